@@ -1,4 +1,7 @@
-/** Builds dispatch and scaling of a replica: slots, sessions, claims on their way to workers, and the workers there should be. */
+/**
+ * Builds dispatch and scaling of a replica: slots, sessions, claims on their way to workers, and the workers there
+ * should be.
+ */
 import type { OpenCredentials } from './dispatch/agent-messages.ts';
 import { AttemptAudit } from './dispatch/attempt-audit.ts';
 import { ContainerReports } from './dispatch/container-reports.ts';
@@ -9,23 +12,23 @@ import { ExecutionTimes } from './dispatch/execution-times.ts';
 import { LeaseRenewer } from './dispatch/lease-renewer.ts';
 import { PodReports } from './dispatch/pod-reports.ts';
 import { returnOrphans } from './dispatch/return-orphans.ts';
-import { SessionTable } from './dispatch/session-table.ts';
 import type { SessionContext } from './dispatch/session-context.ts';
+import { SessionTable } from './dispatch/session-table.ts';
 import { SlotPool } from './dispatch/slot-pool.ts';
 import { WorkerLogs } from './dispatch/worker-logs.ts';
 import { WorkerReports } from './dispatch/worker-reports.ts';
 import { chosenScaler } from './domain/scale-target.ts';
-import type { AttemptCalls } from './jobs/job-engine.ts';
 import type { CoreEvents } from './events/core-events.ts';
+import type { AttemptCalls } from './jobs/job-engine.ts';
 import type { ClaimedJob } from './jobs/slots.ts';
 import type { BatchMeter } from './runtime/batcher.ts';
 import type { Clock, Random } from './runtime/clock.ts';
-import type { SingletonTask } from './runtime/loop.ts';
 import type { Logger } from './runtime/logger.ts';
-import { ScalingService } from './scaling/scaling-service.ts';
+import type { SingletonTask } from './runtime/loop.ts';
 import type { ScaleMeter } from './scaling/scaling-service.ts';
-import type { WorkerStart } from './store/worker-starts.ts';
+import { ScalingService } from './scaling/scaling-service.ts';
 import type { Stores } from './store/storage.ts';
+import type { WorkerStart } from './store/worker-starts.ts';
 
 export interface DispatchOptions {
   machines: Stores['machines'];
@@ -61,10 +64,15 @@ export interface SlotWiring {
   onOrphans(jobs: readonly ClaimedJob[]): void;
 }
 
-/** The engine needs the slots and dispatch needs the engine: the slots come first and learn of the others afterwards. */
+/**
+ * The engine needs the slots and dispatch needs the engine: the slots come first and learn of the others afterwards.
+ */
 export function buildSlots(): SlotWiring {
   const wiring: SlotWiring = {
-    pool: new SlotPool({ onCapacity: (endpointId) => wiring.onCapacity(endpointId), onOrphans: (jobs) => wiring.onOrphans(jobs) }),
+    pool: new SlotPool({
+      onCapacity: (endpointId) => wiring.onCapacity(endpointId),
+      onOrphans: (jobs) => wiring.onOrphans(jobs),
+    }),
     onCapacity: () => undefined,
     onOrphans: () => undefined,
   };
@@ -73,7 +81,20 @@ export function buildSlots(): SlotWiring {
 
 /** Dispatch and scaling. Nothing runs before the services are started. */
 export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options: DispatchOptions) {
-  const { machines, workers, running, scales, podReports, images, events, task, openCredentials, scaleMeter, steadyMs, replicaAddress } = options;
+  const {
+    machines,
+    workers,
+    running,
+    scales,
+    podReports,
+    images,
+    events,
+    task,
+    openCredentials,
+    scaleMeter,
+    steadyMs,
+    replicaAddress,
+  } = options;
   const { clock, random, logger } = options;
   const { pool } = slots;
   const shared = { clock, random, logger };
@@ -84,16 +105,37 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   slots.onCapacity = (endpointId) => loop.wake(endpointId);
   slots.onOrphans = (jobs) => table.own(returnOrphans(attempts, jobs, logger));
   const scaling = new ScalingService({
-    store: scales, scaler: chosenScaler, events, duty: task, hasWorker: (endpointId) => pool.hasWorker(endpointId),
-    onDesired: (machineIds) => events.emit('desired', machineIds), meter: scaleMeter, steadyMs, ...shared,
+    store: scales,
+    scaler: chosenScaler,
+    events,
+    duty: task,
+    hasWorker: (endpointId) => pool.hasWorker(endpointId),
+    onDesired: (machineIds) => events.emit('desired', machineIds),
+    meter: scaleMeter,
+    steadyMs,
+    ...shared,
   });
   const onCapacity = (machineId: string): void => events.emit('capacity', [machineId]);
   const reports = new WorkerReports({
-    workers, onCapacity, onChanged: (endpointIds) => scaling.trigger(endpointIds), onBackends: (endpointIds) => events.emit('rotation', endpointIds),
-    holds: (workerId) => pool.heldBy(workerId).length > 0, onStarts: options.onStarts, ...shared,
+    workers,
+    onCapacity,
+    onChanged: (endpointIds) => scaling.trigger(endpointIds),
+    onBackends: (endpointIds) => events.emit('rotation', endpointIds),
+    holds: (workerId) => pool.heldBy(workerId).length > 0,
+    onStarts: options.onStarts,
+    ...shared,
   });
   const desiredImages = new DesiredImages({ images, machines, openCredentials, sessions: () => table.all(), clock });
-  const desired = new DesiredLoop({ table, workers, podReports, images: desiredImages, events, openCredentials, steadyMs, ...shared });
+  const desired = new DesiredLoop({
+    table,
+    workers,
+    podReports,
+    images: desiredImages,
+    events,
+    openCredentials,
+    steadyMs,
+    ...shared,
+  });
   const audit = new AttemptAudit({ table, pool, running, attempts, arriving, ...shared });
   const pods = new PodReports({ podReports, ...shared });
   const containers = new ContainerReports({ images, ...shared });
@@ -104,14 +146,28 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     if (endpointId !== undefined) scaling.trigger([endpointId]);
   };
   const sessions: SessionContext = {
-    table, pool, times, machines, workers, running, attempts, reports, pods, containers, desired, arriving, replicaAddress, onCapacity, ...shared,
+    table,
+    pool,
+    times,
+    machines,
+    workers,
+    running,
+    attempts,
+    reports,
+    pods,
+    containers,
+    desired,
+    arriving,
+    replicaAddress,
+    onCapacity,
+    ...shared,
     leases: new LeaseRenewer(machines, options.clock, options.batches),
     onLogReply: (machineId, reply) => logs.answer(machineId, reply),
     onRefresh: (workerId, machineId) => {
-      const onFailure = (error: unknown): void => logger.warn({ err: error, workerId, machineId }, 'a worker was not replaced as it asks');
+      const onFailure = (error: unknown): void =>
+        logger.warn({ err: error, workerId, machineId }, 'a worker was not replaced as it asks');
       table.own(drainOne(workerId, machineId).catch(onFailure));
     },
   };
   return { sessions, table, loop, scaling, reports, pods, containers, desired, audit, logs };
 }
-

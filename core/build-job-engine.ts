@@ -5,29 +5,29 @@ import type { PrivateWebhooks } from './domain/webhook-url.ts';
 import { DeadlineEnforcer } from './duties/deadline-enforcer.ts';
 import { DecisionReaper } from './duties/decision-reaper.ts';
 import { DeletionFinisher } from './duties/deletion-finisher.ts';
+import { EncryptionBackfill } from './duties/encryption-backfill.ts';
 import { ExpiryReaper } from './duties/expiry-reaper.ts';
 import { LeaseRescuer } from './duties/lease-rescuer.ts';
 import { QueueRecounter } from './duties/queue-recounter.ts';
 import { QueueWatcher } from './duties/queue-watcher.ts';
 import { TrafficWriter } from './duties/traffic-writer.ts';
-import { EncryptionBackfill } from './duties/encryption-backfill.ts';
 import type { WebhookAuthorities } from './duties/webhook-caller.ts';
 import { WebhookDeliverer } from './duties/webhook-deliverer.ts';
+import type { CoreEvents } from './events/core-events.ts';
+import { Notifier } from './events/notifier.ts';
+import type { SingletonTaskRegistry } from './events/singleton-task-registry.ts';
 import { CancelJob } from './jobs/cancel-job.ts';
 import { ChangeJobs } from './jobs/change-jobs.ts';
 import { ClaimJobs } from './jobs/claim-jobs.ts';
-import { CountJobs } from './jobs/count-jobs.ts';
 import type { CannotRunReader } from './jobs/count-jobs.ts';
+import { CountJobs } from './jobs/count-jobs.ts';
 import { DeleteJobs } from './jobs/delete-jobs.ts';
 import { EndpointFactsCache } from './jobs/endpoint-facts.ts';
+import type { EngineMeter } from './jobs/engine-meter.ts';
 import type { AttemptCalls, JobCalls, JobEngine } from './jobs/job-engine.ts';
 import { JobErrors } from './jobs/job-errors.ts';
-import type { CoreEvents } from './events/core-events.ts';
-import type { SingletonTaskRegistry } from './events/singleton-task-registry.ts';
-import type { EngineMeter } from './jobs/engine-meter.ts';
 import { ListJobs } from './jobs/list-jobs.ts';
 import { LoseAttempts } from './jobs/lose-attempts.ts';
-import { Notifier } from './events/notifier.ts';
 import { QueueCursors } from './jobs/queue-cursors.ts';
 import { QueueGate } from './jobs/queue-gate.ts';
 import { ReadChunks } from './jobs/read-chunks.ts';
@@ -47,8 +47,8 @@ import type { Clock, Random } from './runtime/clock.ts';
 import type { Logger } from './runtime/logger.ts';
 import type { Sealer } from './runtime/seal.ts';
 import { SlicedWork } from './runtime/sliced-work.ts';
-import type { Tracing } from './runtime/tracing.ts';
 import { TaskGroup } from './runtime/task-group.ts';
+import type { Tracing } from './runtime/tracing.ts';
 import type { Storage, Stores } from './store/storage.ts';
 
 export interface JobEngineOptions {
@@ -83,16 +83,34 @@ function buildShared(options: JobEngineOptions) {
   const facts = new EndpointFactsCache(options);
   const tasks = new TaskGroup('job engine');
   const checks = new SlicedWork({
-    name: 'checks', bytesMax: CHECKS_BYTES_MAX, ownerBytesMax: CHECKS_ACCOUNT_BYTES_MAX, meter: meter?.budgets, clock,
+    name: 'checks',
+    bytesMax: CHECKS_BYTES_MAX,
+    ownerBytesMax: CHECKS_ACCOUNT_BYTES_MAX,
+    meter: meter?.budgets,
+    clock,
   });
   const reads = new ReadJob(stores, clock, meter?.batches);
   const waits = new WaitJob({ ...options, reads });
   const { webhookAllowPrivate: allowPrivate } = options.config;
-  const webhooks = new WebhookDeliverer({ ...options, task: options.singletonTasks.of('webhooks'), allowPrivate, authorities: options.webhookAuthorities });
+  const webhooks = new WebhookDeliverer({
+    ...options,
+    task: options.singletonTasks.of('webhooks'),
+    allowPrivate,
+    authorities: options.webhookAuthorities,
+  });
   return {
-    ...options, facts, tasks, checks, reads, waits, webhooks, cursors: new QueueCursors(clock), gate: new QueueGate(stores, clock),
+    ...options,
+    facts,
+    tasks,
+    checks,
+    reads,
+    waits,
+    webhooks,
+    cursors: new QueueCursors(clock),
+    gate: new QueueGate(stores, clock),
     traffic: new TrafficMeter(),
-    onFinal: waits.resolve.bind(waits), onWebhooks: webhooks.wake.bind(webhooks),
+    onFinal: waits.resolve.bind(waits),
+    onWebhooks: webhooks.wake.bind(webhooks),
   };
 }
 
@@ -194,6 +212,7 @@ function buildAttemptCalls(shared: Shared): AttemptCalls {
     loseAttempts: (holder, held, cause) => losses.lose(holder, held, cause),
     readInput: (key) => stores.attempts.readInput(key),
     isCurrent: (key) => stores.attempts.isCurrent(key),
-    openS3Config: ({ endpointId, jobId, s3ConfigSealed }) => s3ConfigSealed && sealer.open(s3ConfigSealed, s3ConfigIdentity(endpointId, jobId)),
+    openS3Config: ({ endpointId, jobId, s3ConfigSealed }) =>
+      s3ConfigSealed && sealer.open(s3ConfigSealed, s3ConfigIdentity(endpointId, jobId)),
   };
 }

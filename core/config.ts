@@ -1,9 +1,10 @@
 /** The configuration of core: the only place that reads its environment. */
+
+import { authorityFile } from '../proto/wire/renewed-files.ts';
 import type { PrivateWebhooks } from './domain/webhook-url.ts';
 import { EnvReader } from './runtime/env.ts';
 import type { PrivateRegistries } from './runtime/private-registries.ts';
 import { otlpEndpointFault } from './runtime/tracing.ts';
-import { authorityFile } from '../proto/wire/renewed-files.ts';
 
 /** Every variable is listed in docs/operate/operations.md. Secrets may come by file: SLIPWAY_…_FILE. */
 export interface CoreConfig {
@@ -23,7 +24,10 @@ export interface CoreConfig {
   webhookAllowPrivate: PrivateWebhooks;
   /** Registries of images that may be at private addresses. */
   privateRegistries: PrivateRegistries;
-  /** PEM file of authorities that count for webhooks besides those that the machine trusts; read anew when it changes. Empty: none. */
+  /**
+   * PEM file of authorities that count for webhooks besides those that the machine trusts; read anew when it changes.
+   * Empty: none.
+   */
   webhookCaFile: string;
   /** host:port at which Prometheus reads metrics; port 0 = any free one; empty = nowhere. */
   metricsListen: string;
@@ -60,19 +64,30 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
   if (config.databaseUrl !== '' && !/^postgres(ql)?:\/\//.test(config.databaseUrl)) {
     reader.fault('SLIPWAY_DATABASE_URL must start with postgres://');
   }
-  for (const [name, address] of [['SLIPWAY_CORE_LISTEN', config.listen], ['SLIPWAY_CORE_ADVERTISE', config.advertise],
-    ['SLIPWAY_METRICS_LISTEN', config.metricsListen]] as const) {
-    if (address !== '' && !isAddress(address)) reader.fault(`${name} is ${JSON.stringify(address)}, but must be host:port`);
+  for (const [name, address] of [
+    ['SLIPWAY_CORE_LISTEN', config.listen],
+    ['SLIPWAY_CORE_ADVERTISE', config.advertise],
+    ['SLIPWAY_METRICS_LISTEN', config.metricsListen],
+  ] as const) {
+    if (address !== '' && !isAddress(address))
+      reader.fault(`${name} is ${JSON.stringify(address)}, but must be host:port`);
   }
-  for (const [name, key] of [['SLIPWAY_ROOT_KEY', config.rootKey], ['SLIPWAY_EDGE_KEY', config.edgeKey]] as const) {
-    if (key !== '' && key.length < ROOT_KEY_LENGTH_MIN) reader.fault(`${name} must have at least ${ROOT_KEY_LENGTH_MIN} characters`);
+  for (const [name, key] of [
+    ['SLIPWAY_ROOT_KEY', config.rootKey],
+    ['SLIPWAY_EDGE_KEY', config.edgeKey],
+  ] as const) {
+    if (key !== '' && key.length < ROOT_KEY_LENGTH_MIN)
+      reader.fault(`${name} must have at least ${ROOT_KEY_LENGTH_MIN} characters`);
   }
   if (config.rootKey.length >= ROOT_KEY_LENGTH_MIN && new Set(config.rootKey).size < ROOT_KEY_CHARACTERS_MIN) {
-    reader.fault(`SLIPWAY_ROOT_KEY has fewer than ${ROOT_KEY_CHARACTERS_MIN} different characters and can be guessed: make one with openssl rand -hex 32`);
+    reader.fault(
+      `SLIPWAY_ROOT_KEY has fewer than ${ROOT_KEY_CHARACTERS_MIN} different characters and can be guessed: make one with openssl rand -hex 32`,
+    );
   }
   const traceFault = otlpEndpointFault(config.otlpEndpoint);
   if (traceFault !== undefined) reader.fault(traceFault);
-  if (config.secretKey !== '' && !/^[0-9a-f]{64}$/i.test(config.secretKey)) reader.fault('SLIPWAY_SECRET_KEY must be 64 hex digits');
+  if (config.secretKey !== '' && !/^[0-9a-f]{64}$/i.test(config.secretKey))
+    reader.fault('SLIPWAY_SECRET_KEY must be 64 hex digits');
   reader.finish();
   return Object.freeze(config);
 }

@@ -1,7 +1,7 @@
 /** Entry of the core process: configuration, start, signals, stop. */
 import { buildCore } from './app.ts';
-import { readCoreConfig } from './config.ts';
 import type { CoreConfig } from './config.ts';
+import { readCoreConfig } from './config.ts';
 import { ConfigError } from './runtime/env.ts';
 import { createLogger } from './runtime/logger.ts';
 
@@ -29,9 +29,14 @@ async function stop(why: string): Promise<void> {
   process.exit(0);
 }
 
-for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => { void stop(signal); });
+for (const signal of ['SIGTERM', 'SIGINT'] as const)
+  process.on(signal, () => {
+    void stop(signal);
+  });
 // The launcher that started this process has died.
-process.on('disconnect', () => { void stop('disconnect'); });
+process.on('disconnect', () => {
+  void stop('disconnect');
+});
 
 try {
   const { address, metrics } = await core.start();

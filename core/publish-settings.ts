@@ -1,12 +1,13 @@
 /**
- * Writes proto/wire/settings.ts: defaults and bounds of the domain, for the documents of the facades, which do not import the domain. Run by
- * `npm run gen`; test/tidy.test.ts compares.
+ * Writes proto/wire/settings.ts: defaults and bounds of the domain, for the documents of the facades, which do not
+ * import the domain. Run by `npm run gen`; test/tidy.test.ts compares.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PUBLISHED } from './domain/published-settings.ts';
 
-const HEAD = '/** Defaults and bounds of settings, as core\'s domain has them. Made by `npm run gen` (core/publish-settings.ts); never edited. */\n';
+const HEAD =
+  "/** Defaults and bounds of settings, as core's domain has them. Made by `npm run gen` (core/publish-settings.ts); never edited. */\n";
 
 /** A value as TypeScript. */
 function written(value: unknown): string {

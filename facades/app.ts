@@ -1,31 +1,36 @@
-/** Builds the public HTTP process by hand: queue, OpenAI, REST and GraphQL surfaces on one port, over one client of core. */
-import { fastify } from 'fastify';
+/**
+ * Builds the public HTTP process by hand: queue, OpenAI, REST and GraphQL surfaces on one port, over one client of
+ * core.
+ */
+
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { systemClock, systemRandom } from '../core/runtime/clock.ts';
-import type { Clock, Random } from '../core/runtime/clock.ts';
-import type { Logger } from '../core/runtime/logger.ts';
+import { fastify } from 'fastify';
 import { CertificateWatch } from '../core/runtime/certificate-watch.ts';
+import type { Clock, Random } from '../core/runtime/clock.ts';
+import { systemClock, systemRandom } from '../core/runtime/clock.ts';
+import type { Logger } from '../core/runtime/logger.ts';
+import { MemoryBudget } from '../core/runtime/memory-budget.ts';
 import { Metrics } from '../core/runtime/metrics.ts';
-import { tracingOf } from '../core/runtime/tracing.ts';
 import { MetricsServer } from '../core/runtime/metrics-server.ts';
-import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
 import type { Service } from '../core/runtime/service.ts';
+import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
+import { tracingOf } from '../core/runtime/tracing.ts';
 import { EdgeServiceClient } from '../proto/gen/slipway/v1/edge_service.ts';
-import { HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS } from '../proto/wire/limits.ts';
-import { systemTransport } from '../proto/wire/channel.ts';
 import type { Transport } from '../proto/wire/channel.ts';
+import { systemTransport } from '../proto/wire/channel.ts';
+import { HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS } from '../proto/wire/limits.ts';
 import { listenFault } from '../proto/wire/listen-fault.ts';
 import { TlsSource } from '../proto/wire/tls-source.ts';
 import { Activator } from './activator/activator.ts';
 import { addAuthorizer } from './activator/authorizer.ts';
-import { LbRouting } from './activator/lb-routing.ts';
-import type { LbForms } from './activator/lb-routing.ts';
-import { addLoadBalancing, mayUpgrade } from './activator/routes.ts';
 import { HostKeys } from './activator/host-keys.ts';
-import { LoadBalancer, WAIT_BOUNDS } from './activator/load-balancer.ts';
+import type { LbForms } from './activator/lb-routing.ts';
+import { LbRouting } from './activator/lb-routing.ts';
 import type { WaitBounds } from './activator/load-balancer.ts';
-import { PodProxy } from './activator/pod-proxy.ts';
+import { LoadBalancer, WAIT_BOUNDS } from './activator/load-balancer.ts';
 import type { PodProxyOptions } from './activator/pod-proxy.ts';
+import { PodProxy } from './activator/pod-proxy.ts';
+import { addLoadBalancing, mayUpgrade } from './activator/routes.ts';
 import { TrustedPeers } from './activator/trusted-peers.ts';
 import { Tunnels } from './activator/tunnels.ts';
 import type { FacadeConfig } from './config.ts';
@@ -35,43 +40,42 @@ import { consoleRoutes } from './console/routes.ts';
 import { Sessions } from './console/session.ts';
 import { TriedRequests } from './console/tried-requests.ts';
 import { CoreClient } from './core-client/core-client.ts';
-import { RejectionReporter } from './core-client/rejection-reporter.ts';
 import { EndpointSetLink } from './core-client/endpoint-set-link.ts';
 import { Readiness } from './core-client/readiness.ts';
+import { RejectionReporter } from './core-client/rejection-reporter.ts';
 import { facadeMetrics } from './facade-metrics.ts';
 import { frontRoutes } from './front/routes.ts';
 import { GraphqlExecutor } from './graphql/executor.ts';
 import { graphqlRoutes } from './graphql/routes.ts';
+import type { JobParts } from './jobs/job-parts.ts';
 import { openaiRoutes } from './openai/routes.ts';
-import { AccessCache } from './plugins/access-cache.ts';
 import type { CheckAccess } from './plugins/access-cache.ts';
+import { AccessCache } from './plugins/access-cache.ts';
 import { AddressRate } from './plugins/address-rate.ts';
 import { AnswerBudget } from './plugins/answer-budget.ts';
 import type { GateParts } from './plugins/authenticate.ts';
 import { BodyWork } from './plugins/body-work.ts';
 import { rejectBrokenRequest } from './plugins/broken-request.ts';
-import { MemoryBudget } from '../core/runtime/memory-budget.ts';
 import { addQueueCors, Preflights } from './plugins/cors.ts';
 import { handleErrors, queueErrorShape } from './plugins/error-handler.ts';
-import { KeyWatch } from './plugins/key-watch.ts';
 import { addHttpRules } from './plugins/http-rules.ts';
+import { KeyWatch } from './plugins/key-watch.ts';
 import { lazySchemas } from './plugins/lazy-schemas.ts';
 import { toOriginForm } from './plugins/origin-form.ts';
 import { RateLimit } from './plugins/rate-limit.ts';
-import { ReadBeforeAnswer } from './plugins/read-before-answer.ts';
 import { readRawBodies } from './plugins/raw-body.ts';
+import { ReadBeforeAnswer } from './plugins/read-before-answer.ts';
 import { requestIds } from './plugins/request-id.ts';
-import { traceRequests } from './plugins/request-trace.ts';
 import { logRequests } from './plugins/request-log.ts';
 import { addRequestState } from './plugins/request-state.ts';
+import { traceRequests } from './plugins/request-trace.ts';
 import { schemaFault } from './plugins/schema-fault.ts';
-import { handleUnknownRoutes, rejectPath, rejectUnknown } from './plugins/unknown-route.ts';
 import type { RejectUnrouted } from './plugins/unknown-route.ts';
-import type { JobParts } from './jobs/job-parts.ts';
+import { handleUnknownRoutes, rejectPath, rejectUnknown } from './plugins/unknown-route.ts';
 import { logs } from './queue/logs.ts';
 import { queueRoutes } from './queue/routes.ts';
-import { restV2Routes } from './rest-v2/routes.ts';
 import { restRoutes } from './rest/routes.ts';
+import { restV2Routes } from './rest-v2/routes.ts';
 
 /** A facade that can be started and stopped once. */
 export interface Facade {
@@ -114,7 +118,14 @@ export interface FacadeSeams {
 
 /** Builds the process; nothing runs before start(). */
 export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
-  const { logger, clock = systemClock, random = systemRandom, transport = systemTransport, waits, tunnelAuthorizeMs } = given;
+  const {
+    logger,
+    clock = systemClock,
+    random = systemRandom,
+    transport = systemTransport,
+    waits,
+    tunnelAuthorizeMs,
+  } = given;
   const tls = new TlsSource(config.coreTls);
   const replicas = { addresses: config.coreAddresses, tls, transport, clock, random };
   const core = new CoreClient({ ...replicas, logger });
@@ -131,15 +142,24 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   const check: CheckAccess = ({ apiKey, ...request }) => core.pipelinedAccess.check(apiKey, request);
   const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
   const reporter = new RejectionReporter({ ...replicas, logger });
-  const rateLimit = config.rateLimits ? new RateLimit(perWorker, clock, { onRejected: meter.onRefused, reporter }) : undefined;
+  const rateLimit = config.rateLimits
+    ? new RateLimit(perWorker, clock, { onRejected: meter.onRefused, reporter })
+    : undefined;
   const gate: GateParts = { access: new AccessCache(check, clock), rateLimit };
   const keys = new KeyWatch(gate.access, clock);
   const link = new EndpointSetLink({ ...replicas, edgeKey: config.edgeKey, logger });
-  const limits = { holdMs: config.lbHoldMs, processingMs: config.lbProcessingMs, socketIdleMs: config.lbSocketIdleMs, waits: waits ?? WAIT_BOUNDS };
+  const limits = {
+    holdMs: config.lbHoldMs,
+    processingMs: config.lbProcessingMs,
+    socketIdleMs: config.lbSocketIdleMs,
+    waits: waits ?? WAIT_BOUNDS,
+  };
   const edges = core.callsOf(EdgeServiceClient);
-  const authorize = async (apiKey: string): Promise<string> => (await edges.call((client) => client.admitTunnel, {}, { apiKey, repeatable: true })).machineId;
+  const authorize = async (apiKey: string): Promise<string> =>
+    (await edges.call((client) => client.admitTunnel, {}, { apiKey, repeatable: true })).machineId;
   const tunnels = new Tunnels({ authorize, authorizeMs: tunnelAuthorizeMs, clock, logger });
-  const locate: PodProxyOptions['locate'] = (request, apiKey) => edges.call((client) => client.locatePod, request, { apiKey, repeatable: true });
+  const locate: PodProxyOptions['locate'] = (request, apiKey) =>
+    edges.call((client) => client.locatePod, request, { apiKey, repeatable: true });
   const pods = new PodProxy({ locate, tunnels, rateLimit: gate.rateLimit, keys, limits, clock });
   const loadBalancer = new LoadBalancer({ link, waits: limits.waits, clock, logger });
   const activator = new Activator({ loadBalancer, tunnels, keys, limits, clock });
@@ -147,7 +167,19 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   const tracing = tracingOf('facade', config);
   const hostKeys = new HostKeys(edgeKey, clock, random);
   const readFirst = new ReadBeforeAnswer(app, edgeKey, clock);
-  const balancing = { readFirst, activator, preflights: new Preflights(), hostKeys, tracing, tunnels, pods, gate, routing, peers, logger };
+  const balancing = {
+    readFirst,
+    activator,
+    preflights: new Preflights(),
+    hostKeys,
+    tracing,
+    tunnels,
+    pods,
+    gate,
+    routing,
+    peers,
+    logger,
+  };
   if (config.metricsListen !== '') meter.countRequests(app);
   routing.addTo(app);
   tried.addTo(app);
@@ -156,7 +188,11 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   addRequestState(app);
   addHttpRules(app);
   logRequests(app, clock, logger);
-  readRawBodies(app, { timeouts: { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs }, budget: budgets.bodies, clock });
+  readRawBodies(app, {
+    timeouts: { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs },
+    budget: budgets.bodies,
+    clock,
+  });
   const answers = new AnswerBudget({ budget: budgets.responses, idleMs: config.answerIdleMs, clock });
   const bodies = new BodyWork((config.bodiesMib + config.answersMib) * MIB, clock);
   handleErrors(app, queueErrorShape, logger);
@@ -165,10 +201,43 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   const refuseUnrouted = handleUnknownRoutes(app);
   traceRequests(app, tracing);
   const executor = new GraphqlExecutor(core, clock, config.graphqlAtStart);
-  addSurfaces(app, { core, keys, answers, bodies, config, clock, random, logger, gate, sessions, peers, executor, readiness, refuseUnrouted });
+  addSurfaces(app, {
+    core,
+    keys,
+    answers,
+    bodies,
+    config,
+    clock,
+    random,
+    logger,
+    gate,
+    sessions,
+    peers,
+    executor,
+    readiness,
+    refuseUnrouted,
+  });
   const measures = new MetricsServer({ listen: config.metricsListen, metrics, logger });
-  const certificates = new CertificateWatch({ prefix: 'slipway_facade', check: () => tls.check(), metrics, clock, random, logger });
-  const services = [...(tracing ? [tracing] : []), core, executor, link, reporter, tunnels, loadBalancer, activator, certificates, measures];
+  const certificates = new CertificateWatch({
+    prefix: 'slipway_facade',
+    check: () => tls.check(),
+    metrics,
+    clock,
+    random,
+    logger,
+  });
+  const services = [
+    ...(tracing ? [tracing] : []),
+    core,
+    executor,
+    link,
+    reporter,
+    tunnels,
+    loadBalancer,
+    activator,
+    certificates,
+    measures,
+  ];
   const http = new HttpProcess({ core, parts: services, readiness, app, config, clock, logger });
   return {
     services,
@@ -191,13 +260,40 @@ interface SurfaceParts extends Omit<JobParts, 'jobs' | 'endpoints'> {
 }
 
 function addSurfaces(app: FastifyInstance, parts: SurfaceParts): void {
-  const { core, keys, answers, bodies, config, clock, random, logger, gate, sessions, peers, executor, readiness, refuseUnrouted } = parts;
-  const queue: JobParts = { jobs: core.pipelined, endpoints: core.endpoints, keys, answers, bodies, config, clock, random, logger };
+  const {
+    core,
+    keys,
+    answers,
+    bodies,
+    config,
+    clock,
+    random,
+    logger,
+    gate,
+    sessions,
+    peers,
+    executor,
+    readiness,
+    refuseUnrouted,
+  } = parts;
+  const queue: JobParts = {
+    jobs: core.pipelined,
+    endpoints: core.endpoints,
+    keys,
+    answers,
+    bodies,
+    config,
+    clock,
+    random,
+    logger,
+  };
   app.register(async (scope) => frontRoutes(scope, { ready: () => readiness.ready() }));
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));
   app.register(async (scope) => restRoutes(scope, { core, answers, bodies, config, clock, logger, gate }));
-  app.register(async (scope) => restV2Routes(scope, { core, answers, bodies, config, clock, logger }, gate, refuseUnrouted));
+  app.register(async (scope) =>
+    restV2Routes(scope, { core, answers, bodies, config, clock, logger }, gate, refuseUnrouted),
+  );
   const console = { core, gate, sessions, answers, feeds: new LiveFeeds(clock), jobLog: logs(queue), clock, peers };
   app.register(async (scope) => consoleRoutes(scope, console, logger));
   const addresses = new AddressRate(clock);
@@ -235,7 +331,9 @@ class HttpProcess extends SingleRunService {
     const { parts, app, config, logger } = this.#parts;
     await startAll(parts, logger, this.ending);
     const { httpHost: host, httpPort: port } = config;
-    this.url = await app.listen({ host, port }).catch((error: Error) => { throw listenFault(error, `${host}:${port}`); });
+    this.url = await app.listen({ host, port }).catch((error: Error) => {
+      throw listenFault(error, `${host}:${port}`);
+    });
     logger.info({ url: this.url }, 'facade listens');
   }
 
@@ -251,7 +349,7 @@ class HttpProcess extends SingleRunService {
 }
 
 function budgetOf(mib: number): MemoryBudget {
-  return new MemoryBudget({ bytesMax: mib * MIB, ownerBytesMax: mib * MIB / ACCOUNT_SHARE });
+  return new MemoryBudget({ bytesMax: mib * MIB, ownerBytesMax: (mib * MIB) / ACCOUNT_SHARE });
 }
 
 interface AppParts {
@@ -273,15 +371,18 @@ function buildApp(config: FacadeConfig, { sessions, tried, routing, forms, rando
     exposeHeadRoutes: false,
     return503OnClosing: false,
     keepAliveTimeout: HTTP_KEEP_ALIVE_MS,
-    // Bodies of other surfaces have timers of their own; one of a load-balancing endpoint may wait unread for a worker first.
+    // Bodies of other surfaces have timers of their own; one of a load-balancing endpoint may wait unread for a worker
+    // first.
     requestTimeout: Math.max(config.bodyTotalMs, config.lbHoldMs + config.lbProcessingMs) + REQUEST_SLACK_MS,
     http: {
       shouldUpgradeCallback: (request) => {
         toOriginForm(request);
         return mayUpgrade(request, forms);
       },
-      headersTimeout: Math.min(HTTP_HEADERS_MS, config.bodyTotalMs + REQUEST_SLACK_MS), maxHeaderSize: HTTP_HEADER_BYTES_MAX,
-      // Closes an idle connection that much later than was announced: a busy client counts late, and would send on it just then.
+      headersTimeout: Math.min(HTTP_HEADERS_MS, config.bodyTotalMs + REQUEST_SLACK_MS),
+      maxHeaderSize: HTTP_HEADER_BYTES_MAX,
+      // Closes an idle connection that much later than was announced: a busy client counts late, and would send on it
+      // just then.
       keepAliveTimeoutBuffer: KEEP_ALIVE_SLACK_MS,
       // Node refuses such a request without a body (plugins/http-rules.ts).
       requireHostHeader: false,
@@ -289,7 +390,8 @@ function buildApp(config: FacadeConfig, { sessions, tried, routing, forms, rando
     routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: ID_LENGTH_MAX },
     schemaController: lazySchemas(),
     schemaErrorFormatter: schemaFault,
-    // Our own schemas, whose types were checked, are not checked against JSON Schema's: to compile that took a third of what a facade's start took itself.
+    // Our own schemas, whose types were checked, are not checked against JSON Schema's: to compile that took a third of
+    // what a facade's start took itself.
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, validateSchema: false } },
     clientErrorHandler: rejectBrokenRequest,
     frameworkErrors: (error, request, reply) => {

@@ -5,8 +5,8 @@ import { otlpEndpointFault } from '../core/runtime/tracing.ts';
 import { ADDRESS_FORMS, parseAddress } from '../proto/wire/address.ts';
 import { LB_HOLD_MS_DEFAULT, LB_PROCESSING_MS_DEFAULT, LB_SOCKET_IDLE_MS_DEFAULT } from '../proto/wire/limits.ts';
 import { parseNetwork } from '../proto/wire/network.ts';
-import { tlsFaults } from '../proto/wire/tls.ts';
 import type { TlsFiles } from '../proto/wire/tls.ts';
+import { tlsFaults } from '../proto/wire/tls.ts';
 
 /** Which shape GET /stream answers with when the request does not say: see queue/stream-shape.ts. */
 export type StreamShapeSetting = 'auto' | 'seed' | 'sdk';
@@ -23,7 +23,10 @@ export interface FacadeConfig {
   httpPort: number;
   /** Which shape /stream answers with (docs/reference/api.md#stream). */
   streamShape: StreamShapeSetting;
-  /** Requests per 10 s that every running worker adds to the dynamic limit of docs/reference/api.md#rate-limits. Default 100. */
+  /**
+   * Requests per 10 s that every running worker adds to the dynamic limit of docs/reference/api.md#rate-limits. Default
+   * 100.
+   */
   requestsPerWorker: number;
   /** Requests at a time that every running worker adds. Default 20. */
   concurrencyPerWorker: number;
@@ -35,31 +38,50 @@ export interface FacadeConfig {
   bodyTotalMs: number;
   /** Room for request bodies in memory, in MiB; one account gets a quarter of it, which must hold the largest body. */
   bodiesMib: number;
-  /** Room for answers that clients have not read yet, in MiB; one account gets a quarter of it, which must hold the largest output. */
+  /**
+   * Room for answers that clients have not read yet, in MiB; one account gets a quarter of it, which must hold the
+   * largest output.
+   */
   answersMib: number;
   /**
-   * Longest time in which a client takes nothing of a large answer, in milliseconds; for the whole answer it has this time and a second for
-   * each 32 kB. Then its connection is closed.
+   * Longest time in which a client takes nothing of a large answer, in milliseconds; for the whole answer it has this
+   * time and a second for each 32 kB. Then its connection is closed.
    */
   answerIdleMs: number;
   /** Cancel the job when the client of an /openai request goes away (docs/reference/api.md#openai). */
   openaiCancelOnDisconnect: boolean;
   /**
-   * DELETE /v1/endpoints/{id} first sets workersMin and workersMax to 0, for tools that send the DELETE alone. Default false: it is
-   * refused with WORKERS_NOT_ZERO, as core does on every surface, so that nobody deletes an endpoint that serves.
+   * DELETE /v1/endpoints/{id} first sets workersMin and workersMax to 0, for tools that send the DELETE alone. Default
+   * false: it is refused with WORKERS_NOT_ZERO, as core does on every surface, so that nobody deletes an endpoint that
+   * serves.
    */
   restDeleteAutoZero: boolean;
-  /** Load what GraphQL needs at the start, which takes half a second of processor time. False: when the first request asks, which waits for it. */
+  /**
+   * Load what GraphQL needs at the start, which takes half a second of processor time. False: when the first request
+   * asks, which waits for it.
+   */
   graphqlAtStart: boolean;
-  /** A secret, the same as core's and the edges': with it edges may ask this facade whom they may let through to workers. Empty: none may. */
+  /**
+   * A secret, the same as core's and the edges': with it edges may ask this facade whom they may let through to
+   * workers. Empty: none may.
+   */
   edgeKey: string;
-  /** Addresses and networks of proxies whose X-Forwarded-For, -Host and -Proto count. Edges with the key need not be among them. Default: loopback. */
+  /**
+   * Addresses and networks of proxies whose X-Forwarded-For, -Host and -Proto count. Edges with the key need not be
+   * among them. Default: loopback.
+   */
   trustedProxies: string[];
   /** Origins whose pages may use the queue API in a browser, `https://app.example.com`, or `*`. Default: none. */
   corsOrigins: string[];
-  /** Host names behind an endpoint's id that make the host form of load-balancing endpoints, `{endpoint_id}.lb.example.com`. Default: localhost. */
+  /**
+   * Host names behind an endpoint's id that make the host form of load-balancing endpoints,
+   * `{endpoint_id}.lb.example.com`. Default: localhost.
+   */
   lbDomains: string[];
-  /** Host names behind a pod's id and port by which everybody reaches its http ports, `{pod_id}-8888.pods.example.com`. Default: none, keys are needed. */
+  /**
+   * Host names behind a pod's id and port by which everybody reaches its http ports, `{pod_id}-8888.pods.example.com`.
+   * Default: none, keys are needed.
+   */
   podDomains: string[];
   /** Longest wait of a request for a worker of a load-balancing endpoint, in milliseconds. */
   lbHoldMs: number;
@@ -83,7 +105,8 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
   const config: FacadeConfig = {
     coreAddresses: reader.list('SLIPWAY_CORE_ADDRESS', ['127.0.0.1:50051']),
     coreTls: {
-      caFile: reader.text('SLIPWAY_CORE_CA_FILE', ''), certFile: reader.text('SLIPWAY_CORE_CERT_FILE', ''),
+      caFile: reader.text('SLIPWAY_CORE_CA_FILE', ''),
+      certFile: reader.text('SLIPWAY_CORE_CERT_FILE', ''),
       certKeyFile: reader.text('SLIPWAY_CORE_CERT_KEY_FILE', ''),
     },
     httpHost: reader.text('SLIPWAY_HTTP_HOST', '127.0.0.1'),
@@ -115,10 +138,14 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
   };
   checkAddresses(config.coreAddresses, reader);
   for (const text of config.trustedProxies) {
-    if (!parseNetwork(text)) reader.fault(`SLIPWAY_TRUSTED_PROXIES holds ${JSON.stringify(text)}, but must be addresses or networks, as 10.0.0.0/8`);
+    if (!parseNetwork(text))
+      reader.fault(
+        `SLIPWAY_TRUSTED_PROXIES holds ${JSON.stringify(text)}, but must be addresses or networks, as 10.0.0.0/8`,
+      );
   }
   for (const fault of tlsFaults(config.coreTls)) reader.fault(fault);
-  for (const fault of [metricsListenFault(config.metricsListen), otlpEndpointFault(config.otlpEndpoint)]) if (fault !== undefined) reader.fault(fault);
+  for (const fault of [metricsListenFault(config.metricsListen), otlpEndpointFault(config.otlpEndpoint)])
+    if (fault !== undefined) reader.fault(fault);
   reader.finish();
   return config;
 }
@@ -127,7 +154,9 @@ function corsOrigins(reader: EnvReader): string[] {
   const origins = reader.list('SLIPWAY_CORS_ORIGINS', []);
   for (const text of origins) {
     if (text !== '*' && (!URL.canParse(text) || new URL(text).origin !== text)) {
-      reader.fault(`SLIPWAY_CORS_ORIGINS holds ${JSON.stringify(text)}, but must be origins as browsers send them, as https://app.example.com, or *`);
+      reader.fault(
+        `SLIPWAY_CORS_ORIGINS holds ${JSON.stringify(text)}, but must be origins as browsers send them, as https://app.example.com, or *`,
+      );
     }
   }
   return origins;
@@ -136,6 +165,7 @@ function corsOrigins(reader: EnvReader): string[] {
 function checkAddresses(addresses: readonly string[], reader: EnvReader): void {
   if (addresses.length === 0) reader.fault('SLIPWAY_CORE_ADDRESS names no address');
   for (const address of addresses) {
-    if (!parseAddress(address)) reader.fault(`SLIPWAY_CORE_ADDRESS holds ${JSON.stringify(address)}, but must be ${ADDRESS_FORMS}`);
+    if (!parseAddress(address))
+      reader.fault(`SLIPWAY_CORE_ADDRESS holds ${JSON.stringify(address)}, but must be ${ADDRESS_FORMS}`);
   }
 }

@@ -1,31 +1,32 @@
 /**
- * The authorizer that runs beside an Envoy, in the edge's own process: which keys may is core's to say, and what it said of live ones stands while core is
- * away; facades need not be there for requests that go straight to workers. What else decides is set at the facades, which are asked for it; until one
- * of them has told, and core was reached, it is not ready, and Envoy asks facades.
+ * The authorizer that runs beside an Envoy, in the edge's own process: which keys may is core's to say, and what it
+ * said of live ones stands while core is away; facades need not be there for requests that go straight to workers. What
+ * else decides is set at the facades, which are asked for it; until one of them has told, and core was reached, it is
+ * not ready, and Envoy asks facades.
  */
 import { rmSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { within } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
+import { within } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { Loop } from '../core/runtime/loop.ts';
 import { createServer, getText } from '../core/runtime/node-http.ts';
-import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
 import type { Service } from '../core/runtime/service.ts';
+import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
 import { AccessServiceClient } from '../proto/gen/slipway/v1/access_service.ts';
 import type { Transport } from '../proto/wire/channel.ts';
-import { AUTHORIZER_READY_PATH, AUTHORIZER_SETTINGS_PATH, EDGE_KEY_HEADER } from '../proto/wire/edge-authorizer.ts';
 import type { AuthorizerSettings } from '../proto/wire/edge-authorizer.ts';
+import { AUTHORIZER_READY_PATH, AUTHORIZER_SETTINGS_PATH, EDGE_KEY_HEADER } from '../proto/wire/edge-authorizer.ts';
 import { HTTP_HEADER_BYTES_MAX, HTTP_KEEP_ALIVE_MS } from '../proto/wire/limits.ts';
 import { Authorizer } from './activator/authorizer.ts';
 import { LoadBalancer, WAIT_BOUNDS } from './activator/load-balancer.ts';
+import { EndpointSetLink } from './core-client/endpoint-set-link.ts';
 import { Readiness } from './core-client/readiness.ts';
 import { RejectionReporter } from './core-client/rejection-reporter.ts';
-import { EndpointSetLink } from './core-client/endpoint-set-link.ts';
 import { ServiceCalls } from './core-client/service-calls.ts';
 import { AccessCache } from './plugins/access-cache.ts';
-import { KeyWatch } from './plugins/key-watch.ts';
 import { rejectBrokenRequest } from './plugins/broken-request.ts';
+import { KeyWatch } from './plugins/key-watch.ts';
 import { RateLimit } from './plugins/rate-limit.ts';
 
 /** How often facades are asked for their settings, in milliseconds: before the first answer, and after it. */
@@ -71,18 +72,32 @@ export class EdgeAuthorizer extends SingleRunService {
     const { cores: addresses, edgeKey, transport, clock, random, logger } = options;
     const replicas = { addresses, transport, clock, random };
     this.#calls = new ServiceCalls(AccessServiceClient, replicas);
-    this.#access = new AccessCache(({ apiKey, ...request }) => this.#calls.call((client) => client.checkAccess, request, { apiKey, repeatable: true }), clock);
+    this.#access = new AccessCache(
+      ({ apiKey, ...request }) =>
+        this.#calls.call((client) => client.checkAccess, request, { apiKey, repeatable: true }),
+      clock,
+    );
     this.#keys = new KeyWatch(this.#access, clock);
     const link = new EndpointSetLink({ ...replicas, edgeKey, logger });
     this.#core = new Readiness(replicas);
     this.#loadBalancer = new LoadBalancer({ link, waits: WAIT_BOUNDS, clock, logger });
-    const asking = new Loop({ name: 'readiness', periodMs: ASK_FIRST_MS, pass: () => this.#ask(), clock, random, logger });
+    const asking = new Loop({
+      name: 'readiness',
+      periodMs: ASK_FIRST_MS,
+      pass: () => this.#ask(),
+      clock,
+      random,
+      logger,
+    });
     this.#reporter = new RejectionReporter({ ...replicas, logger });
     this.#services = [link, this.#loadBalancer, this.#reporter, asking];
     // What Envoy asks has headers of its own besides those of the client.
-    this.#server = createServer({ maxHeaderSize: 2 * HTTP_HEADER_BYTES_MAX, keepAliveTimeout: HTTP_KEEP_ALIVE_MS }, (request, reply) => {
-      void this.#answer(request, reply);
-    });
+    this.#server = createServer(
+      { maxHeaderSize: 2 * HTTP_HEADER_BYTES_MAX, keepAliveTimeout: HTTP_KEEP_ALIVE_MS },
+      (request, reply) => {
+        void this.#answer(request, reply);
+      },
+    );
     // Its client gets this answer.
     this.#server.on('clientError', rejectBrokenRequest);
   }
@@ -91,12 +106,16 @@ export class EdgeAuthorizer extends SingleRunService {
     const { socketFile, logger } = this.#options;
     // Left by one that was killed: whoever relieves an edge has a socket of its own.
     rmSync(socketFile, { force: true });
-    await new Promise<void>((resolve, reject) => { this.#server.once('error', reject).listen(socketFile, resolve); });
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject).listen(socketFile, resolve);
+    });
     await startAll(this.#services, logger, this.ending);
   }
 
   protected override async onStop(): Promise<void> {
-    const closed = new Promise((resolve) => { this.#server.close(resolve); });
+    const closed = new Promise((resolve) => {
+      this.#server.close(resolve);
+    });
     await stopAll(this.#services, this.#options.logger);
     this.#calls.close();
     this.#core.close();
@@ -117,16 +136,28 @@ export class EdgeAuthorizer extends SingleRunService {
     const { facades, edgeKey, clock, logger } = this.#options;
     if (clock.monotonicMs() - this.#askedAtMs < ASK_AGAIN_MS) return;
     for (const facade of facades) {
-      const text = await within(clock, ANSWER_MS, this.ending, (signal) => askFacade(facade, edgeKey, signal)).catch(() => undefined);
+      const text = await within(clock, ANSWER_MS, this.ending, (signal) => askFacade(facade, edgeKey, signal)).catch(
+        () => undefined,
+      );
       if (text === undefined) continue;
       this.#askedAtMs = clock.monotonicMs();
       if (text === this.#settings) return;
       const settings = JSON.parse(text) as AuthorizerSettings;
-      const rateLimit = settings.perWorker ? new RateLimit(settings.perWorker, clock, { reporter: this.#reporter }) : undefined;
+      const rateLimit = settings.perWorker
+        ? new RateLimit(settings.perWorker, clock, { reporter: this.#reporter })
+        : undefined;
       this.#settings = text;
       this.#warnOfShortSilence(settings);
       const gate = { access: this.#access, rateLimit };
-      this.#authorizer = new Authorizer({ loadBalancer: this.#loadBalancer, gate, keys: this.#keys, settings, edgeKey, clock, logger });
+      this.#authorizer = new Authorizer({
+        loadBalancer: this.#loadBalancer,
+        gate,
+        keys: this.#keys,
+        settings,
+        edgeKey,
+        clock,
+        logger,
+      });
       return;
     }
   }
@@ -135,12 +166,19 @@ export class EdgeAuthorizer extends SingleRunService {
   #warnOfShortSilence({ holdMs, processingMs }: AuthorizerSettings): void {
     const { silenceMs, logger } = this.#options;
     if (Math.max(holdMs, processingMs) < silenceMs) return;
-    logger.warn({ holdMs, processingMs, silenceMs }, 'the edge ends requests before facades do: lower SLIPWAY_LB_HOLD_MS and SLIPWAY_LB_PROCESSING_MS there');
+    logger.warn(
+      { holdMs, processingMs, silenceMs },
+      'the edge ends requests before facades do: lower SLIPWAY_LB_HOLD_MS and SLIPWAY_LB_PROCESSING_MS there',
+    );
   }
 }
 
 /** Undefined: it does not say them. Rejects when it is away. */
 async function askFacade(address: string, edgeKey: string, signal: AbortSignal): Promise<string | undefined> {
-  const { status, text } = await getText(`http://${address}${AUTHORIZER_SETTINGS_PATH}`, { [EDGE_KEY_HEADER]: edgeKey }, signal);
+  const { status, text } = await getText(
+    `http://${address}${AUTHORIZER_SETTINGS_PATH}`,
+    { [EDGE_KEY_HEADER]: edgeKey },
+    signal,
+  );
   return status === 200 ? text : undefined;
 }

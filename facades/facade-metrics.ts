@@ -24,12 +24,21 @@ export interface FacadeReadings {
 /** Registers the metrics of a facade. */
 export function facadeMetrics(metrics: Metrics, { held, budgets }: FacadeReadings, clock: Clock): FacadeMeter {
   const refusals = metrics.counter({
-    name: 'slipway_facade_rate_limit_rejections_total', help: 'Requests rejected with 429.', labels: ['operation', 'cause'],
+    name: 'slipway_facade_rate_limit_rejections_total',
+    help: 'Requests rejected with 429.',
+    labels: ['operation', 'cause'],
   });
-  metrics.gauge({
-    name: 'slipway_facade_requests_queued', help: 'Requests to load-balancing endpoints that wait for a worker.',
-  }, (gauge) => gauge.set(held()));
+  metrics.gauge(
+    {
+      name: 'slipway_facade_requests_queued',
+      help: 'Requests to load-balancing endpoints that wait for a worker.',
+    },
+    (gauge) => gauge.set(held()),
+  );
   const meter = budgetMetrics(metrics, 'slipway_facade');
   for (const [name, budget] of Object.entries(budgets)) meter.watch(name, () => budget.fill);
-  return { countRequests: httpMetrics(metrics, 'slipway_facade', clock), onRefused: (operation, cause) => refusals.inc({ operation, cause }) };
+  return {
+    countRequests: httpMetrics(metrics, 'slipway_facade', clock),
+    onRefused: (operation, cause) => refusals.inc({ operation, cause }),
+  };
 }

@@ -2,8 +2,8 @@
 import { ConfigError } from '../core/runtime/env.ts';
 import { createLogger } from '../core/runtime/logger.ts';
 import { buildFacade } from './app.ts';
-import { readFacadeConfig } from './config.ts';
 import type { FacadeConfig } from './config.ts';
+import { readFacadeConfig } from './config.ts';
 
 const config = readConfig();
 const logger = createLogger('facade', config.logLevel);

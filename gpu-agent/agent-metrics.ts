@@ -1,16 +1,16 @@
 /** The metrics of an agent. docs/reference/metrics.md has each. */
 import type { FastifyInstance } from 'fastify';
-import { budgetMetrics } from '../core/runtime/budget-metrics.ts';
 import type { BudgetFill } from '../core/runtime/budget-metrics.ts';
+import { budgetMetrics } from '../core/runtime/budget-metrics.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import { httpMetrics } from '../core/runtime/http-metrics.ts';
-import { CALL_SECONDS, JOB_SECONDS } from '../core/runtime/metrics.ts';
 import type { Metrics } from '../core/runtime/metrics.ts';
+import { CALL_SECONDS, JOB_SECONDS } from '../core/runtime/metrics.ts';
 import { OutcomeKind } from '../proto/gen/slipway/v1/agent_service.ts';
 import type { GpuLoad } from '../proto/gen/slipway/v1/machine.ts';
 import { enumName } from '../proto/wire/enum-name.ts';
-import type { MachineGpu } from './inventory/machine-gpu.ts';
 import type { OnPull } from './images/image-puller.ts';
+import type { MachineGpu } from './inventory/machine-gpu.ts';
 import type { OnStart } from './units/unit-kind.ts';
 
 /** What is looked at when somebody reads. */
@@ -36,7 +36,9 @@ export interface AgentMeter {
   onPull: OnPull;
 }
 
-const KINDS = Object.values(OutcomeKind).filter((kind) => kind > 0).map((kind) => enumName(OutcomeKind, kind));
+const KINDS = Object.values(OutcomeKind)
+  .filter((kind) => kind > 0)
+  .map((kind) => enumName(OutcomeKind, kind));
 const STARTS: readonly Parameters<OnStart>[0][] = ['started', 'failed', 'abandoned'];
 const PULLS: readonly Parameters<OnPull>[0][] = ['pulled', 'failed', 'abandoned'];
 
@@ -49,19 +51,42 @@ export function agentMetrics(metrics: Metrics, readings: AgentReadings, clock: C
   };
   gauge('slipway_agent_connected', '1 while the agent has a session with core.', () => Number(readings.connected()));
   gauge('slipway_agent_attempts', 'Attempts on this machine.', () => readings.attempts());
-  gauge('slipway_agent_spool_outcomes', 'Outcomes on disk that core has not acknowledged.', () => readings.spooled().outcomes);
+  gauge(
+    'slipway_agent_spool_outcomes',
+    'Outcomes on disk that core has not acknowledged.',
+    () => readings.spooled().outcomes,
+  );
   gauge('slipway_agent_spool_bytes', 'Size of these outcomes on disk.', () => readings.spooled().bytes);
   gpuMetrics(metrics, readings);
   const budgets = budgetMetrics(metrics, 'slipway_agent');
   for (const [name, fill] of Object.entries(readings.budgets)) budgets.watch(name, fill);
-  const outOfMemory = metrics.counter({ name: 'slipway_agent_workers_out_of_memory_total', help: 'Workers that ended because they ran out of memory.' });
-  const ends = metrics.counter({ name: 'slipway_agent_attempts_ended_total', help: 'Attempts that ended, by kind of outcome.', labels: ['kind'] }, KINDS);
-  const starts = metrics.counter({ name: 'slipway_agent_workload_starts_total', help: 'Starts of workers and pods, by result.', labels: ['result'] }, STARTS);
-  const prepared = metrics.histogram({
-    name: 'slipway_agent_workload_prepare_seconds', help: 'Time until the process or container of a worker or pod started, including the image pull.',
-  }, JOB_SECONDS);
-  const pulls = metrics.counter({ name: 'slipway_agent_image_pulls_total', help: 'Image pulls that ended, by result.', labels: ['result'] }, PULLS);
-  const pulled = metrics.histogram({ name: 'slipway_agent_image_pull_seconds', help: 'Duration of successful image pulls.' }, [...CALL_SECONDS, 600, 1_800]);
+  const outOfMemory = metrics.counter({
+    name: 'slipway_agent_workers_out_of_memory_total',
+    help: 'Workers that ended because they ran out of memory.',
+  });
+  const ends = metrics.counter(
+    { name: 'slipway_agent_attempts_ended_total', help: 'Attempts that ended, by kind of outcome.', labels: ['kind'] },
+    KINDS,
+  );
+  const starts = metrics.counter(
+    { name: 'slipway_agent_workload_starts_total', help: 'Starts of workers and pods, by result.', labels: ['result'] },
+    STARTS,
+  );
+  const prepared = metrics.histogram(
+    {
+      name: 'slipway_agent_workload_prepare_seconds',
+      help: 'Time until the process or container of a worker or pod started, including the image pull.',
+    },
+    JOB_SECONDS,
+  );
+  const pulls = metrics.counter(
+    { name: 'slipway_agent_image_pulls_total', help: 'Image pulls that ended, by result.', labels: ['result'] },
+    PULLS,
+  );
+  const pulled = metrics.histogram(
+    { name: 'slipway_agent_image_pull_seconds', help: 'Duration of successful image pulls.' },
+    [...CALL_SECONDS, 600, 1_800],
+  );
   return {
     countBridgeCalls: httpMetrics(metrics, 'slipway_agent_bridge', clock),
     onAttemptEnd: (kind) => ends.inc({ kind: enumName(OutcomeKind, kind) }),
@@ -77,21 +102,40 @@ export function agentMetrics(metrics: Metrics, readings: AgentReadings, clock: C
   };
 }
 
-/** Of real GPUs and slices, of which a machine has at most a few dozen. Those that the driver tells nothing of have no value. */
+/**
+ * Of real GPUs and slices, of which a machine has at most a few dozen. Those that the driver tells nothing of have no
+ * value.
+ */
 function gpuMetrics(metrics: Metrics, { gpus, gpuLoads }: Pick<AgentReadings, 'gpus' | 'gpuLoads'>): void {
-  const each = (name: string, help: string, valueOf: (gpu: MachineGpu, load: GpuLoad | undefined) => number | undefined): void => {
+  const each = (
+    name: string,
+    help: string,
+    valueOf: (gpu: MachineGpu, load: GpuLoad | undefined) => number | undefined,
+  ): void => {
     metrics.gauge({ name, help, labels: ['gpu', 'type'] }, (gauge) => {
       gauge.reset();
       for (const gpu of gpus().filter(({ virtual }) => !virtual)) {
-        const value = valueOf(gpu, gpuLoads().find(({ uuid }) => uuid === gpu.uuid));
-        if (value !== undefined) gauge.set({ gpu: gpu.uuid, type: [gpu.name, gpu.migProfile].filter(Boolean).join(' MIG ') }, value);
+        const value = valueOf(
+          gpu,
+          gpuLoads().find(({ uuid }) => uuid === gpu.uuid),
+        );
+        if (value !== undefined)
+          gauge.set({ gpu: gpu.uuid, type: [gpu.name, gpu.migProfile].filter(Boolean).join(' MIG ') }, value);
       }
     });
   };
-  each('slipway_agent_gpu_utilization_ratio', 'Share of time in which a kernel ran on the GPU; absent for MIG slices.', (_gpu, load) => load?.utilization);
+  each(
+    'slipway_agent_gpu_utilization_ratio',
+    'Share of time in which a kernel ran on the GPU; absent for MIG slices.',
+    (_gpu, load) => load?.utilization,
+  );
   each('slipway_agent_gpu_memory_used_bytes', 'GPU memory in use.', (_gpu, load) => inBytes(load?.memoryUsedMib));
   each('slipway_agent_gpu_memory_bytes', 'GPU memory.', ({ memoryMib }) => inBytes(memoryMib));
-  each('slipway_agent_gpu_temperature_celsius', 'Temperature of the GPU card.', (_gpu, load) => load?.temperatureCelsius);
+  each(
+    'slipway_agent_gpu_temperature_celsius',
+    'Temperature of the GPU card.',
+    (_gpu, load) => load?.temperatureCelsius,
+  );
   each('slipway_agent_gpu_power_watts', 'Power draw of the GPU card.', (_gpu, load) => load?.powerWatts);
 }
 

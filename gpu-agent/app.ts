@@ -1,60 +1,60 @@
 /** Builds an agent from its configuration: all parts, by hand, in one place. Nothing runs before `start`. */
 import { CertificateWatch } from '../core/runtime/certificate-watch.ts';
-import { delay, systemClock, systemRandom } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
-import { machineDisk } from '../core/runtime/disk.ts';
+import { delay, systemClock, systemRandom } from '../core/runtime/clock.ts';
 import type { Disk } from '../core/runtime/disk.ts';
+import { machineDisk } from '../core/runtime/disk.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { Loop } from '../core/runtime/loop.ts';
 import { Metrics } from '../core/runtime/metrics.ts';
-import { tracingOf } from '../core/runtime/tracing.ts';
 import { MetricsServer } from '../core/runtime/metrics-server.ts';
-import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
 import type { Service } from '../core/runtime/service.ts';
+import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
 import { SlicedWork } from '../core/runtime/sliced-work.ts';
-import { systemTransport } from '../proto/wire/channel.ts';
+import { tracingOf } from '../core/runtime/tracing.ts';
 import type { Transport } from '../proto/wire/channel.ts';
+import { systemTransport } from '../proto/wire/channel.ts';
 import { TlsSource } from '../proto/wire/tls-source.ts';
 import { agentMetrics } from './agent-metrics.ts';
-import { buildAttempts } from './build-attempts.ts';
-import type { AttemptParts } from './build-attempts.ts';
-import { findHttpServer } from './find-http-server.ts';
-import { buildHello } from './build-hello.ts';
-import { buildUnitBase } from './build-units.ts';
-import type { UnitBase } from './build-units.ts';
 import { bodyBudget } from './bridge/raw-body.ts';
 import { Bridge } from './bridge/server.ts';
+import type { AttemptParts } from './build-attempts.ts';
+import { buildAttempts } from './build-attempts.ts';
+import { buildHello } from './build-hello.ts';
+import type { UnitBase } from './build-units.ts';
+import { buildUnitBase } from './build-units.ts';
 import type { AgentConfig } from './config.ts';
 import { ContainerHost } from './container-host.ts';
 import { openState, takeDataFolder } from './data-folder.ts';
-import { freeMemoryShare } from './inventory/host-size.ts';
-import { takeInstance } from './inventory/agent-instance.ts';
+import { findHttpServer } from './find-http-server.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
-import { machineId } from './inventory/machine-id.ts';
+import { takeInstance } from './inventory/agent-instance.ts';
+import { freeMemoryShare } from './inventory/host-size.ts';
 import { MachineGpus } from './inventory/machine-gpus.ts';
-import { PodFiles } from './units/pods/pod-files.ts';
-import { PodKeeper } from './units/pods/pod-keeper.ts';
+import { machineId } from './inventory/machine-id.ts';
 import { ConnectLoop } from './session/connect-loop.ts';
 import { ImageSettler } from './session/image-settler.ts';
 import { Inbound } from './session/inbound.ts';
 import { Lease } from './session/lease.ts';
-import { TunnelKeeper } from './tunnel/tunnel-keeper.ts';
 import { StartInventory } from './start-inventory.ts';
+import { Takeover } from './takeover.ts';
+import { TunnelKeeper } from './tunnel/tunnel-keeper.ts';
+import { PodFiles } from './units/pods/pod-files.ts';
+import { PodKeeper } from './units/pods/pod-keeper.ts';
 import { StandbyRoom } from './units/workers/standby-room.ts';
 import { dropAllIn } from './users/given-folder.ts';
 import { SharedFolders } from './users/shared-folder.ts';
-import { Takeover } from './takeover.ts';
 
 /** A built agent. */
 export interface Agent {
   /**
-   * Resolves when workers can be started; being connected to core is not waited for. `address` is the bridge's, `metrics` where they are read, empty: nowhere.
-   * DataFolderError, WorkerUserError.
+   * Resolves when workers can be started; being connected to core is not waited for. `address` is the bridge's,
+   * `metrics` where they are read, empty: nowhere. DataFolderError, WorkerUserError.
    */
   start(): Promise<{ address: string; machineId: string; metrics: string }>;
   /**
-   * Ends the workers, hands their results over as far as core can be reached, and stops. With `keepContainers` units in containers go on: the
-   * next agent takes them up, or the reaper ends them with the lease.
+   * Ends the workers, hands their results over as far as core can be reached, and stops. With `keepContainers` units in
+   * containers go on: the next agent takes them up, or the reaper ends them with the lease.
    */
   stop(options?: { keepContainers: boolean }): Promise<void>;
   /** Its parts that run by themselves, in the order in which they start. */
@@ -64,10 +64,15 @@ export interface Agent {
 /** How often the slow checks run, in milliseconds. */
 const WATCH_PERIOD_MS = 250;
 const OLD_LOGS_PERIOD_MS = 60_000;
-/** How long the last outcomes and reports may take when the agent stops, in milliseconds. Outcomes are on disk anyway. */
+/**
+ * How long the last outcomes and reports may take when the agent stops, in milliseconds. Outcomes are on disk anyway.
+ */
 const FAREWELL_MS = 1_000;
 
-/** What an agent takes from outside: clock, chance, the way to core and the disk of what must outlive it are the machine's own unless given. */
+/**
+ * What an agent takes from outside: clock, chance, the way to core and the disk of what must outlive it are the
+ * machine's own unless given.
+ */
 export interface AgentSeams {
   logger: Logger;
   clock?: Clock;
@@ -78,7 +83,13 @@ export interface AgentSeams {
 
 /** Nothing runs before `start`. */
 export function buildAgent(config: AgentConfig, given: AgentSeams): Agent {
-  const agent = new AgentProcess(config, { clock: systemClock, random: systemRandom, transport: systemTransport, disk: machineDisk, ...given });
+  const agent = new AgentProcess(config, {
+    clock: systemClock,
+    random: systemRandom,
+    transport: systemTransport,
+    disk: machineDisk,
+    ...given,
+  });
   return {
     services: agent.services,
     start: async () => {
@@ -128,32 +139,63 @@ class AgentProcess extends SingleRunService {
     const metrics = new Metrics();
     this.#measures = new MetricsServer({ listen: config.metricsListen, metrics, logger });
     const bodies = bodyBudget();
-    const meter = agentMetrics(metrics, {
-      attempts: () => this.#parts.table.size, connected: () => this.#isConnected,
-      gpus: () => this.#gpus.all, gpuLoads: () => this.#gpus.loads,
-      spooled: () => ({ outcomes: this.#parts.spool.size, bytes: this.#parts.spool.bytes }),
-      budgets: { bodies: () => bodies.fill, inputs: () => this.#parts.intake.fill, chunks: () => this.#parts.chunks.fill },
-    }, clock);
+    const meter = agentMetrics(
+      metrics,
+      {
+        attempts: () => this.#parts.table.size,
+        connected: () => this.#isConnected,
+        gpus: () => this.#gpus.all,
+        gpuLoads: () => this.#gpus.loads,
+        spooled: () => ({ outcomes: this.#parts.spool.size, bytes: this.#parts.spool.bytes }),
+        budgets: {
+          bodies: () => bodies.fill,
+          inputs: () => this.#parts.intake.fill,
+          chunks: () => this.#parts.chunks.fill,
+        },
+      },
+      clock,
+    );
     this.#containers = new ContainerHost({
-      config, logger, clock, random,
+      config,
+      logger,
+      clock,
+      random,
       openBridge: (address) => this.#bridge.listenAt(address, this.#takeover.formerPort(address)),
       keepsAny: () => this.#parts.runLog.keepsAny,
       onChanged: () => this.#parts.outbox.addContainers(),
-      onPull: meter.onPull, holdsSizes: () => this.#units.volumes.holdsSizes(),
+      onPull: meter.onPull,
+      holdsSizes: () => this.#units.volumes.holdsSizes(),
     });
     this.#units = buildUnitBase({
-      config, logger, clock, container: this.#containers,
+      config,
+      logger,
+      clock,
+      container: this.#containers,
       late: { gpus: () => this.#gpus.all, machineId: () => this.#machineId, bridgeUrl: () => this.#bridge.url },
       settleImage: (request) => this.#settler.settle(request),
       onStart: meter.onStart,
     });
     const tracing = tracingOf('agent', config);
-    this.#parts = buildAttempts({ config, ...seams, tracing, units: this.#units, onAttemptEnd: meter.onAttemptEnd, onOutOfMemory: meter.onOutOfMemory });
+    this.#parts = buildAttempts({
+      config,
+      ...seams,
+      tracing,
+      units: this.#units,
+      onAttemptEnd: meter.onAttemptEnd,
+      onOutOfMemory: meter.onOutOfMemory,
+    });
     this.#pods = this.#buildPods();
     // What waits for its work is bounded by the room for bodies, and a result must not be refused.
     const work = new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock });
     const bridgeParts = {
-      ...this.#parts, toCore: this.#parts.outbox, bodies, work, clock, random, logger, stopping: this.#stopping.signal,
+      ...this.#parts,
+      toCore: this.#parts.outbox,
+      bodies,
+      work,
+      clock,
+      random,
+      logger,
+      stopping: this.#stopping.signal,
       countCalls: config.metricsListen === '' ? undefined : meter.countBridgeCalls,
     };
     this.#bridge = new Bridge({ parts: bridgeParts, port: config.bridgePort });
@@ -161,19 +203,59 @@ class AgentProcess extends SingleRunService {
       clock,
       onExpired: () => {
         // Core may give every attempt away now, so none may go on here.
-        if (!this.#takeover.expire()) this.#parts.stopper.endAll('The agent could not reach core for as long as its lease lasts.');
+        if (!this.#takeover.expire())
+          this.#parts.stopper.endAll('The agent could not reach core for as long as its lease lasts.');
       },
     });
-    this.#takeover = new Takeover({ ...this.#parts, pods: this.#pods, containers: this.#containers, lease: this.#lease, clock, logger });
-    this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, images: this.#containers, archive: this.#units.archive, clock, logger });
+    this.#takeover = new Takeover({
+      ...this.#parts,
+      pods: this.#pods,
+      containers: this.#containers,
+      lease: this.#lease,
+      clock,
+      logger,
+    });
+    this.#inbound = new Inbound({
+      ...this.#parts,
+      pods: this.#pods,
+      images: this.#containers,
+      archive: this.#units.archive,
+      clock,
+      logger,
+    });
     const connect = this.#buildConnectLoop(tls);
     this.#gpus = new MachineGpus({
-      ...seams, virtual: config.virtualGpus, onHealth: () => connect.renew('a GPU came or went'), onLoads: () => this.#parts.outbox.addGpuLoads(),
+      ...seams,
+      virtual: config.virtualGpus,
+      onHealth: () => connect.renew('a GPU came or went'),
+      onLoads: () => this.#parts.outbox.addGpuLoads(),
     });
-    const oldLogs = new Loop({ name: 'old-logs', periodMs: OLD_LOGS_PERIOD_MS, pass: () => this.#units.archive.prune(), ...this.#seams });
+    const oldLogs = new Loop({
+      name: 'old-logs',
+      periodMs: OLD_LOGS_PERIOD_MS,
+      pass: () => this.#units.archive.prune(),
+      ...this.#seams,
+    });
     const certificates = new CertificateWatch({ prefix: 'slipway_agent', check: () => tls.check(), metrics, ...seams });
-    const [gpus, containers, takeover, inbound, bridge, units] = [this.#gpus, this.#containers, this.#takeover, this.#inbound, this.#bridge, this.#units];
-    this.#inventory = new StartInventory({ ...seams, gpus, containers, takeover, inbound, connect, bridge, units, dataDir: config.dataDir });
+    const [gpus, containers, takeover, inbound, bridge, units] = [
+      this.#gpus,
+      this.#containers,
+      this.#takeover,
+      this.#inbound,
+      this.#bridge,
+      this.#units,
+    ];
+    this.#inventory = new StartInventory({
+      ...seams,
+      gpus,
+      containers,
+      takeover,
+      inbound,
+      connect,
+      bridge,
+      units,
+      dataDir: config.dataDir,
+    });
     const rest = [this.#buildTunnels(tls), ...this.#gpus.services, oldLogs, certificates, this.#measures];
     this.services = [...(tracing ? [tracing] : []), this.#bridge, this.#buildWatch(), connect, ...rest];
   }
@@ -187,7 +269,9 @@ class AgentProcess extends SingleRunService {
     const { dataDir } = this.#config;
     const { users, archive, scratchFolder, podsFolder } = this.#units;
     this.#unlock = await takeDataFolder(dataDir, users.differ);
-    await dropAllIn(scratchFolder).catch((error: unknown) => this.#seams.logger.warn({ err: error }, 'old scratch folders were not removed'));
+    await dropAllIn(scratchFolder).catch((error: unknown) =>
+      this.#seams.logger.warn({ err: error }, 'old scratch folders were not removed'),
+    );
     await users.open(dataDir, [scratchFolder, podsFolder]);
     const id = await openState(dataDir, () => machineId(dataDir, this.#seams.random));
     this.#instance = await takeInstance(dataDir, this.#seams.random);
@@ -197,7 +281,10 @@ class AgentProcess extends SingleRunService {
     this.#machineId = id;
     await this.#inventory.take({ id, instance: this.#instance.instance }, this.ending);
     await startAll(this.services, this.#seams.logger, this.ending);
-    this.#seams.logger.info({ machineId: id, gpus: this.#gpus.all.length, recovered, bridge: this.#bridge.url }, 'agent started');
+    this.#seams.logger.info(
+      { machineId: id, gpus: this.#gpus.all.length, recovered, bridge: this.#bridge.url },
+      'agent started',
+    );
   }
 
   protected override async onStop(): Promise<void> {
@@ -213,7 +300,10 @@ class AgentProcess extends SingleRunService {
     for (const executor of [this.#units.executors.process, this.#units.executors.container]) await executor?.close();
     this.#lease.close();
     this.#parts.outcomes.writeAll();
-    await this.#parts.spool.close().finally(() => this.#parts.runLog.close()).finally(() => this.#unlock());
+    await this.#parts.spool
+      .close()
+      .finally(() => this.#parts.runLog.close())
+      .finally(() => this.#unlock());
     this.#seams.logger.info('agent stopped');
   }
 
@@ -227,7 +317,14 @@ class AgentProcess extends SingleRunService {
     const { launcher, archive, handover, starts, onStart, podsFolder } = this.#units;
     const { outbox, runLog, reach } = this.#parts;
     return new PodKeeper({
-      ...this.#seams, reach, launcher, archive, handover, starts, onStart, graceMs: this.#config.workerGraceMs,
+      ...this.#seams,
+      reach,
+      launcher,
+      archive,
+      handover,
+      starts,
+      onStart,
+      graceMs: this.#config.workerGraceMs,
       files: new PodFiles(podsFolder, new SharedFolders(this.#seams.logger)),
       onChanged: (podId) => {
         runLog.pod(podId, this.#pods.get(podId)?.keepsake);
@@ -258,7 +355,10 @@ class AgentProcess extends SingleRunService {
     const { outbox, large, chunks, outcomes, pool, reporter } = this.#parts;
     const { coreAddresses: addresses, key } = this.#config;
     return new ConnectLoop({
-      addresses, tls, key, outbox,
+      addresses,
+      tls,
+      key,
+      outbox,
       reports: {
         worker: (id) => {
           const worker = pool.get(id);
@@ -270,10 +370,16 @@ class AgentProcess extends SingleRunService {
       },
       lease: this.#lease,
       ...this.#seams,
-      hello: () => buildHello({
-        config: this.#config, machineId: this.#machineId, gpus: this.#gpus, instance: this.#instance, has: this.#containers.has, parts: this.#parts,
-        pods: this.#pods,
-      }),
+      hello: () =>
+        buildHello({
+          config: this.#config,
+          machineId: this.#machineId,
+          gpus: this.#gpus,
+          instance: this.#instance,
+          has: this.#containers.has,
+          parts: this.#parts,
+          pods: this.#pods,
+        }),
       onUp: (link) => {
         this.#isConnected = true;
         large.up(link);
@@ -294,7 +400,11 @@ class AgentProcess extends SingleRunService {
   #buildTunnels(tls: TlsSource): Service {
     const { tunnelAddresses: addresses, key } = this.#config;
     return new TunnelKeeper({
-      addresses, tls, key, ...this.#seams, find: (name) => findHttpServer(name, this.#parts.pool, this.#pods),
+      addresses,
+      tls,
+      key,
+      ...this.#seams,
+      find: (name) => findHttpServer(name, this.#parts.pool, this.#pods),
     });
   }
 }

@@ -1,16 +1,17 @@
 /**
- * Wires the parts that carry attempts between core and workers, from the lowest up. What a lower layer needs of a higher one is built before it
- * and handed in as the lower one's port; what it has to tell goes to listeners that are added here.
+ * Wires the parts that carry attempts between core and workers, from the lowest up. What a lower layer needs of a
+ * higher one is built before it and handed in as the lower one's port; what it has to tell goes to listeners that are
+ * added here.
  */
 import { join } from 'node:path';
 import type { Clock, Random } from '../core/runtime/clock.ts';
 import type { Disk } from '../core/runtime/disk.ts';
-import type { Tracing } from '../core/runtime/tracing.ts';
 import type { Logger } from '../core/runtime/logger.ts';
+import type { Tracing } from '../core/runtime/tracing.ts';
 import type { OutcomeKind } from '../proto/gen/slipway/v1/agent_service.ts';
 import { AttemptStopper } from './attempts/attempt-stopper.ts';
-import { AttemptTable } from './attempts/attempt-table.ts';
 import type { AttemptEnd } from './attempts/attempt-table.ts';
+import { AttemptTable } from './attempts/attempt-table.ts';
 import { AttemptWatch } from './attempts/attempt-watch.ts';
 import { ChunkLog } from './attempts/chunk-log.ts';
 import { Evidence } from './attempts/evidence.ts';
@@ -32,8 +33,8 @@ import { RunLog } from './spool/run-log.ts';
 import { FreePorts } from './units/http/free-ports.ts';
 import { HealthWatch } from './units/http/health-watch.ts';
 import type { HttpReach } from './units/http/pod-ports.ts';
-import { WorkerPool } from './units/workers/worker-pool.ts';
 import type { Worker } from './units/workers/worker.ts';
+import { WorkerPool } from './units/workers/worker-pool.ts';
 
 /** The wired parts. */
 export interface AttemptParts {
@@ -81,7 +82,18 @@ export interface AttemptOptions {
 }
 
 /** Builds them. */
-export function buildAttempts({ config, logger, clock, random, units, disk, diskAfterMs, tracing, onAttemptEnd, onOutOfMemory }: AttemptOptions): AttemptParts {
+export function buildAttempts({
+  config,
+  logger,
+  clock,
+  random,
+  units,
+  disk,
+  diskAfterMs,
+  tracing,
+  onAttemptEnd,
+  onOutOfMemory,
+}: AttemptOptions): AttemptParts {
   const large = new LargePayloads({ clock, random, logger });
   const polls = new OpenPolls();
   const holdings = new Holdings();
@@ -100,7 +112,16 @@ export function buildAttempts({ config, logger, clock, random, units, disk, disk
     hasToldEnd: (workerId: string) => reporter.hasToldEnd(workerId),
   };
   const ports = new FreePorts(random);
-  const pool = new WorkerPool({ ...units, ports, questions, clock, random, logger, graceMs: config.workerGraceMs, httpDrainMs: config.httpDrainMs });
+  const pool = new WorkerPool({
+    ...units,
+    ports,
+    questions,
+    clock,
+    random,
+    logger,
+    graceMs: config.workerGraceMs,
+    httpDrainMs: config.httpDrainMs,
+  });
   const onEnd: AttemptEnd = (kind, attempt) => {
     spans.ended(attempt);
     attempt.trace?.end(kind);
@@ -111,7 +132,17 @@ export function buildAttempts({ config, logger, clock, random, units, disk, disk
   const intake = new Intake({ table, handOver, holdings, outcomes, pool, large, tracing, clock });
   const evidence = new Evidence({ table, holdings, clock });
   const stopper = new AttemptStopper({
-    table, holdings, polls, pool, outcomes, toCore: outbox, reporter, clock, logger, policy: config.stopPolicy, graceMs: config.stopGraceMs,
+    table,
+    holdings,
+    polls,
+    pool,
+    outcomes,
+    toCore: outbox,
+    reporter,
+    clock,
+    logger,
+    policy: config.stopPolicy,
+    graceMs: config.stopGraceMs,
   });
   const look = (worker: Worker): void => {
     reporter.capacityChanged(worker);
@@ -121,15 +152,36 @@ export function buildAttempts({ config, logger, clock, random, units, disk, disk
   const reach = { advertiseHost: config.advertiseHost, tunnels: config.tunnelAddresses.length > 0, ports };
   const health = new HealthWatch({ pool, ...reach, silenceMs: config.httpSilenceMs, clock });
   const parts = {
-    reach, health, spans, pool, holdings, polls, table, handOver, intake, evidence, stopper, watch, chunks, outcomes, spool, runLog,
-    keeper, outbox, large, reporter,
+    reach,
+    health,
+    spans,
+    pool,
+    holdings,
+    polls,
+    table,
+    handOver,
+    intake,
+    evidence,
+    stopper,
+    watch,
+    chunks,
+    outcomes,
+    spool,
+    runLog,
+    keeper,
+    outbox,
+    large,
+    reporter,
   };
   listen(parts, onOutOfMemory);
   return parts;
 }
 
 /** Who hears of what: of workers the bridge first, whose requests end with them, then the attempts that they hold. */
-function listen({ pool, polls, holdings, spans, table, evidence, reporter, outcomes, handOver, health }: AttemptParts, onOutOfMemory?: () => void): void {
+function listen(
+  { pool, polls, holdings, spans, table, evidence, reporter, outcomes, handOver, health }: AttemptParts,
+  onOutOfMemory?: () => void,
+): void {
   pool.listen({
     changed: (worker) => {
       reporter.changed(worker);

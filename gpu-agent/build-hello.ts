@@ -26,9 +26,18 @@ export function buildHello({ config, machineId, gpus, instance, has, parts, pods
   const { pool, reporter, table } = parts;
   return {
     machine: {
-      ...hostSize(), id: machineId, name, locations, cpuSlots, standbyMax, agentVersion: AGENT_VERSION, cudaVersion: gpus.cudaVersion,
+      ...hostSize(),
+      id: machineId,
+      name,
+      locations,
+      cpuSlots,
+      standbyMax,
+      agentVersion: AGENT_VERSION,
+      cudaVersion: gpus.cudaVersion,
       gpus: gpus.all.map((gpu) => ({ ...gpu, displayName: '', unhealthy: gpus.faultOf(gpu.uuid) })),
-      runsCommands: config.allowCommands, containerEngine: engine, noEngineReason,
+      runsCommands: config.allowCommands,
+      containerEngine: engine,
+      noEngineReason,
     },
     workers: pool.all().map((worker) => reporter.take(worker)),
     attempts: table.refs(),

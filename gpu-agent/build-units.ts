@@ -6,8 +6,8 @@ import type { SettleImageRequest } from '../proto/gen/slipway/v1/agent_service.t
 import type { AgentConfig } from './config.ts';
 import { hostPrograms } from './executors/container/host-programs.ts';
 import type { Executor } from './executors/executor.ts';
-import { findSetpriv } from './executors/process/no-new-privs.ts';
 import { HostViews } from './executors/process/host-views.ts';
+import { findSetpriv } from './executors/process/no-new-privs.ts';
 import { ProcessExecutor } from './executors/process/process-executor.ts';
 import { ViewingExecutor } from './executors/process/viewing-executor.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
@@ -15,9 +15,9 @@ import type { MachineExecutors } from './launch/choose-executor.ts';
 import { GpuHandover } from './launch/gpu-handover.ts';
 import { UnitLauncher } from './launch/launcher.ts';
 import { LogArchive } from './launch/log-archive.ts';
+import { VolumeFolders } from './launch/volume-folders.ts';
 import { StartGate, startPlaces } from './units/start-gate.ts';
 import type { OnStart } from './units/unit-kind.ts';
-import { VolumeFolders } from './launch/volume-folders.ts';
 import { WorkerUsers } from './users/worker-users.ts';
 
 const MIB = 1024 * 1024;
@@ -71,18 +71,29 @@ export function buildUnitBase(options: {
   const { config, logger, clock, container, late, settleImage, onStart } = options;
   const { dataDir, volumesDir, name, locations, hostEnv } = config;
   if (config.allowCommands && process.platform === 'linux' && findSetpriv() === '') {
-    logger.warn('commands run without no_new_privs: a set-uid program gives them what it has. Install util-linux\' setpriv in /usr/bin');
+    logger.warn(
+      "commands run without no_new_privs: a set-uid program gives them what it has. Install util-linux' setpriv in /usr/bin",
+    );
   }
   const users = new WorkerUsers(config.workerUser, dataDir, logger);
   const views = config.allowCommands ? new HostViews(volumesDir, hostPrograms) : undefined;
   const executors: MachineExecutors = {
     process: views && new ViewingExecutor(new ProcessExecutor(clock, () => late.machineId()), views),
-    get container() { return container.executor; },
+    get container() {
+      return container.executor;
+    },
   };
   const volumes = new VolumeFolders(volumesDir, views, logger);
   const scratchFolder = join(dataDir, 'scratch');
   const launcher = new UnitLauncher({
-    executors, users, scratchFolder, volumes, machineName: name, locations, hostEnv, settleImage,
+    executors,
+    users,
+    scratchFolder,
+    volumes,
+    machineName: name,
+    locations,
+    hostEnv,
+    settleImage,
     gpus: () => late.gpus(),
     bridgeUrl: (by) => (by === 'container' ? container.bridgeUrl : late.bridgeUrl()),
   });
@@ -91,9 +102,16 @@ export function buildUnitBase(options: {
     if (strays) logger.warn({ strays }, 'ended what an earlier run of the agent had started and its guards had not');
   };
   return {
-    executors, sweepProcesses, launcher, volumes, users, scratchFolder, handover: new GpuHandover(),
+    executors,
+    sweepProcesses,
+    launcher,
+    volumes,
+    users,
+    scratchFolder,
+    handover: new GpuHandover(),
     archive: new LogArchive({ folder: join(dataDir, 'logs'), bytesMax: config.endedLogsMib * MIB, clock }),
-    starts: new StartGate(startPlaces(), clock), onStart,
+    starts: new StartGate(startPlaces(), clock),
+    onStart,
     podsFolder: join(dataDir, 'pods'),
   };
 }

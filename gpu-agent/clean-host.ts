@@ -1,17 +1,19 @@
 /**
- * Takes away what an agent that is gone has made on its host and what stays without it: networks, rules of the firewall and the address of containers,
- * views of volumes. Its data folder stays. No agent starts meanwhile: its rules would be taken away under it.
+ * Takes away what an agent that is gone has made on its host and what stays without it: networks, rules of the firewall
+ * and the address of containers, views of volumes. Its data folder stays. No agent starts meanwhile: its rules would be
+ * taken away under it.
  */
-import { delay } from '../core/runtime/clock.ts';
+
 import type { Clock } from '../core/runtime/clock.ts';
+import { delay } from '../core/runtime/clock.ts';
 import { isFolderLocked, lockFolder } from '../core/runtime/folder-lock.ts';
 import { runsAsRoot } from '../core/runtime/host-user.ts';
 import { MACHINE_LABEL } from './executors/container/container-plan.ts';
-import { removeContainer } from './executors/container/engine-calls.ts';
 import type { Engine } from './executors/container/engine.ts';
+import { removeContainer } from './executors/container/engine-calls.ts';
 import { HostFirewall } from './executors/container/host-firewall.ts';
 import { hostPrograms } from './executors/container/host-programs.ts';
-import { UnitNetworks, interfacePrefix } from './executors/container/unit-networks.ts';
+import { interfacePrefix, UnitNetworks } from './executors/container/unit-networks.ts';
 import { HostViews } from './executors/process/host-views.ts';
 
 /** The lock of a data folder while its host is cleaned. */
@@ -31,7 +33,9 @@ export interface CleanTask {
   endsContainers: boolean;
 }
 
-/** Resolves to what became of it. Rejects when the engine does not answer; FolderLockedError: somebody cleans already. */
+/**
+ * Resolves to what became of it. Rejects when the engine does not answer; FolderLockedError: somebody cleans already.
+ */
 export async function cleanHost(task: CleanTask): Promise<'cleaned' | 'agent runs' | 'containers run'> {
   const unlock = await lockFolder(task.dataDir, CLEAN_LOCK);
   try {
@@ -42,23 +46,37 @@ export async function cleanHost(task: CleanTask): Promise<'cleaned' | 'agent run
   }
 }
 
-/** Resolves when nobody cleans for the agent of a folder, which it has taken: from then on nobody begins. Rejects when that takes too long. */
+/**
+ * Resolves when nobody cleans for the agent of a folder, which it has taken: from then on nobody begins. Rejects when
+ * that takes too long.
+ */
 export async function untilCleaned(dataDir: string, clock: Clock): Promise<void> {
   const untilMs = clock.monotonicMs() + CLEAN_MS_MAX;
   while (await isFolderLocked(dataDir, CLEAN_LOCK)) {
-    if (clock.monotonicMs() > untilMs) throw new Error(`what an agent in ${dataDir} left on this host is being taken away, and that does not end`);
+    if (clock.monotonicMs() > untilMs)
+      throw new Error(`what an agent in ${dataDir} left on this host is being taken away, and that does not end`);
     await delay(clock, POLL_MS);
   }
 }
 
-async function clean({ volumesDir, machineId, engine, endsContainers }: CleanTask): Promise<'cleaned' | 'containers run'> {
+async function clean({
+  volumesDir,
+  machineId,
+  engine,
+  endsContainers,
+}: CleanTask): Promise<'cleaned' | 'containers run'> {
   if (engine) {
-    const left = await engine.docker.listContainers({ all: true, filters: { label: [`${MACHINE_LABEL}=${machineId}`] } });
+    const left = await engine.docker.listContainers({
+      all: true,
+      filters: { label: [`${MACHINE_LABEL}=${machineId}`] },
+    });
     if (left.length > 0 && !endsContainers) return 'containers run';
     await Promise.all(left.map(({ Id }) => removeContainer(engine.docker.getContainer(Id))));
     const firewall = new HostFirewall(interfacePrefix(machineId), hostPrograms);
     const openBridge = (): Promise<number> => Promise.reject(new Error('nobody listens'));
-    await new UnitNetworks({ machineId, firewall, programs: hostPrograms, asRoot: runsAsRoot(), openBridge }).clear(engine);
+    await new UnitNetworks({ machineId, firewall, programs: hostPrograms, asRoot: runsAsRoot(), openBridge }).clear(
+      engine,
+    );
   }
   const views = new HostViews(volumesDir, hostPrograms);
   await views.clear();

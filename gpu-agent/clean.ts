@@ -1,5 +1,6 @@
 /**
- * `slipway agent --clean`: a machine is taken out of service. What its agent left on the host goes, containers of pods too; the data folder stays.
+ * `slipway agent --clean`: a machine is taken out of service. What its agent left on the host goes, containers of pods
+ * too; the data folder stays.
  *
  *   node gpu-agent/clean.ts
  */
@@ -16,11 +17,15 @@ const logger = createLogger('agent', logLevel);
 try {
   const machineId = (await readFile(join(dataDir, 'machine-id'), 'utf8')).trim();
   const engine = await new EngineFinder(containers, systemClock).find().catch((error: Error) => {
-    logger.warn({ reason: error.message }, 'no container engine: containers, their networks and rules are left as they are');
+    logger.warn(
+      { reason: error.message },
+      'no container engine: containers, their networks and rules are left as they are',
+    );
     return undefined;
   });
   const result = await cleanHost({ dataDir, volumesDir, machineId, engine, endsContainers: true });
-  if (result === 'cleaned') logger.info({ machineId, engine: engine?.facts.kind }, 'the host is clean: the data folder is all that is left');
+  if (result === 'cleaned')
+    logger.info({ machineId, engine: engine?.facts.kind }, 'the host is clean: the data folder is all that is left');
   else fail(`An agent runs in ${dataDir}: stop it first.`);
 } catch (error) {
   fail(`The host of the agent in ${dataDir} cannot be cleaned: ${(error as Error).message}`);

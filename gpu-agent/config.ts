@@ -2,46 +2,54 @@
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EnvReader } from '../core/runtime/env.ts';
+import { runsAsRoot } from '../core/runtime/host-user.ts';
 import { metricsListenFault } from '../core/runtime/metrics-server.ts';
 import type { PrivateRegistries } from '../core/runtime/private-registries.ts';
 import { otlpEndpointFault } from '../core/runtime/tracing.ts';
-import { runsAsRoot } from '../core/runtime/host-user.ts';
 import { ADDRESS_FORMS, parseAddress } from '../proto/wire/address.ts';
-import { tlsFaults } from '../proto/wire/tls.ts';
 import type { TlsFiles } from '../proto/wire/tls.ts';
-import type { Ulimit } from './executors/container/container-plan.ts';
-import { parseUlimit } from './launch/container-ulimits.ts';
+import { tlsFaults } from '../proto/wire/tls.ts';
 import type { StopPolicy } from './attempts/stop-policy.ts';
+import type { Ulimit } from './executors/container/container-plan.ts';
 import type { EngineSearch } from './executors/container/engine-finder.ts';
-import { parseVirtualGpu } from './inventory/virtual-gpus.ts';
 import type { VirtualGpu } from './inventory/virtual-gpus.ts';
-import { parseWorkerUser } from './users/worker-user-setting.ts';
+import { parseVirtualGpu } from './inventory/virtual-gpus.ts';
+import { parseUlimit } from './launch/container-ulimits.ts';
 import type { WorkerUserSetting } from './users/worker-user-setting.ts';
+import { parseWorkerUser } from './users/worker-user-setting.ts';
 
 export interface AgentConfig {
   /**
-   * Core replicas, or the edge before them: `host:port`, or `grpcs://host:port` for TLS. The agent keeps a session with one of them.
-   * SLIPWAY_CORE_ADDRESS, separated by commas.
+   * Core replicas, or the edge before them: `host:port`, or `grpcs://host:port` for TLS. The agent keeps a session with
+   * one of them. SLIPWAY_CORE_ADDRESS, separated by commas.
    */
   coreAddresses: string[];
-  /** For those by TLS; files that change are read anew. SLIPWAY_CORE_CA_FILE, SLIPWAY_CORE_CERT_FILE, SLIPWAY_CORE_CERT_KEY_FILE. */
+  /**
+   * For those by TLS; files that change are read anew. SLIPWAY_CORE_CA_FILE, SLIPWAY_CORE_CERT_FILE,
+   * SLIPWAY_CORE_CERT_KEY_FILE.
+   */
   coreTls: TlsFiles;
   /** Key of scope AGENT. SLIPWAY_AGENT_KEY, or SLIPWAY_AGENT_KEY_FILE with the name of a file that holds it. */
   key: string;
   /** Folder for results that wait, logs and scratch folders. SLIPWAY_AGENT_DATA_DIR, default `.slipway/agent`. */
   dataDir: string;
-  /** Folder of network volumes, one directory each; shared by the machines of a data centre. SLIPWAY_VOLUMES_DIR, default `<dataDir>/volumes`. */
+  /**
+   * Folder of network volumes, one directory each; shared by the machines of a data centre. SLIPWAY_VOLUMES_DIR,
+   * default `<dataDir>/volumes`.
+   */
   volumesDir: string;
   /**
-   * As whom workers and pods run: `per-account` (or `per-account:BASE`), a name, `UID`, `UID:GID`, or `same` for the agent's own user.
-   * SLIPWAY_WORKER_USER, default same; an agent that runs as root must be told.
+   * As whom workers and pods run: `per-account` (or `per-account:BASE`), a name, `UID`, `UID:GID`, or `same` for the
+   * agent's own user. SLIPWAY_WORKER_USER, default same; an agent that runs as root must be told.
    */
   workerUser: WorkerUserSetting;
   /** Name for people. SLIPWAY_AGENT_NAME, default the host's name. */
   name: string;
   /** Country code and data-centre id. SLIPWAY_AGENT_LOCATIONS, separated by commas, default none. */
   locations: string[];
-  /** GPUs to pretend to have. SLIPWAY_VIRTUAL_GPUS, for instance `NVIDIA L4:24576x2`, separated by commas, default none. */
+  /**
+   * GPUs to pretend to have. SLIPWAY_VIRTUAL_GPUS, for instance `NVIDIA L4:24576x2`, separated by commas, default none.
+   */
   virtualGpus: VirtualGpu[];
   /** Most workers without a GPU. SLIPWAY_CPU_SLOTS, default 8. */
   cpuSlots: number;
@@ -51,21 +59,30 @@ export interface AgentConfig {
   bridgePort: number;
   /** Commands of this host may run: workers and pods without an image. SLIPWAY_AGENT_ALLOW_COMMANDS, default false. */
   allowCommands: boolean;
-  /** Where the container engine is. SLIPWAY_AGENT_CONTAINERS: `auto` (default), `none`, or the address of its socket. */
+  /**
+   * Where the container engine is. SLIPWAY_AGENT_CONTAINERS: `auto` (default), `none`, or the address of its socket.
+   */
   containers: EngineSearch;
   /** Vendor and class of this machine's CDI devices. SLIPWAY_CDI_KIND, default `nvidia.com/gpu`. */
   cdiKind: string;
   /** Of processes in containers. SLIPWAY_CONTAINER_ULIMITS, default: none but the engine's own. */
   containerUlimits: readonly Ulimit[];
   /**
-   * Registries that may be at addresses of private networks, `host` or `host:port`. SLIPWAY_PRIVATE_REGISTRIES, separated by commas; true: all; default none.
+   * Registries that may be at addresses of private networks, `host` or `host:port`. SLIPWAY_PRIVATE_REGISTRIES,
+   * separated by commas; true: all; default none.
    */
   privateRegistries: PrivateRegistries;
   /** Pull images of endpoints that may run here before they are needed. SLIPWAY_PREFETCH, default false. */
   prefetch: boolean;
-  /** Disk for images that this agent pulled, in GB; the longest unused make way. SLIPWAY_IMAGE_DISK_GB, default 0: as much as there is. */
+  /**
+   * Disk for images that this agent pulled, in GB; the longest unused make way. SLIPWAY_IMAGE_DISK_GB, default 0: as
+   * much as there is.
+   */
   imageDiskGb: number;
-  /** Disk for what workers and pods wrote that ended, in MiB, 4 to 100,000; the oldest make way. SLIPWAY_ENDED_LOGS_MIB, default 64. */
+  /**
+   * Disk for what workers and pods wrote that ended, in MiB, 4 to 100,000; the oldest make way. SLIPWAY_ENDED_LOGS_MIB,
+   * default 64.
+   */
   endedLogsMib: number;
   /** When a worker is killed because a job does not stop. SLIPWAY_STOP_POLICY, default auto. */
   stopPolicy: StopPolicy;
@@ -74,46 +91,79 @@ export interface AgentConfig {
   /** How long a worker may take to end after SIGTERM, in milliseconds. SLIPWAY_WORKER_GRACE_MS, default 5000. */
   workerGraceMs: number;
   /**
-   * Host name or address by which facades and proxies on other machines reach the HTTP servers of this machine's workers. SLIPWAY_ADVERTISE_HOST,
-   * default empty: the worker's own address, for commands 127.0.0.1, which is enough while all runs on one machine. With it, a port of this host leads
-   * to each container's.
+   * Host name or address by which facades and proxies on other machines reach the HTTP servers of this machine's
+   * workers. SLIPWAY_ADVERTISE_HOST, default empty: the worker's own address, for commands 127.0.0.1, which is enough
+   * while all runs on one machine. With it, a port of this host leads to each container's.
    */
   advertiseHost: string;
   /**
-   * For a machine that facades and proxies cannot dial: facades, or the edges before them, each `http://host:port` or `https://host:port`, to which the
-   * agent opens tunnels. Workers are then reached through these only. SLIPWAY_TUNNEL_ADDRESS, separated by commas, default none.
+   * For a machine that facades and proxies cannot dial: facades, or the edges before them, each `http://host:port` or
+   * `https://host:port`, to which the agent opens tunnels. Workers are then reached through these only.
+   * SLIPWAY_TUNNEL_ADDRESS, separated by commas, default none.
    */
   tunnelAddresses: string[];
-  /** How long a worker of a load-balancing endpoint may leave its health path without 200 or 204, in ms. SLIPWAY_HTTP_SILENCE_MS, default 480000. */
+  /**
+   * How long a worker of a load-balancing endpoint may leave its health path without 200 or 204, in ms.
+   * SLIPWAY_HTTP_SILENCE_MS, default 480000.
+   */
   httpSilenceMs: number;
   /**
-   * How long a worker of a load-balancing endpoint that is to go may finish what its clients have begun, in ms: longer than any request may take; what is
-   * left then is cut. SLIPWAY_HTTP_DRAIN_MS, default 360000.
+   * How long a worker of a load-balancing endpoint that is to go may finish what its clients have begun, in ms: longer
+   * than any request may take; what is left then is cut. SLIPWAY_HTTP_DRAIN_MS, default 360000.
    */
   httpDrainMs: number;
   /** SLIPWAY_LOG_LEVEL, default info. */
   logLevel: string;
-  /** host:port at which Prometheus reads metrics; port 0 = any free one. SLIPWAY_METRICS_LISTEN, default empty: nowhere. */
+  /**
+   * host:port at which Prometheus reads metrics; port 0 = any free one. SLIPWAY_METRICS_LISTEN, default empty: nowhere.
+   */
   metricsListen: string;
   /** Base URL of an OpenTelemetry collector that takes OTLP over HTTP; empty = nothing is traced. */
   otlpEndpoint: string;
-  /** Variables of this host that workers may see: what programs need to run at all, and nothing that is the agent's own. */
+  /**
+   * Variables of this host that workers may see: what programs need to run at all, and nothing that is the agent's own.
+   */
   hostEnv: Record<string, string>;
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const STOP_POLICIES = ['auto', 'always', 'never'] as const;
 const HOST_VARIABLES = new Set([
-  'PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LANGUAGE', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR',
-  'LD_LIBRARY_PATH', 'CUDA_HOME', 'CUDA_PATH',
-  'XDG_CACHE_HOME', 'HF_HOME', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'NODE_EXTRA_CA_CERTS',
-  'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'all_proxy', 'no_proxy',
+  'PATH',
+  'HOME',
+  'USER',
+  'LOGNAME',
+  'SHELL',
+  'LANG',
+  'LANGUAGE',
+  'LC_ALL',
+  'LC_CTYPE',
+  'TZ',
+  'TMPDIR',
+  'LD_LIBRARY_PATH',
+  'CUDA_HOME',
+  'CUDA_PATH',
+  'XDG_CACHE_HOME',
+  'HF_HOME',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'REQUESTS_CA_BUNDLE',
+  'CURL_CA_BUNDLE',
+  'NODE_EXTRA_CA_CERTS',
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'ALL_PROXY',
+  'NO_PROXY',
+  'http_proxy',
+  'https_proxy',
+  'all_proxy',
+  'no_proxy',
 ]);
 
 /** What is needed to take away what an agent left on its host. */
-export function readCleanConfig(env: Readonly<Record<string, string | undefined>> = process.env): Pick<
-  AgentConfig, 'dataDir' | 'volumesDir' | 'containers' | 'logLevel'
-> {
+export function readCleanConfig(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Pick<AgentConfig, 'dataDir' | 'volumesDir' | 'containers' | 'logLevel'> {
   const reader = new EnvReader(env);
   const config = { ...readPlaces(reader), logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LOG_LEVELS, 'info') };
   reader.finish();
@@ -124,20 +174,27 @@ export function readCleanConfig(env: Readonly<Record<string, string | undefined>
 function readPlaces(reader: EnvReader): Pick<AgentConfig, 'dataDir' | 'volumesDir' | 'containers'> {
   const dataDir = resolve(reader.text('SLIPWAY_AGENT_DATA_DIR', '.slipway/agent'));
   return {
-    dataDir, volumesDir: resolve(reader.text('SLIPWAY_VOLUMES_DIR', join(dataDir, 'volumes'))),
+    dataDir,
+    volumesDir: resolve(reader.text('SLIPWAY_VOLUMES_DIR', join(dataDir, 'volumes'))),
     containers: {
-      setting: reader.text('SLIPWAY_AGENT_CONTAINERS', 'auto'), dockerHost: reader.text('DOCKER_HOST', ''), runtimeDir: reader.text('XDG_RUNTIME_DIR', ''),
+      setting: reader.text('SLIPWAY_AGENT_CONTAINERS', 'auto'),
+      dockerHost: reader.text('DOCKER_HOST', ''),
+      runtimeDir: reader.text('XDG_RUNTIME_DIR', ''),
     },
   };
 }
 
 /** Reads it; throws ConfigError with all faults at once. `asRoot`: the agent runs as root. */
-export function readAgentConfig(env: Readonly<Record<string, string | undefined>> = process.env, asRoot = runsAsRoot()): AgentConfig {
+export function readAgentConfig(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+  asRoot = runsAsRoot(),
+): AgentConfig {
   const reader = new EnvReader(env);
   const coreAddresses = reader.list('SLIPWAY_CORE_ADDRESS', []);
   if (coreAddresses.length === 0) reader.fault('SLIPWAY_CORE_ADDRESS is not set');
   for (const address of coreAddresses) {
-    if (!parseAddress(address)) reader.fault(`SLIPWAY_CORE_ADDRESS holds ${JSON.stringify(address)}, but must be ${ADDRESS_FORMS}`);
+    if (!parseAddress(address))
+      reader.fault(`SLIPWAY_CORE_ADDRESS holds ${JSON.stringify(address)}, but must be ${ADDRESS_FORMS}`);
   }
   const config: AgentConfig = {
     coreAddresses,
@@ -177,13 +234,16 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
 }
 
 function hostVariables(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const isShown = ([name, value]: [string, string | undefined]): boolean => HOST_VARIABLES.has(name) && value !== undefined;
+  const isShown = ([name, value]: [string, string | undefined]): boolean =>
+    HOST_VARIABLES.has(name) && value !== undefined;
   return Object.fromEntries(Object.entries(env).filter(isShown)) as Record<string, string>;
 }
 
 function readTlsFiles(reader: EnvReader): TlsFiles {
   const [caFile, certFile, certKeyFile] = [
-    reader.text('SLIPWAY_CORE_CA_FILE', ''), reader.text('SLIPWAY_CORE_CERT_FILE', ''), reader.text('SLIPWAY_CORE_CERT_KEY_FILE', ''),
+    reader.text('SLIPWAY_CORE_CA_FILE', ''),
+    reader.text('SLIPWAY_CORE_CERT_FILE', ''),
+    reader.text('SLIPWAY_CORE_CERT_KEY_FILE', ''),
   ];
   for (const fault of tlsFaults({ caFile, certFile, certKeyFile })) reader.fault(fault);
   return { caFile, certFile, certKeyFile };
@@ -193,8 +253,10 @@ function readUlimits(reader: EnvReader): Ulimit[] {
   return reader.list('SLIPWAY_CONTAINER_ULIMITS', []).flatMap((text) => {
     const limit = parseUlimit(text);
     if (limit) return [limit];
-    reader.fault(`SLIPWAY_CONTAINER_ULIMITS has ${JSON.stringify(text)}, but each must be name=soft or name=soft:hard, `
-      + 'for instance memlock=unlimited or nofile=65536:1048576');
+    reader.fault(
+      `SLIPWAY_CONTAINER_ULIMITS has ${JSON.stringify(text)}, but each must be name=soft or name=soft:hard, ` +
+        'for instance memlock=unlimited or nofile=65536:1048576',
+    );
     return [];
   });
 }
@@ -202,8 +264,17 @@ function readUlimits(reader: EnvReader): Ulimit[] {
 function readTunnelAddresses(reader: EnvReader): string[] {
   return reader.list('SLIPWAY_TUNNEL_ADDRESS', []).flatMap((text) => {
     const url = URL.canParse(text) ? new URL(text) : undefined;
-    if (url && /^https?:$/.test(url.protocol) && url.host !== '' && url.pathname === '/' && url.search + url.hash + url.username === '') return [url.origin];
-    reader.fault(`SLIPWAY_TUNNEL_ADDRESS holds ${JSON.stringify(text)}, but must be http://HOST:PORT of a facade or https://HOST:PORT of an edge`);
+    if (
+      url &&
+      /^https?:$/.test(url.protocol) &&
+      url.host !== '' &&
+      url.pathname === '/' &&
+      url.search + url.hash + url.username === ''
+    )
+      return [url.origin];
+    reader.fault(
+      `SLIPWAY_TUNNEL_ADDRESS holds ${JSON.stringify(text)}, but must be http://HOST:PORT of a facade or https://HOST:PORT of an edge`,
+    );
     return [];
   });
 }
@@ -212,10 +283,14 @@ function readWorkerUser(reader: EnvReader, asRoot: boolean): WorkerUserSetting {
   const text = reader.text('SLIPWAY_WORKER_USER', asRoot ? '' : 'same');
   const setting = parseWorkerUser(text);
   if (text === '') {
-    reader.fault('SLIPWAY_WORKER_USER is not set, and this agent runs as root. Say as whom its workers run: per-account (each account gets a user '
-      + 'number of its own), a NAME or UID for all, or same (root: every worker can read all secrets of this machine)');
+    reader.fault(
+      'SLIPWAY_WORKER_USER is not set, and this agent runs as root. Say as whom its workers run: per-account (each account gets a user ' +
+        'number of its own), a NAME or UID for all, or same (root: every worker can read all secrets of this machine)',
+    );
   } else if (!setting) {
-    reader.fault(`SLIPWAY_WORKER_USER is ${JSON.stringify(text)}, but must be per-account, per-account:BASE, NAME, UID, UID:GID or same, and not root`);
+    reader.fault(
+      `SLIPWAY_WORKER_USER is ${JSON.stringify(text)}, but must be per-account, per-account:BASE, NAME, UID, UID:GID or same, and not root`,
+    );
   }
   return setting ?? { kind: 'same' };
 }

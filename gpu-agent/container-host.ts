@@ -1,23 +1,26 @@
-/** The container side of an agent: finds the engine, makes its executor, says what is there, and keeps the images within their room. */
+/**
+ * The container side of an agent: finds the engine, makes its executor, says what is there, and keeps the images within
+ * their room.
+ */
 import { join } from 'node:path';
-import { delay } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
+import { delay } from '../core/runtime/clock.ts';
 import { runsAsRoot } from '../core/runtime/host-user.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { Loop } from '../core/runtime/loop.ts';
 import { BaseService } from '../core/runtime/service.ts';
 import type { DesiredImage, MachineContainers } from '../proto/gen/slipway/v1/agent_service.ts';
-import { GpuHandover } from '../proto/gen/slipway/v1/machine.ts';
 import type { ContainerEngine } from '../proto/gen/slipway/v1/machine.ts';
+import { GpuHandover } from '../proto/gen/slipway/v1/machine.ts';
 import { untilCleaned } from './clean-host.ts';
 import type { AgentConfig } from './config.ts';
 import { ContainerExecutor } from './executors/container/container-executor.ts';
-import { EngineFinder } from './executors/container/engine-finder.ts';
-import { imageRoom } from './executors/container/engine.ts';
 import type { Engine } from './executors/container/engine.ts';
+import { imageRoom } from './executors/container/engine.ts';
+import { EngineFinder } from './executors/container/engine-finder.ts';
 import { HostFirewall } from './executors/container/host-firewall.ts';
 import { hostPrograms } from './executors/container/host-programs.ts';
-import { UnitNetworks, interfacePrefix } from './executors/container/unit-networks.ts';
+import { interfacePrefix, UnitNetworks } from './executors/container/unit-networks.ts';
 import { ImageKeeper, isNamed } from './images/image-keeper.ts';
 import type { OnPull } from './images/image-puller.ts';
 import { ImageStore } from './images/image-store.ts';
@@ -48,7 +51,10 @@ export interface HostMachine {
   /** This run of the agent. */
   instance: string;
   gpus: readonly MachineGpu[];
-  /** Units of the run before that nobody may remove yet; and how long to wait for their engine at the start, in milliseconds. */
+  /**
+   * Units of the run before that nobody may remove yet; and how long to wait for their engine at the start, in
+   * milliseconds.
+   */
   left: { units: ReadonlySet<string>; waitMs: number };
 }
 
@@ -135,7 +141,10 @@ export class ContainerHost extends BaseService {
     this.#machine = { ...this.#machine, left: { units: new Set(), waitMs: 0 } };
   }
 
-  /** Images that may be needed here: none of them makes way, and those that are missing are pulled where the operator wants that. */
+  /**
+   * Images that may be needed here: none of them makes way, and those that are missing are pulled where the operator
+   * wants that.
+   */
   want(images: readonly DesiredImage[]): void {
     this.#wanted = images;
     this.#looking.wake();
@@ -168,7 +177,8 @@ export class ContainerHost extends BaseService {
       const removed = this.#wanted ? await this.#keeper.shrink(store, this.#wanted) : 0;
       if (removed > 0) this.#options.logger.info({ removed }, 'images made way for others');
       this.#has = {
-        engine: await describe(engine, this.#machine.gpus, await this.#options.holdsSizes()), noEngineReason: '',
+        engine: await describe(engine, this.#machine.gpus, await this.#options.holdsSizes()),
+        noEngineReason: '',
         images: (await this.#keeper.present(store)).slice(0, IMAGES_MAX),
       };
       if (this.#options.config.prefetch) await this.#prefetch(store);
@@ -179,7 +189,10 @@ export class ContainerHost extends BaseService {
     }
     if (JSON.stringify(this.#has) === before) return;
     if (this.#has.engine?.version !== (JSON.parse(before) as MachineContainers).engine?.version) {
-      this.#options.logger.info({ engine: this.#has.engine?.name, version: this.#has.engine?.version, reason: this.#has.noEngineReason }, 'container engine');
+      this.#options.logger.info(
+        { engine: this.#has.engine?.name, version: this.#has.engine?.version, reason: this.#has.noEngineReason },
+        'container engine',
+      );
     }
     this.#options.onChanged();
   }
@@ -187,19 +200,37 @@ export class ContainerHost extends BaseService {
   async #use(engine: Engine): Promise<void> {
     const { config, clock, random, logger, openBridge, onPull } = this.#options;
     const { id } = this.#machine;
-    if (!this.#executor && !runsAsRoot()) logger.warn('the agent is not root: workers in containers can reach programs of this host');
+    if (!this.#executor && !runsAsRoot())
+      logger.warn('the agent is not root: workers in containers can reach programs of this host');
     this.#firewall ??= new HostFirewall(interfacePrefix(id), hostPrograms);
     this.#executor ??= new ContainerExecutor({
       engines: this.#engines,
       networks: new UnitNetworks({
-        machineId: id, firewall: this.#firewall, programs: hostPrograms, asRoot: runsAsRoot(), openBridge,
+        machineId: id,
+        firewall: this.#firewall,
+        programs: hostPrograms,
+        asRoot: runsAsRoot(),
+        openBridge,
       }),
-      machineId: id, cdiKind: config.cdiKind, ulimits: config.containerUlimits,
-      privateRegistries: config.privateRegistries, onImage: (image) => this.#keeper.used(image), onPull,
-      makeRoom: (bytes) => this.#makeRoom(bytes), clock, random, logger,
+      machineId: id,
+      cdiKind: config.cdiKind,
+      ulimits: config.containerUlimits,
+      privateRegistries: config.privateRegistries,
+      onImage: (image) => this.#keeper.used(image),
+      onPull,
+      makeRoom: (bytes) => this.#makeRoom(bytes),
+      clock,
+      random,
+      logger,
     });
     const { instance, left } = this.#machine;
-    this.#callOffReaper ??= startReaper({ dataDir: config.dataDir, volumesDir: config.volumesDir, socket: engine.facts.socket, machineId: id, instance });
+    this.#callOffReaper ??= startReaper({
+      dataDir: config.dataDir,
+      volumesDir: config.volumesDir,
+      socket: engine.facts.socket,
+      machineId: id,
+      instance,
+    });
     try {
       // What nobody knows any more goes first: an address may hang on it.
       if (!this.#isSwept) await this.#executor.sweep(left.units);
@@ -226,8 +257,12 @@ export class ContainerHost extends BaseService {
     const images = await store.list();
     for (const { name, digest, registryCredentials } of this.#wanted ?? []) {
       if (this.ending.aborted || images.some((image) => isNamed(image, { name, digest }))) continue;
-      await this.#executor!.pull({ name, digest, credentials: registryCredentials, settle: async (found) => found }, this.ending)
-        .catch((error: unknown) => this.#options.logger.info({ image: name, reason: (error as Error).message }, 'not prefetched'));
+      await this.#executor!.pull(
+        { name, digest, credentials: registryCredentials, settle: async (found) => found },
+        this.ending,
+      ).catch((error: unknown) =>
+        this.#options.logger.info({ image: name, reason: (error as Error).message }, 'not prefetched'),
+      );
     }
   }
 }
@@ -236,9 +271,12 @@ async function describe({ facts }: Engine, gpus: readonly MachineGpu[], holdsSiz
   const room = await imageRoom(facts);
   const handover = facts.kind === 'podman' ? GpuHandover.CDI : GpuHandover.DEVICE_REQUEST;
   return {
-    name: facts.kind, version: facts.version, limits: holdsSizes ? [...facts.limits, 'volume'] : facts.limits,
+    name: facts.kind,
+    version: facts.version,
+    limits: holdsSizes ? [...facts.limits, 'volume'] : facts.limits,
     gpuHandover: gpus.length > 0 && gpus.every((gpu) => gpu.virtual) ? GpuHandover.VIRTUAL : handover,
     // In steps of 1 GiB: what changes with every file that somebody writes is no news.
-    imageTotalMib: Math.floor((room?.totalBytes ?? 0) / MIB), imageFreeMib: Math.floor((room?.freeBytes ?? 0) / MIB / 1_024) * 1_024,
+    imageTotalMib: Math.floor((room?.totalBytes ?? 0) / MIB),
+    imageFreeMib: Math.floor((room?.freeBytes ?? 0) / MIB / 1_024) * 1_024,
   };
 }

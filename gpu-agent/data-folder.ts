@@ -1,4 +1,7 @@
-/** The agent's data folder: made when it is missing, and used by one agent at a time. A second one would be the same machine twice. */
+/**
+ * The agent's data folder: made when it is missing, and used by one agent at a time. A second one would be the same
+ * machine twice.
+ */
 import { chmodSync } from 'node:fs';
 import { FolderLockedError, lockFolder } from '../core/runtime/folder-lock.ts';
 import { makeFolder } from '../core/runtime/make-folder.ts';
@@ -8,8 +11,8 @@ import { MachineIdError } from './inventory/machine-id.ts';
 export class DataFolderError extends Error {}
 
 /**
- * Makes and takes it; `passable`: workers that run as other users can reach what is theirs in it. Answers what gives it back. DataFolderError: it
- * cannot be made or written, or another agent has it.
+ * Makes and takes it; `passable`: workers that run as other users can reach what is theirs in it. Answers what gives it
+ * back. DataFolderError: it cannot be made or written, or another agent has it.
  */
 export async function takeDataFolder(folder: string, passable = false): Promise<() => void> {
   try {
@@ -33,7 +36,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   EDQUOT: 'its user has no room left on the disk: free some',
   EROFS: 'its disk is mounted for reading only',
   EIO: 'its disk cannot be read: look into the log of the kernel',
-  EACCES: 'it belongs to somebody else, perhaps because an agent of another user ran here: start this one as that user, or give it the folder (chown -R)',
+  EACCES:
+    'it belongs to somebody else, perhaps because an agent of another user ran here: start this one as that user, or give it the folder (chown -R)',
   EISDIR: 'no agent has made it so: move it away',
   ENOTDIR: 'no agent has made it so: move it away',
   EEXIST: 'no agent has made it so: move it away',
@@ -48,6 +52,8 @@ export async function openState<Result>(folder: string, open: () => Promise<Resu
     const { code = '', path, message } = error as NodeJS.ErrnoException;
     const advice = ADVICE[code === 'EPERM' ? 'EACCES' : code];
     if (advice === undefined) throw error;
-    throw new DataFolderError(`The data folder ${folder} cannot be used: ${path ?? 'a file in it'}: ${advice} (${message}).`);
+    throw new DataFolderError(
+      `The data folder ${folder} cannot be used: ${path ?? 'a file in it'}: ${advice} (${message}).`,
+    );
   }
 }

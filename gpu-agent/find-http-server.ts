@@ -3,7 +3,11 @@ import type { AttemptParts } from './build-attempts.ts';
 import type { PodKeeper } from './units/pods/pod-keeper.ts';
 
 /** Returns where it listens; `undefined` if there is none. `name`: a worker's id, or `POD:PORT`. */
-export function findHttpServer(name: string, pool: AttemptParts['pool'], pods: PodKeeper): { host: string; port: number } | undefined {
+export function findHttpServer(
+  name: string,
+  pool: AttemptParts['pool'],
+  pods: PodKeeper,
+): { host: string; port: number } | undefined {
   const [, podId, port] = /^([a-z0-9]+):(\d{1,5})$/.exec(name) ?? [];
   if (podId !== undefined) return pods.get(podId)?.httpPort(Number(port));
   const worker = pool.get(name);

@@ -2,8 +2,8 @@
 import { ConfigError } from '../core/runtime/env.ts';
 import { createLogger } from '../core/runtime/logger.ts';
 import { buildAgent } from './app.ts';
-import { readAgentConfig } from './config.ts';
 import type { AgentConfig } from './config.ts';
+import { readAgentConfig } from './config.ts';
 import { DataFolderError } from './data-folder.ts';
 import { WorkerUserError } from './users/worker-users.ts';
 
@@ -12,7 +12,10 @@ const logger = createLogger('agent', config.logLevel);
 const agent = buildAgent(config, { logger });
 let stopping = false;
 
-/** Told to stop for a restart, or nobody is left to say for what: containers go on, for the next agent or until the lease is over. */
+/**
+ * Told to stop for a restart, or nobody is left to say for what: containers go on, for the next agent or until the
+ * lease is over.
+ */
 const stopForNow = (): void => void stop(true);
 /** Ctrl-C: nothing shall be left. */
 const stopForGood = (): void => void stop(false);

@@ -1,15 +1,16 @@
 /**
- * Finds out what the machine has, and adopts what the last run of the agent left. When that takes so long that the lease
- * would end, the session is opened with the inventory of the last run; what differs is reported when it is known.
+ * Finds out what the machine has, and adopts what the last run of the agent left. When that takes so long that the
+ * lease would end, the session is opened with the inventory of the last run; what differs is reported when it is known.
  */
-import { delay } from '../core/runtime/clock.ts';
+
 import type { Clock, Random } from '../core/runtime/clock.ts';
+import { delay } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { Loop } from '../core/runtime/loop.ts';
 import type { Service } from '../core/runtime/service.ts';
 import type { ContainerHost, HostMachine } from './container-host.ts';
-import { keepInventory, readLastInventory } from './inventory/last-inventory.ts';
 import type { Inventory } from './inventory/last-inventory.ts';
+import { keepInventory, readLastInventory } from './inventory/last-inventory.ts';
 import type { MachineGpus } from './inventory/machine-gpus.ts';
 import type { ConnectLoop } from './session/connect-loop.ts';
 import type { Inbound } from './session/inbound.ts';
@@ -91,7 +92,12 @@ export class StartInventory {
 
   /** Reports what differs from `assumed`, and keeps it for the next run. Never rejects. */
   async #report(machine: Pick<HostMachine, 'id' | 'instance'>, assumed: Inventory | undefined): Promise<void> {
-    const { dataDir, gpus: { all: gpus, cudaVersion }, containers, connect } = this.#parts;
+    const {
+      dataDir,
+      gpus: { all: gpus, cudaVersion },
+      containers,
+      connect,
+    } = this.#parts;
     if (assumed && JSON.stringify(gpus) !== JSON.stringify(assumed.gpus)) {
       containers.know({ ...machine, gpus, left: { units: new Set(), waitMs: 0 } });
       connect.renew('the GPUs were read');

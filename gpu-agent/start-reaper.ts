@@ -1,14 +1,14 @@
 /**
- * Starts what ends the containers of an agent that dies and does not come back (reaper.ts). Until the agent's end it is a shell that waits for a
- * pipe to close, and costs next to nothing.
+ * Starts what ends the containers of an agent that dies and does not come back (reaper.ts). Until the agent's end it is
+ * a shell that waits for a pipe to close, and costs next to nothing.
  */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { NODE_ENVIRONMENT, NODE_FLAGS } from '../core/runtime/node-settings.ts';
 
 /**
- * Out of its service's control group where that is possible: systemd ends whatever is left in it, and would wait for this one at every restart.
- * Then it waits for the end of the agent, and becomes the reaper.
+ * Out of its service's control group where that is possible: systemd ends whatever is left in it, and would wait for
+ * this one at every restart. Then it waits for the end of the agent, and becomes the reaper.
  */
 const WAIT = `
 for root in /sys/fs/cgroup /sys/fs/cgroup/systemd; do
@@ -33,9 +33,16 @@ export interface ReaperTask {
 /** Answers what calls it off: nothing is left to be ended. */
 export function startReaper({ dataDir, volumesDir, socket, machineId, instance }: ReaperTask): () => void {
   const program = [process.execPath, ...NODE_FLAGS, join(import.meta.dirname, 'reaper.ts')];
-  const child = spawn('/bin/sh', ['-c', WAIT, 'slipway-reaper', ...program, dataDir, volumesDir, socket, machineId, instance], {
-    cwd: '/', env: { ...NODE_ENVIRONMENT, PATH: '/usr/sbin:/usr/bin:/sbin:/bin' } as NodeJS.ProcessEnv, detached: true, stdio: ['pipe', 'ignore', 'ignore'],
-  });
+  const child = spawn(
+    '/bin/sh',
+    ['-c', WAIT, 'slipway-reaper', ...program, dataDir, volumesDir, socket, machineId, instance],
+    {
+      cwd: '/',
+      env: { ...NODE_ENVIRONMENT, PATH: '/usr/sbin:/usr/bin:/sbin:/bin' } as NodeJS.ProcessEnv,
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    },
+  );
   child.on('error', () => undefined);
   child.stdin.on('error', () => undefined);
   child.unref();

@@ -1,12 +1,13 @@
 /**
- * What a starting agent does with the containers that the run before left. Within that run's lease it takes its workers up, and their attempts go on
- * as if nothing had been. After it core has given the attempts away, so they are ended before anything else happens. Pods belong to this machine
- * whatever happened, and always go on.
+ * What a starting agent does with the containers that the run before left. Within that run's lease it takes its workers
+ * up, and their attempts go on as if nothing had been. After it core has given the attempts away, so they are ended
+ * before anything else happens. Pods belong to this machine whatever happened, and always go on.
  */
-import { someAttempts, someWorkers } from '../core/runtime/logger.ts';
+
 import type { Logger } from '../core/runtime/logger.ts';
-import { dropAll, takeUp } from './attempts/take-up.ts';
+import { someAttempts, someWorkers } from '../core/runtime/logger.ts';
 import type { TakeUpParts } from './attempts/take-up.ts';
+import { dropAll, takeUp } from './attempts/take-up.ts';
 import type { ContainerHost } from './container-host.ts';
 import type { Lease } from './session/lease.ts';
 import type { LastRun } from './spool/run-log.ts';
@@ -33,8 +34,8 @@ export class Takeover {
   }
 
   /**
-   * Reads what was left, and goes on with the lease of the run before. Workers can be spoken to from here on: to be called
-   * before they can reach the bridge.
+   * Reads what was left, and goes on with the lease of the run before. Workers can be spoken to from here on: to be
+   * called before they can reach the bridge.
    */
   async open(): Promise<void> {
     const { runLog, lease, clock } = this.#parts;
@@ -48,8 +49,8 @@ export class Takeover {
   }
 
   /**
-   * Returns how long the session may wait for the inventory, in milliseconds; `undefined` if no lease is to be kept. With
-   * pods it waits to the end: a hello must list them, and which of them run the engine has to say first.
+   * Returns how long the session may wait for the inventory, in milliseconds; `undefined` if no lease is to be kept.
+   * With pods it waits to the end: a hello must list them, and which of them run the engine has to say first.
    */
   get patienceMs(): number | undefined {
     const { pods, workers } = this.#last!;
@@ -66,7 +67,10 @@ export class Takeover {
   get left(): { units: ReadonlySet<string>; waitMs: number } {
     const { pods, workers } = this.#last!;
     const isHeld = this.#holdsLease;
-    return { units: new Set([...pods.keys(), ...isHeld ? workers.keys() : []]), waitMs: workers.size > 0 && isHeld ? this.#leftMs : 0 };
+    return {
+      units: new Set([...pods.keys(), ...(isHeld ? workers.keys() : [])]),
+      waitMs: workers.size > 0 && isHeld ? this.#leftMs : 0,
+    };
   }
 
   /** Port at which the workers look for the bridge on this address of the host; 0: none does. */
@@ -87,7 +91,7 @@ export class Takeover {
     }
     this.#begun = true;
     await pool.begin(disowned);
-    const running = await executor?.running() ?? new Set();
+    const running = (await executor?.running()) ?? new Set();
     for (const [podId, pod] of formerPods) {
       if (running.has(podId)) pods.takeUp(podId, pod);
       else runLog.pod(podId, undefined);
@@ -102,26 +106,40 @@ export class Takeover {
   beat(): void {
     const { runLog, containers, lease, clock } = this.#parts;
     if (!runLog.keepsAny) return;
-    const { bridge, isPatient } = (this.#begun ? undefined : this.#last?.run) ?? { bridge: containers.bridgeUrl, isPatient: containers.isPatient };
+    const { bridge, isPatient } = (this.#begun ? undefined : this.#last?.run) ?? {
+      bridge: containers.bridgeUrl,
+      isPatient: containers.isPatient,
+    };
     const aliveMs = clock.machineMs();
     const { heldFromMs, lengthMs } = lease;
     runLog.run({
-      bridge, isPatient, aliveMs, leaseMs: lengthMs,
+      bridge,
+      isPatient,
+      aliveMs,
+      leaseMs: lengthMs,
       ...(heldFromMs !== undefined && { leaseFromMs: Math.floor(heldFromMs + aliveMs - clock.monotonicMs()) }),
     });
   }
 
-  /** This run ends, and its containers go on. `drain` tells whether all that they had begun to send was taken; else the next run must know. */
+  /**
+   * This run ends, and its containers go on. `drain` tells whether all that they had begun to send was taken; else the
+   * next run must know.
+   */
   async leave(drain: () => Promise<boolean>): Promise<void> {
-    if (!await drain()) this.#parts.containers.mayLose();
+    if (!(await drain())) this.#parts.containers.mayLose();
     this.beat();
   }
 
-  /** How long the lease of the run before still lasts, in milliseconds. Of a run before this machine's last start nothing is left. */
+  /**
+   * How long the lease of the run before still lasts, in milliseconds. Of a run before this machine's last start
+   * nothing is left.
+   */
   get #leftMs(): number {
     const { run } = this.#last!;
     const nowMs = this.#parts.clock.machineMs();
-    return run?.leaseFromMs === undefined || run.aliveMs > nowMs ? 0 : Math.max(0, run.leaseFromMs + run.leaseMs - nowMs);
+    return run?.leaseFromMs === undefined || run.aliveMs > nowMs
+      ? 0
+      : Math.max(0, run.leaseFromMs + run.leaseMs - nowMs);
   }
 
   /** The lease of the run before goes on, or still lasts though it left no workers. */
@@ -132,8 +150,10 @@ export class Takeover {
   #hindrance(): string | undefined {
     const { containers } = this.#parts;
     if (!this.#holdsLease) return 'Its agent came back when its lease was over.';
-    if (!containers.executor || containers.bridgeUrl === '') return `Its agent came back and found no container engine: ${containers.has.noEngineReason}`;
-    if (containers.bridgeUrl !== this.#last!.run!.bridge) return 'Its agent came back, and another program had taken the address where workers look for it.';
+    if (!containers.executor || containers.bridgeUrl === '')
+      return `Its agent came back and found no container engine: ${containers.has.noEngineReason}`;
+    if (containers.bridgeUrl !== this.#last!.run!.bridge)
+      return 'Its agent came back, and another program had taken the address where workers look for it.';
     return undefined;
   }
 }

@@ -1,7 +1,16 @@
-/** Which folders may import which: tidy.test.ts holds the imports of all sources to it. ARCHITECTURE.md has the reasons. */
+/**
+ * Which folders may import which: tidy.test.ts holds the imports of all sources to it. ARCHITECTURE.md has the reasons.
+ */
 
 /** What every surface of the facade may import: what they share is there, and never in another surface. */
-const FACADE_SHARED = ['facades/config.ts', 'facades/core-client/', 'facades/plugins/', 'facades/resources/', 'proto/', 'core/runtime/'];
+const FACADE_SHARED = [
+  'facades/config.ts',
+  'facades/core-client/',
+  'facades/plugins/',
+  'facades/resources/',
+  'proto/',
+  'core/runtime/',
+];
 
 /** Numbers on which both ends of a wire rest, and so does how long a row counts. */
 const LINK_TIMERS = 'proto/wire/link-timers.ts';
@@ -45,18 +54,38 @@ export const ARROWS: [folder: string, allowed: string[]][] = [
   ['facades/console/', ['facades/jobs/', ...FACADE_SHARED]],
   ['facades/cli/', ['facades/core-client/', 'facades/resources/', 'proto/', 'core/runtime/']],
   ['facades/', ['facades/', 'proto/', 'core/runtime/']],
-  // The agent: each layer knows those below it. Only what stands beside the folders, app.ts and the build files, knows all.
+  // The agent: each layer knows those below it. Only what stands beside the folders, app.ts and the build files, knows
+  // all.
   ['gpu-agent/handler/', []],
   ['gpu-agent/users/', ['core/runtime/']],
   ['gpu-agent/spool/', ['proto/', 'core/runtime/']],
   ['gpu-agent/inventory/', ['proto/', 'core/runtime/']],
   ['gpu-agent/images/', ['proto/', 'core/runtime/']],
   ['gpu-agent/executors/', ['gpu-agent/images/', 'gpu-agent/inventory/', 'core/runtime/']],
-  ['gpu-agent/launch/', ['gpu-agent/executors/', 'gpu-agent/inventory/', 'gpu-agent/users/', 'proto/', 'core/runtime/']],
-  ['gpu-agent/units/', ['gpu-agent/launch/', 'gpu-agent/executors/', 'gpu-agent/inventory/', 'gpu-agent/users/', 'proto/', 'core/runtime/']],
+  [
+    'gpu-agent/launch/',
+    ['gpu-agent/executors/', 'gpu-agent/inventory/', 'gpu-agent/users/', 'proto/', 'core/runtime/'],
+  ],
+  [
+    'gpu-agent/units/',
+    [
+      'gpu-agent/launch/',
+      'gpu-agent/executors/',
+      'gpu-agent/inventory/',
+      'gpu-agent/users/',
+      'proto/',
+      'core/runtime/',
+    ],
+  ],
   ['gpu-agent/attempts/', ['gpu-agent/units/', 'gpu-agent/spool/', 'proto/', 'core/runtime/']],
-  ['gpu-agent/bridge/', ['gpu-agent/attempts/', 'gpu-agent/units/', 'gpu-agent/handler/frames.ts', 'proto/', 'core/runtime/']],
-  ['gpu-agent/session/', ['gpu-agent/attempts/', 'gpu-agent/units/', 'gpu-agent/launch/', 'gpu-agent/spool/', 'proto/', 'core/runtime/']],
+  [
+    'gpu-agent/bridge/',
+    ['gpu-agent/attempts/', 'gpu-agent/units/', 'gpu-agent/handler/frames.ts', 'proto/', 'core/runtime/'],
+  ],
+  [
+    'gpu-agent/session/',
+    ['gpu-agent/attempts/', 'gpu-agent/units/', 'gpu-agent/launch/', 'gpu-agent/spool/', 'proto/', 'core/runtime/'],
+  ],
   ['gpu-agent/tunnel/', ['proto/', 'core/runtime/']],
   ['gpu-agent/', ['proto/', 'core/runtime/']],
   // What the edge lets through is made of the project's own limits, and decided as facades do.

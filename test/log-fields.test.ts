@@ -1,4 +1,7 @@
-/** Each line of the log carries the ids of what its sentence is about: every call of a logger is read, not a sample of them. */
+/**
+ * Each line of the log carries the ids of what its sentence is about: every call of a logger is read, not a sample of
+ * them.
+ */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +26,10 @@ const SPREADS: Record<string, string[]> = {
 
 /** A word of a sentence, and ids: a line with it has all ids of one list. A line about many has theirs. */
 const WORDS: [word: RegExp, ids: string[][]][] = [
-  [/\b(attempts?|outcomes?|claims?|result)\b/, [['endpointId', 'jobId', 'attempt', 'workerId'], ['endpointId', 'jobId', 'attempt', 'machineId'], ['listed']]],
+  [
+    /\b(attempts?|outcomes?|claims?|result)\b/,
+    [['endpointId', 'jobId', 'attempt', 'workerId'], ['endpointId', 'jobId', 'attempt', 'machineId'], ['listed']],
+  ],
   [/\b(jobs?|webhook)\b/, [['endpointId', 'jobId'], ['listed']]],
   [/\bworkers?\b/, [['endpointId', 'workerId'], ['machineId'], ['listed']]],
   [/\b(pods?)\b/, [['podId']]],
@@ -33,17 +39,26 @@ const WORDS: [word: RegExp, ids: string[][]][] = [
   [/\b(call failed|call ended)\b/, [['requestId']]],
 ];
 
-interface Line { place: string; message: string; fields: string[] }
+interface Line {
+  place: string;
+  message: string;
+  fields: string[];
+}
 
 /** Every call of a logger with a sentence. */
 function linesOf(file: string): Line[] {
   const tree = ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest, true);
   const found: Line[] = [];
   const look = (node: ts.Node): void => {
-    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression) && LEVELS.test(node.expression.name.text)
-      && /logger$/i.test(node.expression.expression.getText(tree))) {
+    if (
+      ts.isCallExpression(node) &&
+      ts.isPropertyAccessExpression(node.expression) &&
+      LEVELS.test(node.expression.name.text) &&
+      /logger$/i.test(node.expression.expression.getText(tree))
+    ) {
       const place = `${file}:${tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1}`;
-      for (const message of node.arguments.flatMap(sentencesOf)) found.push({ place, message, fields: fieldsOf(node.arguments[0], tree) });
+      for (const message of node.arguments.flatMap(sentencesOf))
+        found.push({ place, message, fields: fieldsOf(node.arguments[0], tree) });
     }
     ts.forEachChild(node, look);
   };
@@ -53,14 +68,17 @@ function linesOf(file: string): Line[] {
 
 function sentencesOf(node: ts.Expression): string[] {
   if (ts.isStringLiteralLike(node)) return [node.text];
-  if (ts.isTemplateExpression(node)) return [[node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)].join('…')];
+  if (ts.isTemplateExpression(node))
+    return [[node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)].join('…')];
   return ts.isConditionalExpression(node) ? [node.whenTrue, node.whenFalse].flatMap(sentencesOf) : [];
 }
 
 /** Names of the members of an object, or of one that a variable of the file has. */
 function fieldsOf(node: ts.Expression | undefined, tree: ts.SourceFile): string[] {
   if (!node || !ts.isObjectLiteralExpression(node)) return [];
-  return node.properties.flatMap((property) => (ts.isSpreadAssignment(property) ? spreadOf(property.expression, tree) : [property.name!.getText(tree)]));
+  return node.properties.flatMap((property) =>
+    ts.isSpreadAssignment(property) ? spreadOf(property.expression, tree) : [property.name!.getText(tree)],
+  );
 }
 
 function spreadOf(node: ts.Expression, tree: ts.SourceFile): string[] {
@@ -78,7 +96,8 @@ function spreadOf(node: ts.Expression, tree: ts.SourceFile): string[] {
 function lastBefore(variable: ts.Identifier, tree: ts.SourceFile): ts.Expression | undefined {
   let found: ts.Expression | undefined;
   const look = (node: ts.Node): void => {
-    if (ts.isVariableDeclaration(node) && node.name.getText(tree) === variable.text && node.end < variable.pos) found = node.initializer;
+    if (ts.isVariableDeclaration(node) && node.name.getText(tree) === variable.text && node.end < variable.pos)
+      found = node.initializer;
     ts.forEachChild(node, look);
   };
   look(tree);
@@ -86,19 +105,24 @@ function lastBefore(variable: ts.Identifier, tree: ts.SourceFile): ts.Expression
 }
 
 const files = execFileSync('git', ['ls-files', 'core', 'facades', 'gpu-agent'], { cwd: root, encoding: 'utf8' })
-  .split('\n').filter((file) => file.endsWith('.ts') && !file.startsWith('facades/console/web/'));
+  .split('\n')
+  .filter((file) => file.endsWith('.ts') && !file.startsWith('facades/console/web/'));
 const lines = files.flatMap(linesOf);
 
 /** Sentences with such a word that are about no single one, or are said before it is known, or of what is no more. */
 const ABOUT_NONE = new Set<string>([
   // Nothing was claimed.
-  'claim failed, will retry', 'prefetch claim failed',
+  'claim failed, will retry',
+  'prefetch claim failed',
   // Lists of ids by what was done with them, and a count of rows.
-  'workers changed', 'jobs of a deleted endpoint removed',
+  'workers changed',
+  'jobs of a deleted endpoint removed',
   // A machine as a whole.
-  'workers may lose what they send now', 'the agent is not root: workers in containers can reach programs of this host',
-  'no tunnel, will try again: facades cannot reach the workers of this machine by it', 'workers run as users of their own',
-  'workers run as the agent\'s own user: only an agent that runs as root can give them another',
+  'workers may lose what they send now',
+  'the agent is not root: workers in containers can reach programs of this host',
+  'no tunnel, will try again: facades cannot reach the workers of this machine by it',
+  'workers run as users of their own',
+  "workers run as the agent's own user: only an agent that runs as root can give them another",
 ]);
 
 /** Requests about no endpoint of their own. */
@@ -116,17 +140,30 @@ t.test('a line about an attempt, a job, a worker, a pod or a request carries all
   }
 });
 
-t.test('ids stand together: a job is found by its endpoint, an attempt by its job and by who runs it, a job by the request that made it', async (t) => {
-  for (const { place, message, fields } of lines) {
-    const has = (...ids: string[]): boolean => ids.some((id) => fields.includes(id));
-    if (has('jobId')) t.ok(has('endpointId'), `${place} has jobId, so endpointId too`);
-    if (has('jobId') && place.startsWith('facades/')) t.ok(has('requestId'), `${place} has jobId, so requestId too`);
-    if (has('workerId')) t.ok(has('endpointId', 'machineId'), `${place} has workerId, so endpointId or machineId too`);
-    if (has('attempt')) t.ok(has('jobId') && has('workerId', 'machineId'), `${place} has attempt, so jobId and workerId or machineId too`);
-    if (has('requestId') && place.startsWith('facades/') && !OF_NO_ENDPOINT.has(message)) t.ok(has('endpointId'), `${place} has requestId, so endpointId too`);
-  }
-});
+t.test(
+  'ids stand together: a job is found by its endpoint, an attempt by its job and by who runs it, a job by the request that made it',
+  async (t) => {
+    for (const { place, message, fields } of lines) {
+      const has = (...ids: string[]): boolean => ids.some((id) => fields.includes(id));
+      if (has('jobId')) t.ok(has('endpointId'), `${place} has jobId, so endpointId too`);
+      if (has('jobId') && place.startsWith('facades/')) t.ok(has('requestId'), `${place} has jobId, so requestId too`);
+      if (has('workerId'))
+        t.ok(has('endpointId', 'machineId'), `${place} has workerId, so endpointId or machineId too`);
+      if (has('attempt'))
+        t.ok(
+          has('jobId') && has('workerId', 'machineId'),
+          `${place} has attempt, so jobId and workerId or machineId too`,
+        );
+      if (has('requestId') && place.startsWith('facades/') && !OF_NO_ENDPOINT.has(message))
+        t.ok(has('endpointId'), `${place} has requestId, so endpointId too`);
+    }
+  },
+);
 
 t.test('what is excused is said somewhere', async (t) => {
-  for (const message of [...ABOUT_NONE, ...OF_NO_ENDPOINT]) t.ok(lines.some((line) => line.message === message), message);
+  for (const message of [...ABOUT_NONE, ...OF_NO_ENDPOINT])
+    t.ok(
+      lines.some((line) => line.message === message),
+      message,
+    );
 });

@@ -27,7 +27,9 @@ t.test('what the documents say of settings is what the domain has', async (t) =>
 
 t.test('every setting is in docs/operate/operations.md', async (t) => {
   for (const folder of ['core', 'facades']) {
-    const table = readFileSync(join(root, 'docs/operate/operations.md'), 'utf8').split(`### ${folder === 'core' ? 'core' : 'facade'}\n`)[1]!.split('###')[0]!;
+    const table = readFileSync(join(root, 'docs/operate/operations.md'), 'utf8')
+      .split(`### ${folder === 'core' ? 'core' : 'facade'}\n`)[1]!
+      .split('###')[0]!;
     for (const [name] of readFileSync(join(root, folder, 'config.ts'), 'utf8').matchAll(/SLIPWAY_[A-Z_]+/g)) {
       t.ok(new RegExp(`\\b${name}\\b`).test(table), `${name} of ${folder} in docs/operate/operations.md`);
     }

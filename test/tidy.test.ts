@@ -1,5 +1,8 @@
 // test: 10 s
-/** The style, checked: import arrows, lengths, banned words. Each message says what to do instead. Rules and reasons: ARCHITECTURE.md. */
+/**
+ * The style, checked: import arrows, lengths, banned words. Each message says what to do instead. Rules and reasons:
+ * ARCHITECTURE.md.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -15,7 +18,10 @@ const PROTO_COMMENT_SHARE_MIN = 0.4;
 const COMMENT_SHARE_MIN = 0.08;
 
 const root = join(import.meta.dirname, '..');
-const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
+const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+});
 const files = listed.split('\n').filter((file) => /\.(tsx?|mjs)$/.test(file) && !file.startsWith('proto/gen/'));
 const sources = files.filter((file) => !file.startsWith('test/'));
 const text = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
@@ -40,8 +46,14 @@ t.test('imports run one way', async (t) => {
     const row = ARROWS.find(([folder]) => file.startsWith(folder));
     if (!row) continue;
     const [folder, allowed] = row;
-    const wrong = importsOf(file).filter((path) => !path.startsWith(folder) && !allowed.some((prefix) => path.startsWith(prefix)));
-    t.same(wrong, [], `${file} may import only ${[folder, ...allowed].join(', ')}: move the code, or hand the thing in`);
+    const wrong = importsOf(file).filter(
+      (path) => !path.startsWith(folder) && !allowed.some((prefix) => path.startsWith(prefix)),
+    );
+    t.same(
+      wrong,
+      [],
+      `${file} may import only ${[folder, ...allowed].join(', ')}: move the code, or hand the thing in`,
+    );
   }
 });
 
@@ -49,7 +61,8 @@ t.test('no import leads back to its file', async (t) => {
   const known = new Set(sources);
   const done = new Set<string>();
   const visit = (file: string, path: string[]): void => {
-    if (path.includes(file)) t.fail(`${[...path.slice(path.indexOf(file)), file].join(' -> ')}: move what both need into a file of its own`);
+    if (path.includes(file))
+      t.fail(`${[...path.slice(path.indexOf(file)), file].join(' -> ')}: move what both need into a file of its own`);
     if (path.includes(file) || done.has(file) || !known.has(file)) return;
     for (const next of importsOf(file)) visit(next, [...path, file]);
     done.add(file);
@@ -75,7 +88,10 @@ t.test('functions are short', async (t) => {
       if (ts.isFunctionLike(node) && 'body' in node && node.body) {
         const first = tree.getLineAndCharacterOfPosition(node.getStart()).line;
         const length = tree.getLineAndCharacterOfPosition(node.end).line - first + 1;
-        t.ok(length <= FUNCTION_LINES_MAX, `${file}:${first + 1} is a function of ${length} lines, at most ${FUNCTION_LINES_MAX}`);
+        t.ok(
+          length <= FUNCTION_LINES_MAX,
+          `${file}:${first + 1} is a function of ${length} lines, at most ${FUNCTION_LINES_MAX}`,
+        );
       }
       ts.forEachChild(node, visit);
     };
@@ -88,7 +104,8 @@ t.test('every type is written', async (t) => {
     const tree = treeOf(file);
     const visit = (node: ts.Node): void => {
       const line = tree.getLineAndCharacterOfPosition(node.getStart()).line + 1;
-      if (node.kind === ts.SyntaxKind.AnyKeyword) t.fail(`${file}:${line} has any: write the type, or unknown and a check`);
+      if (node.kind === ts.SyntaxKind.AnyKeyword)
+        t.fail(`${file}:${line} has any: write the type, or unknown and a check`);
       ts.forEachChild(node, visit);
     };
     visit(tree);
@@ -115,34 +132,53 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
     /^core\/runtime\/clock\.ts$|^facades\/console\/web\/src\/stopwatch\.ts$|^gpu-agent\/handler\/|^examples\/|^test\/(bench|deploy|helpers|handlers)\//,
     'use Clock.after, delay or Loop; tests wait for a condition',
   ],
-  [/\bMath\.random\b/, /^examples\/|^test\/helpers\/seeded-random\.ts$/, 'use the Random that is handed in; tests use seededRandom'],
+  [
+    /\bMath\.random\b/,
+    /^examples\/|^test\/helpers\/seeded-random\.ts$/,
+    'use the Random that is handed in; tests use seededRandom',
+  ],
   // Secrets and names of tests need only differ; what is drawn, picked or sent is had again by its seed.
   [/\brandomBytes\((?!\d{1,2}\))|\brandomInt\b/, /^(?!test\/)/, 'take it from seededRandom, which says its seed'],
   [
-    // Turns of the loop and time limits besides the clock. Ours for workers runs in the users' processes, which have no seams; a test may let a turn pass.
+    // Turns of the loop and time limits besides the clock. Ours for workers runs in the users' processes, which have no
+    // seams; a test may let a turn pass.
     /\b(setImmediate|queueMicrotask)\b|\bprocess\.nextTick\b|\bAbortSignal\.timeout\b|\btimers\/promises\b/,
     /^core\/runtime\/clock\.ts$|^gpu-agent\/handler\/|^deploy\/local\/bootstrap\.mjs$|^facades\/cli\/slipway\.mjs$|^examples\/|^test\//,
     'use Clock.soon, Clock.after, within or delay',
   ],
   [
-    // Chance besides Random. Nonces of seals and secrets of an installation must never be predictable, whatever Random somebody hands in.
+    // Chance besides Random. Nonces of seals and secrets of an installation must never be predictable, whatever Random
+    // somebody hands in.
     /\b(randomBytes|randomUUID|randomInt|getRandomValues|randomFill(Sync)?)\b/,
     /^core\/runtime\/(clock|seal)\.ts$|^deploy\/local\/(secrets|postgres-program)\.ts$|^gpu-agent\/handler\/|^examples\/|^test\//,
     'use the Random that is handed in',
   ],
   [
-    // Builders have them as defaults, what is a process of its own takes them as they are. Traces are sent by the machine's clock, whatever one simulates.
+    // Builders have them as defaults, what is a process of its own takes them as they are. Traces are sent by the
+    // machine's clock, whatever one simulates.
     /\b(systemClock|systemRandom|systemTransport|machineDisk)\b/,
-    new RegExp('^(' + [
-      'core/runtime/(clock|disk|tracing|trace-sender)\\.ts', 'proto/wire/channel\\.ts', '(core|facades|gpu-agent)/app\\.ts', 'gpu-agent/(reaper|clean)\\.ts',
-      'facades/cli/main\\.ts', 'deploy/envoy/(main|edge)\\.ts', 'deploy/local/(launcher|start|run-tests|test-pool|make-test-pythons)\\.ts', 'test/.*',
-    ].join('|') + ')$'),
+    new RegExp(
+      '^(' +
+        [
+          'core/runtime/(clock|disk|tracing|trace-sender)\\.ts',
+          'proto/wire/channel\\.ts',
+          '(core|facades|gpu-agent)/app\\.ts',
+          'gpu-agent/(reaper|clean)\\.ts',
+          'facades/cli/main\\.ts',
+          'deploy/envoy/(main|edge)\\.ts',
+          'deploy/local/(launcher|start|run-tests|test-pool|make-test-pythons)\\.ts',
+          'test/.*',
+        ].join('|') +
+        ')$',
+    ),
     'take the Clock, Random, Transport or Disk that is handed in',
   ],
-  // What must outlive a process is written by the Disk that is handed in; settings, secrets and programs are read from the machine's.
+  // What must outlive a process is written by the Disk that is handed in; settings, secrets and programs are read from
+  // the machine's.
   [/'node:fs(\/promises)?'/, /^(?!gpu-agent\/spool\/)/, 'use the Disk that is handed in (core/runtime/disk.ts)'],
   [
-    /\bconsole\./, /^deploy\/local\/|^examples\/|^test\/|^gpu-agent\/handler\/|^facades\/console\/web\/src\/endpoint\/(lb-)?code\.tsx?$/,
+    /\bconsole\./,
+    /^deploy\/local\/|^examples\/|^test\/|^gpu-agent\/handler\/|^facades\/console\/web\/src\/endpoint\/(lb-)?code\.tsx?$/,
     'use the logger that is handed in',
   ],
   [
@@ -150,12 +186,28 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
     /^core\/store\/|^drizzle\/|^test\/|^deploy\/local\//,
     'ask a store for it: all SQL is in core/store, and nobody else holds a connection',
   ],
-  [/^import (?!type).*'drizzle-orm/, /^test\//, 'import it from drizzle/orm.ts: as ES modules it is loaded a second time'],
-  [/^import (?!type).*'node:http'/, /^deploy\/local\/bootstrap\.mjs$|^examples\/|^test\//, 'take it from node-http.ts: an ES import loads all of fetch'],
+  [
+    /^import (?!type).*'drizzle-orm/,
+    /^test\//,
+    'import it from drizzle/orm.ts: as ES modules it is loaded a second time',
+  ],
+  [
+    /^import (?!type).*'node:http'/,
+    /^deploy\/local\/bootstrap\.mjs$|^examples\/|^test\//,
+    'take it from node-http.ts: an ES import loads all of fetch',
+  ],
   [/\blogger\.child\(/, /^test\//, 'name the fields in each line: those of a child are not looked through for secrets'],
   [/@ts-(ignore|nocheck|expect-error)/, /^$/, 'mend the type'],
-  [/\bcreateInsecure\b|\bbindAsync\b/, /^proto\/wire\/channel\.ts$|^test\//, 'open channels and servers by proto/wire/channel.ts'],
-  [/See the file's first line/, /^$/, 'say it here (meaning, units, errors), or nothing where the name and the head of the file say it'],
+  [
+    /\bcreateInsecure\b|\bbindAsync\b/,
+    /^proto\/wire\/channel\.ts$|^test\//,
+    'open channels and servers by proto/wire/channel.ts',
+  ],
+  [
+    /See the file's first line/,
+    /^$/,
+    'say it here (meaning, units, errors), or nothing where the name and the head of the file say it',
+  ],
   [/\b(TODO|FIXME|XXX|HACK)\b/, /^$/, 'do it now or write it into an issue'],
   [/\b(t|test|it|describe)\.(only|skip)\(/, /^test\/.*\.ts$/, 'run every test'],
 ];
@@ -165,7 +217,9 @@ t.test('banned words', async (t) => {
   for (const file of files.filter((name) => name !== 'test/tidy.test.ts' && !name.startsWith('deploy/patches/'))) {
     for (const [pattern, allowed, instead] of BANS) {
       if (allowed.test(file)) continue;
-      const line = read(file).split('\n').findIndex((content) => pattern.test(content));
+      const line = read(file)
+        .split('\n')
+        .findIndex((content) => pattern.test(content));
       t.equal(line, -1, `${file}:${line + 1} has ${pattern.source}: ${instead}`);
     }
   }
@@ -178,23 +232,38 @@ t.test('properties are tested from the seed that a run says', async (t) => {
 });
 
 t.test('a store is a class in a file of its own; what others put into their statements stands elsewhere', async (t) => {
-  const isExported = (node: ts.FunctionDeclaration): boolean => !!node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
+  const isExported = (node: ts.FunctionDeclaration): boolean =>
+    !!node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
   for (const file of sources.filter((name) => name.startsWith('core/store/'))) {
     const name = file.split('/').at(-1)!.replace('.ts', '');
     const isStore = name.endsWith('-store');
-    const classes = treeOf(file).statements.filter(ts.isClassDeclaration).map((each) => each.name!.text).filter((each) => !each.endsWith('Error'));
+    const classes = treeOf(file)
+      .statements.filter(ts.isClassDeclaration)
+      .map((each) => each.name!.text)
+      .filter((each) => !each.endsWith('Error'));
     const functions = treeOf(file).statements.filter(ts.isFunctionDeclaration).filter(isExported);
     if (isStore) {
       const own = name.replace(/(^|-)(\w)/g, (_, _dash, letter: string) => letter.toUpperCase());
       t.same(classes, [own], `${file} holds ${own} and no other class`);
-      t.same(functions.map((each) => each.name!.text), [], `${file} exports functions: move them to ${name.replace(/store$/, 'rows.ts')}`);
-    } else t.same(classes.filter((each) => each.endsWith('Store')), [], `${file} holds a store: name it *-store.ts`);
+      t.same(
+        functions.map((each) => each.name!.text),
+        [],
+        `${file} exports functions: move them to ${name.replace(/store$/, 'rows.ts')}`,
+      );
+    } else
+      t.same(
+        classes.filter((each) => each.endsWith('Store')),
+        [],
+        `${file} holds a store: name it *-store.ts`,
+      );
     for (const { name: own, parameters } of functions) {
       const at = parameters.findIndex((each) => ['sql', 'tx', 'statement', 'database'].includes(each.name.getText()));
       t.ok(at <= 0, `${file}: ${own!.text} takes what it runs in first`);
     }
   }
-  const made = sources.filter((file) => file.startsWith('core/') && file !== 'core/store/storage.ts' && /\bnew \w+Store\(/.test(read(file)));
+  const made = sources.filter(
+    (file) => file.startsWith('core/') && file !== 'core/store/storage.ts' && /\bnew \w+Store\(/.test(read(file)),
+  );
   t.same(made, [], 'stores are made by core/store/storage.ts alone');
 });
 
@@ -202,7 +271,11 @@ t.test('names', async (t) => {
   for (const file of files) {
     t.match(file.split('/').at(-1), /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.(tsx?|mjs)$/, `${file} is named in kebab-case`);
     if (!file.startsWith('test/')) {
-      t.notMatch(file.split('/').at(-1), /^(utils?|helpers?|common|misc|manager|types|interfaces|lib)\.ts$/, `${file} is named for the one thing inside`);
+      t.notMatch(
+        file.split('/').at(-1),
+        /^(utils?|helpers?|common|misc|manager|types|interfaces|lib)\.ts$/,
+        `${file} is named for the one thing inside`,
+      );
     }
   }
 });
@@ -211,9 +284,13 @@ t.test('nothing in core, in the agent, in deploy or in what the surfaces share h
   for (const part of ['core/', 'gpu-agent/', 'deploy/', 'facades/(core-client|plugins|resources|jobs)/']) {
     const ours = sources.filter((file) => new RegExp(`^${part}`).test(file));
     const names = ours.flatMap((file) => [
-      ...part === 'core/' ? [file.split('/').at(-1)!] : [],
+      ...(part === 'core/' ? [file.split('/').at(-1)!] : []),
       // A schema and the type of what it describes have one name.
-      ...new Set([...read(file).matchAll(/^export (?:async )?(?:class|interface|type|function|const) (\w+)/gm)].map((match) => match[1]!)),
+      ...new Set(
+        [...read(file).matchAll(/^export (?:async )?(?:class|interface|type|function|const) (\w+)/gm)].map(
+          (match) => match[1]!,
+        ),
+      ),
     ]);
     const twins = names.filter((name, index) => names.indexOf(name) !== index);
     t.same(twins, [], `${part}: a file and an exported name stand for one thing: find the other a name of its own`);
@@ -226,7 +303,11 @@ t.test('comments', async (t) => {
     return written.filter((line) => pattern.test(line)).length / written.length;
   };
   for (const file of sources) {
-    t.match(read(file).replace(/^#!.*\n/, ''), /^\/\*\*|^\/\//, `${file} starts with a comment that says what it is for`);
+    t.match(
+      read(file).replace(/^#!.*\n/, ''),
+      /^\/\*\*|^\/\//,
+      `${file} starts with a comment that says what it is for`,
+    );
   }
   for (const folder of ['core/', 'gpu-agent/', 'facades/']) {
     const lines = sources.filter((file) => file.startsWith(folder)).flatMap((file) => read(file).split('\n'));
@@ -246,6 +327,9 @@ t.test('no file holds what a merge left to decide', async (t) => {
 
 t.test('every top folder has a README', async (t) => {
   for (const folder of ['proto', 'core', 'facades', 'gpu-agent', 'drizzle', 'test', 'deploy', 'examples']) {
-    t.ok(readFileSync(join(root, folder, 'README.md'), 'utf8').split('\n').length <= 40, `${folder}/README.md is short`);
+    t.ok(
+      readFileSync(join(root, folder, 'README.md'), 'utf8').split('\n').length <= 40,
+      `${folder}/README.md is short`,
+    );
   }
 });

@@ -1,18 +1,19 @@
 /**
- * Who may do what. Answers come from two bounded caches that are at most 5 s old, so that a revoked key and a deleted endpoint stop working
- * everywhere within that time, and at once where the notice arrives. A hit is synchronous: the hot path of submissions never waits here.
+ * Who may do what. Answers come from two bounded caches that are at most 5 s old, so that a revoked key and a deleted
+ * endpoint stop working everywhere within that time, and at once where the notice arrives. A hit is synchronous: the
+ * hot path of submissions never waits here.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { ROOT_CALLER, endpointNotFound, permit, unauthorized } from '../domain/permission.ts';
-import type { Caller, AccessRequest } from '../domain/permission.ts';
+import type { AccessRequest, Caller } from '../domain/permission.ts';
+import { endpointNotFound, permit, ROOT_CALLER, unauthorized } from '../domain/permission.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import { Batcher } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { OwnedEndpoint } from '../store/endpoint-store.ts';
 import type { Stores } from '../store/storage.ts';
-import { KEY_LENGTH_MAX, hashKey } from './key-text.ts';
-import { LookupCache } from './lookup-cache.ts';
+import { hashKey, KEY_LENGTH_MAX } from './key-text.ts';
 import type { Cached } from './lookup-cache.ts';
+import { LookupCache } from './lookup-cache.ts';
 
 /** How long an answer of the database may be used, in milliseconds (access_service.proto: 5 s). */
 const GRANT_VALID_MS = 5_000;
@@ -54,15 +55,24 @@ export class Access {
   constructor({ keys, endpoints, events, rootKey, clock }: AccessOptions) {
     this.#rootHash = rootKey === '' ? undefined : Buffer.from(hashKey(rootKey));
     this.#clock = clock;
-    const keyLookups = lookups<Caller>('key lookups', clock, async (hashes) => keys.callers(hashes.map((hash) => Buffer.from(hash, 'hex'))));
+    const keyLookups = lookups<Caller>('key lookups', clock, async (hashes) =>
+      keys.callers(hashes.map((hash) => Buffer.from(hash, 'hex'))),
+    );
     const endpointLookups = lookups<OwnedEndpoint>('endpoint lookups', clock, async (ids) => {
       const found = await endpoints.owned(ids);
       return new Map(found.map((endpoint) => [endpoint.id, endpoint]));
     });
     const validMs = GRANT_VALID_MS;
     this.#callers = new LookupCache({ load: (hash) => keyLookups.add(hash), validMs, sizeMax: KEYS_CACHED_MAX, clock });
-    this.#endpoints = new LookupCache({ load: (id) => endpointLookups.add(id), validMs, sizeMax: ENDPOINTS_CACHED_MAX, clock });
-    events.on('endpoints', (ids) => { for (const id of ids) this.#endpoints.forget(id); });
+    this.#endpoints = new LookupCache({
+      load: (id) => endpointLookups.add(id),
+      validMs,
+      sizeMax: ENDPOINTS_CACHED_MAX,
+      clock,
+    });
+    events.on('endpoints', (ids) => {
+      for (const id of ids) this.#endpoints.forget(id);
+    });
     events.on('keys', (ids) => {
       const changed = new Set(ids);
       this.#callers.forgetWhere((caller) => changed.has(caller.keyId));
@@ -70,8 +80,8 @@ export class Access {
   }
 
   /**
-   * Checks a key against a request. A value when it is known, else a promise; a refusal is thrown or rejects. UNAUTHORIZED: no such key, or
-   * not permitted. ENDPOINT_NOT_FOUND: not in the key's account.
+   * Checks a key against a request. A value when it is known, else a promise; a refusal is thrown or rejects.
+   * UNAUTHORIZED: no such key, or not permitted. ENDPOINT_NOT_FOUND: not in the key's account.
    */
   check(apiKey: string, request: AccessRequest & { endpointId: string }): EndpointGrant | Promise<EndpointGrant>;
   check(apiKey: string, request: AccessRequest): Grant | Promise<Grant>;
@@ -89,7 +99,7 @@ export class Access {
   async caller(apiKey: string): Promise<Caller> {
     if (apiKey === '' || apiKey.length > KEY_LENGTH_MAX) throw unauthorized();
     const hash = hashKey(apiKey);
-    const known = this.#root(hash) ?? await this.#callers.get(hash);
+    const known = this.#root(hash) ?? (await this.#callers.get(hash));
     if (!known.value) throw unauthorized();
     return known.value;
   }
@@ -100,7 +110,7 @@ export class Access {
   }
 
   async #load(hash: string, request: AccessRequest): Promise<Grant> {
-    const caller = this.#root(hash) ?? await this.#callers.get(hash);
+    const caller = this.#root(hash) ?? (await this.#callers.get(hash));
     // An unknown key must not learn, nor cost, more than its own lookup.
     if (!caller.value) throw unauthorized();
     // PostgreSQL would refuse an id with a NUL, and with it the lookups of others in the same batch.
@@ -114,19 +124,26 @@ function decide(request: AccessRequest, caller: Cached<Caller>, endpoint: Cached
   if (!caller.value) throw unauthorized();
   permit(caller.value, request);
   const root = caller.value.scope === 'ROOT';
-  if (request.endpointId !== undefined && (!endpoint?.value || !(root || endpoint.value.accountId === caller.value.accountId))) {
+  if (
+    request.endpointId !== undefined &&
+    (!endpoint?.value || !(root || endpoint.value.accountId === caller.value.accountId))
+  ) {
     throw endpointNotFound(request.endpointId);
   }
   return {
     caller: caller.value,
     keyId: caller.value.keyId,
-    accountId: root ? endpoint?.value?.accountId ?? '' : caller.value.accountId,
+    accountId: root ? (endpoint?.value?.accountId ?? '') : caller.value.accountId,
     endpoint: endpoint?.value,
     validUntilMs: Math.min(caller.validUntilMs, endpoint?.validUntilMs ?? Infinity),
   };
 }
 
-function lookups<Value>(name: string, clock: Clock, load: (keys: string[]) => Promise<Map<string, Value>>): Batcher<string, Value | undefined> {
+function lookups<Value>(
+  name: string,
+  clock: Clock,
+  load: (keys: string[]) => Promise<Map<string, Value>>,
+): Batcher<string, Value | undefined> {
   return new Batcher({
     name,
     clock,

@@ -1,10 +1,11 @@
 /** Accounts: the caller's own, and all of them for the operator. */
-import { isUnlimited, unauthorized } from '../domain/permission.ts';
-import type { Caller } from '../domain/permission.ts';
+
 import { DomainError } from '../domain/errors.ts';
 import { checkName, invalid } from '../domain/fields.ts';
-import { checkQuota } from '../domain/quota.ts';
+import type { Caller } from '../domain/permission.ts';
+import { isUnlimited, unauthorized } from '../domain/permission.ts';
 import type { Quota } from '../domain/quota.ts';
+import { checkQuota } from '../domain/quota.ts';
 import type { Random } from '../runtime/clock.ts';
 import type { Account } from '../store/account-store.ts';
 import type { Page, PageRequest } from '../store/page.ts';
@@ -14,10 +15,15 @@ import { base62 } from './key-text.ts';
 const PUBLIC_KEY_LENGTH_MAX = 16_384;
 
 /**
- * Creates an account. Answers its id, `user_` and 27 letters and digits; the same name again answers the first account. UNAUTHORIZED: only the
- * operator makes accounts. INVALID_REQUEST: bad name.
+ * Creates an account. Answers its id, `user_` and 27 letters and digits; the same name again answers the first account.
+ * UNAUTHORIZED: only the operator makes accounts. INVALID_REQUEST: bad name.
  */
-export async function createAccount(accounts: Stores['accounts'], random: Random, caller: Caller, name: string): Promise<string> {
+export async function createAccount(
+  accounts: Stores['accounts'],
+  random: Random,
+  caller: Caller,
+  name: string,
+): Promise<string> {
   if (caller.scope !== 'ROOT') throw unauthorized();
   checkName('name', name);
   return accounts.create(`user_${base62(random, 27)}`, caller.keyId, name);
@@ -29,19 +35,33 @@ export async function getAccount(accounts: Stores['accounts'], accountId: string
 }
 
 /** A page of the accounts; without one all of them, by name. UNAUTHORIZED: not the operator. */
-export async function listAccounts(accounts: Stores['accounts'], { scope }: Caller, page: PageRequest | undefined): Promise<Page<Account>> {
+export async function listAccounts(
+  accounts: Stores['accounts'],
+  { scope }: Caller,
+  page: PageRequest | undefined,
+): Promise<Page<Account>> {
   if (scope !== 'ROOT') throw unauthorized();
   return page ? accounts.page(page) : { entries: await accounts.list(), next: undefined };
 }
 
-/** Sets what an account may use at most. UNAUTHORIZED: not the operator. INVALID_REQUEST: a number is out of range. NOT_FOUND. */
-export async function setQuota(accounts: Stores['accounts'], caller: Caller, accountId: string, quota: Quota): Promise<Account> {
+/**
+ * Sets what an account may use at most. UNAUTHORIZED: not the operator. INVALID_REQUEST: a number is out of range.
+ * NOT_FOUND.
+ */
+export async function setQuota(
+  accounts: Stores['accounts'],
+  caller: Caller,
+  accountId: string,
+  quota: Quota,
+): Promise<Account> {
   if (caller.scope !== 'ROOT') throw unauthorized();
   checkQuota(quota);
   return found(await accounts.setQuota({ accountId, keyId: caller.keyId }, quota));
 }
 
-/** Sets the SSH key of the account; empty: none. INVALID_REQUEST: too long. UNAUTHORIZED: the key may not do everything. */
+/**
+ * Sets the SSH key of the account; empty: none. INVALID_REQUEST: too long. UNAUTHORIZED: the key may not do everything.
+ */
 export async function updateAccount(accounts: Stores['accounts'], caller: Caller, publicKey: string): Promise<Account> {
   if (!isUnlimited(caller)) throw unauthorized();
   if (publicKey.length > PUBLIC_KEY_LENGTH_MAX || publicKey.includes('\0')) {

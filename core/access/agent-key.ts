@@ -1,10 +1,12 @@
 /** Keys of machines: who may speak for which. */
 import { DomainError } from '../domain/errors.ts';
-import { unauthorized } from '../domain/permission.ts';
 import type { Caller } from '../domain/permission.ts';
+import { unauthorized } from '../domain/permission.ts';
 import type { Access } from './access.ts';
 
-/** The holder of a key of a machine. UNAUTHORIZED: another kind of key; not even the operator's speaks for a machine. */
+/**
+ * The holder of a key of a machine. UNAUTHORIZED: another kind of key; not even the operator's speaks for a machine.
+ */
 export async function agentOf(access: Access, apiKey: string): Promise<Caller> {
   const caller = await access.caller(apiKey);
   if (caller.scope !== 'AGENT') throw unauthorized();
@@ -14,6 +16,7 @@ export async function agentOf(access: Access, apiKey: string): Promise<Caller> {
 /** The machine that a key belongs to: it answers for the attempts of that machine and for no others. */
 export async function machineOf(access: Access, apiKey: string): Promise<string> {
   const { machineId } = await agentOf(access, apiKey);
-  if (machineId === undefined) throw new DomainError('UNAUTHORIZED', 'No machine has joined with this key yet: open a Session first.');
+  if (machineId === undefined)
+    throw new DomainError('UNAUTHORIZED', 'No machine has joined with this key yet: open a Session first.');
   return machineId;
 }

@@ -1,25 +1,32 @@
 /** A key of a machine is the key of one machine: of the first that used it. */
-import type { Caller } from '../domain/permission.ts';
+
 import { DomainError } from '../domain/errors.ts';
+import type { Caller } from '../domain/permission.ts';
 import type { Stores } from '../store/storage.ts';
 
 const MAKE_ANOTHER = 'Make one for it where core runs: npx slipway keys create NAME --scope agent';
 
 /**
- * Makes a key that was not used yet the machine's own. UNAUTHORIZED: it is another machine's, or this machine has another key that was not
- * revoked. `onBound` tells all replicas.
+ * Makes a key that was not used yet the machine's own. UNAUTHORIZED: it is another machine's, or this machine has
+ * another key that was not revoked. `onBound` tells all replicas.
  */
 export async function bindKey(
-  keys: Pick<Stores['keys'], 'bind'>, { keyId, machineId }: Caller, wanted: string, onBound: (keyId: string) => void,
+  keys: Pick<Stores['keys'], 'bind'>,
+  { keyId, machineId }: Caller,
+  wanted: string,
+  onBound: (keyId: string) => void,
 ): Promise<void> {
   if (machineId === wanted) return;
-  const owner = machineId ?? await keys.bind(keyId, wanted);
+  const owner = machineId ?? (await keys.bind(keyId, wanted));
   if (owner === wanted) return onBound(keyId);
   if (owner !== undefined) {
     const text = `This key is that of machine ${owner}, and this is machine ${wanted}. Each machine has a key of its own.`;
     throw new DomainError('UNAUTHORIZED', `${text} ${MAKE_ANOTHER}`);
   }
-  throw new DomainError('UNAUTHORIZED', `Machine ${wanted} has joined with another key, which still works. If this is that machine, revoke the other key `
-    + '(npx slipway keys list --scope agent; npx slipway keys revoke ID --scope agent) and start again. If it is not, it has a copy of the other\'s data '
-    + `folder: give it an empty one and a key of its own. ${MAKE_ANOTHER}`);
+  throw new DomainError(
+    'UNAUTHORIZED',
+    `Machine ${wanted} has joined with another key, which still works. If this is that machine, revoke the other key ` +
+      "(npx slipway keys list --scope agent; npx slipway keys revoke ID --scope agent) and start again. If it is not, it has a copy of the other's data " +
+      `folder: give it an empty one and a key of its own. ${MAKE_ANOTHER}`,
+  );
 }

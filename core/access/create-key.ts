@@ -1,8 +1,9 @@
 /** Creates an API key. */
-import { NO_PERMISSIONS, endpointNotFound, isUnlimited, unauthorized } from '../domain/permission.ts';
-import type { Caller, Scope } from '../domain/permission.ts';
+
 import { DomainError } from '../domain/errors.ts';
 import { checkName, checkTexts, invalid } from '../domain/fields.ts';
+import type { Caller, Scope } from '../domain/permission.ts';
+import { endpointNotFound, isUnlimited, NO_PERMISSIONS, unauthorized } from '../domain/permission.ts';
 import type { Random } from '../runtime/clock.ts';
 import type { ApiKey } from '../store/api-key-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -26,17 +27,20 @@ export interface KeyRequest {
 export type KeyContext = Pick<Stores, 'keys' | 'accounts' | 'endpoints'> & { random: Random };
 
 /**
- * Answers the key and its text, which is stored nowhere. Only the operator names another account or makes keys for machines, and only a key
- * that may do everything in its account makes others: UNAUTHORIZED. INVALID_REQUEST: a key for machines with an account or endpoints.
- * NOT_FOUND: no such account. ENDPOINT_NOT_FOUND: not in that account.
+ * Answers the key and its text, which is stored nowhere. Only the operator names another account or makes keys for
+ * machines, and only a key that may do everything in its account makes others: UNAUTHORIZED. INVALID_REQUEST: a key for
+ * machines with an account or endpoints. NOT_FOUND: no such account. ENDPOINT_NOT_FOUND: not in that account.
  */
 export async function createKey(
-  context: KeyContext, caller: Caller, request: KeyRequest,
+  context: KeyContext,
+  caller: Caller,
+  request: KeyRequest,
 ): Promise<{ key: ApiKey; secret: string }> {
   const { keys, random } = context;
   const root = caller.scope === 'ROOT';
   if (!isUnlimited(caller)) throw unauthorized();
-  if (!root && (request.scope === 'AGENT' || (request.accountId !== '' && request.accountId !== caller.accountId))) throw unauthorized();
+  if (!root && (request.scope === 'AGENT' || (request.accountId !== '' && request.accountId !== caller.accountId)))
+    throw unauthorized();
   checkName('name', request.name);
   checkTexts('endpoint_ids', request.endpointIds);
   if ((request.scope === 'RESTRICTED') !== (request.permissions !== undefined)) {
@@ -46,7 +50,11 @@ export async function createKey(
   const { name, scope, endpointIds, permissions = NO_PERMISSIONS } = request;
   const accountId = await ownerOf(context, caller, request);
   const hash = Buffer.from(hashKey(secret), 'hex');
-  const key = await keys.create({ id: base62(random, ID_LENGTH), accountId, name, scope, endpointIds, permissions }, hash, caller.keyId);
+  const key = await keys.create(
+    { id: base62(random, ID_LENGTH), accountId, name, scope, endpointIds, permissions },
+    hash,
+    caller.keyId,
+  );
   return { key, secret };
 }
 
@@ -54,7 +62,9 @@ export async function createKey(
 async function ownerOf({ accounts, endpoints }: KeyContext, caller: Caller, request: KeyRequest): Promise<string> {
   if (request.scope === 'AGENT') {
     if (request.accountId === '' && request.endpointIds.length === 0) return '';
-    throw invalid('account_id and endpoint_ids must be empty for a key of scope AGENT: machines belong to the installation');
+    throw invalid(
+      'account_id and endpoint_ids must be empty for a key of scope AGENT: machines belong to the installation',
+    );
   }
   const accountId = request.accountId || caller.accountId;
   if (accountId === '') throw invalid('account_id is required with the root key: whose key shall it be?');

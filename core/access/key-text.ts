@@ -26,7 +26,10 @@ export function base62(random: Random, length: number): string {
   return text;
 }
 
-/** SHA-256 of a key in hexadecimal digits: made as a text it costs a third of what its bytes would. Keys carry enough chance that no slow hash is needed. */
+/**
+ * SHA-256 of a key in hexadecimal digits: made as a text it costs a third of what its bytes would. Keys carry enough
+ * chance that no slow hash is needed.
+ */
 export function hashKey(key: string): string {
   return hash('sha256', key);
 }

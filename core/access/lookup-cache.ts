@@ -60,13 +60,16 @@ export class LookupCache<Value> {
 
   #ask(key: string): Promise<Cached<Value>> {
     const validUntilMs = this.#options.clock.monotonicMs() + this.#options.validMs;
-    const asking = this.#options.load(key).then((value) => {
-      const answer = { value, validUntilMs };
-      if (this.#asking.get(key) === asking) this.#answers.set(key, answer);
-      return answer;
-    }).finally(() => {
-      if (this.#asking.get(key) === asking) this.#asking.delete(key);
-    });
+    const asking = this.#options
+      .load(key)
+      .then((value) => {
+        const answer = { value, validUntilMs };
+        if (this.#asking.get(key) === asking) this.#answers.set(key, answer);
+        return answer;
+      })
+      .finally(() => {
+        if (this.#asking.get(key) === asking) this.#asking.delete(key);
+      });
     this.#asking.set(key, asking);
     return asking;
   }

@@ -1,4 +1,7 @@
-/** How many workers of an endpoint have started, at most a second old: the dynamic rate limit of docs/reference/api.md#rate-limits grows with them. */
+/**
+ * How many workers of an endpoint have started, at most a second old: the dynamic rate limit of
+ * docs/reference/api.md#rate-limits grows with them.
+ */
 import { Batcher } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Stores } from '../store/storage.ts';
@@ -14,9 +17,18 @@ export class StartedWorkers {
 
   constructor(workers: Pick<Stores['workers'], 'countStarted'>, clock: Clock) {
     const lookups = new Batcher<string, number>({
-      name: 'started workers', clock, itemsMax: LOOKUPS_MAX, waitingMax: ENDPOINTS_MAX, flush: (endpointIds) => workers.countStarted(endpointIds),
+      name: 'started workers',
+      clock,
+      itemsMax: LOOKUPS_MAX,
+      waitingMax: ENDPOINTS_MAX,
+      flush: (endpointIds) => workers.countStarted(endpointIds),
     });
-    this.#counts = new LookupCache({ load: (endpointId) => lookups.add(endpointId), validMs: VALID_MS, sizeMax: ENDPOINTS_MAX, clock });
+    this.#counts = new LookupCache({
+      load: (endpointId) => lookups.add(endpointId),
+      validMs: VALID_MS,
+      sizeMax: ENDPOINTS_MAX,
+      clock,
+    });
   }
 
   /** Busy ones and idle ones. */

@@ -2,8 +2,8 @@
 import { gpuTypeOf } from '../domain/gpu-facts.ts';
 import { ANY_HOSTED, isCountryCode } from '../domain/location.ts';
 import type { CatalogContext } from './catalog-context.ts';
-import { cpuRoom } from './cpu-room.ts';
 import type { CpuRoomEntry } from './cpu-room.ts';
+import { cpuRoom } from './cpu-room.ts';
 
 /** A place and the GPUs of the connected machines that carry it. */
 export interface DataCenterEntry {
@@ -22,11 +22,12 @@ export interface DataCenterList {
 }
 
 /**
- * By id. Machines that were not seen for a day are forgotten, as for placement. `accountId`: whose network volumes count; empty: all, for the operator;
- * undefined: none.
+ * By id. Machines that were not seen for a day are forgotten, as for placement. `accountId`: whose network volumes
+ * count; empty: all, for the operator; undefined: none.
  */
 export async function listDataCenters(
-  { catalog, machines }: Omit<CatalogContext, 'prices'>, accountId: string | undefined,
+  { catalog, machines }: Omit<CatalogContext, 'prices'>,
+  accountId: string | undefined,
 ): Promise<DataCenterList> {
   const entries = new Map<string, DataCenterEntry>();
   const entryOf = (id: string): DataCenterEntry => {
@@ -44,7 +45,8 @@ export async function listDataCenters(
       for (const gpu of machine.connected ? machine.gpus : []) count(entry, gpuTypeOf(gpu), gpu.used);
     }
   }
-  for (const entry of entries.values()) entry.cpu = cpuRoom(view.filter(({ locations }) => locations.includes(entry.id)));
+  for (const entry of entries.values())
+    entry.cpu = cpuRoom(view.filter(({ locations }) => locations.includes(entry.id)));
   return { dataCenters: [...entries.values()].sort((a, b) => (a.id < b.id ? -1 : 1)), cpu: cpuRoom(view) };
 }
 

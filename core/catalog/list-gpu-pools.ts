@@ -11,5 +11,7 @@ export interface GpuPoolEntry {
 /** Smallest memory first: that of the smallest card counts. */
 export function listGpuPools(): GpuPoolEntry[] {
   const smallest = (types: readonly string[]): number => Math.min(...types.map(gpuMemoryGb));
-  return Object.entries(GPU_POOLS).sort(([, a], [, b]) => smallest(a) - smallest(b)).map(([id, types]) => ({ id, gpuTypeIds: [...types] }));
+  return Object.entries(GPU_POOLS)
+    .sort(([, a], [, b]) => smallest(a) - smallest(b))
+    .map(([id, types]) => ({ id, gpuTypeIds: [...types] }));
 }

@@ -1,5 +1,5 @@
 /** All known GPU types and those that connected machines have, with what is free of them. */
-import { KNOWN_GPU_TYPES, gpuDisplayName, gpuManufacturer, gpuMemoryGb, gpuTypeOf } from '../domain/gpu-facts.ts';
+import { gpuDisplayName, gpuManufacturer, gpuMemoryGb, gpuTypeOf, KNOWN_GPU_TYPES } from '../domain/gpu-facts.ts';
 import type { CatalogContext } from './catalog-context.ts';
 
 /** A type. The contract says what each field means. */
@@ -32,7 +32,8 @@ export async function listGpuTypes({ machines, prices }: Omit<CatalogContext, 'c
       entry.total += 1;
       entry.free += gpu.used ? 0 : 1;
       counts.set(id, (counts.get(id) ?? 0) + 1);
-      if (machine.cudaVersion !== '' && !entry.cudaVersions.includes(machine.cudaVersion)) entry.cudaVersions.push(machine.cudaVersion);
+      if (machine.cudaVersion !== '' && !entry.cudaVersions.includes(machine.cudaVersion))
+        entry.cudaVersions.push(machine.cudaVersion);
       entry.countMax = Math.max(entry.countMax, counts.get(id)!);
       entries.set(id, entry);
     }

@@ -1,19 +1,25 @@
 /** Attempts, workers and machines between the agent contract and the domain. Bad messages fail with INVALID_REQUEST. */
-import { DesiredState, LossCause, OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+
 import type {
-  AttemptOutcome as OutcomeMessage, AttemptRef, Assignment, DesiredWorker, RegistryCredentials, WorkerReport,
+  Assignment,
+  AttemptRef,
+  DesiredWorker,
+  AttemptOutcome as OutcomeMessage,
+  RegistryCredentials,
+  WorkerReport,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { DesiredState, LossCause, OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { S3Config } from '../../proto/gen/slipway/v1/job.ts';
-import { HttpHealth, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Machine } from '../../proto/gen/slipway/v1/machine.ts';
+import { HttpHealth, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { OutcomeKind as Kind } from '../domain/attempt-outcome.ts';
-import { checkName, checkText, checkTexts, invalid } from '../domain/fields.ts';
 import { cpuSize } from '../domain/cpu-size.ts';
+import { checkName, checkText, checkTexts, invalid } from '../domain/fields.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
 import { httpServerOf } from '../domain/http-server.ts';
-import type { WorkerHealth, WorkerState as State } from '../domain/worker.ts';
-import type { AttemptOutcome } from '../jobs/job-engine.ts';
 import type { AttemptKey, MachineAttempt } from '../domain/job.ts';
+import type { WorkerState as State, WorkerHealth } from '../domain/worker.ts';
+import type { AttemptOutcome } from '../jobs/job-engine.ts';
 import type { ClaimedJob } from '../jobs/slots.ts';
 import type { MachineFacts } from '../store/machine-store.ts';
 import type { DesiredWorkerRow, WorkerFacts, WorkerSpecRow } from '../store/worker-store.ts';
@@ -69,29 +75,63 @@ const KINDS: Record<OutcomeKind, Kind | undefined> = {
 
 /** What a hello says about its machine, checked. */
 export function machineFromMessage(machine: Machine | undefined): MachineFacts {
-  if (!machine || !/^[a-z0-9]{12}$/.test(machine.id)) throw invalid('hello.machine.id must be 12 lowercase letters and digits');
+  if (!machine || !/^[a-z0-9]{12}$/.test(machine.id))
+    throw invalid('hello.machine.id must be 12 lowercase letters and digits');
   checkName('hello.machine.name', machine.name);
   checkTexts('hello.machine.locations', machine.locations);
   checkText('hello.machine.agent_version', machine.agentVersion);
   checkText('hello.machine.cuda_version', machine.cudaVersion);
-  if (machine.gpus.length > GPUS_MAX) throw invalid(`hello.machine.gpus has ${machine.gpus.length} entries, but may have ${GPUS_MAX}`);
-  if (machine.cpuSlots < 0 || machine.cpuSlots > CPU_SLOTS_MAX) throw invalid(`hello.machine.cpu_slots must be from 0 to ${CPU_SLOTS_MAX}`);
+  if (machine.gpus.length > GPUS_MAX)
+    throw invalid(`hello.machine.gpus has ${machine.gpus.length} entries, but may have ${GPUS_MAX}`);
+  if (machine.cpuSlots < 0 || machine.cpuSlots > CPU_SLOTS_MAX)
+    throw invalid(`hello.machine.cpu_slots must be from 0 to ${CPU_SLOTS_MAX}`);
   // Each is given to one holder at a time: two of one name would never both find one.
-  if (new Set(machine.gpus.map(({ uuid }) => uuid)).size < machine.gpus.length) throw invalid('hello.machine.gpus names a uuid twice');
+  if (new Set(machine.gpus.map(({ uuid }) => uuid)).size < machine.gpus.length)
+    throw invalid('hello.machine.gpus names a uuid twice');
   for (const gpu of machine.gpus) {
     checkName('hello.machine.gpus.uuid', gpu.uuid);
     checkName('hello.machine.gpus.name', gpu.name);
     checkText('hello.machine.gpus.mig_profile', gpu.migProfile);
     checkText('hello.machine.gpus.unhealthy', gpu.unhealthy);
   }
-  if (machine.standbyMax < 0 || machine.standbyMax > STANDBY_MAX) throw invalid(`hello.machine.standby_max must be from 0 to ${STANDBY_MAX}`);
+  if (machine.standbyMax < 0 || machine.standbyMax > STANDBY_MAX)
+    throw invalid(`hello.machine.standby_max must be from 0 to ${STANDBY_MAX}`);
   checkText('hello.machine.cpu_model', machine.cpuModel);
-  const { id, name, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel, cpuThreadsPerCore, standbyMax } = machine;
-  const gpus = machine.gpus.map(({ uuid, name: card, memoryMib: cardMib, migProfile, unhealthy }) => (
-    { uuid, name: card, memoryMib: cardMib, migProfile, ...(unhealthy !== '' && { unhealthy: unhealthy.slice(0, GPU_FAULT_LENGTH_MAX) }) }));
+  const {
+    id,
+    name,
+    locations,
+    cpuSlots,
+    agentVersion,
+    cudaVersion,
+    cpuCount,
+    memoryMib,
+    cpuModel,
+    cpuThreadsPerCore,
+    standbyMax,
+  } = machine;
+  const gpus = machine.gpus.map(({ uuid, name: card, memoryMib: cardMib, migProfile, unhealthy }) => ({
+    uuid,
+    name: card,
+    memoryMib: cardMib,
+    migProfile,
+    ...(unhealthy !== '' && { unhealthy: unhealthy.slice(0, GPU_FAULT_LENGTH_MAX) }),
+  }));
   return {
-    id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel: cpuModel.slice(0, CPU_MODEL_LENGTH_MAX),
-    cpuThreadsPerCore, standbyMax, runsCommands: machine.runsCommands, ...engineFromMessage(machine.containerEngine, machine.noEngineReason),
+    id,
+    name,
+    gpus,
+    locations,
+    cpuSlots,
+    agentVersion,
+    cudaVersion,
+    cpuCount,
+    memoryMib,
+    cpuModel: cpuModel.slice(0, CPU_MODEL_LENGTH_MAX),
+    cpuThreadsPerCore,
+    standbyMax,
+    runsCommands: machine.runsCommands,
+    ...engineFromMessage(machine.containerEngine, machine.noEngineReason),
   };
 }
 
@@ -123,10 +163,20 @@ export function outcomeFromMessage(message: OutcomeMessage, machineId: string): 
   if (!key || !kind) return undefined;
   const { output, error, executionMs, cause } = message;
   const known = executionMs !== undefined && executionMs >= 0 && executionMs <= EXECUTION_MS_MAX;
-  return { ...key, kind, output, error, ...(known && { executionMs }), ...(cause === LossCause.OUT_OF_MEMORY && { outOfMemory: true }) };
+  return {
+    ...key,
+    kind,
+    output,
+    error,
+    ...(known && { executionMs }),
+    ...(cause === LossCause.OUT_OF_MEMORY && { outOfMemory: true }),
+  };
 }
 
-/** What a report says; undefined when its state is none, or its id one that PostgreSQL refuses: it would be tried for ever. */
+/**
+ * What a report says; undefined when its state is none, or its id one that PostgreSQL refuses: it would be tried for
+ * ever.
+ */
 export function factsFromReport(report: WorkerReport): WorkerFacts | undefined {
   const state = STATES[report.state];
   if (!state || report.workerId.includes('\0')) return undefined;
@@ -152,7 +202,14 @@ function isUnready(health: HttpHealth): boolean {
 /** A claimed job for its agent. `s3Config` are the opened message bytes. */
 export function assignmentOf(job: ClaimedJob, s3Config: Buffer | undefined): Assignment {
   const { input, inputSize, prefetched = false, traceparent } = job;
-  return { ref: refOf(job), input, inputSize, s3Config: s3Config && S3Config.decode(s3Config), ahead: prefetched, traceparent };
+  return {
+    ref: refOf(job),
+    input,
+    inputSize,
+    s3Config: s3Config && S3Config.decode(s3Config),
+    ahead: prefetched,
+    traceparent,
+  };
 }
 
 /** What core wants of a worker. */
@@ -163,7 +220,10 @@ export function desiredStateOf(row: DesiredWorkerRow): DesiredState {
 /** Whose image it is, and how to log in to its registry. */
 type PulledRow = Pick<WorkerSpecRow, 'imageName' | 'registryAuthId' | 'credentialsSealed' | 'registryAuthName'>;
 
-/** Opens the credentials that an image is pulled with, under the name that their owner gave them. Undefined: it is pulled without. */
+/**
+ * Opens the credentials that an image is pulled with, under the name that their owner gave them. Undefined: it is
+ * pulled without.
+ */
 export function credentialsOf(row: PulledRow, open: OpenCredentials): RegistryCredentials | undefined {
   const { imageName, registryAuthId, credentialsSealed, registryAuthName } = row;
   if (imageName === '' || registryAuthId === null || credentialsSealed === null) return undefined;
@@ -192,7 +252,10 @@ export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, ope
       version: spec.version,
       initTimeoutSeconds: INIT_TIMEOUT_SECONDS,
       gpuTypeId: gpu ? sameCard(gpu.name) : '',
-      volumes: networkVolumeId === null ? [] : [{ networkVolumeId, mountPath: WORKER_VOLUME_PATH, sizeGb: networkVolumeGb ?? 0 }],
+      volumes:
+        networkVolumeId === null
+          ? []
+          : [{ networkVolumeId, mountPath: WORKER_VOLUME_PATH, sizeGb: networkVolumeGb ?? 0 }],
       registryCredentials: credentialsOf(spec, open),
       vcpuCount: cpuSize(spec.instanceId)?.vcpus ?? 0,
       memoryGb: cpuSize(spec.instanceId)?.memoryGb ?? 0,
@@ -202,7 +265,8 @@ export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, ope
       ports: spec.ports,
       httpServer: spec.type === 'LB' ? httpServerOf(spec) : undefined,
       // These are for pods only.
-      volumeGb: 0, volumeMountPath: '',
+      volumeGb: 0,
+      volumeMountPath: '',
     },
   };
 }

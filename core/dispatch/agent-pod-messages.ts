@@ -4,8 +4,8 @@ import { PodState } from '../../proto/gen/slipway/v1/pod.ts';
 import { cpuSize } from '../domain/cpu-size.ts';
 import type { PodState as State } from '../domain/pod.ts';
 import type { DesiredPodRow, PodFacts, PodSpecRow } from '../store/pod-report-store.ts';
-import { ADDRESS_FORM, credentialsOf, reasonOf } from './agent-messages.ts';
 import type { OpenCredentials } from './agent-messages.ts';
+import { ADDRESS_FORM, credentialsOf, reasonOf } from './agent-messages.ts';
 
 /** Where a network volume appears in a pod that names no place (docs/reference/management.md#network-volumes). */
 const POD_VOLUME_PATH = '/workspace';
@@ -44,7 +44,10 @@ export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod
       env: { ...(row.publicKey === '' ? {} : { PUBLIC_KEY: row.publicKey }), ...row.env },
       gpuUuids: row.gpuUuids,
       gpuTypeId: row.gpuTypeId,
-      volumes: networkVolumeId === null ? [] : [{ networkVolumeId, mountPath: row.volumeMountPath || POD_VOLUME_PATH, sizeGb: networkVolumeGb ?? 0 }],
+      volumes:
+        networkVolumeId === null
+          ? []
+          : [{ networkVolumeId, mountPath: row.volumeMountPath || POD_VOLUME_PATH, sizeGb: networkVolumeGb ?? 0 }],
       registryCredentials: credentialsOf(row, open),
       vcpuCount: cpuSize(row.instanceId)?.vcpus ?? 0,
       memoryGb: cpuSize(row.instanceId)?.memoryGb ?? 0,
@@ -56,17 +59,30 @@ export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod
       volumeMountPath: row.volumeMountPath,
       accountNumber: row.accountNumber,
       // These are for workers only.
-      concurrency: 0, version: 0, initTimeoutSeconds: 0,
+      concurrency: 0,
+      version: 0,
+      initTimeoutSeconds: 0,
     },
   };
 }
 
 /** What a report says; undefined when its state is none, or its id one that no pod has and PostgreSQL may refuse. */
-export function podFactsFromReport({ podId, run, state: reported, reason, exitCode, httpPorts }: PodReport): PodFacts | undefined {
+export function podFactsFromReport({
+  podId,
+  run,
+  state: reported,
+  reason,
+  exitCode,
+  httpPorts,
+}: PodReport): PodFacts | undefined {
   const state = STATES[reported];
   if (!state || !POD_ID.test(podId)) return undefined;
   const isRunning = state === 'RUNNING';
-  const ports = isRunning ? httpPorts.slice(0, HTTP_PORTS_MAX).filter(({ port, address }) => port > 0 && port <= 65_535 && ADDRESS_FORM.test(address)) : [];
+  const ports = isRunning
+    ? httpPorts
+        .slice(0, HTTP_PORTS_MAX)
+        .filter(({ port, address }) => port > 0 && port <= 65_535 && ADDRESS_FORM.test(address))
+    : [];
   const httpAddresses = Object.fromEntries(ports.map(({ port, address }) => [port, address]));
   return { podId, run, state, reason: isRunning ? '' : reasonOf(reason), exitCode: exitCode ?? null, httpAddresses };
 }

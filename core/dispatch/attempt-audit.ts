@@ -13,8 +13,8 @@ import type { CurrentAttempt } from '../store/running-jobs.ts';
 import type { Stores } from '../store/storage.ts';
 import type { LiveSession } from './live-session.ts';
 import type { SessionTable } from './session-table.ts';
-import { attemptId } from './slot-pool.ts';
 import type { SlotPool } from './slot-pool.ts';
+import { attemptId } from './slot-pool.ts';
 
 const PERIOD_MS = 2_000;
 
@@ -68,8 +68,19 @@ export class AttemptAudit extends LoopService {
       suspects.add(`${session.id} ${id}`);
       if (!this.#suspects.has(`${session.id} ${id}`)) continue;
       const { endpointId, jobId, attempt: number, workerId, machineId } = attempt;
-      logger.warn({ endpointId, jobId, attempt: number, workerId, machineId }, 'claimed job did not reach its worker, queued again');
-      const outcome = { endpointId, jobId, attempt: number, machineId, kind: 'RETURNED', output: undefined, error: '' } as const;
+      logger.warn(
+        { endpointId, jobId, attempt: number, workerId, machineId },
+        'claimed job did not reach its worker, queued again',
+      );
+      const outcome = {
+        endpointId,
+        jobId,
+        attempt: number,
+        machineId,
+        kind: 'RETURNED',
+        output: undefined,
+        error: '',
+      } as const;
       await this.#options.attempts.recordOutcome(outcome);
     }
   }
@@ -77,7 +88,10 @@ export class AttemptAudit extends LoopService {
   /** Stops attempts that are held and not current, until the agent reports their end. */
   async #stopStale(session: LiveSession, current: ReadonlySet<string>, suspects: Set<string>): Promise<void> {
     const { pool, running } = this.#options;
-    const missing = session.workerIds().flatMap((workerId) => pool.heldBy(workerId)).filter((attempt) => !current.has(attemptId(attempt)));
+    const missing = session
+      .workerIds()
+      .flatMap((workerId) => pool.heldBy(workerId))
+      .filter((attempt) => !current.has(attemptId(attempt)));
     for (const attempt of missing) suspects.add(`${session.id} ${attemptId(attempt)}`);
     const again = missing.filter((attempt) => this.#suspects.has(`${session.id} ${attemptId(attempt)}`));
     const kept = new Set((await running.current(again)).map(attemptId));

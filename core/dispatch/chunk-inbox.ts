@@ -1,8 +1,9 @@
 /**
- * Streamed output on its way from one agent into the engine. Of an endpoint one write is under way at a time, and what arrives meanwhile leaves with the next:
- * so chunks keep their order also where a write fails and is made again, and what they cost is shared. They are acknowledged after the commit.
+ * Streamed output on its way from one agent into the engine. Of an endpoint one write is under way at a time, and what
+ * arrives meanwhile leaves with the next: so chunks keep their order also where a write fails and is made again, and
+ * what they cost is shared. They are acknowledged after the commit.
  */
-import type { AttemptChunk as ChunkMessage, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { AttemptRef, AttemptChunk as ChunkMessage } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { MachineAttempt } from '../domain/job.ts';
 import type { AttemptCalls, AttemptChunk } from '../jobs/job-engine.ts';
 import { keyFromRef } from './agent-messages.ts';
@@ -52,7 +53,8 @@ export class ChunkInbox {
       if (!key || number < 1) continue;
       const { endpointId, jobId, attempt } = key;
       let lane = this.#lanes.get(endpointId);
-      if (!lane) this.#lanes.set(endpointId, lane = { waiting: [], isWriting: false, came: 0, written: 0, followers: [] });
+      if (!lane)
+        this.#lanes.set(endpointId, (lane = { waiting: [], isWriting: false, came: 0, written: 0, followers: [] }));
       const chunk = { endpointId, jobId, attempt, machineId, number, output, metrics };
       lane.waiting.push({ ref: ref!, chunk });
       lane.came += 1;
@@ -65,11 +67,16 @@ export class ChunkInbox {
     }
   }
 
-  /** Resolves when what came before of the attempt's endpoint is written, or the session is over; undefined: nothing is on its way. */
+  /**
+   * Resolves when what came before of the attempt's endpoint is written, or the session is over; undefined: nothing is
+   * on its way.
+   */
   written({ endpointId }: MachineAttempt): Promise<void> | undefined {
     const lane = this.#lanes.get(endpointId);
     if (!lane) return undefined;
-    return new Promise((go) => { lane.followers.push({ came: lane.came, go }); });
+    return new Promise((go) => {
+      lane.followers.push({ came: lane.came, go });
+    });
   }
 
   /** Never rejects. */
@@ -93,7 +100,8 @@ export class ChunkInbox {
     });
     count(-chunks.length, -chunks.reduce((bytes, chunk) => bytes + bytesOf(chunk), 0));
     if (!isWritten) return;
-    for (const chunk of refused) outbox.stop(given[chunks.indexOf(chunk)]!.ref, 'it streamed a value that is too large or not JSON');
+    for (const chunk of refused)
+      outbox.stop(given[chunks.indexOf(chunk)]!.ref, 'it streamed a value that is too large or not JSON');
     for (const { ref, chunk } of given) outbox.ackChunk(chunk, ref, chunk.number);
   }
 }

@@ -1,7 +1,8 @@
 /** What a machine has for containers, between the contract and the store. Bad messages fail with INVALID_REQUEST. */
-import { GpuHandover } from '../../proto/gen/slipway/v1/machine.ts';
-import type { ContainerEngine, MachineImage } from '../../proto/gen/slipway/v1/machine.ts';
+
 import type { MachineContainers } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { ContainerEngine, MachineImage } from '../../proto/gen/slipway/v1/machine.ts';
+import { GpuHandover } from '../../proto/gen/slipway/v1/machine.ts';
 import { checkName, checkText, invalid } from '../domain/fields.ts';
 import type { GpuHandover as Handover } from '../domain/placement-machine.ts';
 import type { ContainerFacts, MachineImageFacts } from '../store/image-store.ts';
@@ -21,20 +22,30 @@ const HANDOVERS: Record<GpuHandover, Handover> = {
   [GpuHandover.VIRTUAL]: 'VIRTUAL',
 };
 const HANDOVER_MESSAGES: Record<Handover, GpuHandover> = {
-  NONE: GpuHandover.UNSPECIFIED, CDI: GpuHandover.CDI, DEVICE_REQUEST: GpuHandover.DEVICE_REQUEST, VIRTUAL: GpuHandover.VIRTUAL,
+  NONE: GpuHandover.UNSPECIFIED,
+  CDI: GpuHandover.CDI,
+  DEVICE_REQUEST: GpuHandover.DEVICE_REQUEST,
+  VIRTUAL: GpuHandover.VIRTUAL,
 };
 
 /** What runs images, and why nothing does. */
-export function engineFromMessage(engine: ContainerEngine | undefined, noEngineReason: string): Pick<ContainerFacts, 'engine' | 'noEngineReason'> {
+export function engineFromMessage(
+  engine: ContainerEngine | undefined,
+  noEngineReason: string,
+): Pick<ContainerFacts, 'engine' | 'noEngineReason'> {
   checkText('no_engine_reason', noEngineReason);
   if (!engine) return { engine: null, noEngineReason: noEngineReason.slice(0, REASON_LENGTH_MAX) };
   const { name, version, gpuHandover, limits, imageTotalMib, imageFreeMib } = engine;
   checkName('container_engine.name', name);
   checkText('container_engine.version', version);
-  if (limits.length > LIMITS_MAX) throw invalid(`container_engine.limits has ${limits.length} entries, but may have ${LIMITS_MAX}`);
+  if (limits.length > LIMITS_MAX)
+    throw invalid(`container_engine.limits has ${limits.length} entries, but may have ${LIMITS_MAX}`);
   for (const limit of limits) checkName('container_engine.limits', limit);
   const space = { imageTotalMib: Math.max(0, imageTotalMib), imageFreeMib: Math.max(0, imageFreeMib) };
-  return { engine: { name, version: version.slice(0, 64), gpuHandover: HANDOVERS[gpuHandover] ?? 'NONE', limits, ...space }, noEngineReason: '' };
+  return {
+    engine: { name, version: version.slice(0, 64), gpuHandover: HANDOVERS[gpuHandover] ?? 'NONE', limits, ...space },
+    noEngineReason: '',
+  };
 }
 
 /** The engine for people. */

@@ -1,6 +1,6 @@
 /**
- * Writes what machines have for containers: engine and images. The latest of each session, at most once a second, tried again until it is
- * written, and only while no later session speaks for the machine.
+ * Writes what machines have for containers: engine and images. The latest of each session, at most once a second, tried
+ * again until it is written, and only while no later session speaks for the machine.
  */
 import type { Hello, MachineContainers } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock, Random } from '../runtime/clock.ts';

@@ -1,6 +1,7 @@
 /**
- * Images that machines may need: those of endpoints that could run there, and of their pods. An agent's disk budget keeps them, and one that
- * prefetches pulls them. Looked at once in a while, because a change of an endpoint that runs nowhere yet is in no hurry.
+ * Images that machines may need: those of endpoints that could run there, and of their pods. An agent's disk budget
+ * keeps them, and one that prefetches pulls them. Looked at once in a while, because a change of an endpoint that runs
+ * nowhere yet is in no hurry.
  */
 import type { DesiredImage } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { runsWhere } from '../domain/placement.ts';
@@ -62,13 +63,18 @@ export class DesiredImages {
     });
     if (withEngine.length === 0) return found;
     const named = await images.named();
-    const ofPods = Map.groupBy(await images.ofPods(withEngine.map(({ machine }) => machine.id)), ({ machineId }) => machineId);
+    const ofPods = Map.groupBy(
+      await images.ofPods(withEngine.map(({ machine }) => machine.id)),
+      ({ machineId }) => machineId,
+    );
     const runsOn = runsWhere(here);
     for (const { session, machine } of withEngine) {
       const list = new ImageList();
-      for (const { imageName, digest } of ofPods.get(machine.id) ?? []) list.add({ name: imageName, digest, registryCredentials: undefined });
+      for (const { imageName, digest } of ofPods.get(machine.id) ?? [])
+        list.add({ name: imageName, digest, registryCredentials: undefined });
       for (const endpoint of named) {
-        if (list.hasRoom && !list.has(endpoint.imageName, endpoint.digest) && runsOn(machine, endpoint)) this.#add(list, endpoint, session);
+        if (list.hasRoom && !list.has(endpoint.imageName, endpoint.digest) && runsOn(machine, endpoint))
+          this.#add(list, endpoint, session);
       }
       found.set(machine.id, list.images);
     }
@@ -78,7 +84,11 @@ export class DesiredImages {
   #add(list: ImageList, endpoint: NamedImage, { prefetches }: Session): void {
     const { imageName: name, digest, registryAuthId, credentialsSealed } = endpoint;
     const isPulled = prefetches && registryAuthId !== null && credentialsSealed !== null;
-    list.add({ name, digest, registryCredentials: isPulled ? this.#options.openCredentials(registryAuthId, credentialsSealed) : undefined });
+    list.add({
+      name,
+      digest,
+      registryCredentials: isPulled ? this.#options.openCredentials(registryAuthId, credentialsSealed) : undefined,
+    });
   }
 }
 
@@ -100,7 +110,8 @@ class ImageList {
     const { name, digest, registryCredentials: login } = image;
     if (!this.hasRoom || name.length > NAME_LENGTH_MAX || this.has(name, digest)) return;
     this.#names.add(`${name} ${digest}`);
-    this.#bytes += ENTRY_BYTES + name.length + digest.length + (login ? login.username.length + login.password.length : 0);
+    this.#bytes +=
+      ENTRY_BYTES + name.length + digest.length + (login ? login.username.length + login.password.length : 0);
     this.images.push(image);
   }
 }

@@ -2,24 +2,28 @@
  * Sends agents the workers and pods that their machines should have: the full set, whenever it differs from the last
  * one sent. Triggered by changes; every two seconds a resync compares all.
  */
+
+import type { DesiredImage, DesiredPod, DesiredWorker } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
 import type { CoreEvents } from '../events/core-events.ts';
-import type { DesiredImage, DesiredPod, DesiredWorker } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { LoopService } from '../runtime/loop-service.ts';
 import type { DesiredPodRow } from '../store/pod-report-store.ts';
 import type { Stores } from '../store/storage.ts';
 import type { DesiredWorkerRow, WorkerSpecRow } from '../store/worker-store.ts';
-import { desiredStateOf, desiredToMessage } from './agent-messages.ts';
 import type { OpenCredentials } from './agent-messages.ts';
+import { desiredStateOf, desiredToMessage } from './agent-messages.ts';
 import type { DesiredImages } from './desired-images.ts';
 import { desiredPods, podPicture } from './desired-pods.ts';
 import type { LiveSession } from './live-session.ts';
 import type { SessionTable } from './session-table.ts';
 
 const PERIOD_MS = 2_000;
-/** Machines of which nothing was heard are looked at with the first pass after this, in milliseconds: less than the shortest pause of the loop. */
+/**
+ * Machines of which nothing was heard are looked at with the first pass after this, in milliseconds: less than the
+ * shortest pause of the loop.
+ */
 const ALL_PERIOD_MS = 1_600;
 
 export interface DesiredLoopOptions {
@@ -98,8 +102,8 @@ export class DesiredLoop extends LoopService {
   }
 
   /**
-   * Sends what changed to these sessions. One at a time, so that an older picture never follows a newer one; those that come meanwhile are one push, because
-   * after a restart of core all machines come at once.
+   * Sends what changed to these sessions. One at a time, so that an older picture never follows a newer one; those that
+   * come meanwhile are one push, because after a restart of core all machines come at once.
    */
   push(sessions: readonly LiveSession[]): Promise<void> {
     const next = this.#next ?? this.#follow();
@@ -123,21 +127,34 @@ export class DesiredLoop extends LoopService {
     const machineIds = sessions.map((session) => session.machineId);
     // At once: a frozen worker is woken by this, and a job waits for it.
     const [workerRows, podRows, images] = await Promise.all([
-      this.#options.workers.desiredOf(machineIds), this.#options.podReports.desiredOf(machineIds), this.#options.images.current(),
+      this.#options.workers.desiredOf(machineIds),
+      this.#options.podReports.desiredOf(machineIds),
+      this.#options.images.current(),
     ]);
     // Before everybody could speak nobody knows that a worker has no client.
     const mayBeIdle = this.#options.steadyMs() >= LINK_TIMERS.reportsSettleMs;
-    const workers = Map.groupBy(mayBeIdle ? workerRows : workerRows.map((row) => ({ ...row, idle: false })), (row) => row.machineId);
+    const workers = Map.groupBy(
+      mayBeIdle ? workerRows : workerRows.map((row) => ({ ...row, idle: false })),
+      (row) => row.machineId,
+    );
     const pods = Map.groupBy(podRows, (row) => row.machineId);
-    const specs = await this.#specsOf(sessions.flatMap((session) => {
-      const known = this.#sent.get(session)?.messages;
-      return (workers.get(session.machineId) ?? []).flatMap(({ id }) => (known?.has(id) ? [] : [id]));
-    }));
+    const specs = await this.#specsOf(
+      sessions.flatMap((session) => {
+        const known = this.#sent.get(session)?.messages;
+        return (workers.get(session.machineId) ?? []).flatMap(({ id }) => (known?.has(id) ? [] : [id]));
+      }),
+    );
     for (const session of sessions) {
-      // One whose hello is still being handled gets its picture when it opens; to note it as sent before would keep it from the agent.
+      // One whose hello is still being handled gets its picture when it opens; to note it as sent before would keep it
+      // from the agent.
       const { machineId } = session;
       if (!session.isOpen) continue;
-      await this.#pushOne(session, { rows: workers.get(machineId) ?? [], specs, podRows: pods.get(machineId) ?? [], images: images.get(machineId) ?? [] });
+      await this.#pushOne(session, {
+        rows: workers.get(machineId) ?? [],
+        specs,
+        podRows: pods.get(machineId) ?? [],
+        images: images.get(machineId) ?? [],
+      });
     }
   }
 

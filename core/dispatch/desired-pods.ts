@@ -1,4 +1,7 @@
-/** The pods that one session should be told of. How a pod is started is read once for each run, because it is fixed for one run. */
+/**
+ * The pods that one session should be told of. How a pod is started is read once for each run, because it is fixed for
+ * one run.
+ */
 import type { DesiredPod } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { DesiredPodRow } from '../store/pod-report-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -12,7 +15,10 @@ export function podPicture(rows: readonly DesiredPodRow[]): string {
 
 /** Messages of all pods by id; `before` are those that were sent last. */
 export async function desiredPods(
-  store: Stores['podReports'], rows: readonly DesiredPodRow[], before: ReadonlyMap<string, DesiredPod> | undefined, open: OpenCredentials,
+  store: Stores['podReports'],
+  rows: readonly DesiredPodRow[],
+  before: ReadonlyMap<string, DesiredPod> | undefined,
+  open: OpenCredentials,
 ): Promise<Map<string, DesiredPod>> {
   const isKnown = ({ id, run, disk }: DesiredPodRow): boolean => {
     const known = before?.get(id);

@@ -3,15 +3,16 @@
  * endpoints with capacity, because a notice may be lost. At most one claim per endpoint is in flight, and what
  * happens meanwhile goes into the next: under load one statement fills many slots, at low load a job never waits.
  */
-import type { AttemptCalls } from '../jobs/job-engine.ts';
+
+import { prefetchCount } from '../domain/prefetch.ts';
 import type { CoreEvents } from '../events/core-events.ts';
+import type { AttemptCalls } from '../jobs/job-engine.ts';
+import type { AssignedJob, ClaimedJob, Slot } from '../jobs/slots.ts';
 import { backoffMs } from '../runtime/backoff.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
 import { BaseService } from '../runtime/service.ts';
-import { prefetchCount } from '../domain/prefetch.ts';
-import type { ClaimedJob, AssignedJob, Slot } from '../jobs/slots.ts';
 import type { ExecutionTimes } from './execution-times.ts';
 import type { SlotPool } from './slot-pool.ts';
 
@@ -55,11 +56,20 @@ export class DispatchLoop extends BaseService {
     super();
     this.#options = options;
     const { clock, random, logger } = options;
-    this.#sweep = new Loop({ name: 'dispatch sweep', periodMs: PERIOD_MS, pass: async () => this.#sweepOnce(), clock, random, logger });
+    this.#sweep = new Loop({
+      name: 'dispatch sweep',
+      periodMs: PERIOD_MS,
+      pass: async () => this.#sweepOnce(),
+      clock,
+      random,
+      logger,
+    });
   }
 
   protected override async onStart(): Promise<void> {
-    this.#off = this.#options.events.on('queued', (endpointIds) => { for (const id of endpointIds) this.wake(id); });
+    this.#off = this.#options.events.on('queued', (endpointIds) => {
+      for (const id of endpointIds) this.wake(id);
+    });
     await this.#sweep.start();
   }
 
@@ -126,7 +136,7 @@ export class DispatchLoop extends BaseService {
       this.#failures = 0;
       const unused = unusedSlots(slots, jobs);
       // In one message, so that one take carries them.
-      pool.assign(unused.length > 0 ? jobs : [...jobs, ...await this.#claimPrefetch(endpointId, slots, jobs)]);
+      pool.assign(unused.length > 0 ? jobs : [...jobs, ...(await this.#claimPrefetch(endpointId, slots, jobs))]);
       pool.unreserve(unused);
       // A full claim means that more jobs may wait, and slots may have become free meanwhile.
       if (unused.length === 0) this.#pending.add(endpointId);
@@ -140,14 +150,20 @@ export class DispatchLoop extends BaseService {
    * Prefetches jobs like `behind` for workers that run short jobs in a row. Never rejects: jobs claimed before must
    * reach their workers.
    */
-  async #claimPrefetch(endpointId: string, taken: readonly Slot[], behind: readonly AssignedJob[]): Promise<ClaimedJob[]> {
+  async #claimPrefetch(
+    endpointId: string,
+    taken: readonly Slot[],
+    behind: readonly AssignedJob[],
+  ): Promise<ClaimedJob[]> {
     const { pool, attempts, times, logger } = this.#options;
     let slots: Slot[] = [];
     try {
       const timesMs = times.of(endpointId);
       const othersIdle = pool.hasCapacity(endpointId);
       const inputBytes = Math.max(...behind.map(({ inputSize }) => inputSize));
-      slots = pool.reservePrefetch(endpointId, taken, (asked) => prefetchCount({ timesMs, slots: asked, othersIdle, inputBytes }));
+      slots = pool.reservePrefetch(endpointId, taken, (asked) =>
+        prefetchCount({ timesMs, slots: asked, othersIdle, inputBytes }),
+      );
       if (slots.length === 0) return [];
       const jobs = await attempts.claimPrefetch(endpointId, slots, behind);
       pool.unreserve(unusedSlots(slots, jobs));

@@ -1,6 +1,7 @@
 /**
- * How long the latest executions of each endpoint took, as agents say. In memory of this replica: without it nothing is handed over ahead. A long
- * one ends what was known: a few short ones are enough to forget the first of these, twice as many each time that another follows soon.
+ * How long the latest executions of each endpoint took, as agents say. In memory of this replica: without it nothing is
+ * handed over ahead. A long one ends what was known: a few short ones are enough to forget the first of these, twice as
+ * many each time that another follows soon.
  */
 import { MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX } from '../domain/prefetch.ts';
 import { boundedCache } from '../runtime/bounded-cache.ts';
@@ -30,7 +31,9 @@ export class ExecutionTimes {
     if (times.count >= FORGIVEN) times.needed = MEASURED_MIN;
   }
 
-  /** One took long, was lost or stopped, or takes longer than expected: how long the next will take has to be seen anew. */
+  /**
+   * One took long, was lost or stopped, or takes longer than expected: how long the next will take has to be seen anew.
+   */
   doubt(endpointId: string): void {
     const times = this.#of(endpointId);
     if (times.count > 0) times.needed = Math.min(times.needed * 2, MEASURED_MAX);
@@ -47,7 +50,7 @@ export class ExecutionTimes {
   #of(endpointId: string): Times {
     let times = this.#byEndpoint.get(endpointId);
     if (times) return times;
-    this.#byEndpoint.set(endpointId, times = { ms: [], count: 0, needed: MEASURED_MIN });
+    this.#byEndpoint.set(endpointId, (times = { ms: [], count: 0, needed: MEASURED_MIN }));
     return times;
   }
 }

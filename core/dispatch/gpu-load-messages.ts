@@ -3,7 +3,10 @@ import type { GpuLoads } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { GpuLoad as GpuLoadMessage } from '../../proto/gen/slipway/v1/machine.ts';
 import type { GpuLoad } from '../domain/gpu-load.ts';
 
-/** Of GPUs with these UUIDs, each once. What no driver could have said is left out, for an agent's figures must not keep its heartbeats from being written. */
+/**
+ * Of GPUs with these UUIDs, each once. What no driver could have said is left out, for an agent's figures must not keep
+ * its heartbeats from being written.
+ */
 export function gpuLoadsFromMessage({ loads }: GpuLoads, uuids: ReadonlySet<string>): GpuLoad[] {
   const byUuid = new Map(loads.filter(({ uuid }) => uuids.has(uuid)).map((load) => [load.uuid, load]));
   return [...byUuid.values()].map(({ uuid, utilization, memoryUsedMib, temperatureCelsius, powerWatts }) => ({
@@ -16,7 +19,13 @@ export function gpuLoadsFromMessage({ loads }: GpuLoads, uuids: ReadonlySet<stri
 }
 
 /** For people. */
-export function gpuLoadToMessage({ uuid, utilization, memoryUsedMib, temperatureCelsius, powerWatts }: GpuLoad): GpuLoadMessage {
+export function gpuLoadToMessage({
+  uuid,
+  utilization,
+  memoryUsedMib,
+  temperatureCelsius,
+  powerWatts,
+}: GpuLoad): GpuLoadMessage {
   return { uuid, utilization, memoryUsedMib, temperatureCelsius, powerWatts };
 }
 

@@ -3,8 +3,9 @@
  * statement. A heartbeat is acknowledged only after the commit, so an agent never relies on a lease that the database
  * does not have.
  */
-import { Batcher } from '../runtime/batcher.ts';
+
 import type { BatchMeter } from '../runtime/batcher.ts';
+import { Batcher } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { MachineBeat } from '../store/machine-store.ts';
 import type { Stores } from '../store/storage.ts';

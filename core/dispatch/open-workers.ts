@@ -2,8 +2,9 @@
  * Workers of one endpoint with free slots, in reserve order: least loaded first, so that work spreads; ties always in
  * the same order, so that the other workers become idle and can stop.
  */
-import { prefetchedBy } from './worker-slots.ts';
+
 import type { WorkerSlots } from './worker-slots.ts';
+import { prefetchedBy } from './worker-slots.ts';
 
 /** Entries of a heap that may be left over, besides as many as there are workers. */
 const LEFTOVERS_MAX = 64;
@@ -31,7 +32,7 @@ export class OpenWorkers {
   put(worker: WorkerSlots): void {
     this.#workers.add(worker);
     const load = loadOf(worker);
-    const heap = this.#byLoad[load] ??= { entries: [], queued: new Set() };
+    const heap = (this.#byLoad[load] ??= { entries: [], queued: new Set() });
     if (heap.queued.has(worker)) return;
     if (heap.entries.length >= 2 * this.#workers.size + LEFTOVERS_MAX) this.#tidy(heap, load);
     heap.queued.add(worker);

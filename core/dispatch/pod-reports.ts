@@ -1,6 +1,6 @@
 /**
- * Writes what agents observe of their pods: the latest of each pod, in the order in which it came, tried again until it is written. What a
- * session said is written only while no later one speaks for its machine.
+ * Writes what agents observe of their pods: the latest of each pod, in the order in which it came, tried again until it
+ * is written. What a session said is written only while no later one speaks for its machine.
  */
 import type { PodReport } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
@@ -52,7 +52,10 @@ export class PodReports extends BaseService {
 
   /** The full picture of a hello. */
   async begin(session: MachineSession, reports: readonly PodReport[]): Promise<void> {
-    await this.#options.podReports.missing(session.machineId, reports.map((report) => report.podId));
+    await this.#options.podReports.missing(
+      session.machineId,
+      reports.map((report) => report.podId),
+    );
     this.changed(session, reports);
   }
 
@@ -69,14 +72,17 @@ export class PodReports extends BaseService {
   /** Sees to it that everything is written, unless the service stops before. */
   #write(): void {
     if (this.#writing || this.ending.aborted) return;
-    this.#writing = this.#writeAll().finally(() => { this.#writing = undefined; });
+    this.#writing = this.#writeAll().finally(() => {
+      this.#writing = undefined;
+    });
   }
 
   /** Never rejects. */
   async #writeAll(): Promise<void> {
     const { clock, random } = this.#options;
     const { ending } = this;
-    while (this.#waiting.size > 0 && !ending.aborted) await retryUntil(ending, () => this.#writeFirst(), { clock, random, pause: PAUSE });
+    while (this.#waiting.size > 0 && !ending.aborted)
+      await retryUntil(ending, () => this.#writeFirst(), { clock, random, pause: PAUSE });
   }
 
   async #writeFirst(): Promise<void> {
@@ -88,9 +94,15 @@ export class PodReports extends BaseService {
       await this.#options.podReports.report(session, [...facts.values()]);
     } catch (error) {
       const podId = [...facts.keys()].slice(0, PODS_TOLD_MAX);
-      this.#options.logger.warn({ err: error, machineId: session.machineId, podId }, 'pod reports were not written, will try again');
+      this.#options.logger.warn(
+        { err: error, machineId: session.machineId, podId },
+        'pod reports were not written, will try again',
+      );
       // Keep a newer value that came meanwhile.
-      this.#waiting.set(sessionId, { session, facts: new Map([...facts, ...(this.#waiting.get(sessionId)?.facts ?? [])]) });
+      this.#waiting.set(sessionId, {
+        session,
+        facts: new Map([...facts, ...(this.#waiting.get(sessionId)?.facts ?? [])]),
+      });
       throw error;
     }
   }

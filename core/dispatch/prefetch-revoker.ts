@@ -4,12 +4,12 @@
  * each second, and they are revoked again.
  */
 import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { REVOKE_AFTER_MS } from '../domain/prefetch.ts';
 import type { MachineAttempt } from '../domain/job.ts';
+import { REVOKE_AFTER_MS } from '../domain/prefetch.ts';
 import type { AttemptCalls } from '../jobs/job-engine.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { someAttempts } from '../runtime/logger.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { someAttempts } from '../runtime/logger.ts';
 import { refOf } from './agent-messages.ts';
 import type { SessionOutbox } from './session-outbox.ts';
 import type { SlotPool } from './slot-pool.ts';
@@ -52,7 +52,8 @@ export class PrefetchRevoker {
   /** Returns one attempt of each worker that has waited long enough. */
   #due(attempts: readonly MachineAttempt[]): AttemptRef[] {
     const nowMs = this.#options.clock.monotonicMs();
-    for (const [workerId, { reportedMs }] of this.#waiting) if (nowMs - reportedMs > SILENCE_MS_MAX) this.#waiting.delete(workerId);
+    for (const [workerId, { reportedMs }] of this.#waiting)
+      if (nowMs - reportedMs > SILENCE_MS_MAX) this.#waiting.delete(workerId);
     const byWorker = Map.groupBy(attempts, (attempt) => this.#options.pool.workerOf(attempt) ?? '');
     return [...byWorker].flatMap(([workerId, [first]]) => {
       const sinceMs = this.#waiting.get(workerId)?.sinceMs ?? nowMs;

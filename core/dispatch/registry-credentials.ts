@@ -1,17 +1,32 @@
-/** Registry credentials on their way into the store and out to agents: a RegistryCredentials message, sealed in between. */
+/**
+ * Registry credentials on their way into the store and out to agents: a RegistryCredentials message, sealed in between.
+ */
 import { RegistryCredentials } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { registryCredentialsIdentity } from '../domain/sealed-identity.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/seal.ts';
 
 /** Seals the secrets of the registry auth with this id. */
-export function sealRegistryCredentials(sealer: Sealer, registryAuthId: string, { username, password }: Omit<RegistryCredentials, 'name'>): Buffer {
-  return sealer.seal(RegistryCredentials.encode({ username, password, name: '' }).finish(), registryCredentialsIdentity(registryAuthId));
+export function sealRegistryCredentials(
+  sealer: Sealer,
+  registryAuthId: string,
+  { username, password }: Omit<RegistryCredentials, 'name'>,
+): Buffer {
+  return sealer.seal(
+    RegistryCredentials.encode({ username, password, name: '' }).finish(),
+    registryCredentialsIdentity(registryAuthId),
+  );
 }
 
-/** Opens them for an agent. Undefined when they do not open, which is logged: one account's secrets must not keep others' workers waiting. */
+/**
+ * Opens them for an agent. Undefined when they do not open, which is logged: one account's secrets must not keep
+ * others' workers waiting.
+ */
 export function openRegistryCredentials(
-  sealer: Sealer, logger: Logger, registryAuthId: string, sealed: Uint8Array,
+  sealer: Sealer,
+  logger: Logger,
+  registryAuthId: string,
+  sealed: Uint8Array,
 ): RegistryCredentials | undefined {
   try {
     return RegistryCredentials.decode(sealer.open(sealed, registryCredentialsIdentity(registryAuthId)));

@@ -1,17 +1,25 @@
 /** Puts claims back whose session has gone: no worker has seen them, so nothing is counted. */
 import type { AttemptCalls } from '../jobs/job-engine.ts';
 import type { ClaimedJob } from '../jobs/slots.ts';
-import { someAttempts } from '../runtime/logger.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { someAttempts } from '../runtime/logger.ts';
 
-/** Never rejects. One that cannot be written is found by the machine's next hello, by the audit or by the end of its lease. */
+/**
+ * Never rejects. One that cannot be written is found by the machine's next hello, by the audit or by the end of its
+ * lease.
+ */
 export async function returnOrphans(
-  attempts: Pick<AttemptCalls, 'recordOutcome'>, jobs: readonly ClaimedJob[], logger: Logger,
+  attempts: Pick<AttemptCalls, 'recordOutcome'>,
+  jobs: readonly ClaimedJob[],
+  logger: Logger,
 ): Promise<void> {
-  const results = await Promise.allSettled(jobs.map(({ endpointId, jobId, attempt, machineId }) => (
-    attempts.recordOutcome({ endpointId, jobId, attempt, machineId, kind: 'RETURNED', output: undefined, error: '' })
-  )));
+  const results = await Promise.allSettled(
+    jobs.map(({ endpointId, jobId, attempt, machineId }) =>
+      attempts.recordOutcome({ endpointId, jobId, attempt, machineId, kind: 'RETURNED', output: undefined, error: '' }),
+    ),
+  );
   const failed = results.filter((result) => result.status === 'rejected');
   const left = jobs.filter((_, index) => results[index]!.status === 'rejected');
-  if (failed.length > 0) logger.warn({ err: failed[0]!.reason, ...someAttempts(left) }, 'claims of an ended session were not put back');
+  if (failed.length > 0)
+    logger.warn({ err: failed[0]!.reason, ...someAttempts(left) }, 'claims of an ended session were not put back');
 }

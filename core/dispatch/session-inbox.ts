@@ -1,13 +1,16 @@
 /**
- * What an agent reports about attempts, on its way into the engine. A slot is free as soon as its attempt's end has arrived; the
- * acknowledgement follows the commit. A failed write is tried again while the session lives, because the agent sends once and then waits.
- * The number of writes in flight is bounded: beyond it the stream is not read.
+ * What an agent reports about attempts, on its way into the engine. A slot is free as soon as its attempt's end has
+ * arrived; the acknowledgement follows the commit. A failed write is tried again while the session lives, because the
+ * agent sends once and then waits. The number of writes in flight is bounded: beyond it the stream is not read.
  */
 import type {
-  AttemptChunk as ChunkMessage, AttemptOutcome as OutcomeMessage, AttemptProgress, AttemptRef,
+  AttemptProgress,
+  AttemptRef,
+  AttemptChunk as ChunkMessage,
+  AttemptOutcome as OutcomeMessage,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { AttemptCalls, AttemptOutcome } from '../jobs/job-engine.ts';
 import type { MachineAttempt } from '../domain/job.ts';
+import type { AttemptCalls, AttemptOutcome } from '../jobs/job-engine.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { retryUntil } from '../runtime/retry.ts';
@@ -15,8 +18,8 @@ import { keyFromRef, outcomeFromMessage, refOf } from './agent-messages.ts';
 import { ChunkInbox } from './chunk-inbox.ts';
 import type { ExecutionTimes } from './execution-times.ts';
 import type { SessionOutbox } from './session-outbox.ts';
-import { attemptId } from './slot-pool.ts';
 import type { SlotPool } from './slot-pool.ts';
+import { attemptId } from './slot-pool.ts';
 
 /** Writes in flight beyond which the stream is not read, and below which it is read again. */
 const IN_FLIGHT_MAX = 10_000;
@@ -54,7 +57,9 @@ export class SessionInbox {
   constructor(options: SessionInboxOptions) {
     this.#options = options;
     this.#chunks = new ChunkInbox({
-      attempts: options.attempts, outbox: options.outbox, count: (items, bytes) => this.#count(items, bytes),
+      attempts: options.attempts,
+      outbox: options.outbox,
+      count: (items, bytes) => this.#count(items, bytes),
       write: (ids, write) => this.#tryUntilWritten(ids, write),
     });
   }
@@ -94,7 +99,9 @@ export class SessionInbox {
   /** Jobs that wait behind one that takes longer than expected. */
   waiting(refs: readonly AttemptRef[]): void {
     const { pool, times, attempts } = this.#options;
-    const waiting = refs.flatMap((ref) => keyFromRef(ref, this.#options.machineId()) ?? []).filter((key) => pool.holds(key));
+    const waiting = refs
+      .flatMap((ref) => keyFromRef(ref, this.#options.machineId()) ?? [])
+      .filter((key) => pool.holds(key));
     for (const endpointId of new Set(waiting.map((key) => key.endpointId))) times.doubt(endpointId);
     if (waiting.length === 0) return;
     void this.#write({ machineId: this.#options.machineId() }, 0, () => attempts.postpone(waiting));
@@ -106,7 +113,10 @@ export class SessionInbox {
     else if (executionMs !== undefined) this.#options.times.learn(endpointId, executionMs);
   }
 
-  /** Without async functions: thousands of these wait for a commit at a time, and each collection of young objects copies all that waits. */
+  /**
+   * Without async functions: thousands of these wait for a commit at a time, and each collection of young objects
+   * copies all that waits.
+   */
   #record(id: string, outcome: AttemptOutcome, workerId: string): void {
     const { arriving, attempts, outbox } = this.#options;
     const bytes = outcome.output?.length ?? 0;
@@ -152,7 +162,10 @@ export class SessionInbox {
   async #tryUntilWritten(ids: object, write: () => Promise<unknown>): Promise<boolean> {
     const { clock, random, logger } = this.#options;
     await retryUntil(this.#ended.signal, write, {
-      clock, random, pause: PAUSE, onFailure: (error) => logger.warn({ err: error, ...ids }, 'a report of an agent was not written, will try again'),
+      clock,
+      random,
+      pause: PAUSE,
+      onFailure: (error) => logger.warn({ err: error, ...ids }, 'a report of an agent was not written, will try again'),
     });
     return !this.#ended.signal.aborted;
   }

@@ -4,14 +4,15 @@
  * the stops, which must not overtake the assignments that they end. The queue is bounded by what the agent can hold:
  * capacity bounds assignments, its own sending bounds acknowledgements.
  */
-import { SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
+
 import type { Assignment, AttemptRef, DesiredWorkers } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
-import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import type { MessageSink } from '../../proto/wire/batching-stream.ts';
+import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import type { MachineAttempt } from '../domain/job.ts';
-import { attemptId } from './slot-pool.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { attemptId } from './slot-pool.ts';
 
 /** Bytes of a message that are not the input. A guess is enough: the limit is soft. */
 const ASSIGNMENT_BYTES = 300;
@@ -57,7 +58,8 @@ export class SessionOutbox {
 
   /** Sends attempts to run. */
   assign(assignments: readonly Assignment[]): void {
-    for (const assignment of assignments) this.#assignments.add(assignment, ASSIGNMENT_BYTES + (assignment.input?.length ?? 0));
+    for (const assignment of assignments)
+      this.#assignments.add(assignment, ASSIGNMENT_BYTES + (assignment.input?.length ?? 0));
     this.#sending.wake();
   }
 
@@ -104,16 +106,26 @@ export class SessionOutbox {
   }
 
   #isEmpty(): boolean {
-    return this.#assignments.length + this.#stops.length + this.#outcomeAcks.length + this.#chunkAcks.size + this.#logRequests.length
-      + this.#revocations.size === 0
-      && Object.keys(this.#first).length === 0;
+    return (
+      this.#assignments.length +
+        this.#stops.length +
+        this.#outcomeAcks.length +
+        this.#chunkAcks.size +
+        this.#logRequests.length +
+        this.#revocations.size ===
+        0 && Object.keys(this.#first).length === 0
+    );
   }
 
   #take(): SessionResponse | undefined {
     if (this.#isEmpty()) return undefined;
     const room = new MessageRoom();
     const message: SessionResponse = {
-      welcome: undefined, heartbeat: undefined, desired: undefined, end: undefined, ...this.#first,
+      welcome: undefined,
+      heartbeat: undefined,
+      desired: undefined,
+      end: undefined,
+      ...this.#first,
       chunkAcks: [...this.#chunkAcks.values()],
       outcomeAcks: this.#outcomeAcks.take(room),
       logRequests: this.#logRequests.take(room),

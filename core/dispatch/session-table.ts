@@ -1,7 +1,7 @@
 /** The live sessions of this replica, by machine. */
 import { SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { CoreEvents } from '../events/core-events.ts';
 import { SILENCE_MS_MAX } from '../domain/lease.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { LoopService } from '../runtime/loop-service.ts';
@@ -39,7 +39,8 @@ export class SessionTable extends LoopService {
   /** Ends all sessions normally; their agents reconnect to another replica or to the next process. */
   protected override async onStop(): Promise<void> {
     this.#off();
-    for (const session of this.#sessions.values()) session.close('core is shutting down', SessionEndReason.SHUTTING_DOWN);
+    for (const session of this.#sessions.values())
+      session.close('core is shutting down', SessionEndReason.SHUTTING_DOWN);
     await super.onStop();
     while (this.#endings.size > 0) await Promise.all(this.#endings);
   }

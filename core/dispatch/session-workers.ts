@@ -1,21 +1,21 @@
 /**
- * The workers of one session: what the agent reports, what is desired, and what follows for the pool. A worker takes attempts only while it
- * is READY, desired to RUN and does not ask to be replaced.
+ * The workers of one session: what the agent reports, what is desired, and what follows for the pool. A worker takes
+ * attempts only while it is READY, desired to RUN and does not ask to be replaced.
  */
 import type { WorkerReport } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptCalls } from '../jobs/job-engine.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
-import { someAttempts } from '../runtime/logger.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { someAttempts } from '../runtime/logger.ts';
 import type { DesiredWorkerRow, WorkerFacts } from '../store/worker-store.ts';
 import { factsFromReport } from './agent-messages.ts';
-import { attemptId } from './slot-pool.ts';
 import type { AssignmentSink, HeldAttempt, SlotPool } from './slot-pool.ts';
+import { attemptId } from './slot-pool.ts';
 import type { WorkerReports } from './worker-reports.ts';
 
 /**
- * How long after a worker's end its agent may still tell how its attempts ended, in milliseconds. The agent normally says so at once; a
- * result that is on its way must not be overtaken by the news that its worker is gone.
+ * How long after a worker's end its agent may still tell how its attempts ended, in milliseconds. The agent normally
+ * says so at once; a result that is on its way must not be overtaken by the news that its worker is gone.
  */
 const OUTCOME_GRACE_MS = 2_000;
 /** Most workers that one machine may report. */
@@ -57,8 +57,8 @@ export class SessionWorkers {
   readonly #retired = new Set<string>();
   #desired = new Map<string, DesiredWorkerRow['desired']>();
   /**
-   * Endpoints of the machine's workers, from the database. What an agent reports about others is ignored: with the id of somebody else's worker,
-   * or with another endpoint for its own, it would get jobs that are none of its business.
+   * Endpoints of the machine's workers, from the database. What an agent reports about others is ignored: with the id
+   * of somebody else's worker, or with another endpoint for its own, it would get jobs that are none of its business.
    */
   readonly #endpointOf: Map<string, string>;
 
@@ -72,7 +72,11 @@ export class SessionWorkers {
   /** The full picture of a hello: workers, and the attempts that the agent holds. */
   begin(reports: readonly WorkerReport[], held: readonly HeldAttempt[]): void {
     const named = new Set([...reports, ...held].map(({ workerId }) => workerId));
-    for (const workerId of named) this.#attach(workerId, held.filter((attempt) => attempt.workerId === workerId));
+    for (const workerId of named)
+      this.#attach(
+        workerId,
+        held.filter((attempt) => attempt.workerId === workerId),
+      );
     this.report(reports, named);
     // Workers of an earlier life of the agent: only results of theirs are left.
     for (const workerId of named) if (!this.#workers.has(workerId)) this.#retire(workerId);
@@ -85,7 +89,14 @@ export class SessionWorkers {
       const known = this.#workers.get(report.workerId);
       if (!facts || !this.#endpointOf.has(report.workerId) || (!known && this.#workers.size >= WORKERS_MAX)) continue;
       if (!known && !attached?.has(report.workerId)) this.#attach(report.workerId, []);
-      const worker = known ?? { facts, refresh: false, acceptsPrefetch: false, agentPrefetches: false, healthy: false, outcomeGrace: undefined };
+      const worker = known ?? {
+        facts,
+        refresh: false,
+        acceptsPrefetch: false,
+        agentPrefetches: false,
+        healthy: false,
+        outcomeGrace: undefined,
+      };
       this.#workers.set(report.workerId, worker);
       worker.acceptsPrefetch = report.takesAhead;
       worker.agentPrefetches = report.keepsAhead;
@@ -98,7 +109,8 @@ export class SessionWorkers {
     this.#desired = new Map(rows.map((row) => [row.id, row.desired]));
     for (const { id, endpointId } of rows) this.#endpointOf.set(id, endpointId);
     if (this.#endpointOf.size > ENDPOINTS_MAX) {
-      for (const id of this.#endpointOf.keys()) if (!this.#desired.has(id) && !this.#workers.has(id)) this.#endpointOf.delete(id);
+      for (const id of this.#endpointOf.keys())
+        if (!this.#desired.has(id) && !this.#workers.has(id)) this.#endpointOf.delete(id);
     }
     for (const worker of this.#workers.values()) this.#offer(worker);
   }
@@ -137,14 +149,22 @@ export class SessionWorkers {
     // Its first end is the true one; that it was cleared away afterwards says nothing new.
     if (worker.outcomeGrace) return;
     const before = worker.facts;
-    // What it is at while it starts, or why its server is not ready, comes up to once a second and is news for people only.
+    // What it is at while it starts, or why its server is not ready, comes up to once a second and is news for people
+    // only.
     const sameReason = before.reason === facts.reason || !hasEnded(facts);
-    const same = !fresh && before.state === facts.state && sameReason && before.sdkVersion === facts.sdkVersion
-      && before.address === facts.address && before.health === facts.health && before.singleUse === facts.singleUse
-      && (before.blocked ?? false) === (facts.blocked ?? false);
+    const same =
+      !fresh &&
+      before.state === facts.state &&
+      sameReason &&
+      before.sdkVersion === facts.sdkVersion &&
+      before.address === facts.address &&
+      before.health === facts.health &&
+      before.singleUse === facts.singleUse &&
+      (before.blocked ?? false) === (facts.blocked ?? false);
     worker.facts = facts;
     if (!same) reports.changed({ machineId, sessionId }, facts);
-    else if (before.capacity !== facts.capacity || before.reason !== facts.reason) reports.detailChanged({ machineId, sessionId }, facts);
+    else if (before.capacity !== facts.capacity || before.reason !== facts.reason)
+      reports.detailChanged({ machineId, sessionId }, facts);
     if (refresh && !worker.refresh) onRefresh(facts.workerId, machineId);
     worker.refresh = refresh;
     this.#offer(worker);
@@ -157,12 +177,18 @@ export class SessionWorkers {
     const open = facts.state === 'READY' && !refresh && desired === 'RUN';
     const shouldRun = !hasEnded(facts) && (desired === undefined || desired === 'RUN');
     this.#options.pool.update(facts.workerId, {
-      capacity: facts.capacity, open, shouldRun, acceptsPrefetch: worker.acceptsPrefetch, agentPrefetches: worker.agentPrefetches,
+      capacity: facts.capacity,
+      open,
+      shouldRun,
+      acceptsPrefetch: worker.acceptsPrefetch,
+      agentPrefetches: worker.agentPrefetches,
     });
   }
 
   #ended(worker: SessionWorker): void {
-    worker.outcomeGrace ??= this.#options.clock.after(OUTCOME_GRACE_MS, () => { void this.#lose(worker); });
+    worker.outcomeGrace ??= this.#options.clock.after(OUTCOME_GRACE_MS, () => {
+      void this.#lose(worker);
+    });
   }
 
   /** Never rejects. What fails here is found by the next look at the machine's attempts. */
@@ -171,9 +197,13 @@ export class SessionWorkers {
     const left = pool.heldBy(workerId);
     const kept = left.filter((attempt) => arriving.has(attemptId(attempt)));
     try {
-      if (left.length > kept.length) await attempts.loseAttempts({ machineId, workerId }, kept, reason || 'its worker ended');
+      if (left.length > kept.length)
+        await attempts.loseAttempts({ machineId, workerId }, kept, reason || 'its worker ended');
     } catch (error) {
-      logger.warn({ err: error, machineId, workerId, ...someAttempts(left) }, 'attempts of an ended worker were not written as lost');
+      logger.warn(
+        { err: error, machineId, workerId, ...someAttempts(left) },
+        'attempts of an ended worker were not written as lost',
+      );
     }
     for (const attempt of left) if (!kept.includes(attempt)) pool.release(attempt);
     this.#workers.delete(workerId);

@@ -2,12 +2,18 @@
  * One agent connection, from its hello to its end. Any failure ends the whole session, and the agent reconnects with
  * its full state. Messages are handled in order of arrival.
  */
+
+import type {
+  DesiredWorkers,
+  Hello,
+  SessionRequest,
+  WorkerLogRequest,
+} from '../../proto/gen/slipway/v1/agent_service.ts';
 import { SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { DesiredWorkers, Hello, SessionRequest, WorkerLogRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { GpuLoad } from '../domain/gpu-load.ts';
-import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '../domain/lease.ts';
 import type { AttemptKey } from '../domain/job.ts';
+import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '../domain/lease.ts';
 import type { ClaimedJob } from '../jobs/slots.ts';
 import type { DesiredWorkerRow } from '../store/worker-store.ts';
 import { assignmentOf, heldFromRefs, machineFromMessage, refOf } from './agent-messages.ts';
@@ -19,8 +25,8 @@ import type { SessionContext, SessionStream } from './session-context.ts';
 import { SessionInbox } from './session-inbox.ts';
 import { SessionOutbox } from './session-outbox.ts';
 import { SessionWorkers } from './session-workers.ts';
-import { attemptId } from './slot-pool.ts';
 import type { AssignmentSink, HeldAttempt } from './slot-pool.ts';
+import { attemptId } from './slot-pool.ts';
 
 const OTHER_SESSION = 'another session speaks for the machine';
 
@@ -57,9 +63,13 @@ export class Session implements AssignmentSink, LiveSession {
     this.#outbox = new SessionOutbox(stream, context.clock);
     const recalls = new PrefetchRevoker({ ...context, outbox: this.#outbox });
     this.#inbox = new SessionInbox({
-      ...context, outbox: this.#outbox, machineId: () => this.#machineId,
+      ...context,
+      outbox: this.#outbox,
+      machineId: () => this.#machineId,
       onHealthy: (workerId) => this.healthy(workerId),
-      onWaiting: (waiting) => { if (this.#canRevoke) context.table.own(recalls.waiting(waiting)); },
+      onWaiting: (waiting) => {
+        if (this.#canRevoke) context.table.own(recalls.waiting(waiting));
+      },
       onPressure: (high) => (high ? stream.pause() : stream.resume()),
     });
   }
@@ -175,36 +185,65 @@ export class Session implements AssignmentSink, LiveSession {
     await enterMachine(this, hello!.replaces, machine, this.#context);
     const held = heldFromRefs(hello!.attempts, machine.id);
     const current = await running.ofMachine(machine.id);
-    const own = await workers.endpointsOf(machine.id, [...hello!.workers, ...held].map(({ workerId }) => workerId));
+    const own = await workers.endpointsOf(
+      machine.id,
+      [...hello!.workers, ...held].map(({ workerId }) => workerId),
+    );
     // Their rows may be deleted already.
     for (const { workerId, endpointId } of current) own.set(workerId, endpointId);
     const heldIds = new Set(held.map(attemptId));
     const lost = current.filter((attempt) => !heldIds.has(attemptId(attempt)));
     // Only while this session still owns the machine: a newer one may hold attempts that this hello cannot know.
-    if (!(await leases.extend({ machineId: machine.id, sessionId: this.id }))) return this.close(OTHER_SESSION, SessionEndReason.SUPERSEDED);
+    if (!(await leases.extend({ machineId: machine.id, sessionId: this.id })))
+      return this.close(OTHER_SESSION, SessionEndReason.SUPERSEDED);
     this.#lost = new Set(lost.map(attemptId));
-    await Promise.all(lost.map(({ endpointId, jobId, attempt, machineId }) => (
-      attempts.recordOutcome({ endpointId, jobId, attempt, machineId, kind: 'LOST', output: undefined, error: 'its agent came back without it' })
-    )));
-    await workers.endUnlisted({ machineId: machine.id, sessionId: this.id }, hello!.workers.map((report) => report.workerId).filter((id) => own.has(id)));
+    await Promise.all(
+      lost.map(({ endpointId, jobId, attempt, machineId }) =>
+        attempts.recordOutcome({
+          endpointId,
+          jobId,
+          attempt,
+          machineId,
+          kind: 'LOST',
+          output: undefined,
+          error: 'its agent came back without it',
+        }),
+      ),
+    );
+    await workers.endUnlisted(
+      { machineId: machine.id, sessionId: this.id },
+      hello!.workers.map((report) => report.workerId).filter((id) => own.has(id)),
+    );
     await pods.begin({ machineId: machine.id, sessionId: this.id }, hello!.pods);
     await containers.begin({ machineId: machine.id, sessionId: this.id }, hello!);
-    if (this.#state === 'closed' || table.closed) return this.close('core is shutting down', SessionEndReason.SHUTTING_DOWN);
+    if (this.#state === 'closed' || table.closed)
+      return this.close('core is shutting down', SessionEndReason.SHUTTING_DOWN);
     this.#open(hello!, held, own, new Set(current.map(attemptId)));
     logger.info({ machineId: machine.id, sessionId: this.id, held: held.length, lost: lost.length }, 'session opened');
     this.#context.onCapacity(machine.id);
     // Not awaited: heartbeats are read from here on, and must not wait for database connections.
-    table.own(desired.push([this])
-      .catch((error: unknown) => logger.warn({ err: error, machineId: machine.id }, 'desired workers were not sent, will retry')));
+    table.own(
+      desired
+        .push([this])
+        .catch((error: unknown) =>
+          logger.warn({ err: error, machineId: machine.id }, 'desired workers were not sent, will retry'),
+        ),
+    );
   }
 
-  #open(hello: Hello, held: readonly HeldAttempt[], own: ReadonlyMap<string, string>, current: ReadonlySet<string>): void {
+  #open(
+    hello: Hello,
+    held: readonly HeldAttempt[],
+    own: ReadonlyMap<string, string>,
+    current: ReadonlySet<string>,
+  ): void {
     this.#state = 'open';
     this.#workers = new SessionWorkers(this, own, { ...this.#context, machineId: this.#machineId, sessionId: this.id });
     this.#outbox.welcome({ sessionId: this.id, heartbeatPeriodMs: HEARTBEAT_PERIOD_MS, leaseMs: LEASE_MS });
     this.#workers.begin(hello.workers, held);
     for (const attempt of held) {
-      if (!current.has(attemptId(attempt))) this.stopAttempt(attempt, 'another attempt took its place, or its job is final');
+      if (!current.has(attemptId(attempt)))
+        this.stopAttempt(attempt, 'another attempt took its place, or its job is final');
     }
   }
 
@@ -263,8 +302,14 @@ export class Session implements AssignmentSink, LiveSession {
       logger.error({ err: error, ...ids }, 's3Config does not decrypt');
       pool.release(job);
       const reason = 'its s3Config cannot be read any more; submit the job again';
-      this.#context.table.own(attempts.recordOutcome({ endpointId, jobId, attempt, machineId, kind: 'FAILED', output: undefined, error: reason })
-        .then(() => undefined, (cause: unknown) => logger.warn({ err: cause, ...ids }, 'outcome was not recorded')));
+      this.#context.table.own(
+        attempts
+          .recordOutcome({ endpointId, jobId, attempt, machineId, kind: 'FAILED', output: undefined, error: reason })
+          .then(
+            () => undefined,
+            (cause: unknown) => logger.warn({ err: cause, ...ids }, 'outcome was not recorded'),
+          ),
+      );
       return undefined;
     }
   }
@@ -288,7 +333,12 @@ export class Session implements AssignmentSink, LiveSession {
     this.#workers?.end();
     const { table, machines, logger } = this.#context;
     if (!opened || !table.leave(this)) return;
-    table.own(machines.leave({ machineId: this.#machineId, sessionId: this.id })
-      .catch((error: unknown) => logger.debug({ err: error, machineId: this.#machineId }, 'the end of a session was not written')));
+    table.own(
+      machines
+        .leave({ machineId: this.#machineId, sessionId: this.id })
+        .catch((error: unknown) =>
+          logger.debug({ err: error, machineId: this.#machineId }, 'the end of a session was not written'),
+        ),
+    );
   }
 }

@@ -1,13 +1,13 @@
 /**
  * Free slots on the workers whose sessions this replica holds: the capacity that the agent reports, less attempts
- * that have not ended, less slots reserved by claims. Reserving costs nearly the same for any number of workers. Kept in
- * memory only and rebuilt from the agents' hellos.
+ * that have not ended, less slots reserved by claims. Reserving costs nearly the same for any number of workers. Kept
+ * in memory only and rebuilt from the agents' hellos.
  */
 import type { MachineAttempt } from '../domain/job.ts';
-import type { ClaimedJob, AssignedJob, Slot, SlotSource } from '../jobs/slots.ts';
+import type { AssignedJob, ClaimedJob, Slot, SlotSource } from '../jobs/slots.ts';
 import { OpenWorkers } from './open-workers.ts';
-import { newWorkerSlots, freeSlots, prefetchedBy } from './worker-slots.ts';
 import type { AssignmentSink, HeldAttempt, WorkerSlots } from './worker-slots.ts';
+import { freeSlots, newWorkerSlots, prefetchedBy } from './worker-slots.ts';
 
 export type { AssignmentSink, HeldAttempt } from './worker-slots.ts';
 
@@ -42,7 +42,7 @@ export class SlotPool implements SlotSource {
   /** Adds a worker, or moves it to a new session. Attempts that its agent holds count at once. */
   attach(slot: Slot, sink: AssignmentSink, held: readonly HeldAttempt[]): void {
     const before = this.#workers.get(slot.workerId);
-    const worker = before ?? newWorkerSlots(slot, sink, this.#ranks += 1);
+    const worker = before ?? newWorkerSlots(slot, sink, (this.#ranks += 1));
     this.#workers.set(slot.workerId, worker);
     if (!before) this.#count(slot.endpointId, 1);
     for (const id of worker.held.keys()) this.#holders.delete(id);
@@ -54,7 +54,16 @@ export class SlotPool implements SlotSource {
   }
 
   /** Updates a worker's capacity and flags. `shouldRun` defaults to true. */
-  update(workerId: string, change: { capacity: number; open: boolean; shouldRun?: boolean; acceptsPrefetch?: boolean; agentPrefetches?: boolean }): void {
+  update(
+    workerId: string,
+    change: {
+      capacity: number;
+      open: boolean;
+      shouldRun?: boolean;
+      acceptsPrefetch?: boolean;
+      agentPrefetches?: boolean;
+    },
+  ): void {
     const worker = this.#workers.get(workerId);
     if (!worker) return;
     const { shouldRun = true, acceptsPrefetch = false, agentPrefetches = false } = change;
@@ -129,7 +138,7 @@ export class SlotPool implements SlotSource {
 
   /** Returns the last jobs of the workers that need a prefetch refill. */
   runningLow(endpointId: string): AssignedJob[] {
-    return [...this.#low.get(endpointId) ?? []].flatMap(({ last }) => last ?? []);
+    return [...(this.#low.get(endpointId) ?? [])].flatMap(({ last }) => last ?? []);
   }
 
   /**
@@ -141,14 +150,16 @@ export class SlotPool implements SlotSource {
     const workers = new Set([...asked.keys()].flatMap((workerId) => this.#workers.get(workerId) ?? []));
     for (const worker of this.#low.get(endpointId) ?? []) workers.add(worker);
     this.#low.delete(endpointId);
-    const open = [...workers].flatMap((worker) => {
-      if (!worker.open || !(worker.acceptsPrefetch || worker.agentPrefetches)) return [];
-      // The agent may have stopped prefetching since: it gets more only with what it asks for.
-      if (!worker.agentPrefetches) return [{ worker, left: ahead(asked.get(worker.slot.workerId)?.length ?? 0) }];
-      const stock = Math.max(prefetchedBy(worker), 0);
-      worker.prefetchedAtRefill = stock;
-      return [{ worker, left: ahead(worker.capacity) - stock }];
-    }).filter(({ left }) => left > 0);
+    const open = [...workers]
+      .flatMap((worker) => {
+        if (!worker.open || !(worker.acceptsPrefetch || worker.agentPrefetches)) return [];
+        // The agent may have stopped prefetching since: it gets more only with what it asks for.
+        if (!worker.agentPrefetches) return [{ worker, left: ahead(asked.get(worker.slot.workerId)?.length ?? 0) }];
+        const stock = Math.max(prefetchedBy(worker), 0);
+        worker.prefetchedAtRefill = stock;
+        return [{ worker, left: ahead(worker.capacity) - stock }];
+      })
+      .filter(({ left }) => left > 0);
     const slots: Slot[] = [];
     for (let some = open; some.length > 0; some = some.filter(({ left }) => left > 0)) {
       for (const entry of some) {
@@ -197,7 +208,7 @@ export class SlotPool implements SlotSource {
 
   /** Returns the attempts of a worker that have not ended. */
   heldBy(workerId: string): HeldAttempt[] {
-    return [...this.#workers.get(workerId)?.held.values() ?? []];
+    return [...(this.#workers.get(workerId)?.held.values() ?? [])];
   }
 
   /** Returns whether an attempt is counted. */
@@ -230,7 +241,8 @@ export class SlotPool implements SlotSource {
   #offer(worker: WorkerSlots): void {
     this.#list(worker);
     if (freeSlots(worker) <= 0) {
-      if (worker.open && worker.agentPrefetches && prefetchedBy(worker) < worker.prefetchedAtRefill / 2) this.#runsLow(worker);
+      if (worker.open && worker.agentPrefetches && prefetchedBy(worker) < worker.prefetchedAtRefill / 2)
+        this.#runsLow(worker);
       return;
     }
     this.#listener.onCapacity(worker.slot.endpointId);

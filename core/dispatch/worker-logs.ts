@@ -11,11 +11,13 @@ const ANSWER_MS_MAX = 10_000;
 const REQUESTS_MAX = 64;
 const REQUESTS_PER_MACHINE_MAX = 16;
 const REQUESTS_PER_ACCOUNT_MAX = 8;
-const NO_LOG = 'The machine has no log of it any more: of workers that ended it keeps those of a day, and of these the latest that its disk has room for. '
-  + 'An agent that is killed takes the logs of commands that ran along.';
+const NO_LOG =
+  'The machine has no log of it any more: of workers that ended it keeps those of a day, and of these the latest that its disk has room for. ' +
+  'An agent that is killed takes the logs of commands that ran along.';
 
 /** An agent of an earlier release finds no pod when it is asked for lines; any other may not have heard of it yet. */
-const NO_POD_LINES = 'The machine of this pod has no lines of it: it has not heard of the pod yet, or its agent is of an earlier release.';
+const NO_POD_LINES =
+  'The machine of this pod has no lines of it: it has not heard of the pod yet, or its agent is of an earlier release.';
 
 /** Whose log. */
 export interface LogRequest {
@@ -60,13 +62,14 @@ export class WorkerLogs {
   }
 
   /**
-   * The end of a log, at most `tailBytes`. NOT_FOUND: the agent knows no such worker. UNAVAILABLE: the agent does not answer.
-   * RATE_LIMITED: too many are being read. With `job` those lines; UNAVAILABLE also: its agent is of a release that cannot
-   * tell, or does not know the pod yet.
+   * The end of a log, at most `tailBytes`. NOT_FOUND: the agent knows no such worker. UNAVAILABLE: the agent does not
+   * answer. RATE_LIMITED: too many are being read. With `job` those lines; UNAVAILABLE also: its agent is of a release
+   * that cannot tell, or does not know the pod yet.
    */
   read(request: LogRequest): Promise<LogAnswer> {
     const session = this.#table.get(request.machineId);
-    if (!session?.isOpen) return Promise.reject(new DomainError('UNAVAILABLE', 'The machine that keeps the log is not connected.'));
+    if (!session?.isOpen)
+      return Promise.reject(new DomainError('UNAVAILABLE', 'The machine that keeps the log is not connected.'));
     if (this.#isAtLimit(request)) {
       return Promise.reject(new DomainError('RATE_LIMITED', 'Too many logs are being read; try again shortly.'));
     }
@@ -89,16 +92,22 @@ export class WorkerLogs {
     this.#waiting.delete(requestId);
     waiting.timer.cancel();
     const isOld = found && waiting.request.job && !job;
-    if (isOld) waiting.reject(new DomainError('UNAVAILABLE', 'The agent of its machine is of a release that keeps no logs of jobs.'));
+    if (isOld)
+      waiting.reject(
+        new DomainError('UNAVAILABLE', 'The agent of its machine is of a release that keeps no logs of jobs.'),
+      );
     else if (found) waiting.resolve({ log, job });
-    else if (waiting.request.kind === 'pod' && waiting.request.job) waiting.reject(new DomainError('UNAVAILABLE', NO_POD_LINES));
+    else if (waiting.request.kind === 'pod' && waiting.request.job)
+      waiting.reject(new DomainError('UNAVAILABLE', NO_POD_LINES));
     else waiting.reject(new DomainError('NOT_FOUND', NO_LOG));
   }
 
   #isAtLimit({ machineId, accountId }: LogRequest): boolean {
     const others = [...this.#waiting.values()].map((waiting) => waiting.request);
-    return others.length >= REQUESTS_MAX
-      || others.filter((other) => other.machineId === machineId).length >= REQUESTS_PER_MACHINE_MAX
-      || others.filter((other) => other.accountId === accountId).length >= REQUESTS_PER_ACCOUNT_MAX;
+    return (
+      others.length >= REQUESTS_MAX ||
+      others.filter((other) => other.machineId === machineId).length >= REQUESTS_PER_MACHINE_MAX ||
+      others.filter((other) => other.accountId === accountId).length >= REQUESTS_PER_ACCOUNT_MAX
+    );
   }
 }

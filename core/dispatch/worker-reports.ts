@@ -13,7 +13,10 @@ import type { WorkerStart } from '../store/worker-starts.ts';
 import type { WorkerFacts } from '../store/worker-store.ts';
 
 const PERIOD_MS = 1_000;
-/** Machines whose reports are written at once: one whose worker is locked by a turn of scaling keeps no other machine's waiting. */
+/**
+ * Machines whose reports are written at once: one whose worker is locked by a turn of scaling keeps no other machine's
+ * waiting.
+ */
 const WRITERS_MAX = 4;
 const PAUSE = { firstMs: 100, maxMs: 2_000 };
 
@@ -102,7 +105,8 @@ export class WorkerReports extends LoopService {
   async #writeAll(): Promise<void> {
     const { clock, random } = this.#options;
     const { ending } = this;
-    while (this.#next() && !ending.aborted) await retryUntil(ending, () => this.#writeNext(), { clock, random, pause: PAUSE });
+    while (this.#next() && !ending.aborted)
+      await retryUntil(ending, () => this.#writeNext(), { clock, random, pause: PAUSE });
   }
 
   /** Changes that nobody writes yet. */
@@ -122,10 +126,14 @@ export class WorkerReports extends LoopService {
       const changed = await this.#options.workers.report(session, [...facts.values()], this.#options.onStarts);
       if (!waiting.isNews) return;
       this.#options.onChanged(changed);
-      if ([...facts.values()].some(({ state }) => state === 'STOPPED' || state === 'UNHEALTHY')) this.#options.onCapacity?.(session.machineId);
+      if ([...facts.values()].some(({ state }) => state === 'STOPPED' || state === 'UNHEALTHY'))
+        this.#options.onCapacity?.(session.machineId);
       if ([...facts.values()].some(({ address }) => address !== '')) this.#options.onBackends(changed);
     } catch (error) {
-      this.#options.logger.warn({ err: error, machineId: waiting.session.machineId }, 'worker reports were not written, will try again');
+      this.#options.logger.warn(
+        { err: error, machineId: waiting.session.machineId },
+        'worker reports were not written, will try again',
+      );
       this.#putBack(waiting);
       throw error;
     } finally {
@@ -140,7 +148,12 @@ export class WorkerReports extends LoopService {
     this.#used = new Set();
     this.#healthy = new Set();
     try {
-      if (used.size > 0) await this.#options.workers.touch([...used], [...healthy], [...used].filter((id) => !this.#options.holds(id)));
+      if (used.size > 0)
+        await this.#options.workers.touch(
+          [...used],
+          [...healthy],
+          [...used].filter((id) => !this.#options.holds(id)),
+        );
     } catch (error) {
       for (const id of used) this.#used.add(id);
       for (const id of healthy) this.#healthy.add(id);
@@ -148,7 +161,9 @@ export class WorkerReports extends LoopService {
     }
   }
 
-  /** By the same writer as all else: a detail that is written beside a change of state could come after it, and undo it. */
+  /**
+   * By the same writer as all else: a detail that is written beside a change of state could come after it, and undo it.
+   */
   #writeLazy(): void {
     const lazy = [...this.#lazy.values()];
     this.#lazy.clear();
@@ -158,7 +173,8 @@ export class WorkerReports extends LoopService {
 
   #putBack({ session, facts, isNews }: Waiting): void {
     // Keep a newer value that came meanwhile.
-    for (const fact of facts.values()) if (!this.#urgent.get(session.sessionId)?.facts.has(fact.workerId)) put(this.#urgent, session, fact, isNews);
+    for (const fact of facts.values())
+      if (!this.#urgent.get(session.sessionId)?.facts.has(fact.workerId)) put(this.#urgent, session, fact, isNews);
   }
 }
 

@@ -1,6 +1,6 @@
 /** A worker's slots as the pool counts them. */
 import type { MachineAttempt } from '../domain/job.ts';
-import type { ClaimedJob, AssignedJob, Slot } from '../jobs/slots.ts';
+import type { AssignedJob, ClaimedJob, Slot } from '../jobs/slots.ts';
 
 /** Receives a worker's assignments. */
 export interface AssignmentSink {
@@ -42,7 +42,17 @@ export interface WorkerSlots {
 /** Returns a worker that was just attached. */
 export function newWorkerSlots(slot: Slot, sink: AssignmentSink, rank: number): WorkerSlots {
   const flags = { open: false, shouldRun: true, acceptsPrefetch: false, agentPrefetches: false, retired: false };
-  return { slot, sink, rank, capacity: 0, held: new Map(), reserved: 0, prefetchedAtRefill: 0, last: undefined, ...flags };
+  return {
+    slot,
+    sink,
+    rank,
+    capacity: 0,
+    held: new Map(),
+    reserved: 0,
+    prefetchedAtRefill: 0,
+    last: undefined,
+    ...flags,
+  };
 }
 
 /** Returns how many attempts it can take. */

@@ -11,20 +11,40 @@ interface KeptWorker {
 
 /** The latest first: what is remembered of lost ones, and the last one, with as much of its worker as is kept. */
 export function explainAttempts(
-  job: ExplainedJob, lost: readonly LostAttempt[], workers: readonly KeptWorker[], sight: { operator: boolean; workers: boolean },
+  job: ExplainedJob,
+  lost: readonly LostAttempt[],
+  workers: readonly KeptWorker[],
+  sight: { operator: boolean; workers: boolean },
 ): AttemptExplanation[] {
   const kept = new Map(workers.map((worker) => [worker.id, worker]));
   const earlier = lost.map(({ attempt, workerId, machine, cause, exitCode, reason, startedAt, lostAt }) => ({
-    attempt, workerId, exitCode, startedAt, lostAt, endedAt: lostAt, machine: sight.operator ? machine : '',
+    attempt,
+    workerId,
+    exitCode,
+    startedAt,
+    lostAt,
+    endedAt: lostAt,
+    machine: sight.operator ? machine : '',
     workerAlive: exitCode === null && reason === '' && (kept.get(workerId)?.alive ?? false),
     // Last lines stand in `reason`, for those who may read them.
-    cause: sight.workers && !reason.startsWith(cause) ? cause : firstLine(cause), reason: sight.workers ? reason : '',
+    cause: sight.workers && !reason.startsWith(cause) ? cause : firstLine(cause),
+    reason: sight.workers ? reason : '',
   }));
-  const last = kept.get(job.workerId) ?? (job.startedAt && { id: job.workerId, alive: false, exitCode: null, reason: '' });
+  const last =
+    kept.get(job.workerId) ?? (job.startedAt && { id: job.workerId, alive: false, exitCode: null, reason: '' });
   if (!last || lost[0]?.attempt === job.attempt) return earlier;
   const { id, alive, exitCode, reason } = last;
-  const latest = { attempt: job.attempt, workerId: id, workerAlive: alive, exitCode, reason: sight.workers ? reason : '' };
-  return [{ ...latest, cause: '', machine: '', lostAt: undefined, startedAt: job.startedAt, endedAt: job.finishedAt }, ...earlier];
+  const latest = {
+    attempt: job.attempt,
+    workerId: id,
+    workerAlive: alive,
+    exitCode,
+    reason: sight.workers ? reason : '',
+  };
+  return [
+    { ...latest, cause: '', machine: '', lostAt: undefined, startedAt: job.startedAt, endedAt: job.finishedAt },
+    ...earlier,
+  ];
 }
 
 function firstLine(text: string): string {

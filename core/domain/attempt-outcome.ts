@@ -45,12 +45,16 @@ export const ALWAYS = 1_000_000;
 export function outcomeRule(kind: OutcomeKind, rules: RetryRules, outOfMemory = false): OutcomeRule {
   if (kind === 'LOST' && outOfMemory) return { requeueBelow: 0, counted: true, final: 'FAILED' };
   switch (kind) {
-    case 'COMPLETED': return { requeueBelow: 0, counted: false, final: 'COMPLETED' };
-    case 'FAILED': return { requeueBelow: rules.retryHandlerErrors ? rules.retryLimit : 0, counted: true, final: 'FAILED' };
-    case 'RETURNED': return { requeueBelow: ALWAYS, counted: false, final: 'FAILED' };
+    case 'COMPLETED':
+      return { requeueBelow: 0, counted: false, final: 'COMPLETED' };
+    case 'FAILED':
+      return { requeueBelow: rules.retryHandlerErrors ? rules.retryLimit : 0, counted: true, final: 'FAILED' };
+    case 'RETURNED':
+      return { requeueBelow: ALWAYS, counted: false, final: 'FAILED' };
     // An attempt that was stopped while its job still counts on it is as good as lost.
     case 'STOPPED':
-    case 'LOST': return { requeueBelow: rules.retryLimit, counted: true, final: 'FAILED' };
+    case 'LOST':
+      return { requeueBelow: rules.retryLimit, counted: true, final: 'FAILED' };
   }
 }
 

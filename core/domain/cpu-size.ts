@@ -1,4 +1,7 @@
-/** Sizes of workers and pods without a GPU, by the public API's instance ids: flavour, processors, GB (docs/reference/management.md#cpu-sizes). */
+/**
+ * Sizes of workers and pods without a GPU, by the public API's instance ids: flavour, processors, GB
+ * (docs/reference/management.md#cpu-sizes).
+ */
 import { invalid } from './fields.ts';
 
 /** What a size takes of a machine. */
@@ -27,14 +30,17 @@ export function cpuSize(instanceId: string): CpuSize | undefined {
 export function checkInstanceIds(instanceIds: readonly string[], computeType: string): void {
   if (instanceIds.length === 0) return;
   if (computeType !== 'CPU') throw invalid('instance_ids are sizes of CPU workers: they need compute_type CPU');
-  if (instanceIds.length > SIZES_MAX) throw invalid(`instance_ids has ${instanceIds.length} entries, but may have ${SIZES_MAX}`);
+  if (instanceIds.length > SIZES_MAX)
+    throw invalid(`instance_ids has ${instanceIds.length} entries, but may have ${SIZES_MAX}`);
   for (const id of instanceIds) {
     if (cpuSize(id)) continue;
-    throw invalid(`instance_ids: ${JSON.stringify(id.slice(0, 64))} is not like cpu3c-2-4: a flavour, 1 to ${VCPUS_MAX} processors, GB`);
+    throw invalid(
+      `instance_ids: ${JSON.stringify(id.slice(0, 64))} is not like cpu3c-2-4: a flavour, 1 to ${VCPUS_MAX} processors, GB`,
+    );
   }
 }
 
 /** Memory of a machine in GB of a thousand million bytes: a little of what is built in always belongs to the system. */
 export function memoryGb(memoryMib: number): number {
-  return Math.floor(memoryMib * BYTES_PER_MIB / BYTES_PER_GB);
+  return Math.floor((memoryMib * BYTES_PER_MIB) / BYTES_PER_GB);
 }

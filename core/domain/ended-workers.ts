@@ -37,7 +37,10 @@ export function groupEnded(workers: readonly EndedWorker[]): EndedGroup[] {
 
 /** What the agent said itself, without the lines that it quotes. */
 function sentenceOf(reason: string): string {
-  return reason.split('\n', 1)[0]!.replace(/ Its last lines:\s*$/, '').trim();
+  return reason
+    .split('\n', 1)[0]!
+    .replace(/ Its last lines:\s*$/, '')
+    .trim();
 }
 
 function lastLineOf(reason: string): string {

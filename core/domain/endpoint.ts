@@ -1,8 +1,16 @@
 /** An endpoint: its settings, their defaults and bounds, and which changes replace its workers. */
 import { checkInstanceIds } from './cpu-size.ts';
 import { DomainError } from './errors.ts';
-import { checkBounds, checkCudaVersions, checkEnv, checkName, checkProgramBytes, checkTexts, invalid } from './fields.ts';
 import type { SettingRule } from './fields.ts';
+import {
+  checkBounds,
+  checkCudaVersions,
+  checkEnv,
+  checkName,
+  checkProgramBytes,
+  checkTexts,
+  invalid,
+} from './fields.ts';
 import { checkGpuIds } from './gpu-pools.ts';
 import { EXECUTION_TIMEOUT_MS_DEFAULT, EXECUTION_TIMEOUT_MS_MAX, EXECUTION_TIMEOUT_MS_MIN } from './job-policy.ts';
 
@@ -50,7 +58,8 @@ export interface Endpoint extends EndpointSettings {
 }
 
 /**
- * The settings with their rules (docs/reference/management.md#endpoints). The public documents get defaults and bounds from here, see core/publish-settings.ts.
+ * The settings with their rules (docs/reference/management.md#endpoints). The public documents get defaults and bounds
+ * from here, see core/publish-settings.ts.
  */
 export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: SettingRule<EndpointSettings[Field]> } = {
   name: { inPlace: true },
@@ -67,7 +76,10 @@ export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: Se
   scalerType: { default: 'QUEUE_DELAY', conditional: true, inPlace: true },
   scalerValue: { default: 4, min: 1, max: 1_000_000, inPlace: true },
   executionTimeoutMs: {
-    default: EXECUTION_TIMEOUT_MS_DEFAULT, min: EXECUTION_TIMEOUT_MS_MIN, max: EXECUTION_TIMEOUT_MS_MAX, inPlace: true,
+    default: EXECUTION_TIMEOUT_MS_DEFAULT,
+    min: EXECUTION_TIMEOUT_MS_MIN,
+    max: EXECUTION_TIMEOUT_MS_MAX,
+    inPlace: true,
   },
   flashBootType: { default: 'OFF', inPlace: true },
   locations: { default: [] },
@@ -86,18 +98,26 @@ export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: Se
 /** Most jobs that a worker of a queue-based endpoint holds at once. */
 const JOBS_AT_ONCE_MAX = 100;
 
-/** Defaults of load-balancing endpoints that differ: nothing waits in a queue, and HTTP servers take many requests at once. */
-export const LB_DEFAULTS = { scalerType: 'REQUEST_COUNT', workerConcurrency: 100 } as const satisfies Partial<EndpointSettings>;
+/**
+ * Defaults of load-balancing endpoints that differ: nothing waits in a queue, and HTTP servers take many requests at
+ * once.
+ */
+export const LB_DEFAULTS = {
+  scalerType: 'REQUEST_COUNT',
+  workerConcurrency: 100,
+} as const satisfies Partial<EndpointSettings>;
 
 /**
- * Fails with INVALID_REQUEST, naming the field, its bounds and the value, at the first fault. `reported`: GPU types that may be named besides
- * those of the public API.
+ * Fails with INVALID_REQUEST, naming the field, its bounds and the value, at the first fault. `reported`: GPU types
+ * that may be named besides those of the public API.
  */
 export function checkEndpoint(settings: EndpointSettings, reported: ReadonlySet<string> = new Set()): void {
   checkName('name', settings.name);
   checkBounds(settings, ENDPOINT_SETTINGS);
   if (settings.workersMin > settings.workersMax) {
-    throw invalid(`workers_min is ${settings.workersMin}, but must not exceed workers_max, which is ${settings.workersMax}`);
+    throw invalid(
+      `workers_min is ${settings.workersMin}, but must not exceed workers_max, which is ${settings.workersMax}`,
+    );
   }
   checkByType(settings);
   checkQueueDelay(settings);
@@ -108,7 +128,8 @@ export function checkEndpoint(settings: EndpointSettings, reported: ReadonlySet<
   if (settings.computeType === 'CPU' && (settings.gpuIds.length > 0 || settings.gpuCount > 0)) {
     throw invalid('compute_type CPU takes no gpu_ids and no gpu_count');
   }
-  if (settings.computeType === 'GPU' && settings.gpuCount < 1) throw invalid('gpu_count is 0, but must be at least 1 unless compute_type is CPU');
+  if (settings.computeType === 'GPU' && settings.gpuCount < 1)
+    throw invalid('gpu_count is 0, but must be at least 1 unless compute_type is CPU');
   checkInstanceIds(settings.instanceIds, settings.computeType);
   checkTexts('locations', settings.locations);
   checkTexts('network_volume_ids', settings.networkVolumeIds);
@@ -120,10 +141,14 @@ export function checkEndpoint(settings: EndpointSettings, reported: ReadonlySet<
 /** What holds for one type of endpoint only. */
 function checkByType({ type, scalerType, workerConcurrency }: EndpointSettings): void {
   if (type === 'LB' && scalerType !== 'REQUEST_COUNT') {
-    throw invalid(`scaler_type is ${scalerType}, but a load-balancing endpoint has no queue: leave it out or name REQUEST_COUNT`);
+    throw invalid(
+      `scaler_type is ${scalerType}, but a load-balancing endpoint has no queue: leave it out or name REQUEST_COUNT`,
+    );
   }
   if (type === 'QB' && workerConcurrency > JOBS_AT_ONCE_MAX) {
-    throw invalid(`worker_concurrency is ${workerConcurrency}, but must be a whole number from 1 to ${JOBS_AT_ONCE_MAX} unless type is LB`);
+    throw invalid(
+      `worker_concurrency is ${workerConcurrency}, but must be a whole number from 1 to ${JOBS_AT_ONCE_MAX} unless type is LB`,
+    );
   }
 }
 
@@ -132,27 +157,37 @@ const QUEUE_DELAY_MS_MIN = 500;
 
 function checkQueueDelay({ queueDelayMs }: EndpointSettings): void {
   if (queueDelayMs === 0 || queueDelayMs >= QUEUE_DELAY_MS_MIN) return;
-  throw invalid(`queue_delay_ms is ${queueDelayMs}, but must be at least ${QUEUE_DELAY_MS_MIN}, or 0 for scaler_value seconds`);
+  throw invalid(
+    `queue_delay_ms is ${queueDelayMs}, but must be at least ${QUEUE_DELAY_MS_MIN}, or 0 for scaler_value seconds`,
+  );
 }
 
 /** Fails with INVALID_REQUEST when a template is not for endpoints. */
 export function checkServerless({ id, serverless }: { id: string; serverless: boolean }): void {
   if (serverless) return;
-  throw invalid(`template_id: ${JSON.stringify(id)} is a template for pods, and that is fixed; endpoints run serverless ones: make one by `
-    + 'create_template with is_serverless true and name that');
+  throw invalid(
+    `template_id: ${JSON.stringify(id)} is a template for pods, and that is fixed; endpoints run serverless ones: make one by ` +
+      'create_template with is_serverless true and name that',
+  );
 }
 
 /** Whether going from one set of settings to another needs new workers. */
 export function replacesWorkers(before: EndpointSettings, after: EndpointSettings): boolean {
   const fields = Object.keys(before) as (keyof EndpointSettings)[];
-  return fields.some((field) => !ENDPOINT_SETTINGS[field]?.inPlace && field in after && canonical(before[field]) !== canonical(after[field]));
+  return fields.some(
+    (field) =>
+      !ENDPOINT_SETTINGS[field]?.inPlace && field in after && canonical(before[field]) !== canonical(after[field]),
+  );
 }
 
 /** Fails with WORKERS_NOT_ZERO unless both worker counts are 0 (docs/reference/management.md#endpoints). */
 export function checkDeletable(endpoint: Pick<Endpoint, 'id' | 'workersMin' | 'workersMax'>): void {
   if (endpoint.workersMin === 0 && endpoint.workersMax === 0) return;
-  throw new DomainError('WORKERS_NOT_ZERO', 'workers_min and workers_max must both be 0 before an endpoint is deleted (they are '
-    + `${endpoint.workersMin} and ${endpoint.workersMax}): first call UpdateEndpoint with update_mask "workers_min,workers_max".`);
+  throw new DomainError(
+    'WORKERS_NOT_ZERO',
+    'workers_min and workers_max must both be 0 before an endpoint is deleted (they are ' +
+      `${endpoint.workersMin} and ${endpoint.workersMax}): first call UpdateEndpoint with update_mask "workers_min,workers_max".`,
+  );
 }
 
 function canonical(value: unknown): string {

@@ -29,7 +29,9 @@ export interface ErrorGroup {
   sample: string;
 }
 
-/** Characters of an error up to which it is looked at as a whole; of a longer one so many of its beginning and its end. */
+/**
+ * Characters of an error up to which it is looked at as a whole; of a longer one so many of its beginning and its end.
+ */
 export const ERROR_WHOLE_MAX = 8_192;
 export const ERROR_HEAD = 4_096;
 export const ERROR_TAIL = 2_048;
@@ -62,7 +64,8 @@ const ID_CHANGES_MIN = 3;
 /** How far back is looked; 0: a day. INVALID_REQUEST: out of range. */
 export function errorSpanMs(spanMs: number): number {
   if (spanMs === 0) return SPAN_MS_DEFAULT;
-  if (!(spanMs >= MINUTE_MS && spanMs <= SPAN_MS_MAX)) throw invalid(`span_ms is ${spanMs}, but must be from ${MINUTE_MS} to ${SPAN_MS_MAX}`);
+  if (!(spanMs >= MINUTE_MS && spanMs <= SPAN_MS_MAX))
+    throw invalid(`span_ms is ${spanMs}, but must be from ${MINUTE_MS} to ${SPAN_MS_MAX}`);
   return spanMs;
 }
 
@@ -72,10 +75,16 @@ export function errorParts(error: string): ErrorParts {
   return { head: error.slice(0, ERROR_HEAD), tail: error.slice(-ERROR_TAIL) };
 }
 
-/** What an error says, and all that is shown of it. SDKs report a JSON object of type, message and traceback as one text, or the last two as lines. */
+/**
+ * What an error says, and all that is shown of it. SDKs report a JSON object of type, message and traceback as one
+ * text, or the last two as lines.
+ */
 export function readError({ head, tail }: ErrorParts): { message: string; sample: string } {
   const { message, whole } = (head.startsWith('{') ? ofObject(head, tail) : undefined) ?? ofLines(head, tail);
-  const sample = whole.length <= SAMPLE_MAX ? whole : `${whole.slice(0, SAMPLE_HEAD)}\n…\n${whole.slice(SAMPLE_HEAD + 3 - SAMPLE_MAX)}`;
+  const sample =
+    whole.length <= SAMPLE_MAX
+      ? whole
+      : `${whole.slice(0, SAMPLE_HEAD)}\n…\n${whole.slice(SAMPLE_HEAD + 3 - SAMPLE_MAX)}`;
   return { message: message.slice(0, MESSAGE_MAX), sample };
 }
 
@@ -159,7 +168,10 @@ function named(group: Omit<ErrorGroup, 'id'>): ErrorGroup {
 }
 
 function ofObject(head: string, tail: string): { message: string; whole: string } | undefined {
-  const { type, message, trace } = tail === '' ? membersOf(head) : { type: member(head, 'error_type'), message: member(head, 'error_message'), trace: '' };
+  const { type, message, trace } =
+    tail === ''
+      ? membersOf(head)
+      : { type: member(head, 'error_type'), message: member(head, 'error_message'), trace: '' };
   if (typeof message !== 'string') return undefined;
   const told = typeof type === 'string' && type !== '' ? `${type}: ${message}` : message;
   return { message: told, whole: typeof trace === 'string' && trace !== '' ? trace : told };
@@ -167,7 +179,11 @@ function ofObject(head: string, tail: string): { message: string; whole: string 
 
 function membersOf(text: string): { type?: unknown; message?: unknown; trace?: unknown } {
   try {
-    const { error_type: type, error_message: message, error_traceback: trace } = JSON.parse(text) as Record<string, unknown>;
+    const {
+      error_type: type,
+      error_message: message,
+      error_traceback: trace,
+    } = JSON.parse(text) as Record<string, unknown>;
     return { type, message, trace };
   } catch {
     return {};

@@ -1,14 +1,21 @@
 /** Explains why an endpoint has its workers, and why a job waits: as fields and as a sentence. Pure. */
 import type { JobState } from './job-state.ts';
 import type { MachineExplanation } from './machine-explanation.ts';
-import { queueLengthMax } from './queue-limit.ts';
-import { NO_WORKERS_TEXT } from './placement-refusal.ts';
 import type { WorkerAction } from './place-workers.ts';
+import { NO_WORKERS_TEXT } from './placement-refusal.ts';
+import { queueLengthMax } from './queue-limit.ts';
 import type { DecisionNumbers } from './scale-decision.ts';
 import type { ScaleLimit } from './scale-target.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from './scaler.ts';
 import { closed } from './sentence.ts';
-import { AWAY_CHANGE, busyChange, CORDON_CHANGE, CRASH_CHANGE, machineChange, placeChange } from './what-would-change.ts';
+import {
+  AWAY_CHANGE,
+  busyChange,
+  CORDON_CHANGE,
+  CRASH_CHANGE,
+  machineChange,
+  placeChange,
+} from './what-would-change.ts';
 import type { WorkerHealth } from './worker.ts';
 
 /** A logged decision. */
@@ -102,8 +109,10 @@ export interface QueueLength {
 export function queueLimits({ workersMax, queued, ofAccount, quota }: Omit<QueueLength, 'low'>): ScaleLimit[] {
   const most = queueLengthMax(workersMax);
   const full = `${queued} jobs wait and ${most} is the most for workersMax ${workersMax}: further ones are refused (429) until some are done`;
-  const over = quota === 0 ? 'the account may have no queued jobs: all are refused (429) until the operator raises its quota'
-    : `${ofAccount} jobs of the account wait and its quota is ${quota}: further ones are refused (429) until some are done`;
+  const over =
+    quota === 0
+      ? 'the account may have no queued jobs: all are refused (429) until the operator raises its quota'
+      : `${ofAccount} jobs of the account wait and its quota is ${quota}: further ones are refused (429) until some are done`;
   return [
     ...(queued >= most ? [{ limit: 'QUEUE_LENGTH', cut: 0, text: full } as const] : []),
     ...(quota !== null && ofAccount >= quota ? [{ limit: 'QUEUED_JOBS', cut: 0, text: over } as const] : []),
@@ -131,7 +140,8 @@ export interface ExplainedJob {
 export const JOBS_AHEAD_MAX = 10_000;
 
 const LOW_PRIORITY_TEXT = ', behind all jobs without low priority';
-const LOW_STARTS_NONE_TEXT = ' Jobs of low priority start no worker: they run once another job has started one, or with workersMin above 0.';
+const LOW_STARTS_NONE_TEXT =
+  ' Jobs of low priority start no worker: they run once another job has started one, or with workersMin above 0.';
 const AWAY_TEXT = 'its machine is not connected';
 /** Maximum length of an error in a summary, in characters. */
 const ERROR_LENGTH_MAX = 300;
@@ -149,11 +159,21 @@ export interface WorkerAside {
 }
 
 /** Returns the state of a worker in words. */
-export function explainWorker(worker: WorkerSample, { version, idleTimeoutSeconds, rollout }: ScaleSettings, aside: WorkerAside): WorkerExplanation {
+export function explainWorker(
+  worker: WorkerSample,
+  { version, idleTimeoutSeconds, rollout }: ScaleSettings,
+  aside: WorkerAside,
+): WorkerExplanation {
   const { told, gaveWay, away, health } = aside;
   const { id, held } = worker;
   const what = health === undefined ? 'job' : 'request';
-  const as = (state: WorkerExplanation['state'], reason: string, change = ''): WorkerExplanation => ({ id, state, held, reason, change });
+  const as = (state: WorkerExplanation['state'], reason: string, change = ''): WorkerExplanation => ({
+    id,
+    state,
+    held,
+    reason,
+    change,
+  });
   const more = told === '' ? '' : `: ${told}`;
   if (worker.state === 'UNHEALTHY') {
     const next = worker.retryDue ? 'another takes its place' : 'its place waits for the end of a pause';
@@ -168,26 +188,38 @@ export function explainWorker(worker: WorkerSample, { version, idleTimeoutSecond
   const others = health === undefined ? ', and others do what it holds,' : '';
   if (away) return as('AWAY', `${AWAY_TEXT}; it is given up${others} unless that is back within seconds`, AWAY_CHANGE);
   if (worker.blocked) {
-    return as('BUSY', 'it takes no jobs until one that was cancelled or timed out has ended; another may start in its stead');
+    return as(
+      'BUSY',
+      'it takes no jobs until one that was cancelled or timed out has ended; another may start in its stead',
+    );
   }
   if (worker.desired === 'DRAIN' || worker.state === 'DRAINING') {
     const why = gaveWay === '' ? '' : `: it only does jobs of low priority, and ${gaveWay}`;
     return as('DRAINING', `it takes no more ${what}s and ends when it holds none${why}`);
   }
   const isOther = worker.version !== version;
-  if (isOther && rollout?.phase !== 'BESIDE' && worker.state !== 'READY') return as('OUTDATED', 'it is of another version and is replaced');
+  if (isOther && rollout?.phase !== 'BESIDE' && worker.state !== 'READY')
+    return as('OUTDATED', 'it is of another version and is replaced');
   const ofVersion = rollout?.good !== undefined ? `it is of version ${worker.version}, and ` : '';
   if (worker.state === 'INITIALIZING') {
     const yet = health === undefined ? 'it has not asked for work yet' : 'it is not ready yet';
-    return as('STARTING', `${ofVersion}${yet}${afterCrashes(worker.failures)}${more}`, worker.failures > 0 ? CRASH_CHANGE : '');
+    return as(
+      'STARTING',
+      `${ofVersion}${yet}${afterCrashes(worker.failures)}${more}`,
+      worker.failures > 0 ? CRASH_CHANGE : '',
+    );
   }
   if (health === 'INITIALIZING' || health === 'UNHEALTHY') {
     return as('UNREADY', `${ofVersion}it is not ready any more, and gets no requests until it is${more}`);
   }
-  const until = isOther && rollout?.phase === 'REPLACE' ? `; it goes once one of version ${version} is available in its place` : '';
+  const until =
+    isOther && rollout?.phase === 'REPLACE' ? `; it goes once one of version ${version} is available in its place` : '';
   if (worker.held > 0) return as('BUSY', `${ofVersion}it holds ${worker.held}${until}`);
   if (until !== '') return as('IDLE', `${ofVersion}it can take a ${what}${until}`);
-  return as('IDLE', `${ofVersion}it can take a ${what}; without one it goes after ${idleTimeoutSeconds} s of idleness unless workersMin keeps it`);
+  return as(
+    'IDLE',
+    `${ofVersion}it can take a ${what}; without one it goes after ${idleTimeoutSeconds} s of idleness unless workersMin keeps it`,
+  );
 }
 
 /**
@@ -209,25 +241,37 @@ interface EndpointReasons {
 
 /** Says that requests wait beside a worker that could take them. */
 export function starvedText(waiting: number): string {
-  return `${waiting === 1 ? 'a request has' : `${waiting} requests have`} waited for more than 3 s beside a ready worker that has none: `
-    + 'a facade does not know its workers, or does not reach the address of this one';
+  return (
+    `${waiting === 1 ? 'a request has' : `${waiting} requests have`} waited for more than 3 s beside a ready worker that has none: ` +
+    'a facade does not know its workers, or does not reach the address of this one'
+  );
 }
 
 /** The remedy for that. */
-export const STARVED_CHANGE = 'The logs of the facades say whether core told them of it; from a facade\'s host the worker\'s address must be reached';
+export const STARVED_CHANGE =
+  "The logs of the facades say whether core told them of it; from a facade's host the worker's address must be reached";
 
 const NOT_AT_WORK = [
-  ['AWAY', 'is away', 'are away'], ['STARTING', 'starts', 'start'], ['UNREADY', 'is not ready', 'are not ready'], ['CRASHED', 'crashed', 'crashed'],
+  ['AWAY', 'is away', 'are away'],
+  ['STARTING', 'starts', 'start'],
+  ['UNREADY', 'is not ready', 'are not ready'],
+  ['CRASHED', 'crashed', 'crashed'],
 ] as const;
 
 /** Returns the explanation of an endpoint as a sentence. */
 export function summarizeEndpoint(
-  { queued, running }: ScaleSample, { workersMax }: ScaleSettings, workers: readonly WorkerExplanation[],
+  { queued, running }: ScaleSample,
+  { workersMax }: ScaleSettings,
+  workers: readonly WorkerExplanation[],
   { what, low, reason, cannotRun, refusal, limits, machines, starved }: EndpointReasons,
 ): string {
-  const count = (state: WorkerExplanation['state']): number => workers.filter((worker) => worker.state === state).length;
+  const count = (state: WorkerExplanation['state']): number =>
+    workers.filter((worker) => worker.state === state).length;
   const present = workers.filter(({ state }) => state !== 'FROZEN').length;
-  const runs = Math.max(running, workers.reduce((sum, { held }) => sum + held, 0));
+  const runs = Math.max(
+    running,
+    workers.reduce((sum, { held }) => sum + held, 0),
+  );
   const jobs = `${waitingText(what, queued, low)} and ${runs === 0 ? 'none runs' : runs === 1 ? 'one runs' : `${runs} run`}`;
   const waits = queued + low > 0;
   if (cannotRun !== '') return `${jobs}. No worker can ever start: ${cannotRun}.${toChange(machineChange(machines))}`;
@@ -248,7 +292,8 @@ export function summarizeEndpoint(
   const there = present === 1 ? 'There is one worker' : `There are ${present === 0 ? 'no' : present} workers`;
   // The preempting endpoint was deleted, and the cause remains.
   const state = what === 'request' && (['STARTING', 'UNREADY'] as const).find((unready) => count(unready) > 0);
-  if (state) return `${jobs}. ${there}, ${present === 1 ? '' : `${count(state)} of them `}not ready (${firstReason(workers, state)}).`;
+  if (state)
+    return `${jobs}. ${there}, ${present === 1 ? '' : `${count(state)} of them `}not ready (${firstReason(workers, state)}).`;
   const starting = queued === 0 && waits && present === 0 ? LOW_STARTS_NONE_TEXT : '';
   return `${jobs}. ${there}${count('IDLE') === 0 ? '' : `, ${count('IDLE')} idle`}; the scaler says: ${reason}.${starting}`;
 }
@@ -265,19 +310,27 @@ function toChange(change: string): string {
 
 /** Explains a job in a sentence, with its endpoint while it waits. `away`: its machine is not connected. */
 export function summarizeJob(job: ExplainedJob, endpointSummary: string, away = false): string {
-  const lost = job.retries === 0 ? '' : ` ${job.retries} of its attempts ${job.retries === 1 ? 'was' : 'were'} lost before.`;
+  const lost =
+    job.retries === 0 ? '' : ` ${job.retries} of its attempts ${job.retries === 1 ? 'was' : 'were'} lost before.`;
   switch (job.state) {
     case 'IN_QUEUE': {
-      const place = job.queuePosition > JOBS_AHEAD_MAX ? `behind at least ${JOBS_AHEAD_MAX} others` : `in place ${job.queuePosition}`;
+      const place =
+        job.queuePosition > JOBS_AHEAD_MAX
+          ? `behind at least ${JOBS_AHEAD_MAX} others`
+          : `in place ${job.queuePosition}`;
       return `It waits ${place}${job.lowPriority ? LOW_PRIORITY_TEXT : ''}.${lost} ${endpointSummary}`;
     }
     case 'IN_PROGRESS': {
       const gone = `, but ${AWAY_TEXT}: unless that is back within seconds, the attempt is lost and tried again`;
       return `It runs on worker ${job.workerId} as attempt ${job.attempt}${away ? gone : ''}.${lost}`;
     }
-    case 'COMPLETED': return `It is done, by attempt ${job.attempt}.${lost}`;
-    case 'CANCELLED': return `It was cancelled.${lost}`;
-    case 'FAILED': case 'TIMED_OUT': return `It has ended: ${closed(job.error.slice(0, ERROR_LENGTH_MAX).trimEnd() || 'it failed')}${lost}`;
+    case 'COMPLETED':
+      return `It is done, by attempt ${job.attempt}.${lost}`;
+    case 'CANCELLED':
+      return `It was cancelled.${lost}`;
+    case 'FAILED':
+    case 'TIMED_OUT':
+      return `It has ended: ${closed(job.error.slice(0, ERROR_LENGTH_MAX).trimEnd() || 'it failed')}${lost}`;
   }
 }
 
@@ -293,7 +346,9 @@ function afterCrashes(failures: number): string {
 
 /** Returns what happened and the worker's last log line, which mostly names the cause. */
 function firstReason(workers: readonly WorkerExplanation[], state: WorkerExplanation['state']): string {
-  const [what = '', ...lines] = (workers.find((worker) => worker.state === state)?.reason ?? '').split('\n').filter((line) => line.trim() !== '');
+  const [what = '', ...lines] = (workers.find((worker) => worker.state === state)?.reason ?? '')
+    .split('\n')
+    .filter((line) => line.trim() !== '');
   const last = lines.at(-1)?.trim().slice(0, ERROR_LENGTH_MAX);
   return last === undefined ? what : `${what}${lines.length > 1 ? ' …' : ''} ${last}`;
 }

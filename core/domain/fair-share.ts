@@ -2,11 +2,10 @@
  * Fair sharing of scarce GPUs: an account below its share goes first. Before workers of an endpoint are placed, GPUs
  * are reserved for unplaced workers of other accounts that would still have fewer GPUs for their weight. Pure.
  */
-import type { GpuShare } from './gpu-reservation.ts';
-import type { LargeWaiter } from './gpu-reservation.ts';
+import type { GpuShare, LargeWaiter } from './gpu-reservation.ts';
 import { without } from './machine-crashes.ts';
-import { bestOf, occupied } from './placement.ts';
 import type { PlacementSlot } from './placement.ts';
+import { bestOf, occupied } from './placement.ts';
 import { machineRefusal } from './placement-filters.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-machine.ts';
 
@@ -50,16 +49,23 @@ export interface FairShareReservation {
  * its weight, until `wanted` workers of this endpoint are placed.
  */
 export function reserveForOthers(
-  machines: readonly PlacementMachine[], request: PlacementRequest, wanted: number, contention: GpuContention | undefined,
+  machines: readonly PlacementMachine[],
+  request: PlacementRequest,
+  wanted: number,
+  contention: GpuContention | undefined,
 ): FairShareReservation {
   const left = [...machines];
   if (!contention || request.gpuCount === 0) return { machines: left, slots: 0 };
   const allocation = new Allocation(machines, contention);
   let slots = 0;
   let own = 0;
-  for (let given = 0; given < RESERVED_MAX && own < wanted;) {
+  for (let given = 0; given < RESERVED_MAX && own < wanted; ) {
     const rival = allocation.next(request);
-    const slot = allocation.slot(rival?.request ?? request, rival?.accountId ?? contention.own.accountId, rival?.paused);
+    const slot = allocation.slot(
+      rival?.request ?? request,
+      rival?.accountId ?? contention.own.accountId,
+      rival?.paused,
+    );
     if (rival) rival.waiting = slot ? rival.waiting - 1 : 0;
     else own += slot ? 1 : wanted;
     if (!rival || !slot) continue;
@@ -67,7 +73,8 @@ export function reserveForOthers(
     const index = left.findIndex(({ id }) => id === slot.machineId);
     const before = left[index]!;
     left[index] = taken(before, slot);
-    if (machineRefusal(before, request) === undefined && machineRefusal(left[index]!, request) !== undefined) slots += 1;
+    if (machineRefusal(before, request) === undefined && machineRefusal(left[index]!, request) !== undefined)
+      slots += 1;
   }
   return { machines: left, slots };
 }
@@ -81,7 +88,9 @@ class Allocation {
 
   constructor(machines: readonly PlacementMachine[], contention: GpuContention) {
     this.#contention = contention;
-    this.#shares = new Map([contention.own, ...contention.others].map(({ accountId, gpus, weight }) => [accountId, { gpus, weight }]));
+    this.#shares = new Map(
+      [contention.own, ...contention.others].map(({ accountId, gpus, weight }) => [accountId, { gpus, weight }]),
+    );
     this.#rivals = contention.rivals.map((rival) => ({ ...rival }));
     // If GPUs are scarce, few machines have free ones. The others are filtered out once.
     this.#machines = machines.filter(({ gpus }) => gpus.some((gpu) => !gpu.used));
@@ -93,7 +102,10 @@ class Allocation {
       const { gpus, weight } = this.#shares.get(accountId)!;
       return (gpus + more) / weight;
     };
-    let best = { share: share(this.#contention.own.accountId, gpuCount), rival: undefined as GpuCompetitor | undefined };
+    let best = {
+      share: share(this.#contention.own.accountId, gpuCount),
+      rival: undefined as GpuCompetitor | undefined,
+    };
     for (const rival of this.#rivals) {
       const next = share(rival.accountId, rival.request.gpuCount);
       if (rival.waiting > 0 && next < best.share) best = { share: next, rival };
@@ -119,5 +131,6 @@ function taken(machine: PlacementMachine, slot: PlacementSlot): PlacementMachine
 /** Returns the reason, for the owner, why free GPUs go to other accounts. */
 export function fairShareText({ own }: GpuContention): string {
   return `GPUs are short, and free ones go first to accounts that have fewer for their weight; this one has ${own.gpus}${
-    own.weight === 1 ? '' : ` and weight ${own.weight}`}`;
+    own.weight === 1 ? '' : ` and weight ${own.weight}`
+  }`;
 }

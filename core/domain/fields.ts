@@ -1,4 +1,7 @@
-/** Fields that the settings of several resources have: what is checked of each, the refusal of one, and their names in the contract. */
+/**
+ * Fields that the settings of several resources have: what is checked of each, the refusal of one, and their names in
+ * the contract.
+ */
 import { DomainError } from './errors.ts';
 
 /** Longest name in characters (docs/reference/management.md#endpoints). */
@@ -7,8 +10,9 @@ export const NAME_LENGTH_MAX = 191;
 const ENV_SIZE_MAX = 1_000;
 const ENV_VALUE_LENGTH_MAX = 131_072;
 /**
- * Most bytes of what a worker or pod runs, its environment included. An agent gets all of its machine in one message, which must stay far
- * from the largest there may be: one account must not cut a machine off. Linux starts no process with much more anyway.
+ * Most bytes of what a worker or pod runs, its environment included. An agent gets all of its machine in one message,
+ * which must stay far from the largest there may be: one account must not cut a machine off. Linux starts no process
+ * with much more anyway.
  */
 const PROGRAM_BYTES_MAX = 262_144;
 const LIST_LENGTH_MAX = 100;
@@ -26,7 +30,8 @@ export function checkName(field: string, name: string): void {
 /** Fails with INVALID_REQUEST when it takes more than 256 KiB. */
 export function checkProgramBytes(what: string, program: unknown): void {
   const bytes = Buffer.byteLength(JSON.stringify(program));
-  if (bytes > PROGRAM_BYTES_MAX) throw invalid(`${what} takes ${bytes} bytes, but may take ${PROGRAM_BYTES_MAX}; put what is large into a file`);
+  if (bytes > PROGRAM_BYTES_MAX)
+    throw invalid(`${what} takes ${bytes} bytes, but may take ${PROGRAM_BYTES_MAX}; put what is large into a file`);
 }
 
 /** Names of variables as POSIX has them, no NUL anywhere. */
@@ -37,14 +42,16 @@ export function checkEnv(env: Record<string, string>): void {
     if (!/^[A-Za-z_][A-Za-z0-9_.-]{0,254}$/.test(name)) {
       throw invalid(`env: ${JSON.stringify(name.slice(0, 64))} is not a name for a variable`);
     }
-    if (value.length > ENV_VALUE_LENGTH_MAX) throw invalid(`env: ${name} is longer than ${ENV_VALUE_LENGTH_MAX} characters`);
+    if (value.length > ENV_VALUE_LENGTH_MAX)
+      throw invalid(`env: ${name} is longer than ${ENV_VALUE_LENGTH_MAX} characters`);
     checkText(`env: ${name}`, value);
   }
 }
 
 /** At most 100 texts of 1 to 191 characters. */
 export function checkTexts(field: string, texts: readonly string[]): void {
-  if (texts.length > LIST_LENGTH_MAX) throw invalid(`${field} has ${texts.length} entries, but may have ${LIST_LENGTH_MAX}`);
+  if (texts.length > LIST_LENGTH_MAX)
+    throw invalid(`${field} has ${texts.length} entries, but may have ${LIST_LENGTH_MAX}`);
   for (const text of texts) checkName(field, text);
 }
 
@@ -52,7 +59,8 @@ export function checkTexts(field: string, texts: readonly string[]): void {
 export function checkCudaVersions(versions: readonly string[]): void {
   checkTexts('allowed_cuda_versions', versions);
   for (const version of versions) {
-    if (!/^\d{1,3}\.\d{1,3}$/.test(version)) throw invalid(`allowed_cuda_versions: ${JSON.stringify(version)} is not a version like 12.8`);
+    if (!/^\d{1,3}\.\d{1,3}$/.test(version))
+      throw invalid(`allowed_cuda_versions: ${JSON.stringify(version)} is not a version like 12.8`);
   }
 }
 
@@ -65,7 +73,9 @@ export function checkText(field: string, text: string): void {
 export function checkPath(field: string, path: string): void {
   checkText(field, path);
   if (path !== '' && (!path.startsWith('/') || path.split('/').includes('..'))) {
-    throw invalid(`${field} is ${JSON.stringify(path.slice(0, 64))}, but must be a path from the root without "..", like /workspace`);
+    throw invalid(
+      `${field} is ${JSON.stringify(path.slice(0, 64))}, but must be a path from the root without "..", like /workspace`,
+    );
   }
 }
 
@@ -82,24 +92,41 @@ export function snake(field: string): string {
 /** Names, as the contract has them, of the fields that hold something: what a creation has set. */
 export function filledFields(settings: object): string[] {
   const isEmpty = (value: unknown): boolean => !value || (typeof value === 'object' && Object.keys(value).length === 0);
-  return Object.entries(settings).filter(([, value]) => !isEmpty(value)).map(([field]) => snake(field));
+  return Object.entries(settings)
+    .filter(([, value]) => !isEmpty(value))
+    .map(([field]) => snake(field));
 }
 
 /** What holds for one setting of a resource. */
 export interface SettingRule<Value> {
-  /** Its value when it was not given. Absent: it must be given, or comes from elsewhere as an endpoint's name from its template. */
+  /**
+   * Its value when it was not given. Absent: it must be given, or comes from elsewhere as an endpoint's name from its
+   * template.
+   */
   default?: Value;
   /** Bounds of a number, both allowed. */
   min?: number;
   max?: number;
-  /** A pod's template or an endpoint's type may give it: the default counts only where none does, so that no client may fill it in. */
+  /**
+   * A pod's template or an endpoint's type may give it: the default counts only where none does, so that no client may
+   * fill it in.
+   */
   conditional?: true;
-  /** It can change without replacing workers (docs/reference/management.md#endpoints); a change of any other raises the version. */
+  /**
+   * It can change without replacing workers (docs/reference/management.md#endpoints); a change of any other raises the
+   * version.
+   */
   inPlace?: true;
 }
 
-/** The numbers of some settings that have bounds. Fails with INVALID_REQUEST, naming the field, its bounds and the value, at the first fault. */
-export function checkBounds<Settings extends object>(settings: Settings, rules: { readonly [Name in keyof Settings]?: SettingRule<Settings[Name]> }): void {
+/**
+ * The numbers of some settings that have bounds. Fails with INVALID_REQUEST, naming the field, its bounds and the
+ * value, at the first fault.
+ */
+export function checkBounds<Settings extends object>(
+  settings: Settings,
+  rules: { readonly [Name in keyof Settings]?: SettingRule<Settings[Name]> },
+): void {
   for (const [field, { min, max }] of Object.entries(rules) as [string, SettingRule<unknown>][]) {
     if (min === undefined || max === undefined) continue;
     const value = settings[field as keyof Settings] as number;

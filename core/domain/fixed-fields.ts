@@ -1,9 +1,14 @@
-/** Fields that never change after creation. Clients that send all they know name them again, which is no fault while the value is the same. */
+/**
+ * Fields that never change after creation. Clients that send all they know name them again, which is no fault while the
+ * value is the same.
+ */
 import { invalid, snake } from './fields.ts';
 
 /** INVALID_REQUEST: the change gives one of these fields another value than it has. */
 export function checkFixed<Settings extends object>(
-  current: Settings, change: Partial<Settings>, fixed: readonly (keyof Settings & string)[],
+  current: Settings,
+  change: Partial<Settings>,
+  fixed: readonly (keyof Settings & string)[],
 ): void {
   for (const field of fixed) {
     if (change[field] === undefined || change[field] === current[field]) continue;

@@ -1,6 +1,7 @@
 /** Chooses GPUs or a CPU size of a machine for a worker, by the preferences of its request. Pure. */
-import { cpuSize } from './cpu-size.ts';
+
 import type { CpuSize } from './cpu-size.ts';
+import { cpuSize } from './cpu-size.ts';
 import { gpuPreference, sameCard } from './gpu-pools.ts';
 import { blamedLast } from './machine-crashes.ts';
 import type { PlacementGpu, PlacementMachine, PlacementRequest } from './placement-machine.ts';
@@ -9,7 +10,11 @@ import type { PlacementGpu, PlacementMachine, PlacementRequest } from './placeme
  * Returns whether enough usable GPUs of one requested type exist. Hot path: called per machine and placed worker, so it
  * copies nothing.
  */
-export function hasEnough(machine: PlacementMachine, request: PlacementRequest, usable: (gpu: PlacementGpu) => boolean): boolean {
+export function hasEnough(
+  machine: PlacementMachine,
+  request: PlacementRequest,
+  usable: (gpu: PlacementGpu) => boolean,
+): boolean {
   if (request.gpuCount === 1) return machine.gpus.some((gpu) => usable(gpu) && rankOf(gpu, request) !== undefined);
   const counts = new Map<string, number>();
   return machine.gpus.some((gpu) => {
@@ -27,12 +32,21 @@ function typeOf({ name, migProfile }: PlacementGpu): string {
 /** Returns the most preferred size for which the machine has capacity. */
 export function sizeFor(machine: PlacementMachine, { instanceIds }: PlacementRequest): CpuSize | undefined {
   const [vcpus, memoryGb] = freeCapacityOf(machine);
-  return instanceIds.map(cpuSize).find((size) => size !== undefined && size.vcpus <= vcpus && size.memoryGb <= memoryGb);
+  return instanceIds
+    .map(cpuSize)
+    .find((size) => size !== undefined && size.vcpus <= vcpus && size.memoryGb <= memoryGb);
 }
 
 /** Returns free CPUs and memory in GB. */
-export const freeCapacityOf = ({ vcpus, vcpusUsed, memoryGb, memoryGbUsed }: PlacementMachine): [vcpus: number, memoryGb: number] => (
-  [vcpus === 0 ? Infinity : Math.max(0, vcpus - vcpusUsed), memoryGb === 0 ? Infinity : Math.max(0, memoryGb - memoryGbUsed)]);
+export const freeCapacityOf = ({
+  vcpus,
+  vcpusUsed,
+  memoryGb,
+  memoryGbUsed,
+}: PlacementMachine): [vcpus: number, memoryGb: number] => [
+  vcpus === 0 ? Infinity : Math.max(0, vcpus - vcpusUsed),
+  memoryGb === 0 ? Infinity : Math.max(0, memoryGb - memoryGbUsed),
+];
 
 /** GPUs of one type on a machine, for a worker. */
 export interface GpuChoice {
@@ -62,8 +76,15 @@ export function choice(machine: PlacementMachine, request: PlacementRequest): Gp
     byType.set(type, group);
   }
   const fitting = [...byType.values()].filter((group) => group.gpuUuids.length >= gpuCount);
-  const best = fitting.sort((a, b) => a.rank - b.rank || Math.min(b.free, gpuCount) - Math.min(a.free, gpuCount) || a.gpuUuids.length - b.gpuUuids.length)[0];
-  return best && { rank: best.rank, gpuUuids: best.gpuUuids.slice(0, gpuCount), spare: best.gpuUuids.length - gpuCount };
+  const best = fitting.sort(
+    (a, b) =>
+      a.rank - b.rank ||
+      Math.min(b.free, gpuCount) - Math.min(a.free, gpuCount) ||
+      a.gpuUuids.length - b.gpuUuids.length,
+  )[0];
+  return (
+    best && { rank: best.rank, gpuUuids: best.gpuUuids.slice(0, gpuCount), spare: best.gpuUuids.length - gpuCount }
+  );
 }
 
 /**
@@ -76,12 +97,15 @@ const ranks = new WeakMap<readonly string[], Map<string, Map<string, number | un
  * Returns the index of a GPU in the list of preferences, `undefined` if it is not requested. A MIG slice does not match
  * the name of its card.
  */
-export function rankOf(gpu: Pick<PlacementGpu, 'name' | 'migProfile' | 'shortGb'>, { gpuIds }: Pick<PlacementRequest, 'gpuIds'>): number | undefined {
+export function rankOf(
+  gpu: Pick<PlacementGpu, 'name' | 'migProfile' | 'shortGb'>,
+  { gpuIds }: Pick<PlacementRequest, 'gpuIds'>,
+): number | undefined {
   if (gpu.shortGb !== undefined && gpuIds.some((id) => !id.startsWith('-'))) return undefined;
   let named = ranks.get(gpuIds);
-  if (!named) ranks.set(gpuIds, named = new Map());
+  if (!named) ranks.set(gpuIds, (named = new Map()));
   let known = named.get(gpu.name);
-  if (!known) named.set(gpu.name, known = new Map());
+  if (!known) named.set(gpu.name, (known = new Map()));
   // No combined key is built: building and hashing it would cost more than the rest of the lookup.
   if (!known.has(gpu.migProfile)) known.set(gpu.migProfile, findRank(gpu.name, gpu.migProfile, gpuIds));
   return known.get(gpu.migProfile);

@@ -1,4 +1,7 @@
-/** What is known about GPU types besides their names (docs/reference/management.md#gpu-types): memory, maker, a short name. */
+/**
+ * What is known about GPU types besides their names (docs/reference/management.md#gpu-types): memory, maker, a short
+ * name.
+ */
 import { GPU_TYPES, sameCard } from './gpu-pools.ts';
 
 /** Memory in GB by type name. What is not listed is not known. */
@@ -8,19 +11,38 @@ const MEMORY_GB: Readonly<Record<number, readonly string[]>> = {
   10: ['NVIDIA GeForce RTX 3080'],
   12: ['NVIDIA GeForce RTX 3080 Ti', 'NVIDIA GeForce RTX 3080TI', 'NVIDIA GeForce RTX 4070 Ti'],
   16: [
-    'NVIDIA RTX A4000', 'NVIDIA RTX 2000 Ada Generation', 'NVIDIA GeForce RTX 4080', 'NVIDIA GeForce RTX 4080 SUPER',
-    'NVIDIA GeForce RTX 5080', 'Tesla V100-PCIE-16GB', 'Tesla V100-FHHL-16GB', 'Tesla V100-SXM2-16GB', 'Tesla T4',
+    'NVIDIA RTX A4000',
+    'NVIDIA RTX 2000 Ada Generation',
+    'NVIDIA GeForce RTX 4080',
+    'NVIDIA GeForce RTX 4080 SUPER',
+    'NVIDIA GeForce RTX 5080',
+    'Tesla V100-PCIE-16GB',
+    'Tesla V100-FHHL-16GB',
+    'Tesla V100-SXM2-16GB',
+    'Tesla T4',
   ],
   20: ['NVIDIA RTX A4500', 'NVIDIA RTX 4000 Ada Generation', 'NVIDIA RTX 4000 SFF Ada Generation'],
   24: [
-    'NVIDIA L4', 'NVIDIA RTX A5000', 'NVIDIA GeForce RTX 3090', 'NVIDIA GeForce RTX 3090 Ti', 'NVIDIA GeForce RTX 4090', 'NVIDIA A30',
+    'NVIDIA L4',
+    'NVIDIA RTX A5000',
+    'NVIDIA GeForce RTX 3090',
+    'NVIDIA GeForce RTX 3090 Ti',
+    'NVIDIA GeForce RTX 4090',
+    'NVIDIA A30',
   ],
-  32: ['NVIDIA GeForce RTX 5090', 'NVIDIA RTX 5000 Ada Generation', 'NVIDIA RTX PRO 4500 Blackwell', 'Tesla V100-SXM2-32GB', 'Tesla V100-PCIE-32GB'],
+  32: [
+    'NVIDIA GeForce RTX 5090',
+    'NVIDIA RTX 5000 Ada Generation',
+    'NVIDIA RTX PRO 4500 Blackwell',
+    'Tesla V100-SXM2-32GB',
+    'Tesla V100-PCIE-32GB',
+  ],
   48: ['NVIDIA RTX A6000', 'NVIDIA A40', 'NVIDIA L40', 'NVIDIA L40S', 'NVIDIA RTX 6000 Ada Generation'],
   80: ['NVIDIA A100 80GB PCIe', 'NVIDIA A100-SXM4-80GB', 'NVIDIA H100 PCIe', 'NVIDIA H100 80GB HBM3'],
   94: ['NVIDIA H100 NVL'],
   96: [
-    'NVIDIA RTX PRO 6000 Blackwell Server Edition', 'NVIDIA RTX PRO 6000 Blackwell Workstation Edition',
+    'NVIDIA RTX PRO 6000 Blackwell Server Edition',
+    'NVIDIA RTX PRO 6000 Blackwell Workstation Edition',
     'NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition',
   ],
   141: ['NVIDIA H200'],
@@ -30,7 +52,9 @@ const MEMORY_GB: Readonly<Record<number, readonly string[]>> = {
   288: ['NVIDIA B300 SXM6 AC'],
 };
 
-const memoryOf = new Map(Object.entries(MEMORY_GB).flatMap(([gb, types]) => types.map((type) => [type, Number(gb)] as const)));
+const memoryOf = new Map(
+  Object.entries(MEMORY_GB).flatMap(([gb, types]) => types.map((type) => [type, Number(gb)] as const)),
+);
 
 /** Cards whose short name does not follow from their long one. */
 const SHORT_NAMES: Readonly<Record<string, string>> = {
@@ -43,7 +67,9 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
   'AMD Instinct MI300X OAM': 'MI300X',
 };
 
-/** A kind of GPU that machines have or that can be asked for. A MIG slice is a type of its own: `NVIDIA A30 MIG 1g.6gb`. */
+/**
+ * A kind of GPU that machines have or that can be asked for. A MIG slice is a type of its own: `NVIDIA A30 MIG 1g.6gb`.
+ */
 export function gpuTypeOf(gpu: { name: string; migProfile: string }): string {
   const card = sameCard(gpu.name);
   return gpu.migProfile === '' ? card : `${card} MIG ${gpu.migProfile}`;
@@ -55,8 +81,19 @@ export const KNOWN_GPU_TYPES: ReadonlySet<string> = new Set([...GPU_TYPES].map(s
 /** A card reports less than what it is sold with, for error correction and its own use: never so much less. */
 const REPORTED_SHARE_MIN = 0.85;
 
-/** Memory in GB of a whole card that reports much less than its type has, as a part of one does. Undefined: it has what it should, or that is not known. */
-export function shortMemoryGb({ name, migProfile, memoryMib }: { name: string; migProfile: string; memoryMib: number }): number | undefined {
+/**
+ * Memory in GB of a whole card that reports much less than its type has, as a part of one does. Undefined: it has what
+ * it should, or that is not known.
+ */
+export function shortMemoryGb({
+  name,
+  migProfile,
+  memoryMib,
+}: {
+  name: string;
+  migProfile: string;
+  memoryMib: number;
+}): number | undefined {
   const gb = memoryMib / 1_024;
   return migProfile === '' && memoryMib > 0 && gb < gpuMemoryGb(name) * REPORTED_SHARE_MIN ? Math.round(gb) : undefined;
 }
@@ -74,5 +111,11 @@ export function gpuManufacturer(type: string): 'NVIDIA' | 'AMD' {
 /** Short, for people: `RTX 4090`. */
 export function gpuDisplayName(type: string): string {
   const card = sameCard(type);
-  return SHORT_NAMES[card] ?? card.replace(/^(NVIDIA|AMD|Tesla) /, '').replace(/^(GeForce|Instinct) /, '').replace(/ Generation\b/, '');
+  return (
+    SHORT_NAMES[card] ??
+    card
+      .replace(/^(NVIDIA|AMD|Tesla) /, '')
+      .replace(/^(GeForce|Instinct) /, '')
+      .replace(/ Generation\b/, '')
+  );
 }

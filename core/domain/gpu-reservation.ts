@@ -4,9 +4,10 @@
  * Pure and stateless: a machine with reserved GPUs loses none of them, so it stays the machine with the most free ones
  * until all are free.
  */
+
+import { rankOf } from './gpu-choice.ts';
 import { sameCard } from './gpu-pools.ts';
 import { without } from './machine-crashes.ts';
-import { rankOf } from './gpu-choice.ts';
 import { machineRefusal } from './placement-filters.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-machine.ts';
 
@@ -65,14 +66,21 @@ export interface LargeReservation {
  * Returns the machine with the most free GPUs for one such worker, among machines that could take it if they were
  * empty. Returns `undefined` if no GPU is free.
  */
-export function reservableFor(machines: readonly PlacementMachine[], request: PlacementRequest): ReservedGpus | undefined {
+export function reservableFor(
+  machines: readonly PlacementMachine[],
+  request: PlacementRequest,
+): ReservedGpus | undefined {
   if (request.gpuCount < 2) return undefined;
   let best: (ReservedGpus & { rank: number }) | undefined;
   for (const machine of machines) {
-    if (machineRefusal({ ...machine, gpus: machine.gpus.map((gpu) => ({ ...gpu, used: false })) }, request) !== undefined) continue;
+    if (
+      machineRefusal({ ...machine, gpus: machine.gpus.map((gpu) => ({ ...gpu, used: false })) }, request) !== undefined
+    )
+      continue;
     for (const { rank, gpuUuids } of freeOfTypes(machine, request)) {
       const length = best?.gpuUuids.length ?? 0;
-      if (gpuUuids.length > length || (best && gpuUuids.length === length && rank < best.rank)) best = { machineId: machine.id, gpuUuids, rank };
+      if (gpuUuids.length > length || (best && gpuUuids.length === length && rank < best.rank))
+        best = { machineId: machine.id, gpuUuids, rank };
     }
   }
   return best && { machineId: best.machineId, gpuUuids: best.gpuUuids };
@@ -80,12 +88,20 @@ export function reservableFor(machines: readonly PlacementMachine[], request: Pl
 
 /** Hides reserved GPUs from a request for fewer GPUs. */
 export function reserveForLarge(
-  all: readonly PlacementMachine[], request: PlacementRequest, own: SmallerRequester, waiters: readonly LargeWaiter[], shares: readonly GpuShare[],
+  all: readonly PlacementMachine[],
+  request: PlacementRequest,
+  own: SmallerRequester,
+  waiters: readonly LargeWaiter[],
+  shares: readonly GpuShare[],
 ): LargeReservation {
   const result: LargeReservation = { machines: [...all], gpuUuids: [], slots: 0, gpuCount: 0 };
   if (request.gpuCount === 0) return result;
-  const before = waiters.filter((waiter) => (
-    waiter.request.gpuCount > request.gpuCount && waiter.sinceMs % RESERVED_EACH_MS < RESERVED_MS && goesBefore(waiter, own, shares)));
+  const before = waiters.filter(
+    (waiter) =>
+      waiter.request.gpuCount > request.gpuCount &&
+      waiter.sinceMs % RESERVED_EACH_MS < RESERVED_MS &&
+      goesBefore(waiter, own, shares),
+  );
   for (const waiter of before.toSorted((a, b) => b.sinceMs - a.sinceMs)) {
     const reserved = reservableFor(without(result.machines, waiter.paused ?? []), waiter.request);
     const index = result.machines.findIndex(({ id }) => id === reserved?.machineId);
@@ -124,8 +140,10 @@ function goesBefore({ accountId, sinceMs }: LargeWaiter, own: SmallerRequester, 
 function freeOfTypes(machine: PlacementMachine, request: PlacementRequest): { rank: number; gpuUuids: string[] }[] {
   const asked = machine.gpus.filter((gpu) => gpu.unhealthy === '' && rankOf(gpu, request) !== undefined);
   const groups = [...Map.groupBy(asked, ({ name, migProfile }) => `${sameCard(name)} ${migProfile}`).values()];
-  return groups.filter((gpus) => gpus.length >= request.gpuCount).map((gpus) => {
-    const free = gpus.filter(({ used }) => !used).sort((a, b) => Number(a.standby) - Number(b.standby));
-    return { rank: rankOf(gpus[0]!, request)!, gpuUuids: free.slice(0, request.gpuCount).map(({ uuid }) => uuid) };
-  });
+  return groups
+    .filter((gpus) => gpus.length >= request.gpuCount)
+    .map((gpus) => {
+      const free = gpus.filter(({ used }) => !used).sort((a, b) => Number(a.standby) - Number(b.standby));
+      return { rank: rankOf(gpus[0]!, request)!, gpuUuids: free.slice(0, request.gpuCount).map(({ uuid }) => uuid) };
+    });
 }

@@ -1,6 +1,7 @@
 /** Start times of an endpoint's workers by type of GPU, and the types that its next workers get. Pure. */
-import { sameCard } from './gpu-pools.ts';
+
 import { rankOf } from './gpu-choice.ts';
+import { sameCard } from './gpu-pools.ts';
 import type { GpuStarts } from './traffic.ts';
 
 /** One type of GPU with its recorded starts, in any order. */
@@ -23,7 +24,9 @@ export function startsByGpu(seen: readonly SeenGpu[], gpuIds: readonly string[])
     return rank === undefined ? [] : [{ rank, type: { gpu, places, workers, startsMs: sorted } }];
   });
   if (accepted.filter(({ type }) => type.startsMs.length > 0).length < 2) return [];
-  const order = accepted.sort((a, b) => a.rank - b.rank || b.type.places - a.type.places || (a.type.gpu < b.type.gpu ? -1 : 1));
+  const order = accepted.sort(
+    (a, b) => a.rank - b.rank || b.type.places - a.type.places || (a.type.gpu < b.type.gpu ? -1 : 1),
+  );
   return order.map(({ type }) => type);
 }
 
@@ -31,7 +34,11 @@ export function startsByGpu(seen: readonly SeenGpu[], gpuIds: readonly string[])
  * Returns the type that the n-th further worker gets, from 0. `capacity`: number of workers that fit on a type. Returns
  * `undefined` if all types are full.
  */
-export function typeOfNext<Type>(types: readonly Type[], n: number, capacity: (type: Type) => number): Type | undefined {
+export function typeOfNext<Type>(
+  types: readonly Type[],
+  n: number,
+  capacity: (type: Type) => number,
+): Type | undefined {
   let left = n;
   return types.find((type) => (left -= capacity(type)) < 0);
 }

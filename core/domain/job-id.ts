@@ -8,7 +8,11 @@ const JOB_ID = /^(sync-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 /** `<uuid>-u1`, or `sync-<uuid>-u1` for /runsync. INVALID_REQUEST: the caller's request id is not a UUID. */
 export function jobId(kind: SubmitKind, requestId: string): string {
   const uuid = requestId.toLowerCase();
-  if (!UUID.test(uuid)) throw new DomainError('INVALID_REQUEST', 'request_id must be a UUID like 123e4567-e89b-42d3-a456-426614174000, or empty');
+  if (!UUID.test(uuid))
+    throw new DomainError(
+      'INVALID_REQUEST',
+      'request_id must be a UUID like 123e4567-e89b-42d3-a456-426614174000, or empty',
+    );
   return kind === 'SYNC' ? `sync-${uuid}-u1` : `${uuid}-u1`;
 }
 

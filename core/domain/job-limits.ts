@@ -1,4 +1,7 @@
-/** Sizes of what callers hand in and workers hand back (docs/reference/api.md#limits). The wire has the same numbers; a test compares them. */
+/**
+ * Sizes of what callers hand in and workers hand back (docs/reference/api.md#limits). The wire has the same numbers; a
+ * test compares them.
+ */
 import type { SubmitKind } from './retention.ts';
 
 const MIB = 1024 * 1024;

@@ -31,21 +31,36 @@ export interface JobPolicy {
 /** Fills in the defaults. INVALID_POLICY: a field is out of range; the text names the public field. */
 export function resolvePolicy(request: PolicyRequest, endpointExecutionTimeoutMs: number): JobPolicy {
   return {
-    executionTimeoutMs: bounded('executionTimeout', request.executionTimeoutMs, endpointExecutionTimeoutMs, EXECUTION_TIMEOUT_MS_MIN, EXECUTION_TIMEOUT_MS_MAX),
+    executionTimeoutMs: bounded(
+      'executionTimeout',
+      request.executionTimeoutMs,
+      endpointExecutionTimeoutMs,
+      EXECUTION_TIMEOUT_MS_MIN,
+      EXECUTION_TIMEOUT_MS_MAX,
+    ),
     lowPriority: request.lowPriority ?? false,
     ttlMs: bounded('ttl', request.ttlMs, TTL_MS_DEFAULT, TTL_MS_MIN, TTL_MS_MAX),
   };
 }
 
-/** The remaining life that a reader may set, in milliseconds: any positive whole number (docs/reference/api.md#status), at most 7 days. */
+/**
+ * The remaining life that a reader may set, in milliseconds: any positive whole number (docs/reference/api.md#status),
+ * at most 7 days.
+ */
 export function checkRemainingLife(ttlMs: number): void {
   if (!Number.isSafeInteger(ttlMs) || ttlMs < 1 || ttlMs > TTL_MS_MAX) {
-    throw new DomainError('INVALID_REQUEST', `ttl is ${ttlMs}, but must be a whole number of milliseconds from 1 to ${TTL_MS_MAX}`);
+    throw new DomainError(
+      'INVALID_REQUEST',
+      `ttl is ${ttlMs}, but must be a whole number of milliseconds from 1 to ${TTL_MS_MAX}`,
+    );
   }
 }
 
 function bounded(name: string, value: number | undefined, fallback: number, min: number, max: number): number {
   if (value === undefined) return fallback;
   if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
-  throw new DomainError('INVALID_POLICY', `policy.${name} is ${value}, but must be a whole number of milliseconds from ${min} to ${max}`);
+  throw new DomainError(
+    'INVALID_POLICY',
+    `policy.${name} is ${value}, but must be a whole number of milliseconds from ${min} to ${max}`,
+  );
 }

@@ -1,5 +1,6 @@
 /**
- * The states of a job and the only moves between them (docs/reference/api.md#states). Code, tests and documents read this table; the database refuses the rest.
+ * The states of a job and the only moves between them (docs/reference/api.md#states). Code, tests and documents read
+ * this table; the database refuses the rest.
  */
 
 export const JOB_STATES = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'] as const;
@@ -9,12 +10,19 @@ export type JobState = (typeof JOB_STATES)[number];
 
 /** What moves a job. */
 export type Trigger =
-  | 'submit' | 'claim' | 'complete' | 'fail' | 'time out' | 'cancel' | 'retry'
+  | 'submit'
+  | 'claim'
+  | 'complete'
+  | 'fail'
+  | 'time out'
+  | 'cancel'
+  | 'retry'
   /** The attempt's worker, machine or lease was lost and the endpoint's limit allows another. */
   | 'lose'
   /** No worker has seen the attempt. */
   | 'return'
-  | 'purge' | 'expire';
+  | 'purge'
+  | 'expire';
 
 /** One allowed move. `null` stands for a job that does not exist: not yet, or no more. */
 export interface Transition {

@@ -1,7 +1,7 @@
 /** How long jobs of an endpoint waited and ran, and how many came and ended, from its traffic. Pure. */
 import { invalid } from './fields.ts';
-import { TRAFFIC_KEPT_HOURS, TRAFFIC_SPAN_MS, addHistogram, quantileOf } from './traffic.ts';
 import type { Histogram } from './traffic.ts';
+import { addHistogram, quantileOf, TRAFFIC_KEPT_HOURS, TRAFFIC_SPAN_MS } from './traffic.ts';
 
 /** Times of a stretch of time. */
 export interface JobTimes {
@@ -42,19 +42,26 @@ const STEPS = 60;
 /** How far back is looked, and in steps of how long. INVALID_REQUEST: out of range. */
 export function stepsOf(spanMs: number): { spanMs: number; stepMs: number } {
   const wanted = spanMs === 0 ? SPAN_MS_DEFAULT : spanMs;
-  if (!(wanted >= SPAN_MS_MIN && wanted <= SPAN_MS_MAX)) throw invalid(`span_ms is ${spanMs}, but must be from ${SPAN_MS_MIN} to ${SPAN_MS_MAX}`);
+  if (!(wanted >= SPAN_MS_MIN && wanted <= SPAN_MS_MAX))
+    throw invalid(`span_ms is ${spanMs}, but must be from ${SPAN_MS_MIN} to ${SPAN_MS_MAX}`);
   return { spanMs: wanted, stepMs: Math.ceil(wanted / STEPS / TRAFFIC_SPAN_MS) * TRAFFIC_SPAN_MS };
 }
 
-/** Each step in which an execution ended, all of them together, and what came and ended in each in which anything did. */
-export function jobTimes(steps: readonly TimesCounted[], sinceMs: number): { total: JobTimes; steps: JobTimes[]; rates: JobRates[] } {
+/**
+ * Each step in which an execution ended, all of them together, and what came and ended in each in which anything did.
+ */
+export function jobTimes(
+  steps: readonly TimesCounted[],
+  sinceMs: number,
+): { total: JobTimes; steps: JobTimes[]; rates: JobRates[] } {
   const total = { startMs: sinceMs, waits: [] as number[], executions: [] as number[] };
   for (const { waits, executions } of steps) {
     addHistogram(total.waits, waits);
     addHistogram(total.executions, executions);
   }
   return {
-    total: timesOf(total), steps: steps.map(timesOf).filter(({ execution }) => execution.count > 0),
+    total: timesOf(total),
+    steps: steps.map(timesOf).filter(({ execution }) => execution.count > 0),
     rates: steps.map(({ startMs, arrived, completed, failed }) => ({ startMs, arrived, completed, failed })),
   };
 }

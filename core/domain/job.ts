@@ -35,16 +35,25 @@ export interface Job {
   /** Milliseconds since 1970 by the database clock. */
   submittedAtMs: number;
   finishedAtMs: number | undefined;
-  /** Whole milliseconds from submission to the start of the latest attempt (docs/reference/api.md#job-record). Undefined before the first. */
+  /**
+   * Whole milliseconds from submission to the start of the latest attempt (docs/reference/api.md#job-record). Undefined
+   * before the first.
+   */
   delayMs: number | undefined;
-  /** Whole milliseconds from the start of the latest attempt to the end; undefined until final, and for a job that never started. */
+  /**
+   * Whole milliseconds from the start of the latest attempt to the end; undefined until final, and for a job that never
+   * started.
+   */
   executionMs: number | undefined;
 }
 
 /** The refusal of a job that is not there, whatever the reason. */
 export function jobNotFound(jobId: string): DomainError {
   const name = JSON.stringify(jobId.slice(0, 64));
-  return new DomainError('JOB_NOT_FOUND', `There is no job ${name} on this endpoint: it was never submitted, was purged or has expired.`);
+  return new DomainError(
+    'JOB_NOT_FOUND',
+    `There is no job ${name} on this endpoint: it was never submitted, was purged or has expired.`,
+  );
 }
 
 /** The order in which statements that change several jobs lock them, so that no two ever wait for each other. */

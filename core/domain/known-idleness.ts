@@ -12,5 +12,11 @@ import type { DecisionSample } from './scale-decision.ts';
 export function withKnownIdleness<Sample extends DecisionSample>(sample: Sample, knownMs: number): Sample {
   const { demand, settings } = sample;
   if (settings.requests !== true || demand.workers.every(({ idleMs }) => idleMs <= knownMs)) return sample;
-  return { ...sample, demand: { ...demand, workers: demand.workers.map((worker) => ({ ...worker, idleMs: Math.min(worker.idleMs, knownMs) })) } };
+  return {
+    ...sample,
+    demand: {
+      ...demand,
+      workers: demand.workers.map((worker) => ({ ...worker, idleMs: Math.min(worker.idleMs, knownMs) })),
+    },
+  };
 }

@@ -13,5 +13,8 @@ export function isCountryCode(place: string): boolean {
 
 /** Whether a machine at these places is at the one asked for. */
 export function isAt(locations: readonly string[], place: string): boolean {
-  return locations.includes(place) || (locations.includes(ANY_HOSTED) && (isCountryCode(place) || HOSTED_DATA_CENTER.test(place)));
+  return (
+    locations.includes(place) ||
+    (locations.includes(ANY_HOSTED) && (isCountryCode(place) || HOSTED_DATA_CENTER.test(place)))
+  );
 }

@@ -40,7 +40,9 @@ const MACHINES_BLAMED_MAX = 2;
 
 /** Returns the machines with the crashes of an endpoint. */
 export function withCrashes<Machine extends { id: string }>(
-  machines: readonly Machine[], crashes: readonly MachineCrashes[], runsSomewhere: boolean,
+  machines: readonly Machine[],
+  crashes: readonly MachineCrashes[],
+  runsSomewhere: boolean,
 ): (Machine & { crashes?: CrashesHere })[] {
   if (crashes.length === 0) return [...machines];
   const comesLast = runsSomewhere || crashes.length <= MACHINES_BLAMED_MAX;
@@ -52,9 +54,14 @@ export function withCrashes<Machine extends { id: string }>(
 }
 
 /** Returns the GPUs of a machine. GPUs of the crashed worker come last. */
-export function blamedLast<Gpu extends { uuid: string }>(gpus: readonly Gpu[], crashes: CrashesHere | undefined): readonly Gpu[] {
+export function blamedLast<Gpu extends { uuid: string }>(
+  gpus: readonly Gpu[],
+  crashes: CrashesHere | undefined,
+): readonly Gpu[] {
   const blamed = crashes?.gpuUuids ?? [];
-  return blamed.length === 0 ? gpus : gpus.toSorted((a, b) => Number(blamed.includes(a.uuid)) - Number(blamed.includes(b.uuid)));
+  return blamed.length === 0
+    ? gpus
+    : gpus.toSorted((a, b) => Number(blamed.includes(a.uuid)) - Number(blamed.includes(b.uuid)));
 }
 
 /**
@@ -66,12 +73,19 @@ export function without<Machine extends { id: string }>(machines: Machine[], pau
 }
 
 /** Returns whether a worker of this version is up that did not follow a crash. */
-export function runsSomewhere(workers: readonly Pick<WorkerSample, 'state' | 'version' | 'failures'>[], version: number): boolean {
-  return workers.some((worker) => worker.version === version && worker.failures === 0 && (worker.state === 'READY' || worker.state === 'FROZEN'));
+export function runsSomewhere(
+  workers: readonly Pick<WorkerSample, 'state' | 'version' | 'failures'>[],
+  version: number,
+): boolean {
+  return workers.some(
+    (worker) =>
+      worker.version === version && worker.failures === 0 && (worker.state === 'READY' || worker.state === 'FROZEN'),
+  );
 }
 
 /** Returns a description of the crashes for the operator. It contains no line that a worker wrote, as it is logged. */
 export function crashText({ failures, workerId, exitCode }: CrashesHere): string {
-  const often = failures === 1 ? 'a worker of it crashed there' : `${failures} of its workers in a row crashed, the last one there`;
+  const often =
+    failures === 1 ? 'a worker of it crashed there' : `${failures} of its workers in a row crashed, the last one there`;
   return `${often} (${workerId}${exitCode === null ? '' : `, exit code ${exitCode}`})`;
 }

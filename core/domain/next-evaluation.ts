@@ -21,18 +21,30 @@ export interface NextEvaluation {
  * Returns when to evaluate an endpoint next. `throttled`: its last decision left workers unplaced. `crashes`: its
  * crashes by machine, in that case.
  */
-export function nextEvaluation(sample: DecisionSample, throttled: boolean, crashes: readonly MachineCrashes[]): NextEvaluation {
+export function nextEvaluation(
+  sample: DecisionSample,
+  throttled: boolean,
+  crashes: readonly MachineCrashes[],
+): NextEvaluation {
   const { demand, settings } = sample;
   const present = runningWorkers(demand);
   const grows = present.length < settings.workersMax && !throttled;
-  const instants = [...crashes.map(({ retryMs }) => retryMs), ...idleDues(sample), ...(grows ? waitDues(sample) : []), ...demand.workers.flatMap((worker) => {
-    if (worker.desired === 'FREEZE') return [STANDBY_SECONDS_MAX * 1_000 - worker.ageMs];
-    return worker.desired === 'RUN' && worker.retryMs !== undefined ? [worker.retryMs] : [];
-  })];
+  const instants = [
+    ...crashes.map(({ retryMs }) => retryMs),
+    ...idleDues(sample),
+    ...(grows ? waitDues(sample) : []),
+    ...demand.workers.flatMap((worker) => {
+      if (worker.desired === 'FREEZE') return [STANDBY_SECONDS_MAX * 1_000 - worker.ageMs];
+      return worker.desired === 'RUN' && worker.retryMs !== undefined ? [worker.retryMs] : [];
+    }),
+  ];
   return {
     dueMs: Math.min(Infinity, ...instants.filter((ms) => ms > 0)),
     jobs: grows ? jobsToNext(sample, present.length) : Infinity,
-    waitMs: grows && present.length > 0 && settings.scalerType === 'QUEUE_DELAY' && demand.queued === 0 ? settings.scalerValue * 1_000 : Infinity,
+    waitMs:
+      grows && present.length > 0 && settings.scalerType === 'QUEUE_DELAY' && demand.queued === 0
+        ? settings.scalerValue * 1_000
+        : Infinity,
   };
 }
 
@@ -40,7 +52,9 @@ export function nextEvaluation(sample: DecisionSample, throttled: boolean, crash
 function idleDues({ demand, settings }: DecisionSample): number[] {
   const present = runningWorkers(demand);
   if (present.length <= settings.workersMin) return [];
-  return present.flatMap(({ state, held, idleMs }) => (state === 'READY' && held === 0 ? [settings.idleTimeoutSeconds * 1_000 - idleMs] : []));
+  return present.flatMap(({ state, held, idleMs }) =>
+    state === 'READY' && held === 0 ? [settings.idleTimeoutSeconds * 1_000 - idleMs] : [],
+  );
 }
 
 /**

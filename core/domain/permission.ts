@@ -52,13 +52,23 @@ export interface AccessRequest {
 export const NO_PERMISSIONS: Caller['permissions'] = { MANAGEMENT: 'NONE', JOBS: 'NONE' };
 
 /** The operator. */
-export const ROOT_CALLER: Caller = { accountId: '', keyId: 'root', scope: 'ROOT', endpointIds: [], permissions: NO_PERMISSIONS };
+export const ROOT_CALLER: Caller = {
+  accountId: '',
+  keyId: 'root',
+  scope: 'ROOT',
+  endpointIds: [],
+  permissions: NO_PERMISSIONS,
+};
 
 /** One text for every refusal of a key, so that nobody learns which keys exist. */
-const UNAUTHORIZED_TEXT = 'The API key is missing, unknown, revoked or not permitted to do this. '
-  + 'Send it as `Authorization: Bearer <key>`.';
+const UNAUTHORIZED_TEXT =
+  'The API key is missing, unknown, revoked or not permitted to do this. ' +
+  'Send it as `Authorization: Bearer <key>`.';
 
-/** Fails with UNAUTHORIZED unless the key may do this in its own account. Whether the endpoint exists there is for the caller to check. */
+/**
+ * Fails with UNAUTHORIZED unless the key may do this in its own account. Whether the endpoint exists there is for the
+ * caller to check.
+ */
 export function permit(caller: Caller, request: AccessRequest): void {
   const permission = permissionOf(caller, request.api);
   const tooLittle = permission === 'NONE' || (permission === 'READ' && request.write === true);
@@ -72,10 +82,15 @@ export function isUnlimited({ scope, endpointIds }: Caller): boolean {
 
 function permissionOf({ scope, permissions }: Caller, api: Api): Permission {
   switch (scope) {
-    case 'ALL': case 'ROOT': return 'READ_WRITE';
-    case 'READ_ONLY': return 'READ';
-    case 'RESTRICTED': return permissions[api];
-    case 'AGENT': return 'NONE';
+    case 'ALL':
+    case 'ROOT':
+      return 'READ_WRITE';
+    case 'READ_ONLY':
+      return 'READ';
+    case 'RESTRICTED':
+      return permissions[api];
+    case 'AGENT':
+      return 'NONE';
   }
 }
 
@@ -92,5 +107,8 @@ export function unauthorized(): DomainError {
 
 /** The refusal of an endpoint that is not in the caller's account, whether it exists elsewhere or not. */
 export function endpointNotFound(endpointId: string): DomainError {
-  return new DomainError('ENDPOINT_NOT_FOUND', `There is no endpoint ${JSON.stringify(endpointId.slice(0, 64))} in this account.`);
+  return new DomainError(
+    'ENDPOINT_NOT_FOUND',
+    `There is no endpoint ${JSON.stringify(endpointId.slice(0, 64))} in this account.`,
+  );
 }

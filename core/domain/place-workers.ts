@@ -2,15 +2,16 @@
  * Places the workers that a decision asks for. Machines and quota go in as a value; actions and the reason for unplaced
  * workers come out. Pure.
  */
-import { withPreemptions } from './preemption.ts';
-import { bestOf, occupied } from './placement.ts';
+
 import type { PlacementSlot, Survey } from './placement.ts';
+import { bestOf, occupied } from './placement.ts';
 import { machineRefusal } from './placement-filters.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-machine.ts';
-import { refusalOfAll, summed } from './placement-refusal.ts';
 import type { PlacementRefusal } from './placement-refusal.ts';
-import { quotaAfter, workerOverQuota } from './quota.ts';
+import { refusalOfAll, summed } from './placement-refusal.ts';
+import { withPreemptions } from './preemption.ts';
 import type { QuotaState } from './quota.ts';
+import { quotaAfter, workerOverQuota } from './quota.ts';
 import type { ScaleLimit } from './scale-target.ts';
 
 /**
@@ -68,7 +69,10 @@ export interface Placed extends PlacementRefusal {
 
 /** Places as many workers as fit, and returns why the next one could not be placed. */
 export function placeAll(
-  fleet: FleetSample | undefined, wanted: readonly { failures: number }[], resumed: readonly string[], quotaBefore: QuotaState,
+  fleet: FleetSample | undefined,
+  wanted: readonly { failures: number }[],
+  resumed: readonly string[],
+  quotaBefore: QuotaState,
 ): Placed {
   const actions: WorkerAction[] = [];
   const none = { actions, throttled: 0, refusal: '', refusalByMachine: '', limits: [] };
@@ -79,11 +83,24 @@ export function placeAll(
   for (const { failures } of wanted.slice(0, PLACED_MAX)) {
     const slot = bestOf(machines, fleet.request);
     const throttled = wanted.length - actions.length;
-    if (!slot) return { ...unplaced(fleet, machines, throttled), throttled, actions: [...actions, ...preemptActions(fleet)], yields };
+    if (!slot)
+      return {
+        ...unplaced(fleet, machines, throttled),
+        throttled,
+        actions: [...actions, ...preemptActions(fleet)],
+        yields,
+      };
     const gpus = slot.gpuUuids.length;
     const over = workerOverQuota(quota, gpus);
     if (over !== undefined) {
-      return { actions, throttled, refusal: over, refusalByMachine: over, limits: [{ limit: 'QUOTA', cut: throttled, text: over }], yields };
+      return {
+        actions,
+        throttled,
+        refusal: over,
+        refusalByMachine: over,
+        limits: [{ limit: 'QUOTA', cut: throttled, text: over }],
+        yields,
+      };
     }
     quota = quotaAfter(quota, { workers: 1, gpus });
     const index = machines.findIndex((machine) => machine.id === slot.machineId);
@@ -93,15 +110,26 @@ export function placeAll(
   }
   const later = wanted.length - actions.length;
   if (later === 0) return none;
-  return { ...none, limits: [{ limit: 'AT_ONCE', cut: later, text: `no more than ${PLACED_MAX} workers are placed at once; the next ones follow` }] };
+  return {
+    ...none,
+    limits: [
+      {
+        limit: 'AT_ONCE',
+        cut: later,
+        text: `no more than ${PLACED_MAX} workers are placed at once; the next ones follow`,
+      },
+    ],
+  };
 }
 
 /** Returns the machine after these standby workers resumed. Their resources are not free for others. */
 function withResumed(machine: PlacementMachine, resumed: readonly string[]): PlacementMachine {
   const resuming = machine.standbys.filter(({ workerId }) => resumed.includes(workerId));
-  return resuming.reduce((after, { workerId, gpuUuids, instanceId }) => (
-    occupied(after, { machineId: machine.id, gpuUuids: [...gpuUuids], instanceId, evicted: [workerId] })
-  ), machine);
+  return resuming.reduce(
+    (after, { workerId, gpuUuids, instanceId }) =>
+      occupied(after, { machineId: machine.id, gpuUuids: [...gpuUuids], instanceId, evicted: [workerId] }),
+    machine,
+  );
 }
 
 function preemptActions({ asked = [] }: FleetSample): WorkerAction[] {
@@ -109,10 +137,14 @@ function preemptActions({ asked = [] }: FleetSample): WorkerAction[] {
 }
 
 function unplaced(
-  { request, refused, heldBack, keptBack, kept, asked = [], leaving = 0 }: FleetSample, machines: readonly PlacementMachine[], cut: number,
+  { request, refused, heldBack, keptBack, kept, asked = [], leaving = 0 }: FleetSample,
+  machines: readonly PlacementMachine[],
+  cut: number,
 ): PlacementRefusal & { limits: ScaleLimit[] } {
-  if (heldBack !== undefined) return { refusal: heldBack, refusalByMachine: heldBack, limits: [{ limit: 'FAIR_SHARE', cut, text: heldBack }] };
-  if (keptBack !== undefined) return { refusal: keptBack, refusalByMachine: keptBack, limits: [{ limit: 'KEPT_GPUS', cut, text: keptBack }] };
+  if (heldBack !== undefined)
+    return { refusal: heldBack, refusalByMachine: heldBack, limits: [{ limit: 'FAIR_SHARE', cut, text: heldBack }] };
+  if (keptBack !== undefined)
+    return { refusal: keptBack, refusalByMachine: keptBack, limits: [{ limit: 'KEPT_GPUS', cut, text: keptBack }] };
   const full = machines.map((machine) => ({ name: machine.name, answer: machineRefusal(machine, request)! }));
   const refusal = refusalOfAll(summed(full, refused), request, kept);
   const text = withPreemptions(refusal.refusal, asked.length + leaving);
@@ -130,5 +162,11 @@ export function withoutReplacements(placed: Placed, needed: number): Placed {
   const own = actions.filter(({ do: what }) => what === 'ADD' || short > 0);
   const first = own.length === 0 ? yields : undefined;
   if (short === 0) return { actions: own, throttled: 0, limits: [], refusal: '', refusalByMachine: '', yields: first };
-  return { ...refused, actions: own, throttled: short, limits: limits.map((limit) => ({ ...limit, cut: Math.min(limit.cut, short) })), yields: first };
+  return {
+    ...refused,
+    actions: own,
+    throttled: short,
+    limits: limits.map((limit) => ({ ...limit, cut: Math.min(limit.cut, short) })),
+    yields: first,
+  };
 }

@@ -4,8 +4,26 @@
  */
 
 /** Reasons why a machine cannot take a worker. */
-export type RefusalKind = 'AWAY' | 'LOCATION' | 'VOLUME' | 'NO_ENGINE' | 'NO_COMMANDS' | 'CUDA' | 'NO_GPU' | 'OTHER_GPUS' | 'GPU_MEMORY' | 'TOO_FEW_GPUS'
-  | 'NO_GPU_HANDOVER' | 'NO_SLOTS' | 'TOO_SMALL' | 'CORDONED' | 'GPUS_UNHEALTHY' | 'GPUS_TAKEN' | 'SLOTS_TAKEN' | 'SIZE_TAKEN' | 'CRASHES';
+export type RefusalKind =
+  | 'AWAY'
+  | 'LOCATION'
+  | 'VOLUME'
+  | 'NO_ENGINE'
+  | 'NO_COMMANDS'
+  | 'CUDA'
+  | 'NO_GPU'
+  | 'OTHER_GPUS'
+  | 'GPU_MEMORY'
+  | 'TOO_FEW_GPUS'
+  | 'NO_GPU_HANDOVER'
+  | 'NO_SLOTS'
+  | 'TOO_SMALL'
+  | 'CORDONED'
+  | 'GPUS_UNHEALTHY'
+  | 'GPUS_TAKEN'
+  | 'SLOTS_TAKEN'
+  | 'SIZE_TAKEN'
+  | 'CRASHES';
 
 /** The reason of one machine. */
 export interface MachineRefusal {
@@ -39,7 +57,8 @@ export interface RefusedMachines {
 export const NO_WORKERS_TEXT = 'workersMax is 0: raise it to let workers start';
 /** The same while jobs wait. */
 export const NO_WORKERS_REFUSAL: PlacementRefusal = {
-  refusal: `jobs wait, but ${NO_WORKERS_TEXT}`, refusalByMachine: `jobs wait, but ${NO_WORKERS_TEXT}`,
+  refusal: `jobs wait, but ${NO_WORKERS_TEXT}`,
+  refusalByMachine: `jobs wait, but ${NO_WORKERS_TEXT}`,
 };
 
 /** The request, as far as the texts describe it. */
@@ -76,7 +95,10 @@ const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
   NO_ENGINE: ['has no container engine', 'have no container engine'],
   NO_COMMANDS: ['allows no commands', 'allow no commands'],
   CUDA: ['has a driver without the CUDA version', 'have drivers without the CUDA version'],
-  VOLUME: ['is not where the network volumes are (SLIPWAY_AGENT_LOCATIONS)', 'are not where the network volumes are (SLIPWAY_AGENT_LOCATIONS)'],
+  VOLUME: [
+    'is not where the network volumes are (SLIPWAY_AGENT_LOCATIONS)',
+    'are not where the network volumes are (SLIPWAY_AGENT_LOCATIONS)',
+  ],
   LOCATION: ['is elsewhere (SLIPWAY_AGENT_LOCATIONS)', 'are elsewhere (SLIPWAY_AGENT_LOCATIONS)'],
   AWAY: ['is not connected', 'are not connected'],
 };
@@ -90,10 +112,16 @@ export function refusalWords(kind: RefusalKind, count: number): string {
 }
 
 /** Adds reasons to a summary. */
-export function summed(answers: readonly MachineAnswer[], before: RefusedMachines = { counts: {}, byMachine: '' }): RefusedMachines {
+export function summed(
+  answers: readonly MachineAnswer[],
+  before: RefusedMachines = { counts: {}, byMachine: '' },
+): RefusedMachines {
   const counts = { ...before.counts };
   for (const { answer } of answers) counts[answer.kind] = (counts[answer.kind] ?? 0) + 1;
-  const texts = [...(before.byMachine === '' ? [] : [before.byMachine]), ...answers.map(({ name, answer }) => `${name}: ${answer.text}`)];
+  const texts = [
+    ...(before.byMachine === '' ? [] : [before.byMachine]),
+    ...answers.map(({ name, answer }) => `${name}: ${answer.text}`),
+  ];
   return { counts, byMachine: texts.join('; ').slice(0, BY_MACHINE_LENGTH_MAX) };
 }
 
@@ -105,7 +133,10 @@ export function refusalOfAll(refused: RefusedMachines, request: RefusedRequest, 
   if (Object.keys(refused.counts).length === 0) return { refusal: NO_MACHINE_TEXT, refusalByMachine: NO_MACHINE_TEXT };
   const { refusal, refusalByMachine } = refusalOf(`no machine has ${wanted(request)}`, refused);
   const are = kept === 1 ? 'is' : 'are';
-  const more = kept === 0 ? '' : `; ${kept} of the ${request.gpuCount} ${are} free on one machine and reserved for it, 10 minutes of each 30`;
+  const more =
+    kept === 0
+      ? ''
+      : `; ${kept} of the ${request.gpuCount} ${are} free on one machine and reserved for it, 10 minutes of each 30`;
   return { refusal: refusal + more, refusalByMachine };
 }
 
@@ -113,7 +144,11 @@ export function refusalOfAll(refused: RefusedMachines, request: RefusedRequest, 
  * Returns the refusal if waiting cannot help, or that no machine is connected. `joined`: a machine joined once and is
  * gone.
  */
-export function refusalForGood(answers: readonly MachineAnswer[], request: RefusedRequest, joined: boolean): PlacementRefusal {
+export function refusalForGood(
+  answers: readonly MachineAnswer[],
+  request: RefusedRequest,
+  joined: boolean,
+): PlacementRefusal {
   const none = joined ? ALL_GONE_TEXT : NO_MACHINE_TEXT;
   if (answers.length === 0) return { refusal: none, refusalByMachine: none };
   return refusalOf(`no machine can run it, which needs ${needed(request)}`, summed(answers));
@@ -130,14 +165,19 @@ function refusalOf(what: string, { counts, byMachine }: RefusedMachines): Placem
 function needed(request: RefusedRequest): string {
   const { imageName, gpuIds, gpuCount, instanceIds } = request;
   const runs = imageName === '' ? 'a machine that allows commands' : 'a container engine for its image';
-  const parts = [...(gpuCount > 0 ? [gpusText(gpuIds, gpuCount, '')] : []), ...(instanceIds.length > 0 ? [`room for ${listed(instanceIds)}`] : [])];
+  const parts = [
+    ...(gpuCount > 0 ? [gpusText(gpuIds, gpuCount, '')] : []),
+    ...(instanceIds.length > 0 ? [`room for ${listed(instanceIds)}`] : []),
+  ];
   return [runs, ...parts].join(' and ') + where(request);
 }
 
 function wanted(request: RefusedRequest): string {
   const { gpuIds, gpuCount, instanceIds } = request;
   if (gpuCount > 0) return gpusText(gpuIds, gpuCount, 'free ') + where(request);
-  return (instanceIds.length > 0 ? `room for ${listed(instanceIds)}` : 'a free slot for it without a GPU') + where(request);
+  return (
+    (instanceIds.length > 0 ? `room for ${listed(instanceIds)}` : 'a free slot for it without a GPU') + where(request)
+  );
 }
 
 /** Returns the requested location, for readers of "is elsewhere". */

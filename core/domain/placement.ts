@@ -1,12 +1,13 @@
 /** Chooses the machine and GPUs of a new worker. Pure: filters, then a ranking of the machines that pass. */
-import { cpuSize } from './cpu-size.ts';
+
 import type { CpuSize } from './cpu-size.ts';
-import { reservableFor } from './gpu-reservation.ts';
+import { cpuSize } from './cpu-size.ts';
 import { choice, sizeFor } from './gpu-choice.ts';
+import { reservableFor } from './gpu-reservation.ts';
 import { lastingFacts, lastingRefusal, location, machineRefusal, program, volume } from './placement-filters.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-machine.ts';
-import { refusalForGood, refusalOfAll, summed } from './placement-refusal.ts';
 import type { MachineAnswer, PlacementRefusal, RefusedMachines } from './placement-refusal.ts';
+import { refusalForGood, refusalOfAll, summed } from './placement-refusal.ts';
 import { standbysToEvict } from './standby-eviction.ts';
 
 /** A machine, with the GPUs and size that are assigned on it. */
@@ -47,14 +48,31 @@ export interface Survey {
 export function survey(machines: readonly PlacementMachine[], request: PlacementRequest, count: number): Survey {
   const answers = machines.map((machine) => ({ machine, answer: machineRefusal(machine, request) }));
   const fitting = answers.flatMap(({ machine, answer }) => (answer === undefined ? [machine] : []));
-  const refused = answers.flatMap(({ machine, answer }) => (answer === undefined ? [] : [{ name: machine.name, answer }]));
-  return { candidates: ranked(fitting, request).slice(0, count).map(({ machine }) => machine), refused: summed(refused) };
+  const refused = answers.flatMap(({ machine, answer }) =>
+    answer === undefined ? [] : [{ name: machine.name, answer }],
+  );
+  return {
+    candidates: ranked(fitting, request)
+      .slice(0, count)
+      .map(({ machine }) => machine),
+    refused: summed(refused),
+  };
 }
 
 /** Returns the best assignment on machines that passed the filters, `undefined` if all are full by now. */
 export function bestOf(candidates: readonly PlacementMachine[], request: PlacementRequest): PlacementSlot | undefined {
-  const best = ranked(candidates.filter((machine) => machineRefusal(machine, request) === undefined), request)[0];
-  return best && { machineId: best.machine.id, gpuUuids: best.gpuUuids, instanceId: best.size?.instanceId ?? '', evicted: best.evicted };
+  const best = ranked(
+    candidates.filter((machine) => machineRefusal(machine, request) === undefined),
+    request,
+  )[0];
+  return (
+    best && {
+      machineId: best.machine.id,
+      gpuUuids: best.gpuUuids,
+      instanceId: best.size?.instanceId ?? '',
+      evicted: best.evicted,
+    }
+  );
 }
 
 /**
@@ -73,21 +91,35 @@ const PULL_AS_SIBLINGS = 1;
 function ranked(fitting: readonly PlacementMachine[], request: PlacementRequest): Candidate[] {
   return fitting
     .map((machine) => candidate(machine, request))
-    .sort((a, b) => blame(a) - blame(b) || a.rank - b.rank || sizeRank(a.size, request) - sizeRank(b.size, request)
-      || lackRank(a, request) - lackRank(b, request) || pullRank(a, request) - pullRank(b, request)
-      || Number(b.machine.hasImage) - Number(a.machine.hasImage) || a.evicted.length - b.evicted.length
-      || a.machine.siblings - b.machine.siblings || a.spare - b.spare || roomRank(a, request) - roomRank(b, request));
+    .sort(
+      (a, b) =>
+        blame(a) - blame(b) ||
+        a.rank - b.rank ||
+        sizeRank(a.size, request) - sizeRank(b.size, request) ||
+        lackRank(a, request) - lackRank(b, request) ||
+        pullRank(a, request) - pullRank(b, request) ||
+        Number(b.machine.hasImage) - Number(a.machine.hasImage) ||
+        a.evicted.length - b.evicted.length ||
+        a.machine.siblings - b.machine.siblings ||
+        a.spare - b.spare ||
+        roomRank(a, request) - roomRank(b, request),
+    );
 }
 
 /** Places one worker. The refusal includes GPUs that are reserved for it. */
 export function placeWorker(machines: readonly PlacementMachine[], asked: PlacementRequest): Placement {
   const request = onMachines(machines, asked);
   const { candidates, refused } = survey(machines, request, 1);
-  return bestOf(candidates, request) ?? refusalOfAll(refused, request, reservableFor(machines, request)?.gpuUuids.length);
+  return (
+    bestOf(candidates, request) ?? refusalOfAll(refused, request, reservableFor(machines, request)?.gpuUuids.length)
+  );
 }
 
 /** Returns why no machine could ever take a worker, `undefined` if one could. Removed machines are left out. */
-export function cannotRun(machines: readonly PlacementMachine[], request: PlacementRequest): PlacementRefusal | undefined {
+export function cannotRun(
+  machines: readonly PlacementMachine[],
+  request: PlacementRequest,
+): PlacementRefusal | undefined {
   const needed = onMachines(machines, request);
   const answers: MachineAnswer[] = [];
   for (const machine of machines) {
@@ -100,7 +132,9 @@ export function cannotRun(machines: readonly PlacementMachine[], request: Placem
 }
 
 /** Does the same for many requests. Equal requests are evaluated once. */
-export function cannotRunOf(machines: readonly PlacementMachine[]): (request: PlacementRequest) => PlacementRefusal | undefined {
+export function cannotRunOf(
+  machines: readonly PlacementMachine[],
+): (request: PlacementRequest) => PlacementRefusal | undefined {
   const known = new Map<string, PlacementRefusal | undefined>();
   return (request) => {
     const key = alikeKey(request);
@@ -110,15 +144,33 @@ export function cannotRunOf(machines: readonly PlacementMachine[]): (request: Pl
 }
 
 /** Returns everything that lasting refusals depend on. */
-function alikeKey({ imageName, gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds }: PlacementRequest): string {
-  return JSON.stringify([imageName === '', gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds]);
+function alikeKey({
+  imageName,
+  gpuIds,
+  gpuCount,
+  instanceIds,
+  locations,
+  allowedCudaVersions,
+  dataCenterIds,
+}: PlacementRequest): string {
+  return JSON.stringify([
+    imageName === '',
+    gpuIds,
+    gpuCount,
+    instanceIds,
+    locations,
+    allowedCudaVersions,
+    dataCenterIds,
+  ]);
 }
 
 /**
  * Returns a function that tells whether a machine could ever take a request. Results are cached per kind of machine and
  * request.
  */
-export function runsWhere(all: readonly PlacementMachine[]): (machine: PlacementMachine, request: PlacementRequest) => boolean {
+export function runsWhere(
+  all: readonly PlacementMachine[],
+): (machine: PlacementMachine, request: PlacementRequest) => boolean {
   const facts = new Map(all.map((machine) => [machine, lastingFacts(machine)]));
   const needs = new WeakMap<PlacementRequest, { needed: PlacementRequest; answers: Map<string, boolean> }>();
   const alike = new Map<string, { needed: PlacementRequest; answers: Map<string, boolean> }>();
@@ -145,12 +197,17 @@ export function runsWhere(all: readonly PlacementMachine[]): (machine: Placement
  */
 export function onMachines(machines: readonly PlacementMachine[], request: PlacementRequest): PlacementRequest {
   if (request.gpuIds.length > 0 || request.gpuCount === 0) return request;
-  const here = machines.filter((machine) => [location, volume, program].every((filter) => filter(machine, request) === undefined));
+  const here = machines.filter((machine) =>
+    [location, volume, program].every((filter) => filter(machine, request) === undefined),
+  );
   return here.every((machine) => machine.gone || machine.gpus.length === 0) ? { ...request, gpuCount: 0 } : request;
 }
 
 /** Returns the machine after an assignment: the assigned resources are not free for the next. */
-export function occupied(machine: PlacementMachine, { gpuUuids, instanceId, evicted }: PlacementSlot): PlacementMachine {
+export function occupied(
+  machine: PlacementMachine,
+  { gpuUuids, instanceId, evicted }: PlacementSlot,
+): PlacementMachine {
   const size = cpuSize(instanceId);
   return {
     ...machine,
@@ -202,4 +259,3 @@ function roomRank({ machine }: Candidate, { gpuCount }: PlacementRequest): numbe
   const gpus = machine.gpus.filter((gpu) => !gpu.used).length;
   return gpuCount > 0 ? gpus : machine.cpuSlotsUsed - machine.cpuSlots - gpus;
 }
-

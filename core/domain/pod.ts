@@ -1,18 +1,18 @@
 /** A pod: its fields, their defaults and bounds, and what a change of them means for one that runs. */
 import { checkInstanceIds } from './cpu-size.ts';
-import { checkBounds, checkCudaVersions, checkName, checkText, checkTexts, invalid } from './fields.ts';
-import type { SettingRule } from './fields.ts';
 import { DomainError } from './errors.ts';
+import type { SettingRule } from './fields.ts';
+import { checkBounds, checkCudaVersions, checkName, checkText, checkTexts, invalid } from './fields.ts';
 import { checkGpuIds } from './gpu-pools.ts';
+import type { PlacementSlot } from './placement.ts';
 import { place } from './placement.ts';
 import { program } from './placement-filters.ts';
 import type { PlacementMachine } from './placement-machine.ts';
 import { refusalOfAll, summed } from './placement-refusal.ts';
-import type { PlacementSlot } from './placement.ts';
-import { gpusOverQuota } from './quota.ts';
 import type { QuotaState } from './quota.ts';
-import { checkProgram, DISK_RULE } from './template.ts';
+import { gpusOverQuota } from './quota.ts';
 import type { Program, Template } from './template.ts';
+import { checkProgram, DISK_RULE } from './template.ts';
 
 /** What its owner chooses. The contract says what each field means. */
 export interface PodSettings extends Program {
@@ -58,11 +58,17 @@ export interface Pod extends PodSettings {
 }
 
 /** What a creation asks for; empty values take the template's or the default. */
-export type PodRequest = Omit<PodSettings, 'computeType' | 'volumeGb'> & { computeType: string; volumeGb: number | undefined };
+export type PodRequest = Omit<PodSettings, 'computeType' | 'volumeGb'> & {
+  computeType: string;
+  volumeGb: number | undefined;
+};
 
 const POD_DEFAULTS = { name: 'my pod', containerDiskGb: 50, volumeGb: 20, volumeMountPath: '/workspace' } as const;
 
-/** The settings with their rules (docs/reference/management.md#pods). Without a default what neither the request nor a template gives is 0 or empty. */
+/**
+ * The settings with their rules (docs/reference/management.md#pods). Without a default what neither the request nor a
+ * template gives is 0 or empty.
+ */
 export const POD_SETTINGS: { readonly [Field in keyof PodSettings]: SettingRule<PodSettings[Field]> } = {
   name: { default: POD_DEFAULTS.name },
   templateId: {},
@@ -91,9 +97,15 @@ export const POD_SETTINGS: { readonly [Field in keyof PodSettings]: SettingRule<
 /** Public API clients look for this sentence (docs/reference/management.md#graphql-operations). */
 const NO_CAPACITY_TEXT = 'There are no longer any instances available with the requested specifications.';
 
-/** The settings of a new pod: what was asked for over the template over the defaults. INVALID_REQUEST: out of range. `reported`: see checkEndpoint. */
+/**
+ * The settings of a new pod: what was asked for over the template over the defaults. INVALID_REQUEST: out of range.
+ * `reported`: see checkEndpoint.
+ */
 export function podSettings(
-  request: PodRequest, template: Template | undefined, accountId: string, reported: ReadonlySet<string> = new Set(),
+  request: PodRequest,
+  template: Template | undefined,
+  accountId: string,
+  reported: ReadonlySet<string> = new Set(),
 ): PodSettings {
   const computeType = request.computeType === '' ? 'GPU' : request.computeType;
   if (computeType !== 'GPU' && computeType !== 'CPU') {
@@ -101,7 +113,7 @@ export function podSettings(
   }
   // Nobody may use another account's credentials, not even by way of a public template.
   const templateAuthId = template?.accountId === accountId ? template.registryAuthId : null;
-  const pick = (own: string[], templates: string[] | undefined): string[] => (own.length > 0 ? own : templates ?? []);
+  const pick = (own: string[], templates: string[] | undefined): string[] => (own.length > 0 ? own : (templates ?? []));
   const settings: PodSettings = {
     ...request,
     computeType,
@@ -146,21 +158,33 @@ export function checkPod(pod: PodSettings, reported: ReadonlySet<string> = new S
   checkCudaVersions(pod.allowedCudaVersions);
 }
 
-/** Where it goes: the machine and what it gets of it. NO_CAPACITY: no machine has room; the text says why and names none. */
+/**
+ * Where it goes: the machine and what it gets of it. NO_CAPACITY: no machine has room; the text says why and names
+ * none.
+ */
 export function placePod(
-  pod: PodSettings, machines: readonly PlacementMachine[], dataCenterIds: readonly string[], quota: QuotaState,
+  pod: PodSettings,
+  machines: readonly PlacementMachine[],
+  dataCenterIds: readonly string[],
+  quota: QuotaState,
 ): PlacementSlot {
   const placement = place(machines, { ...pod, dataCenterIds });
   if ('refusal' in placement) throw noCapacity(`${placement.refusal}.`);
   return withinQuota(placement, quota);
 }
 
-/** A pod stays where its files are: what its machine cannot run it cannot become. NO_CAPACITY; machines that are not known are left alone. */
+/**
+ * A pod stays where its files are: what its machine cannot run it cannot become. NO_CAPACITY; machines that are not
+ * known are left alone.
+ */
 export function checkRunsThere(pod: Pod, machines: readonly PlacementMachine[]): void {
   const own = machines.find((machine) => machine.id === pod.machineId);
   const anywhere = { ...pod, locations: [], dataCenterIds: [] };
   const refusal = own && program(own, anywhere);
-  if (refusal) throw noCapacity(`its files are on one machine only; ${refusalOfAll(summed([{ name: own.name, answer: refusal }]), anywhere).refusal}.`);
+  if (refusal)
+    throw noCapacity(
+      `its files are on one machine only; ${refusalOfAll(summed([{ name: own.name, answer: refusal }]), anywhere).refusal}.`,
+    );
 }
 
 /** GPUs for a pod that runs again where its files are. NO_CAPACITY: they are taken, or its machine is not there. */
@@ -204,7 +228,10 @@ export function podNotFound(id: string): DomainError {
 
 /** The refusal to change a worker by way of pods. */
 export function podIsWorker(id: string, endpointId: string): DomainError {
-  return new DomainError('POD_FIXED', `${id} is a worker of the endpoint ${endpointId} and follows it; change the endpoint instead.`);
+  return new DomainError(
+    'POD_FIXED',
+    `${id} is a worker of the endpoint ${endpointId} and follows it; change the endpoint instead.`,
+  );
 }
 
 function sorted(value: unknown): unknown {

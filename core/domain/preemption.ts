@@ -2,9 +2,10 @@
  * Preemption: workers that only run jobs of low priority make way for a worker that cannot be placed. A preempted
  * worker takes no more jobs and stops after its current ones. No job is interrupted. Pure.
  */
+
+import { choice } from './gpu-choice.ts';
 import type { GpuShare } from './gpu-reservation.ts';
 import { bestOf, occupied } from './placement.ts';
-import { choice } from './gpu-choice.ts';
 import { machineRefusal } from './placement-filters.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-machine.ts';
 import type { ScaleLimit } from './scale-target.ts';
@@ -31,7 +32,10 @@ export interface PreemptionCandidates {
  * Returns the workers of an endpoint that may be preempted. They hold only jobs of low priority, no job of normal
  * priority waits, and workersMin does not need them.
  */
-export function preemptibleWorkers({ queued, workers }: ScaleSample, { workersMin }: Pick<ScaleSettings, 'workersMin'>): WorkerSample[] {
+export function preemptibleWorkers(
+  { queued, workers }: ScaleSample,
+  { workersMin }: Pick<ScaleSettings, 'workersMin'>,
+): WorkerSample[] {
   if (queued > 0) return [];
   const present = workers.filter(({ desired }) => desired === 'RUN');
   const low = present.filter(({ lowOnly, state, gpus }) => lowOnly === true && state === 'READY' && gpus > 0);
@@ -44,10 +48,16 @@ export function preemptibleWorkers({ queued, workers }: ScaleSample, { workersMi
  * no fewer GPUs for its weight than this one would have.
  */
 export function workersToPreempt(
-  all: readonly PlacementMachine[], request: PlacementRequest, wanted: number, { own, others, workers }: PreemptionCandidates,
+  all: readonly PlacementMachine[],
+  request: PlacementRequest,
+  wanted: number,
+  { own, others, workers }: PreemptionCandidates,
 ): string[] {
   if (request.gpuCount === 0 || wanted === 0) return [];
-  let machines = freed(all, workers.filter(({ draining }) => draining));
+  let machines = freed(
+    all,
+    workers.filter(({ draining }) => draining),
+  );
   let left = wanted;
   for (let slot = bestOf(machines, request); slot && left > 0; slot = bestOf(machines, request)) {
     const { machineId } = slot;
@@ -64,15 +74,22 @@ export function workersToPreempt(
   for (; left > 0; left -= 1) {
     const mayGo = workers.filter(({ id, accountId, draining }) => {
       const theirs = shares.get(accountId);
-      const fair = theirs && (accountId === own.accountId || (ownShare.gpus + request.gpuCount) / ownShare.weight <= theirs.gpus / theirs.weight);
+      const fair =
+        theirs &&
+        (accountId === own.accountId ||
+          (ownShare.gpus + request.gpuCount) / ownShare.weight <= theirs.gpus / theirs.weight);
       return !draining && fair && !asked.has(id);
     });
     const allowed = new Set(mayGo);
     for (const machine of machines) {
       const known = found.get(machine.id);
-      if (!found.has(machine.id) || known?.workers.some((worker) => !allowed.has(worker))) found.set(machine.id, fewestOf(machine, request, mayGo));
+      if (!found.has(machine.id) || known?.workers.some((worker) => !allowed.has(worker)))
+        found.set(machine.id, fewestOf(machine, request, mayGo));
     }
-    const fewest = machines.map(({ id }) => found.get(id)).filter((some) => some !== undefined).toSorted((a, b) => a.workers.length - b.workers.length)[0];
+    const fewest = machines
+      .map(({ id }) => found.get(id))
+      .filter((some) => some !== undefined)
+      .toSorted((a, b) => a.workers.length - b.workers.length)[0];
     if (!fewest) break;
     for (const { id } of fewest.workers) asked.add(id);
     ownShare.gpus += request.gpuCount;
@@ -90,7 +107,11 @@ interface Fewest {
 }
 
 /** Returns `undefined` if not even all of them free enough. */
-function fewestOf(machine: PlacementMachine, request: PlacementRequest, mayGo: readonly PreemptibleWorker[]): Fewest | undefined {
+function fewestOf(
+  machine: PlacementMachine,
+  request: PlacementRequest,
+  mayGo: readonly PreemptibleWorker[],
+): Fewest | undefined {
   const here = mayGo.filter(({ machineId }) => machineId === machine.id);
   for (let count = 1; count <= here.length; count += 1) {
     const [without] = freed([machine], here.slice(0, count));
@@ -107,18 +128,25 @@ function fewestOf(machine: PlacementMachine, request: PlacementRequest, mayGo: r
 function freed(machines: readonly PlacementMachine[], workers: readonly PreemptibleWorker[]): PlacementMachine[] {
   const uuids = new Set(workers.flatMap(({ gpuUuids }) => gpuUuids));
   if (uuids.size === 0) return [...machines];
-  return machines.map((machine) => ({ ...machine, gpus: machine.gpus.map((gpu) => (uuids.has(gpu.uuid) ? { ...gpu, used: false } : gpu)) }));
+  return machines.map((machine) => ({
+    ...machine,
+    gpus: machine.gpus.map((gpu) => (uuids.has(gpu.uuid) ? { ...gpu, used: false } : gpu)),
+  }));
 }
 
 /** Returns the number of workers on these machines that are preempted for an endpoint. */
 export function preemptedFor(machines: readonly PlacementMachine[], endpointId: string): number {
-  return machines.reduce((sum, { preemptedFor = [] }) => sum + preemptedFor.filter((id) => id === endpointId).length, 0);
+  return machines.reduce(
+    (sum, { preemptedFor = [] }) => sum + preemptedFor.filter((id) => id === endpointId).length,
+    0,
+  );
 }
 
 /** Appends the number of preempted workers to a refusal text. `count`: workers preempted for this endpoint. */
 export function withPreemptions(refusal: string, count: number): string {
   if (count === 0) return refusal;
-  return count === 1 ? `${refusal}; a worker with only low-priority jobs is preempted after its current jobs`
+  return count === 1
+    ? `${refusal}; a worker with only low-priority jobs is preempted after its current jobs`
     : `${refusal}; ${count} workers with only low-priority jobs are preempted after their current jobs`;
 }
 
@@ -136,13 +164,16 @@ export interface Preemption {
 
 /** Returns the reason for a preemption, for the owner of the worker. */
 export function preemptionText({ toOwn }: Preemption): string {
-  return toOwn === '' ? 'another account that has fewer GPUs for its weight needs them' : `endpoint ${toOwn} of this account needs its GPUs`;
+  return toOwn === ''
+    ? 'another account that has fewer GPUs for its weight needs them'
+    : `endpoint ${toOwn} of this account needs its GPUs`;
 }
 
 /** Returns the preemptions of an endpoint as limits. The GPUs do not come back while others need them. */
 export function preemptionLimits(all: readonly Preemption[]): ScaleLimit[] {
   return [...Map.groupBy(all, ({ toOwn }) => toOwn)].map(([toOwn, workers]) => {
-    const who = toOwn === '' ? 'another account that has fewer GPUs for its weight' : `endpoint ${toOwn} of this account`;
+    const who =
+      toOwn === '' ? 'another account that has fewer GPUs for its weight' : `endpoint ${toOwn} of this account`;
     const count = workers.length === 1 ? 'a worker' : `${workers.length} workers`;
     const were = workers.length === 1 ? 'was' : 'were';
     const text = `${count} with only low-priority jobs ${were} preempted in the last ${PREEMPTION_SHOWN_MINUTES} minutes, because ${who} needed the GPUs`;

@@ -55,5 +55,9 @@ export function prefetchCount({ timesMs, slots, othersIdle, inputBytes = 0 }: Pr
   const usual = sorted.slice(0, -OUTLIERS);
   const meanMs = Math.max(usual.reduce((sum, ms) => sum + ms, 0) / usual.length, 1);
   const most = Math.min(PREFETCH_MAX, Math.floor(PREFETCH_BYTES_MAX / Math.max(inputBytes, 1)));
-  return Math.min(Math.max(Math.floor(PREFETCH_MS / meanMs) - 1, 0) * slots, timesMs.length < MEASURED_MAX ? GROWTH * timesMs.length : most, most);
+  return Math.min(
+    Math.max(Math.floor(PREFETCH_MS / meanMs) - 1, 0) * slots,
+    timesMs.length < MEASURED_MAX ? GROWTH * timesMs.length : most,
+    most,
+  );
 }

@@ -1,7 +1,7 @@
 /** What is wrong now, in words and by how bad it is. Pure. */
 import { queueLimits, STARVED_CHANGE, starvedText } from './explanation.ts';
-import { NO_WORKERS_REFUSAL } from './placement-refusal.ts';
 import type { PlacementRefusal } from './placement-refusal.ts';
+import { NO_WORKERS_REFUSAL } from './placement-refusal.ts';
 import { HELD_CHANGE, tellRollout } from './rollout-text.ts';
 import type { ScaleLimit, ScaleLimitName } from './scale-target.ts';
 import { closed } from './sentence.ts';
@@ -114,28 +114,43 @@ export function problemsOf(signs: Signs, operator: boolean): Problem[] {
 }
 
 function endpointProblems(signs: Signs, operator: boolean): Problem[] {
-  const textOf = ({ refusal, refusalByMachine }: PlacementRefusal): string => (
+  const textOf = ({ refusal, refusalByMachine }: PlacementRefusal): string =>
     // That begins with the name of a machine, which stays as it is.
-    operator && refusalByMachine !== refusal ? closed(refusalByMachine) : sentence(refusal)
-  );
+    operator && refusalByMachine !== refusal ? closed(refusalByMachine) : sentence(refusal);
   const throttled = new Map<string, PlacementRefusal>(signs.throttled.map((one) => [one.id, one]));
-  for (const { id, workersMax, queued } of signs.queues) if (workersMax === 0 && queued > 0) throttled.set(id, NO_WORKERS_REFUSAL);
+  for (const { id, workersMax, queued } of signs.queues)
+    if (workersMax === 0 && queued > 0) throttled.set(id, NO_WORKERS_REFUSAL);
   for (const id of signs.cannotRun.keys()) throttled.delete(id);
   return [
     ...[...signs.cannotRun].map(([id, refusal]) => ofEndpoint(id, 'CANNOT_RUN', true, textOf(refusal))),
     ...signs.held.map((held) => ofEndpoint(held.id, 'RELEASE_HELD', true, heldText(held))),
     ...signs.crashed.map(({ id, count }) => ofEndpoint(id, 'WORKERS_CRASHED', true, crashedText(count))),
-    ...signs.queues.filter(({ oldestWaitMs }) => oldestWaitMs >= OLD_QUEUE_MS).map((queue) => ofEndpoint(queue.id, 'OLD_QUEUE', true, oldText(queue))),
-    ...signs.starved.map(({ id, waiting }) => ofEndpoint(id, 'WORKERS_NOT_USED', true, sentence(`${starvedText(waiting)}. ${STARVED_CHANGE}`))),
-    ...signs.givenUp.map(({ id, jobId, ...calls }) => ({ ...ofEndpoint(id, 'WEBHOOKS_GIVEN_UP', true, givenUpText(calls)), jobId })),
-    ...signs.queues.flatMap(({ id, workersMax, queued }) => (
-      queueLimits({ workersMax, queued, ofAccount: 0, quota: null }).map((limit) => ofEndpoint(id, limit.limit, true, limitText(limit)))
-    )),
+    ...signs.queues
+      .filter(({ oldestWaitMs }) => oldestWaitMs >= OLD_QUEUE_MS)
+      .map((queue) => ofEndpoint(queue.id, 'OLD_QUEUE', true, oldText(queue))),
+    ...signs.starved.map(({ id, waiting }) =>
+      ofEndpoint(id, 'WORKERS_NOT_USED', true, sentence(`${starvedText(waiting)}. ${STARVED_CHANGE}`)),
+    ),
+    ...signs.givenUp.map(({ id, jobId, ...calls }) => ({
+      ...ofEndpoint(id, 'WEBHOOKS_GIVEN_UP', true, givenUpText(calls)),
+      jobId,
+    })),
+    ...signs.queues.flatMap(({ id, workersMax, queued }) =>
+      queueLimits({ workersMax, queued, ofAccount: 0, quota: null }).map((limit) =>
+        ofEndpoint(id, limit.limit, true, limitText(limit)),
+      ),
+    ),
     ...[...throttled].map(([id, refusal]) => ofEndpoint(id, 'NO_PLACE', false, textOf(refusal))),
-    ...signs.queues.filter(({ id }) => !throttled.has(id) && !signs.cannotRun.has(id)).flatMap(({ id, limits }) => (
-      limits.filter(({ limit }) => SET_BY_OTHERS.includes(limit)).map((limit) => ofEndpoint(id, limit.limit, false, limitText(limit)))
-    )),
-    ...signs.endpoints.flatMap(({ id }) => signs.refusedAt(id).map((limit) => ofEndpoint(id, limit.limit, false, limitText(limit)))),
+    ...signs.queues
+      .filter(({ id }) => !throttled.has(id) && !signs.cannotRun.has(id))
+      .flatMap(({ id, limits }) =>
+        limits
+          .filter(({ limit }) => SET_BY_OTHERS.includes(limit))
+          .map((limit) => ofEndpoint(id, limit.limit, false, limitText(limit))),
+      ),
+    ...signs.endpoints.flatMap(({ id }) =>
+      signs.refusedAt(id).map((limit) => ofEndpoint(id, limit.limit, false, limitText(limit))),
+    ),
   ];
 }
 
@@ -145,10 +160,22 @@ function accountProblems({ endpoints, queues, refusedOf }: Signs): Problem[] {
   return [...accounts].flatMap((accountId) => {
     const own = queues.filter((queue) => queue.accountId === accountId);
     const ofAccount = own.reduce((sum, { queued }) => sum + queued, 0);
-    const limits = [...queueLimits({ workersMax: Infinity, queued: 0, ofAccount, quota: own[0]?.quota ?? null }), ...refusedOf(accountId)];
-    return limits.map((limit): Problem => ({
-      kind: limit.limit, broken: false, about: 'ACCOUNT', id: accountId, name: ACCOUNT_TEXT, accountId, jobId: '', text: limitText(limit),
-    }));
+    const limits = [
+      ...queueLimits({ workersMax: Infinity, queued: 0, ofAccount, quota: own[0]?.quota ?? null }),
+      ...refusedOf(accountId),
+    ];
+    return limits.map(
+      (limit): Problem => ({
+        kind: limit.limit,
+        broken: false,
+        about: 'ACCOUNT',
+        id: accountId,
+        name: ACCOUNT_TEXT,
+        accountId,
+        jobId: '',
+        text: limitText(limit),
+      }),
+    );
   });
 }
 
@@ -165,14 +192,33 @@ function podProblem({ id, name, accountId, statusText, exitCode }: FailedPod): P
 function machineProblems({ id, name, connected, cordoned, ill }: MachineState): Problem[] {
   const of = { about: 'MACHINE' as const, id, name, accountId: '', jobId: '' };
   return [
-    ...(connected ? [] : [{ ...of, kind: 'MACHINE_AWAY', broken: true, text: 'Its agent is away: what ran there has been put back or counts as lost.' }]),
+    ...(connected
+      ? []
+      : [
+          {
+            ...of,
+            kind: 'MACHINE_AWAY',
+            broken: true,
+            text: 'Its agent is away: what ran there has been put back or counts as lost.',
+          },
+        ]),
     ...ill.map((gpu) => ({ ...of, kind: 'GPU_UNHEALTHY', broken: true, text: `GPU ${gpu.name}: ${gpu.unhealthy}` })),
-    ...(cordoned ? [{ ...of, kind: 'MACHINE_CORDONED', broken: false, text: 'It is cordoned: nothing new is placed on it.' }] : []),
+    ...(cordoned
+      ? [{ ...of, kind: 'MACHINE_CORDONED', broken: false, text: 'It is cordoned: nothing new is placed on it.' }]
+      : []),
   ];
 }
 
 function heldText({ version, goodVersion, reason }: HeldRelease): string {
-  const { text } = tellRollout(version, { version, state: 'HELD', goodVersion, roomMade: false, checked: true, reason, ageMs: 0 });
+  const { text } = tellRollout(version, {
+    version,
+    state: 'HELD',
+    goodVersion,
+    roomMade: false,
+    checked: true,
+    reason,
+    ageMs: 0,
+  });
   return `${sentence(text)} To change that: ${HELD_CHANGE}.`;
 }
 
@@ -189,7 +235,9 @@ function oldText({ queued, oldestWaitMs, limits }: WaitingQueue): string {
 
 function givenUpText({ count, lastError }: Omit<GivenUpWebhooks, 'id' | 'jobId'>): string {
   const calls = count === 1 ? 'One webhook call was' : `${count} webhook calls were`;
-  return sentence(`${calls} given up within the last hour, the latest because ${lastError || 'its receiver did not take it'}`);
+  return sentence(
+    `${calls} given up within the last hour, the latest because ${lastError || 'its receiver did not take it'}`,
+  );
 }
 
 function limitText(limit: ScaleLimit): string {

@@ -7,5 +7,8 @@ import { VOLUME_SETTINGS } from './volume.ts';
 
 /** By resource, then by field. */
 export const PUBLISHED: Record<string, Readonly<Record<string, SettingRule<unknown>>>> = {
-  endpoint: ENDPOINT_SETTINGS, pod: POD_SETTINGS, template: TEMPLATE_SETTINGS, volume: VOLUME_SETTINGS,
+  endpoint: ENDPOINT_SETTINGS,
+  pod: POD_SETTINGS,
+  template: TEMPLATE_SETTINGS,
+  volume: VOLUME_SETTINGS,
 };

@@ -25,10 +25,21 @@ export function refusedLimit({ limit, operation, most, count }: RefusedRequests,
   const refused = `${count} ${count === 1 ? 'was' : 'were'} refused (429) within the last minute`;
   const span = `in ${windowSeconds} s`;
   switch (limit) {
-    case 'RATE': return { limit: 'REQUEST_RATE', cut: 0, text: `more than ${most} ${what} ${span}: ${refused}` };
-    case 'AT_ONCE': return { limit: 'REQUESTS_AT_ONCE', cut: 0, text: `more than ${most} ${what} at a time: ${refused}` };
+    case 'RATE':
+      return { limit: 'REQUEST_RATE', cut: 0, text: `more than ${most} ${what} ${span}: ${refused}` };
+    case 'AT_ONCE':
+      return { limit: 'REQUESTS_AT_ONCE', cut: 0, text: `more than ${most} ${what} at a time: ${refused}` };
     case 'ACCOUNT_SHARE':
-      return { limit: 'REQUESTS_AT_ONCE', cut: 0, text: `more ${what} at a time than the account's share of all that a facade has under way: ${refused}` };
-    case 'QUOTA': return { limit: 'REQUEST_QUOTA', cut: 0, text: `more than the account's quota of ${most} requests ${span}; of ${what} ${refused}` };
+      return {
+        limit: 'REQUESTS_AT_ONCE',
+        cut: 0,
+        text: `more ${what} at a time than the account's share of all that a facade has under way: ${refused}`,
+      };
+    case 'QUOTA':
+      return {
+        limit: 'REQUEST_QUOTA',
+        cut: 0,
+        text: `more than the account's quota of ${most} requests ${span}; of ${what} ${refused}`,
+      };
   }
 }

@@ -24,21 +24,31 @@ export function tellRollout(version: number, rollout: Rollout | undefined, withR
   const { state, goodVersion, reason } = rollout;
   if (goodVersion === null && state !== 'ROLLING') return complete;
   const isServed = state === 'ROLLING' || state === 'REPLACING' || goodVersion === null;
-  return { state, servingVersion: isServed ? version : goodVersion, text: textOf(state, version, goodVersion ?? 0, withReason ? reason : '') };
+  return {
+    state,
+    servingVersion: isServed ? version : goodVersion,
+    text: textOf(state, version, goodVersion ?? 0, withReason ? reason : ''),
+  };
 }
 
 function textOf(state: Exclude<RolloutState, 'COMPLETE'>, version: number, good: number, reason: string): string {
   switch (state) {
-    case 'CHECKING': return `version ${version} is checked; version ${good} goes on until a worker of it is ready`;
-    case 'ROLLING': return `version ${version} takes the place of earlier ones, one ready worker after the other`;
-    case 'REPLACING': return `version ${version} replaces all workers at once`;
-    case 'HELD': return `version ${version} does not start${reason === '' ? '' : `: ${shortReason(reason)}`}; version ${good} goes on`;
-    case 'ROLLED_BACK': return `version ${version} was rolled back; version ${good} serves until the next release`;
+    case 'CHECKING':
+      return `version ${version} is checked; version ${good} goes on until a worker of it is ready`;
+    case 'ROLLING':
+      return `version ${version} takes the place of earlier ones, one ready worker after the other`;
+    case 'REPLACING':
+      return `version ${version} replaces all workers at once`;
+    case 'HELD':
+      return `version ${version} does not start${reason === '' ? '' : `: ${shortReason(reason)}`}; version ${good} goes on`;
+    case 'ROLLED_BACK':
+      return `version ${version} was rolled back; version ${good} serves until the next release`;
   }
 }
 
 /** Returns the remedy for a version on hold. */
-export const HELD_CHANGE = 'release a version that starts, restart the endpoint to try this one again, or roll back to stay with the good one';
+export const HELD_CHANGE =
+  'release a version that starts, restart the endpoint to try this one again, or roll back to stay with the good one';
 
 /** Returns what happened and the worker's last log line, which mostly names the cause. */
 function shortReason(reason: string): string {

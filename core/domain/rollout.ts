@@ -5,8 +5,8 @@
  * nothing had been released. Pure: the stored rollout and the workers go in; what to scale and the next state come out.
  */
 import type { Rollout, RolloutSettings, RolloutState } from './rollout-settings.ts';
-import { runningWorkers } from './scaler.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from './scaler.ts';
+import { runningWorkers } from './scaler.ts';
 
 /** Consecutive failed starts after which a version is put on hold. */
 export const FAILED_STARTS_MAX = 3;
@@ -46,18 +46,27 @@ export interface RolloutStep {
  * one. `wanted`: target of the previous decision.
  */
 export function scaledSettings<Settings extends ScaleSettings>(
-  released: Settings, good: Settings | undefined, rollout: Rollout | undefined, workers: readonly WorkerSample[], wanted: number | undefined,
+  released: Settings,
+  good: Settings | undefined,
+  rollout: Rollout | undefined,
+  workers: readonly WorkerSample[],
+  wanted: number | undefined,
 ): Settings & { rollout?: RolloutSettings } {
   if (!rollout) return released;
   const { state, roomMade, checked } = currentRollout(rollout, released.version);
   if (state === 'COMPLETE') return released;
   const facts = {
-    state, released: released.version, ...(good && { good: good.version }), ...(roomMade && { roomMade: true as const }),
-    ...(checked && { checked: true as const }), ...(wanted !== undefined && { wanted }),
+    state,
+    released: released.version,
+    ...(good && { good: good.version }),
+    ...(roomMade && { roomMade: true as const }),
+    ...(checked && { checked: true as const }),
+    ...(wanted !== undefined && { wanted }),
   };
   const isOver = state === 'HELD' && rollout.ageMs > HELD_MS_MAX;
   if (state === 'REPLACING' || isOver) return { ...released, rollout: { phase: 'AT_ONCE', ...facts } };
-  if (state === 'HELD' || state === 'ROLLED_BACK') return { ...good ?? released, rollout: { phase: 'REPLACE', ...facts } };
+  if (state === 'HELD' || state === 'ROLLED_BACK')
+    return { ...(good ?? released), rollout: { phase: 'REPLACE', ...facts } };
   if (state === 'CHECKING' && good && workers.some((worker) => servesBefore(worker, released, good))) {
     return { ...good, rollout: { phase: 'BESIDE', ...facts } };
   }
@@ -67,25 +76,44 @@ export function scaledSettings<Settings extends ScaleSettings>(
 /** Returns the current rollout. A stored rollout of another version only says which version is good. */
 export function currentRollout(rollout: Rollout, version: number): Rollout {
   if (rollout.version === version) return rollout;
-  return { version, state: 'CHECKING', goodVersion: rollout.goodVersion, roomMade: false, checked: false, reason: '', ageMs: 0 };
+  return {
+    version,
+    state: 'CHECKING',
+    goodVersion: rollout.goodVersion,
+    roomMade: false,
+    checked: false,
+    reason: '',
+    ageMs: 0,
+  };
 }
 
 /** Returns whether a worker from before the release can serve, at once or after it resumed. */
 function servesBefore(worker: WorkerSample, released: ScaleSettings, good: ScaleSettings): boolean {
   if (worker.version === released.version) return false;
   if (worker.desired === 'RUN') return worker.state === 'READY';
-  return worker.desired === 'FREEZE' && worker.state !== 'UNHEALTHY' && worker.version === good.version && good.flashBoot && good.workersMax > 0;
+  return (
+    worker.desired === 'FREEZE' &&
+    worker.state !== 'UNHEALTHY' &&
+    worker.version === good.version &&
+    good.flashBoot &&
+    good.workersMax > 0
+  );
 }
 
 /** Groups the workers that should run. */
 export function rolloutWorkers(sample: ScaleSample, { version, rollout }: ScaleSettings): RolloutWorkers {
   const all = runningWorkers(sample);
-  const [own, others] = [all.filter((worker) => worker.version === version), all.filter((worker) => worker.version !== version)];
+  const [own, others] = [
+    all.filter((worker) => worker.version === version),
+    all.filter((worker) => worker.version !== version),
+  ];
   if (!rollout || rollout.phase === 'AT_ONCE') return { serving: own, earlier: [], beside: [], stale: others };
   const beside = rollout.phase === 'BESIDE' ? others.filter((worker) => worker.version === rollout.released) : [];
   const rest = others.filter((worker) => !beside.includes(worker));
   const [ready, stale] = [rest.filter(({ state }) => state === 'READY'), rest.filter(({ state }) => state !== 'READY')];
-  return rollout.phase === 'BESIDE' ? { serving: [...own, ...ready], earlier: [], beside, stale } : { serving: own, earlier: ready, beside, stale };
+  return rollout.phase === 'BESIDE'
+    ? { serving: [...own, ...ready], earlier: [], beside, stale }
+    : { serving: own, earlier: ready, beside, stale };
 }
 
 /**
@@ -96,25 +124,38 @@ export function scalerView(sample: ScaleSample, settings: ScaleSettings): ScaleS
   const { version, rollout } = settings;
   if (!rollout || rollout.phase === 'AT_ONCE') return sample;
   const { serving, earlier } = rolloutWorkers(sample, settings);
-  const extra = earlier.length === 0 ? 0 : serving.length + earlier.length - Math.max(rollout.wanted ?? earlier.length, 1);
+  const extra =
+    earlier.length === 0 ? 0 : serving.length + earlier.length - Math.max(rollout.wanted ?? earlier.length, 1);
   const rank = (worker: WorkerSample): number => (worker.state !== 'READY' ? 0 : worker.held === 0 ? 1 : 2);
-  const left = new Set([...serving].sort((a, b) => rank(a) - rank(b) || b.idleMs - a.idleMs).slice(0, Math.max(extra, 0)));
+  const left = new Set(
+    [...serving].sort((a, b) => rank(a) - rank(b) || b.idleMs - a.idleMs).slice(0, Math.max(extra, 0)),
+  );
   const seen = new Set([...serving, ...earlier].filter((worker) => !left.has(worker)));
   const workers = sample.workers.filter((worker) => worker.desired !== 'RUN' || seen.has(worker));
-  return { ...sample, workers: workers.map((worker) => (worker.desired === 'RUN' && worker.version !== version ? { ...worker, version } : worker)) };
+  return {
+    ...sample,
+    workers: workers.map((worker) =>
+      worker.desired === 'RUN' && worker.version !== version ? { ...worker, version } : worker,
+    ),
+  };
 }
 
 /**
  * Returns whether a worker may replace another: it is ready, and has served, unless there is no work or it got none for
  * a while.
  */
-export function isAvailable({ state, served, readyMs = Infinity }: WorkerSample, { queued, running }: ScaleSample): boolean {
+export function isAvailable(
+  { state, served, readyMs = Infinity }: WorkerSample,
+  { queued, running }: ScaleSample,
+): boolean {
   return state === 'READY' && (served === true || queued + running === 0 || readyMs >= AVAILABLE_AFTER_SECONDS * 1_000);
 }
 
 /** Returns draining workers of other versions: they still hold their resources. */
 export function leavingWorkers(sample: ScaleSample, { version }: ScaleSettings): WorkerSample[] {
-  return sample.workers.filter((worker) => worker.desired === 'DRAIN' && worker.state !== 'UNHEALTHY' && worker.version !== version);
+  return sample.workers.filter(
+    (worker) => worker.desired === 'DRAIN' && worker.state !== 'UNHEALTHY' && worker.version !== version,
+  );
 }
 
 /** Returns the order of replacement: the least busy first, then the longest idle. */
@@ -126,17 +167,27 @@ export function replacementOrder(workers: readonly WorkerSample[]): WorkerSample
  * Returns the version of a rollback, or why there is none. `kept`: stored good versions. `asked`: `undefined` for the
  * last one.
  */
-export function versionToReturnTo(version: number, rollout: Rollout | undefined, kept: readonly number[], asked: number | undefined): number | string {
-  const { state, goodVersion } = rollout ? currentRollout(rollout, version) : { state: 'COMPLETE' as const, goodVersion: version };
+export function versionToReturnTo(
+  version: number,
+  rollout: Rollout | undefined,
+  kept: readonly number[],
+  asked: number | undefined,
+): number | string {
+  const { state, goodVersion } = rollout
+    ? currentRollout(rollout, version)
+    : { state: 'COMPLETE' as const, goodVersion: version };
   const isComplete = state === 'COMPLETE' || goodVersion === null || goodVersion === version;
   const serving = state === 'ROLLED_BACK' && goodVersion !== null ? goodVersion : version;
   const others = kept.filter((one) => one !== version).sort((a, b) => b - a);
   const known = others.length === 0 ? 'no other version is kept' : `these are kept: ${others.join(', ')}`;
   if (asked !== undefined) {
     if (state === 'ROLLED_BACK' && asked === serving) return `version is ${asked}, but that serves already`;
-    return others.includes(asked) ? asked : `version is ${asked}, but must be a good version before the present one, ${version}; ${known}`;
+    return others.includes(asked)
+      ? asked
+      : `version is ${asked}, but must be a good version before the present one, ${version}; ${known}`;
   }
-  if (state === 'ROLLED_BACK') return `it was rolled back to version ${serving} already; name another version to return to: ${known}`;
+  if (state === 'ROLLED_BACK')
+    return `it was rolled back to version ${serving} already; name another version to return to: ${known}`;
   if (!isComplete && others.includes(goodVersion)) return goodVersion;
   return others.find((one) => one < version) ?? `there is no good version to return to; ${known}`;
 }
@@ -144,7 +195,8 @@ export function versionToReturnTo(version: number, rollout: Rollout | undefined,
 /** Returns the step that the workers of the released version cause, `undefined` if there is none. */
 export function rolloutStep(sample: ScaleSample, settings: ScaleSettings): RolloutStep | undefined {
   const { rollout } = settings;
-  if (!rollout || rollout.state === 'ROLLED_BACK' || (rollout.state === 'HELD' && rollout.phase !== 'AT_ONCE')) return undefined;
+  if (!rollout || rollout.state === 'ROLLED_BACK' || (rollout.state === 'HELD' && rollout.phase !== 'AT_ONCE'))
+    return undefined;
   const { serving, earlier, beside, stale } = rolloutWorkers(sample, settings);
   const released = rollout.phase === 'BESIDE' ? beside : serving;
   if (released.some((worker) => isAvailable(worker, sample))) {

@@ -2,35 +2,37 @@
  * One scaling decision as a value: a sample of an endpoint goes in, actions and their reason come out. Pure: the sample
  * of a logged decision gives the same decision again.
  */
-import { fairShareText, reserveForOthers } from './fair-share.ts';
+
 import type { GpuContention } from './fair-share.ts';
+import { fairShareText, reserveForOthers } from './fair-share.ts';
 import type { GpuShare } from './gpu-reservation.ts';
-import { workersToPreempt, preemptedFor } from './preemption.ts';
-import type { PreemptionCandidates } from './preemption.ts';
-import { reserveForLarge, reservationText, reservableFor } from './gpu-reservation.ts';
-import { withoutReplacements, placeAll, PLACED_MAX } from './place-workers.ts';
+import { reservableFor, reservationText, reserveForLarge } from './gpu-reservation.ts';
 import type { FleetSample, Placed, WorkerAction } from './place-workers.ts';
+import { PLACED_MAX, placeAll, withoutReplacements } from './place-workers.ts';
 import { onMachines, survey } from './placement.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-machine.ts';
 import type { PlacementRefusal } from './placement-refusal.ts';
-import { quotaAfter, workerOverQuota } from './quota.ts';
+import type { PreemptionCandidates } from './preemption.ts';
+import { preemptedFor, workersToPreempt } from './preemption.ts';
 import type { QuotaState } from './quota.ts';
+import { quotaAfter, workerOverQuota } from './quota.ts';
+import type { RolloutStep } from './rollout.ts';
+import { rolloutStep, scalerView } from './rollout.ts';
 import type { ScaleTarget } from './scale-target.ts';
 import { chosenScaler } from './scale-target.ts';
+import type { Scaler, ScaleSample, ScaleSettings } from './scaler.ts';
 import { inWordsOf } from './scaler.ts';
-import type { ScaleSample, ScaleSettings, Scaler } from './scaler.ts';
-import { countStates } from './worker-counts.ts';
 import type { StateCounts } from './worker-counts.ts';
-import { rolloutStep, scalerView } from './rollout.ts';
-import type { RolloutStep } from './rollout.ts';
-import { reconcileWorkers } from './worker-reconcile.ts';
+import { countStates } from './worker-counts.ts';
 import type { WorkerChanges } from './worker-reconcile.ts';
+import { reconcileWorkers } from './worker-reconcile.ts';
 
 /** Settings of the owner, with the requirements of the endpoint's workers. */
-export type DecisionSettings = ScaleSettings & PlacementRequest & {
-  /** Requirements of a worker of the released version while that is checked. Absent if none is checked. */
-  checked?: PlacementRequest;
-};
+export type DecisionSettings = ScaleSettings &
+  PlacementRequest & {
+    /** Requirements of a worker of the released version while that is checked. Absent if none is checked. */
+    checked?: PlacementRequest;
+  };
 
 /** Everything that a decision may depend on. Logged with the decision: member names are persisted. */
 export interface DecisionSample {
@@ -92,31 +94,50 @@ export interface Competitors {
  * Reduces all machines, the account's quota and the competitors to what the decision over this sample can depend on.
  */
 export function fleetSample(
-  sample: DecisionSample, machines: readonly PlacementMachine[], quota: QuotaState, scaler: Scaler = chosenScaler,
+  sample: DecisionSample,
+  machines: readonly PlacementMachine[],
+  quota: QuotaState,
+  scaler: Scaler = chosenScaler,
   { contention, candidates, endpointId = '' }: Competitors = {},
 ): FleetSample {
   const { demand, settings } = sample;
   const { add, resume } = wishedChanges(sample, scaler);
   const request = requestOf(onMachines(machines, settings));
   const own = new Set(demand.workers.map(({ machineId }) => machineId));
-  const capacity = machines.filter(({ id }) => own.has(id)).map(({ id, standbyMax, standbys }) => [id, Math.max(standbyMax - standbys.length, 0)] as const);
+  const capacity = machines
+    .filter(({ id }) => own.has(id))
+    .map(({ id, standbyMax, standbys }) => [id, Math.max(standbyMax - standbys.length, 0)] as const);
   const wanted = Math.min(add.length + resume.length, PLACED_MAX);
   const fair = contention && {
     ...contention,
-    rivals: contention.rivals.map((rival) => ({ ...rival, request: onMachines(machines, rival.request) })).filter((rival) => rival.request.gpuCount > 0),
+    rivals: contention.rivals
+      .map((rival) => ({ ...rival, request: onMachines(machines, rival.request) }))
+      .filter((rival) => rival.request.gpuCount > 0),
   };
   const fairShares = reserveForOthers(machines, request, wanted, fair);
   const { ownSinceMs, waiters } = fair?.large ?? { ownSinceMs: 0, waiters: [] };
-  const left = reserveForLarge(fairShares.machines, request, { ...fair?.own ?? NOBODY, sinceMs: ownSinceMs }, waiters, fair?.others ?? []);
+  const left = reserveForLarge(
+    fairShares.machines,
+    request,
+    { ...(fair?.own ?? NOBODY), sinceMs: ownSinceMs },
+    waiters,
+    fair?.others ?? [],
+  );
   const asleep = standbysOn(machines, left.gpuUuids).filter((id) => resume.includes(id));
   const kept = reservableFor(left.machines, request)?.gpuUuids.length;
   const asked = candidates ? workersToPreempt(left.machines, request, wanted, candidates) : [];
   const leaving = preemptedFor(machines, endpointId);
   return {
-    request, ...survey(left.machines, request, wanted), quota, standbyRoom: Object.fromEntries(capacity),
-    ...(fair && fairShares.slots > 0 && { heldBack: fairShareText(fair) }), ...(left.slots > 0 && { keptBack: reservationText(left.gpuCount) }),
-    ...(asleep.length > 0 && { asleep }), ...(kept !== undefined && { kept }),
-    ...(asked.length > 0 && { asked }), ...(leaving > 0 && { leaving }),
+    request,
+    ...survey(left.machines, request, wanted),
+    quota,
+    standbyRoom: Object.fromEntries(capacity),
+    ...(fair && fairShares.slots > 0 && { heldBack: fairShareText(fair) }),
+    ...(left.slots > 0 && { keptBack: reservationText(left.gpuCount) }),
+    ...(asleep.length > 0 && { asleep }),
+    ...(kept !== undefined && { kept }),
+    ...(asked.length > 0 && { asked }),
+    ...(leaving > 0 && { leaving }),
   };
 }
 
@@ -124,7 +145,9 @@ export function fleetSample(
 function standbysOn(machines: readonly PlacementMachine[], gpuUuids: readonly string[]): string[] {
   if (gpuUuids.length === 0) return [];
   const all = machines.flatMap(({ standbys }) => standbys);
-  return all.filter((standby) => standby.gpuUuids.some((uuid) => gpuUuids.includes(uuid))).map(({ workerId }) => workerId);
+  return all
+    .filter((standby) => standby.gpuUuids.some((uuid) => gpuUuids.includes(uuid)))
+    .map(({ workerId }) => workerId);
 }
 
 /**
@@ -132,12 +155,16 @@ function standbysOn(machines: readonly PlacementMachine[], gpuUuids: readonly st
  * preempts nobody: a temporary extra worker does not justify that.
  */
 export function checkFleetSample(
-  sample: DecisionSample, machines: readonly PlacementMachine[], quota: QuotaState, { contention }: Pick<Competitors, 'contention'> = {},
+  sample: DecisionSample,
+  machines: readonly PlacementMachine[],
+  quota: QuotaState,
+  { contention }: Pick<Competitors, 'contention'> = {},
 ): FleetSample {
   const { fleet: _, checkFleet: __, settings, demand } = sample;
   const { rollout: ___, ...rest } = settings;
   const alone: DecisionSample = {
-    demand: { ...demand, workers: [] }, settings: { ...rest, ...settings.checked, workersMin: 1, workersMax: 1, scalerType: 'REQUEST_COUNT' },
+    demand: { ...demand, workers: [] },
+    settings: { ...rest, ...settings.checked, workersMin: 1, workersMax: 1, scalerType: 'REQUEST_COUNT' },
   };
   return fleetSample(alone, machines, quota, () => ({ workers: 1, reason: '' }), { contention });
 }
@@ -155,21 +182,32 @@ export function decide(sample: DecisionSample, scaler: Scaler = chosenScaler): D
   const placed = withoutReplacements(placeAll(sample.fleet, wanted, resumed, quota), changes.needed + missing.length);
   const checked = placeChecked(sample, changes, placed, quota);
   const yielded = placed.yields ?? checked.yields;
-  const each = (what: 'WAKE' | 'FREEZE' | 'DRAIN' | 'RETIRE', ids: readonly string[]): WorkerAction[] => ids.map((workerId) => ({ do: what, workerId }));
+  const each = (what: 'WAKE' | 'FREEZE' | 'DRAIN' | 'RETIRE', ids: readonly string[]): WorkerAction[] =>
+    ids.map((workerId) => ({ do: what, workerId }));
   const { target, wished, reason } = changes;
   const { queued, oldestWaitMs, running, workers } = sample.demand;
   const rollout = { ...step, ...checked.step };
   return {
-    target, wished, reason,
+    target,
+    wished,
+    reason,
     numbers: { queued, oldestWaitMs, running, workers: countStates(workers) },
     limits: [...changes.limits, ...placed.limits],
     actions: [
-      ...each('RETIRE', changes.retire), ...each('FREEZE', frozen), ...each('WAKE', resumed),
-      ...each('DRAIN', [...changes.drain, ...changes.freeze.filter((id) => !frozen.includes(id)), ...(yielded === undefined ? [] : [yielded])]),
-      ...placed.actions, ...checked.actions,
+      ...each('RETIRE', changes.retire),
+      ...each('FREEZE', frozen),
+      ...each('WAKE', resumed),
+      ...each('DRAIN', [
+        ...changes.drain,
+        ...changes.freeze.filter((id) => !frozen.includes(id)),
+        ...(yielded === undefined ? [] : [yielded]),
+      ]),
+      ...placed.actions,
+      ...checked.actions,
     ],
     throttled: placed.throttled,
-    refusal: inWordsOf(sample.settings, placed.refusal), refusalByMachine: inWordsOf(sample.settings, placed.refusalByMachine),
+    refusal: inWordsOf(sample.settings, placed.refusal),
+    refusalByMachine: inWordsOf(sample.settings, placed.refusalByMachine),
     ...(Object.keys(rollout).length > 0 && { rollout }),
   };
 }
@@ -179,16 +217,27 @@ export function decide(sample: DecisionSample, scaler: Scaler = chosenScaler): D
  * get the same slot.
  */
 function placeChecked(
-  sample: DecisionSample, { check }: WorkerChanges, placed: Placed, quota: QuotaState,
+  sample: DecisionSample,
+  { check }: WorkerChanges,
+  placed: Placed,
+  quota: QuotaState,
 ): { actions: WorkerAction[]; step: RolloutStep; yields?: string | undefined } {
   const rollout = sample.settings.rollout;
-  if (!check || !rollout || !sample.checkFleet || placed.actions.some(({ do: what }) => what === 'ADD')) return { actions: [], step: {} };
+  if (!check || !rollout || !sample.checkFleet || placed.actions.some(({ do: what }) => what === 'ADD'))
+    return { actions: [], step: {} };
   const beside = placeAll(sample.checkFleet, [check], [], quota);
-  const adds = beside.actions.flatMap((action) => (action.do === 'ADD' ? [{ ...action, version: rollout.released }] : []));
+  const adds = beside.actions.flatMap((action) =>
+    action.do === 'ADD' ? [{ ...action, version: rollout.released }] : [],
+  );
   // A worker that no job needs evicts no standby worker.
-  if (rollout.phase === 'REPLACE') return { actions: adds.filter(({ evicted }) => evicted.length === 0), step: { checked: true } };
+  if (rollout.phase === 'REPLACE')
+    return { actions: adds.filter(({ evicted }) => evicted.length === 0), step: { checked: true } };
   const { yields } = beside;
-  return { actions: adds, step: adds.length === 0 && yields !== undefined ? { roomMade: true } : {}, yields: adds.length === 0 ? yields : undefined };
+  return {
+    actions: adds,
+    step: adds.length === 0 && yields !== undefined ? { roomMade: true } : {},
+    yields: adds.length === 0 ? yields : undefined,
+  };
 }
 
 /**
@@ -197,8 +246,12 @@ function placeChecked(
  */
 export function isNewDecision(decision: Decision, before: DecisionSummary | undefined): boolean {
   if (decision.actions.length > 0 || decision.rollout !== undefined || before === undefined) return true;
-  return decision.target !== before.target || decision.throttled !== before.throttled || !sameCause(decision.reason, before.reason)
-    || decision.refusal !== before.refusal;
+  return (
+    decision.target !== before.target ||
+    decision.throttled !== before.throttled ||
+    !sameCause(decision.reason, before.reason) ||
+    decision.refusal !== before.refusal
+  );
 }
 
 /** Returns whether two reasons are equal, apart from the numbers in parentheses at their end. */
@@ -213,7 +266,9 @@ function causeOf(reason: string): string {
 /** Returns the idle workers that their machines can put on standby, most recently busy first. */
 function freezable({ demand, fleet }: DecisionSample, ids: readonly string[]): string[] {
   const capacity = new Map(Object.entries(fleet?.standbyRoom ?? {}));
-  const idle = demand.workers.filter(({ id }) => ids.includes(id)).sort((a, b) => a.idleMs - b.idleMs || (a.id < b.id ? -1 : 1));
+  const idle = demand.workers
+    .filter(({ id }) => ids.includes(id))
+    .sort((a, b) => a.idleMs - b.idleMs || (a.id < b.id ? -1 : 1));
   return idle.flatMap(({ id, machineId }) => {
     const free = capacity.get(machineId) ?? 0;
     capacity.set(machineId, free - 1);
@@ -238,7 +293,9 @@ function resumable(sample: DecisionSample, { resume, retire }: WorkerChanges): s
 /** Returns the account's quota after crashed workers without GPUs were retired and standby workers resumed. */
 function quotaWithout(sample: DecisionSample, retired: readonly string[], resumed: readonly string[]): QuotaState {
   const quota = sample.fleet?.quota ?? { quota: { workers: null, gpus: null }, use: { workers: 0, gpus: 0 } };
-  const counting = retired.filter((id) => sample.demand.workers.some((worker) => worker.id === id && worker.desired !== 'FREEZE'));
+  const counting = retired.filter((id) =>
+    sample.demand.workers.some((worker) => worker.id === id && worker.desired !== 'FREEZE'),
+  );
   const gpus = resumed.reduce((sum, id) => sum + gpusOf(sample, id), 0);
   return quotaAfter(quota, { workers: resumed.length - counting.length, gpus });
 }
@@ -251,6 +308,14 @@ function gpusOf({ demand }: DecisionSample, workerId: string): number {
  * Returns the requirements without other members of the endpoint, so that the log only contains what a decision depends
  * on.
  */
-export function requestOf({ imageName, gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds }: PlacementRequest): PlacementRequest {
+export function requestOf({
+  imageName,
+  gpuIds,
+  gpuCount,
+  instanceIds,
+  locations,
+  allowedCudaVersions,
+  dataCenterIds,
+}: PlacementRequest): PlacementRequest {
   return { imageName, gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds };
 }

@@ -3,14 +3,15 @@
  * a first job arrives; workers need time to start. The scaler and the resulting changes are the real code. Machines,
  * failures and the network are not modelled. Pure. Runs in steps, as hours of a busy endpoint take a while.
  */
-import { chosenScaler } from './scale-target.ts';
+
 import type { DomainError } from './errors.ts';
 import { invalid } from './fields.ts';
+import { chosenScaler } from './scale-target.ts';
 import type { Scaler, ScaleSample, ScaleSettings, WorkerSample } from './scaler.ts';
-import { STARTS_SEEN_MAX, TRAFFIC_SPAN_MS, TRAFFIC_SPANS_SEEN_MAX, sumTraffic, trafficSample } from './traffic.ts';
 import type { TrafficSample, TrafficSpan } from './traffic.ts';
-import { reconcileWorkers } from './worker-reconcile.ts';
+import { STARTS_SEEN_MAX, sumTraffic, TRAFFIC_SPAN_MS, TRAFFIC_SPANS_SEEN_MAX, trafficSample } from './traffic.ts';
 import type { WorkerChanges } from './worker-reconcile.ts';
+import { reconcileWorkers } from './worker-reconcile.ts';
 
 /** A job of the model. */
 export interface ModelJob {
@@ -84,7 +85,9 @@ export function* runModel(options: ModelOptions): Generator<undefined, ModelResu
 
 function tooMuch({ fromMs, untilMs }: ModelOptions, workers: number): DomainError {
   const hours = Math.ceil((untilMs - fromMs) / 3_600_000);
-  return invalid(`${workers} workers over ${hours} h are too many to model: ask for fewer hours, or for less in workersMin or workersMax`);
+  return invalid(
+    `${workers} workers over ${hours} h are too many to model: ask for fewer hours, or for less in workersMin or workersMax`,
+  );
 }
 
 class Model {
@@ -138,7 +141,8 @@ class Model {
 
   result(): ModelResult {
     const { jobs, untilMs } = this.#options;
-    for (let index = this.#begun; index < jobs.length; index += 1) this.#waitsMs.push(Math.max(untilMs - jobs[index]!.atMs, 0));
+    for (let index = this.#begun; index < jobs.length; index += 1)
+      this.#waitsMs.push(Math.max(untilMs - jobs[index]!.atMs, 0));
     for (const worker of this.#workers) this.#release(worker, untilMs);
     return { waitsMs: this.#waitsMs, spans: this.#spans, starts: this.#starts };
   }
@@ -151,7 +155,14 @@ class Model {
   #measure(): void {
     while (this.#now >= this.#spanEndMs) {
       const { arrived, executed } = this.#span;
-      if (arrived + executed > 0) this.#traffic.push({ ...this.#span, endMs: this.#spanEndMs, spanMs: TRAFFIC_SPAN_MS, executions: [], waits: [] });
+      if (arrived + executed > 0)
+        this.#traffic.push({
+          ...this.#span,
+          endMs: this.#spanEndMs,
+          spanMs: TRAFFIC_SPAN_MS,
+          executions: [],
+          waits: [],
+        });
       if (this.#traffic.length > TRAFFIC_SPANS_SEEN_MAX) this.#traffic.shift();
       this.#span = { arrived: 0, executed: 0, executionMs: 0 };
       this.#spanEndMs += TRAFFIC_SPAN_MS;
@@ -185,7 +196,12 @@ class Model {
   /** Assigns waiting jobs to free slots, in order. */
   #begin(): void {
     for (const worker of this.#workers) {
-      while (this.#begun < this.#arrived && worker.desired === 'RUN' && worker.readyMs <= this.#now && worker.held.length < this.#options.slots) {
+      while (
+        this.#begun < this.#arrived &&
+        worker.desired === 'RUN' &&
+        worker.readyMs <= this.#now &&
+        worker.held.length < this.#options.slots
+      ) {
         const { atMs, executionMs } = this.#options.jobs[this.#begun]!;
         worker.held.push({ endMs: this.#now + executionMs, executionMs });
         this.#waitsMs.push(this.#now - atMs);
@@ -205,7 +221,10 @@ class Model {
     const running = this.#workers.reduce((sum, { held }) => sum + held.length, 0);
     const traffic = settings.scalerType === 'SLO' ? { traffic: this.#trafficSample() } : {};
     return {
-      queued: Math.min(this.#arrived - this.#begun, QUEUED_MAX), oldestWaitMs: waiting ? this.#now - waiting.atMs : 0, running, ...traffic,
+      queued: Math.min(this.#arrived - this.#begun, QUEUED_MAX),
+      oldestWaitMs: waiting ? this.#now - waiting.atMs : 0,
+      running,
+      ...traffic,
       workers: this.#workers.map((worker) => this.#workerSample(worker, settings)),
     };
   }
@@ -213,20 +232,39 @@ class Model {
   #trafficSample(): TrafficSample {
     const seen = this.#begunStarts.filter(({ readyMs }) => readyMs <= this.#now).slice(-STARTS_SEEN_MAX);
     this.#begunStarts = [...seen, ...this.#begunStarts.filter(({ readyMs }) => readyMs > this.#now)];
-    return trafficSample(sumTraffic(this.#traffic, this.#now), seen.map(({ startMs }) => startMs), this.#options.slots);
+    return trafficSample(
+      sumTraffic(this.#traffic, this.#now),
+      seen.map(({ startMs }) => startMs),
+      this.#options.slots,
+    );
   }
 
-  #workerSample({ id, desired, readyMs, held, idleSinceMs, desiredAtMs }: ModelWorker, { version }: ScaleSettings): WorkerSample {
+  #workerSample(
+    { id, desired, readyMs, held, idleSinceMs, desiredAtMs }: ModelWorker,
+    { version }: ScaleSettings,
+  ): WorkerSample {
     const up = readyMs <= this.#now;
     const state = desired === 'FREEZE' ? 'FROZEN' : desired === 'DRAIN' ? 'DRAINING' : up ? 'READY' : 'INITIALIZING';
     return {
-      id, desired, state, version, machineId: '', gpus: 1, reachable: true, failures: 0, retryDue: false, held: held.length,
-      idleMs: up && held.length === 0 ? this.#now - Math.max(idleSinceMs, readyMs) : 0, ageMs: this.#now - desiredAtMs,
+      id,
+      desired,
+      state,
+      version,
+      machineId: '',
+      gpus: 1,
+      reachable: true,
+      failures: 0,
+      retryDue: false,
+      held: held.length,
+      idleMs: up && held.length === 0 ? this.#now - Math.max(idleSinceMs, readyMs) : 0,
+      ageMs: this.#now - desiredAtMs,
     };
   }
 
   #apply({ add, resume, freeze, drain }: WorkerChanges): void {
-    const byId = new Map([...resume, ...freeze, ...drain].length === 0 ? [] : this.#workers.map((worker) => [worker.id, worker]));
+    const byId = new Map(
+      [...resume, ...freeze, ...drain].length === 0 ? [] : this.#workers.map((worker) => [worker.id, worker]),
+    );
     for (const id of resume) this.#become(byId.get(id)!, 'RUN');
     for (const id of freeze) this.#become(byId.get(id)!, 'FREEZE');
     for (const id of drain) this.#become(byId.get(id)!, 'DRAIN');
@@ -240,7 +278,13 @@ class Model {
     this.#starts += 1;
     this.#begunStarts.push({ readyMs: this.#now + startMs, startMs });
     this.#workers.push({
-      id: `w${this.#starts}`, desired: 'RUN', sinceMs: this.#now, desiredAtMs: this.#now, readyMs: this.#now + startMs, held: [], idleSinceMs: this.#now,
+      id: `w${this.#starts}`,
+      desired: 'RUN',
+      sinceMs: this.#now,
+      desiredAtMs: this.#now,
+      readyMs: this.#now + startMs,
+      held: [],
+      idleSinceMs: this.#now,
     });
   }
 

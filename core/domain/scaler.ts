@@ -109,8 +109,10 @@ export const queueDelayScaler: Scaler = (sample, settings) => {
   if (present.length === 0) return { workers: 1, reason: 'a job waits and there is no worker' };
   const spanMs = settings.scalerValue * 1_000;
   const youngestMs = Math.min(...present.map((worker) => worker.ageMs));
-  if (sample.oldestWaitMs < spanMs) return { workers: present.length, reason: `no job has waited ${settings.scalerValue} s` };
-  if (youngestMs < spanMs) return { workers: present.length, reason: `a worker was added less than ${settings.scalerValue} s ago` };
+  if (sample.oldestWaitMs < spanMs)
+    return { workers: present.length, reason: `no job has waited ${settings.scalerValue} s` };
+  if (youngestMs < spanMs)
+    return { workers: present.length, reason: `a worker was added less than ${settings.scalerValue} s ago` };
   return { workers: present.length + 1, reason: `a job has waited longer than ${settings.scalerValue} s` };
 };
 

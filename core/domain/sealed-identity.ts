@@ -1,4 +1,7 @@
-/** Names of sealed values. A sealed value opens only under the name it was sealed with, so that it cannot be moved to another row. */
+/**
+ * Names of sealed values. A sealed value opens only under the name it was sealed with, so that it cannot be moved to
+ * another row.
+ */
 
 /** The S3Config of a job. */
 export function s3ConfigIdentity(endpointId: string, jobId: string): string {

@@ -6,8 +6,8 @@
  */
 import { typeOfNext } from './gpu-starts.ts';
 import type { Scaler, ScaleSample, ScaleSettings, WorkerSample } from './scaler.ts';
-import { TRAFFIC_WINDOWS_MS, mostOf } from './traffic.ts';
 import type { TrafficSample } from './traffic.ts';
+import { mostOf, TRAFFIC_WINDOWS_MS } from './traffic.ts';
 
 /** Share of jobs that must meet the target. */
 const SHARE = 0.95;
@@ -88,25 +88,49 @@ export const sloScaler: Scaler = (sample, settings) => {
   if (present.length === 0 && sample.queued > 0) {
     return { workers: Math.max(missing, 1, retained), reason: `a job waits and there is no worker${numbers}` };
   }
-  if (missing > 0) return { workers: Math.max(present.length + missing, retained), reason: `jobs that wait would wait longer than ${target}${numbers}` };
+  if (missing > 0)
+    return {
+      workers: Math.max(present.length + missing, retained),
+      reason: `jobs that wait would wait longer than ${target}${numbers}`,
+    };
   const needed = sample.queued > 0 ? present.length : busy;
-  if (retained > needed) return { workers: retained, reason: `jobs that will come would wait longer than ${target} for fewer workers${numbers}` };
-  if (sample.queued > 0) return { workers: needed, reason: `what waits will be started within ${target} or as soon as new workers could${numbers}` };
-  return { workers: needed, reason: `no job waits, and a job that comes waits no longer than ${target} or comes too seldom${numbers}` };
+  if (retained > needed)
+    return {
+      workers: retained,
+      reason: `jobs that will come would wait longer than ${target} for fewer workers${numbers}`,
+    };
+  if (sample.queued > 0)
+    return {
+      workers: needed,
+      reason: `what waits will be started within ${target} or as soon as new workers could${numbers}`,
+    };
+  return {
+    workers: needed,
+    reason: `no job waits, and a job that comes waits no longer than ${target} or comes too seldom${numbers}`,
+  };
 };
 
 function factsOf({ traffic }: ScaleSample, { scalerValue }: ScaleSettings, present: readonly WorkerSample[]): Facts {
   const assumed = traffic?.assumed ?? { executionMs: ASSUMED_EXECUTION_MS, startsMs: [ASSUMED_START_MS] };
   const startMs = traffic?.startMs || mostOf(assumed.startsMs);
   const here = new Set(present.map(({ id }) => id));
-  const starts = { gpu: '', mostMs: startMs, allMs: traffic?.startsMs ?? (traffic?.startMs ? [startMs] : assumed.startsMs) };
+  const starts = {
+    gpu: '',
+    mostMs: startMs,
+    allMs: traffic?.startsMs ?? (traffic?.startMs ? [startMs] : assumed.startsMs),
+  };
   return {
-    targetMs: scalerValue * 1_000, executionMs: Math.max(traffic?.executionMs || assumed.executionMs, 1), starts,
+    targetMs: scalerValue * 1_000,
+    executionMs: Math.max(traffic?.executionMs || assumed.executionMs, 1),
+    starts,
     types: (traffic?.byGpu ?? []).map(({ gpu, places, workers, startsMs }) => ({
       starts: startsMs.length === 0 ? starts : { gpu, mostMs: mostOf(startsMs), allMs: startsMs },
-      free: places, present: workers.filter((id) => here.has(id)).length, workers: new Set(workers),
+      free: places,
+      present: workers.filter((id) => here.has(id)).length,
+      workers: new Set(workers),
     })),
-    slots: Math.max(traffic?.slots ?? 1, 1), rate: rateOf(traffic) / 1_000,
+    slots: Math.max(traffic?.slots ?? 1, 1),
+    rate: rateOf(traffic) / 1_000,
     hourRate: (traffic?.arrivalsPerSecondHour ?? 0) / 1_000,
     measured: (traffic?.executionMs ?? 0) > 0 && (traffic?.startMs ?? 0) > 0,
   };
@@ -141,20 +165,28 @@ function rateOf(traffic: TrafficSample | undefined): number {
  * Returns the number of further workers that start waiting jobs within the target or, if most new workers could not
  * meet it, soon after their start.
  */
-function missingWorkers({ queued, oldestWaitMs, workers }: ScaleSample, settings: ScaleSettings, present: readonly WorkerSample[], facts: Facts): number {
+function missingWorkers(
+  { queued, oldestWaitMs, workers }: ScaleSample,
+  settings: ScaleSettings,
+  present: readonly WorkerSample[],
+  facts: Facts,
+): number {
   if (queued === 0) return 0;
   const { targetMs, executionMs, slots, rate } = facts;
   const leftMs = targetMs - oldestWaitMs;
   const { allMs } = nextStarts(facts, 0);
   const usualMs = allMs[Math.floor(allMs.length / 2)]!;
   const horizonMs = leftMs > usualMs ? leftMs : usualMs + Math.max(executionMs, targetMs / 2);
-  const onStandby = workers.filter(({ desired, state, reachable }) => desired === 'FREEZE' && state !== 'UNHEALTHY' && reachable).length;
+  const onStandby = workers.filter(
+    ({ desired, state, reachable }) => desired === 'FREEZE' && state !== 'UNHEALTHY' && reachable,
+  ).length;
   const begun = present.reduce((sum, worker) => sum + startedBy(horizonMs, worker, facts), 0);
   // Arrivals within the horizon are included if their target ends before it.
   const wanted = Math.max(Math.ceil(queued * SHARE), 1) + rate * Math.max(horizonMs - targetMs, 0);
   const resumed = startedPerSlot(horizonMs, RESUME_MS, executionMs) * slots;
   const known = new Map<Starts, number>();
-  const started = (starts: Starts): number => known.get(starts) ?? known.set(starts, startedByNewWorker(horizonMs, 0, starts, facts)).get(starts)!;
+  const started = (starts: Starts): number =>
+    known.get(starts) ?? known.set(starts, startedByNewWorker(horizonMs, 0, starts, facts)).get(starts)!;
   let lacking = wanted - begun;
   let more = 0;
   const most = Math.max(settings.workersMax - present.length, 0) + 1;
@@ -173,13 +205,21 @@ function startedBy(untilMs: number, { id, state, held, ageMs }: WorkerSample, fa
     return startedByNewWorker(untilMs, state === 'INITIALIZING' ? ageMs : 0, starts, facts);
   }
   const busy = Math.min(held, slots);
-  return startedPerSlot(untilMs, 0, executionMs) * (slots - busy) + startedPerSlot(untilMs, executionMs / 2, executionMs) * busy;
+  return (
+    startedPerSlot(untilMs, 0, executionMs) * (slots - busy) +
+    startedPerSlot(untilMs, executionMs / 2, executionMs) * busy
+  );
 }
 
 /**
  * Returns the same for a worker that has been starting for `ageMs`: the average over recorded starts that took longer.
  */
-function startedByNewWorker(untilMs: number, ageMs: number, { allMs, mostMs }: Starts, { executionMs, slots }: Facts): number {
+function startedByNewWorker(
+  untilMs: number,
+  ageMs: number,
+  { allMs, mostMs }: Starts,
+  { executionMs, slots }: Facts,
+): number {
   const longer = allMs.filter((ms) => ms > ageMs);
   const left = longer.length > 0 ? longer.map((ms) => Math.max(ms - ageMs, ms * LATE_SHARE)) : [mostMs * LATE_SHARE];
   return (left.reduce((sum, ms) => sum + startedPerSlot(untilMs, ms, executionMs), 0) / left.length) * slots;
@@ -232,11 +272,14 @@ function slotsFor(load: number, waitExecutions: number): number {
 function numbersText({ queued, oldestWaitMs, running }: ScaleSample, facts: Facts): string {
   const { rate, executionMs, slots, measured } = facts;
   // Shows the start times that decide: of the next worker if jobs wait, otherwise of one beside the busy workers.
-  const { mostMs, gpu } = queued > 0 ? nextStarts(facts, 0) : startsBeside(facts, Math.floor((rate * executionMs) / slots));
+  const { mostMs, gpu } =
+    queued > 0 ? nextStarts(facts, 0) : startsBeside(facts, Math.floor((rate * executionMs) / slots));
   // Parentheses in a GPU name would end the numbers.
   const where = gpu === '' ? '' : ` on ${gpu.replace(/[()]/g, '')}`;
   const seconds = (ms: number): string => `${Number((ms / 1_000).toPrecision(2))} s`;
   const work = `${Number((rate * 60_000).toPrecision(2))} jobs a minute of ${seconds(executionMs)}, a start${where} takes ${seconds(mostMs)}`;
-  return ` (${queued} wait, the first for ${seconds(oldestWaitMs)}, ${running} run; ${work}${measured ? '' : ', not all of it measured yet'}`
-    + `${slots === 1 ? '' : `; ${slots} jobs a worker`})`;
+  return (
+    ` (${queued} wait, the first for ${seconds(oldestWaitMs)}, ${running} run; ${work}${measured ? '' : ', not all of it measured yet'}` +
+    `${slots === 1 ? '' : `; ${slots} jobs a worker`})`
+  );
 }

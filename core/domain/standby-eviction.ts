@@ -1,6 +1,7 @@
 /** Chooses the standby workers to evict for a new worker or pod. Pure. */
-import { cpuSize } from './cpu-size.ts';
+
 import type { CpuSize } from './cpu-size.ts';
+import { cpuSize } from './cpu-size.ts';
 
 /** A standby worker of a machine. Its resources are free for others, who evict it. */
 export interface PlacementStandby {
@@ -26,7 +27,11 @@ interface MachineCapacity {
  * Returns standby workers to evict: those on the assigned GPUs, and then the longest on standby as far as slots, CPUs
  * or memory are short.
  */
-export function standbysToEvict(machine: MachineCapacity, gpuUuids: readonly string[], size: CpuSize | undefined): string[] {
+export function standbysToEvict(
+  machine: MachineCapacity,
+  gpuUuids: readonly string[],
+  size: CpuSize | undefined,
+): string[] {
   const oldest = machine.standbys.toSorted((a, b) => b.frozenMs - a.frozenMs);
   const going = new Set(oldest.filter((standby) => standby.gpuUuids.some((uuid) => gpuUuids.includes(uuid))));
   const stay = (): PlacementStandby[] => oldest.filter((standby) => !going.has(standby));
@@ -34,10 +39,18 @@ export function standbysToEvict(machine: MachineCapacity, gpuUuids: readonly str
     for (const standby of stay()) if (mayGo(standby) && short()) going.add(standby);
   };
   if (gpuUuids.length === 0) {
-    const slots = (): number => machine.cpuSlotsUsed + 1 + stay().filter((standby) => standby.gpuUuids.length === 0).length;
-    free(() => slots() > machine.cpuSlots, (standby) => standby.gpuUuids.length === 0);
+    const slots = (): number =>
+      machine.cpuSlotsUsed + 1 + stay().filter((standby) => standby.gpuUuids.length === 0).length;
+    free(
+      () => slots() > machine.cpuSlots,
+      (standby) => standby.gpuUuids.length === 0,
+    );
   }
-  if (size) free(() => !fits(machine, size, stay()), (standby) => standby.instanceId !== '');
+  if (size)
+    free(
+      () => !fits(machine, size, stay()),
+      (standby) => standby.instanceId !== '',
+    );
   return oldest.filter((standby) => going.has(standby)).map((standby) => standby.workerId);
 }
 

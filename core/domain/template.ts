@@ -1,7 +1,16 @@
 /** A template: what workers run. Its fields, defaults and bounds. */
 import type { DomainError } from './errors.ts';
-import { checkBounds, checkEnv, checkName, checkPath, checkProgramBytes, checkText, checkTexts, invalid } from './fields.ts';
 import type { SettingRule } from './fields.ts';
+import {
+  checkBounds,
+  checkEnv,
+  checkName,
+  checkPath,
+  checkProgramBytes,
+  checkText,
+  checkTexts,
+  invalid,
+} from './fields.ts';
 import { checkImageName } from './image-name.ts';
 
 /** What its owner chooses. The contract says what each field means. */
@@ -37,7 +46,10 @@ export interface Template extends TemplateSettings {
 /** Sizes of disks in GB, which templates and pods have. */
 export const DISK_RULE = { min: 0, max: 65_536 };
 
-/** The settings with their rules (docs/reference/management.md#templates). Without a default what is not given is 0 or empty. */
+/**
+ * The settings with their rules (docs/reference/management.md#templates). Without a default what is not given is 0 or
+ * empty.
+ */
 export const TEMPLATE_SETTINGS: { readonly [Field in keyof TemplateSettings]: SettingRule<TemplateSettings[Field]> } = {
   name: { inPlace: true },
   imageName: {},
@@ -61,8 +73,18 @@ const COMMAND_PARTS_MAX = 1_000;
 const README_LENGTH_MAX = 1_000_000;
 
 /** What to run, as templates and pods have it. */
-export type Program = Pick<TemplateSettings, 'imageName' | 'startCommand' | 'entrypoint' | 'env' | 'workingDirectory' | 'containerDiskGb'
-  | 'volumeGb' | 'volumeMountPath' | 'ports'>;
+export type Program = Pick<
+  TemplateSettings,
+  | 'imageName'
+  | 'startCommand'
+  | 'entrypoint'
+  | 'env'
+  | 'workingDirectory'
+  | 'containerDiskGb'
+  | 'volumeGb'
+  | 'volumeMountPath'
+  | 'ports'
+>;
 
 /** Fails with INVALID_REQUEST, naming the field, at the first fault. */
 export function checkTemplate(template: TemplateSettings): void {
@@ -74,22 +96,28 @@ export function checkTemplate(template: TemplateSettings): void {
   if (!['NVIDIA', 'AMD', 'CPU'].includes(template.category)) {
     throw invalid(`category is ${JSON.stringify(template.category.slice(0, 64))}, but must be NVIDIA, AMD or CPU`);
   }
-  if (template.readme.length > README_LENGTH_MAX) throw invalid(`readme is longer than ${README_LENGTH_MAX} characters`);
+  if (template.readme.length > README_LENGTH_MAX)
+    throw invalid(`readme is longer than ${README_LENGTH_MAX} characters`);
   checkText('readme', template.readme);
 }
 
 /** Fails with INVALID_REQUEST, naming the field, at the first fault. */
 export function checkProgram(program: Program): void {
   checkImageName('image_name', program.imageName);
-  for (const [field, parts] of [['start_command', program.startCommand], ['entrypoint', program.entrypoint]] as const) {
-    if (parts.length > COMMAND_PARTS_MAX) throw invalid(`${field} has ${parts.length} parts, but may have ${COMMAND_PARTS_MAX}`);
+  for (const [field, parts] of [
+    ['start_command', program.startCommand],
+    ['entrypoint', program.entrypoint],
+  ] as const) {
+    if (parts.length > COMMAND_PARTS_MAX)
+      throw invalid(`${field} has ${parts.length} parts, but may have ${COMMAND_PARTS_MAX}`);
     for (const part of parts) checkText(field, part);
   }
   if (program.startCommand[0] === '') throw invalid('start_command names no program');
   checkEnv(program.env);
   checkPath('working_directory', program.workingDirectory);
   checkPath('volume_mount_path', program.volumeMountPath);
-  if (/^\/+$/.test(program.volumeMountPath)) throw invalid('volume_mount_path cannot be the root; give a path like /workspace');
+  if (/^\/+$/.test(program.volumeMountPath))
+    throw invalid('volume_mount_path cannot be the root; give a path like /workspace');
   const { imageName, startCommand, entrypoint, env, workingDirectory, volumeMountPath } = program;
   checkProgramBytes('command and env', [imageName, startCommand, entrypoint, env, workingDirectory, volumeMountPath]);
   checkBounds(program, { containerDiskGb: DISK_RULE, volumeGb: DISK_RULE });
@@ -104,7 +132,9 @@ export function checkProgram(program: Program): void {
 
 /** Whether going from one set of settings to another needs new workers (docs/reference/management.md#templates). */
 export function templateReplacesWorkers(before: TemplateSettings, after: TemplateSettings): boolean {
-  const fields = (Object.keys(TEMPLATE_SETTINGS) as (keyof TemplateSettings)[]).filter((field) => !TEMPLATE_SETTINGS[field].inPlace);
+  const fields = (Object.keys(TEMPLATE_SETTINGS) as (keyof TemplateSettings)[]).filter(
+    (field) => !TEMPLATE_SETTINGS[field].inPlace,
+  );
   return fields.some((field) => JSON.stringify(sorted(before[field])) !== JSON.stringify(sorted(after[field])));
 }
 

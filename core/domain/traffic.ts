@@ -117,10 +117,15 @@ export function quantileOf(histogram: Histogram, share: number): number {
 /** Returns sums at a moment. `spans`: the last `TRAFFIC_SPANS_SEEN_MAX` spans with traffic. */
 export function sumTraffic(spans: readonly TrafficSpan[], nowMs: number): TrafficSums {
   const { now, short, long, hour } = TRAFFIC_WINDOWS_MS;
-  const arrived = (ms: number): number => spans.reduce((sum, span) => sum + (span.endMs > nowMs - ms ? span.arrived : 0), 0);
+  const arrived = (ms: number): number =>
+    spans.reduce((sum, span) => sum + (span.endMs > nowMs - ms ? span.arrived : 0), 0);
   return {
-    arrivedNow: arrived(now), arrivedShort: arrived(short), arrivedLong: arrived(long), arrivedHour: arrived(hour),
-    executed: spans.reduce((sum, span) => sum + span.executed, 0), executionMs: spans.reduce((sum, span) => sum + span.executionMs, 0),
+    arrivedNow: arrived(now),
+    arrivedShort: arrived(short),
+    arrivedLong: arrived(long),
+    arrivedHour: arrived(hour),
+    executed: spans.reduce((sum, span) => sum + span.executed, 0),
+    executionMs: spans.reduce((sum, span) => sum + span.executionMs, 0),
   };
 }
 
@@ -130,14 +135,24 @@ export function mostOf(sorted: readonly number[]): number {
 }
 
 /** Returns the sample of a moment. `startsMs`: times of the last starts. `byGpu`: the same by type of GPU. */
-export function trafficSample(sums: TrafficSums, startsMs: readonly number[], slots: number, byGpu: readonly GpuStarts[] = []): TrafficSample {
+export function trafficSample(
+  sums: TrafficSums,
+  startsMs: readonly number[],
+  slots: number,
+  byGpu: readonly GpuStarts[] = [],
+): TrafficSample {
   const { now, short, long, hour } = TRAFFIC_WINDOWS_MS;
   const sorted = startsMs.toSorted((a, b) => a - b);
   return {
-    arrivalsPerSecondNow: (sums.arrivedNow * 1_000) / now, arrivalsPerSecond: (sums.arrivedShort * 1_000) / short,
-    arrivalsPerSecondLong: (sums.arrivedLong * 1_000) / long, arrivalsPerSecondHour: (sums.arrivedHour * 1_000) / hour,
+    arrivalsPerSecondNow: (sums.arrivedNow * 1_000) / now,
+    arrivalsPerSecond: (sums.arrivedShort * 1_000) / short,
+    arrivalsPerSecondLong: (sums.arrivedLong * 1_000) / long,
+    arrivalsPerSecondHour: (sums.arrivedHour * 1_000) / hour,
     executionMs: sums.executed === 0 ? 0 : Math.round(sums.executionMs / sums.executed),
-    startMs: Math.round(mostOf(sorted)), ...(sorted.length > 0 && { startsMs: sorted.map(Math.round) }), slots,
-    ...(byGpu.length > 0 && { byGpu }), ...((sorted.length === 0 || sums.executed === 0) && { assumed: ASSUMED_TIMES }),
+    startMs: Math.round(mostOf(sorted)),
+    ...(sorted.length > 0 && { startsMs: sorted.map(Math.round) }),
+    slots,
+    ...(byGpu.length > 0 && { byGpu }),
+    ...((sorted.length === 0 || sums.executed === 0) && { assumed: ASSUMED_TIMES }),
   };
 }

@@ -64,16 +64,26 @@ export const USAGE_SPAN_MS = 30 * 86_400_000;
 const PRICES_MAX = 1_000;
 const PRICE_USD_MAX = 1_000_000;
 
-/** Shortest length of a period in milliseconds: the number of periods is at most the span over it, and the two at the ends. */
+/**
+ * Shortest length of a period in milliseconds: the number of periods is at most the span over it, and the two at the
+ * ends.
+ */
 const SHORTEST_MS: Record<UsageBucket, number> = {
-  hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000, month: 28 * 86_400_000, year: 365 * 86_400_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+  week: 7 * 86_400_000,
+  month: 28 * 86_400_000,
+  year: 365 * 86_400_000,
 };
 /** Start of the year 10000. */
 const TIME_MS_MAX = 253_402_300_800_000;
 
 /** Fails with INVALID_REQUEST at the first fault. */
 export function checkUsageQuery(query: UsageQuery): void {
-  for (const [field, ms] of [['start_time', query.startMs], ['end_time', query.endMs]] as const) {
+  for (const [field, ms] of [
+    ['start_time', query.startMs],
+    ['end_time', query.endMs],
+  ] as const) {
     if (!(ms >= 0 && ms < TIME_MS_MAX)) throw invalid(`${field} must be from the year 1970 to 9999`);
   }
   if (query.startMs > query.endMs) {
@@ -84,18 +94,29 @@ export function checkUsageQuery(query: UsageQuery): void {
     const apart = `more than ${PERIODS_MAX} periods of one ${query.bucket} apart`;
     throw invalid(`start_time and end_time are ${apart}; ask for less or for longer periods`);
   }
-  if (query.top !== undefined && !(query.top >= 1 && query.top <= TOP_MAX)) throw invalid(`top is ${query.top}, but must be from 1 to ${TOP_MAX}`);
+  if (query.top !== undefined && !(query.top >= 1 && query.top <= TOP_MAX))
+    throw invalid(`top is ${query.top}, but must be from 1 to ${TOP_MAX}`);
   if (query.grouping === 'ENDPOINT' && query.kind !== 'WORKER') throw invalid('grouping ENDPOINT is for workers only');
 }
 
-/** Fails with INVALID_REQUEST when a sum has too many parts: pieces of spans that lie in one period each, or records of its answer. */
+/**
+ * Fails with INVALID_REQUEST when a sum has too many parts: pieces of spans that lie in one period each, or records of
+ * its answer.
+ */
 export function checkUsageCost(pieces: number, records: number): void {
   if (pieces <= PIECES_MAX && records <= USAGE_RECORDS_MAX) return;
-  throw invalid('this is too much to sum up at once; ask for less time, for longer periods, for one thing, or by another grouping');
+  throw invalid(
+    'this is too much to sum up at once; ask for less time, for longer periods, for one thing, or by another grouping',
+  );
 }
 
-/** Checks prices and answers them with the names that machines report. INVALID_REQUEST: a fault, or an item is named twice. */
-export function checkPrices(prices: readonly { item: string; usdPerHour: number }[]): { item: string; usdPerHour: number }[] {
+/**
+ * Checks prices and answers them with the names that machines report. INVALID_REQUEST: a fault, or an item is named
+ * twice.
+ */
+export function checkPrices(
+  prices: readonly { item: string; usdPerHour: number }[],
+): { item: string; usdPerHour: number }[] {
   if (prices.length > PRICES_MAX) throw invalid(`prices has ${prices.length} entries, but may have ${PRICES_MAX}`);
   const items = new Set<string>();
   return prices.map(({ item, usdPerHour }) => {

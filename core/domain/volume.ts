@@ -1,7 +1,8 @@
 /** A network volume: its fields and bounds, and which ones an endpoint may have together. */
-import { checkBounds, checkName, checkText, invalid } from './fields.ts';
-import type { SettingRule } from './fields.ts';
+
 import { DomainError } from './errors.ts';
+import type { SettingRule } from './fields.ts';
+import { checkBounds, checkName, checkText, invalid } from './fields.ts';
 
 /** What its owner chooses. */
 export interface VolumeSettings {
@@ -32,7 +33,9 @@ export function checkVolume(settings: VolumeSettings): void {
   checkName('name', name);
   checkBounds(settings, VOLUME_SETTINGS);
   if (dataCenterId.length === 0 || dataCenterId.length > DATA_CENTER_ID_LENGTH_MAX) {
-    throw invalid(`data_center_id has ${dataCenterId.length} characters, but must have 1 to ${DATA_CENTER_ID_LENGTH_MAX}`);
+    throw invalid(
+      `data_center_id has ${dataCenterId.length} characters, but must have 1 to ${DATA_CENTER_ID_LENGTH_MAX}`,
+    );
   }
   checkText('data_center_id', dataCenterId);
 }
@@ -44,15 +47,26 @@ export function checkVolumeGrowth(before: VolumeSettings, after: VolumeSettings)
   }
 }
 
-/** Fails with INVALID_REQUEST unless all `ids` are among `found`, which are volumes of the account, and no two are in one data centre. */
-export function checkVolumesOfEndpoint(ids: readonly string[], found: readonly Pick<NetworkVolume, 'id' | 'dataCenterId'>[]): void {
+/**
+ * Fails with INVALID_REQUEST unless all `ids` are among `found`, which are volumes of the account, and no two are in
+ * one data centre.
+ */
+export function checkVolumesOfEndpoint(
+  ids: readonly string[],
+  found: readonly Pick<NetworkVolume, 'id' | 'dataCenterId'>[],
+): void {
   const taken = new Map<string, string>();
   for (const id of ids) {
     const volume = found.find((candidate) => candidate.id === id);
-    if (!volume) throw invalid(`network_volume_ids: there is no network volume ${JSON.stringify(id.slice(0, 64))} in this account`);
+    if (!volume)
+      throw invalid(
+        `network_volume_ids: there is no network volume ${JSON.stringify(id.slice(0, 64))} in this account`,
+      );
     const other = taken.get(volume.dataCenterId);
     if (other !== undefined) {
-      throw invalid(`network_volume_ids: ${other} and ${id} are both in ${volume.dataCenterId}; name at most one volume for each data centre`);
+      throw invalid(
+        `network_volume_ids: ${other} and ${id} are both in ${volume.dataCenterId}; name at most one volume for each data centre`,
+      );
     }
     taken.set(volume.dataCenterId, id);
   }

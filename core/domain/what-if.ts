@@ -3,16 +3,24 @@
  * that time, and in the model with other settings. The difference between the first two shows how far the model can be
  * trusted. Pure.
  */
-import { wishedChanges } from './scale-decision.ts';
+
 import type { DecisionSample, DecisionSettings } from './scale-decision.ts';
-import { runModel } from './scale-model.ts';
+import { wishedChanges } from './scale-decision.ts';
 import type { ModelJob, ModelResult } from './scale-model.ts';
+import { runModel } from './scale-model.ts';
 import type { ScaleSettings } from './scaler.ts';
-import { ASSUMED_TIMES, addHistogram, quantileOf } from './traffic.ts';
 import type { TrafficSpan } from './traffic.ts';
+import { ASSUMED_TIMES, addHistogram, quantileOf } from './traffic.ts';
 
 /** Settings that a question may change. */
-export const WHAT_IF_FIELDS = ['workersMin', 'workersMax', 'idleTimeoutSeconds', 'scalerType', 'scalerValue', 'flashBootType'] as const;
+export const WHAT_IF_FIELDS = [
+  'workersMin',
+  'workersMax',
+  'idleTimeoutSeconds',
+  'scalerType',
+  'scalerValue',
+  'flashBootType',
+] as const;
 
 /** A logged decision. */
 export interface RecordedDecision {
@@ -81,26 +89,43 @@ const GOLDEN = 0.618_033_988_749_895;
 
 /** Answers a question, in steps. */
 export function* answerWhatIf(
-  recorded: Recorded, before: ScaleSettings, change: Partial<ScaleSettings>, nowMs: number,
+  recorded: Recorded,
+  before: ScaleSettings,
+  change: Partial<ScaleSettings>,
+  nowMs: number,
 ): Generator<undefined, WhatIf, undefined> {
   const spans = latest(recorded.spans);
   const replayed = yield* replay(recorded.decisions, change);
-  if (spans.length === 0) return { periods: [], total: undefined, ...replayed, notes: ['No job came in this time: there is nothing to model.'] };
+  if (spans.length === 0)
+    return {
+      periods: [],
+      total: undefined,
+      ...replayed,
+      notes: ['No job came in this time: there is nothing to model.'],
+    };
   const fromMs = Math.min(...spans.map(({ endMs, spanMs }) => endMs - spanMs));
   const jobs = jobsOf(spans);
   const settingsAt = settingsOver(recorded.decisions, before);
   const places = slotsSeen(recorded.decisions.filter(({ decidedAtMs }) => decidedAtMs >= fromMs));
   const starts = (recorded.startsMs.length > 0 ? recorded.startsMs : ASSUMED_TIMES.startsMs).toSorted((a, b) => a - b);
   const model = {
-    jobs, slots: recorded.slots, resumeMs: RESUME_MS, placesMax: places, fromMs, untilMs: nowMs,
+    jobs,
+    slots: recorded.slots,
+    resumeMs: RESUME_MS,
+    placesMax: places,
+    fromMs,
+    untilMs: nowMs,
     startMs: (n: number) => starts[Math.floor(((n * GOLDEN) % 1) * starts.length)]!,
   };
   const asItWas = yield* runModel({ ...model, settingsAt });
   const wouldBe = yield* runModel({ ...model, settingsAt: (ms) => ({ ...settingsAt(ms), ...change }) });
   const figures = (from: number, until: number): WhatIfPeriod => ({
-    fromMs: from, untilMs: until, jobs: jobs.filter(({ atMs }) => atMs >= from && atMs < until).length,
+    fromMs: from,
+    untilMs: until,
+    jobs: jobs.filter(({ atMs }) => atMs >= from && atMs < until).length,
     measured: measuredFigures(recorded, from, until),
-    asItWas: modelledFigures(asItWas, jobs, recorded.gpus, from, until), wouldBe: modelledFigures(wouldBe, jobs, recorded.gpus, from, until),
+    asItWas: modelledFigures(asItWas, jobs, recorded.gpus, from, until),
+    wouldBe: modelledFigures(wouldBe, jobs, recorded.gpus, from, until),
   });
   const count = Math.max(Math.min(PERIODS_MAX, Math.ceil((nowMs - fromMs) / 60_000)), 1);
   const length = (nowMs - fromMs) / count;
@@ -111,7 +136,10 @@ export function* answerWhatIf(
 /** Returns the latest spans, up to the maximum number of jobs. */
 function latest(spans: readonly TrafficSpan[]): TrafficSpan[] {
   let left = JOBS_MAX;
-  return spans.toSorted((a, b) => b.endMs - a.endMs).filter(({ arrived }) => (left -= arrived) >= 0).reverse();
+  return spans
+    .toSorted((a, b) => b.endMs - a.endMs)
+    .filter(({ arrived }) => (left -= arrived) >= 0)
+    .reverse();
 }
 
 /** Returns modelled jobs: evenly distributed within their span, with run times from the measured distribution. */
@@ -124,15 +152,24 @@ function jobsOf(spans: readonly TrafficSpan[]): ModelJob[] {
   const shapeMean = shape.reduce((sum, ms) => sum + ms, 0) / shape.length;
   const scale = shapeMean === 0 ? 0 : mean / shapeMean;
   let number = 0;
-  return spans.flatMap(({ endMs, spanMs, arrived }) => Array.from({ length: arrived }, (_, n) => {
-    number += 1;
-    return { atMs: endMs - spanMs + ((n + 0.5) / arrived) * spanMs, executionMs: shape[Math.floor(((number * GOLDEN) % 1) * 256)]! * scale };
-  })).sort((a, b) => a.atMs - b.atMs);
+  return spans
+    .flatMap(({ endMs, spanMs, arrived }) =>
+      Array.from({ length: arrived }, (_, n) => {
+        number += 1;
+        return {
+          atMs: endMs - spanMs + ((n + 0.5) / arrived) * spanMs,
+          executionMs: shape[Math.floor(((number * GOLDEN) % 1) * 256)]! * scale,
+        };
+      }),
+    )
+    .sort((a, b) => a.atMs - b.atMs);
 }
 
 /** Returns the settings over time, as decisions recorded them. */
 function settingsOver(decisions: readonly RecordedDecision[], before: ScaleSettings): (ms: number) => ScaleSettings {
-  const known = decisions.flatMap(({ decidedAtMs, settings }) => (settings ? [{ decidedAtMs, settings }] : [])).sort((a, b) => a.decidedAtMs - b.decidedAtMs);
+  const known = decisions
+    .flatMap(({ decidedAtMs, settings }) => (settings ? [{ decidedAtMs, settings }] : []))
+    .sort((a, b) => a.decidedAtMs - b.decidedAtMs);
   let at = 0;
   return (ms) => {
     if (at > 0 && known[at]!.decidedAtMs > ms) at = 0;
@@ -153,19 +190,34 @@ function measuredFigures({ spans, workers, gpus }: Recorded, fromMs: number, unt
   return { ...timesOf(workers, gpus, fromMs, untilMs), p95WaitMs: quantileOf(waits, 0.95) };
 }
 
-function modelledFigures({ waitsMs, spans }: ModelResult, jobs: readonly ModelJob[], gpus: number, fromMs: number, untilMs: number): WhatIfFigures {
+function modelledFigures(
+  { waitsMs, spans }: ModelResult,
+  jobs: readonly ModelJob[],
+  gpus: number,
+  fromMs: number,
+  untilMs: number,
+): WhatIfFigures {
   const waits = waitsMs.filter((_, n) => jobs[n]!.atMs >= fromMs && jobs[n]!.atMs < untilMs).sort((a, b) => a - b);
   return { ...timesOf(spans, gpus, fromMs, untilMs), p95WaitMs: waits[Math.ceil(waits.length * 0.95) - 1] ?? 0 };
 }
 
-function timesOf(spans: readonly { fromMs: number; untilMs: number }[], gpus: number, fromMs: number, untilMs: number): Omit<WhatIfFigures, 'p95WaitMs'> {
-  const ms = spans.reduce((sum, span) => sum + Math.max(Math.min(span.untilMs, untilMs) - Math.max(span.fromMs, fromMs), 0), 0);
+function timesOf(
+  spans: readonly { fromMs: number; untilMs: number }[],
+  gpus: number,
+  fromMs: number,
+  untilMs: number,
+): Omit<WhatIfFigures, 'p95WaitMs'> {
+  const ms = spans.reduce(
+    (sum, span) => sum + Math.max(Math.min(span.untilMs, untilMs) - Math.max(span.fromMs, fromMs), 0),
+    0,
+  );
   return { workers: ms / (untilMs - fromMs), workerSeconds: ms / 1_000, gpuSeconds: (ms / 1_000) * gpus };
 }
 
 /** Decides logged samples again with the other settings, and counts changed targets. */
 function* replay(
-  decisions: readonly RecordedDecision[], change: Partial<ScaleSettings>,
+  decisions: readonly RecordedDecision[],
+  change: Partial<ScaleSettings>,
 ): Generator<undefined, Pick<WhatIf, 'replayed' | 'changed'>, undefined> {
   let [replayed, changed] = [0, 0];
   for (const { sample, target } of decisions) {
@@ -183,11 +235,15 @@ function notesOf({ startsMs, decisions }: Recorded, spans: readonly TrafficSpan[
   const waits = spans.reduce((sum, span) => sum + span.waits.reduce((all, count) => all + count, 0), 0);
   return [
     `Measured: arrivals in spans of about 10 s, ${executed} execution times, ${waits} waits, ${startsMs.length} starts of workers, and metered workers.`,
-    'Modelled: jobs come evenly within each span; execution times and starts are drawn from the measured ones; a scaler looks once a second. Not in it: '
-      + 'crashes, lost machines, jobs with low priority, and what waited or ran when it began.',
+    'Modelled: jobs come evenly within each span; execution times and starts are drawn from the measured ones; a scaler looks once a second. Not in it: ' +
+      'crashes, lost machines, jobs with low priority, and what waited or ran when it began.',
     ...(startsMs.length === 0 ? [`No start was measured: ${assumed[0]} to ${assumed.at(-1)} s are assumed.`] : []),
     ...(executed === 0 ? ['No execution was measured: jobs count as taking no time.'] : []),
-    places === Infinity ? 'Every worker finds a place: none lacked one in this time.' : `No more than ${places} workers find a place: others lacked one.`,
-    ...(decisions.some(({ settings }) => settings !== null) ? [] : ['No decision was recorded: the present settings count as those of then.']),
+    places === Infinity
+      ? 'Every worker finds a place: none lacked one in this time.'
+      : `No more than ${places} workers find a place: others lacked one.`,
+    ...(decisions.some(({ settings }) => settings !== null)
+      ? []
+      : ['No decision was recorded: the present settings count as those of then.']),
   ];
 }

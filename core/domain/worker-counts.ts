@@ -50,6 +50,8 @@ export function countHealth(workers: readonly HealthWorker[], type: 'QB' | 'LB')
   const counts = countStates(workers);
   const mayTake = workers.filter(({ state, desired }) => state === 'READY' && desired === 'RUN');
   if (type === 'QB') return { ...counts, ready: mayTake.filter(({ held, capacity }) => held < capacity).length };
-  const started = workers.filter(({ state, address }) => address !== '' && ['INITIALIZING', 'READY', 'DRAINING'].includes(state));
+  const started = workers.filter(
+    ({ state, address }) => address !== '' && ['INITIALIZING', 'READY', 'DRAINING'].includes(state),
+  );
   return { ...counts, running: started.length, ready: mayTake.filter(({ health }) => health === 'READY').length };
 }

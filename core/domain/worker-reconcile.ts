@@ -4,12 +4,20 @@
  * which finish their jobs first (DRAIN). With FlashBoot, idle workers go on standby, and are resumed before new workers
  * start.
  */
-import { FAILED_STARTS_MAX, isAvailable, leavingWorkers, replacementOrder, rolloutWorkers, scalerView } from './rollout.ts';
+
 import type { RolloutWorkers } from './rollout.ts';
-import { targetOf } from './scale-target.ts';
+import {
+  FAILED_STARTS_MAX,
+  isAvailable,
+  leavingWorkers,
+  replacementOrder,
+  rolloutWorkers,
+  scalerView,
+} from './rollout.ts';
 import type { ScaleTarget } from './scale-target.ts';
+import { targetOf } from './scale-target.ts';
+import type { ScaleRecommendation, ScaleSample, ScaleSettings, WorkerSample } from './scaler.ts';
 import { isIdle, runningWorkers } from './scaler.ts';
-import type { ScaleSample, ScaleSettings, ScaleRecommendation, WorkerSample } from './scaler.ts';
 import { STANDBY_SECONDS_MAX } from './worker.ts';
 
 /** Changes of the workers of an endpoint. */
@@ -36,9 +44,17 @@ export interface WorkerChanges extends ScaleTarget {
 }
 
 /** Compares existing workers with the target. `recommendation`: result of the scaler over `scalerView`. */
-export function reconcileWorkers(sample: ScaleSample, settings: ScaleSettings, recommendation: ScaleRecommendation): WorkerChanges {
+export function reconcileWorkers(
+  sample: ScaleSample,
+  settings: ScaleSettings,
+  recommendation: ScaleRecommendation,
+): WorkerChanges {
   const { serving, earlier, beside, stale } = rolloutWorkers(sample, settings);
-  const chosen = withCheck(targetOf(runningWorkers(scalerView(sample, settings)), settings, recommendation), serving, settings);
+  const chosen = withCheck(
+    targetOf(runningWorkers(scalerView(sample, settings)), settings, recommendation),
+    serving,
+    settings,
+  );
   const surplus = surplusOf(serving, settings, serving.length - chosen.target);
   const going = new Set(surplus);
   const kept = serving.filter((worker) => !going.has(worker));
@@ -55,12 +71,28 @@ export function reconcileWorkers(sample: ScaleSample, settings: ScaleSettings, r
   const { check, tried } = checkOf(sample, settings, { serving, earlier, beside, stale }, chosen.target);
   const unneeded = [...surplus, ...standbys].filter((worker) => !staying.has(worker));
   const leaving = [...stale, ...replaced, ...tried, ...unneeded, ...sample.workers.filter(crashedWhileDraining)];
-  const add = [...again.map(({ failures }) => ({ failures })), ...Array.from({ length: more - resume.length }, () => ({ failures: crashesOf(serving) }))];
+  const add = [
+    ...again.map(({ failures }) => ({ failures })),
+    ...Array.from({ length: more - resume.length }, () => ({ failures: crashesOf(serving) })),
+  ];
   return {
     add,
     ...(check && { check }),
-    ...yieldsOf(sample, settings, { kept, earlier }, { target: chosen.target, wants: isBeside ? check !== undefined : add.length > 0 }),
-    needed: Math.min(add.length, neededOf(sample, settings, [...kept.filter((worker) => !again.includes(worker)), ...earlier, ...resume], chosen.target)),
+    ...yieldsOf(
+      sample,
+      settings,
+      { kept, earlier },
+      { target: chosen.target, wants: isBeside ? check !== undefined : add.length > 0 },
+    ),
+    needed: Math.min(
+      add.length,
+      neededOf(
+        sample,
+        settings,
+        [...kept.filter((worker) => !again.includes(worker)), ...earlier, ...resume],
+        chosen.target,
+      ),
+    ),
     resume: ids(resume),
     freeze: ids(frozen),
     drain: ids(leaving.filter((worker) => worker.state !== 'UNHEALTHY')),
@@ -70,14 +102,23 @@ export function reconcileWorkers(sample: ScaleSample, settings: ScaleSettings, r
 }
 
 /** Adds one worker while a released version is checked, although no job needs it. */
-function withCheck(chosen: ScaleTarget, serving: readonly WorkerSample[], { rollout, workersMax }: ScaleSettings): ScaleTarget {
+function withCheck(
+  chosen: ScaleTarget,
+  serving: readonly WorkerSample[],
+  { rollout, workersMax }: ScaleSettings,
+): ScaleTarget {
   if (rollout?.phase !== 'REPLACE' || rollout.state !== 'CHECKING' || rollout.good === undefined) return chosen;
   if (chosen.target > 0 || serving.length === 0 || workersMax === 0) return chosen;
   return { ...chosen, target: 1, wished: 1, reason: `${chosen.reason}, and version ${rollout.released} is checked` };
 }
 
 /** Returns ready workers of previous versions that available workers replace, or that exceed the target. */
-function replacedOf(sample: ScaleSample, kept: readonly WorkerSample[], earlier: readonly WorkerSample[], target: number): WorkerSample[] {
+function replacedOf(
+  sample: ScaleSample,
+  kept: readonly WorkerSample[],
+  earlier: readonly WorkerSample[],
+  target: number,
+): WorkerSample[] {
   const available = kept.filter((worker) => isAvailable(worker, sample)).length;
   return replacementOrder(earlier).slice(0, Math.max(available + earlier.length - target, 0));
 }
@@ -86,7 +127,12 @@ function replacedOf(sample: ScaleSample, kept: readonly WorkerSample[], earlier:
  * Returns how many workers may be added during a replacement: up to workersMax + 1 in all, and only one until the first
  * one is ready.
  */
-function surgeCapacity(sample: ScaleSample, settings: ScaleSettings, kept: readonly WorkerSample[], earlier: readonly WorkerSample[]): number {
+function surgeCapacity(
+  sample: ScaleSample,
+  settings: ScaleSettings,
+  kept: readonly WorkerSample[],
+  earlier: readonly WorkerSample[],
+): number {
   if (settings.rollout?.phase !== 'REPLACE') return Infinity;
   const leaving = leavingWorkers(sample, settings).length;
   if (earlier.length + leaving === 0) return Infinity;
@@ -101,7 +147,12 @@ function isSlotFreed({ rollout }: ScaleSettings): boolean {
 }
 
 /** Returns how many workers are missing while existing ones serve until they are replaced. */
-function neededOf(sample: ScaleSample, settings: ScaleSettings, there: readonly WorkerSample[], target: number): number {
+function neededOf(
+  sample: ScaleSample,
+  settings: ScaleSettings,
+  there: readonly WorkerSample[],
+  target: number,
+): number {
   if (settings.rollout?.phase !== 'REPLACE') return Infinity;
   return Math.max(target - there.length - leavingWorkers(sample, settings).length, 0);
 }
@@ -111,12 +162,16 @@ function neededOf(sample: ScaleSample, settings: ScaleSettings, there: readonly 
  * workers that it follows.
  */
 function checkOf(
-  sample: ScaleSample, settings: ScaleSettings, { serving, earlier, beside, stale }: RolloutWorkers, target: number,
+  sample: ScaleSample,
+  settings: ScaleSettings,
+  { serving, earlier, beside, stale }: RolloutWorkers,
+  target: number,
 ): { check?: { failures: number }; tried: WorkerSample[] } {
   const { rollout, workersMax } = settings;
   if (!rollout || workersMax === 0 || rollout.state !== 'CHECKING') return { tried: beside };
   if (rollout.phase === 'REPLACE') {
-    const isIdleEndpoint = rollout.good !== undefined && !rollout.checked && target + serving.length + earlier.length + stale.length === 0;
+    const isIdleEndpoint =
+      rollout.good !== undefined && !rollout.checked && target + serving.length + earlier.length + stale.length === 0;
     return isIdleEndpoint ? { check: { failures: 0 }, tried: [] } : { tried: [] };
   }
   const [tried] = beside;
@@ -131,11 +186,20 @@ function checkOf(
  * workers are ready as wanted.
  */
 function yieldsOf(
-  sample: ScaleSample, settings: ScaleSettings, { kept, earlier }: { kept: readonly WorkerSample[]; earlier: readonly WorkerSample[] },
+  sample: ScaleSample,
+  settings: ScaleSettings,
+  { kept, earlier }: { kept: readonly WorkerSample[]; earlier: readonly WorkerSample[] },
   { target, wants }: { target: number; wants: boolean },
 ): { yields?: string } {
   const { rollout } = settings;
-  if (!wants || !rollout || rollout.phase === 'AT_ONCE' || rollout.roomMade || sample.workers.some(({ desired }) => desired === 'DRAIN')) return {};
+  if (
+    !wants ||
+    !rollout ||
+    rollout.phase === 'AT_ONCE' ||
+    rollout.roomMade ||
+    sample.workers.some(({ desired }) => desired === 'DRAIN')
+  )
+    return {};
   const from = rollout.phase === 'BESIDE' ? kept : earlier;
   const ready = [...kept, ...earlier].filter(({ state }) => state === 'READY');
   if (ready.length < kept.length + earlier.length || ready.length < target) return {};

@@ -6,7 +6,9 @@ type WorkerDesired = 'RUN' | 'FREEZE' | 'DRAIN' | 'GONE';
 /** What its agent observed. */
 export type WorkerState = 'INITIALIZING' | 'READY' | 'FROZEN' | 'DRAINING' | 'UNHEALTHY' | 'STOPPED';
 
-/** What the health path of a worker of a load-balancing endpoint answers; empty: it has none, or nobody has asked yet. */
+/**
+ * What the health path of a worker of a load-balancing endpoint answers; empty: it has none, or nobody has asked yet.
+ */
 export type WorkerHealth = '' | 'INITIALIZING' | 'READY' | 'UNHEALTHY';
 
 /** Why a worker ended that nobody told to and that did not crash. */
@@ -74,8 +76,9 @@ export const ENDED_WORKERS_TOLD = 50;
 export const ENDED_WORKERS_KEPT_HOURS = 24;
 
 /**
- * Seconds until a crashed worker may be replaced. `failures` counts crashes of its place in a row without a finished job in between,
- * this one included. The first crash of a worker that had been ready is replaced at once; then 1, 2, 4 … 300 s.
+ * Seconds until a crashed worker may be replaced. `failures` counts crashes of its place in a row without a finished
+ * job in between, this one included. The first crash of a worker that had been ready is replaced at once; then 1, 2, 4
+ * … 300 s.
  */
 export function crashPauseSeconds(failures: number, hadBeenReady: boolean): number {
   if (failures <= 1 && hadBeenReady) return 0;

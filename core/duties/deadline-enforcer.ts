@@ -2,12 +2,13 @@
  * Ends jobs that exceed their execution timeout: TIMED_OUT by the database clock, and the agent is told to stop the
  * attempt.
  */
-import type { CoreEvents } from '../events/core-events.ts';
+
 import type { Job } from '../domain/job.ts';
-import { LoopService } from '../runtime/loop-service.ts';
-import type { SingletonTask } from '../runtime/loop.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { SingletonTask } from '../runtime/loop.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Stores } from '../store/storage.ts';
 
 export interface DeadlineEnforcerOptions {
@@ -52,12 +53,26 @@ export class DeadlineEnforcer extends LoopService {
     const { stores, events, onFinal, logger } = this.#options;
     const ended = await stores.deadlines.timeOut(BATCH_ITEMS_MAX);
     for (const { job, machineId } of ended) {
-      logger.info({ endpointId: job.endpointId, jobId: job.id, attempt: job.attempt, workerId: job.workerId, machineId }, 'job timed out');
+      logger.info(
+        { endpointId: job.endpointId, jobId: job.id, attempt: job.attempt, workerId: job.workerId, machineId },
+        'job timed out',
+      );
       onFinal(job);
     }
-    events.emit('settled', ended.map(({ job }) => ({ endpointId: job.endpointId, jobId: job.id })));
-    events.emit('stop', ended.map(({ job, machineId }) => (
-      { endpointId: job.endpointId, jobId: job.id, attempt: job.attempt, machineId, reason: 'execution timeout' })));
+    events.emit(
+      'settled',
+      ended.map(({ job }) => ({ endpointId: job.endpointId, jobId: job.id })),
+    );
+    events.emit(
+      'stop',
+      ended.map(({ job, machineId }) => ({
+        endpointId: job.endpointId,
+        jobId: job.id,
+        attempt: job.attempt,
+        machineId,
+        reason: 'execution timeout',
+      })),
+    );
     return ended.length;
   }
 

@@ -2,10 +2,11 @@
  * Trims the logs of scaling decisions and traffic to their limits. Between two passes an endpoint may exceed them a
  * little.
  */
-import { LoopService } from '../runtime/loop-service.ts';
-import type { SingletonTask } from '../runtime/loop.ts';
+
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { SingletonTask } from '../runtime/loop.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Stores } from '../store/storage.ts';
 
 export interface DecisionReaperOptions {

@@ -3,10 +3,10 @@
  * the deleting replica stops or loses its database, and jobs submitted at that moment.
  */
 import type { DeleteJobs } from '../jobs/delete-jobs.ts';
-import { LoopService } from '../runtime/loop-service.ts';
-import type { SingletonTask } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { SingletonTask } from '../runtime/loop.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Stores } from '../store/storage.ts';
 
 export interface DeletionFinisherOptions {

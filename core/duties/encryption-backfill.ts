@@ -1,9 +1,10 @@
 /**
  * Encrypts what releases before encryption left as plaintext. Runs once in the life of a database, in the background.
  */
-import { LoopService } from '../runtime/loop-service.ts';
+
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Stores } from '../store/storage.ts';
 
 export interface EncryptionBackfillOptions {

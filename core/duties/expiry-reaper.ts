@@ -1,10 +1,11 @@
 /** Deletes expired jobs, also while they run, and expired Idempotency-Keys. Readers treat both as gone before that. */
-import { announceDeleted } from '../jobs/delete-jobs.ts';
+
 import type { CoreEvents } from '../events/core-events.ts';
-import { LoopService } from '../runtime/loop-service.ts';
-import type { SingletonTask } from '../runtime/loop.ts';
+import { announceDeleted } from '../jobs/delete-jobs.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { SingletonTask } from '../runtime/loop.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Stores } from '../store/storage.ts';
 
 export interface ExpiryReaperOptions {
@@ -42,7 +43,7 @@ export class ExpiryReaper extends LoopService {
     const startedAtMs = clock.monotonicMs();
     const full = startedAtMs >= this.#fullDueMs;
     if (full) this.#afterUs = 0;
-    const more = await stores.deletions.isDue(this.#afterUs) && (await this.runOnce()) >= BATCH_ITEMS_MAX;
+    const more = (await stores.deletions.isDue(this.#afterUs)) && (await this.runOnce()) >= BATCH_ITEMS_MAX;
     const endedAtMs = clock.monotonicMs();
     if (full) this.#fullDueMs = endedAtMs + (endedAtMs - startedAtMs) / FULL_SHARE;
     return more;

@@ -5,10 +5,10 @@
  */
 import type { EngineMeter } from '../jobs/engine-meter.ts';
 import type { AttemptCalls } from '../jobs/job-engine.ts';
-import { LoopService } from '../runtime/loop-service.ts';
-import type { SingletonTask } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { SingletonTask } from '../runtime/loop.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { ExpiredLease } from '../store/attempt-store.ts';
 import type { Stores } from '../store/storage.ts';
 
@@ -49,13 +49,24 @@ export class LeaseRescuer extends LoopService {
   /** Rescues one batch. Returns the number of attempts that this replica rescued. */
   async runOnce(): Promise<number> {
     const { stores, attempts, logger, meter } = this.#options;
-    const expired = [...await stores.attempts.expiredLeases(BATCH_ITEMS_MAX), ...await this.#ofGoneMachines()].slice(0, BATCH_ITEMS_MAX);
+    const expired = [
+      ...(await stores.attempts.expiredLeases(BATCH_ITEMS_MAX)),
+      ...(await this.#ofGoneMachines()),
+    ].slice(0, BATCH_ITEMS_MAX);
     // The job's owner may read the error, so it must not name the machine; the log does.
-    const results = await Promise.all(expired.map(({ attempt }) => attempts.recordOutcome({
-      ...attempt, kind: 'LOST', output: undefined, error: 'its machine stopped answering',
-    })));
+    const results = await Promise.all(
+      expired.map(({ attempt }) =>
+        attempts.recordOutcome({
+          ...attempt,
+          kind: 'LOST',
+          output: undefined,
+          error: 'its machine stopped answering',
+        }),
+      ),
+    );
     const rescued = expired.filter((_, index) => results[index] === 'recorded');
-    for (const { attempt, machineName } of rescued) logger.warn({ ...attempt, machineName }, 'attempt rescued from a machine whose lease expired');
+    for (const { attempt, machineName } of rescued)
+      logger.warn({ ...attempt, machineName }, 'attempt rescued from a machine whose lease expired');
     meter?.rescued(rescued.length);
     return rescued.length;
   }
@@ -66,7 +77,8 @@ export class LeaseRescuer extends LoopService {
     if (startedAtMs < this.#restUntilMs) return [];
     const gone = await stores.attempts.ofGoneMachines(BATCH_ITEMS_MAX);
     const endedAtMs = clock.monotonicMs();
-    if (gone.length < BATCH_ITEMS_MAX) this.#restUntilMs = endedAtMs + Math.max(GONE_PERIOD_MS, (endedAtMs - startedAtMs) * REST_FACTOR);
+    if (gone.length < BATCH_ITEMS_MAX)
+      this.#restUntilMs = endedAtMs + Math.max(GONE_PERIOD_MS, (endedAtMs - startedAtMs) * REST_FACTOR);
     return gone;
   }
 }

@@ -2,10 +2,11 @@
  * Recounts all queues periodically and corrects the counters of endpoints: a release without counters, or an
  * operator, may have changed jobs.
  */
-import { LoopService } from '../runtime/loop-service.ts';
-import type { SingletonTask } from '../runtime/loop.ts';
+
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { SingletonTask } from '../runtime/loop.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Stores } from '../store/storage.ts';
 
 export interface QueueRecounterOptions {

@@ -4,9 +4,9 @@
  */
 import type { CoreEvents } from '../events/core-events.ts';
 import type { QueueCursors } from '../jobs/queue-cursors.ts';
-import { LoopService } from '../runtime/loop-service.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Stores } from '../store/storage.ts';
 
 export interface QueueWatcherOptions {
@@ -39,7 +39,7 @@ export class QueueWatcher extends LoopService {
     const watched = cursors.watched();
     const found: string[] = [];
     for (let from = 0; from < watched.length; from += BATCH_ITEMS_MAX) {
-      found.push(...await stores.claims.queuedEndpoints(watched.slice(from, from + BATCH_ITEMS_MAX)));
+      found.push(...(await stores.claims.queuedEndpoints(watched.slice(from, from + BATCH_ITEMS_MAX))));
     }
     for (const endpointId of found) cursors.correct(endpointId);
     events.emit('queued', found);

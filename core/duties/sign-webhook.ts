@@ -1,4 +1,7 @@
-/** Signs webhook calls by the Standard Webhooks specification. By hand, because its package signs 20 MB in one piece that takes half a second. */
+/**
+ * Signs webhook calls by the Standard Webhooks specification. By hand, because its package signs 20 MB in one piece
+ * that takes half a second.
+ */
 import { createHmac } from 'node:crypto';
 import type { Work } from '../runtime/sliced-work.ts';
 

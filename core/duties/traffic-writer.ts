@@ -31,7 +31,9 @@ export class TrafficWriter extends LoopService {
   /** Stores the traffic since the last pass before the service stops. */
   protected override async onStop(): Promise<void> {
     await super.onStop();
-    await this.pass().catch((error: unknown) => this.#options.logger.debug({ err: error }, 'last traffic was not stored'));
+    await this.pass().catch((error: unknown) =>
+      this.#options.logger.debug({ err: error }, 'last traffic was not stored'),
+    );
   }
 
   protected override async pass(): Promise<void> {

@@ -1,11 +1,15 @@
-/** Makes one webhook call: JSON by POST, signed when the endpoint has a secret, never to a private address unless that is allowed. */
-import { lookup } from 'node:dns';
+/**
+ * Makes one webhook call: JSON by POST, signed when the endpoint has a secret, never to a private address unless that
+ * is allowed.
+ */
+
 import type { LookupAddress, LookupOptions } from 'node:dns';
+import { lookup } from 'node:dns';
 import { getCACertificates } from 'node:tls';
 import { Agent, request } from 'undici';
-import { isPrivateAddress, isPrivateHost } from '../runtime/private-address.ts';
-import { within } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { within } from '../runtime/clock.ts';
+import { isPrivateAddress, isPrivateHost } from '../runtime/private-address.ts';
 import { SlicedWork } from '../runtime/sliced-work.ts';
 import { signWebhook } from './sign-webhook.ts';
 
@@ -35,7 +39,10 @@ export const TRY_MS_MAX = 30_000;
 /** Bytes of an answer that are read and thrown away before the connection is closed. */
 const ANSWER_BYTES_MAX = 65_536;
 const USER_AGENT = 'Slipway-Webhook/1';
-/** Calls at once. All of them may go to one host: a call that waited here for a connection would lose its own time meanwhile. */
+/**
+ * Calls at once. All of them may go to one host: a call that waited here for a connection would lose its own time
+ * meanwhile.
+ */
 export const AT_ONCE_MAX = 64;
 
 export class WebhookCaller {
@@ -73,28 +80,43 @@ export class WebhookCaller {
     }
   }
 
-  async #post({ url, body, allowPrivate }: WebhookCall, headers: Record<string, string>, signal: AbortSignal): Promise<string | undefined> {
+  async #post(
+    { url, body, allowPrivate }: WebhookCall,
+    headers: Record<string, string>,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
     const { origin, pathname, search, username, password } = new URL(url);
     const answer = await request(`${origin}${pathname}${search}`, {
       method: 'POST',
       dispatcher: this.#connections(allowPrivate),
       signal,
-      headers: { 'content-type': 'application/json', 'user-agent': USER_AGENT, ...basicAuth(username, password), ...headers },
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': USER_AGENT,
+        ...basicAuth(username, password),
+        ...headers,
+      },
       body,
     });
     await answer.body.dump({ limit: ANSWER_BYTES_MAX });
-    return answer.statusCode >= 200 && answer.statusCode < 300 ? undefined : `the receiver answered ${answer.statusCode}`;
+    return answer.statusCode >= 200 && answer.statusCode < 300
+      ? undefined
+      : `the receiver answered ${answer.statusCode}`;
   }
 
   async #signed({ id, body, secret, nowMs, owner }: WebhookCall): Promise<Record<string, string>> {
-    return secret === undefined ? {} : await this.#signing.run(owner, body.length, signWebhook({ id, body, secret, nowMs }));
+    return secret === undefined
+      ? {}
+      : await this.#signing.run(owner, body.length, signWebhook({ id, body, secret, nowMs }));
   }
 
   #connections(allowPrivate: boolean): Agent {
     const pem = this.#authorities?.current().pem;
     if (pem !== this.#trusted) this.#renew(pem);
     const trusted = pem !== undefined && { ca: [...getCACertificates('default'), pem] };
-    return allowPrivate ? this.#anywhere ??= openAgent({ ...trusted }) : this.#publicOnly ??= openAgent({ lookup: lookupPublic, ...trusted });
+    return allowPrivate
+      ? (this.#anywhere ??= openAgent({ ...trusted }))
+      : (this.#publicOnly ??= openAgent({ lookup: lookupPublic, ...trusted }));
   }
 
   /** Calls under way end on the previous connections. */
@@ -140,7 +162,10 @@ function openAgent(connect: { lookup?: typeof lookupPublic; ca?: string[] }): Ag
 
 type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void;
 
-/** Resolves a name to its public addresses, at the moment of connecting: a check made earlier could be answered differently now. */
+/**
+ * Resolves a name to its public addresses, at the moment of connecting: a check made earlier could be answered
+ * differently now.
+ */
 function lookupPublic(hostname: string, options: LookupOptions, done: LookupCallback): void {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error) return done(error, []);

@@ -4,22 +4,22 @@
  * twice; it is never lost.
  */
 import { webhookIdentity, webhookSecretIdentity } from '../domain/sealed-identity.ts';
-import { mayCallPrivate } from '../domain/webhook-url.ts';
 import type { PrivateWebhooks } from '../domain/webhook-url.ts';
+import { mayCallPrivate } from '../domain/webhook-url.ts';
 import type { EngineMeter } from '../jobs/engine-meter.ts';
-import { LoopService } from '../runtime/loop-service.ts';
-import type { SingletonTask } from '../runtime/loop.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
-import { someAttempts } from '../runtime/logger.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { someAttempts } from '../runtime/logger.ts';
+import type { SingletonTask } from '../runtime/loop.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Sealer } from '../runtime/seal.ts';
-import type { Tracing } from '../runtime/tracing.ts';
 import { TaskGroup } from '../runtime/task-group.ts';
+import type { Tracing } from '../runtime/tracing.ts';
 import type { Stores } from '../store/storage.ts';
 import { persist } from '../store/transient.ts';
 import type { AtLimit, Delivery } from '../store/webhook-store.ts';
-import { AT_ONCE_MAX, TRY_MS_MAX, WebhookCaller } from './webhook-caller.ts';
 import type { WebhookAuthorities } from './webhook-caller.ts';
+import { AT_ONCE_MAX, TRY_MS_MAX, WebhookCaller } from './webhook-caller.ts';
 
 export interface WebhookDelivererOptions {
   stores: Pick<Stores, 'webhooks'>;
@@ -117,7 +117,8 @@ export class WebhookDeliverer extends LoopService {
         ms = await this.#nextDueMs();
       }
       this.#alarm?.cancel();
-      if (ms !== undefined && ms < PERIOD_MS * 2) this.#alarm = this.#options.clock.after(Math.max(1, ms + 1), () => this.wake());
+      if (ms !== undefined && ms < PERIOD_MS * 2)
+        this.#alarm = this.#options.clock.after(Math.max(1, ms + 1), () => this.wake());
     } catch (error) {
       this.#wanted ||= wanted;
       throw error;
@@ -127,9 +128,15 @@ export class WebhookDeliverer extends LoopService {
   async #begin(): Promise<void> {
     if (this.#count >= AT_ONCE_MAX) return;
     for (const delivery of await this.#take()) {
-      this.#tasks.own(this.#deliver(delivery).finally(() => this.wake()), (error) => {
-        this.#options.logger.error({ err: error, ...webhookOf(delivery) }, 'the end of a webhook call was not recorded');
-      });
+      this.#tasks.own(
+        this.#deliver(delivery).finally(() => this.wake()),
+        (error) => {
+          this.#options.logger.error(
+            { err: error, ...webhookOf(delivery) },
+            'the end of a webhook call was not recorded',
+          );
+        },
+      );
     }
   }
 
@@ -159,7 +166,12 @@ export class WebhookDeliverer extends LoopService {
   async #defer(deferred: readonly Delivery[]): Promise<void> {
     const { stores, clock, random, logger } = this.#options;
     const { signal } = this.#tasks;
-    await persist(() => stores.webhooks.defer(deferred, DEFER_MS), { clock, random, forMs: DEFER_PERSIST_MS, signal }).catch((error: unknown) => {
+    await persist(() => stores.webhooks.defer(deferred, DEFER_MS), {
+      clock,
+      random,
+      forMs: DEFER_PERSIST_MS,
+      signal,
+    }).catch((error: unknown) => {
       logger.warn({ err: error, ...someAttempts(deferred) }, 'webhook calls were not deferred, will retry');
     });
   }
@@ -168,7 +180,10 @@ export class WebhookDeliverer extends LoopService {
     if (this.#bytes > 0 && this.#bytes + bodyBytes > BYTES_AT_ONCE_MAX) return false;
     const ownBytes = this.#bytesOfAccount.get(accountId) ?? 0;
     if (ownBytes > 0 && ownBytes + bodyBytes > BYTES_AT_ONCE_MAX - this.#bytes) return false;
-    return (this.#ofEndpoint.get(endpointId) ?? 0) < AT_ONCE_PER_ENDPOINT_MAX && (this.#ofAccount.get(accountId) ?? 0) < this.#free;
+    return (
+      (this.#ofEndpoint.get(endpointId) ?? 0) < AT_ONCE_PER_ENDPOINT_MAX &&
+      (this.#ofAccount.get(accountId) ?? 0) < this.#free
+    );
   }
 
   /** Returns the calls that can begin, and how many of one account. */
@@ -194,13 +209,20 @@ export class WebhookDeliverer extends LoopService {
 
   /** Their waiting calls stay untouched, so that calls of others are found at once. */
   #atLimit(): AtLimit {
-    return { endpointIds: atLeast(this.#ofEndpoint, AT_ONCE_PER_ENDPOINT_MAX), accountIds: atLeast(this.#ofAccount, this.#free) };
+    return {
+      endpointIds: atLeast(this.#ofEndpoint, AT_ONCE_PER_ENDPOINT_MAX),
+      accountIds: atLeast(this.#ofAccount, this.#free),
+    };
   }
 
   async #deliver(delivery: Delivery): Promise<void> {
     const { clock, random, meter, tracing } = this.#options;
     const { endpointId, jobId, tries, traceparent } = delivery;
-    const trace = tracing?.child('webhook', 'client', traceparent, { 'slipway.endpoint.id': endpointId, 'slipway.job.id': jobId, 'slipway.try': tries + 1 });
+    const trace = tracing?.child('webhook', 'client', traceparent, {
+      'slipway.endpoint.id': endpointId,
+      'slipway.job.id': jobId,
+      'slipway.try': tries + 1,
+    });
     const { signal } = this.#tasks;
     const startedAtMs = clock.monotonicMs();
     try {
@@ -219,7 +241,9 @@ export class WebhookDeliverer extends LoopService {
 
   #urlOf({ url, urlSealed, endpointId, jobId }: Delivery): string | undefined {
     try {
-      return urlSealed === null ? url : this.#options.sealer.open(urlSealed, webhookIdentity(endpointId, jobId)).toString();
+      return urlSealed === null
+        ? url
+        : this.#options.sealer.open(urlSealed, webhookIdentity(endpointId, jobId)).toString();
     } catch {
       return undefined;
     }
@@ -232,11 +256,20 @@ export class WebhookDeliverer extends LoopService {
     const account = accountId === '' ? undefined : { id: accountId, name: accountName };
     const allowPrivate = mayCallPrivate(this.#options.allowPrivate, account);
     try {
-      const secret = secretSealed === null ? undefined : sealer.open(secretSealed, webhookSecretIdentity(endpointId)).toString();
-      const stored = delivery.body ?? await this.#options.stores.webhooks.readBody(delivery);
+      const secret =
+        secretSealed === null ? undefined : sealer.open(secretSealed, webhookSecretIdentity(endpointId)).toString();
+      const stored = delivery.body ?? (await this.#options.stores.webhooks.readBody(delivery));
       if (stored === undefined) return 'the call is no more';
       const body = urlSealed === null ? stored : withWebhook(stored, url);
-      const call = { url, body, secret, id: webhookOf(delivery).webhookId, nowMs: clock.nowMs(), allowPrivate, owner: delivery.accountId };
+      const call = {
+        url,
+        body,
+        secret,
+        id: webhookOf(delivery).webhookId,
+        nowMs: clock.nowMs(),
+        allowPrivate,
+        owner: delivery.accountId,
+      };
       return await this.#caller.call(call, this.#tasks.signal);
     } catch (error) {
       // A secret that does not decrypt or sign must not hold the call forever.
@@ -244,8 +277,16 @@ export class WebhookDeliverer extends LoopService {
     }
   }
 
-  async #record(delivery: Delivery, url: string | undefined, failure: string | undefined, stopped: boolean): Promise<void> {
-    const { stores: { webhooks }, logger } = this.#options;
+  async #record(
+    delivery: Delivery,
+    url: string | undefined,
+    failure: string | undefined,
+    stopped: boolean,
+  ): Promise<void> {
+    const {
+      stores: { webhooks },
+      logger,
+    } = this.#options;
     const ids = webhookOf(delivery);
     const tries = delivery.tries + 1;
     const host = url === undefined ? '' : new URL(url).host;

@@ -3,8 +3,8 @@
  * each hint, and periodically in full.
  */
 import type { EndpointBackends } from '../store/edge-store.ts';
-import { BackendWatch } from './backend-watch.ts';
 import type { BackendWatchOptions } from './backend-watch.ts';
+import { BackendWatch } from './backend-watch.ts';
 
 const PERIOD_MS = 2_000;
 
@@ -62,7 +62,9 @@ export class BackendDirectory extends BackendWatch {
     if (ids?.length === 0) return;
     if (all) this.#readAtMs = this.options.clock.monotonicMs();
     const found = new Map((await this.options.edge.backends(ids)).map((endpoint) => [endpoint.endpointId, endpoint]));
-    const changed = new Set([...ids ?? this.#endpoints.keys(), ...found.keys()].filter((id) => this.#keep(id, found.get(id))));
+    const changed = new Set(
+      [...(ids ?? this.#endpoints.keys()), ...found.keys()].filter((id) => this.#keep(id, found.get(id))),
+    );
     const first = !this.#loaded;
     this.#loaded = true;
     if (first || changed.size > 0) for (const listener of this.#listeners) listener([...changed]);

@@ -3,8 +3,8 @@
  * once and after every change. Reads after each hint, and once a second.
  */
 import type { EndpointBackends } from '../store/edge-store.ts';
-import { BackendWatch } from './backend-watch.ts';
 import type { BackendWatchOptions } from './backend-watch.ts';
+import { BackendWatch } from './backend-watch.ts';
 
 const PERIOD_MS = 1_000;
 /** Endpoints of one statement. */

@@ -1,6 +1,7 @@
 /** Finds where an http port of a pod listens, for a facade that forwards a request. */
-import { podNotFound } from '../domain/pod.ts';
+
 import { DomainError } from '../domain/errors.ts';
+import { podNotFound } from '../domain/pod.ts';
 import type { PodLocation } from '../store/edge-store.ts';
 import type { Stores } from '../store/storage.ts';
 
@@ -11,10 +12,16 @@ type PodOwner = string | undefined;
  * Returns the pod's location, which may say that it does not run. Throws NOT_FOUND if there is no such pod or http
  * port.
  */
-export async function locatePod(edge: Pick<Stores['edge'], 'pod'>, owner: PodOwner, podId: string, port: number): Promise<Omit<PodLocation, 'ports'>> {
+export async function locatePod(
+  edge: Pick<Stores['edge'], 'pod'>,
+  owner: PodOwner,
+  podId: string,
+  port: number,
+): Promise<Omit<PodLocation, 'ports'>> {
   const location = /^[a-z0-9]{1,64}$/.test(podId) ? await edge.pod(podId, port) : undefined;
   if (!location || (owner !== undefined && location.accountId !== owner)) throw podNotFound(podId);
-  if (!location.ports.includes(`${port}/http`)) throw new DomainError('NOT_FOUND', `The pod has no port "${port}/http".`);
+  if (!location.ports.includes(`${port}/http`))
+    throw new DomainError('NOT_FOUND', `The pod has no port "${port}/http".`);
   const { accountId, address, tunnelMachineId } = location;
   return { accountId, address, tunnelMachineId };
 }

@@ -3,8 +3,8 @@
  * the oldest entries are dropped first.
  */
 import type { LRUCache } from 'lru-cache';
-import { isOfAccount, refusedLimit } from '../domain/refused-requests.ts';
 import type { RefusedRequests } from '../domain/refused-requests.ts';
+import { isOfAccount, refusedLimit } from '../domain/refused-requests.ts';
 import type { ScaleLimit } from '../domain/scale-target.ts';
 import { boundedCache } from '../runtime/bounded-cache.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -25,7 +25,12 @@ export class RejectionTracker {
   /** `windowSeconds`: window of the rate limits. */
   constructor(clock: Pick<Clock, 'monotonicMs'>, windowSeconds: number) {
     this.#windowSeconds = windowSeconds;
-    this.#entries = boundedCache(ENTRIES_MAX, { ttl: REJECTIONS_VALID_MS, ttlResolution: 0, noUpdateTTL: true, perf: { now: () => clock.monotonicMs() } });
+    this.#entries = boundedCache(ENTRIES_MAX, {
+      ttl: REJECTIONS_VALID_MS,
+      ttlResolution: 0,
+      noUpdateTTL: true,
+      perf: { now: () => clock.monotonicMs() },
+    });
   }
 
   /** Adds rejected requests. */
@@ -53,7 +58,7 @@ export class RejectionTracker {
   }
 
   #limitsOf(name: string): ScaleLimit[] {
-    return [...this.#entries.get(name)?.values() ?? []].map((refused) => refusedLimit(refused, this.#windowSeconds));
+    return [...(this.#entries.get(name)?.values() ?? [])].map((refused) => refusedLimit(refused, this.#windowSeconds));
   }
 }
 

@@ -25,10 +25,12 @@ export class CannotRun {
     if (endpointIds.length === 0) return new Map();
     const [machines, requests] = await Promise.all([this.#look(FRESH_MS), this.#stores.scales.requestsOf(endpointIds)]);
     const cannotRun = cannotRunOf(machines);
-    return new Map(requests.flatMap((request) => {
-      const refusal = cannotRun(request);
-      return refusal ? [[request.id, refusal] as const] : [];
-    }));
+    return new Map(
+      requests.flatMap((request) => {
+        const refusal = cannotRun(request);
+        return refusal ? [[request.id, refusal] as const] : [];
+      }),
+    );
   }
 
   /** Returns all machines, as read recently. */
@@ -42,7 +44,9 @@ export class CannotRun {
     const machines = this.#stores.machines.view();
     this.#machines = machines;
     this.#lookedAtMs = nowMs;
-    machines.catch(() => { if (this.#machines === machines) this.#machines = undefined; });
+    machines.catch(() => {
+      if (this.#machines === machines) this.#machines = undefined;
+    });
     return machines;
   }
 }

@@ -1,16 +1,17 @@
 /** Creates an endpoint. */
-import type { Actor } from '../domain/permission.ts';
+
+import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { checkEndpoint, checkServerless } from '../domain/endpoint.ts';
 import { checkText, invalid } from '../domain/fields.ts';
-import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
-import { checkHttpServer } from '../domain/http-server.ts';
 import { withFinerSettings } from '../domain/finer-settings.ts';
+import { checkHttpServer } from '../domain/http-server.ts';
 import { checkRegistry } from '../domain/image-name.ts';
-import { checkNotBound, ownTemplateName, ownTemplateOf } from '../domain/own-template.ts';
 import type { OwnTemplateChange } from '../domain/own-template.ts';
+import { checkNotBound, ownTemplateName, ownTemplateOf } from '../domain/own-template.ts';
+import type { Actor } from '../domain/permission.ts';
 import { webhookSecretIdentity } from '../domain/sealed-identity.ts';
-import { unknownTemplate } from '../domain/template.ts';
 import type { TemplateSettings } from '../domain/template.ts';
+import { unknownTemplate } from '../domain/template.ts';
 import type { NewOwnTemplate } from '../store/own-template-rows.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 import { sourceOf } from './own-template-source.ts';
@@ -34,14 +35,19 @@ export interface EndpointRequest {
 }
 
 /**
- * Answers the endpoint, the earlier one when the request id was used before. INVALID_REQUEST: a field is out of range, the template is
- * unknown or made for pods, or a network volume is unknown.
+ * Answers the endpoint, the earlier one when the request id was used before. INVALID_REQUEST: a field is out of range,
+ * the template is unknown or made for pods, or a network volume is unknown.
  */
-export async function createEndpoint(context: EndpointContext, actor: Actor, endpointRequest: EndpointRequest): Promise<Endpoint> {
+export async function createEndpoint(
+  context: EndpointContext,
+  actor: Actor,
+  endpointRequest: EndpointRequest,
+): Promise<Endpoint> {
   const { accountId } = actor;
   const { endpoints, machines, random, onChanged } = context;
   const { requestId, webhookSecret } = endpointRequest;
-  if (requestId.length > REQUEST_ID_LENGTH_MAX) throw invalid(`request_id is longer than ${REQUEST_ID_LENGTH_MAX} characters`);
+  if (requestId.length > REQUEST_ID_LENGTH_MAX)
+    throw invalid(`request_id is longer than ${REQUEST_ID_LENGTH_MAX} characters`);
   checkText('request_id', requestId);
   const id = random.id(ID_LENGTH);
   const { given, template, own } = await whatItRuns(context, actor, id, endpointRequest);
@@ -57,7 +63,10 @@ export async function createEndpoint(context: EndpointContext, actor: Actor, end
 
 /** What a new endpoint runs: a template that is there, or its own, which is made with it. */
 async function whatItRuns(
-  context: Pick<EndpointContext, 'templates' | 'mayAsk' | 'random'>, actor: Actor, endpointId: string, { settings, ownTemplate }: EndpointRequest,
+  context: Pick<EndpointContext, 'templates' | 'mayAsk' | 'random'>,
+  actor: Actor,
+  endpointId: string,
+  { settings, ownTemplate }: EndpointRequest,
 ): Promise<{ given: EndpointSettings; template: TemplateSettings; own?: NewOwnTemplate }> {
   const { templates } = context;
   if (!ownTemplate) {
@@ -72,14 +81,20 @@ async function whatItRuns(
   if (settings.name === '') throw invalid('name is required where own_template is given');
   checkRegistry('image_name', ownTemplate.settings.imageName ?? '', context.mayAsk);
   const source = await sourceOf(templates, actor.accountId, ownTemplate);
-  if (source.link) return { given: { ...settings, templateId: source.link.id, env: source.env }, template: source.link };
+  if (source.link)
+    return { given: { ...settings, templateId: source.link.id, env: source.env }, template: source.link };
   const template = ownTemplateOf(ownTemplateName(settings.name, endpointId), source.settings, source.base);
   const id = context.random.id(TEMPLATE_ID_LENGTH);
   return { given: { ...settings, templateId: id, env: {} }, template, own: { id, settings: template } };
 }
 
 /** The secret as it is stored; null for none. INVALID_REQUEST: it is too long. */
-export function sealWebhookSecret(context: Pick<EndpointContext, 'sealer'>, endpointId: string, secret: string): Buffer | null {
-  if (secret.length > WEBHOOK_SECRET_LENGTH_MAX) throw invalid(`webhook_secret is longer than ${WEBHOOK_SECRET_LENGTH_MAX} characters`);
+export function sealWebhookSecret(
+  context: Pick<EndpointContext, 'sealer'>,
+  endpointId: string,
+  secret: string,
+): Buffer | null {
+  if (secret.length > WEBHOOK_SECRET_LENGTH_MAX)
+    throw invalid(`webhook_secret is longer than ${WEBHOOK_SECRET_LENGTH_MAX} characters`);
   return secret === '' ? null : context.sealer.seal(Buffer.from(secret), webhookSecretIdentity(endpointId));
 }

@@ -8,13 +8,25 @@ import type { Stores } from '../store/storage.ts';
 import type { CannotRun } from './cannot-run.ts';
 import type { ExplainContext } from './explain.ts';
 
-type OwnStores = 'endpoints' | 'templates' | 'machines' | 'machineViews' | 'workers' | 'volumes' | 'scales' | 'explains' | 'releases' | 'traffic';
+type OwnStores =
+  | 'endpoints'
+  | 'templates'
+  | 'machines'
+  | 'machineViews'
+  | 'workers'
+  | 'volumes'
+  | 'scales'
+  | 'explains'
+  | 'releases'
+  | 'traffic';
 
 export interface EndpointContext extends Pick<Stores, OwnStores> {
   sealer: Sealer;
   cannotRun: CannotRun;
   refusals: ExplainContext['refusals'];
-  whatIfs: { answer(accountId: string, endpointId: string, change: Partial<EndpointSettings>, hours: number): Promise<WhatIf> };
+  whatIfs: {
+    answer(accountId: string, endpointId: string, change: Partial<EndpointSettings>, hours: number): Promise<WhatIf>;
+  };
   /** Registries that images may be of. */
   mayAsk: MayAsk;
   random: Random;

@@ -1,14 +1,19 @@
 /** Endpoints that are there: read, list, restart, delete. */
-import { endpointNotFound } from '../domain/permission.ts';
-import type { Actor } from '../domain/permission.ts';
-import { checkDeletable } from '../domain/endpoint.ts';
+
 import type { Endpoint } from '../domain/endpoint.ts';
+import { checkDeletable } from '../domain/endpoint.ts';
+import type { Actor } from '../domain/permission.ts';
+import { endpointNotFound } from '../domain/permission.ts';
 import type { Template } from '../domain/template.ts';
 import type { Page, PageRequest } from '../store/page.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 
 /** Reads an endpoint. ENDPOINT_NOT_FOUND: not in this account. */
-export async function getEndpoint({ endpoints }: Pick<EndpointContext, 'endpoints'>, accountId: string, id: string): Promise<Endpoint> {
+export async function getEndpoint(
+  { endpoints }: Pick<EndpointContext, 'endpoints'>,
+  accountId: string,
+  id: string,
+): Promise<Endpoint> {
   const [found] = await endpoints.byIds([id]);
   if (!found || found.accountId !== accountId) throw endpointNotFound(id);
   return found;
@@ -18,28 +23,39 @@ export async function getEndpoint({ endpoints }: Pick<EndpointContext, 'endpoint
 export type EndpointView = Endpoint & { template?: Template | undefined };
 
 /**
- * Lists the endpoints of an account, oldest first. `only`: the endpoints that a restricted key may see; empty = all. `withTemplates`: with what
- * they run.
+ * Lists the endpoints of an account, oldest first. `only`: the endpoints that a restricted key may see; empty = all.
+ * `withTemplates`: with what they run.
  */
 export async function listEndpoints(
-  context: Pick<EndpointContext, 'endpoints' | 'templates'>, accountId: string, only: readonly string[], withTemplates: boolean, page: PageRequest,
+  context: Pick<EndpointContext, 'endpoints' | 'templates'>,
+  accountId: string,
+  only: readonly string[],
+  withTemplates: boolean,
+  page: PageRequest,
 ): Promise<Page<EndpointView>> {
   const { entries, next } = await context.endpoints.list(accountId, only, withTemplates, page);
   return { entries: withTemplates ? await withTemplatesOf(context, entries) : entries, next };
 }
 
 /** The same with what they run. */
-export async function withTemplatesOf({ templates }: Pick<EndpointContext, 'templates'>, endpoints: readonly Endpoint[]): Promise<EndpointView[]> {
+export async function withTemplatesOf(
+  { templates }: Pick<EndpointContext, 'templates'>,
+  endpoints: readonly Endpoint[],
+): Promise<EndpointView[]> {
   const run = await templates.ofEndpoints(endpoints.map(({ id }) => id));
   return endpoints.map((endpoint) => ({ ...endpoint, template: run.get(endpoint.id) }));
 }
 
 /**
- * Replaces an endpoint's workers, for instance because a file that they loaded has changed. Answers the endpoint with its new version, whose rollout begins.
- * `atOnce`: workers of earlier ones take no further job and go when they hold none, whether others come up or not.
+ * Replaces an endpoint's workers, for instance because a file that they loaded has changed. Answers the endpoint with
+ * its new version, whose rollout begins. `atOnce`: workers of earlier ones take no further job and go when they hold
+ * none, whether others come up or not.
  */
 export async function restartEndpoint(
-  { endpoints, onChanged }: Pick<EndpointContext, 'endpoints' | 'onChanged'>, actor: Actor, id: string, atOnce = false,
+  { endpoints, onChanged }: Pick<EndpointContext, 'endpoints' | 'onChanged'>,
+  actor: Actor,
+  id: string,
+  atOnce = false,
 ): Promise<Endpoint> {
   const raised = await endpoints.raiseVersion(id, actor, atOnce);
   if (!raised) throw endpointNotFound(id);
@@ -48,10 +64,15 @@ export async function restartEndpoint(
 }
 
 /**
- * Deletes an endpoint with its workers and its jobs (docs/reference/management.md#endpoints). WORKERS_NOT_ZERO: workers_min or workers_max is not 0. Jobs that
- * run are stopped with their workers. `stopWorkers`: whatever these are.
+ * Deletes an endpoint with its workers and its jobs (docs/reference/management.md#endpoints). WORKERS_NOT_ZERO:
+ * workers_min or workers_max is not 0. Jobs that run are stopped with their workers. `stopWorkers`: whatever these are.
  */
-export async function deleteEndpoint(context: EndpointContext, actor: Actor, id: string, stopWorkers: boolean): Promise<void> {
+export async function deleteEndpoint(
+  context: EndpointContext,
+  actor: Actor,
+  id: string,
+  stopWorkers: boolean,
+): Promise<void> {
   const { endpoints, deleteJobs, onChanged, onDesired } = context;
   const machineIds = await endpoints.remove(id, actor, stopWorkers ? undefined : checkDeletable);
   if (!machineIds) throw endpointNotFound(id);

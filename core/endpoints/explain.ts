@@ -1,20 +1,20 @@
 /** Explains endpoints and jobs, with no more than the caller may see. */
-import { DomainError } from '../domain/errors.ts';
+
 import { explainAttempts } from '../domain/attempt-explanation.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { AttemptExplanation, EndpointExplanation, ExplainedJob, LoggedDecision } from '../domain/explanation.ts';
 import { explainWorker, queueLimits, summarizeEndpoint, summarizeJob } from '../domain/explanation.ts';
-import type { AttemptExplanation, EndpointExplanation, ExplainedJob } from '../domain/explanation.ts';
 import type { JobKey } from '../domain/job.ts';
 import { jobNotFound } from '../domain/job.ts';
-import { preemptionLimits, preemptionText } from '../domain/preemption.ts';
-import { explainMachines } from '../domain/machine-explanation.ts';
 import { runsSomewhere, withCrashes } from '../domain/machine-crashes.ts';
+import { explainMachines } from '../domain/machine-explanation.ts';
 import { endpointNotFound } from '../domain/permission.ts';
-import { HELD_CHANGE, tellRollout } from '../domain/rollout-text.ts';
+import { preemptionLimits, preemptionText } from '../domain/preemption.ts';
 import type { RolloutTold } from '../domain/rollout-text.ts';
-import { withChange } from '../domain/what-would-change.ts';
+import { HELD_CHANGE, tellRollout } from '../domain/rollout-text.ts';
 import { wishedChanges } from '../domain/scale-decision.ts';
 import type { ScaleLimit } from '../domain/scale-target.ts';
-import type { LoggedDecision } from '../domain/explanation.ts';
+import { withChange } from '../domain/what-would-change.ts';
 import { checkWord, noFilter } from '../store/list-filter.ts';
 import type { Release } from '../store/release-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -41,45 +41,82 @@ const WORKERS_MAX = 100;
 const PAGE_DEFAULT = 100;
 const PAGE_MAX = 1_000;
 /** Limits on workers. The others reject jobs and requests. */
-const CUTS: readonly ScaleLimit['limit'][] = ['WORKERS_MAX', 'QUOTA', 'NO_PLACE', 'FAIR_SHARE', 'KEPT_GPUS', 'GAVE_WAY', 'AT_ONCE'];
+const CUTS: readonly ScaleLimit['limit'][] = [
+  'WORKERS_MAX',
+  'QUOTA',
+  'NO_PLACE',
+  'FAIR_SHARE',
+  'KEPT_GPUS',
+  'GAVE_WAY',
+  'AT_ONCE',
+];
 
 /** Throws ENDPOINT_NOT_FOUND. */
-export async function explainEndpoint(context: ExplainContext, endpointId: string, sight: Sight): Promise<EndpointExplanation> {
+export async function explainEndpoint(
+  context: ExplainContext,
+  endpointId: string,
+  sight: Sight,
+): Promise<EndpointExplanation> {
   const { explains, scales, cannotRun } = context;
   const seen = await explains.endpoint(endpointId);
   if (!seen) throw endpointNotFound(endpointId);
   const { demand, settings } = seen.sample;
   const shown = demand.workers.slice(0, WORKERS_MAX);
   const [[last], told, refusals, nowhere, machines, crashes, queue, gaveWay, starved] = await Promise.all([
-    explains.decisions(endpointId, 0, 1), explains.workers(endpointId, shown.map(({ id }) => id)),
-    scales.refusals([endpointId]), cannotRun.of([endpointId]), cannotRun.machines(), scales.crashes([seen.endpoint]),
-    explains.queueLength(endpointId), explains.gaveWay(endpointId), explains.starved(endpointId),
+    explains.decisions(endpointId, 0, 1),
+    explains.workers(
+      endpointId,
+      shown.map(({ id }) => id),
+    ),
+    scales.refusals([endpointId]),
+    cannotRun.of([endpointId]),
+    cannotRun.machines(),
+    scales.crashes([seen.endpoint]),
+    explains.queueLength(endpointId),
+    explains.gaveWay(endpointId),
+    explains.starved(endpointId),
   ]);
   const ends = new Map(told.map((worker) => [worker.id, worker]));
   const going = new Map(gaveWay.map((worker) => [worker.workerId, preemptionText(worker)]));
-  const what = seen.endpoint.type === 'LB' ? 'request' as const : 'job' as const;
+  const what = seen.endpoint.type === 'LB' ? ('request' as const) : ('job' as const);
   const workers = shown.map((worker) => {
     const { reason = '', away = false, health = '' } = ends.get(worker.id) ?? {};
     const aside = { told: sight.workers ? reason : '', gaveWay: going.get(worker.id) ?? '', away };
     return explainWorker(worker, settings, what === 'request' ? { ...aside, health } : aside);
   });
-  const text = (refusal: { refusal: string; refusalByMachine: string } | undefined): string => (
-    (sight.operator ? refusal?.refusalByMachine : refusal?.refusal) ?? ''
-  );
+  const text = (refusal: { refusal: string; refusalByMachine: string } | undefined): string =>
+    (sight.operator ? refusal?.refusalByMachine : refusal?.refusal) ?? '';
   const now = wishedChanges(seen.sample);
   const own = withCrashes(machines, crashes.get(endpointId) ?? [], runsSomewhere(demand.workers, settings.version));
   const shownMachines = explainMachines(own, settings, sight.operator);
   // Only the last decision knows what a missing slot or a quota cut.
   const limits = [...now.limits, ...(last?.limits ?? []).filter(({ limit }) => limit !== 'WORKERS_MAX')];
   const reasons = {
-    what, low: queue.low, reason: now.reason, cannotRun: text(nowhere.get(endpointId)), refusal: text(refusals.get(endpointId)),
-    limits, machines: shownMachines, starved,
+    what,
+    low: queue.low,
+    reason: now.reason,
+    cannotRun: text(nowhere.get(endpointId)),
+    refusal: text(refusals.get(endpointId)),
+    limits,
+    machines: shownMachines,
+    starved,
   };
   return {
-    endpointId, workers, lastDecision: last, queued: demand.queued, oldestWaitMs: demand.oldestWaitMs, running: demand.running,
-    summary: withRollout(summarizeEndpoint(demand, settings, workers, reasons), tellRollout(seen.released, seen.rollout, sight.workers)),
+    endpointId,
+    workers,
+    lastDecision: last,
+    queued: demand.queued,
+    oldestWaitMs: demand.oldestWaitMs,
+    running: demand.running,
+    summary: withRollout(
+      summarizeEndpoint(demand, settings, workers, reasons),
+      tellRollout(seen.released, seen.rollout, sight.workers),
+    ),
     limits: [
-      ...limits, ...preemptionLimits(gaveWay), ...queueLimits(queue), ...context.refusals.of(seen.endpoint.accountId, endpointId),
+      ...limits,
+      ...preemptionLimits(gaveWay),
+      ...queueLimits(queue),
+      ...context.refusals.of(seen.endpoint.accountId, endpointId),
     ].map((limit) => withChange(limit)),
     machines: shownMachines,
   };
@@ -105,16 +142,27 @@ export async function explainJob(context: ExplainContext, key: JobKey, sight: Si
   const job = await context.explains.job(key);
   if (!job) throw jobNotFound(key.jobId);
   const [lost, endpoint] = await Promise.all([
-    context.explains.lostAttempts(key), job.state === 'IN_QUEUE' ? explainEndpoint(context, key.endpointId, sight) : undefined,
+    context.explains.lostAttempts(key),
+    job.state === 'IN_QUEUE' ? explainEndpoint(context, key.endpointId, sight) : undefined,
   ]);
   const workerIds = [...new Set([job.workerId, ...lost.map(({ workerId }) => workerId)])].filter((id) => id !== '');
   const workers = workerIds.length === 0 ? [] : await context.explains.workers(key.endpointId, workerIds);
   const away = workers.some(({ id, away: gone }) => gone && id === job.workerId);
-  return { job, attempts: explainAttempts(job, lost, workers, sight), endpoint, summary: summarizeJob(job, endpoint?.summary ?? '', away) };
+  return {
+    job,
+    attempts: explainAttempts(job, lost, workers, sight),
+    endpoint,
+    summary: summarizeJob(job, endpoint?.summary ?? '', away),
+  };
 }
 
 /** Returns a page of audit events, latest first. Throws INVALID_REQUEST for an invalid size or id. */
-export async function listReleases(releases: Stores['releases'], endpointId: string, size: number, beforeId: number): Promise<Release[]> {
+export async function listReleases(
+  releases: Stores['releases'],
+  endpointId: string,
+  size: number,
+  beforeId: number,
+): Promise<Release[]> {
   checkPage(size, beforeId);
   return releases.list(endpointId, beforeId, size || PAGE_DEFAULT);
 }
@@ -130,18 +178,34 @@ export interface DecisionsAsked {
 }
 
 /** Returns a page of the log, latest first. Throws INVALID_REQUEST for an invalid size, id or filter. */
-export async function listDecisions({ explains }: Pick<ExplainContext, 'explains'>, endpointId: string, asked: DecisionsAsked): Promise<LoggedDecision[]> {
-  const { pageSize, beforeId, search, filters: { limit: cutBy, acts, ...others } } = asked;
+export async function listDecisions(
+  { explains }: Pick<ExplainContext, 'explains'>,
+  endpointId: string,
+  asked: DecisionsAsked,
+): Promise<LoggedDecision[]> {
+  const {
+    pageSize,
+    beforeId,
+    search,
+    filters: { limit: cutBy, acts, ...others },
+  } = asked;
   checkPage(pageSize, beforeId);
   for (const name of Object.keys(others)) throw noFilter(name, ['acts', 'limit']);
   if (cutBy !== undefined) checkWord('limit', cutBy, CUTS);
   if (acts !== undefined) checkWord('acts', acts, ['yes', 'no']);
-  return explains.decisions(endpointId, beforeId, pageSize || PAGE_DEFAULT, { search, cutBy, ...(acts === undefined ? {} : { acts: acts === 'yes' }) });
+  return explains.decisions(endpointId, beforeId, pageSize || PAGE_DEFAULT, {
+    search,
+    cutBy,
+    ...(acts === undefined ? {} : { acts: acts === 'yes' }),
+  });
 }
 
 function checkPage(size: number, beforeId: number): void {
   if (size < 0 || size > PAGE_MAX) {
-    throw new DomainError('INVALID_REQUEST', `page_size is ${size}, but must be from 1 to ${PAGE_MAX}, or 0 for ${PAGE_DEFAULT}`);
+    throw new DomainError(
+      'INVALID_REQUEST',
+      `page_size is ${size}, but must be from 1 to ${PAGE_MAX}, or 0 for ${PAGE_DEFAULT}`,
+    );
   }
   if (beforeId < 0) throw new DomainError('INVALID_REQUEST', `before_id is ${beforeId}, but must not be negative`);
 }

@@ -1,22 +1,28 @@
 /** Forgets a machine that will not come back. */
-import { unauthorized } from '../domain/permission.ts';
-import type { Caller } from '../domain/permission.ts';
+
 import { DomainError } from '../domain/errors.ts';
+import type { Caller } from '../domain/permission.ts';
+import { unauthorized } from '../domain/permission.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 
 /**
- * Its key works no more, its workers count as lost and its pods are deleted. Attempts that it held are put back by the duty that rescues them.
- * UNAUTHORIZED: only the operator may. NOT_FOUND: there is no such machine. IN_USE: its agent is connected, or was a moment ago and may still
- * hold attempts.
+ * Its key works no more, its workers count as lost and its pods are deleted. Attempts that it held are put back by the
+ * duty that rescues them. UNAUTHORIZED: only the operator may. NOT_FOUND: there is no such machine. IN_USE: its agent
+ * is connected, or was a moment ago and may still hold attempts.
  */
 export async function forgetMachine(
-  { machines, onChanged, onKeysChanged }: Pick<EndpointContext, 'machines' | 'onChanged' | 'onKeysChanged'>, caller: Caller, id: string,
+  { machines, onChanged, onKeysChanged }: Pick<EndpointContext, 'machines' | 'onChanged' | 'onKeysChanged'>,
+  caller: Caller,
+  id: string,
 ): Promise<{ lostWorkers: number; deletedPods: number }> {
   if (caller.scope !== 'ROOT') throw unauthorized();
   const forgotten = await machines.forget(id, caller.keyId);
   if (forgotten === 'unknown') throw machineNotFound(id);
   if (forgotten === 'leased') {
-    throw new DomainError('IN_USE', 'The machine is connected, or was until a few seconds ago. Stop its agent, wait 10 s and try again.');
+    throw new DomainError(
+      'IN_USE',
+      'The machine is connected, or was until a few seconds ago. Stop its agent, wait 10 s and try again.',
+    );
   }
   onKeysChanged(forgotten.keyIds);
   onChanged(forgotten.endpointIds);

@@ -1,7 +1,7 @@
 /** What gives the fields of an endpoint's own template that a change does not name. */
 import { checkServerless } from '../domain/endpoint.ts';
-import { checkNotBound, foreignTemplate, noSuchSource } from '../domain/own-template.ts';
 import type { OwnTemplateChange, OwnTemplateSettings } from '../domain/own-template.ts';
+import { checkNotBound, foreignTemplate, noSuchSource } from '../domain/own-template.ts';
 import type { Template } from '../domain/template.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 
@@ -11,11 +11,13 @@ export type OwnTemplateSource =
   | { link?: undefined; settings: Partial<OwnTemplateSettings>; base: Template | undefined };
 
 /**
- * Takes the named template apart, once. TEMPLATE_NOT_FOUND: there is none. INVALID_REQUEST: it is for pods, is another endpoint's own, or is another
- * account's and more than its variables are to be others.
+ * Takes the named template apart, once. TEMPLATE_NOT_FOUND: there is none. INVALID_REQUEST: it is for pods, is another
+ * endpoint's own, or is another account's and more than its variables are to be others.
  */
 export async function sourceOf(
-  templates: EndpointContext['templates'], accountId: string, { settings, fromTemplateId }: OwnTemplateChange,
+  templates: EndpointContext['templates'],
+  accountId: string,
+  { settings, fromTemplateId }: OwnTemplateChange,
 ): Promise<OwnTemplateSource> {
   if (fromTemplateId === '') return { settings, base: undefined };
   const template = await templates.usable(fromTemplateId, accountId);

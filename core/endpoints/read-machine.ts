@@ -1,12 +1,19 @@
 /** A machine with what is on it and whom it refuses, for its operator. */
-import { unauthorized } from '../domain/permission.ts';
-import type { Caller } from '../domain/permission.ts';
+
 import { checkText, invalid } from '../domain/fields.ts';
-import { explainMachine } from '../domain/machine-explanation.ts';
-import type { MachineExplanation } from '../domain/machine-explanation.ts';
 import { withCrashes } from '../domain/machine-crashes.ts';
+import type { MachineExplanation } from '../domain/machine-explanation.ts';
+import { explainMachine } from '../domain/machine-explanation.ts';
+import type { Caller } from '../domain/permission.ts';
+import { unauthorized } from '../domain/permission.ts';
 import type { MachineStatus } from '../store/machine-store.ts';
-import type { MachineAddress, MachineImages, MachinePod, MachineStanding, WaitingEndpoint } from '../store/machine-view-store.ts';
+import type {
+  MachineAddress,
+  MachineImages,
+  MachinePod,
+  MachineStanding,
+  WaitingEndpoint,
+} from '../store/machine-view-store.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 import { machineNotFound } from './forget-machine.ts';
 
@@ -28,17 +35,27 @@ export interface MachinePage {
 
 type ReadContext = Pick<EndpointContext, 'machines' | 'machineViews' | 'cannotRun' | 'scales'>;
 
-/** `named`: by id or name. UNAUTHORIZED: only the operator may. NOT_FOUND. INVALID_REQUEST: several machines have this name. */
+/**
+ * `named`: by id or name. UNAUTHORIZED: only the operator may. NOT_FOUND. INVALID_REQUEST: several machines have this
+ * name.
+ */
 export async function readMachine(context: ReadContext, { scope }: Caller, named: string): Promise<MachinePage> {
   if (scope !== 'ROOT') throw unauthorized();
   checkText('id', named);
   const [status, ...others] = await context.machines.find(named);
   if (!status) throw machineNotFound(named);
-  if (others.length > 0) throw invalid(`several machines are named ${JSON.stringify(named)}; use an id: ${[status, ...others].map(({ id }) => id).join(', ')}`);
+  if (others.length > 0)
+    throw invalid(
+      `several machines are named ${JSON.stringify(named)}; use an id: ${[status, ...others].map(({ id }) => id).join(', ')}`,
+    );
   const { id } = status;
   const { machineViews } = context;
   const [standing, pods, images, addresses, refusals] = await Promise.all([
-    machineViews.standing(id), machineViews.pods(id), machineViews.images(id), machineViews.addresses(id), refusalsOf(context, id),
+    machineViews.standing(id),
+    machineViews.pods(id),
+    machineViews.images(id),
+    machineViews.addresses(id),
+    refusalsOf(context, id),
   ]);
   // Forgotten since.
   if (!standing) throw machineNotFound(named);
@@ -54,7 +71,11 @@ async function refusalsOf({ machineViews, cannotRun, scales }: ReadContext, id: 
   return waiting.flatMap((endpoint) => {
     const request = requests.find((needs) => needs.id === endpoint.id);
     // Whether its workers run elsewhere decides on the order of machines only.
-    const machine = withCrashes(machines.filter((other) => other.id === id), crashes.get(endpoint.id) ?? [], true)[0];
+    const machine = withCrashes(
+      machines.filter((other) => other.id === id),
+      crashes.get(endpoint.id) ?? [],
+      true,
+    )[0];
     // One that was away for a day is not looked at by placement either.
     if (!request || !machine) return [];
     const { fits, refusedBy, reason, change } = explainMachine(machine, machines, request);

@@ -1,18 +1,22 @@
 /** Returns an endpoint to a good version. */
 import type { Endpoint } from '../domain/endpoint.ts';
 import { invalid } from '../domain/fields.ts';
-import { endpointNotFound } from '../domain/permission.ts';
 import type { Actor } from '../domain/permission.ts';
+import { endpointNotFound } from '../domain/permission.ts';
 import { versionToReturnTo } from '../domain/rollout.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 import { getEndpoint } from './endpoints.ts';
 
 /**
- * Serves a good version again until the next release. `version`: undefined for the last good one before the one that serves. Settings of endpoint and template
- * stay as they are. INVALID_REQUEST: that version is not kept, or serves already.
+ * Serves a good version again until the next release. `version`: undefined for the last good one before the one that
+ * serves. Settings of endpoint and template stay as they are. INVALID_REQUEST: that version is not kept, or serves
+ * already.
  */
 export async function rollBackEndpoint(
-  context: Pick<EndpointContext, 'endpoints' | 'releases' | 'onChanged'>, actor: Actor, id: string, version: number | undefined,
+  context: Pick<EndpointContext, 'endpoints' | 'releases' | 'onChanged'>,
+  actor: Actor,
+  id: string,
+  version: number | undefined,
 ): Promise<Endpoint> {
   const found = await context.releases.rollBack(id, actor, (current, rollout, kept) => {
     const answer = versionToReturnTo(current, rollout, kept, version);

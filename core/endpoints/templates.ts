@@ -1,11 +1,12 @@
 /** Templates: create, read, change, delete. */
-import type { Actor } from '../domain/permission.ts';
+
 import { DomainError } from '../domain/errors.ts';
 import { snake } from '../domain/fields.ts';
 import { checkFixed } from '../domain/fixed-fields.ts';
 import { checkRegistry } from '../domain/image-name.ts';
-import { checkTemplate, templateReplacesWorkers } from '../domain/template.ts';
+import type { Actor } from '../domain/permission.ts';
 import type { Template, TemplateSettings } from '../domain/template.ts';
+import { checkTemplate, templateReplacesWorkers } from '../domain/template.ts';
 import type { TemplateRemoval } from '../store/template-store.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 
@@ -13,11 +14,13 @@ import type { EndpointContext } from './endpoint-context.ts';
 export const TEMPLATE_ID_LENGTH = 10;
 
 /**
- * Creates a template. NAME_TAKEN: the account has a template of this name. INVALID_REQUEST: a field is out of range, or the registry credentials
- * are unknown.
+ * Creates a template. NAME_TAKEN: the account has a template of this name. INVALID_REQUEST: a field is out of range, or
+ * the registry credentials are unknown.
  */
 export async function createTemplate(
-  { templates, mayAsk, random }: Pick<EndpointContext, 'templates' | 'mayAsk' | 'random'>, actor: Actor, settings: TemplateSettings,
+  { templates, mayAsk, random }: Pick<EndpointContext, 'templates' | 'mayAsk' | 'random'>,
+  actor: Actor,
+  settings: TemplateSettings,
 ): Promise<Template> {
   checkTemplate(settings);
   checkRegistry('image_name', settings.imageName, mayAsk);
@@ -28,15 +31,21 @@ export async function createTemplate(
 
 /** The refusal of a name. */
 function nameTaken(name: string): DomainError {
-  return new DomainError('NAME_TAKEN', `The account already has a template called ${JSON.stringify(name)}; choose another name.`);
+  return new DomainError(
+    'NAME_TAKEN',
+    `The account already has a template called ${JSON.stringify(name)}; choose another name.`,
+  );
 }
 
 /**
- * Reads a template. `only`: the endpoints whose templates a restricted key may see; empty = all. TEMPLATE_NOT_FOUND: neither in this account nor
- * public.
+ * Reads a template. `only`: the endpoints whose templates a restricted key may see; empty = all. TEMPLATE_NOT_FOUND:
+ * neither in this account nor public.
  */
 export async function getTemplate(
-  { templates }: Pick<EndpointContext, 'templates'>, accountId: string, id: string, only: readonly string[],
+  { templates }: Pick<EndpointContext, 'templates'>,
+  accountId: string,
+  id: string,
+  only: readonly string[],
 ): Promise<Template> {
   const found = await templates.usable(id, accountId);
   if (!found || (only.length > 0 && !(await templates.isUsedBy(id, accountId, only)))) throw templateNotFound(id);
@@ -45,21 +54,34 @@ export async function getTemplate(
 
 /** The refusal of a template that the account cannot see. */
 function templateNotFound(id: string): DomainError {
-  return new DomainError('TEMPLATE_NOT_FOUND', `There is no template ${JSON.stringify(id.slice(0, 64))} in this account.`);
+  return new DomainError(
+    'TEMPLATE_NOT_FOUND',
+    `There is no template ${JSON.stringify(id.slice(0, 64))} in this account.`,
+  );
 }
 
 /**
- * Changes some fields of a template. A change of what workers run replaces the workers of its endpoints. TEMPLATE_NOT_FOUND, NAME_TAKEN, or
- * INVALID_REQUEST: the result would be out of range, a field is fixed, or the credentials are unknown.
+ * Changes some fields of a template. A change of what workers run replaces the workers of its endpoints.
+ * TEMPLATE_NOT_FOUND, NAME_TAKEN, or INVALID_REQUEST: the result would be out of range, a field is fixed, or the
+ * credentials are unknown.
  */
 export async function updateTemplate(
-  { templates, mayAsk, onChanged }: Pick<EndpointContext, 'templates' | 'mayAsk' | 'onChanged'>, actor: Actor, id: string,
+  { templates, mayAsk, onChanged }: Pick<EndpointContext, 'templates' | 'mayAsk' | 'onChanged'>,
+  actor: Actor,
+  id: string,
   change: Partial<TemplateSettings>,
 ): Promise<Template> {
   if (change.imageName !== undefined) checkRegistry('image_name', change.imageName, mayAsk);
   const updated = await templates.update(id, actor, Object.keys(change).map(snake), (current) => {
     checkFixed<TemplateSettings>(current, change, ['category', 'serverless']);
-    const { id: _id, accountId: _accountId, version: _version, createdAt: _createdAt, boundEndpointId: _bound, ...settings } = { ...current, ...change };
+    const {
+      id: _id,
+      accountId: _accountId,
+      version: _version,
+      createdAt: _createdAt,
+      boundEndpointId: _bound,
+      ...settings
+    } = { ...current, ...change };
     checkTemplate(settings);
     return { settings, replacesWorkers: templateReplacesWorkers(current, settings) };
   });
@@ -70,7 +92,11 @@ export async function updateTemplate(
 }
 
 /** Deletes a template. IN_USE: endpoints use it; the text names those of the account. */
-export async function deleteTemplate({ templates }: Pick<EndpointContext, 'templates'>, actor: Actor, id: string): Promise<void> {
+export async function deleteTemplate(
+  { templates }: Pick<EndpointContext, 'templates'>,
+  actor: Actor,
+  id: string,
+): Promise<void> {
   const removal = await templates.remove(id, actor);
   if (!removal) throw templateNotFound(id);
   if (!removal.removed) throw inUse(removal);
@@ -81,5 +107,8 @@ function inUse({ usedBy, usedElsewhere }: Extract<TemplateRemoval, { removed: fa
   const advice = 'delete these endpoints or give them another template first';
   if (!usedElsewhere) return new DomainError('IN_USE', `The template is used by ${users}; ${advice}.`);
   const all = [...usedBy, 'endpoints of other accounts'].join(', ');
-  return new DomainError('IN_USE', `The template is used by ${all}; make it private, so that no more of them take it, and leave it to those.`);
+  return new DomainError(
+    'IN_USE',
+    `The template is used by ${all}; make it private, so that no more of them take it, and leave it to those.`,
+  );
 }

@@ -1,24 +1,25 @@
 /** Changes some fields of an endpoint and nothing else. */
-import { endpointNotFound } from '../domain/permission.ts';
-import type { Actor } from '../domain/permission.ts';
+
+import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { checkEndpoint, checkServerless, replacesWorkers } from '../domain/endpoint.ts';
 import { invalid, snake } from '../domain/fields.ts';
-import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { withFinerSettings } from '../domain/finer-settings.ts';
 import { checkFixed } from '../domain/fixed-fields.ts';
 import { unlistedTypes } from '../domain/gpu-pools.ts';
 import { checkHttpServer } from '../domain/http-server.ts';
 import { checkRegistry } from '../domain/image-name.ts';
-import { checkNotBound, foreignTemplate, ownTemplateName, ownTemplateOf } from '../domain/own-template.ts';
 import type { OwnTemplateChange } from '../domain/own-template.ts';
+import { checkNotBound, foreignTemplate, ownTemplateName, ownTemplateOf } from '../domain/own-template.ts';
+import type { Actor } from '../domain/permission.ts';
+import { endpointNotFound } from '../domain/permission.ts';
 import { unknownRegistryAuth } from '../domain/registry-auth.ts';
-import { unknownTemplate } from '../domain/template.ts';
 import type { Template, TemplateSettings } from '../domain/template.ts';
-import type { EndpointContext } from './endpoint-context.ts';
+import { unknownTemplate } from '../domain/template.ts';
 import { sealWebhookSecret } from './create-endpoint.ts';
+import type { EndpointContext } from './endpoint-context.ts';
 import { getEndpoint } from './endpoints.ts';
-import { sourceOf } from './own-template-source.ts';
 import type { OwnTemplateSource } from './own-template-source.ts';
+import { sourceOf } from './own-template-source.ts';
 import { TEMPLATE_ID_LENGTH } from './templates.ts';
 
 /** What to change. Absent fields stay as they are. */
@@ -30,34 +31,48 @@ export interface EndpointChange {
   ownTemplate?: OwnTemplateChange | undefined;
 }
 
-/** Answers the endpoint after the change, which raises its version when it replaces workers. INVALID_REQUEST: out of range, or fixed. */
+/**
+ * Answers the endpoint after the change, which raises its version when it replaces workers. INVALID_REQUEST: out of
+ * range, or fixed.
+ */
 export async function updateEndpoint(
-  context: EndpointContext, actor: Actor, id: string, change: EndpointChange, only: readonly string[],
+  context: EndpointContext,
+  actor: Actor,
+  id: string,
+  change: EndpointChange,
+  only: readonly string[],
 ): Promise<Endpoint> {
   const { endpoints, onChanged, random } = context;
   await checkWithin(context, actor, change, only);
   checkRegistry('image_name', change.ownTemplate?.settings.imageName ?? '', context.mayAsk);
   const { named, source } = await whatItWillRun(context, actor, change);
   const template = await newTemplate(context, actor, id, named.templateId);
-  const webhookSecretSealed = change.webhookSecret === undefined ? undefined : sealWebhookSecret(context, id, change.webhookSecret);
+  const webhookSecretSealed =
+    change.webhookSecret === undefined ? undefined : sealWebhookSecret(context, id, change.webhookSecret);
   const reported = await context.machines.reportedTypes(change.settings.gpuIds ?? []);
   const fields = [
-    ...Object.keys(named).map(snake), ...(webhookSecretSealed === undefined ? [] : ['webhook_secret']),
+    ...Object.keys(named).map(snake),
+    ...(webhookSecretSealed === undefined ? [] : ['webhook_secret']),
     ...Object.keys(source?.settings ?? {}).map((field) => `template.${snake(field)}`),
   ];
   const ownId = random.id(TEMPLATE_ID_LENGTH);
-  const updated = await endpoints.update(id, actor, { fields, templateId: template?.id, changesRun: source !== undefined }, (current, run) => {
-    checkFixed<EndpointSettings>(current, named, ['type', 'computeType']);
-    const own = source && run ? ownOf(current, named, source, run) : undefined;
-    const settings = merge(current, { ...named, ...own?.settings });
-    // What it has already stays allowed, also when no machine with such a card is left.
-    checkEndpoint(settings, new Set([...reported, ...unlistedTypes(current.gpuIds)]));
-    // What was stored before it was checked hinders no other change.
-    const runs = own?.template ?? template;
-    if (settings.type === 'LB' && (runs || named.env)) checkHttpServer({ ...runs?.env, ...settings.env });
-    const saved = own?.template && { id: ownId, settings: own.template };
-    return { settings, replacesWorkers: replacesWorkers(current, settings), webhookSecretSealed, own: saved };
-  });
+  const updated = await endpoints.update(
+    id,
+    actor,
+    { fields, templateId: template?.id, changesRun: source !== undefined },
+    (current, run) => {
+      checkFixed<EndpointSettings>(current, named, ['type', 'computeType']);
+      const own = source && run ? ownOf(current, named, source, run) : undefined;
+      const settings = merge(current, { ...named, ...own?.settings });
+      // What it has already stays allowed, also when no machine with such a card is left.
+      checkEndpoint(settings, new Set([...reported, ...unlistedTypes(current.gpuIds)]));
+      // What was stored before it was checked hinders no other change.
+      const runs = own?.template ?? template;
+      if (settings.type === 'LB' && (runs || named.env)) checkHttpServer({ ...runs?.env, ...settings.env });
+      const saved = own?.template && { id: ownId, settings: own.template };
+      return { settings, replacesWorkers: replacesWorkers(current, settings), webhookSecretSealed, own: saved };
+    },
+  );
   if (!updated) throw endpointNotFound(id);
   onChanged([id]);
   return updated;
@@ -65,36 +80,50 @@ export async function updateEndpoint(
 
 /** A key for some endpoints gives them no template, no volume and no registry credentials that it may not see. */
 async function checkWithin(
-  { templates, volumes }: EndpointContext, { accountId }: Actor, { settings, ownTemplate }: EndpointChange, only: readonly string[],
+  { templates, volumes }: EndpointContext,
+  { accountId }: Actor,
+  { settings, ownTemplate }: EndpointChange,
+  only: readonly string[],
 ): Promise<void> {
   if (only.length === 0) return;
   const registryAuthId = ownTemplate?.settings.registryAuthId;
   if (registryAuthId) throw unknownRegistryAuth(registryAuthId);
   const { networkVolumeIds = [], templateId = ownTemplate?.fromTemplateId || undefined } = settings;
-  if (templateId !== undefined && !(await templates.isUsedBy(templateId, accountId, only))) throw unknownTemplate(templateId);
+  if (templateId !== undefined && !(await templates.isUsedBy(templateId, accountId, only)))
+    throw unknownTemplate(templateId);
   for (const volumeId of networkVolumeIds) {
     const shown = JSON.stringify(volumeId.slice(0, 64));
-    if (!(await volumes.get(volumeId, accountId, only))) throw invalid(`network_volume_ids: there is no network volume ${shown} for this key`);
+    if (!(await volumes.get(volumeId, accountId, only)))
+      throw invalid(`network_volume_ids: there is no network volume ${shown} for this key`);
   }
 }
 
 /** Fields that a change names, and what gives the endpoint's own template what it does not name. */
 async function whatItWillRun(
-  { templates }: EndpointContext, { accountId }: Actor, { settings, ownTemplate }: EndpointChange,
+  { templates }: EndpointContext,
+  { accountId }: Actor,
+  { settings, ownTemplate }: EndpointChange,
 ): Promise<{ named: EndpointChange['settings']; source?: OwnSource }> {
   if (!ownTemplate) return { named: settings };
-  if (settings.templateId !== undefined || settings.env !== undefined) throw invalid('update_mask: own_template says template_id and env where it is given');
+  if (settings.templateId !== undefined || settings.env !== undefined)
+    throw invalid('update_mask: own_template says template_id and env where it is given');
   const source = await sourceOf(templates, accountId, ownTemplate);
-  return source.link ? { named: { ...settings, templateId: source.link.id, env: source.env } } : { named: settings, source };
+  return source.link
+    ? { named: { ...settings, templateId: source.link.id, env: source.env } }
+    : { named: settings, source };
 }
 
 type OwnSource = Exclude<OwnTemplateSource, { link: Template }>;
 
 /**
- * What an endpoint alone runs from now on, and its settings that follow. Of another account's template it goes on with that one, with other variables.
+ * What an endpoint alone runs from now on, and its settings that follow. Of another account's template it goes on with
+ * that one, with other variables.
  */
 function ownOf(
-  current: Endpoint, { name = current.name }: EndpointChange['settings'], { settings, base }: OwnSource, run: Template,
+  current: Endpoint,
+  { name = current.name }: EndpointChange['settings'],
+  { settings, base }: OwnSource,
+  run: Template,
 ): { settings: EndpointChange['settings']; template?: TemplateSettings } {
   if (!base && run.accountId !== current.accountId) {
     const { env, ...others } = settings;
@@ -106,8 +135,16 @@ function ownOf(
   return { settings: settings.env ? { env: {} } : {}, template };
 }
 
-/** The template that is to replace another. Undefined: none is; the present one may stay also when its owner shares it no more. */
-async function newTemplate(context: EndpointContext, actor: Actor, id: string, templateId: string | undefined): Promise<Template | undefined> {
+/**
+ * The template that is to replace another. Undefined: none is; the present one may stay also when its owner shares it
+ * no more.
+ */
+async function newTemplate(
+  context: EndpointContext,
+  actor: Actor,
+  id: string,
+  templateId: string | undefined,
+): Promise<Template | undefined> {
   if (templateId === undefined) return undefined;
   const template = await context.templates.usable(templateId, actor.accountId);
   if (!template && (await getEndpoint(context, actor.accountId, id)).templateId === templateId) return undefined;
@@ -118,7 +155,13 @@ async function newTemplate(context: EndpointContext, actor: Actor, id: string, t
 }
 
 function merge(current: Endpoint, change: EndpointChange['settings']): EndpointSettings {
-  const { id: _id, accountId: _accountId, version: _version, createdAt: _createdAt, ...merged } = { ...current, ...change };
+  const {
+    id: _id,
+    accountId: _accountId,
+    version: _version,
+    createdAt: _createdAt,
+    ...merged
+  } = { ...current, ...change };
   const settings = withFinerSettings(merged, current, change);
   // An endpoint from before there was a default of 1.
   if (settings.computeType === 'GPU' && settings.gpuCount === 0 && change.gpuCount === undefined) settings.gpuCount = 1;

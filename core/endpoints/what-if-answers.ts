@@ -1,13 +1,14 @@
 /** Answers "what if the endpoint had had other settings?" from its recorded history. Changes nothing. */
-import { checkEndpoint } from '../domain/endpoint.ts';
+
 import type { EndpointSettings } from '../domain/endpoint.ts';
+import { checkEndpoint } from '../domain/endpoint.ts';
 import { invalid, snake } from '../domain/fields.ts';
 import { unlistedTypes } from '../domain/gpu-pools.ts';
 import { endpointNotFound } from '../domain/permission.ts';
 import type { ScaleSettings } from '../domain/scaler.ts';
 import { TRAFFIC_KEPT_HOURS } from '../domain/traffic.ts';
-import { WHAT_IF_FIELDS, answerWhatIf } from '../domain/what-if.ts';
 import type { WhatIf } from '../domain/what-if.ts';
+import { answerWhatIf, WHAT_IF_FIELDS } from '../domain/what-if.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { SlicedWork } from '../runtime/sliced-work.ts';
 import type { Stores } from '../store/storage.ts';
@@ -38,17 +39,29 @@ export class WhatIfAnswers {
    * Throws ENDPOINT_NOT_FOUND, OverloadError, or INVALID_REQUEST if a setting is unknown or out of range, or if the
    * endpoint is no queue endpoint.
    */
-  async answer(accountId: string, endpointId: string, change: Partial<EndpointSettings>, hours: number): Promise<WhatIf> {
+  async answer(
+    accountId: string,
+    endpointId: string,
+    change: Partial<EndpointSettings>,
+    hours: number,
+  ): Promise<WhatIf> {
     const { stores, clock } = this.#options;
-    if (hours < 0 || hours > TRAFFIC_KEPT_HOURS) throw invalid(`hours is ${hours}, but must be from 1 to ${TRAFFIC_KEPT_HOURS}, or 0 for all of them`);
+    if (hours < 0 || hours > TRAFFIC_KEPT_HOURS)
+      throw invalid(`hours is ${hours}, but must be from 1 to ${TRAFFIC_KEPT_HOURS}, or 0 for all of them`);
     const other = Object.keys(change).find((field) => !WHAT_IF_FIELDS.some((known) => known === field));
     if (other !== undefined) {
-      throw invalid(`update_mask: ${snake(other)} is no setting that scaling looks at; there are ${WHAT_IF_FIELDS.map(snake).join(', ')}`);
+      throw invalid(
+        `update_mask: ${snake(other)} is no setting that scaling looks at; there are ${WHAT_IF_FIELDS.map(snake).join(', ')}`,
+      );
     }
-    const [endpoint, seen] = await Promise.all([getEndpoint(stores, accountId, endpointId), stores.explains.endpoint(endpointId)]);
+    const [endpoint, seen] = await Promise.all([
+      getEndpoint(stores, accountId, endpointId),
+      stores.explains.endpoint(endpointId),
+    ]);
     if (!seen) throw endpointNotFound(endpointId);
     checkEndpoint({ ...endpoint, ...change }, new Set(unlistedTypes(endpoint.gpuIds)));
-    if (endpoint.type === 'LB') throw invalid('the endpoint is a load-balancing one: only of queues is enough recorded to answer that');
+    if (endpoint.type === 'LB')
+      throw invalid('the endpoint is a load-balancing one: only of queues is enough recorded to answer that');
     const recorded = await stores.traffic.recorded(endpointId, accountId, hours || TRAFFIC_KEPT_HOURS);
     const work = answerWhatIf(recorded, seen.sample.settings, scaleSettings(change), clock.nowMs());
     return await this.#work.run(accountId, QUESTION_BYTES, work);
@@ -56,5 +69,8 @@ export class WhatIfAnswers {
 }
 
 function scaleSettings({ flashBootType, ...change }: Partial<EndpointSettings>): Partial<ScaleSettings> {
-  return { ...(change as Partial<ScaleSettings>), ...(flashBootType === undefined ? {} : { flashBoot: flashBootType === 'FLASHBOOT' }) };
+  return {
+    ...(change as Partial<ScaleSettings>),
+    ...(flashBootType === undefined ? {} : { flashBoot: flashBootType === 'FLASHBOOT' }),
+  };
 }

@@ -37,8 +37,16 @@ type Listener<Name extends keyof CoreEventMap> = (event: CoreEventMap[Name]) => 
 /** Listeners must be quick and must not throw. */
 export class CoreEvents {
   readonly #listeners: { [Name in keyof CoreEventMap]: Set<Listener<Name>> } = {
-    settled: new Set(), chunks: new Set(), queued: new Set(), stop: new Set(), desired: new Set(), rotation: new Set(), keys: new Set(), endpoints: new Set(),
-    load: new Set(), capacity: new Set(),
+    settled: new Set(),
+    chunks: new Set(),
+    queued: new Set(),
+    stop: new Set(),
+    desired: new Set(),
+    rotation: new Set(),
+    keys: new Set(),
+    endpoints: new Set(),
+    load: new Set(),
+    capacity: new Set(),
   };
 
   /**
@@ -50,7 +58,9 @@ export class CoreEvents {
   /** Calls `listener` for every event of this name. Returns a function that unsubscribes. */
   on<Name extends keyof CoreEventMap>(name: Name, listener: Listener<Name>): () => void {
     this.#listeners[name].add(listener);
-    return () => { this.#listeners[name].delete(listener); };
+    return () => {
+      this.#listeners[name].delete(listener);
+    };
   }
 
   /** Announces. Empty lists are dropped. */

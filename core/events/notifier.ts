@@ -7,8 +7,8 @@ import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { BaseService, startAll } from '../runtime/service.ts';
 import { TaskGroup } from '../runtime/task-group.ts';
-import { NOTICE_BYTES_MAX } from '../store/notice-channel.ts';
 import type { NoticeChannel } from '../store/notice-channel.ts';
+import { NOTICE_BYTES_MAX } from '../store/notice-channel.ts';
 import type { Storage } from '../store/storage.ts';
 import type { CoreEvents, ReplicatedEventMap } from './core-events.ts';
 import type { SingletonTaskRegistry } from './singleton-task-registry.ts';
@@ -49,7 +49,16 @@ interface Item {
   json: string;
 }
 
-const EVENT_NAMES: readonly EventName[] = ['settled', 'chunks', 'queued', 'stop', 'desired', 'rotation', 'keys', 'endpoints'];
+const EVENT_NAMES: readonly EventName[] = [
+  'settled',
+  'chunks',
+  'queued',
+  'stop',
+  'desired',
+  'rotation',
+  'keys',
+  'endpoints',
+];
 /** Most items that may wait; further ones are dropped, as hints may be. */
 const WAITING_MAX = 20_000;
 /** Notices of one statement. */
@@ -73,7 +82,13 @@ export class Notifier extends BaseService {
     this.#options = options;
     this.#id = options.random.uuid();
     const { clock, random, logger, singletonTasks } = options;
-    this.#channel = options.openChannel({ onNotice: (payload) => this.#receive(payload), singletonTasks, clock, random, logger });
+    this.#channel = options.openChannel({
+      onNotice: (payload) => this.#receive(payload),
+      singletonTasks,
+      clock,
+      random,
+      logger,
+    });
     singletonTasks.onResigned(() => this.#channel.recheck());
     for (const name of EVENT_NAMES) options.events.on(name, (items) => this.#publish(name, items));
   }
@@ -139,7 +154,9 @@ export class Notifier extends BaseService {
     if (!notice || notice.from === this.#id) return;
     this.#channel.met();
     const { cursors, events } = this.#options;
-    notice.events.queued?.forEach((endpointId, index) => cursors.learnPosition(endpointId, notice.positions?.[index] ?? 0));
+    notice.events.queued?.forEach((endpointId, index) =>
+      cursors.learnPosition(endpointId, notice.positions?.[index] ?? 0),
+    );
     events.relaying = true;
     try {
       for (const name of EVENT_NAMES) {

@@ -6,7 +6,16 @@
 import type { SingletonTask } from '../runtime/loop.ts';
 
 /** Names of the singleton tasks. */
-export const SINGLETON_TASKS = ['deadlines', 'expiry', 'rescue', 'deletions', 'decisions', 'counts', 'webhooks', 'scaling'] as const;
+export const SINGLETON_TASKS = [
+  'deadlines',
+  'expiry',
+  'rescue',
+  'deletions',
+  'decisions',
+  'counts',
+  'webhooks',
+  'scaling',
+] as const;
 type SingletonTaskName = (typeof SINGLETON_TASKS)[number];
 
 export class SingletonTaskRegistry {
@@ -24,11 +33,15 @@ export class SingletonTaskRegistry {
   of(name: SingletonTaskName): SingletonTask {
     const held = this.#held;
     return {
-      get mine() { return held.has(name); },
+      get mine() {
+        return held.has(name);
+      },
       onAcquired: (listener) => {
         const listeners = this.#listeners.get(name) ?? new Set();
         this.#listeners.set(name, listeners.add(listener));
-        return () => { listeners.delete(listener); };
+        return () => {
+          listeners.delete(listener);
+        };
       },
     };
   }

@@ -1,10 +1,11 @@
 /** Cancels jobs: a queued one leaves the queue, a running one is stopped, a final one stays as it is. */
+
+import type { Job, JobKey } from '../domain/job.ts';
+import { jobNotFound } from '../domain/job.ts';
 import { isJobId } from '../domain/job-id.ts';
 import { canCancel } from '../domain/job-state.ts';
-import type { Job, JobKey } from '../domain/job.ts';
-import type { Stores } from '../store/storage.ts';
 import type { CoreEvents } from '../events/core-events.ts';
-import { jobNotFound } from '../domain/job.ts';
+import type { Stores } from '../store/storage.ts';
 import type { ReadJob } from './read-job.ts';
 
 /** Tries of the read-then-cancel race; after them the state that was read is returned. */
@@ -32,7 +33,8 @@ export class CancelJob {
         const { job, machineId } = cancelled;
         this.#onFinal(job);
         this.#events.emit('settled', [key]);
-        if (machineId !== undefined) this.#events.emit('stop', [{ ...key, attempt: job.attempt, machineId, reason: 'cancelled' }]);
+        if (machineId !== undefined)
+          this.#events.emit('stop', [{ ...key, attempt: job.attempt, machineId, reason: 'cancelled' }]);
         return job;
       }
       const job = await this.#reads.read(key, { omitOutput: true });

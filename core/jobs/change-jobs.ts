@@ -4,13 +4,13 @@
  */
 import { checkGroupId } from '../domain/error-groups.ts';
 import { invalid } from '../domain/fields.ts';
-import { statesBefore } from '../domain/job-state.ts';
-import type { JobState } from '../domain/job-state.ts';
 import type { Job, JobKey } from '../domain/job.ts';
+import type { JobState } from '../domain/job-state.ts';
+import { statesBefore } from '../domain/job-state.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { walkOn } from '../store/job-walk.ts';
 import type { JobWalk, Match, WalkedJobs } from '../store/job-walk.ts';
+import { walkOn } from '../store/job-walk.ts';
 import type { Stores } from '../store/storage.ts';
 import { chooseEnded } from './choose-ended.ts';
 import { ERROR_BYTES_MAX } from './job-errors.ts';
@@ -62,11 +62,16 @@ export class ChangeJobs {
    * out of range, or an unknown error group.
    */
   async change({ limit, ...wanted }: ChangeRequest): Promise<JobsChanged> {
-    if (!Number.isInteger(limit) || limit < 0 || limit > CHANGED_MAX) throw invalid(`limit must be from 1 to ${CHANGED_MAX}`);
+    if (!Number.isInteger(limit) || limit < 0 || limit > CHANGED_MAX)
+      throw invalid(`limit must be from 1 to ${CHANGED_MAX}`);
     const { jobs } = this.#options.stores;
-    const changed: JobsChanged = { done: 0, left: new Map(), next: 'range' in wanted ? wanted : await jobs.beginWalk(checked(wanted)) };
+    const changed: JobsChanged = {
+      done: 0,
+      left: new Map(),
+      next: 'range' in wanted ? wanted : await jobs.beginWalk(checked(wanted)),
+    };
     let bytesLeft = ERROR_BYTES_MAX;
-    for (let room = limit || CHANGED_MAX; room > 0 && bytesLeft > 0 && changed.next;) {
+    for (let room = limit || CHANGED_MAX; room > 0 && bytesLeft > 0 && changed.next; ) {
       const walk: JobWalk = changed.next;
       const asked = Math.min(room, BATCH_ITEMS_MAX);
       const found = await jobs.nextMatches(walk, asked);
@@ -92,9 +97,18 @@ export class ChangeJobs {
     // The queue may be far shorter now: recount before any submission is rejected.
     gate.forget(endpointId);
     for (const { job } of cancelled) onFinal(job);
-    events.emit('settled', cancelled.map(({ job }) => ({ endpointId, jobId: job.id })));
-    events.emit('stop', cancelled.flatMap(({ job, machineId }) => (
-      machineId === undefined ? [] : [{ endpointId, jobId: job.id, attempt: job.attempt, machineId, reason: 'cancelled' }])));
+    events.emit(
+      'settled',
+      cancelled.map(({ job }) => ({ endpointId, jobId: job.id })),
+    );
+    events.emit(
+      'stop',
+      cancelled.flatMap(({ job, machineId }) =>
+        machineId === undefined
+          ? []
+          : [{ endpointId, jobId: job.id, attempt: job.attempt, machineId, reason: 'cancelled' }],
+      ),
+    );
     return cancelled.map(({ job }) => job);
   }
 
@@ -111,11 +125,21 @@ export class ChangeJobs {
   }
 
   /** Counts the jobs that matched and were not moved, by the state they have now. */
-  async #count(left: JobsChanged['left'], endpointId: string, matches: readonly Match[], moved: readonly Job[]): Promise<void> {
+  async #count(
+    left: JobsChanged['left'],
+    endpointId: string,
+    matches: readonly Match[],
+    moved: readonly Job[],
+  ): Promise<void> {
     const ids = new Set(moved.map(({ id }) => id));
     const keys: JobKey[] = matches.filter(({ jobId }) => !ids.has(jobId)).map(({ jobId }) => ({ endpointId, jobId }));
-    const found = await this.#options.stores.jobs.read(keys, keys.map(() => 0));
-    const count = (state: JobState | undefined, more: number): void => { if (more > 0) left.set(state, (left.get(state) ?? 0) + more); };
+    const found = await this.#options.stores.jobs.read(
+      keys,
+      keys.map(() => 0),
+    );
+    const count = (state: JobState | undefined, more: number): void => {
+      if (more > 0) left.set(state, (left.get(state) ?? 0) + more);
+    };
     for (const { job } of found) count(job.state, 1);
     count(undefined, keys.length - found.length);
   }
@@ -127,7 +151,8 @@ function checked(wanted: WalkedJobs): WalkedJobs {
   const known = statesBefore(move);
   const other = states.find((state) => !known.includes(state));
   const word = move === 'cancel' ? 'cancelled' : 'retried';
-  if (other !== undefined) throw invalid(`Jobs that are ${other} cannot be ${word}, only those that are ${known.join(' or ')}.`);
+  if (other !== undefined)
+    throw invalid(`Jobs that are ${other} cannot be ${word}, only those that are ${known.join(' or ')}.`);
   if (submitted) checkTimes(submitted);
   checkTime('ended_from', ended?.fromMs);
   checkGroupId(ended?.errorGroup ?? '', 'error_group');

@@ -24,8 +24,11 @@ export function* soundOutcome(outcome: AttemptOutcome): Work<AttemptOutcome> {
 /** Returns why a chunk cannot be stored; `undefined` if it is valid. */
 export function* faultOfChunk({ output, metrics }: AttemptChunk): Work<string | undefined> {
   const large = Math.max(output.length, metrics?.length ?? 0);
-  if (large > CHUNK_BYTES_MAX) return `the agent sent a streamed value of ${large} bytes, but it may have ${CHUNK_BYTES_MAX}`;
-  return (yield* faultOf('streamed value', output)) ?? (metrics && (yield* faultOf('metrics of a streamed value', metrics)));
+  if (large > CHUNK_BYTES_MAX)
+    return `the agent sent a streamed value of ${large} bytes, but it may have ${CHUNK_BYTES_MAX}`;
+  return (
+    (yield* faultOf('streamed value', output)) ?? (metrics && (yield* faultOf('metrics of a streamed value', metrics)))
+  );
 }
 
 /** Returns whether a progress value is valid JSON within the size limit. */

@@ -24,11 +24,18 @@ export interface ChosenJobs {
 }
 
 /** Returns the matching jobs of `found`. Reads errors only if the walk names an error group. */
-export async function chooseEnded({ stores, clock }: ChooseEndedOptions, walk: JobWalk, found: readonly ScannedJob[]): Promise<ChosenJobs> {
+export async function chooseEnded(
+  { stores, clock }: ChooseEndedOptions,
+  walk: JobWalk,
+  found: readonly ScannedJob[],
+): Promise<ChosenJobs> {
   const group = walk.ended?.errorGroup;
   const late = found.filter(({ counts }) => counts);
   if (group === undefined || late.length === 0) return { looked: found, matches: late, bytes: 0 };
-  const { errors, bytes } = await stores.jobs.errorParts(walk.endpointId, late.map(({ jobId }) => jobId));
+  const { errors, bytes } = await stores.jobs.errorParts(
+    walk.endpointId,
+    late.map(({ jobId }) => jobId),
+  );
   const matches: ScannedJob[] = [];
   await inSlices(clock, errors.entries(), ([index, error]) => {
     const job = late[index]!;

@@ -1,15 +1,15 @@
 /** Claims queued jobs for free slots. */
 import { INLINE_INPUT_BYTES_MAX } from '../domain/job-limits.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
-import type { Tracing } from '../runtime/tracing.ts';
 import type { TaskGroup } from '../runtime/task-group.ts';
+import type { Tracing } from '../runtime/tracing.ts';
 import type { Claim } from '../store/claim-store.ts';
 import type { Stores } from '../store/storage.ts';
 import { persist } from '../store/transient.ts';
 import type { EngineMeter } from './engine-meter.ts';
 import type { ClaimPlan, QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
-import type { ClaimedJob, AssignedJob, Slot } from './slots.ts';
+import type { AssignedJob, ClaimedJob, Slot } from './slots.ts';
 
 export interface ClaimJobsOptions {
   stores: Pick<Stores, 'claims'>;
@@ -52,14 +52,28 @@ export class ClaimJobs {
   }
 
   /** Implements AttemptCalls.claimPrefetch. */
-  async claimPrefetch(endpointId: string, slots: readonly Slot[], claimed: readonly AssignedJob[]): Promise<ClaimedJob[]> {
+  async claimPrefetch(
+    endpointId: string,
+    slots: readonly Slot[],
+    claimed: readonly AssignedJob[],
+  ): Promise<ClaimedJob[]> {
     const plan = this.#options.cursors.plan(endpointId);
     if (!plan) return [];
-    const claims = await this.#claimByPlan(endpointId, slots.slice(0, CLAIM_ITEMS_MAX), plan, claimed.map(({ jobId }) => jobId));
+    const claims = await this.#claimByPlan(
+      endpointId,
+      slots.slice(0, CLAIM_ITEMS_MAX),
+      plan,
+      claimed.map(({ jobId }) => jobId),
+    );
     return claims.map(({ job }) => ({ ...job, prefetched: true }));
   }
 
-  async #claimByPlan(endpointId: string, slots: readonly Slot[], plan: ClaimPlan, behind?: readonly string[]): Promise<Claim[]> {
+  async #claimByPlan(
+    endpointId: string,
+    slots: readonly Slot[],
+    plan: ClaimPlan,
+    behind?: readonly string[],
+  ): Promise<Claim[]> {
     const { cursors, gate, clock, meter, tracing } = this.#options;
     const startedAtMs = clock.monotonicMs();
     let claims: Claim[] = [];
@@ -80,7 +94,12 @@ export class ClaimJobs {
     }
   }
 
-  async #persist(endpointId: string, slots: readonly Slot[], plan: ClaimPlan, behind: readonly string[] | undefined): Promise<Claim[]> {
+  async #persist(
+    endpointId: string,
+    slots: readonly Slot[],
+    plan: ClaimPlan,
+    behind: readonly string[] | undefined,
+  ): Promise<Claim[]> {
     const { stores, clock, random, tasks } = this.#options;
     const { afterNormal, afterLow } = plan;
     const claimId = random.uuid();
@@ -92,6 +111,14 @@ export class ClaimJobs {
       const request = { endpointId, slots, claimId, afterNormal, afterLow, inputBytesMax: INLINE_INPUT_BYTES_MAX };
       return behind ? await stores.claims.claimAhead(request, behind) : await stores.claims.claim(request);
     };
-    return await persist(attempt, { clock, random, forMs: Infinity, signal: tasks.signal, onFailure: () => { unknown = true; } });
+    return await persist(attempt, {
+      clock,
+      random,
+      forMs: Infinity,
+      signal: tasks.signal,
+      onFailure: () => {
+        unknown = true;
+      },
+    });
   }
 }

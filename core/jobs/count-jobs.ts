@@ -1,7 +1,7 @@
 /** Counts the jobs and workers of endpoints. Caches counts, so that frequent calls cost a few statements a second. */
 import { DomainError } from '../domain/errors.ts';
-import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
+import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
 import { countHealth } from '../domain/worker-counts.ts';
 import { boundedCache } from '../runtime/bounded-cache.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -47,13 +47,16 @@ export class CountJobs {
       const nowMs = this.#clock.monotonicMs();
       entry.usableUntilMs = nowMs + Math.min(Math.max(FRESH_MS, (nowMs - startedAtMs) * 10), FRESH_MS_MAX);
     };
-    entry.health.then(done, () => { this.#entries.delete(endpointId); });
+    entry.health.then(done, () => {
+      this.#entries.delete(endpointId);
+    });
     return entry.health;
   }
 
   async #read(endpointId: string): Promise<EndpointHealth> {
     const [counted, nowhere] = await Promise.all([this.#counts.health(endpointId), this.#cannotRun.of([endpointId])]);
-    if (!counted) throw new DomainError('ENDPOINT_NOT_FOUND', `There is no endpoint ${JSON.stringify(endpointId.slice(0, 64))}.`);
+    if (!counted)
+      throw new DomainError('ENDPOINT_NOT_FOUND', `There is no endpoint ${JSON.stringify(endpointId.slice(0, 64))}.`);
     const { completed, failed, inProgress, inQueue, retried, decidedThrottled } = counted;
     const { present: _, ...workers } = countHealth(counted.workers, counted.type);
     const refusal = refusalOf(counted);
@@ -68,7 +71,13 @@ export class CountJobs {
 }
 
 /** Returns why no worker can be placed for the queued jobs; `undefined` if nothing prevents it. */
-function refusalOf({ workersMax, inQueue, decidedThrottled, refusal, refusalByMachine }: EndpointCounts): PlacementRefusal | undefined {
+function refusalOf({
+  workersMax,
+  inQueue,
+  decidedThrottled,
+  refusal,
+  refusalByMachine,
+}: EndpointCounts): PlacementRefusal | undefined {
   if (workersMax === 0 && inQueue > 0) return NO_WORKERS_REFUSAL;
   return decidedThrottled > 0 ? { refusal, refusalByMachine } : undefined;
 }

@@ -2,9 +2,10 @@
  * Deletes jobs in bounded batches: queued jobs when the owner purges the queue, all jobs when their endpoint is
  * deleted.
  */
+
+import type { CoreEvents } from '../events/core-events.ts';
 import type { Deleted } from '../store/deletion-store.ts';
 import type { Stores } from '../store/storage.ts';
-import type { CoreEvents } from '../events/core-events.ts';
 import type { QueueGate } from './queue-gate.ts';
 
 /** Jobs of one statement. */
@@ -12,9 +13,16 @@ const BATCH_ITEMS_MAX = 2_000;
 
 /** Announces deleted jobs, and stops the attempts of those that ran. */
 export function announceDeleted(events: CoreEvents, deleted: readonly Deleted[], reason: string): void {
-  events.emit('settled', deleted.map(({ endpointId, jobId }) => ({ endpointId, jobId })));
-  events.emit('stop', deleted.flatMap(({ endpointId, jobId, attempt, machineId }) => (
-    machineId === undefined ? [] : [{ endpointId, jobId, attempt, machineId, reason }])));
+  events.emit(
+    'settled',
+    deleted.map(({ endpointId, jobId }) => ({ endpointId, jobId })),
+  );
+  events.emit(
+    'stop',
+    deleted.flatMap(({ endpointId, jobId, attempt, machineId }) =>
+      machineId === undefined ? [] : [{ endpointId, jobId, attempt, machineId, reason }],
+    ),
+  );
 }
 
 export class DeleteJobs {
@@ -33,8 +41,13 @@ export class DeleteJobs {
     const upTo = await this.#deletions.lastPosition();
     let removed = 0;
     for (const lowPriority of [false, true]) {
-      for (let after = 0, more = true; more;) {
-        const { deleted, live, last } = await this.#deletions.purgeQueued(endpointId, lowPriority, { after, upTo }, BATCH_ITEMS_MAX);
+      for (let after = 0, more = true; more; ) {
+        const { deleted, live, last } = await this.#deletions.purgeQueued(
+          endpointId,
+          lowPriority,
+          { after, upTo },
+          BATCH_ITEMS_MAX,
+        );
         announceDeleted(this.#events, deleted, 'purged');
         removed += live;
         after = last;
@@ -48,7 +61,7 @@ export class DeleteJobs {
   /** Deletes all jobs of an endpoint. Returns their number. */
   async deleteAll(endpointId: string): Promise<number> {
     let removed = 0;
-    for (let more = true; more;) {
+    for (let more = true; more; ) {
       const deleted = await this.deleteSome(endpointId);
       removed += deleted;
       more = deleted === BATCH_ITEMS_MAX;

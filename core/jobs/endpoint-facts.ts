@@ -32,10 +32,13 @@ export class EndpointFactsCache {
   readonly #reads = new Map<string, Promise<EndpointFacts | undefined>>();
 
   constructor({ stores, events, clock }: { stores: Pick<Stores, 'counts'>; events: CoreEvents; clock: Clock }) {
-    const flush = (endpointIds: readonly string[]): Promise<(EndpointFacts | undefined)[]> => stores.counts.endpointFacts(endpointIds);
+    const flush = (endpointIds: readonly string[]): Promise<(EndpointFacts | undefined)[]> =>
+      stores.counts.endpointFacts(endpointIds);
     this.#lookups = new Batcher({ name: 'endpoint facts', clock, itemsMax: BATCH_MAX, waitingMax: WAITING_MAX, flush });
     this.#clock = clock;
-    events.on('endpoints', (endpointIds) => { for (const id of endpointIds) this.#forget(id); });
+    events.on('endpoints', (endpointIds) => {
+      for (const id of endpointIds) this.#forget(id);
+    });
   }
 
   /**
@@ -57,19 +60,25 @@ export class EndpointFactsCache {
 
   async #read(endpointId: string): Promise<EndpointFacts> {
     let read = this.#reads.get(endpointId);
-    if (!read) this.#reads.set(endpointId, read = this.#fetch(endpointId));
+    if (!read) this.#reads.set(endpointId, (read = this.#fetch(endpointId)));
     const facts = await read;
-    if (!facts) throw new DomainError('ENDPOINT_NOT_FOUND', `There is no endpoint ${JSON.stringify(endpointId.slice(0, 64))}.`);
+    if (!facts)
+      throw new DomainError('ENDPOINT_NOT_FOUND', `There is no endpoint ${JSON.stringify(endpointId.slice(0, 64))}.`);
     return facts;
   }
 
   #fetch(endpointId: string): Promise<EndpointFacts | undefined> {
     const isCurrent = (): boolean => this.#reads.get(endpointId) === read;
-    const read = this.#lookups.add(endpointId).then((facts) => {
-      if (isCurrent() && facts) this.#entries.set(endpointId, { facts, readAtMs: this.#clock.monotonicMs() });
-      if (isCurrent() && !facts) this.#entries.delete(endpointId);
-      return facts;
-    }).finally(() => { if (isCurrent()) this.#reads.delete(endpointId); });
+    const read = this.#lookups
+      .add(endpointId)
+      .then((facts) => {
+        if (isCurrent() && facts) this.#entries.set(endpointId, { facts, readAtMs: this.#clock.monotonicMs() });
+        if (isCurrent() && !facts) this.#entries.delete(endpointId);
+        return facts;
+      })
+      .finally(() => {
+        if (isCurrent()) this.#reads.delete(endpointId);
+      });
     return read;
   }
 }

@@ -1,16 +1,17 @@
 /** Interface of the job engine: the calls of dispatch, the calls of the rpc handlers, and the services to start. */
-import type { AttemptKey, Job, JobKey, MachineAttempt } from '../domain/job.ts';
+
 import type { OutcomeKind } from '../domain/attempt-outcome.ts';
+import type { AttemptKey, Job, JobKey, MachineAttempt } from '../domain/job.ts';
+import type { PolicyRequest } from '../domain/job-policy.ts';
 import type { JobState } from '../domain/job-state.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
-import type { PolicyRequest } from '../domain/job-policy.ts';
 import type { SubmitKind } from '../domain/retention.ts';
 import type { Service } from '../runtime/service.ts';
 import type { JobListPage, JobListRequest } from '../store/job-list.ts';
 import type { WebhookCallRecord } from '../store/webhook-result-store.ts';
 import type { ChangeRequest, JobsChanged } from './change-jobs.ts';
 import type { ErrorsRequest, FoundErrors } from './job-errors.ts';
-import type { ClaimedJob, AssignedJob, Slot } from './slots.ts';
+import type { AssignedJob, ClaimedJob, Slot } from './slots.ts';
 
 /** A job to submit. */
 export interface Submission {
@@ -80,7 +81,15 @@ export interface ChunkPage {
 /** Jobs and workers of an endpoint (docs/reference/api.md#health). */
 export interface EndpointHealth {
   jobs: { completed: number; failed: number; inProgress: number; inQueue: number; retried: number };
-  workers: { idle: number; running: number; initializing: number; ready: number; throttled: number; unhealthy: number; standby: number };
+  workers: {
+    idle: number;
+    running: number;
+    initializing: number;
+    ready: number;
+    throttled: number;
+    unhealthy: number;
+    standby: number;
+  };
   /** Why throttled workers cannot be placed; absent if none is throttled or none was evaluated yet. */
   refusal?: PlacementRefusal;
   /** Why no machine could ever run a worker of this endpoint; absent if one could. */
@@ -106,7 +115,10 @@ export interface JobCalls {
   wait(key: JobKey, waitMs: number, signal: AbortSignal, acquireMemory?: AcquireMemory): Promise<Job>;
   /** Returns a page of chunks. `acquireMemory` is awaited before a large page is read. */
   readChunks(
-    key: JobKey, options: { cursor: ChunkCursor | undefined; waitMs: number; limit: number }, signal: AbortSignal, acquireMemory?: AcquireMemory,
+    key: JobKey,
+    options: { cursor: ChunkCursor | undefined; waitMs: number; limit: number },
+    signal: AbortSignal,
+    acquireMemory?: AcquireMemory,
   ): Promise<ChunkPage>;
   cancel(key: JobKey): Promise<Job>;
   retry(key: JobKey): Promise<Job>;
@@ -168,7 +180,11 @@ export interface AttemptCalls {
    * Records as LOST all attempts of a machine, or of one worker, that are not in `held`. Resolves after the commit
    * with their number. Used for a Hello (`held` is what the agent lists), a dead worker, or a machine that left.
    */
-  loseAttempts(holder: { machineId: string; workerId?: string }, held: readonly AttemptKey[], cause: string): Promise<number>;
+  loseAttempts(
+    holder: { machineId: string; workerId?: string },
+    held: readonly AttemptKey[],
+    cause: string,
+  ): Promise<number>;
   /** Returns the input of a current attempt of that machine; `undefined` if it is not current any more. */
   readInput(key: MachineAttempt): Promise<Buffer | undefined>;
   /** Returns whether an attempt is current and belongs to that machine. */

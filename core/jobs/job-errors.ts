@@ -1,6 +1,7 @@
 /** Groups the errors of an endpoint's failed jobs. */
-import { ErrorGroups, checkGroupId, errorSpanMs } from '../domain/error-groups.ts';
+
 import type { ErrorGroup } from '../domain/error-groups.ts';
+import { checkGroupId, ErrorGroups, errorSpanMs } from '../domain/error-groups.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { inSlices } from '../runtime/in-slices.ts';
 import type { FailedSlice } from '../store/failed-jobs.ts';
@@ -51,7 +52,11 @@ export class JobErrors {
     let looked = 0;
     let bytes = 0;
     do {
-      const slice: FailedSlice = await stores.jobs.failed(endpointId, { spanMs, after, limit: Math.min(SLICE, JOBS_MAX - looked) });
+      const slice: FailedSlice = await stores.jobs.failed(endpointId, {
+        spanMs,
+        after,
+        limit: Math.min(SLICE, JOBS_MAX - looked),
+      });
       await inSlices(clock, slice.jobs, (job) => groups.add(job));
       looked += slice.looked;
       bytes += slice.bytes;

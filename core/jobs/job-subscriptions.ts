@@ -1,7 +1,8 @@
 /** Lets readers wait for changes of a job. A notification is a hint: readers also poll. */
+
+import type { JobKey } from '../domain/job.ts';
 import { OverloadError } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { JobKey } from '../domain/job.ts';
 
 /** One reader's subscription to a job. Subscribe before reading, so that no change after the read is missed. */
 class JobSubscription {
@@ -75,7 +76,8 @@ export class JobSubscriptions {
   /** Wakes all readers of these jobs. */
   notify(keys: readonly JobKey[]): void {
     if (this.#count === 0) return;
-    for (const key of keys) for (const subscription of this.#subscriptions.get(`${key.endpointId}/${key.jobId}`) ?? []) subscription.notify();
+    for (const key of keys)
+      for (const subscription of this.#subscriptions.get(`${key.endpointId}/${key.jobId}`) ?? []) subscription.notify();
   }
 
   #remove(name: string, subscription: JobSubscription): void {

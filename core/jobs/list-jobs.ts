@@ -24,8 +24,10 @@ export class ListJobs {
   async list(endpointId: string, page: JobListRequest): Promise<JobListPage> {
     const { state, oldestFirst, longest, submitted, after, offset } = page;
     const limit = page.limit === 0 ? LIMIT_DEFAULT : page.limit;
-    if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) throw new DomainError('INVALID_REQUEST', `limit must be from 1 to ${LIMIT_MAX}`);
-    if (!Number.isInteger(offset) || offset < 0 || offset > OFFSET_MAX) throw new DomainError('INVALID_REQUEST', `offset must be from 0 to ${OFFSET_MAX}`);
+    if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX)
+      throw new DomainError('INVALID_REQUEST', `limit must be from 1 to ${LIMIT_MAX}`);
+    if (!Number.isInteger(offset) || offset < 0 || offset > OFFSET_MAX)
+      throw new DomainError('INVALID_REQUEST', `offset must be from 0 to ${OFFSET_MAX}`);
     if (submitted) checkTimes(submitted);
     return await this.#jobs.list(endpointId, { state, oldestFirst, longest, submitted, after, offset, limit });
   }
@@ -42,5 +44,6 @@ export function checkTimes({ fromMs, untilMs }: NonNullable<JobListRequest['subm
 
 /** Throws INVALID_REQUEST for a time out of range. */
 export function checkTime(name: string, ms: number | undefined): void {
-  if (ms !== undefined && !(ms >= 0 && ms <= TIME_MS_MAX)) throw new DomainError('INVALID_REQUEST', `${name} must be a time of the years 1970 to 9999`);
+  if (ms !== undefined && !(ms >= 0 && ms <= TIME_MS_MAX))
+    throw new DomainError('INVALID_REQUEST', `${name} must be a time of the years 1970 to 9999`);
 }

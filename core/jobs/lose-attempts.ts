@@ -1,7 +1,8 @@
 /** Records attempts as LOST that a machine or worker no longer holds. */
+
+import type { AttemptKey } from '../domain/job.ts';
 import type { Stores } from '../store/storage.ts';
 import type { AttemptCalls } from './job-engine.ts';
-import type { AttemptKey } from '../domain/job.ts';
 
 export class LoseAttempts {
   readonly #attempts: Stores['attempts'];
@@ -13,13 +14,25 @@ export class LoseAttempts {
   }
 
   /** Implements AttemptCalls.loseAttempts. */
-  async lose(holder: { machineId: string; workerId?: string }, held: readonly AttemptKey[], cause: string): Promise<number> {
+  async lose(
+    holder: { machineId: string; workerId?: string },
+    held: readonly AttemptKey[],
+    cause: string,
+  ): Promise<number> {
     const keep = new Set(held.map(nameOf));
     const current = await this.#attempts.listOf(holder.machineId, holder.workerId);
     const lost = current.filter((attempt) => !keep.has(nameOf(attempt)));
-    const results = await Promise.all(lost.map((attempt) => this.#recordOutcome({
-      ...attempt, machineId: holder.machineId, kind: 'LOST', output: undefined, error: cause,
-    })));
+    const results = await Promise.all(
+      lost.map((attempt) =>
+        this.#recordOutcome({
+          ...attempt,
+          machineId: holder.machineId,
+          kind: 'LOST',
+          output: undefined,
+          error: cause,
+        }),
+      ),
+    );
     return results.filter((result) => result === 'recorded').length;
   }
 }

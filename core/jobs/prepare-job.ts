@@ -1,17 +1,23 @@
 /** Validates a submission and makes the row to insert. Stores nothing. */
-import { createHash } from 'node:crypto';
+
 import type { Hash } from 'node:crypto';
-import { IDEMPOTENCY_KEY_LENGTH_MAX, INPUT_DEPTH_MAX, PAYLOAD_BYTES_MAX, S3_CONFIG_BYTES_MAX } from '../domain/job-limits.ts';
+import { createHash } from 'node:crypto';
 import { DomainError } from '../domain/errors.ts';
 import { jobId } from '../domain/job-id.ts';
+import {
+  IDEMPOTENCY_KEY_LENGTH_MAX,
+  INPUT_DEPTH_MAX,
+  PAYLOAD_BYTES_MAX,
+  S3_CONFIG_BYTES_MAX,
+} from '../domain/job-limits.ts';
 import { resolvePolicy } from '../domain/job-policy.ts';
 import { retentionMs } from '../domain/retention.ts';
 import { s3ConfigIdentity, webhookIdentity } from '../domain/sealed-identity.ts';
-import { checkWebhookUrl, mayCallPrivate } from '../domain/webhook-url.ts';
 import type { PrivateWebhooks } from '../domain/webhook-url.ts';
+import { checkWebhookUrl, mayCallPrivate } from '../domain/webhook-url.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
-import { orderedUuid } from '../runtime/ordered-uuid.ts';
 import { scanJson } from '../runtime/json-scan.ts';
+import { orderedUuid } from '../runtime/ordered-uuid.ts';
 import { isPrivateHost } from '../runtime/private-address.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Work } from '../runtime/sliced-work.ts';
@@ -49,12 +55,18 @@ const HASH_BYTES = 128 * 1024;
  */
 export function* prepareJob(submission: Submission, facts: EndpointFacts, options: PrepareOptions): Work<PreparedJob> {
   if (facts.type !== 'QB') {
-    throw new DomainError('WRONG_ENDPOINT_TYPE', 'This is a load-balancing endpoint: it has no queue. Send requests to its workers instead.');
+    throw new DomainError(
+      'WRONG_ENDPOINT_TYPE',
+      'This is a load-balancing endpoint: it has no queue. Send requests to its workers instead.',
+    );
   }
   const { endpointId, kind, input, s3Config } = submission;
   yield* checkInput(input, PAYLOAD_BYTES_MAX[kind]);
   if (s3Config && s3Config.length > S3_CONFIG_BYTES_MAX) {
-    throw new DomainError('INVALID_REQUEST', `s3Config has ${s3Config.length} bytes, but may have ${S3_CONFIG_BYTES_MAX}`);
+    throw new DomainError(
+      'INVALID_REQUEST',
+      `s3Config has ${s3Config.length} bytes, but may have ${S3_CONFIG_BYTES_MAX}`,
+    );
   }
   const policy = resolvePolicy(submission.policy, facts.executionTimeoutMs);
   const allowPrivate = mayCallPrivate(options.webhookAllowPrivate, { id: facts.accountId, name: facts.accountName });
@@ -65,8 +77,13 @@ export function* prepareJob(submission: Submission, facts: EndpointFacts, option
     ...policy,
     retentionMs: retentionMs(kind, submission.waitMs),
     input,
-    webhookSealed: submission.webhook === '' ? undefined
-      : options.sealer.seal(Buffer.from(checkWebhookUrl(submission.webhook, allowPrivate, isPrivateHost)), webhookIdentity(endpointId, id)),
+    webhookSealed:
+      submission.webhook === ''
+        ? undefined
+        : options.sealer.seal(
+            Buffer.from(checkWebhookUrl(submission.webhook, allowPrivate, isPrivateHost)),
+            webhookIdentity(endpointId, id),
+          ),
     s3ConfigSealed: s3Config && options.sealer.seal(s3Config, s3ConfigIdentity(endpointId, id)),
     traceparent: submission.traceparent,
   };
@@ -80,11 +97,24 @@ export function* prepareJob(submission: Submission, facts: EndpointFacts, option
 function* hashSubmission(submission: Submission): Work<KeyHashes> {
   const { idempotencyKey, kind, webhook, policy, input, s3Config } = submission;
   if (idempotencyKey.length > IDEMPOTENCY_KEY_LENGTH_MAX) {
-    throw new DomainError('INVALID_REQUEST', `Idempotency-Key has ${idempotencyKey.length} characters, but may have ${IDEMPOTENCY_KEY_LENGTH_MAX}`);
+    throw new DomainError(
+      'INVALID_REQUEST',
+      `Idempotency-Key has ${idempotencyKey.length} characters, but may have ${IDEMPOTENCY_KEY_LENGTH_MAX}`,
+    );
   }
-  const head = JSON.stringify([kind, webhook, policy.executionTimeoutMs ?? null, policy.lowPriority ?? null, policy.ttlMs ?? null, input.length]);
+  const head = JSON.stringify([
+    kind,
+    webhook,
+    policy.executionTimeoutMs ?? null,
+    policy.lowPriority ?? null,
+    policy.ttlMs ?? null,
+    input.length,
+  ]);
   const body = yield* hashed(createHash('sha256').update(head), input);
-  return { keyHash: createHash('sha256').update(idempotencyKey).digest(), bodyHash: body.update(s3Config ?? '').digest() };
+  return {
+    keyHash: createHash('sha256').update(idempotencyKey).digest(),
+    bodyHash: body.update(s3Config ?? '').digest(),
+  };
 }
 
 function* hashed(hash: Hash, bytes: Buffer): Work<Hash> {
@@ -100,8 +130,10 @@ function* hashed(hash: Hash, bytes: Buffer): Work<Hash> {
  * large.
  */
 function* checkInput(input: Buffer, bytesMax: number): Work<void> {
-  if (input.length > bytesMax) throw new DomainError('PAYLOAD_TOO_LARGE', `input has ${input.length} bytes, but may have ${bytesMax}`);
+  if (input.length > bytesMax)
+    throw new DomainError('PAYLOAD_TOO_LARGE', `input has ${input.length} bytes, but may have ${bytesMax}`);
   const { fault, kind, depth } = yield* scanJson(input);
   if (fault || kind !== 'object') throw new DomainError('INVALID_INPUT', 'input must be a JSON object');
-  if (depth > INPUT_DEPTH_MAX) throw new DomainError('INVALID_INPUT', `input is nested deeper than ${INPUT_DEPTH_MAX} levels`);
+  if (depth > INPUT_DEPTH_MAX)
+    throw new DomainError('INVALID_INPUT', `input is nested deeper than ${INPUT_DEPTH_MAX} levels`);
 }

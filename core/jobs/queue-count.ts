@@ -54,7 +54,9 @@ export class QueueCount {
   }
 
   #count(): Promise<void> {
-    this.#counting ??= this.#countOnce().finally(() => { this.#counting = undefined; });
+    this.#counting ??= this.#countOnce().finally(() => {
+      this.#counting = undefined;
+    });
     return this.#counting;
   }
 

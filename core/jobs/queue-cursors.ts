@@ -107,7 +107,8 @@ export class QueueCursors {
       if (claim.lowPriority) cursor.low = Math.max(reached, 0);
       else cursor.normal = Math.max(reached, 0);
     }
-    if (plan.full) cursor.fullDueAtMs = this.#clock.monotonicMs() + Math.max(FULL_PERIOD_MS, finding.tookMs / FULL_SHARE);
+    if (plan.full)
+      cursor.fullDueAtMs = this.#clock.monotonicMs() + Math.max(FULL_PERIOD_MS, finding.tookMs / FULL_SHARE);
     if (finding.claims.length >= finding.asked) return;
     if (cursor.version === plan.version) cursor.count = 0;
     if (cursor.count <= 0) cursor.maybeQueued = false;
@@ -145,7 +146,15 @@ export class QueueCursors {
     if (!cursor) {
       // A new replica scans once: jobs may wait since before it started.
       cursor = {
-        normal: 0, low: 0, maybeQueued: true, version: 0, count: 1, claiming: 0, raised: Infinity, fullDueAtMs: 0, unreported: undefined,
+        normal: 0,
+        low: 0,
+        maybeQueued: true,
+        version: 0,
+        count: 1,
+        claiming: 0,
+        raised: Infinity,
+        fullDueAtMs: 0,
+        unreported: undefined,
         wantedAtMs: this.#clock.monotonicMs(),
       };
       this.#cursors.set(endpointId, cursor);

@@ -66,22 +66,36 @@ export class QueueGate {
   #admitEndpoint({ id, workersMax }: EndpointFacts): void | Promise<void> {
     const max = queueLengthMax(workersMax);
     const counted = this.#of(this.#endpoints, id, () => this.#lengths.add(id));
-    return counted.admit(max, () => new DomainError('QUEUE_FULL', `The endpoint has more than ${max} queued jobs, which is the most for its `
-      + `workersMax of ${workersMax}. Try again later, raise workersMax or purge the queue.`));
+    return counted.admit(
+      max,
+      () =>
+        new DomainError(
+          'QUEUE_FULL',
+          `The endpoint has more than ${max} queued jobs, which is the most for its ` +
+            `workersMax of ${workersMax}. Try again later, raise workersMax or purge the queue.`,
+        ),
+    );
   }
 
   /** A quota of 5 admits 5 jobs and rejects the sixth. */
   #admitAccount({ id, accountId }: EndpointFacts, quota: number): void | Promise<void> {
     this.#accountOf.set(id, accountId);
     const counted = this.#of(this.#accounts, accountId, () => this.#counts.queuedOfAccount(accountId));
-    return counted.admit(quota - 1, () => new DomainError('QUEUE_FULL', `The account's quota of ${quota} queued jobs is used up. Try again later, `
-      + 'purge a queue, or ask the operator for more.'));
+    return counted.admit(
+      quota - 1,
+      () =>
+        new DomainError(
+          'QUEUE_FULL',
+          `The account's quota of ${quota} queued jobs is used up. Try again later, ` +
+            'purge a queue, or ask the operator for more.',
+        ),
+    );
   }
 
   #of(counts: LRUCache<string, QueueCount>, name: string, read: () => Promise<number>): QueueCount {
     let count = counts.get(name);
     if (!count) {
-      counts.set(name, count = new QueueCount(this.#clock, read));
+      counts.set(name, (count = new QueueCount(this.#clock, read)));
     }
     return count;
   }

@@ -2,18 +2,19 @@
  * Reads streamed output: from the reader's own cursor, or from the cursor that all other readers of the job share.
  * One statement serves readers of many jobs, because one stored batch wakes them together.
  */
+
+import type { JobKey } from '../domain/job.ts';
+import { byJob, jobNotFound } from '../domain/job.ts';
 import { isJobId } from '../domain/job-id.ts';
 import { READ_CHUNKS_BYTES_MAX, READ_CHUNKS_MAX, WAIT_MS_MAX } from '../domain/job-limits.ts';
 import { isFinal } from '../domain/job-state.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import { Batcher } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { ChunkPageBounds, ChunkPageRequest, ChunkRead } from '../store/chunk-pages.ts';
 import type { Stores } from '../store/storage.ts';
-import { byJob, jobNotFound } from '../domain/job.ts';
-import type { JobKey } from '../domain/job.ts';
-import type { CoreEvents } from '../events/core-events.ts';
 import type { EngineMeter } from './engine-meter.ts';
-import type { ChunkCursor, ChunkPage, AcquireMemory } from './job-engine.ts';
+import type { AcquireMemory, ChunkCursor, ChunkPage } from './job-engine.ts';
 import { JobSubscriptions } from './job-subscriptions.ts';
 
 export interface ReadChunksOptions {
@@ -45,7 +46,11 @@ const POLL_PERIOD_MS = 1_500;
 const SHARED_BOUNDS: ChunkPageBounds = { chunksMax: 100, bytesMax: 64 * 1024, allOrNothing: true };
 const SHARED_READERS_MAX = 200;
 const SHARED_AT_ONCE = 2;
-const ALONE_BOUNDS: ChunkPageBounds = { chunksMax: READ_CHUNKS_MAX, bytesMax: READ_CHUNKS_BYTES_MAX, allOrNothing: false };
+const ALONE_BOUNDS: ChunkPageBounds = {
+  chunksMax: READ_CHUNKS_MAX,
+  bytesMax: READ_CHUNKS_BYTES_MAX,
+  allOrNothing: false,
+};
 const ALONE_AT_ONCE = 4;
 
 export class ReadChunks {
@@ -61,10 +66,18 @@ export class ReadChunks {
     this.#subscriptions = new JobSubscriptions(clock, READERS_MAX);
     const parts = { meter: meter?.batches, clock, waitingMax: READERS_MAX };
     this.#shared = new Batcher<ChunkPageRequest, Look>({
-      ...parts, name: 'chunk reads', flush: (requests) => this.#look(requests, SHARED_BOUNDS), itemsMax: SHARED_READERS_MAX, flushesMax: SHARED_AT_ONCE,
+      ...parts,
+      name: 'chunk reads',
+      flush: (requests) => this.#look(requests, SHARED_BOUNDS),
+      itemsMax: SHARED_READERS_MAX,
+      flushesMax: SHARED_AT_ONCE,
     });
     this.#alone = new Batcher<ChunkPageRequest, Look>({
-      ...parts, name: 'large chunk reads', flush: (requests) => this.#look(requests, ALONE_BOUNDS), itemsMax: 1, flushesMax: ALONE_AT_ONCE,
+      ...parts,
+      name: 'large chunk reads',
+      flush: (requests) => this.#look(requests, ALONE_BOUNDS),
+      itemsMax: 1,
+      flushesMax: ALONE_AT_ONCE,
     });
     events.on('chunks', (keys) => this.#subscriptions.notify(keys));
     events.on('settled', (keys) => this.#subscriptions.notify(keys));
@@ -74,7 +87,12 @@ export class ReadChunks {
    * Returns chunks as soon as there are some; none if the job is final, the wait is over or the signal aborts. Throws
    * JOB_NOT_FOUND.
    */
-  async read(key: JobKey, request: ReadChunksRequest, signal: AbortSignal, acquireMemory?: AcquireMemory): Promise<ChunkPage> {
+  async read(
+    key: JobKey,
+    request: ReadChunksRequest,
+    signal: AbortSignal,
+    acquireMemory?: AcquireMemory,
+  ): Promise<ChunkPage> {
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
     const limit = request.limit === 0 ? READ_CHUNKS_MAX : Math.min(request.limit, READ_CHUNKS_MAX);
     const untilMs = this.#clock.monotonicMs() + Math.min(request.waitMs, WAIT_MS_MAX);
@@ -130,11 +148,13 @@ export class ReadChunks {
  */
 function oneForEachSharedPlace(requests: readonly ChunkPageRequest[]): ChunkPageRequest[] {
   const shared = new Set<string>();
-  return requests.filter(({ endpointId, jobId, after }) => {
-    if (after) return true;
-    const name = `${endpointId}/${jobId}`;
-    const isFirst = !shared.has(name);
-    shared.add(name);
-    return isFirst;
-  }).sort(byJob);
+  return requests
+    .filter(({ endpointId, jobId, after }) => {
+      if (after) return true;
+      const name = `${endpointId}/${jobId}`;
+      const isFirst = !shared.has(name);
+      shared.add(name);
+      return isFirst;
+    })
+    .sort(byJob);
 }

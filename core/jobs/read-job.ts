@@ -1,10 +1,11 @@
 /** Reads jobs: many keys in one statement, large outputs one by one. */
+
+import type { Job, JobKey } from '../domain/job.ts';
+import { jobNotFound } from '../domain/job.ts';
 import { isJobId } from '../domain/job-id.ts';
 import { checkRemainingLife } from '../domain/job-policy.ts';
-import { jobNotFound } from '../domain/job.ts';
-import type { Job, JobKey } from '../domain/job.ts';
-import { Batcher } from '../runtime/batcher.ts';
 import type { BatchMeter } from '../runtime/batcher.ts';
+import { Batcher } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Stores } from '../store/storage.ts';
 import type { AcquireMemory } from './job-engine.ts';
@@ -40,14 +41,26 @@ export class ReadJob {
     this.#jobs = jobs;
     const parts = { clock, meter, waitingMax: WAITING_MAX };
     this.#batcher = new Batcher<ReadRequest, Found>({
-      ...parts, name: 'reads', flush: (requests) => this.#readBatch(requests), itemsMax: BATCH_ITEMS_MAX, flushesMax: BATCHES_AT_ONCE,
+      ...parts,
+      name: 'reads',
+      flush: (requests) => this.#readBatch(requests),
+      itemsMax: BATCH_ITEMS_MAX,
+      flushesMax: BATCHES_AT_ONCE,
     });
     this.#whole = new Batcher<JobKey, Job>({
-      ...parts, name: 'large reads', flush: ([key]) => this.#readWhole(key!), itemsMax: 1, flushesMax: WHOLE_AT_ONCE,
+      ...parts,
+      name: 'large reads',
+      flush: ([key]) => this.#readWhole(key!),
+      itemsMax: 1,
+      flushesMax: WHOLE_AT_ONCE,
     });
     this.#inputs = new Batcher<JobKey, Buffer>({
-      ...parts, name: 'input reads', flush: async ([key]) => [await this.#jobs.readInput(key!) ?? jobNotFound(key!.jobId)], itemsMax: 1,
-      waitingMax: INPUTS_WAITING_MAX, flushesMax: INPUTS_AT_ONCE,
+      ...parts,
+      name: 'input reads',
+      flush: async ([key]) => [(await this.#jobs.readInput(key!)) ?? jobNotFound(key!.jobId)],
+      itemsMax: 1,
+      waitingMax: INPUTS_WAITING_MAX,
+      flushesMax: INPUTS_AT_ONCE,
     });
   }
 
@@ -80,12 +93,15 @@ export class ReadJob {
 
   async #readBatch(requests: readonly ReadRequest[]): Promise<(Found | Error)[]> {
     const bytesMax = requests.map((request) => (request.omitOutput ? -1 : BATCH_OUTPUT_BYTES_MAX));
-    const rows = await this.#jobs.read(requests.map((request) => request.key), bytesMax);
+    const rows = await this.#jobs.read(
+      requests.map((request) => request.key),
+      bytesMax,
+    );
     const found = new Map(rows.map((row) => [row.index, row]));
     return requests.map((request, index) => found.get(index) ?? jobNotFound(request.key.jobId));
   }
 
   async #readWhole(key: JobKey): Promise<(Job | Error)[]> {
-    return [await this.#jobs.readWhole(key) ?? jobNotFound(key.jobId)];
+    return [(await this.#jobs.readWhole(key)) ?? jobNotFound(key.jobId)];
   }
 }

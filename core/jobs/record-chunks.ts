@@ -1,4 +1,8 @@
 /** Stores streamed output in batches and in order, and tracks which chunks are not stored yet. */
+
+import type { JobKey, MachineAttempt } from '../domain/job.ts';
+import { byJob } from '../domain/job.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import { Batcher, OverloadError } from '../runtime/batcher.ts';
 import { ByteBudget } from '../runtime/byte-budget.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
@@ -7,9 +11,6 @@ import type { TaskGroup } from '../runtime/task-group.ts';
 import type { Stores } from '../store/storage.ts';
 import { persist } from '../store/transient.ts';
 import { faultOfChunk } from './check-json.ts';
-import { byJob } from '../domain/job.ts';
-import type { JobKey, MachineAttempt } from '../domain/job.ts';
-import type { CoreEvents } from '../events/core-events.ts';
 import type { EngineMeter } from './engine-meter.ts';
 import type { AttemptChunk } from './job-engine.ts';
 
@@ -66,7 +67,8 @@ export class RecordChunks {
 
   /** Implements AttemptCalls.appendChunks. Throws OverloadError if too much is waiting; retry later. */
   append(chunks: readonly AttemptChunk[]): Promise<AttemptChunk[]> {
-    if (this.#unstored > 0 && this.#unstored + chunks.length > WAITING_MAX) return Promise.reject(new OverloadError('chunks'));
+    if (this.#unstored > 0 && this.#unstored + chunks.length > WAITING_MAX)
+      return Promise.reject(new OverloadError('chunks'));
     this.#unstored += chunks.length;
     const name = laneOf(chunks[0]!);
     const before = this.#pending.get(name);
@@ -88,9 +90,15 @@ export class RecordChunks {
     return this.#pending.get(laneOf(key));
   }
 
-  #checkAndStore(name: string, chunks: readonly AttemptChunk[], before: Promise<void> | undefined): Promise<AttemptChunk[]> {
+  #checkAndStore(
+    name: string,
+    chunks: readonly AttemptChunk[],
+    before: Promise<void> | undefined,
+  ): Promise<AttemptChunk[]> {
     // Validated per endpoint, which is known without a lookup and keeps the order of an owner's chunks.
-    const faults = chunks.map((chunk) => this.#options.checks.run(chunk.endpointId, bytesOf([chunk]), faultOfChunk(chunk)));
+    const faults = chunks.map((chunk) =>
+      this.#options.checks.run(chunk.endpointId, bytesOf([chunk]), faultOfChunk(chunk)),
+    );
     const earlier = this.#checking.get(name);
     if (earlier || faults.some((fault) => fault instanceof Promise)) {
       const checked = Promise.all(faults.map(async (fault) => fault));
@@ -101,8 +109,13 @@ export class RecordChunks {
 
   /** Stores chunks after their validation, and after earlier chunks: readers must never see a gap. */
   async #storeChecked(
-    name: string, chunks: readonly AttemptChunk[],
-    { faults, earlier, before }: { faults: Promise<Fault[]>; earlier: Promise<void> | undefined; before: Promise<void> | undefined },
+    name: string,
+    chunks: readonly AttemptChunk[],
+    {
+      faults,
+      earlier,
+      before,
+    }: { faults: Promise<Fault[]>; earlier: Promise<void> | undefined; before: Promise<void> | undefined },
   ): Promise<AttemptChunk[]> {
     const { promise: checked, resolve } = Promise.withResolvers<void>();
     this.#checking.set(name, checked);
@@ -117,11 +130,17 @@ export class RecordChunks {
     return await stored;
   }
 
-  async #store(chunks: readonly AttemptChunk[], faults: readonly Fault[], before: Promise<void> | undefined): Promise<AttemptChunk[]> {
+  async #store(
+    chunks: readonly AttemptChunk[],
+    faults: readonly Fault[],
+    before: Promise<void> | undefined,
+  ): Promise<AttemptChunk[]> {
     const broken = firstBroken(chunks, faults);
-    const sound = broken.size === 0 ? chunks : chunks.filter((chunk, index) => index < (broken.get(jobOf(chunk)) ?? Infinity));
+    const sound =
+      broken.size === 0 ? chunks : chunks.filter((chunk, index) => index < (broken.get(jobOf(chunk)) ?? Infinity));
     const added: Promise<void>[] = [];
-    for (let from = 0; from < sound.length; from += SLICE_CHUNKS_MAX) added.push(this.#batcher.add(sound.slice(from, from + SLICE_CHUNKS_MAX)));
+    for (let from = 0; from < sound.length; from += SLICE_CHUNKS_MAX)
+      added.push(this.#batcher.add(sound.slice(from, from + SLICE_CHUNKS_MAX)));
     await Promise.all(added);
     if (broken.size === 0) return [];
     // Earlier chunks must be stored before the job ends.
@@ -138,7 +157,8 @@ export class RecordChunks {
     await persist(() => stores.chunks.append(sorted), { clock, random, forMs: Infinity, signal: tasks.signal });
     const keys: JobKey[] = [];
     for (const [index, chunk] of sorted.entries()) {
-      if (index === 0 || byJob(sorted[index - 1]!, chunk) !== 0) keys.push({ endpointId: chunk.endpointId, jobId: chunk.jobId });
+      if (index === 0 || byJob(sorted[index - 1]!, chunk) !== 0)
+        keys.push({ endpointId: chunk.endpointId, jobId: chunk.jobId });
     }
     events.emit('chunks', keys);
     return given.map(() => undefined);

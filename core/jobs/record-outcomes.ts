@@ -2,26 +2,27 @@
  * Records how attempts ended. Never gives up: every outcome is recorded while this process lives and the database
  * comes back.
  */
-import { lossText, rememberedAs, outcomeRule } from '../domain/attempt-outcome.ts';
+
 import type { RetryRules } from '../domain/attempt-outcome.ts';
+import { lossText, outcomeRule, rememberedAs } from '../domain/attempt-outcome.ts';
 import { DomainError } from '../domain/errors.ts';
-import { ERROR_LENGTH_MAX } from '../domain/job-limits.ts';
-import { byJob } from '../domain/job.ts';
 import type { Job } from '../domain/job.ts';
+import { byJob } from '../domain/job.ts';
+import { ERROR_LENGTH_MAX } from '../domain/job-limits.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import { Batcher } from '../runtime/batcher.ts';
 import { ByteBudget } from '../runtime/byte-budget.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
-import { someAttempts } from '../runtime/logger.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Tracing } from '../runtime/tracing.ts';
+import { someAttempts } from '../runtime/logger.ts';
 import type { SlicedWork } from '../runtime/sliced-work.ts';
 import type { TaskGroup } from '../runtime/task-group.ts';
+import type { Tracing } from '../runtime/tracing.ts';
 import type { OutcomeEntry, RecordedOutcome } from '../store/outcome-store.ts';
 import type { Stores } from '../store/storage.ts';
 import { isTransient, persist } from '../store/transient.ts';
 import { soundOutcome } from './check-json.ts';
 import type { EndpointFactsCache } from './endpoint-facts.ts';
-import type { CoreEvents } from '../events/core-events.ts';
 import type { EngineMeter } from './engine-meter.ts';
 import type { AttemptOutcome } from './job-engine.ts';
 import type { QueueCursors } from './queue-cursors.ts';
@@ -93,7 +94,9 @@ export class RecordOutcomes {
   /** Avoids promises where the result is known at once: many outcomes wait for one commit. */
   #check(outcome: AttemptOutcome, rules: Rules): Promise<RecordResult> {
     const checked = this.#options.checks.run(rules.accountId, outcome.output?.length ?? 0, soundOutcome(outcome));
-    return checked instanceof Promise ? checked.then((sound) => this.#add(entryOf(sound, rules))) : this.#add(entryOf(checked, rules));
+    return checked instanceof Promise
+      ? checked.then((sound) => this.#add(entryOf(sound, rules)))
+      : this.#add(entryOf(checked, rules));
   }
 
   #add(entry: OutcomeEntry): Promise<RecordResult> {
@@ -105,10 +108,12 @@ export class RecordOutcomes {
     const known = facts.get(endpointId);
     if (!(known instanceof Promise)) return known;
     const read = async (): Promise<Rules> => await facts.get(endpointId);
-    return known.catch(() => persist(read, { clock, random, forMs: Infinity, signal: tasks.signal })).catch((error: unknown) => {
-      if (error instanceof DomainError) return NO_RETRIES;
-      throw error;
-    });
+    return known
+      .catch(() => persist(read, { clock, random, forMs: Infinity, signal: tasks.signal }))
+      .catch((error: unknown) => {
+        if (error instanceof DomainError) return NO_RETRIES;
+        throw error;
+      });
   }
 
   async #flush(entries: readonly OutcomeEntry[]): Promise<(RecordResult | Error)[]> {
@@ -139,7 +144,10 @@ export class RecordOutcomes {
       trace?.end('not recorded');
       meter?.outcomesFailed();
       if (isTransient(error) || sorted.length === 1) throw error;
-      logger.error({ err: error, ...someAttempts(sorted) }, 'database rejected a batch of outcomes, recording them one by one');
+      logger.error(
+        { err: error, ...someAttempts(sorted) },
+        'database rejected a batch of outcomes, recording them one by one',
+      );
     }
     const all: RecordedOutcome[] = [];
     for (const [index, entry] of sorted.entries()) {
@@ -176,7 +184,8 @@ export class RecordOutcomes {
     const ended = new Map<string, number>();
     const told = logger.isLevelEnabled('debug');
     for (const { index, job, position, lowPriority } of settled) {
-      if (told) logger.debug({ ...refOf(entries[index]!), workerId: job.workerId, state: job.state }, 'outcome recorded');
+      if (told)
+        logger.debug({ ...refOf(entries[index]!), workerId: job.workerId, state: job.state }, 'outcome recorded');
       if (job.state === 'IN_QUEUE') {
         cursors.queued(job.endpointId, position, 1);
         gate.changed(job.endpointId, 1);
@@ -190,8 +199,14 @@ export class RecordOutcomes {
       onFinal(whole);
     }
     if (settled.some(({ hasWebhook }) => hasWebhook)) onWebhooks();
-    events.emit('settled', final.map((job) => ({ endpointId: job.endpointId, jobId: job.id })));
-    events.emit('load', [...ended].map(([endpointId, jobs]) => ({ endpointId, jobs: -jobs })));
+    events.emit(
+      'settled',
+      final.map((job) => ({ endpointId: job.endpointId, jobId: job.id })),
+    );
+    events.emit(
+      'load',
+      [...ended].map(([endpointId, jobs]) => ({ endpointId, jobs: -jobs })),
+    );
     events.emit('queued', [...queued]);
   }
 }
@@ -205,7 +220,10 @@ function entryOf(outcome: AttemptOutcome, rules: RetryRules): OutcomeEntry {
   const { endpointId, jobId, attempt, machineId, kind, output } = outcome;
   const reported = kind === 'COMPLETED' || kind === 'FAILED';
   const remembered = rememberedAs(kind);
-  const text = kind === 'LOST' || kind === 'STOPPED' ? lossText(outcome.error, kind) : outcome.error || 'the handler failed without saying why';
+  const text =
+    kind === 'LOST' || kind === 'STOPPED'
+      ? lossText(outcome.error, kind)
+      : outcome.error || 'the handler failed without saying why';
   return {
     endpointId,
     jobId,

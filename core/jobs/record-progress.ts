@@ -1,13 +1,14 @@
 /** Stores progress values. Only the latest of an attempt counts, so older ones are dropped early. */
-import { delay } from '../runtime/clock.ts';
+
+import type { MachineAttempt } from '../domain/job.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { delay } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { SlicedWork } from '../runtime/sliced-work.ts';
 import type { TaskGroup } from '../runtime/task-group.ts';
 import type { ProgressEntry } from '../store/chunk-store.ts';
 import type { Stores } from '../store/storage.ts';
 import { isShowable } from './check-json.ts';
-import type { MachineAttempt } from '../domain/job.ts';
 
 export interface RecordProgressOptions {
   stores: Pick<Stores, 'chunks'>;
@@ -48,12 +49,14 @@ export class RecordProgress {
   #showWhenChecked(key: MachineAttempt, output: Buffer, checked: Promise<boolean>): void {
     const name = nameOf(key);
     this.#checking.set(name, output);
-    void checked.catch(() => false).then((isSound) => {
-      // A later value or the end of the attempt has come meanwhile.
-      if (this.#checking.get(name) !== output) return;
-      this.#checking.delete(name);
-      if (isSound) this.#show(key, output);
-    });
+    void checked
+      .catch(() => false)
+      .then((isSound) => {
+        // A later value or the end of the attempt has come meanwhile.
+        if (this.#checking.get(name) !== output) return;
+        this.#checking.delete(name);
+        if (isSound) this.#show(key, output);
+      });
   }
 
   #show(key: MachineAttempt, output: Buffer): void {
@@ -63,7 +66,9 @@ export class RecordProgress {
     this.#bytes += output.length;
     if (this.#running) return;
     this.#running = true;
-    this.#options.tasks.own(this.#run(), (error) => this.#options.logger.warn({ err: error }, 'progress was not shown'));
+    this.#options.tasks.own(this.#run(), (error) =>
+      this.#options.logger.warn({ err: error }, 'progress was not shown'),
+    );
   }
 
   /** Drops the waiting value of an attempt that has ended. */

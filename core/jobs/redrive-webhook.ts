@@ -1,9 +1,9 @@
 /** Lists the webhook calls of a job and orders the newest one again. */
 import { DomainError } from '../domain/errors.ts';
+import type { JobKey } from '../domain/job.ts';
+import { jobNotFound } from '../domain/job.ts';
 import { isJobId } from '../domain/job-id.ts';
 import { ANNOUNCED_STATES } from '../domain/job-state.ts';
-import { jobNotFound } from '../domain/job.ts';
-import type { JobKey } from '../domain/job.ts';
 import { checkWord, noFilter } from '../store/list-filter.ts';
 import type { Stores } from '../store/storage.ts';
 import type { WebhookCallRecord } from '../store/webhook-result-store.ts';
@@ -69,7 +69,8 @@ function isAnnounced(state: string): boolean {
 }
 
 function whyNot(state: string, newest: WebhookCallRecord | undefined): string {
-  if (!isAnnounced(state)) return `The job is ${state}; only the end of ${ANNOUNCED_STATES.join(', ')} jobs is announced.`;
+  if (!isAnnounced(state))
+    return `The job is ${state}; only the end of ${ANNOUNCED_STATES.join(', ')} jobs is announced.`;
   if (!newest) return 'No webhook call of this job has ended: it was submitted without a webhook.';
   const why = newest.lastError || 'it was delivered';
   return `This call was redriven ${newest.redrives} times, and more than ${REDRIVES_MAX} are refused. Look why its receiver needs it again: ${why}`;

@@ -1,13 +1,13 @@
 /** Retries failed and timed-out jobs: queues them again with their id and input, without their output. */
 import { DomainError } from '../domain/errors.ts';
+import type { Job, JobKey } from '../domain/job.ts';
+import { jobNotFound } from '../domain/job.ts';
 import { isJobId } from '../domain/job-id.ts';
 import { statesBefore } from '../domain/job-state.ts';
-import type { Job, JobKey } from '../domain/job.ts';
-import type { Stores } from '../store/storage.ts';
 import type { CoreEvents } from '../events/core-events.ts';
+import type { Stores } from '../store/storage.ts';
 import type { QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
-import { jobNotFound } from '../domain/job.ts';
 import type { ReadJob } from './read-job.ts';
 
 export interface RetryJobOptions {
@@ -32,7 +32,10 @@ export class RetryJob {
     const queued = await stores.jobs.retry(key);
     if (!queued) {
       const { state } = await reads.read(key, { omitOutput: true });
-      throw new DomainError('JOB_NOT_RETRYABLE', `The job is ${state}; only ${statesBefore('retry').join(' and ')} jobs can be retried.`);
+      throw new DomainError(
+        'JOB_NOT_RETRYABLE',
+        `The job is ${state}; only ${statesBefore('retry').join(' and ')} jobs can be retried.`,
+      );
     }
     cursors.queued(key.endpointId, queued.position, 1);
     gate.changed(key.endpointId, 1);

@@ -1,6 +1,7 @@
 /** Submits a job and waits for its end (POST /runsync). */
-import { isFinal } from '../domain/job-state.ts';
+
 import type { Job } from '../domain/job.ts';
+import { isFinal } from '../domain/job-state.ts';
 import type { Submission } from './job-engine.ts';
 import type { ReadJob } from './read-job.ts';
 import type { SubmitJob } from './submit-job.ts';

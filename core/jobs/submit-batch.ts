@@ -1,21 +1,21 @@
 /** Stores many submissions in one statement and claims those for which a worker is free: one commit instead of two. */
 import { DomainError } from '../domain/errors.ts';
-import { INLINE_INPUT_BYTES_MAX } from '../domain/job-limits.ts';
 import type { Job } from '../domain/job.ts';
-import type { Clock, Random } from '../runtime/clock.ts';
-import { someAttempts } from '../runtime/logger.ts';
-import type { Logger } from '../runtime/logger.ts';
-import type { Tracing } from '../runtime/tracing.ts';
-import type { TaskGroup } from '../runtime/task-group.ts';
-import type { Stores } from '../store/storage.ts';
-import type { NewJob, JobWithSlot, StoredJob } from '../store/submission-store.ts';
-import { isTransient, persist } from '../store/transient.ts';
+import { INLINE_INPUT_BYTES_MAX } from '../domain/job-limits.ts';
 import type { CoreEvents } from '../events/core-events.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { someAttempts } from '../runtime/logger.ts';
+import type { TaskGroup } from '../runtime/task-group.ts';
+import type { Tracing } from '../runtime/tracing.ts';
+import type { Stores } from '../store/storage.ts';
+import type { JobWithSlot, NewJob, StoredJob } from '../store/submission-store.ts';
+import { isTransient, persist } from '../store/transient.ts';
 import type { EngineMeter } from './engine-meter.ts';
 import type { QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
-import type { TrafficMeter } from './traffic-meter.ts';
 import type { ClaimedJob, Slot, SlotSource } from './slots.ts';
+import type { TrafficMeter } from './traffic-meter.ts';
 
 export interface SubmitBatchOptions {
   stores: Pick<Stores, 'submissions'>;
@@ -52,7 +52,12 @@ export class SubmitBatch {
     const claimId = random.uuid();
     let stored: Map<string, StoredJob>;
     try {
-      stored = await persist(() => this.#insert(placed, claimId), { clock, random, forMs: PERSIST_MS_MAX, signal: tasks.signal });
+      stored = await persist(() => this.#insert(placed, claimId), {
+        clock,
+        random,
+        forMs: PERSIST_MS_MAX,
+        signal: tasks.signal,
+      });
     } catch (error) {
       this.#abandon(placed, claimId, error);
       trace?.end('not stored');
@@ -61,7 +66,11 @@ export class SubmitBatch {
     trace?.end();
     this.#count(placed.map(({ job }) => job));
     this.#announce(placed, stored, claimId);
-    return jobs.map((job) => stored.get(nameOf(job))?.job ?? new DomainError('INVALID_REQUEST', 'request_id was used before for a job that has expired'));
+    return jobs.map(
+      (job) =>
+        stored.get(nameOf(job))?.job ??
+        new DomainError('INVALID_REQUEST', 'request_id was used before for a job that has expired'),
+    );
   }
 
   /** Announces a job that was queued outside a batch. */
@@ -76,7 +85,7 @@ export class SubmitBatch {
     const byEndpoint = new Map<string, Map<string, NewJob>>();
     for (const job of jobs) {
       let wanted = byEndpoint.get(job.endpointId);
-      if (!wanted) byEndpoint.set(job.endpointId, wanted = new Map());
+      if (!wanted) byEndpoint.set(job.endpointId, (wanted = new Map()));
       if (!wanted.has(job.id)) wanted.set(job.id, job);
     }
     const placed: JobWithSlot<Slot>[] = [];
@@ -94,7 +103,8 @@ export class SubmitBatch {
     for (const job of await submissions.insert(placed, claimId)) stored.set(nameOf(job.job), job);
     const missing = placed.filter(({ job }) => !stored.has(nameOf(job)));
     // Rare: a repeated id, or own rows after the reply to an earlier try was lost.
-    if (missing.length > 0) for (const job of await submissions.read(missing.map(({ job }) => job))) stored.set(nameOf(job.job), job);
+    if (missing.length > 0)
+      for (const job of await submissions.read(missing.map(({ job }) => job))) stored.set(nameOf(job.job), job);
     return stored;
   }
 
@@ -122,7 +132,10 @@ export class SubmitBatch {
       traffic.arrived(endpointId, lowPriority);
       if (!lowPriority) loads.set(endpointId, (loads.get(endpointId) ?? 0) + 1);
     }
-    events.emit('load', [...loads].map(([endpointId, count]) => ({ endpointId, jobs: count })));
+    events.emit(
+      'load',
+      [...loads].map(([endpointId, count]) => ({ endpointId, jobs: count })),
+    );
   }
 
   #announceQueued(stored: Iterable<StoredJob>): void {
@@ -131,7 +144,10 @@ export class SubmitBatch {
     for (const { job, position } of stored) {
       if (job.state !== 'IN_QUEUE') continue;
       const known = queued.get(job.endpointId);
-      queued.set(job.endpointId, { position: Math.min(position, known?.position ?? position), count: (known?.count ?? 0) + 1 });
+      queued.set(job.endpointId, {
+        position: Math.min(position, known?.position ?? position),
+        count: (known?.count ?? 0) + 1,
+      });
     }
     for (const [endpointId, { position, count }] of queued) {
       cursors.queued(endpointId, position, count);
@@ -154,8 +170,15 @@ export class SubmitBatch {
       const rows = await persist(read, { clock, random, forMs: Infinity, signal: tasks.signal });
       this.#announce(withSlot, new Map(rows.map((row) => [nameOf(row.job), row])), claimId);
     };
-    const claimed = withSlot.map(({ job, slot }) => ({ endpointId: job.endpointId, jobId: job.id, attempt: 1, workerId: slot!.workerId }));
-    tasks.own(resolve(), (failure) => logger.warn({ err: failure, ...someAttempts(claimed) }, 'claims of a failed insert were not resolved'));
+    const claimed = withSlot.map(({ job, slot }) => ({
+      endpointId: job.endpointId,
+      jobId: job.id,
+      attempt: 1,
+      workerId: slot!.workerId,
+    }));
+    tasks.own(resolve(), (failure) =>
+      logger.warn({ err: failure, ...someAttempts(claimed) }, 'claims of a failed insert were not resolved'),
+    );
   }
 }
 
@@ -165,8 +188,14 @@ function nameOf(job: { endpointId: string; id: string }): string {
 
 function claimedJob(job: NewJob, slot: Slot): ClaimedJob {
   return {
-    endpointId: job.endpointId, jobId: job.id, attempt: 1, workerId: slot.workerId, machineId: slot.machineId,
-    input: job.input.length <= INLINE_INPUT_BYTES_MAX ? job.input : undefined, inputSize: job.input.length, s3ConfigSealed: job.s3ConfigSealed,
+    endpointId: job.endpointId,
+    jobId: job.id,
+    attempt: 1,
+    workerId: slot.workerId,
+    machineId: slot.machineId,
+    input: job.input.length <= INLINE_INPUT_BYTES_MAX ? job.input : undefined,
+    inputSize: job.input.length,
+    s3ConfigSealed: job.s3ConfigSealed,
     traceparent: job.traceparent,
   };
 }

@@ -12,12 +12,12 @@ import { persist } from '../store/transient.ts';
 import type { EndpointFactsCache } from './endpoint-facts.ts';
 import type { EngineMeter } from './engine-meter.ts';
 import type { Submission } from './job-engine.ts';
-import { prepareJob } from './prepare-job.ts';
 import type { KeyHashes, PreparedJob, PrepareOptions } from './prepare-job.ts';
+import { prepareJob } from './prepare-job.ts';
 import type { QueueGate } from './queue-gate.ts';
 import type { ReadJob } from './read-job.ts';
-import { PERSIST_MS_MAX } from './submit-batch.ts';
 import type { SubmitBatch } from './submit-batch.ts';
+import { PERSIST_MS_MAX } from './submit-batch.ts';
 
 export interface SubmitJobOptions extends PrepareOptions {
   stores: Pick<Stores, 'submissions'>;
@@ -70,7 +70,11 @@ export class SubmitJob {
     const { facts, gate, checks } = this.#options;
     const known = facts.get(submission.endpointId);
     const endpoint = known instanceof Promise ? await known : known;
-    const checked = checks.run(endpoint.accountId, submission.input.length, prepareJob(submission, endpoint, this.#options));
+    const checked = checks.run(
+      endpoint.accountId,
+      submission.input.length,
+      prepareJob(submission, endpoint, this.#options),
+    );
     const prepared = checked instanceof Promise ? await checked : checked;
     const admitted = gate.admit(endpoint);
     if (admitted) await admitted;
@@ -89,9 +93,13 @@ export class SubmitJob {
     const insert = () => stores.submissions.insertKeyed({ job, ...hashes }, random.uuid());
     const result = await persist(insert, { clock, random, forMs: PERSIST_MS_MAX, signal: tasks.signal });
     if (result.is === 'reused') {
-      throw new DomainError('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used with another body. Use a new key for a new job.');
+      throw new DomainError(
+        'IDEMPOTENCY_KEY_REUSED',
+        'This Idempotency-Key was used with another body. Use a new key for a new job.',
+      );
     }
-    if (result.is === 'existing') return await reads.read({ endpointId: job.endpointId, jobId: result.jobId }, { omitOutput: true });
+    if (result.is === 'existing')
+      return await reads.read({ endpointId: job.endpointId, jobId: result.jobId }, { omitOutput: true });
     batch.announceQueued(result.stored, job);
     return result.stored.job;
   }

@@ -53,7 +53,17 @@ export class TrafficMeter {
   #of(endpointId: string): MeteredTraffic {
     let traffic = this.#byEndpoint.get(endpointId);
     if (!traffic) {
-      traffic = { endpointId, arrived: 0, executed: 0, executionMs: 0, executions: [], waits: [], arrivedLow: 0, completed: 0, failed: 0 };
+      traffic = {
+        endpointId,
+        arrived: 0,
+        executed: 0,
+        executionMs: 0,
+        executions: [],
+        waits: [],
+        arrivedLow: 0,
+        completed: 0,
+        failed: 0,
+      };
       this.#byEndpoint.set(endpointId, traffic);
     }
     return traffic;

@@ -3,18 +3,18 @@
  * Notices are hints; a slow poll of all waited-for jobs is the guarantee. Every wait ends by the server's clock.
  */
 import { DomainError } from '../domain/errors.ts';
+import type { Job, JobKey } from '../domain/job.ts';
+import { jobNotFound } from '../domain/job.ts';
 import { WAIT_MS_MAX } from '../domain/job-limits.ts';
 import { isFinal } from '../domain/job-state.ts';
-import type { Job, JobKey } from '../domain/job.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import { OverloadError } from '../runtime/batcher.ts';
-import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { Loop } from '../runtime/loop.ts';
 import type { Service } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 import type { AcquireMemory } from './job-engine.ts';
-import type { CoreEvents } from '../events/core-events.ts';
-import { jobNotFound } from '../domain/job.ts';
 import type { ReadJob } from './read-job.ts';
 
 export interface WaitJobOptions {
@@ -57,7 +57,14 @@ export class WaitJob {
   constructor(options: WaitJobOptions) {
     this.#options = options;
     const { clock, random, logger } = options;
-    this.#loop = new Loop({ name: 'wait poll', periodMs: POLL_PERIOD_MS, pass: () => this.poll(), clock, random, logger });
+    this.#loop = new Loop({
+      name: 'wait poll',
+      periodMs: POLL_PERIOD_MS,
+      pass: () => this.poll(),
+      clock,
+      random,
+      logger,
+    });
     options.events.on('settled', (keys) => this.#onFinal(keys));
   }
 
@@ -107,7 +114,7 @@ export class WaitJob {
     try {
       const how = await waiter.ended;
       if (how instanceof Error) throw how;
-      return how ?? await this.#options.reads.read(waiter.key, { omitOutput: false });
+      return how ?? (await this.#options.reads.read(waiter.key, { omitOutput: false }));
     } finally {
       timer.cancel();
       signal.removeEventListener('abort', end);
@@ -142,12 +149,17 @@ export class WaitJob {
     }
     for (let from = 0; from < keys.length; from += POLL_ITEMS_MAX) {
       const some = keys.slice(from, from + POLL_ITEMS_MAX);
-      const found = await stores.jobs.read(some, some.map(() => -1));
+      const found = await stores.jobs.read(
+        some,
+        some.map(() => -1),
+      );
       const states = new Map(found.map((row) => [row.index, row.job.state]));
-      await Promise.all(some.map(async (key, index) => {
-        const state = states.get(index);
-        if (state === undefined || isFinal(state)) await this.#check(key);
-      }));
+      await Promise.all(
+        some.map(async (key, index) => {
+          const state = states.get(index);
+          if (state === undefined || isFinal(state)) await this.#check(key);
+        }),
+      );
     }
   }
 
@@ -157,7 +169,9 @@ export class WaitJob {
       if (!this.#waiters.has(nameOf(key))) continue;
       // The poll retries a failed read.
       const { endpointId, jobId } = key;
-      this.#check(key).catch((error: unknown) => this.#options.logger.debug({ err: error, endpointId, jobId }, 'a waited-for job could not be read'));
+      this.#check(key).catch((error: unknown) =>
+        this.#options.logger.debug({ err: error, endpointId, jobId }, 'a waited-for job could not be read'),
+      );
     }
   }
 

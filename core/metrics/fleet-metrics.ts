@@ -1,8 +1,8 @@
 /** Gauges read from the database at each scrape, at most once a second. Every replica reports the same values. */
 import type { BoundedNames } from '../runtime/bounded-names.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { CALL_SECONDS } from '../runtime/metrics.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import { CALL_SECONDS } from '../runtime/metrics.ts';
 import type { EndpointLoad, FleetCounts } from '../store/metric-store.ts';
 import type { Stores } from '../store/storage.ts';
 
@@ -39,59 +39,90 @@ export function fleetMetrics({ metrics, store, names, forget, clock }: FleetMetr
     if (known && now - readAtMs < FRESH_MS) return known;
     readAtMs = now;
     known = read();
-    known.catch(() => { known = undefined; });
+    known.catch(() => {
+      known = undefined;
+    });
     return known;
   };
-  const each = (name: string, help: string, value: (load: Load) => Record<string, number>, label: 'state' | undefined): void => {
+  const each = (
+    name: string,
+    help: string,
+    value: (load: Load) => Record<string, number>,
+    label: 'state' | undefined,
+  ): void => {
     metrics.gauge({ name, help, labels: label ? ['endpoint', label] : ['endpoint'] }, async (gauge) => {
       const { loads } = await fleet();
       gauge.reset();
       for (const [endpoint, load] of loads) {
-        for (const [state, count] of Object.entries(value(load))) gauge.set(label ? { endpoint, state } : { endpoint }, count);
+        for (const [state, count] of Object.entries(value(load)))
+          gauge.set(label ? { endpoint, state } : { endpoint }, count);
       }
     });
   };
-  each('slipway_core_jobs', 'Unfinished jobs; for load-balancing endpoints requests.', (load) => (
-    { IN_QUEUE: load.queued, IN_PROGRESS: load.inProgress }
-  ), 'state');
-  each('slipway_core_queue_oldest_wait_seconds', 'Age of the first job in the queue, 0 if it is empty.', (load) => (
-    { '': load.oldestWaitMs / 1_000 }
-  ), undefined);
+  each(
+    'slipway_core_jobs',
+    'Unfinished jobs; for load-balancing endpoints requests.',
+    (load) => ({ IN_QUEUE: load.queued, IN_PROGRESS: load.inProgress }),
+    'state',
+  );
+  each(
+    'slipway_core_queue_oldest_wait_seconds',
+    'Age of the first job in the queue, 0 if it is empty.',
+    (load) => ({ '': load.oldestWaitMs / 1_000 }),
+    undefined,
+  );
   each('slipway_core_workers', 'Workers that have not ended.', (load) => load.workers, 'state');
-  each('slipway_core_releases_held', 'Releases on hold: their workers do not start, and an earlier version serves.', (load) => (
-    { '': load.releasesHeld }
-  ), undefined);
-  const machines = (name: string, help: string, value: (counts: FleetCounts['machines']) => Record<string, number>): void => {
+  each(
+    'slipway_core_releases_held',
+    'Releases on hold: their workers do not start, and an earlier version serves.',
+    (load) => ({ '': load.releasesHeld }),
+    undefined,
+  );
+  const machines = (
+    name: string,
+    help: string,
+    value: (counts: FleetCounts['machines']) => Record<string, number>,
+  ): void => {
     metrics.gauge({ name, help, labels: ['state'] }, async (gauge) => {
       for (const [state, count] of Object.entries(value((await fleet()).counts.machines))) gauge.set({ state }, count);
     });
   };
-  const poolWait = metrics.histogram({
-    name: 'slipway_core_database_pool_wait_seconds', labels: ['pool'],
-    help: 'How long statements waited for a connection of their pool.',
-  }, [0.0001, ...CALL_SECONDS]);
+  const poolWait = metrics.histogram(
+    {
+      name: 'slipway_core_database_pool_wait_seconds',
+      labels: ['pool'],
+      help: 'How long statements waited for a connection of their pool.',
+    },
+    [0.0001, ...CALL_SECONDS],
+  );
   store.hearTurns((pool) => {
     const own = poolWait.labels({ pool });
     return (waitedMs) => own.observe(waitedMs / 1_000);
   });
   const waits = new Map<string, number>();
   let touchedAtMs = -Infinity;
-  metrics.gauge({
-    name: 'slipway_core_database_probe_seconds', labels: ['pool'],
-    help: 'Duration of an empty statement sent now, including the wait for a connection of its pool.',
-  }, async (gauge) => {
-    const fromMs = clock.monotonicMs();
-    if (fromMs - touchedAtMs >= FRESH_MS) {
-      touchedAtMs = fromMs;
-      await store.touchPools((pool) => waits.set(pool, clock.monotonicMs() - fromMs));
-    }
-    for (const [pool, ms] of waits) gauge.set({ pool }, ms / 1_000);
-  });
+  metrics.gauge(
+    {
+      name: 'slipway_core_database_probe_seconds',
+      labels: ['pool'],
+      help: 'Duration of an empty statement sent now, including the wait for a connection of its pool.',
+    },
+    async (gauge) => {
+      const fromMs = clock.monotonicMs();
+      if (fromMs - touchedAtMs >= FRESH_MS) {
+        touchedAtMs = fromMs;
+        await store.touchPools((pool) => waits.set(pool, clock.monotonicMs() - fromMs));
+      }
+      for (const [pool, ms] of waits) gauge.set({ pool }, ms / 1_000);
+    },
+  );
   const machinesHelp = 'Machines seen in the last day; cordoned machines are also counted as connected or away.';
   machines('slipway_core_machines', machinesHelp, ({ connected, away, cordoned }) => ({ connected, away, cordoned }));
-  machines('slipway_core_gpus', 'GPUs of connected machines.', ({ gpusUsed, gpusFree, gpusUnhealthy }) => (
-    { used: gpusUsed, free: gpusFree, unhealthy: gpusUnhealthy }
-  ));
+  machines('slipway_core_gpus', 'GPUs of connected machines.', ({ gpusUsed, gpusFree, gpusUnhealthy }) => ({
+    used: gpusUsed,
+    free: gpusFree,
+    unhealthy: gpusUnhealthy,
+  }));
 }
 
 /** Sums the load by label. Endpoints without a label of their own share one; the longest of their waits counts. */

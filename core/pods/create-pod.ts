@@ -1,8 +1,9 @@
 /** Places and starts a pod. */
-import type { Actor } from '../domain/permission.ts';
+
 import { checkRegistry } from '../domain/image-name.ts';
-import { placePod, podSettings, unshownEnv } from '../domain/pod.ts';
+import type { Actor } from '../domain/permission.ts';
 import type { PodRequest } from '../domain/pod.ts';
+import { placePod, podSettings, unshownEnv } from '../domain/pod.ts';
 import { unknownTemplate } from '../domain/template.ts';
 import type { PodView } from '../store/pod-view-store.ts';
 import type { PodContext } from './pod-context.ts';
@@ -11,10 +12,15 @@ import { getPod } from './pods.ts';
 const ID_LENGTH = 14;
 
 /**
- * Answers the pod with its machine; `fields` are those that the caller set. INVALID_REQUEST: a field is out of range or names nothing.
- * NO_CAPACITY: no machine has room.
+ * Answers the pod with its machine; `fields` are those that the caller set. INVALID_REQUEST: a field is out of range or
+ * names nothing. NO_CAPACITY: no machine has room.
  */
-export async function createPod(context: PodContext, actor: Actor, request: PodRequest, fields: readonly string[]): Promise<PodView> {
+export async function createPod(
+  context: PodContext,
+  actor: Actor,
+  request: PodRequest,
+  fields: readonly string[],
+): Promise<PodView> {
   const { pods, templates, machines, random, onDesired } = context;
   const { accountId } = actor;
   const template = request.templateId === '' ? undefined : await templates.usable(request.templateId, accountId);
@@ -22,7 +28,9 @@ export async function createPod(context: PodContext, actor: Actor, request: PodR
   const settings = podSettings(request, template, accountId, await machines.reportedTypes(request.gpuIds));
   checkRegistry('image_name', settings.imageName, context.mayAsk);
   const fresh = { id: random.id(ID_LENGTH), templateEnv: unshownEnv(template, accountId) };
-  const made = await pods.create(fresh, actor, settings, fields, (machines, places, quota) => placePod(settings, machines, places, quota));
+  const made = await pods.create(fresh, actor, settings, fields, (machines, places, quota) =>
+    placePod(settings, machines, places, quota),
+  );
   onDesired([made.machineId]);
   return getPod(context, accountId, made.id, []);
 }

@@ -1,7 +1,8 @@
 /** Lists pods and, if asked for, workers as pods. */
-import { checkTexts, invalid } from '../domain/fields.ts';
-import { groupEnded } from '../domain/ended-workers.ts';
+
 import type { EndedGroup } from '../domain/ended-workers.ts';
+import { groupEnded } from '../domain/ended-workers.ts';
+import { checkTexts, invalid } from '../domain/fields.ts';
 import type { Page, PageRequest } from '../store/page.ts';
 import type { PodView } from '../store/pod-view-store.ts';
 import type { PodContext } from './pod-context.ts';
@@ -17,11 +18,15 @@ export interface PodSelection {
 
 /** Oldest first. `only`: the endpoints whose workers a restricted key may see, which sees no pods; empty = all. */
 export async function listPods(
-  { podViews }: Pick<PodContext, 'podViews'>, accountId: string, { includeWorkers, endpointIds }: PodSelection, only: readonly string[],
+  { podViews }: Pick<PodContext, 'podViews'>,
+  accountId: string,
+  { includeWorkers, endpointIds }: PodSelection,
+  only: readonly string[],
   page: PageRequest,
 ): Promise<Page<PodView>> {
   const named = endpointIds.length > 0;
-  if (endpointIds.length > ENDPOINTS_MAX) throw invalid(`endpoint_ids has ${endpointIds.length} entries, but may have ${ENDPOINTS_MAX}`);
+  if (endpointIds.length > ENDPOINTS_MAX)
+    throw invalid(`endpoint_ids has ${endpointIds.length} entries, but may have ${ENDPOINTS_MAX}`);
   checkTexts('endpoint_ids', endpointIds);
   const workersOf = !named ? only : only.length === 0 ? endpointIds : endpointIds.filter((id) => only.includes(id));
   if (named && workersOf.length === 0) return { entries: [], next: undefined };
@@ -30,7 +35,10 @@ export async function listPods(
 
 /** Groups of the workers of the same endpoints that ended without being told to, where workers are asked for. */
 export async function listEnded(
-  { workers }: Pick<PodContext, 'workers'>, accountId: string, { includeWorkers, endpointIds }: PodSelection, only: readonly string[],
+  { workers }: Pick<PodContext, 'workers'>,
+  accountId: string,
+  { includeWorkers, endpointIds }: PodSelection,
+  only: readonly string[],
 ): Promise<EndedGroup[]> {
   const named = endpointIds.length > 0;
   if (!named && !includeWorkers) return [];

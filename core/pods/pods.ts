@@ -1,28 +1,35 @@
 /** Pods that are there: read, start, stop, restart, reset, delete; and what all changes of a pod share. */
 import type { Actor } from '../domain/permission.ts';
-import { checkUnlocked, podIsWorker, podNotFound, replacePod } from '../domain/pod.ts';
 import type { Pod } from '../domain/pod.ts';
+import { checkUnlocked, podIsWorker, podNotFound, replacePod } from '../domain/pod.ts';
 import type { PodChange } from '../store/pod-store.ts';
 import type { PodView } from '../store/pod-view-store.ts';
 import type { PodContext } from './pod-context.ts';
 
 /**
- * Reads a pod, or a worker as one. `only`: the endpoints whose workers a restricted key may see, which sees no pods; empty = all. NOT_FOUND: not in
- * this account.
+ * Reads a pod, or a worker as one. `only`: the endpoints whose workers a restricted key may see, which sees no pods;
+ * empty = all. NOT_FOUND: not in this account.
  */
 export async function getPod(
-  { podViews }: Pick<PodContext, 'podViews'>, accountId: string, id: string, only: readonly string[],
+  { podViews }: Pick<PodContext, 'podViews'>,
+  accountId: string,
+  id: string,
+  only: readonly string[],
 ): Promise<PodView> {
-  const found = (only.length === 0 ? await podViews.pod(accountId, id) : undefined) ?? await podViews.worker(accountId, only, id);
+  const found =
+    (only.length === 0 ? await podViews.pod(accountId, id) : undefined) ?? (await podViews.worker(accountId, only, id));
   if (!found) throw podNotFound(id);
   return found;
 }
 
-/** Lets an EXITED pod run again on its machine, where its files are. A running pod is left alone. NO_CAPACITY: its GPUs are taken. */
+/**
+ * Lets an EXITED pod run again on its machine, where its files are. A running pod is left alone. NO_CAPACITY: its GPUs
+ * are taken.
+ */
 export async function startPod(context: PodChanges, actor: Actor, id: string): Promise<PodView> {
-  return changePod(context, actor, id, (pod) => (
-    pod.desired === 'RUNNING' ? undefined : { action: 'StartPod', fields: [], run: 'anew' }
-  ));
+  return changePod(context, actor, id, (pod) =>
+    pod.desired === 'RUNNING' ? undefined : { action: 'StartPod', fields: [], run: 'anew' },
+  );
 }
 
 /** Stops a pod; its files stay, its GPUs are free. One that stands still is left alone. POD_FIXED: it is locked. */
@@ -33,14 +40,17 @@ export async function stopPod(context: PodChanges, actor: Actor, id: string): Pr
   });
 }
 
-/** Starts a pod's process anew; its files stay. Starts one that stands still too. NO_CAPACITY: it stands still and its GPUs are taken. */
+/**
+ * Starts a pod's process anew; its files stay. Starts one that stands still too. NO_CAPACITY: it stands still and its
+ * GPUs are taken.
+ */
 export async function restartPod(context: PodChanges, actor: Actor, id: string): Promise<PodView> {
   return changePod(context, actor, id, () => ({ action: 'RestartPod', fields: [], run: 'anew' }));
 }
 
 /**
- * Starts a pod anew with an empty disk; its network volume stays as it is. Starts one that stands still too. POD_FIXED: it is locked. NO_CAPACITY:
- * it stands still and its GPUs are taken.
+ * Starts a pod anew with an empty disk; its network volume stays as it is. Starts one that stands still too. POD_FIXED:
+ * it is locked. NO_CAPACITY: it stands still and its GPUs are taken.
  */
 export async function resetPod(context: PodChanges, actor: Actor, id: string): Promise<PodView> {
   return changePod(context, actor, id, (pod) => {
@@ -49,7 +59,10 @@ export async function resetPod(context: PodChanges, actor: Actor, id: string): P
   });
 }
 
-/** Stops a pod and removes its files. Its agent removes the files as soon as it hears of it. NOT_FOUND; POD_FIXED: it is a worker. */
+/**
+ * Stops a pod and removes its files. Its agent removes the files as soon as it hears of it. NOT_FOUND; POD_FIXED: it is
+ * a worker.
+ */
 export async function deletePod(context: PodChanges, actor: Actor, id: string): Promise<void> {
   const machineId = await context.pods.remove(id, actor);
   if (machineId === undefined) return refusePod(context, actor.accountId, id);
@@ -59,11 +72,14 @@ export async function deletePod(context: PodChanges, actor: Actor, id: string): 
 export type PodChanges = Pick<PodContext, 'pods' | 'podViews' | 'machines' | 'onDesired'>;
 
 /**
- * Does what `decide` says; undefined: nothing. Answers the pod after it. NOT_FOUND; POD_FIXED: it is a worker. NO_CAPACITY: it shall run
- * again and its machine has no room.
+ * Does what `decide` says; undefined: nothing. Answers the pod after it. NOT_FOUND; POD_FIXED: it is a worker.
+ * NO_CAPACITY: it shall run again and its machine has no room.
  */
 export async function changePod(
-  context: PodChanges, actor: Actor, id: string, decide: (current: Pod) => PodChange | undefined,
+  context: PodChanges,
+  actor: Actor,
+  id: string,
+  decide: (current: Pod) => PodChange | undefined,
 ): Promise<PodView> {
   const changed = await context.pods.change(id, actor, decide, replacePod);
   if (!changed) return refusePod(context, actor.accountId, id);

@@ -1,23 +1,30 @@
-/** Changes some fields of a pod. Anything but its name and its lock makes a running pod start again with an empty disk. */
-import type { Actor } from '../domain/permission.ts';
+/**
+ * Changes some fields of a pod. Anything but its name and its lock makes a running pod start again with an empty disk.
+ */
+
 import { unlistedTypes } from '../domain/gpu-pools.ts';
 import { checkRegistry } from '../domain/image-name.ts';
-import { checkPod, checkRunsThere, checkUnlocked, resetsPod } from '../domain/pod.ts';
+import type { Actor } from '../domain/permission.ts';
 import type { PodSettings } from '../domain/pod.ts';
+import { checkPod, checkRunsThere, checkUnlocked, resetsPod } from '../domain/pod.ts';
 import type { PodView } from '../store/pod-view-store.ts';
-import { changePod } from './pods.ts';
 import type { PodContext } from './pod-context.ts';
 import type { PodChanges } from './pods.ts';
+import { changePod } from './pods.ts';
 
 /** What to change. Absent fields stay as they are. */
 export type PodUpdate = Partial<PodSettings>;
 
 /**
- * `fields` are those that the caller named. POD_FIXED: it is locked and not unlocked by this. INVALID_REQUEST: out of range. NO_CAPACITY: it is
- * given an image, or loses it, and its machine runs no such thing.
+ * `fields` are those that the caller named. POD_FIXED: it is locked and not unlocked by this. INVALID_REQUEST: out of
+ * range. NO_CAPACITY: it is given an image, or loses it, and its machine runs no such thing.
  */
 export async function updatePod(
-  context: PodChanges & Pick<PodContext, 'mayAsk'>, actor: Actor, id: string, update: PodUpdate, fields: readonly string[],
+  context: PodChanges & Pick<PodContext, 'mayAsk'>,
+  actor: Actor,
+  id: string,
+  update: PodUpdate,
+  fields: readonly string[],
 ): Promise<PodView> {
   if (update.imageName !== undefined) checkRegistry('image_name', update.imageName, context.mayAsk);
   const reported = await context.machines.reportedTypes(update.gpuIds ?? []);

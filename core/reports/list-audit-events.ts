@@ -1,7 +1,8 @@
 /** Lists who changed what in an account, newest first, page by page. */
-import { isUnlimited, unauthorized } from '../domain/permission.ts';
-import type { Caller } from '../domain/permission.ts';
+
 import { checkText, invalid } from '../domain/fields.ts';
+import type { Caller } from '../domain/permission.ts';
+import { isUnlimited, unauthorized } from '../domain/permission.ts';
 import type { AuditEvent } from '../store/audit-store.ts';
 import type { Stores } from '../store/storage.ts';
 
@@ -36,20 +37,25 @@ export interface AuditPage {
 }
 
 /**
- * Of all accounts when `accountId` is empty. UNAUTHORIZED: the key may not do everything. INVALID_REQUEST: a bad size, a token of no page, or times that end
- * before they begin.
+ * Of all accounts when `accountId` is empty. UNAUTHORIZED: the key may not do everything. INVALID_REQUEST: a bad size,
+ * a token of no page, or times that end before they begin.
  */
 export async function listAuditEvents(
-  audit: Stores['audit'], caller: Caller, accountId: string, { pageSize, pageToken, subjectId, ...asked }: AuditRequest,
+  audit: Stores['audit'],
+  caller: Caller,
+  accountId: string,
+  { pageSize, pageToken, subjectId, ...asked }: AuditRequest,
 ): Promise<AuditPage> {
   if (!isUnlimited(caller)) throw unauthorized();
-  if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) throw invalid(`page_size is ${pageSize}, but must be from 1 to ${PAGE_SIZE_MAX}`);
+  if (pageSize < 0 || pageSize > PAGE_SIZE_MAX)
+    throw invalid(`page_size is ${pageSize}, but must be from 1 to ${PAGE_SIZE_MAX}`);
   checkText('subject_id', subjectId);
   if (asked.since && asked.until && asked.until <= asked.since) throw invalid('until_time must be after since_time');
   const size = pageSize || PAGE_SIZE_DEFAULT;
   // One more than the page holds says whether there is another.
   const found = await audit.list(accountId, {
-    ...asked, limit: size + 1,
+    ...asked,
+    limit: size + 1,
     ...(pageToken === '' ? {} : { beyondId: idOf(pageToken) }),
     ...(subjectId === '' ? {} : { subjectId }),
   });
@@ -64,6 +70,7 @@ function tokenOf(id: number): string {
 function idOf(token: string): number {
   const text = /^[A-Za-z0-9_-]{1,32}$/.test(token) ? Buffer.from(token, 'base64url').toString() : '';
   const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : NaN;
-  if (!Number.isSafeInteger(id)) throw invalid('page_token is none that a page of this list gave; leave it out to start with the newest');
+  if (!Number.isSafeInteger(id))
+    throw invalid('page_token is none that a page of this list gave; leave it out to start with the newest');
   return id;
 }

@@ -1,7 +1,11 @@
-/** Tells what is wrong with all of an account, or with all that there is; read at most once a second of each, however often it is asked. */
-import { problemsOf } from '../domain/problem.ts';
-import type { Problem } from '../domain/problem.ts';
+/**
+ * Tells what is wrong with all of an account, or with all that there is; read at most once a second of each, however
+ * often it is asked.
+ */
+
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
+import type { Problem } from '../domain/problem.ts';
+import { problemsOf } from '../domain/problem.ts';
 import type { ScaleLimit } from '../domain/scale-target.ts';
 import { boundedCache } from '../runtime/bounded-cache.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -42,24 +46,43 @@ export class Problems {
     if (known && startedAtMs < known.usableUntilMs) return known.found;
     const entry: Entry = { found: this.#find(accountId), usableUntilMs: Infinity };
     this.#entries.set(accountId, entry);
-    entry.found.then(() => {
-      const nowMs = clock.monotonicMs();
-      entry.usableUntilMs = nowMs + Math.min(Math.max(FRESH_MS, (nowMs - startedAtMs) * 10), FRESH_MS_MAX);
-    }, () => { this.#entries.delete(accountId); });
+    entry.found.then(
+      () => {
+        const nowMs = clock.monotonicMs();
+        entry.usableUntilMs = nowMs + Math.min(Math.max(FRESH_MS, (nowMs - startedAtMs) * 10), FRESH_MS_MAX);
+      },
+      () => {
+        this.#entries.delete(accountId);
+      },
+    );
     return entry.found;
   }
 
   async #find(accountId: string): Promise<Problem[]> {
-    const { stores: { problems }, cannotRun, refusals } = this.#options;
+    const {
+      stores: { problems },
+      cannotRun,
+      refusals,
+    } = this.#options;
     const operator = accountId === '';
     // One after the other: nobody waits for this, and others want the connections.
     const endpoints = await problems.endpoints(accountId);
-    return problemsOf({
-      endpoints, cannotRun: await cannotRun.of(endpoints.map(({ id }) => id)), throttled: await problems.throttled(accountId),
-      crashed: await problems.crashed(accountId), held: await problems.held(accountId), queues: await problems.queues(accountId),
-      starved: await problems.starved(accountId), givenUp: await problems.givenUp(accountId),
-      pods: await problems.failedPods(accountId), machines: operator ? await problems.machines() : [],
-      refusedAt: (id) => refusals.ofEndpoint(id), refusedOf: (id) => refusals.ofAccount(id),
-    }, operator);
+    return problemsOf(
+      {
+        endpoints,
+        cannotRun: await cannotRun.of(endpoints.map(({ id }) => id)),
+        throttled: await problems.throttled(accountId),
+        crashed: await problems.crashed(accountId),
+        held: await problems.held(accountId),
+        queues: await problems.queues(accountId),
+        starved: await problems.starved(accountId),
+        givenUp: await problems.givenUp(accountId),
+        pods: await problems.failedPods(accountId),
+        machines: operator ? await problems.machines() : [],
+        refusedAt: (id) => refusals.ofEndpoint(id),
+        refusedOf: (id) => refusals.ofAccount(id),
+      },
+      operator,
+    );
   }
 }

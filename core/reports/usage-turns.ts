@@ -1,8 +1,11 @@
-/** Lets few sums of usage run at once: they take seconds in the worst case, and more would take the connections that leases are extended on. */
+/**
+ * Lets few sums of usage run at once: they take seconds in the worst case, and more would take the connections that
+ * leases are extended on.
+ */
 import { DomainError } from '../domain/errors.ts';
 import type { UsageQuery } from '../domain/usage.ts';
-import { Batcher } from '../runtime/batcher.ts';
 import type { BatchMeter } from '../runtime/batcher.ts';
+import { Batcher } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { PageRequest } from '../store/page.ts';
 import type { Stores } from '../store/storage.ts';
@@ -26,14 +29,28 @@ export class UsageTurns {
 
   /** `meter`: default nobody counts. */
   constructor({ usage }: Pick<Stores, 'usage'>, clock: Clock, meter?: BatchMeter) {
-    const flush = async ([asked]: Asked[]): Promise<UsageSums[]> => [await usage.list(asked!.accountId, asked!.query, asked!.page)];
-    this.#turns = new Batcher({ name: 'usage', clock, meter, itemsMax: 1, waitingMax: WAITING_MAX, flushesMax: AT_ONCE_MAX, flush });
+    const flush = async ([asked]: Asked[]): Promise<UsageSums[]> => [
+      await usage.list(asked!.accountId, asked!.query, asked!.page),
+    ];
+    this.#turns = new Batcher({
+      name: 'usage',
+      clock,
+      meter,
+      itemsMax: 1,
+      waitingMax: WAITING_MAX,
+      flushesMax: AT_ONCE_MAX,
+      flush,
+    });
   }
 
-  /** As `UsageStore.list`, when its turn comes. RATE_LIMITED: the account asks too often at once. OverloadError: all together do. */
+  /**
+   * As `UsageStore.list`, when its turn comes. RATE_LIMITED: the account asks too often at once. OverloadError: all
+   * together do.
+   */
   async list(accountId: string, query: UsageQuery, page?: PageRequest): Promise<UsageSums> {
     const asking = this.#asking.get(accountId) ?? 0;
-    if (asking >= OF_ACCOUNT_MAX) throw new DomainError('RATE_LIMITED', 'Usage is being summed up for this account already; try again shortly.');
+    if (asking >= OF_ACCOUNT_MAX)
+      throw new DomainError('RATE_LIMITED', 'Usage is being summed up for this account already; try again shortly.');
     this.#asking.set(accountId, asking + 1);
     try {
       return await this.#turns.add({ accountId, query, page });

@@ -1,9 +1,10 @@
 /** Credentials for container registries: store, read without their secrets, replace, delete. */
-import type { Actor } from '../domain/permission.ts';
+
 import { DomainError } from '../domain/errors.ts';
 import { checkName } from '../domain/fields.ts';
-import { checkRegistryCredentials, registryAuthNotFound } from '../domain/registry-auth.ts';
+import type { Actor } from '../domain/permission.ts';
 import type { RegistryAuth, RegistryCredentials } from '../domain/registry-auth.ts';
+import { checkRegistryCredentials, registryAuthNotFound } from '../domain/registry-auth.ts';
 import type { Random } from '../runtime/clock.ts';
 import type { RegistryAuthUsers } from '../store/registry-auth-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -21,23 +22,34 @@ export interface RegistryContext extends Pick<Stores, 'registryAuths'> {
   onDesired(machineIds: readonly string[]): void;
 }
 
-/** Stores credentials for a container registry. NAME_TAKEN: the account has credentials of this name. INVALID_REQUEST: a field is out of range. */
+/**
+ * Stores credentials for a container registry. NAME_TAKEN: the account has credentials of this name. INVALID_REQUEST: a
+ * field is out of range.
+ */
 export async function createRegistryAuth(
-  { registryAuths, random, seal }: Omit<RegistryContext, 'onChanged' | 'onDesired'>, actor: Actor, name: string, credentials: RegistryCredentials,
+  { registryAuths, random, seal }: Omit<RegistryContext, 'onChanged' | 'onDesired'>,
+  actor: Actor,
+  name: string,
+  credentials: RegistryCredentials,
 ): Promise<RegistryAuth> {
   checkName('name', name);
   checkRegistryCredentials(credentials);
   const id = random.id(ID_LENGTH);
   const made = await registryAuths.create(id, actor, name, seal(id, credentials));
   if (!made) {
-    throw new DomainError('NAME_TAKEN', `The account already has registry credentials called ${JSON.stringify(name)}; choose another name.`);
+    throw new DomainError(
+      'NAME_TAKEN',
+      `The account already has registry credentials called ${JSON.stringify(name)}; choose another name.`,
+    );
   }
   return made;
 }
 
 /** Reads credentials for a container registry, without their secrets. NOT_FOUND: not in this account. */
 export async function getRegistryAuth(
-  { registryAuths }: Pick<RegistryContext, 'registryAuths'>, accountId: string, id: string,
+  { registryAuths }: Pick<RegistryContext, 'registryAuths'>,
+  accountId: string,
+  id: string,
 ): Promise<RegistryAuth> {
   const found = await registryAuths.get(id, accountId);
   if (!found) throw registryAuthNotFound(id);
@@ -45,11 +57,14 @@ export async function getRegistryAuth(
 }
 
 /**
- * Replaces username and password of credentials. Workers that run already keep what they were started with; what could not start with those before is
- * tried again at once. NOT_FOUND, or INVALID_REQUEST: a field is out of range.
+ * Replaces username and password of credentials. Workers that run already keep what they were started with; what could
+ * not start with those before is tried again at once. NOT_FOUND, or INVALID_REQUEST: a field is out of range.
  */
 export async function updateRegistryAuth(
-  { registryAuths, seal, onChanged, onDesired }: Omit<RegistryContext, 'random'>, actor: Actor, id: string, credentials: RegistryCredentials,
+  { registryAuths, seal, onChanged, onDesired }: Omit<RegistryContext, 'random'>,
+  actor: Actor,
+  id: string,
+  credentials: RegistryCredentials,
 ): Promise<RegistryAuth> {
   checkRegistryCredentials(credentials);
   const updated = await registryAuths.update(id, actor, seal(id, credentials));
@@ -60,11 +75,14 @@ export async function updateRegistryAuth(
 }
 
 /**
- * Deletes credentials for a container registry. `clearTemplates`: templates that use them lose them first. NOT_FOUND, or IN_USE: templates or pods use
- * them; the text names these.
+ * Deletes credentials for a container registry. `clearTemplates`: templates that use them lose them first. NOT_FOUND,
+ * or IN_USE: templates or pods use them; the text names these.
  */
 export async function deleteRegistryAuth(
-  { registryAuths, onChanged }: Pick<RegistryContext, 'registryAuths' | 'onChanged'>, actor: Actor, id: string, clearTemplates: boolean,
+  { registryAuths, onChanged }: Pick<RegistryContext, 'registryAuths' | 'onChanged'>,
+  actor: Actor,
+  id: string,
+  clearTemplates: boolean,
 ): Promise<void> {
   const removal = await registryAuths.remove(id, actor, clearTemplates);
   if (!removal) throw registryAuthNotFound(id);

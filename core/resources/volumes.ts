@@ -1,10 +1,11 @@
 /** Network volumes: create, read, change, delete. */
-import type { Actor } from '../domain/permission.ts';
+
 import { DomainError } from '../domain/errors.ts';
 import { snake } from '../domain/fields.ts';
 import { checkFixed } from '../domain/fixed-fields.ts';
-import { checkVolume, checkVolumeGrowth, volumeNotFound } from '../domain/volume.ts';
+import type { Actor } from '../domain/permission.ts';
 import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';
+import { checkVolume, checkVolumeGrowth, volumeNotFound } from '../domain/volume.ts';
 import type { Random } from '../runtime/clock.ts';
 import type { Stores } from '../store/storage.ts';
 import type { VolumeUsers } from '../store/volume-store.ts';
@@ -16,18 +17,28 @@ export interface VolumeContext extends Pick<Stores, 'volumes'> {
   random: Random;
 }
 
-/** Creates a network volume. INVALID_REQUEST: a field is out of range. Its directory is made by the agent of the first machine that needs it. */
-export async function createVolume({ volumes, random }: VolumeContext, actor: Actor, settings: VolumeSettings): Promise<NetworkVolume> {
+/**
+ * Creates a network volume. INVALID_REQUEST: a field is out of range. Its directory is made by the agent of the first
+ * machine that needs it.
+ */
+export async function createVolume(
+  { volumes, random }: VolumeContext,
+  actor: Actor,
+  settings: VolumeSettings,
+): Promise<NetworkVolume> {
   checkVolume(settings);
   return volumes.create(random.id(ID_LENGTH), actor, settings);
 }
 
 /**
- * Reads a network volume. `only`: the endpoints whose volumes a restricted key may see; empty = all. NOT_FOUND: not in this account, or not one of
- * those.
+ * Reads a network volume. `only`: the endpoints whose volumes a restricted key may see; empty = all. NOT_FOUND: not in
+ * this account, or not one of those.
  */
 export async function getVolume(
-  { volumes }: Pick<VolumeContext, 'volumes'>, accountId: string, id: string, only: readonly string[],
+  { volumes }: Pick<VolumeContext, 'volumes'>,
+  accountId: string,
+  id: string,
+  only: readonly string[],
 ): Promise<NetworkVolume> {
   const found = await volumes.get(id, accountId, only);
   if (!found) throw volumeNotFound(id);
@@ -38,11 +49,14 @@ export async function getVolume(
 export type VolumeChange = Partial<VolumeSettings>;
 
 /**
- * Changes the name or the size of a network volume. NOT_FOUND, or INVALID_REQUEST: out of range, the size would shrink, or the data centre would
- * change.
+ * Changes the name or the size of a network volume. NOT_FOUND, or INVALID_REQUEST: out of range, the size would shrink,
+ * or the data centre would change.
  */
 export async function updateVolume(
-  { volumes }: Pick<VolumeContext, 'volumes'>, actor: Actor, id: string, change: VolumeChange,
+  { volumes }: Pick<VolumeContext, 'volumes'>,
+  actor: Actor,
+  id: string,
+  change: VolumeChange,
 ): Promise<NetworkVolume> {
   const updated = await volumes.update(id, actor, Object.keys(change).map(snake), (current) => {
     checkFixed<VolumeSettings>(current, change, ['dataCenterId']);
@@ -56,10 +70,14 @@ export async function updateVolume(
 }
 
 /**
- * Deletes a network volume. The files stay on the machines for the operator to remove. NOT_FOUND, or IN_USE: endpoints or pods use it; the text
- * names them.
+ * Deletes a network volume. The files stay on the machines for the operator to remove. NOT_FOUND, or IN_USE: endpoints
+ * or pods use it; the text names them.
  */
-export async function deleteVolume({ volumes }: Pick<VolumeContext, 'volumes'>, actor: Actor, id: string): Promise<void> {
+export async function deleteVolume(
+  { volumes }: Pick<VolumeContext, 'volumes'>,
+  actor: Actor,
+  id: string,
+): Promise<void> {
   const removal = await volumes.remove(id, actor);
   if (!removal) throw volumeNotFound(id);
   if (!removal.removed) throw inUse(removal.usedBy);
@@ -67,5 +85,8 @@ export async function deleteVolume({ volumes }: Pick<VolumeContext, 'volumes'>, 
 
 function inUse({ endpointIds, podIds }: VolumeUsers): DomainError {
   const users = [...endpointIds.map((id) => `endpoint ${id}`), ...podIds.map((id) => `pod ${id}`)].join(', ');
-  return new DomainError('IN_USE', `The network volume is used by ${users}; take it from these endpoints and delete these pods first.`);
+  return new DomainError(
+    'IN_USE',
+    `The network volume is used by ${users}; take it from these endpoints and delete these pods first.`,
+  );
 }

@@ -1,6 +1,10 @@
-/** CheckAccess, alone or on a pipeline: what a key may do, and what a facade needs to know of the endpoint before it reads a body. */
-import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
+/**
+ * CheckAccess, alone or on a pipeline: what a key may do, and what a facade needs to know of the endpoint before it
+ * reads a body.
+ */
+
 import type { CheckAccessRequest, CheckAccessResponse } from '../../proto/gen/slipway/v1/access_service.ts';
+import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
 import { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { Access } from '../access/access.ts';
 import type { StartedWorkers } from '../access/started-workers.ts';

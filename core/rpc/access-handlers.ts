@@ -1,5 +1,9 @@
 /** AccessService: decode, call a use case, encode. */
-import type { AccessServiceServer, Account as AccountMessage, Quota as QuotaMessage } from '../../proto/gen/slipway/v1/access_service.ts';
+import type {
+  AccessServiceServer,
+  Account as AccountMessage,
+  Quota as QuotaMessage,
+} from '../../proto/gen/slipway/v1/access_service.ts';
 import type { Access } from '../access/access.ts';
 import { createAccount, getAccount, listAccounts, setQuota, updateAccount } from '../access/accounts.ts';
 import type { Quota } from '../domain/quota.ts';
@@ -22,7 +26,13 @@ export interface AccessHandlersOptions {
 }
 
 /** Handlers of the service. */
-export function accessHandlers({ access, accounts, checks, random, logger }: AccessHandlersOptions): AccessServiceServer {
+export function accessHandlers({
+  access,
+  accounts,
+  checks,
+  random,
+  logger,
+}: AccessHandlersOptions): AccessServiceServer {
   return {
     createAccount: unary(logger, async ({ name }, apiKey) => {
       return { accountId: await createAccount(accounts, random, await access.caller(apiKey), name) };
@@ -38,7 +48,9 @@ export function accessHandlers({ access, accounts, checks, random, logger }: Acc
       return { account: accountToMessage(changed) };
     }),
     getAccount: unary(logger, async (request, apiKey) => {
-      const { accountId } = await (request.accountId ? namedAccount(access, apiKey, request.accountId) : ownAccount(access, apiKey, false));
+      const { accountId } = await (request.accountId
+        ? namedAccount(access, apiKey, request.accountId)
+        : ownAccount(access, apiKey, false));
       return { account: accountToMessage(await getAccount(accounts, accountId)) };
     }),
     updateAccount: unary(logger, async ({ publicKey }, apiKey) => {
@@ -49,14 +61,33 @@ export function accessHandlers({ access, accounts, checks, random, logger }: Acc
   };
 }
 
-function accountToMessage({ id, name, publicKey, createdAt, workerQuota, gpuQuota, queuedJobQuota, requestQuota, gpuWeight }: Account): AccountMessage {
+function accountToMessage({
+  id,
+  name,
+  publicKey,
+  createdAt,
+  workerQuota,
+  gpuQuota,
+  queuedJobQuota,
+  requestQuota,
+  gpuWeight,
+}: Account): AccountMessage {
   const quota = {
-    workers: workerQuota ?? undefined, gpus: gpuQuota ?? undefined, queuedJobs: queuedJobQuota ?? undefined, requests: requestQuota ?? undefined,
+    workers: workerQuota ?? undefined,
+    gpus: gpuQuota ?? undefined,
+    queuedJobs: queuedJobQuota ?? undefined,
+    requests: requestQuota ?? undefined,
     gpuWeight: gpuWeight === 1 ? undefined : gpuWeight,
   };
   return { id, name, publicKey, createTime: createdAt, quota };
 }
 
 function quotaFromMessage({ workers, gpus, queuedJobs, requests, gpuWeight }: QuotaMessage): Quota {
-  return { workers: workers ?? null, gpus: gpus ?? null, queuedJobs: queuedJobs ?? null, requests: requests ?? null, gpuWeight: gpuWeight ?? null };
+  return {
+    workers: workers ?? null,
+    gpus: gpus ?? null,
+    queuedJobs: queuedJobs ?? null,
+    requests: requests ?? null,
+    gpuWeight: gpuWeight ?? null,
+  };
 }

@@ -1,7 +1,11 @@
 /** AgentService: the session's stream, and the side streams for large payloads. */
 import type { ServerDuplexStream, ServerWritableStream } from '@grpc/grpc-js';
 import type {
-  AgentServiceServer, FetchInputRequest, FetchInputResponse, SessionRequest, SessionResponse,
+  AgentServiceServer,
+  FetchInputRequest,
+  FetchInputResponse,
+  SessionRequest,
+  SessionResponse,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { SIDE_STREAM_PIECE_BYTES } from '../../proto/wire/limits.ts';
@@ -9,12 +13,12 @@ import type { Access } from '../access/access.ts';
 import { agentOf, machineOf } from '../access/agent-key.ts';
 import { bindKey } from '../access/bind-key.ts';
 import { keyFromRef } from '../dispatch/agent-messages.ts';
+import { resolveImageDigest } from '../dispatch/resolve-image-digest.ts';
 import { Session } from '../dispatch/session.ts';
 import type { SessionContext, SessionStream } from '../dispatch/session-context.ts';
-import { resolveImageDigest } from '../dispatch/resolve-image-digest.ts';
-import type { Caller } from '../domain/permission.ts';
-import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
+import { invalid } from '../domain/fields.ts';
+import type { Caller } from '../domain/permission.ts';
 import type { BudgetMeter } from '../runtime/budget-metrics.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Stores } from '../store/storage.ts';
@@ -36,7 +40,15 @@ export interface AgentHandlersOptions {
 }
 
 /** Handlers of the service. */
-export function agentHandlers({ access, keys, images, onBound, context, meter, logger }: AgentHandlersOptions): AgentServiceServer {
+export function agentHandlers({
+  access,
+  keys,
+  images,
+  onBound,
+  context,
+  meter,
+  logger,
+}: AgentHandlersOptions): AgentServiceServer {
   const room = new OutcomeBudget({ meter });
   return {
     session: (call) => {
@@ -44,15 +56,20 @@ export function agentHandlers({ access, keys, images, onBound, context, meter, l
       const bind = async (machineId: string): Promise<void> => bindKey(keys, await check(), machineId, onBound);
       const stream = sessionStream(call, logger);
       // The stream is not read until the key is known to work.
-      check().then(() => {
-        if (context.table.closed) throw new DomainError('UNAVAILABLE', 'This replica is shutting down; connect again.');
-        attach(call, new Session(stream, { check, bind }, context));
-      }).catch((error: unknown) => stream.end(error));
+      check()
+        .then(() => {
+          if (context.table.closed)
+            throw new DomainError('UNAVAILABLE', 'This replica is shutting down; connect again.');
+          attach(call, new Session(stream, { check, bind }, context));
+        })
+        .catch((error: unknown) => stream.end(error));
     },
     fetchInput: (call) => {
       machineOf(access, keyOf(call.metadata))
         .then((machineId) => sendInput(call, machineId, context))
-        .catch((error: unknown) => { call.emit('error', statusOf(error, call, logger)); });
+        .catch((error: unknown) => {
+          call.emit('error', statusOf(error, call, logger));
+        });
     },
     settleImage: unary(logger, async (request, apiKey) => {
       const machineId = await machineOf(access, apiKey);
@@ -61,7 +78,10 @@ export function agentHandlers({ access, keys, images, onBound, context, meter, l
     reportOutcome: (call, done) => {
       machineOf(access, keyOf(call.metadata))
         .then((machineId) => receiveOutcome(call, machineId, { ...context, room }))
-        .then(() => done(null, {}), (error: unknown) => done(statusOf(error, call, logger)));
+        .then(
+          () => done(null, {}),
+          (error: unknown) => done(statusOf(error, call, logger)),
+        );
     },
   };
 }
@@ -76,9 +96,15 @@ function attach(call: ServerDuplexStream<SessionRequest, SessionResponse>, sessi
 
 function sessionStream(call: ServerDuplexStream<SessionRequest, SessionResponse>, logger: Logger): SessionStream {
   return {
-    write: (message, left) => { if (!call.cancelled) call.write(message, left); },
-    pause: () => { call.pause(); },
-    resume: () => { call.resume(); },
+    write: (message, left) => {
+      if (!call.cancelled) call.write(message, left);
+    },
+    pause: () => {
+      call.pause();
+    },
+    resume: () => {
+      call.resume();
+    },
     end: (error) => {
       if (error === undefined) call.end();
       else call.emit('error', statusOf(error, call, logger));
@@ -87,7 +113,9 @@ function sessionStream(call: ServerDuplexStream<SessionRequest, SessionResponse>
 }
 
 async function sendInput(
-  call: ServerWritableStream<FetchInputRequest, FetchInputResponse>, machineId: string, context: SessionContext,
+  call: ServerWritableStream<FetchInputRequest, FetchInputResponse>,
+  machineId: string,
+  context: SessionContext,
 ): Promise<void> {
   const key = keyFromRef(call.request.ref, machineId);
   if (!key) throw invalid('ref must name an attempt');
@@ -95,7 +123,10 @@ async function sendInput(
   if (!input) throw new DomainError('NOT_FOUND', 'The attempt is not current any more.');
   for (let at = 0; at < input.length && !call.cancelled; at += SIDE_STREAM_PIECE_BYTES) {
     const more = call.write({ piece: input.subarray(at, at + SIDE_STREAM_PIECE_BYTES) });
-    if (!more && !call.cancelled) await new Promise<void>((resolve) => { call.once('drain', resolve).once('cancelled', resolve); });
+    if (!more && !call.cancelled)
+      await new Promise<void>((resolve) => {
+        call.once('drain', resolve).once('cancelled', resolve);
+      });
   }
   call.end();
 }

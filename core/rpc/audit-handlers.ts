@@ -1,12 +1,12 @@
 /** AuditService: decode, call the use case, encode. */
 import type { AuditServiceServer } from '../../proto/gen/slipway/v1/audit_service.ts';
 import type { Access } from '../access/access.ts';
-import { listAuditEvents } from '../reports/list-audit-events.ts';
 import { invalid } from '../domain/fields.ts';
+import { listAuditEvents } from '../reports/list-audit-events.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { noFilter } from '../store/list-filter.ts';
 import type { Stores } from '../store/storage.ts';
 import { namedAccount } from './own-account.ts';
-import { noFilter } from '../store/list-filter.ts';
 import { filtersOf, searchOf } from './paging.ts';
 import { unary } from './unary.ts';
 
@@ -16,7 +16,8 @@ export function auditHandlers(access: Access, audit: Stores['audit'], logger: Lo
     listAuditEvents: unary(logger, async (request, apiKey) => {
       const { caller, accountId } = await namedAccount(access, apiKey, request.accountId);
       const { view } = request;
-      if (view && view.orderBy !== '' && view.orderBy !== 'time') throw invalid('order_by of the audit trail must be `time` or empty');
+      if (view && view.orderBy !== '' && view.orderBy !== 'time')
+        throw invalid('order_by of the audit trail must be `time` or empty');
       const { action, ...others } = filtersOf(view);
       for (const name of Object.keys(others)) throw noFilter(name, ['action']);
       const { pageSize, pageToken, subjectId, sinceTime: since, untilTime: until } = request;

@@ -1,11 +1,11 @@
 /**
- * The rate of an account's calls of one kind, whether a facade makes them or the account itself: else one who calls core directly could keep it from
- * the others.
+ * The rate of an account's calls of one kind, whether a facade makes them or the account itself: else one who calls
+ * core directly could keep it from the others.
  */
-import type { UntypedHandleCall, UntypedServiceImplementation, handleUnaryCall } from '@grpc/grpc-js';
+import type { handleUnaryCall, UntypedHandleCall, UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Access } from '../access/access.ts';
-import { DomainError } from '../domain/errors.ts';
 import { CALLS_WINDOW_MS } from '../domain/call-limits.ts';
+import { DomainError } from '../domain/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { keyOf, statusOf } from './unary.ts';
@@ -34,11 +34,16 @@ export class CallRate {
 
   /** The same handlers, which only run while the caller's account is within the rate. All must be unary. */
   limit<Handlers extends UntypedServiceImplementation>(handlers: Handlers): Handlers {
-    const limited = Object.entries(handlers).map(([name, handle]) => [name, this.#limited(handle as handleUnaryCall<unknown, unknown>)] as const);
+    const limited = Object.entries(handlers).map(
+      ([name, handle]) => [name, this.#limited(handle as handleUnaryCall<unknown, unknown>)] as const,
+    );
     return Object.fromEntries<UntypedHandleCall>(limited) as Handlers;
   }
 
-  /** Counts a call; those of the operator, who has no account, are not limited. RATE_LIMITED: it is one too many; it counts all the same. */
+  /**
+   * Counts a call; those of the operator, who has no account, are not limited. RATE_LIMITED: it is one too many; it
+   * counts all the same.
+   */
   admit(accountId: string): void {
     if (accountId === '') return;
     const { clock, callsMax } = this.#options;
@@ -59,7 +64,8 @@ export class CallRate {
     const { logger } = this.#options;
     return (call, done) => {
       this.#admitHolder(keyOf(call.metadata)).then(
-        () => handle(call, done), (error: unknown) => done(statusOf(error, call, logger)),
+        () => handle(call, done),
+        (error: unknown) => done(statusOf(error, call, logger)),
       );
     };
   }

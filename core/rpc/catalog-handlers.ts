@@ -1,4 +1,7 @@
-/** CatalogService: decode, call a use case, encode. Any key that may read may see it, and so may callers without one, who see nothing of an account. */
+/**
+ * CatalogService: decode, call a use case, encode. Any key that may read may see it, and so may callers without one,
+ * who see nothing of an account.
+ */
 import type { CatalogServiceServer } from '../../proto/gen/slipway/v1/catalog_service.ts';
 import type { Access } from '../access/access.ts';
 import type { CatalogContext } from '../catalog/catalog-context.ts';

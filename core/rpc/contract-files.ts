@@ -1,7 +1,7 @@
 /** The contract's files as server reflection tells them (reflection.ts), from proto/gen/descriptors.binpb. */
 import { readFileSync } from 'node:fs';
-import { createFileRegistry, fromBinary, toBinary } from '@bufbuild/protobuf';
 import type { DescFile, FileRegistry } from '@bufbuild/protobuf';
+import { createFileRegistry, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 
 const DESCRIPTORS = new URL('../../proto/gen/descriptors.binpb', import.meta.url);
@@ -30,15 +30,21 @@ export function readContract(): Contract {
     for (const name of partsOf(type)) files.set(`${scope}.${name}`, type.file);
     if (type.kind === 'service') services.push(type.typeName);
   }
-  const encoded = new Map([...registry.files].map((file) => [file, Buffer.from(toBinary(FileDescriptorProtoSchema, file.proto))]));
+  const encoded = new Map(
+    [...registry.files].map((file) => [file, Buffer.from(toBinary(FileDescriptorProtoSchema, file.proto))]),
+  );
   return { registry, files, encoded, services: services.sort() };
 }
 
 function partsOf(type: Exclude<ReturnType<FileRegistry['get']>, undefined>): string[] {
   switch (type.kind) {
-    case 'message': return [...type.fields, ...type.oneofs].map((part) => part.name);
-    case 'enum': return type.values.map((part) => part.name);
-    case 'service': return type.methods.map((part) => part.name);
-    case 'extension': return [];
+    case 'message':
+      return [...type.fields, ...type.oneofs].map((part) => part.name);
+    case 'enum':
+      return type.values.map((part) => part.name);
+    case 'service':
+      return type.methods.map((part) => part.name);
+    case 'extension':
+      return [];
   }
 }

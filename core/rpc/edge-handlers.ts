@@ -4,14 +4,14 @@ import { machineOf } from '../access/agent-key.ts';
 import { podNotFound } from '../domain/pod.ts';
 import { locatePod } from '../edge/locate-pod.ts';
 import type { RejectionTracker } from '../edge/rejection-tracker.ts';
-import { BaseService } from '../runtime/service.ts';
 import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
+import type { Stores } from '../store/storage.ts';
 import { ownAccount } from './own-account.ts';
 import { tellRefusals } from './tell-refusals.ts';
 import { unary } from './unary.ts';
-import { WatchRotation } from './watch-rotation.ts';
 import type { WatchParts } from './watch-rotation.ts';
-import type { Stores } from '../store/storage.ts';
+import { WatchRotation } from './watch-rotation.ts';
 
 /** The handlers, and a service whose stop ends all streams; stop it before the server, which else waits for them. */
 export interface EdgeHandlers {
@@ -38,7 +38,9 @@ class OpenStreams extends BaseService {
 }
 
 /** Handlers of the service. */
-export function createEdgeHandlers(parts: WatchParts & { edge: Pick<Stores['edge'], 'pod'>; refusals: RejectionTracker }): EdgeHandlers {
+export function createEdgeHandlers(
+  parts: WatchParts & { edge: Pick<Stores['edge'], 'pod'>; refusals: RejectionTracker },
+): EdgeHandlers {
   const { access, edge, refusals, logger } = parts;
   const open = new OpenStreams();
   /** A key that is for some endpoints only sees no pods. */
@@ -47,15 +49,18 @@ export function createEdgeHandlers(parts: WatchParts & { edge: Pick<Stores['edge
     if (caller.endpointIds.length > 0) throw podNotFound(podId);
     return accountId;
   };
-  return { service: open, handlers: {
-    watchRotation: (stream) => open.add((onEnd) => new WatchRotation(stream, parts, onEnd)),
-    admitTunnel: unary(logger, async (_request, apiKey) => ({ machineId: await machineOf(access, apiKey) })),
-    tellRefusals: unary(logger, async ({ endpoints }) => {
-      await tellRefusals(access, refusals, endpoints);
-      return {};
-    }),
-    locatePod: unary(logger, async ({ podId, port, write, open: needsNoKey }, apiKey) => (
-      locatePod(edge, needsNoKey ? undefined : await ownerOf(apiKey, write, podId), podId, port)
-    )),
-  } };
+  return {
+    service: open,
+    handlers: {
+      watchRotation: (stream) => open.add((onEnd) => new WatchRotation(stream, parts, onEnd)),
+      admitTunnel: unary(logger, async (_request, apiKey) => ({ machineId: await machineOf(access, apiKey) })),
+      tellRefusals: unary(logger, async ({ endpoints }) => {
+        await tellRefusals(access, refusals, endpoints);
+        return {};
+      }),
+      locatePod: unary(logger, async ({ podId, port, write, open: needsNoKey }, apiKey) =>
+        locatePod(edge, needsNoKey ? undefined : await ownerOf(apiKey, write, podId), podId, port),
+      ),
+    },
+  };
 }

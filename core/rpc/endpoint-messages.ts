@@ -1,12 +1,13 @@
 /** Endpoints between the contract and the domain. */
-import { EndpointType, FlashBootType, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
+
 import type { Endpoint as EndpointMessage } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { EndpointType, FlashBootType, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { CreateEndpointRequest, OwnTemplate } from '../../proto/gen/slipway/v1/endpoint_service.ts';
+import type { EndpointSettings } from '../domain/endpoint.ts';
 import { ENDPOINT_SETTINGS, LB_DEFAULTS } from '../domain/endpoint.ts';
 import { invalid, snake } from '../domain/fields.ts';
-import type { EndpointSettings } from '../domain/endpoint.ts';
-import { ownTemplateSettings } from '../domain/own-template.ts';
 import type { OwnTemplateChange } from '../domain/own-template.ts';
+import { ownTemplateSettings } from '../domain/own-template.ts';
 import { currentRollout } from '../domain/rollout.ts';
 import type { Rollout } from '../domain/rollout-settings.ts';
 import { tellRollout } from '../domain/rollout-text.ts';
@@ -14,18 +15,24 @@ import type { EndpointRequest } from '../endpoints/create-endpoint.ts';
 import type { EndpointView } from '../endpoints/endpoints.ts';
 import type { EndpointChange } from '../endpoints/update-endpoint.ts';
 import { templateChangeFromMessage, templateToMessage } from './template-messages.ts';
-import { changeFromMask } from './update-mask.ts';
 import type { FieldReaders } from './update-mask.ts';
+import { changeFromMask } from './update-mask.ts';
 
 const TYPES: Record<EndpointType, EndpointSettings['type']> = {
-  [EndpointType.UNSPECIFIED]: 'QB', [EndpointType.QB]: 'QB', [EndpointType.LB]: 'LB',
+  [EndpointType.UNSPECIFIED]: 'QB',
+  [EndpointType.QB]: 'QB',
+  [EndpointType.LB]: 'LB',
 };
 const SCALERS: Record<ScalerType, EndpointSettings['scalerType']> = {
-  [ScalerType.UNSPECIFIED]: 'QUEUE_DELAY', [ScalerType.QUEUE_DELAY]: 'QUEUE_DELAY', [ScalerType.REQUEST_COUNT]: 'REQUEST_COUNT',
+  [ScalerType.UNSPECIFIED]: 'QUEUE_DELAY',
+  [ScalerType.QUEUE_DELAY]: 'QUEUE_DELAY',
+  [ScalerType.REQUEST_COUNT]: 'REQUEST_COUNT',
   [ScalerType.SLO]: 'SLO',
 };
 const FLASH_BOOTS: Record<FlashBootType, EndpointSettings['flashBootType']> = {
-  [FlashBootType.UNSPECIFIED]: 'OFF', [FlashBootType.OFF]: 'OFF', [FlashBootType.FLASHBOOT]: 'FLASHBOOT',
+  [FlashBootType.UNSPECIFIED]: 'OFF',
+  [FlashBootType.OFF]: 'OFF',
+  [FlashBootType.FLASHBOOT]: 'FLASHBOOT',
 };
 
 /** Type for the wire. */
@@ -33,16 +40,23 @@ export function endpointTypeToMessage(type: EndpointSettings['type']): EndpointT
   return type === 'LB' ? EndpointType.LB : EndpointType.QB;
 }
 
-/** An endpoint for its owner, without its webhook secret. `reasons`: why its workers find no place; `rollout`: undefined once it is complete. */
+/**
+ * An endpoint for its owner, without its webhook secret. `reasons`: why its workers find no place; `rollout`: undefined
+ * once it is complete.
+ */
 export function endpointToMessage(
-  endpoint: EndpointView, reasons: Pick<EndpointMessage, 'throttledReason' | 'cannotRunReason'>, rollout?: Rollout,
+  endpoint: EndpointView,
+  reasons: Pick<EndpointMessage, 'throttledReason' | 'cannotRunReason'>,
+  rollout?: Rollout,
 ): EndpointMessage {
   const { accountId, createdAt, type, scalerType, flashBootType, template, ...rest } = endpoint;
   const told = tellRollout(endpoint.version, rollout && currentRollout(rollout, endpoint.version));
   return {
     ...rest,
     ...reasons,
-    rolloutState: told.state, rolloutReason: told.text, servingVersion: told.servingVersion,
+    rolloutState: told.state,
+    rolloutReason: told.text,
+    servingVersion: told.servingVersion,
     ...(template && { template: templateToMessage(template, accountId) }),
     type: endpointTypeToMessage(type),
     scalerType: ScalerType[scalerType],
@@ -64,36 +78,60 @@ const FIELDS = Object.keys(ENDPOINT_SETTINGS) as (keyof EndpointSettings)[];
 /** One setting of a message. */
 function settingOf(endpoint: EndpointMessage, field: keyof EndpointSettings): EndpointSettings[keyof EndpointSettings] {
   const asTheyAre: Omit<EndpointSettings, keyof typeof READERS> = endpoint;
-  return field in READERS ? READERS[field as keyof typeof READERS](endpoint) : asTheyAre[field as keyof typeof asTheyAre];
+  return field in READERS
+    ? READERS[field as keyof typeof READERS](endpoint)
+    : asTheyAre[field as keyof typeof asTheyAre];
 }
 
 /** A creation with the defaults of the domain for what is zero or empty. INVALID_REQUEST: an enum value is unknown. */
-export function endpointRequestFromMessage({ endpoint, requestId, workersMax, retryLimit, ownTemplate }: CreateEndpointRequest): EndpointRequest {
+export function endpointRequestFromMessage({
+  endpoint,
+  requestId,
+  workersMax,
+  retryLimit,
+  ownTemplate,
+}: CreateEndpointRequest): EndpointRequest {
   if (!endpoint) throw invalid('endpoint is required');
   const given = FIELDS.map((field) => {
     const value = settingOf(endpoint, field);
     return [field, value || (ENDPOINT_SETTINGS[field].default ?? value)];
   });
   const settings = Object.fromEntries(given) as EndpointSettings;
-  if (settings.type === 'LB' && endpoint.scalerType === ScalerType.UNSPECIFIED) settings.scalerType = LB_DEFAULTS.scalerType;
-  if (settings.type === 'LB' && endpoint.workerConcurrency === 0) settings.workerConcurrency = LB_DEFAULTS.workerConcurrency;
+  if (settings.type === 'LB' && endpoint.scalerType === ScalerType.UNSPECIFIED)
+    settings.scalerType = LB_DEFAULTS.scalerType;
+  if (settings.type === 'LB' && endpoint.workerConcurrency === 0)
+    settings.workerConcurrency = LB_DEFAULTS.workerConcurrency;
   // What fits no CPU endpoint is refused as such, not by its default.
   if (settings.computeType === 'CPU' && endpoint.gpuCount === 0 && endpoint.gpuIds.length === 0) settings.gpuCount = 0;
   // Where 0 is a choice, the request says it beside the endpoint.
   if (workersMax !== undefined) settings.workersMax = workersMax;
   if (retryLimit !== undefined) settings.retryLimit = retryLimit;
-  return { requestId, webhookSecret: endpoint.webhookSecret, settings, ownTemplate: ownTemplate && ownTemplateFromMessage(ownTemplate) };
+  return {
+    requestId,
+    webhookSecret: endpoint.webhookSecret,
+    settings,
+    ownTemplate: ownTemplate && ownTemplateFromMessage(ownTemplate),
+  };
 }
 
-/** How each field that may be named in an update mask gets its new value. The fixed ones may be named with the value that they have. */
+/**
+ * How each field that may be named in an update mask gets its new value. The fixed ones may be named with the value
+ * that they have.
+ */
 const CHANGES: FieldReaders<EndpointMessage, EndpointChange['settings']> = {
-  ...Object.fromEntries(FIELDS.map((field) => [snake(field), (endpoint: EndpointMessage) => ({ [field]: settingOf(endpoint, field) })])),
+  ...Object.fromEntries(
+    FIELDS.map((field) => [snake(field), (endpoint: EndpointMessage) => ({ [field]: settingOf(endpoint, field) })]),
+  ),
   // Not a setting: stored sealed and never read back.
   webhook_secret: () => ({}),
 };
 
 /** A change from an update mask. INVALID_REQUEST: the mask is empty or names a field that cannot be changed. */
-export function changeFromMessage(endpoint: EndpointMessage, mask: readonly string[], ownTemplate?: OwnTemplate): EndpointChange {
+export function changeFromMessage(
+  endpoint: EndpointMessage,
+  mask: readonly string[],
+  ownTemplate?: OwnTemplate,
+): EndpointChange {
   const settings = mask.length === 0 && ownTemplate ? {} : changeFromMask(endpoint, mask, CHANGES);
   const webhookSecret = mask.includes('webhook_secret') ? endpoint.webhookSecret : undefined;
   return { settings, webhookSecret, ownTemplate: ownTemplate && ownTemplateFromMessage(ownTemplate) };

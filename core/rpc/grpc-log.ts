@@ -1,4 +1,7 @@
-/** What grpc-js says itself goes to the log like all else, without values of metadata: it tells of those that it leaves out, and keys are among them. */
+/**
+ * What grpc-js says itself goes to the log like all else, without values of metadata: it tells of those that it leaves
+ * out, and keys are among them.
+ */
 import { setLogger } from '@grpc/grpc-js';
 import type { Logger } from '../runtime/logger.ts';
 

@@ -1,6 +1,7 @@
 /** grpc.health.v1: SERVING while the database answers. */
-import { HealthImplementation } from 'grpc-health-check';
+
 import type { Server } from '@grpc/grpc-js';
+import { HealthImplementation } from 'grpc-health-check';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { LoopService } from '../runtime/loop-service.ts';
@@ -48,7 +49,7 @@ export class Health extends LoopService {
   }
 
   protected override async pass(): Promise<void> {
-    this.#set(await this.#answers() && !this.ending.aborted);
+    this.#set((await this.#answers()) && !this.ending.aborted);
   }
 
   #answers(): Promise<boolean> {

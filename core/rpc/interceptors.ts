@@ -1,6 +1,7 @@
 /** Gives every call a request id that comes back with the answer, and logs its end. */
-import { Metadata, ServerInterceptingCall, status as Code } from '@grpc/grpc-js';
+
 import type { ServerInterceptor } from '@grpc/grpc-js';
+import { status as Code, Metadata, ServerInterceptingCall } from '@grpc/grpc-js';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 
@@ -23,14 +24,15 @@ export function requestInterceptor({ clock, random, logger, onCall }: Intercepto
     let requestId = '';
     let sent = false;
     return new ServerInterceptingCall(call, {
-      start: (next) => next({
-        onReceiveMetadata: (metadata, pass) => {
-          const [given] = metadata.get(REQUEST_ID_KEY);
-          requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : random.id(20);
-          metadata.set(REQUEST_ID_KEY, requestId);
-          pass(metadata);
-        },
-      }),
+      start: (next) =>
+        next({
+          onReceiveMetadata: (metadata, pass) => {
+            const [given] = metadata.get(REQUEST_ID_KEY);
+            requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : random.id(20);
+            metadata.set(REQUEST_ID_KEY, requestId);
+            pass(metadata);
+          },
+        }),
       sendMetadata: (metadata, next) => {
         sent = true;
         metadata.set(REQUEST_ID_KEY, requestId);
@@ -44,7 +46,10 @@ export function requestInterceptor({ clock, random, logger, onCall }: Intercepto
         if (!sent) metadata.set(REQUEST_ID_KEY, requestId);
         if (status.code !== Code.UNKNOWN) return next({ ...status, metadata });
         // An error that no handler has mapped is a fault of ours: its text stays here.
-        logger.error({ method: methodDescriptor.path, requestId, details: status.details }, 'call failed outside its handler');
+        logger.error(
+          { method: methodDescriptor.path, requestId, details: status.details },
+          'call failed outside its handler',
+        );
         next({ code: Code.INTERNAL, details: 'Something went wrong on our side; it has been logged.', metadata });
       },
     });

@@ -3,11 +3,15 @@ import type { ErrorGroup as GroupMessage, JobServiceServer } from '../../proto/g
 import type { Access } from '../access/access.ts';
 import type { ErrorGroup } from '../domain/error-groups.ts';
 import type { JobCalls } from '../jobs/job-engine.ts';
-import { listing } from './paging.ts';
 import type { ListParts } from './paging.ts';
+import { listing } from './paging.ts';
 
 /** Looking through errors takes as long as pages of lists, so as little of it is done at a time. */
-export function jobErrorHandlers(access: Access, calls: Pick<JobCalls, 'errors'>, lists: ListParts): Pick<JobServiceServer, 'listErrors'> {
+export function jobErrorHandlers(
+  access: Access,
+  calls: Pick<JobCalls, 'errors'>,
+  lists: ListParts,
+): Pick<JobServiceServer, 'listErrors'> {
   return {
     listErrors: listing(lists, async ({ endpointId, spanMs, groupId }, apiKey, enter) => {
       const { accountId } = await access.check(apiKey, { api: 'JOBS', endpointId, write: false });

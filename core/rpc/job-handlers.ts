@@ -3,26 +3,26 @@ import type { handleUnaryCall } from '@grpc/grpc-js';
 import type { JobServiceServer } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { Access } from '../access/access.ts';
 import { invalid } from '../domain/fields.ts';
+import type { ExplainContext } from '../endpoints/explain.ts';
+import { explainJob } from '../endpoints/explain.ts';
 import type { JobCalls } from '../jobs/job-engine.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Tracing } from '../runtime/tracing.ts';
-import { BaseService } from '../runtime/service.ts';
 import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
+import type { Tracing } from '../runtime/tracing.ts';
 import type { AccessChecks } from './access-checks.ts';
-import { JobRpc } from './job-rpc.ts';
-import { explainJob } from '../endpoints/explain.ts';
-import type { ExplainContext } from '../endpoints/explain.ts';
 import type { CallRate } from './call-rate.ts';
 import { jobExplanationToMessage, sightOf } from './explain-messages.ts';
-import { healthToMessage, jobToMessage, selectionFromMessage, webhookToMessage } from './job-messages.ts';
 import { jobErrorHandlers } from './job-error-handlers.ts';
+import { healthToMessage, jobToMessage, selectionFromMessage, webhookToMessage } from './job-messages.ts';
+import { JobRpc } from './job-rpc.ts';
 import { ManyJobs } from './many-jobs.ts';
-import { logViewOf, positionFromToken, positionToken, searchOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
+import { logViewOf, positionFromToken, positionToken, searchOf } from './paging.ts';
+import { Pipeline } from './pipeline.ts';
 import { readJobLog } from './read-job-log.ts';
 import type { LogParts } from './read-log.ts';
-import { Pipeline } from './pipeline.ts';
 import { keyOf, statusOf, unary } from './unary.ts';
 
 export interface JobHandlersOptions {
@@ -38,7 +38,10 @@ export interface JobHandlersOptions {
   logger: Logger;
 }
 
-/** The handlers, and a service whose stop ends all waits and pipelines; stop it before the server, which else waits for them. */
+/**
+ * The handlers, and a service whose stop ends all waits and pipelines; stop it before the server, which else waits for
+ * them.
+ */
 export interface JobHandlers {
   handlers: JobServiceServer;
   service: Service;
@@ -67,7 +70,17 @@ class OpenCalls extends BaseService {
   }
 }
 
-export function createJobHandlers({ calls, explains, logs, lists, access, checks, tracing, clock, logger }: JobHandlersOptions): JobHandlers {
+export function createJobHandlers({
+  calls,
+  explains,
+  logs,
+  lists,
+  access,
+  checks,
+  tracing,
+  clock,
+  logger,
+}: JobHandlersOptions): JobHandlers {
   const rpc = new JobRpc({ calls, access, checks, tracing });
   const many = new ManyJobs({ calls, access });
   const open = new OpenCalls();
@@ -89,7 +102,9 @@ export function createJobHandlers({ calls, explains, logs, lists, access, checks
         await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
         return { job: jobToMessage(await calls.retry({ endpointId, jobId })) };
       }),
-      cancelJobs: unary(logger, (request, apiKey) => many.change('cancel', { ...request, errorGroup: '', endedFrom: undefined }, apiKey)),
+      cancelJobs: unary(logger, (request, apiKey) =>
+        many.change('cancel', { ...request, errorGroup: '', endedFrom: undefined }, apiKey),
+      ),
       retryJobs: unary(logger, (request, apiKey) => many.change('retry', request, apiKey)),
       purgeQueue: unary(logger, async ({ endpointId }, apiKey) => {
         await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
@@ -97,8 +112,16 @@ export function createJobHandlers({ calls, explains, logs, lists, access, checks
       }),
       listJobs: unary(logger, async ({ endpointId, pageToken, ...request }, apiKey) => {
         await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
-        const page = await calls.list(endpointId, { ...selectionFromMessage(request), after: positionFromToken(pageToken) });
-        return { jobs: page.jobs.map(jobToMessage), total: page.total, totalCapped: page.totalCapped, nextPageToken: positionToken(page.next) };
+        const page = await calls.list(endpointId, {
+          ...selectionFromMessage(request),
+          after: positionFromToken(pageToken),
+        });
+        return {
+          jobs: page.jobs.map(jobToMessage),
+          total: page.total,
+          totalCapped: page.totalCapped,
+          nextPageToken: positionToken(page.next),
+        };
       }),
       explain: unary(logger, async ({ endpointId, jobId }, apiKey) => {
         const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId });
@@ -106,11 +129,17 @@ export function createJobHandlers({ calls, explains, logs, lists, access, checks
         const sight = await sightOf(access, apiKey, endpointId, caller);
         return { explanation: jobExplanationToMessage(await explainJob(explains, { endpointId, jobId }, sight)) };
       }),
-      getJobLog: unary(logger, (request, apiKey, metadata) => readJobLog({ ...logs, access, explains: explains.explains }, request, apiKey, metadata)),
+      getJobLog: unary(logger, (request, apiKey, metadata) =>
+        readJobLog({ ...logs, access, explains: explains.explains }, request, apiKey, metadata),
+      ),
       listWebhookDeliveries: unary(logger, async ({ endpointId, jobId, view }, apiKey) => {
         await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
         if (searchOf(view) !== '') throw invalid('view.search must be empty: webhook calls are not searched');
-        return { deliveries: (await calls.webhooks({ endpointId, jobId }, logViewOf(view).filters)).map((record) => webhookToMessage(jobId, record)) };
+        return {
+          deliveries: (await calls.webhooks({ endpointId, jobId }, logViewOf(view).filters)).map((record) =>
+            webhookToMessage(jobId, record),
+          ),
+        };
       }),
       redriveWebhook: unary(logger, async ({ endpointId, jobId }, apiKey) => {
         await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
@@ -126,7 +155,9 @@ export function createJobHandlers({ calls, explains, logs, lists, access, checks
 
 /** A handler that may wait: its signal aborts when the caller has gone or the process stops. */
 function waiting<Request, Response>(
-  logger: Logger, open: OpenCalls, handle: (request: Request, apiKey: string, signal: AbortSignal) => Promise<Response>,
+  logger: Logger,
+  open: OpenCalls,
+  handle: (request: Request, apiKey: string, signal: AbortSignal) => Promise<Response>,
 ): handleUnaryCall<Request, Response> {
   return (call, done) => {
     const gone = new AbortController();

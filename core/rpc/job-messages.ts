@@ -1,16 +1,26 @@
-/** Jobs between the wire and the domain. Total in both directions: a new state or kind does not compile until it has its row. */
-import { JobState as WireState, S3Config, SubmitKind as WireKind } from '../../proto/gen/slipway/v1/job.ts';
+/**
+ * Jobs between the wire and the domain. Total in both directions: a new state or kind does not compile until it has its
+ * row.
+ */
+
 import type { Job as WireJob } from '../../proto/gen/slipway/v1/job.ts';
+import { S3Config, SubmitKind as WireKind, JobState as WireState } from '../../proto/gen/slipway/v1/job.ts';
+import type {
+  GetHealthResponse,
+  ListJobsRequest,
+  ReadChunksResponse,
+  SubmitJobRequest,
+  WebhookDelivery,
+} from '../../proto/gen/slipway/v1/job_service.ts';
 import { JobSpan, WebhookDeliveryState } from '../../proto/gen/slipway/v1/job_service.ts';
-import type { GetHealthResponse, ListJobsRequest, ReadChunksResponse, SubmitJobRequest, WebhookDelivery } from '../../proto/gen/slipway/v1/job_service.ts';
 import { WAIT_MS_DEFAULT, WAIT_MS_MAX, WAIT_MS_MIN } from '../../proto/wire/limits.ts';
-import { recordedTrace } from '../runtime/trace.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { JobState } from '../domain/job-state.ts';
 import type { Job } from '../domain/job.ts';
+import type { JobState } from '../domain/job-state.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import type { SubmitKind } from '../domain/retention.ts';
 import type { ChunkPage, EndpointHealth, Submission } from '../jobs/job-engine.ts';
+import { recordedTrace } from '../runtime/trace.ts';
 import type { JobListRequest } from '../store/job-list.ts';
 import type { WebhookCallRecord } from '../store/webhook-result-store.ts';
 
@@ -67,15 +77,26 @@ export function jobToMessage(job: Job): WireJob {
 export function webhookToMessage(jobId: string, record: WebhookCallRecord): WebhookDelivery {
   const { id, state, tries, lastError, redrives, dueAtMs, endedAtMs } = record;
   return {
-    id: `${jobId}.${id}`, state: WebhookDeliveryState[state], tries, lastError, redrives,
-    dueTime: dueAtMs === undefined ? undefined : new Date(dueAtMs), endTime: endedAtMs === undefined ? undefined : new Date(endedAtMs),
+    id: `${jobId}.${id}`,
+    state: WebhookDeliveryState[state],
+    tries,
+    lastError,
+    redrives,
+    dueTime: dueAtMs === undefined ? undefined : new Date(dueAtMs),
+    endTime: endedAtMs === undefined ? undefined : new Date(endedAtMs),
   };
 }
 
 /** Which jobs to list, in what order. INVALID_REQUEST: a number that is no state or no span. */
-export function selectionFromMessage(
-  { state, oldestFirst, longest = JobSpan.UNSPECIFIED, submittedFrom, submittedUntil, offset, limit }: Omit<ListJobsRequest, 'endpointId' | 'pageToken'>,
-): JobListRequest {
+export function selectionFromMessage({
+  state,
+  oldestFirst,
+  longest = JobSpan.UNSPECIFIED,
+  submittedFrom,
+  submittedUntil,
+  offset,
+  limit,
+}: Omit<ListJobsRequest, 'endpointId' | 'pageToken'>): JobListRequest {
   if (!(longest in SPAN_FROM_WIRE)) throw new DomainError('INVALID_REQUEST', `${longest} is no span of a job`);
   const submitted = submittedFromMessage({ submittedFrom, submittedUntil });
   return { state: stateFromWire(state), oldestFirst, longest: SPAN_FROM_WIRE[longest], submitted, offset, limit };
@@ -88,16 +109,20 @@ export function stateFromWire(state: WireState): JobState | undefined {
 }
 
 /** Undefined: whenever. */
-export function submittedFromMessage(
-  { submittedFrom, submittedUntil }: Pick<ListJobsRequest, 'submittedFrom' | 'submittedUntil'>,
-): JobListRequest['submitted'] {
-  return submittedFrom || submittedUntil ? { fromMs: submittedFrom?.getTime(), untilMs: submittedUntil?.getTime() } : undefined;
+export function submittedFromMessage({
+  submittedFrom,
+  submittedUntil,
+}: Pick<ListJobsRequest, 'submittedFrom' | 'submittedUntil'>): JobListRequest['submitted'] {
+  return submittedFrom || submittedUntil
+    ? { fromMs: submittedFrom?.getTime(), untilMs: submittedUntil?.getTime() }
+    : undefined;
 }
 
 /** A submission. INVALID_REQUEST: no kind, or a wait out of range. */
 export function submissionFromMessage(request: SubmitJobRequest): Submission {
   const kind = KIND_FROM_WIRE[request.kind];
-  if (kind === undefined) throw new DomainError('INVALID_REQUEST', 'kind must be SUBMIT_KIND_ASYNC or SUBMIT_KIND_SYNC');
+  if (kind === undefined)
+    throw new DomainError('INVALID_REQUEST', 'kind must be SUBMIT_KIND_ASYNC or SUBMIT_KIND_SYNC');
   const waitMs = request.waitMs === 0 ? WAIT_MS_DEFAULT : request.waitMs;
   if (kind === 'SYNC' && (waitMs < WAIT_MS_MIN || waitMs > WAIT_MS_MAX)) {
     throw new DomainError('INVALID_REQUEST', `wait_ms is ${waitMs}, but must be from ${WAIT_MS_MIN} to ${WAIT_MS_MAX}`);
@@ -129,7 +154,10 @@ export function chunkPageToMessage(page: ChunkPage): ReadChunksResponse {
 }
 
 /** Counts. Only the operator is told of machines by name. */
-export function healthToMessage({ jobs, workers, refusal, cannotRun }: EndpointHealth, operator: boolean): GetHealthResponse {
+export function healthToMessage(
+  { jobs, workers, refusal, cannotRun }: EndpointHealth,
+  operator: boolean,
+): GetHealthResponse {
   const reasons = { throttledReason: reasonFor(refusal, operator), cannotRunReason: reasonFor(cannotRun, operator) };
   return { jobs, workers: { ...workers, ...reasons } };
 }

@@ -1,13 +1,21 @@
 /** The calls that may be made in both ways, alone or on a pipeline: check the key, call the use case, encode. */
 import type { CheckAccessRequest, CheckAccessResponse } from '../../proto/gen/slipway/v1/access_service.ts';
 import type {
-  CancelJobRequest, CancelJobResponse, GetJobRequest, GetJobResponse, ReadChunksRequest, ReadChunksResponse, SubmitJobRequest,
-  SubmitJobResponse, WaitJobRequest, WaitJobResponse,
+  CancelJobRequest,
+  CancelJobResponse,
+  GetJobRequest,
+  GetJobResponse,
+  ReadChunksRequest,
+  ReadChunksResponse,
+  SubmitJobRequest,
+  SubmitJobResponse,
+  WaitJobRequest,
+  WaitJobResponse,
 } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { Access } from '../access/access.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Job } from '../domain/job.ts';
-import type { ChunkPage, JobCalls, AcquireMemory, Submission } from '../jobs/job-engine.ts';
+import type { AcquireMemory, ChunkPage, JobCalls, Submission } from '../jobs/job-engine.ts';
 import { READERS_MAX } from '../jobs/read-chunks.ts';
 import { WAITERS_MAX } from '../jobs/wait-job.ts';
 import { SharedPermits } from '../runtime/shared-permits.ts';
@@ -57,17 +65,28 @@ export class JobRpc {
   }
 
   /** `onStored`: see JobCalls. */
-  async submitAndWait(request: SubmitJobRequest, apiKey: string, signal: AbortSignal, onStored?: (job: Job) => void): Promise<WaitJobResponse> {
-    const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId: request.endpointId, write: true });
-    const job = await shared(this.#waiters, accountId, () => (
-      this.#traced(request, (submission) => this.#calls.submitAndWait(submission, signal, onStored))
-    ));
+  async submitAndWait(
+    request: SubmitJobRequest,
+    apiKey: string,
+    signal: AbortSignal,
+    onStored?: (job: Job) => void,
+  ): Promise<WaitJobResponse> {
+    const { accountId } = await this.#access.check(apiKey, {
+      api: 'JOBS',
+      endpointId: request.endpointId,
+      write: true,
+    });
+    const job = await shared(this.#waiters, accountId, () =>
+      this.#traced(request, (submission) => this.#calls.submitAndWait(submission, signal, onStored)),
+    );
     return { job: jobToMessage(job) };
   }
 
   async #traced(request: SubmitJobRequest, submit: (submission: Submission) => Promise<Job>): Promise<Job> {
     const submission = submissionFromMessage(request);
-    const trace = this.#tracing?.child('submit', 'server', submission.traceparent, { 'slipway.endpoint.id': request.endpointId });
+    const trace = this.#tracing?.child('submit', 'server', submission.traceparent, {
+      'slipway.endpoint.id': request.endpointId,
+    });
     if (!trace) return submit(submission);
     try {
       submission.traceparent = trace.traceparent;
@@ -81,22 +100,50 @@ export class JobRpc {
     }
   }
 
-  async get({ endpointId, jobId, omitOutput, ttlMs }: GetJobRequest, apiKey: string, acquireMemory?: AcquireMemory): Promise<GetJobResponse> {
+  async get(
+    { endpointId, jobId, omitOutput, ttlMs }: GetJobRequest,
+    apiKey: string,
+    acquireMemory?: AcquireMemory,
+  ): Promise<GetJobResponse> {
     const grant = this.#access.check(apiKey, { api: 'JOBS', endpointId, write: ttlMs !== 0 });
     if (grant instanceof Promise) await grant;
-    return { job: jobToMessage(await this.#calls.get({ endpointId, jobId }, { omitOutput, ttlMs, ...(acquireMemory ? { acquireMemory } : {}) })) };
+    return {
+      job: jobToMessage(
+        await this.#calls.get(
+          { endpointId, jobId },
+          { omitOutput, ttlMs, ...(acquireMemory ? { acquireMemory } : {}) },
+        ),
+      ),
+    };
   }
 
-  async wait({ endpointId, jobId, waitMs }: WaitJobRequest, apiKey: string, signal: AbortSignal, acquireMemory?: AcquireMemory): Promise<WaitJobResponse> {
+  async wait(
+    { endpointId, jobId, waitMs }: WaitJobRequest,
+    apiKey: string,
+    signal: AbortSignal,
+    acquireMemory?: AcquireMemory,
+  ): Promise<WaitJobResponse> {
     const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId, write: false });
-    return { job: jobToMessage(await shared(this.#waiters, accountId, () => this.#calls.wait({ endpointId, jobId }, waitMs, signal, acquireMemory))) };
+    return {
+      job: jobToMessage(
+        await shared(this.#waiters, accountId, () =>
+          this.#calls.wait({ endpointId, jobId }, waitMs, signal, acquireMemory),
+        ),
+      ),
+    };
   }
 
-  async chunks(request: ReadChunksRequest, apiKey: string, signal: AbortSignal, acquireMemory?: AcquireMemory): Promise<ReadChunksResponse> {
+  async chunks(
+    request: ReadChunksRequest,
+    apiKey: string,
+    signal: AbortSignal,
+    acquireMemory?: AcquireMemory,
+  ): Promise<ReadChunksResponse> {
     const { endpointId, jobId, cursor, waitMs, limit } = request;
     const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId, write: false });
     if (limit < 0 || waitMs < 0) throw new DomainError('INVALID_REQUEST', 'limit and wait_ms must not be negative');
-    const read = (): Promise<ChunkPage> => this.#calls.readChunks({ endpointId, jobId }, { cursor, waitMs, limit }, signal, acquireMemory);
+    const read = (): Promise<ChunkPage> =>
+      this.#calls.readChunks({ endpointId, jobId }, { cursor, waitMs, limit }, signal, acquireMemory);
     return chunkPageToMessage(await shared(this.#readers, accountId, read));
   }
 
@@ -110,7 +157,10 @@ export class JobRpc {
 /** Holds a place of the account's while the call is under way. RATE_LIMITED: its share is in use; nothing was done. */
 async function shared<Answer>(permits: SharedPermits, accountId: string, call: () => Promise<Answer>): Promise<Answer> {
   if (!permits.tryAcquire(accountId)) {
-    throw new DomainError('RATE_LIMITED', 'The account has so many waiting calls that none is left to it while others need the rest; try again shortly.');
+    throw new DomainError(
+      'RATE_LIMITED',
+      'The account has so many waiting calls that none is left to it while others need the rest; try again shortly.',
+    );
   }
   try {
     return await call();

@@ -1,20 +1,24 @@
 /** MachineService: decode, call a use case, encode. */
 import type { Metadata } from '@grpc/grpc-js';
-import type { GetWorkerLogRequest, GetWorkerLogResponse, MachineServiceServer } from '../../proto/gen/slipway/v1/machine_service.ts';
+import type {
+  GetWorkerLogRequest,
+  GetWorkerLogResponse,
+  MachineServiceServer,
+} from '../../proto/gen/slipway/v1/machine_service.ts';
 import type { Access } from '../access/access.ts';
-import { unauthorized } from '../domain/permission.ts';
 import { groupEnded } from '../domain/ended-workers.ts';
 import { DomainError } from '../domain/errors.ts';
 import { checkTexts, invalid } from '../domain/fields.ts';
+import { unauthorized } from '../domain/permission.ts';
 import type { EndpointContext } from '../endpoints/endpoint-context.ts';
 import { forgetMachine, machineNotFound } from '../endpoints/forget-machine.ts';
 import { readMachine } from '../endpoints/read-machine.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { PageBudget } from './page-budget.ts';
 import { endedToMessage, machinePageToMessage, machineToMessage, workerToMessage } from './machine-messages.ts';
+import type { PageBudget } from './page-budget.ts';
 import { listing, pageRequestOf, tokenOf } from './paging.ts';
-import { linesOf, readLog, tailBytesOf } from './read-log.ts';
 import type { LogParts } from './read-log.ts';
+import { linesOf, readLog, tailBytesOf } from './read-log.ts';
 import { unary } from './unary.ts';
 
 /** What the handlers need. */
@@ -48,7 +52,7 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
     cordonMachine: unary(logger, async ({ id, cordoned }, apiKey) => {
       const { scope, keyId } = await access.caller(apiKey);
       if (scope !== 'ROOT') throw unauthorized();
-      if (!await context.machines.cordon(id, cordoned, keyId)) throw machineNotFound(id);
+      if (!(await context.machines.cordon(id, cordoned, keyId))) throw machineNotFound(id);
       if (!cordoned) context.onCapacity([id]);
       return {};
     }),
@@ -63,19 +67,31 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
       const page = pageRequestOf(request);
       await enter(caller.accountId);
       const { entries, next } = await context.workers.list({ endpointId, accountId, machineIds: machines?.ids }, page);
-      const ended = pageToken === '' ? groupEnded(await context.workers.ended({ endpointId, accountId, machineIds: machines?.ids })) : [];
+      const ended =
+        pageToken === ''
+          ? groupEnded(await context.workers.ended({ endpointId, accountId, machineIds: machines?.ids }))
+          : [];
       const [machineId, ...others] = machines?.ids ?? [];
-      const of = endpointId !== '' ? { endpointId } : machineId !== undefined && others.length === 0 ? { machineId } : undefined;
+      const of =
+        endpointId !== '' ? { endpointId } : machineId !== undefined && others.length === 0 ? { machineId } : undefined;
       const recent = pageToken === '' && of ? await context.workers.recent(of) : [];
       const workers = entries.map(workerToMessage);
-      return { workers, recent: recent.map(workerToMessage), ended: ended.map(endedToMessage), nextPageToken: tokenOf(next, page) };
+      return {
+        workers,
+        recent: recent.map(workerToMessage),
+        ended: ended.map(endedToMessage),
+        nextPageToken: tokenOf(next, page),
+      };
     }),
     getWorkerLog: unary(logger, (request, apiKey, metadata) => workerLog(options, request, apiKey, metadata)),
   };
 }
 
 async function workerLog(
-  { access, context, logs }: MachineHandlersOptions, { workerId, tailBytes, job, endpointId }: GetWorkerLogRequest, apiKey: string, metadata: Metadata,
+  { access, context, logs }: MachineHandlersOptions,
+  { workerId, tailBytes, job, endpointId }: GetWorkerLogRequest,
+  apiKey: string,
+  metadata: Metadata,
 ): Promise<GetWorkerLogResponse> {
   const bytes = tailBytesOf(tailBytes);
   await access.caller(apiKey);
@@ -83,7 +99,14 @@ async function workerLog(
   if (!worker || (endpointId ?? worker.endpointId) !== worker.endpointId) throw workerNotFound(workerId);
   const accountId = await accountOf(access, apiKey, worker.endpointId, workerId);
   const place = job && { ...job, limit: linesOf(job.limit) };
-  const logRequest = { kind: 'worker', id: workerId, machineId: worker.machineId, accountId, tailBytes: bytes, job: place } as const;
+  const logRequest = {
+    kind: 'worker',
+    id: workerId,
+    machineId: worker.machineId,
+    accountId,
+    tailBytes: bytes,
+    job: place,
+  } as const;
   return readLog(logs, logRequest, apiKey, metadata);
 }
 
@@ -99,5 +122,8 @@ async function accountOf(access: Access, apiKey: string, endpointId: string, wor
 
 function workerNotFound(workerId: string): DomainError {
   const which = JSON.stringify(workerId.slice(0, 64));
-  return new DomainError('NOT_FOUND', `There is no worker ${which} in this account; of those that ended, the last 20 of an endpoint are known for a day.`);
+  return new DomainError(
+    'NOT_FOUND',
+    `There is no worker ${which} in this account; of those that ended, the last 20 of an endpoint are known for a day.`,
+  );
 }

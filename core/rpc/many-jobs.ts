@@ -10,7 +10,10 @@ import type { WalkedJobs } from '../store/job-walk.ts';
 import { STATE_TO_WIRE, stateFromWire, submittedFromMessage } from './job-messages.ts';
 import { cursorOf, walkFrom } from './walk-cursor.ts';
 
-/** Calls under way at a replica, shared out among accounts: each is busy on one of the engine's connections for as long as it takes. */
+/**
+ * Calls under way at a replica, shared out among accounts: each is busy on one of the engine's connections for as long
+ * as it takes.
+ */
 const CALLS_MAX = 4;
 
 export class ManyJobs {
@@ -24,15 +27,18 @@ export class ManyJobs {
   }
 
   /**
-   * Answers of both calls are alike, and requests but for how jobs ended: those to cancel have not. RATE_LIMITED: the account has as many under way as there
-   * is room for.
+   * Answers of both calls are alike, and requests but for how jobs ended: those to cancel have not. RATE_LIMITED: the
+   * account has as many under way as there is room for.
    */
   async change(move: WalkedJobs['move'], request: RetryJobsRequest, apiKey: string): Promise<CancelJobsResponse> {
     const { endpointId, limit, cursor } = request;
     const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId, write: true });
     const wanted = cursor === '' ? wantedOf(move, request) : walkFrom(cursor, endpointId, move);
     if (!this.#permits.tryAcquire(accountId)) {
-      throw new DomainError('RATE_LIMITED', 'As many calls that change many jobs are under way as there may be; try again when one of them has answered.');
+      throw new DomainError(
+        'RATE_LIMITED',
+        'As many calls that change many jobs are under way as there may be; try again when one of them has answered.',
+      );
     }
     try {
       return answerOf(await this.#calls.change({ ...wanted, limit }));
@@ -44,15 +50,23 @@ export class ManyJobs {
 
 function wantedOf(move: WalkedJobs['move'], request: RetryJobsRequest): WalkedJobs {
   const states = request.states.map(stateFromWire).filter((state) => state !== undefined);
-  if (states.length < request.states.length) throw new DomainError('INVALID_REQUEST', 'states has one that is UNSPECIFIED; leave it out');
+  if (states.length < request.states.length)
+    throw new DomainError('INVALID_REQUEST', 'states has one that is UNSPECIFIED; leave it out');
   const { endpointId, errorGroup, endedFrom } = request;
-  const ended = errorGroup === '' && !endedFrom ? undefined : { fromMs: endedFrom?.getTime(), errorGroup: errorGroup === '' ? undefined : errorGroup };
+  const ended =
+    errorGroup === '' && !endedFrom
+      ? undefined
+      : { fromMs: endedFrom?.getTime(), errorGroup: errorGroup === '' ? undefined : errorGroup };
   return { endpointId, move, states, submitted: submittedFromMessage(request), ended };
 }
 
 function answerOf({ done, left, next }: JobsChanged): CancelJobsResponse {
   return {
-    done, nextCursor: cursorOf(next),
-    left: [...left].map(([state, count]) => ({ state: state === undefined ? WireState.UNSPECIFIED : STATE_TO_WIRE[state], count })),
+    done,
+    nextCursor: cursorOf(next),
+    left: [...left].map(([state, count]) => ({
+      state: state === undefined ? WireState.UNSPECIFIED : STATE_TO_WIRE[state],
+      count,
+    })),
   };
 }

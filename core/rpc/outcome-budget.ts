@@ -14,7 +14,11 @@ export class OutcomeBudget {
   #all = 0;
 
   /** `meter`: default no metrics. */
-  constructor({ bytesMax = BYTES_MAX, machineBytesMax = MACHINE_BYTES_MAX, meter }: { bytesMax?: number; machineBytesMax?: number; meter?: BudgetMeter } = {}) {
+  constructor({
+    bytesMax = BYTES_MAX,
+    machineBytesMax = MACHINE_BYTES_MAX,
+    meter,
+  }: { bytesMax?: number; machineBytesMax?: number; meter?: BudgetMeter } = {}) {
     this.#bytesMax = bytesMax;
     this.#machineBytesMax = machineBytesMax;
     meter?.watch('incoming outcomes', () => ({ bytes: this.#all, bytesMax }));

@@ -1,6 +1,7 @@
 /**
- * Bounds the pages of lists that are in memory, in all and of one account: whoever finds no room waits before anything is read, and gives the
- * room back when the answer has left. So however many ask for however large lists, core holds a few pages.
+ * Bounds the pages of lists that are in memory, in all and of one account: whoever finds no room waits before anything
+ * is read, and gives the room back when the answer has left. So however many ask for however large lists, core holds a
+ * few pages.
  */
 import { DomainError } from '../domain/errors.ts';
 import { OverloadError } from '../runtime/batcher.ts';
@@ -18,7 +19,10 @@ const WAITING_MAX = 2_000;
 const ACCOUNT_WAITING_MAX = 200;
 
 export class PageBudget {
-  readonly #budget = new MemoryBudget({ bytesMax: PAGES_MAX * HELD_BYTES, ownerBytesMax: ACCOUNT_PAGES_MAX * HELD_BYTES });
+  readonly #budget = new MemoryBudget({
+    bytesMax: PAGES_MAX * HELD_BYTES,
+    ownerBytesMax: ACCOUNT_PAGES_MAX * HELD_BYTES,
+  });
   readonly #waiting = new Map<string, number>();
   #waitingAll = 0;
 
@@ -28,8 +32,9 @@ export class PageBudget {
   }
 
   /**
-   * Waits for room for a page, which the caller has until `onGone` calls back. `goesOn`: of a list of which pages were read, which goes before lists of the
-   * same account that have not begun, so that what has begun ends. OverloadError: too many wait. UNAVAILABLE: the caller went before there was room.
+   * Waits for room for a page, which the caller has until `onGone` calls back. `goesOn`: of a list of which pages were
+   * read, which goes before lists of the same account that have not begun, so that what has begun ends. OverloadError:
+   * too many wait. UNAVAILABLE: the caller went before there was room.
    */
   async enter(accountId: string, goesOn: boolean, onGone: (gone: () => void) => void): Promise<void> {
     const before = this.#waiting.get(accountId) ?? 0;

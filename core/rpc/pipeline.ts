@@ -1,10 +1,10 @@
 /**
- * The pipeline: many calls on one stream, answered in batches as soon as they are ready; a stream whose peer does not read is not read
- * either.
+ * The pipeline: many calls on one stream, answered in batches as soon as they are ready; a stream whose peer does not
+ * read is not read either.
  */
 import type { ServerDuplexStream } from '@grpc/grpc-js';
-import { PipelineReply } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { PipelineCall, PipelineRequest, PipelineResponse } from '../../proto/gen/slipway/v1/job_service.ts';
+import { PipelineReply } from '../../proto/gen/slipway/v1/job_service.ts';
 import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
 import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import { PIPELINE_CALLS_MAX } from '../../proto/wire/limits.ts';
@@ -43,7 +43,10 @@ export class Pipeline {
   readonly #waits = new Map<number, AbortController>();
   /** Unanswered submissions whose jobs no worker took at once. */
   readonly #queued = new Set<number>();
-  /** Calls that read a large output or page of chunks, and those that wait until they may: else all of them would be in memory before the first is written. */
+  /**
+   * Calls that read a large output or page of chunks, and those that wait until they may: else all of them would be in
+   * memory before the first is written.
+   */
   readonly #large = new Set<number>();
   readonly #largeWaiting = new Map<number, { begin(): void; give(error: Error): void }>();
   readonly #replies = new BatchQueue<PipelineReply>({ bytes: WAITING_BYTES_MAX });
@@ -54,12 +57,20 @@ export class Pipeline {
   #finished = false;
   readonly #onEnd: () => void;
 
-  constructor(stream: Stream, { rpc, clock, logger, onEnd }: { rpc: JobRpc; clock: Clock; logger: Logger; onEnd: () => void }) {
+  constructor(
+    stream: Stream,
+    { rpc, clock, logger, onEnd }: { rpc: JobRpc; clock: Clock; logger: Logger; onEnd: () => void },
+  ) {
     this.#stream = stream;
     this.#rpc = rpc;
     this.#logger = logger;
     this.#onEnd = onEnd;
-    this.#sending = new BatchingStream({ sink: stream, clock, take: () => this.#take(), onLeft: ({ replies }) => this.#left(replies) });
+    this.#sending = new BatchingStream({
+      sink: stream,
+      clock,
+      take: () => this.#take(),
+      onLeft: ({ replies }) => this.#left(replies),
+    });
     stream.on('data', (request: PipelineRequest) => this.#receive(request));
     stream.on('end', () => {
       this.#finished = true;
@@ -84,7 +95,11 @@ export class Pipeline {
   #handle({ callId, apiKey, call }: PipelineCall, isServed: boolean): void {
     if (call?.$case === 'abandon') return this.#waits.get(call.value.callId)?.abort();
     this.#unanswered += 1;
-    if (!isServed) return this.#reply(callId, error('INVALID_REQUEST', `a message may carry at most ${PIPELINE_CALLS_MAX} calls; send this one in another`));
+    if (!isServed)
+      return this.#reply(
+        callId,
+        error('INVALID_REQUEST', `a message may carry at most ${PIPELINE_CALLS_MAX} calls; send this one in another`),
+      );
     this.#answer(callId, apiKey, call).then(
       (reply) => this.#reply(callId, reply),
       (failure: unknown) => this.#reply(callId, this.#failure(failure, call)),
@@ -93,24 +108,37 @@ export class Pipeline {
 
   async #answer(callId: number, apiKey: string, call: PipelineCall['call']): Promise<Reply> {
     switch (call?.$case) {
-      case 'submit': return { $case: 'submit', value: await this.#rpc.submit(call.value, apiKey) };
-      case 'get': return { $case: 'get', value: await this.#rpc.get(call.value, apiKey, () => this.#acquireMemory(callId)) };
-      case 'cancel': return { $case: 'cancel', value: await this.#rpc.cancel(call.value, apiKey) };
+      case 'submit':
+        return { $case: 'submit', value: await this.#rpc.submit(call.value, apiKey) };
+      case 'get':
+        return { $case: 'get', value: await this.#rpc.get(call.value, apiKey, () => this.#acquireMemory(callId)) };
+      case 'cancel':
+        return { $case: 'cancel', value: await this.#rpc.cancel(call.value, apiKey) };
       case 'wait': {
         const acquireMemory = (): Promise<void> => this.#acquireMemory(callId);
         return { $case: 'wait', value: await this.#rpc.wait(call.value, apiKey, this.#wait(callId), acquireMemory) };
       }
       case 'chunks': {
         const acquireMemory = (): Promise<void> => this.#acquireMemory(callId);
-        return { $case: 'chunks', value: await this.#rpc.chunks(call.value, apiKey, this.#wait(callId), acquireMemory) };
+        return {
+          $case: 'chunks',
+          value: await this.#rpc.chunks(call.value, apiKey, this.#wait(callId), acquireMemory),
+        };
       }
       case 'submitAndWait': {
-        const onStored = ({ state }: Job): void => { if (state === 'IN_QUEUE') this.#queued.add(callId); };
-        return { $case: 'wait', value: await this.#rpc.submitAndWait(call.value, apiKey, this.#wait(callId), onStored) };
+        const onStored = ({ state }: Job): void => {
+          if (state === 'IN_QUEUE') this.#queued.add(callId);
+        };
+        return {
+          $case: 'wait',
+          value: await this.#rpc.submitAndWait(call.value, apiKey, this.#wait(callId), onStored),
+        };
       }
-      case 'checkAccess': return { $case: 'checkAccess', value: await this.#rpc.checkAccess(call.value, apiKey) };
+      case 'checkAccess':
+        return { $case: 'checkAccess', value: await this.#rpc.checkAccess(call.value, apiKey) };
       case 'abandon':
-      case undefined: return error('INVALID_REQUEST', 'the call is empty or of a newer version');
+      case undefined:
+        return error('INVALID_REQUEST', 'the call is empty or of a newer version');
     }
   }
 
@@ -123,7 +151,9 @@ export class Pipeline {
   async #acquireMemory(callId: number): Promise<void> {
     if (this.#ended) throw new DomainError('UNAVAILABLE', 'The caller has gone.');
     if (this.#large.size >= LARGE_MAX) {
-      await new Promise<void>((begin, give) => { this.#largeWaiting.set(callId, { begin, give }); });
+      await new Promise<void>((begin, give) => {
+        this.#largeWaiting.set(callId, { begin, give });
+      });
     } else this.#large.add(callId);
   }
 
@@ -141,9 +171,10 @@ export class Pipeline {
 
   #failure(failure: unknown, call: PipelineCall['call']): Reply {
     const { reason, message } = refusalOf(failure);
-    const ids = { call: call?.$case, ...call && call.$case !== 'abandon' && idsOf(call.value) };
+    const ids = { call: call?.$case, ...(call && call.$case !== 'abandon' && idsOf(call.value)) };
     if (reason === 'INTERNAL') this.#logger.error({ err: failure, ...ids }, 'a pipelined call failed');
-    else if (reason === 'UNAVAILABLE') this.#logger.warn({ err: failure, ...ids }, 'a pipelined call could not be served now');
+    else if (reason === 'UNAVAILABLE')
+      this.#logger.warn({ err: failure, ...ids }, 'a pipelined call could not be served now');
     return error(reason, message);
   }
 
@@ -202,11 +233,18 @@ function error(reason: keyof typeof REASONS, message: string): Reply {
 function sizeOf(reply: Reply): number {
   if (reply.$case === 'get' || reply.$case === 'wait') return 256 + (reply.value.job?.output?.length ?? 0);
   if (reply.$case !== 'chunks') return 256;
-  return reply.value.chunks.reduce((bytes, { output, metrics }) => bytes + output.length + (metrics?.length ?? 0) + 64, 256);
+  return reply.value.chunks.reduce(
+    (bytes, { output, metrics }) => bytes + output.length + (metrics?.length ?? 0) + 64,
+    256,
+  );
 }
 
 /** What a call is about, for the log. Its caller chose the ids: they may be long. */
 function idsOf(call: { endpointId?: string; jobId?: string; requestId?: string }): Record<string, string> {
   const { endpointId, jobId, requestId } = call;
-  return Object.fromEntries(Object.entries({ endpointId, jobId, requestId }).flatMap(([name, id]) => (id ? [[name, id.slice(0, ID_LENGTH_MAX)]] : [])));
+  return Object.fromEntries(
+    Object.entries({ endpointId, jobId, requestId }).flatMap(([name, id]) =>
+      id ? [[name, id.slice(0, ID_LENGTH_MAX)]] : [],
+    ),
+  );
 }

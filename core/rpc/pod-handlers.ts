@@ -2,28 +2,34 @@
 import type { PodServiceServer } from '../../proto/gen/slipway/v1/pod_service.ts';
 import type { Access } from '../access/access.ts';
 import { invalid } from '../domain/fields.ts';
-import type { PodContext } from '../pods/pod-context.ts';
 import { createPod } from '../pods/create-pod.ts';
-import { deletePod, getPod, resetPod, restartPod, startPod, stopPod } from '../pods/pods.ts';
 import { listEnded, listPods } from '../pods/list-pods.ts';
+import type { PodContext } from '../pods/pod-context.ts';
+import { deletePod, getPod, resetPod, restartPod, startPod, stopPod } from '../pods/pods.ts';
 import { updatePod } from '../pods/update-pod.ts';
 import { endedToMessage } from './machine-messages.ts';
 import { ownAccount } from './own-account.ts';
-import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
-import { podToMessage, podUpdateFromMessage, podRequestFromMessage } from './pod-messages.ts';
-import { linesOf, readLog, tailBytesOf } from './read-log.ts';
+import { listing, pageRequestOf, tokenOf } from './paging.ts';
+import { podRequestFromMessage, podToMessage, podUpdateFromMessage } from './pod-messages.ts';
 import type { LogParts } from './read-log.ts';
+import { linesOf, readLog, tailBytesOf } from './read-log.ts';
 import { unary } from './unary.ts';
 
 /** Handlers of the service. */
-export function podHandlers(access: Access, context: PodContext, logParts: LogParts, lists: ListParts): PodServiceServer {
+export function podHandlers(
+  access: Access,
+  context: PodContext,
+  logParts: LogParts,
+  lists: ListParts,
+): PodServiceServer {
   const { logger } = lists;
   type Verb = typeof startPod;
   /** A call that names a pod and answers it as it is afterwards. */
-  const changing = (verb: Verb) => unary(logger, async ({ id }: { id: string }, apiKey) => (
-    { pod: podToMessage(await verb(context, await ownAccount(access, apiKey, true), id)) }
-  ));
+  const changing = (verb: Verb) =>
+    unary(logger, async ({ id }: { id: string }, apiKey) => ({
+      pod: podToMessage(await verb(context, await ownAccount(access, apiKey, true), id)),
+    }));
   return {
     createPod: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
@@ -36,15 +42,21 @@ export function podHandlers(access: Access, context: PodContext, logParts: LogPa
     }),
     listPods: listing(lists, async (request, apiKey, enter) => {
       const { endpointId } = request;
-      const { accountId, caller } = endpointId === ''
-        ? await ownAccount(access, apiKey, false) : await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
+      const { accountId, caller } =
+        endpointId === ''
+          ? await ownAccount(access, apiKey, false)
+          : await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
       const page = pageRequestOf(request);
       await enter(accountId);
       const endpointIds = endpointId === '' ? request.endpointIds : [endpointId];
       const selection = { ...request, endpointIds };
       const { entries, next } = await listPods(context, accountId, selection, caller.endpointIds, page);
       const ended = page.after === undefined ? await listEnded(context, accountId, selection, caller.endpointIds) : [];
-      return { pods: entries.map(podToMessage), endedWorkers: ended.map(endedToMessage), nextPageToken: tokenOf(next, page) };
+      return {
+        pods: entries.map(podToMessage),
+        endedWorkers: ended.map(endedToMessage),
+        nextPageToken: tokenOf(next, page),
+      };
     }),
     updatePod: unary(logger, async ({ pod, updateMask }, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
@@ -64,10 +76,18 @@ export function podHandlers(access: Access, context: PodContext, logParts: LogPa
       const { accountId, caller } = await ownAccount(access, apiKey, false);
       const { place } = request;
       const tailBytes = tailBytesOf(request.tailBytes);
-      if (place && (place.jobId !== '' || place.attempt !== 0)) throw invalid('place names a job or an attempt, of which a pod has none');
+      if (place && (place.jobId !== '' || place.attempt !== 0))
+        throw invalid('place names a job or an attempt, of which a pod has none');
       const job = place && { ...place, limit: linesOf(place.limit) };
       const { id, machineId, endpointId } = await getPod(context, accountId, request.id, caller.endpointIds);
-      const logRequest = { kind: endpointId === '' ? 'pod' : 'worker', id, machineId, accountId, tailBytes, job } as const;
+      const logRequest = {
+        kind: endpointId === '' ? 'pod' : 'worker',
+        id,
+        machineId,
+        accountId,
+        tailBytes,
+        job,
+      } as const;
       const { log, job: page } = await readLog(logParts, logRequest, apiKey, metadata);
       return { log, page };
     }),

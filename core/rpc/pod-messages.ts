@@ -1,22 +1,26 @@
 /** Pods between the contract and the domain. */
-import { PodState, PodStatus } from '../../proto/gen/slipway/v1/pod.ts';
+
 import type { Pod as PodMessage } from '../../proto/gen/slipway/v1/pod.ts';
+import { PodState, PodStatus } from '../../proto/gen/slipway/v1/pod.ts';
 import type { CreatePodRequest } from '../../proto/gen/slipway/v1/pod_service.ts';
 import { invalid, snake } from '../domain/fields.ts';
 import { gpuDisplayName } from '../domain/gpu-facts.ts';
-import { POD_SETTINGS } from '../domain/pod.ts';
 import type { PodRequest } from '../domain/pod.ts';
+import { POD_SETTINGS } from '../domain/pod.ts';
 import type { PodUpdate } from '../pods/update-pod.ts';
 import type { PodView } from '../store/pod-view-store.ts';
 import { machineMessage } from './machine-messages.ts';
-import { changeFromMask } from './update-mask.ts';
 import type { FieldReaders } from './update-mask.ts';
+import { changeFromMask } from './update-mask.ts';
 
 /** A pod for its owner. */
 export function podToMessage(pod: PodView): PodMessage {
   const { machine, desired, state, registryAuthId, networkVolumeId, createdAt, lastStartedAt, stateChangedAt } = pod;
   return {
-    ...podRequestOf(pod), id: pod.id, registryAuthId: registryAuthId ?? '', networkVolumeId: networkVolumeId ?? '',
+    ...podRequestOf(pod),
+    id: pod.id,
+    registryAuthId: registryAuthId ?? '',
+    networkVolumeId: networkVolumeId ?? '',
     desiredStatus: PodStatus[desired],
     state: PodState[state],
     statusText: pod.statusText,
@@ -35,16 +39,27 @@ export function podToMessage(pod: PodView): PodMessage {
 }
 
 /** What a creation asks for, and the names of the fields that it sets. */
-export function podRequestFromMessage({ pod, volumeGb }: CreatePodRequest): { podRequest: PodRequest; fields: string[] } {
+export function podRequestFromMessage({ pod, volumeGb }: CreatePodRequest): {
+  podRequest: PodRequest;
+  fields: string[];
+} {
   if (!pod) throw invalid('pod is required');
   const chosen = podRequestOf(pod);
   const { registryAuthId, networkVolumeId } = chosen;
   const podRequest = {
-    ...chosen, registryAuthId: registryAuthId || null, networkVolumeId: networkVolumeId || null,
+    ...chosen,
+    registryAuthId: registryAuthId || null,
+    networkVolumeId: networkVolumeId || null,
     volumeGb: volumeGb ?? (chosen.volumeGb === 0 ? undefined : chosen.volumeGb),
   };
-  const isSet = (value: unknown): boolean => (typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : Boolean(value));
-  return { podRequest, fields: Object.entries(podRequest).filter(([, value]) => isSet(value)).map(([field]) => snake(field)) };
+  const isSet = (value: unknown): boolean =>
+    typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : Boolean(value);
+  return {
+    podRequest,
+    fields: Object.entries(podRequest)
+      .filter(([, value]) => isSet(value))
+      .map(([field]) => snake(field)),
+  };
 }
 
 /** How each field that may be named in an update mask gets its new value. */
@@ -71,6 +86,8 @@ export function podUpdateFromMessage(pod: PodMessage, mask: readonly string[]): 
 const FIELDS = Object.keys(POD_SETTINGS) as (keyof PodRequest)[];
 
 /** Only what an owner chooses, of a message or of a pod. */
-function podRequestOf<Chosen extends Pick<PodMessage, keyof PodRequest> | PodRequest>(pod: Chosen): Pick<Chosen, keyof PodRequest> {
+function podRequestOf<Chosen extends Pick<PodMessage, keyof PodRequest> | PodRequest>(
+  pod: Chosen,
+): Pick<Chosen, keyof PodRequest> {
   return Object.fromEntries(FIELDS.map((field) => [field, pod[field]])) as Pick<Chosen, keyof PodRequest>;
 }

@@ -11,13 +11,23 @@ const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 100;
 
 /** Handlers of the service. */
-export function problemHandlers(access: Access, problems: Pick<Problems, 'list'>, logger: Logger): ProblemServiceServer {
+export function problemHandlers(
+  access: Access,
+  problems: Pick<Problems, 'list'>,
+  logger: Logger,
+): ProblemServiceServer {
   return {
     listProblems: unary(logger, async ({ limit, endpointId }, apiKey) => {
-      if (limit < 0 || limit > LIMIT_MAX) throw invalid(`limit is ${limit}, but must be from 1 to ${LIMIT_MAX}, or 0 for ${LIMIT_DEFAULT}`);
-      const { accountId, caller } = await access.check(apiKey, { api: 'MANAGEMENT', ...(endpointId === '' ? {} : { endpointId }) });
+      if (limit < 0 || limit > LIMIT_MAX)
+        throw invalid(`limit is ${limit}, but must be from 1 to ${LIMIT_MAX}, or 0 for ${LIMIT_DEFAULT}`);
+      const { accountId, caller } = await access.check(apiKey, {
+        api: 'MANAGEMENT',
+        ...(endpointId === '' ? {} : { endpointId }),
+      });
       const only = endpointId === '' ? caller.endpointIds : [endpointId];
-      const found = (await problems.list(caller.scope === 'ROOT' ? '' : accountId)).filter((problem) => isTold(problem, only));
+      const found = (await problems.list(caller.scope === 'ROOT' ? '' : accountId)).filter((problem) =>
+        isTold(problem, only),
+      );
       return { problems: found.slice(0, limit || LIMIT_DEFAULT), total: found.length };
     }),
   };

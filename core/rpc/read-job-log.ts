@@ -1,4 +1,6 @@
-/** JobService.GetJobLog: finds who ran a job's attempts, and reads a page of what they wrote, the first attempt first. */
+/**
+ * JobService.GetJobLog: finds who ran a job's attempts, and reads a page of what they wrote, the first attempt first.
+ */
 import type { Metadata } from '@grpc/grpc-js';
 import type { JobLogPage } from '../../proto/gen/slipway/v1/job_log.ts';
 import type { GetJobLogRequest, GetJobLogResponse } from '../../proto/gen/slipway/v1/job_service.ts';
@@ -10,8 +12,8 @@ import { isFinal } from '../domain/job-state.ts';
 import type { JobAttempt } from '../store/explain-store.ts';
 import type { Stores } from '../store/storage.ts';
 import { STATE_TO_WIRE } from './job-messages.ts';
-import { linesOf, readLog } from './read-log.ts';
 import type { LogParts } from './read-log.ts';
+import { linesOf, readLog } from './read-log.ts';
 
 export interface JobLogParts extends LogParts {
   access: Access;
@@ -19,7 +21,12 @@ export interface JobLogParts extends LogParts {
 }
 
 /** UNAUTHORIZED unless the key may read workers: what they write is theirs. JOB_NOT_FOUND; RATE_LIMITED. */
-export async function readJobLog(parts: JobLogParts, request: GetJobLogRequest, apiKey: string, metadata: Metadata): Promise<GetJobLogResponse> {
+export async function readJobLog(
+  parts: JobLogParts,
+  request: GetJobLogRequest,
+  apiKey: string,
+  metadata: Metadata,
+): Promise<GetJobLogResponse> {
   const { endpointId, jobId, attempt: from, offset } = request;
   const limit = linesOf(request.limit);
   if (from < 0) throw invalid(`attempt is ${from}, but must not be negative`);
@@ -32,9 +39,14 @@ export async function readJobLog(parts: JobLogParts, request: GetJobLogRequest, 
   if (!current) return { lines: [], attempt: from, offset, more: false, over: isDone, state, missing: '' };
   const { attempt } = current;
   const place = { jobId, attempt, offset: attempt === from ? offset : 0, limit };
-  const { page, missing } = await pageOf(current, () => readLog(
-    parts, { kind: 'worker', id: current.workerId, machineId: current.machineId, accountId, tailBytes: 0, job: place }, apiKey, metadata,
-  ));
+  const { page, missing } = await pageOf(current, () =>
+    readLog(
+      parts,
+      { kind: 'worker', id: current.workerId, machineId: current.machineId, accountId, tailBytes: 0, job: place },
+      apiKey,
+      metadata,
+    ),
+  );
   const next = job.attempts.find((other) => other.attempt > attempt);
   if (page?.more || !next) {
     const { lines = [], offset: after = place.offset, more = false, over = true } = page ?? {};
@@ -44,14 +56,21 @@ export async function readJobLog(parts: JobLogParts, request: GetJobLogRequest, 
 }
 
 async function pageOf(
-  { workerId, machineId }: JobAttempt, read: () => Promise<{ job?: JobLogPage | undefined }>,
+  { workerId, machineId }: JobAttempt,
+  read: () => Promise<{ job?: JobLogPage | undefined }>,
 ): Promise<{ page?: JobLogPage | undefined; missing: string }> {
   if (workerId === '' || machineId === '') return { missing: 'Nothing is known of its worker any more.' };
   try {
     const { job: page } = await read();
-    return { page, missing: page?.cut ? 'Only the last part of what its worker wrote is kept, and these lines are not the first.' : '' };
+    return {
+      page,
+      missing: page?.cut
+        ? 'Only the last part of what its worker wrote is kept, and these lines are not the first.'
+        : '',
+    };
   } catch (error) {
-    if (!(error instanceof DomainError) || (error.reason !== 'NOT_FOUND' && error.reason !== 'UNAVAILABLE')) throw error;
+    if (!(error instanceof DomainError) || (error.reason !== 'NOT_FOUND' && error.reason !== 'UNAVAILABLE'))
+      throw error;
     return { missing: error.message };
   }
 }

@@ -2,13 +2,13 @@
 import type { Metadata } from '@grpc/grpc-js';
 import { MachineServiceClient } from '../../proto/gen/slipway/v1/machine_service.ts';
 import { PodServiceClient } from '../../proto/gen/slipway/v1/pod_service.ts';
-import { callMetadata } from '../../proto/wire/channel.ts';
 import type { Transport } from '../../proto/wire/channel.ts';
+import { callMetadata } from '../../proto/wire/channel.ts';
 import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
 import type { LogAnswer, LogRequest, WorkerLogs } from '../dispatch/worker-logs.ts';
-import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
+import { invalid } from '../domain/fields.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Stores } from '../store/storage.ts';
 
@@ -41,34 +41,51 @@ export function linesOf(limit: number): number {
   throw invalid(`limit is ${limit}, but must be from 1 to ${LINES_MAX}`);
 }
 
-/** Call it once the caller may see the log; the caller's own key opens it at another replica as it does here. UNAVAILABLE: no session. */
+/**
+ * Call it once the caller may see the log; the caller's own key opens it at another replica as it does here.
+ * UNAVAILABLE: no session.
+ */
 export async function readLog(
-  parts: LogParts, request: LogRequest, apiKey: string, metadata: Metadata,
+  parts: LogParts,
+  request: LogRequest,
+  apiKey: string,
+  metadata: Metadata,
 ): Promise<LogAnswer> {
   const { machines, logs } = parts;
   if (logs.reaches(request.machineId)) return logs.read(request);
   const address = metadata.get(FORWARDED_KEY).length > 0 ? undefined : await machines.replicaOf(request.machineId);
-  if (!address) throw new DomainError('UNAVAILABLE', `The machine of this ${request.kind}, which keeps its log, is not connected.`);
+  if (!address)
+    throw new DomainError('UNAVAILABLE', `The machine of this ${request.kind}, which keeps its log, is not connected.`);
   return forward(parts, address, request, apiKey);
 }
 
-function forward({ transport, clock }: LogParts, address: string, request: LogRequest, apiKey: string): Promise<LogAnswer> {
+function forward(
+  { transport, clock }: LogParts,
+  address: string,
+  request: LogRequest,
+  apiKey: string,
+): Promise<LogAnswer> {
   const { kind, id, tailBytes, job } = request;
   const metadata = callMetadata(apiKey);
   metadata.set(FORWARDED_KEY, '1');
   const options = { deadline: clock.nowMs() + FORWARD_MS_MAX };
-  const client = transport.openClient<PodServiceClient | MachineServiceClient>(kind === 'pod' ? PodServiceClient : MachineServiceClient, address);
+  const client = transport.openClient<PodServiceClient | MachineServiceClient>(
+    kind === 'pod' ? PodServiceClient : MachineServiceClient,
+    address,
+  );
   return new Promise<LogAnswer>((resolve, reject) => {
     const fail = (error: unknown): void => {
       const { reason, message } = fromGrpcError(error);
       reject(new DomainError(reason, message));
     };
     if (client instanceof PodServiceClient) {
-      client.getPodLog({ id, tailBytes, place: job }, metadata, options, (error, answer) => (
-        error ? fail(error) : resolve({ log: answer.log, job: answer.page })
-      ));
+      client.getPodLog({ id, tailBytes, place: job }, metadata, options, (error, answer) =>
+        error ? fail(error) : resolve({ log: answer.log, job: answer.page }),
+      );
     } else {
-      client.getWorkerLog({ workerId: id, tailBytes, job }, metadata, options, (error, answer) => (error ? fail(error) : resolve(answer)));
+      client.getWorkerLog({ workerId: id, tailBytes, job }, metadata, options, (error, answer) =>
+        error ? fail(error) : resolve(answer),
+      );
     }
   }).finally(() => client.close());
 }

@@ -1,6 +1,6 @@
 /**
- * Receives a large outcome piece by piece. Its attempt keeps its slot until all of it has arrived. One of an attempt that is not current, or
- * not the machine's, is read to its end and forgotten.
+ * Receives a large outcome piece by piece. Its attempt keeps its slot until all of it has arrived. One of an attempt
+ * that is not current, or not the machine's, is read to its end and forgotten.
  */
 import type { ServerReadableStream } from '@grpc/grpc-js';
 import type { ReportOutcomeRequest, ReportOutcomeResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
@@ -8,14 +8,17 @@ import { OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { outcomeFromMessage } from '../dispatch/agent-messages.ts';
 import type { SessionContext } from '../dispatch/session-context.ts';
 import { attemptId } from '../dispatch/slot-pool.ts';
-import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
+import { invalid } from '../domain/fields.ts';
 import { outputTooLarge } from '../jobs/check-json.ts';
 import type { AttemptOutcome } from '../jobs/job-engine.ts';
 import { BytePieces } from '../runtime/byte-pieces.ts';
 import type { OutcomeBudget } from './outcome-budget.ts';
 
-/** An upload of which nothing came for this long is over, in milliseconds: a piece takes so long on the slowest link. Its agent tries again. */
+/**
+ * An upload of which nothing came for this long is over, in milliseconds: a piece takes so long on the slowest link.
+ * Its agent tries again.
+ */
 const IDLE_MS_MAX = 60_000;
 
 type IncomingStream = ServerReadableStream<ReportOutcomeRequest, ReportOutcomeResponse>;
@@ -27,8 +30,8 @@ export interface ReceiveContext extends Pick<SessionContext, 'attempts' | 'pool'
 }
 
 /**
- * Resolves after the commit. INVALID_REQUEST: the first message carries no outcome. RATE_LIMITED: too much is arriving, in all or of the machine.
- * UNAVAILABLE: the upload stalled, or its agent went away.
+ * Resolves after the commit. INVALID_REQUEST: the first message carries no outcome. RATE_LIMITED: too much is arriving,
+ * in all or of the machine. UNAVAILABLE: the upload stalled, or its agent went away.
  */
 export async function receiveOutcome(call: IncomingStream, machineId: string, context: ReceiveContext): Promise<void> {
   const { attempts, pool, arriving, table, room } = context;
@@ -60,9 +63,13 @@ interface Received {
 }
 
 /** Undefined: nobody waits for it. */
-function receivePieces(call: IncomingStream, machineId: string, { attempts, pool, arriving, clock, room }: ReceiveContext): Promise<Received | undefined> {
+function receivePieces(
+  call: IncomingStream,
+  machineId: string,
+  { attempts, pool, arriving, clock, room }: ReceiveContext,
+): Promise<Received | undefined> {
   return new Promise((resolve, reject) => {
-    let first: Pick<Received, 'outcome' | 'workerId'> & { size: number | undefined } | undefined;
+    let first: (Pick<Received, 'outcome' | 'workerId'> & { size: number | undefined }) | undefined;
     const pieces = new BytePieces();
     let bytes = 0;
     let held = 0;
@@ -86,7 +93,10 @@ function receivePieces(call: IncomingStream, machineId: string, { attempts, pool
       call.removeAllListeners('data').removeAllListeners('end').resume();
       reject(error);
     };
-    const waitOn = () => clock.after(IDLE_MS_MAX, () => fail(new DomainError('UNAVAILABLE', `Nothing came for ${IDLE_MS_MAX / 1_000} s; send it again.`)));
+    const waitOn = () =>
+      clock.after(IDLE_MS_MAX, () =>
+        fail(new DomainError('UNAVAILABLE', `Nothing came for ${IDLE_MS_MAX / 1_000} s; send it again.`)),
+      );
     let idle = waitOn();
     const begin = ({ outcome: message, size }: ReportOutcomeRequest): void => {
       const outcome = message && outcomeFromMessage(message, machineId);
@@ -106,7 +116,8 @@ function receivePieces(call: IncomingStream, machineId: string, { attempts, pool
       bytes += piece.length;
       // What is too large is only counted.
       if (bytes > OUTPUT_BYTES_MAX) return drop();
-      if (!room.reserve(machineId, piece.length)) return fail(new DomainError('RATE_LIMITED', 'Too many large outcomes are arriving; try again shortly.'));
+      if (!room.reserve(machineId, piece.length))
+        return fail(new DomainError('RATE_LIMITED', 'Too many large outcomes are arriving; try again shortly.'));
       held += piece.length;
       pieces.add(piece);
     };
@@ -117,17 +128,19 @@ function receivePieces(call: IncomingStream, machineId: string, { attempts, pool
       if (!over && isKept) keep(request.piece);
     });
     call.on('cancelled', () => fail(new DomainError('UNAVAILABLE', 'The stream ended early.')));
-    // A connection that ends in order between two pieces looks like the end of the upload at first; that it is gone is told in the same turn. What
-    // came by then is a part, and its agent, which hears nothing, sends all of it again.
-    call.on('end', () => clock.soon(() => {
-      if (over) return;
-      if (!first) return fail(invalid('the first message must carry outcome'));
-      const fault = isKept ? sizeFault(bytes, first.size) : undefined;
-      if (fault) return fail(fault);
-      over = true;
-      idle.cancel();
-      resolve(isKept ? { ...first, pieces, bytes, held } : undefined);
-    }));
+    // A connection that ends in order between two pieces looks like the end of the upload at first; that it is gone is
+    // told in the same turn. What came by then is a part, and its agent, which hears nothing, sends all of it again.
+    call.on('end', () =>
+      clock.soon(() => {
+        if (over) return;
+        if (!first) return fail(invalid('the first message must carry outcome'));
+        const fault = isKept ? sizeFault(bytes, first.size) : undefined;
+        if (fault) return fail(fault);
+        over = true;
+        idle.cancel();
+        resolve(isKept ? { ...first, pieces, bytes, held } : undefined);
+      }),
+    );
   });
 }
 

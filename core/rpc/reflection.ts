@@ -1,14 +1,18 @@
 /**
- * Server reflection: lets grpcurl and its like read the contract from a running core, with the real files (proto/gen/descriptors.binpb, which
- * `npm run gen` writes), what they import and their comments. Own code because @grpc/reflection serves other files than these: one for each
- * package, without what they import, and reads requests without end from a caller who does not read the answers.
+ * Server reflection: lets grpcurl and its like read the contract from a running core, with the real files
+ * (proto/gen/descriptors.binpb, which `npm run gen` writes), what they import and their comments. Own code because
+ * @grpc/reflection serves other files than these: one for each package, without what they import, and reads requests
+ * without end from a caller who does not read the answers.
  */
 import { once } from 'node:events';
 import type { DescFile } from '@bufbuild/protobuf';
-import { status as Code } from '@grpc/grpc-js';
 import type { Server, ServerDuplexStream } from '@grpc/grpc-js';
+import { status as Code } from '@grpc/grpc-js';
+import type {
+  ServerReflectionRequest,
+  ServerReflectionResponse,
+} from '../../proto/gen/grpc/reflection/v1/reflection.ts';
 import { ServerReflectionService } from '../../proto/gen/grpc/reflection/v1/reflection.ts';
-import type { ServerReflectionRequest, ServerReflectionResponse } from '../../proto/gen/grpc/reflection/v1/reflection.ts';
 import type { Contract } from './contract-files.ts';
 
 type Stream = ServerDuplexStream<ServerReflectionRequest, ServerReflectionResponse>;
@@ -18,10 +22,14 @@ type Answer = NonNullable<ServerReflectionResponse['messageResponse']>;
 const V1 = ServerReflectionService.serverReflectionInfo;
 const V1_ALPHA = { ...V1, path: '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo' as typeof V1.path };
 
-/** Adds the reflection service, in both its versions. The contract is read when somebody asks for it: that was half of what a core's start took. */
+/**
+ * Adds the reflection service, in both its versions. The contract is read when somebody asks for it: that was half of
+ * what a core's start took.
+ */
 export function addReflection(server: Server): void {
   let read: Promise<Contract> | undefined;
-  const contract = (): Promise<Contract> => read ??= import('./contract-files.ts').then(({ readContract }) => readContract());
+  const contract = (): Promise<Contract> =>
+    (read ??= import('./contract-files.ts').then(({ readContract }) => readContract()));
   const serverReflectionInfo = (stream: Stream): void => {
     // A caller who went away: there is nobody to tell.
     answerAll(stream, contract).catch(() => stream.destroy());
@@ -58,7 +66,10 @@ function answer({ messageRequest: asked }: ServerReflectionRequest, contract: Co
       if (contract.registry.getMessage(asked.value) === undefined) return notFound(`message ${asked.value}`);
       return { $case: 'allExtensionNumbersResponse', value: { baseTypeName: asked.value, extensionNumber: [] } };
     case undefined:
-      return { $case: 'errorResponse', value: { errorCode: Code.INVALID_ARGUMENT, errorMessage: 'The request asks for nothing known here.' } };
+      return {
+        $case: 'errorResponse',
+        value: { errorCode: Code.INVALID_ARGUMENT, errorMessage: 'The request asks for nothing known here.' },
+      };
   }
 }
 
@@ -76,5 +87,8 @@ function filesOf({ encoded }: Contract, file: DescFile | undefined, what: string
     one.dependencies.forEach(add);
   };
   add(file);
-  return { $case: 'fileDescriptorResponse', value: { fileDescriptorProto: [...found].map((one) => encoded.get(one)!) } };
+  return {
+    $case: 'fileDescriptorResponse',
+    value: { fileDescriptorProto: [...found].map((one) => encoded.get(one)!) },
+  };
 }

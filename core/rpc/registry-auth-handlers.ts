@@ -1,17 +1,29 @@
 /** RegistryAuthService: decode, call a use case, encode. Nothing of the secrets is ever encoded. */
-import type { RegistryAuth as RegistryAuthMessage, RegistryAuthServiceServer } from '../../proto/gen/slipway/v1/registry_auth_service.ts';
+import type {
+  RegistryAuth as RegistryAuthMessage,
+  RegistryAuthServiceServer,
+} from '../../proto/gen/slipway/v1/registry_auth_service.ts';
 import type { Access } from '../access/access.ts';
-import { registryAuthNotFound } from '../domain/registry-auth.ts';
 import type { RegistryAuth } from '../domain/registry-auth.ts';
+import { registryAuthNotFound } from '../domain/registry-auth.ts';
 import type { RegistryContext } from '../resources/registry-auths.ts';
-import { createRegistryAuth, deleteRegistryAuth, getRegistryAuth, updateRegistryAuth } from '../resources/registry-auths.ts';
+import {
+  createRegistryAuth,
+  deleteRegistryAuth,
+  getRegistryAuth,
+  updateRegistryAuth,
+} from '../resources/registry-auths.ts';
 import { ownAccount } from './own-account.ts';
-import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
+import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import { unary } from './unary.ts';
 
 /** Handlers of the service. */
-export function registryAuthHandlers(access: Access, context: RegistryContext, lists: ListParts): RegistryAuthServiceServer {
+export function registryAuthHandlers(
+  access: Access,
+  context: RegistryContext,
+  lists: ListParts,
+): RegistryAuthServiceServer {
   const { logger } = lists;
   return {
     createRegistryAuth: unary(logger, async ({ name, username, password }, apiKey) => {

@@ -1,11 +1,12 @@
 /** EndpointService as far as releases go: new versions by hand, the way back, and what was changed. */
-import type { EndpointServiceServer, Release as ReleaseMessage } from '../../proto/gen/slipway/v1/endpoint_service.ts';
+
 import type { Endpoint as EndpointMessage } from '../../proto/gen/slipway/v1/endpoint.ts';
+import type { EndpointServiceServer, Release as ReleaseMessage } from '../../proto/gen/slipway/v1/endpoint_service.ts';
 import type { Access } from '../access/access.ts';
 import type { Caller } from '../domain/permission.ts';
 import type { EndpointContext } from '../endpoints/endpoint-context.ts';
-import { restartEndpoint } from '../endpoints/endpoints.ts';
 import type { EndpointView } from '../endpoints/endpoints.ts';
+import { restartEndpoint } from '../endpoints/endpoints.ts';
 import { listReleases } from '../endpoints/explain.ts';
 import { rollBackEndpoint } from '../endpoints/roll-back.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -14,8 +15,12 @@ import { unary } from './unary.ts';
 
 /** Handlers of the service. `changed`: an endpoint as an answer to a change. */
 export function releaseHandlers(
-  access: Access, context: EndpointContext,
-  { logger, changed }: { logger: Logger; changed: (endpoint: EndpointView, caller: Caller) => Promise<EndpointMessage> },
+  access: Access,
+  context: EndpointContext,
+  {
+    logger,
+    changed,
+  }: { logger: Logger; changed: (endpoint: EndpointView, caller: Caller) => Promise<EndpointMessage> },
 ): Pick<EndpointServiceServer, 'restartEndpoint' | 'rollBackEndpoint' | 'listReleases'> {
   return {
     restartEndpoint: unary(logger, async ({ id, atOnce = false }, apiKey) => {

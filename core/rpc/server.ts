@@ -1,7 +1,7 @@
 /** The gRPC server of core: limits, services, start and graceful stop. */
 import type { Server, ServerInterceptor } from '@grpc/grpc-js';
-import { openServer } from '../../proto/wire/channel.ts';
 import type { ServedService, Transport } from '../../proto/wire/channel.ts';
+import { openServer } from '../../proto/wire/channel.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { BaseService } from '../runtime/service.ts';
@@ -43,7 +43,10 @@ export class RpcServer extends BaseService {
   protected override async onStart(): Promise<void> {
     const { listen: address, services, interceptors, extend, transport } = this.#options;
     logGrpc(this.#options.logger);
-    const server = openServer(services.map(([definition, handlers]) => [readable(definition), handlers] as const), [...interceptors, refuseUnreadable]);
+    const server = openServer(
+      services.map(([definition, handlers]) => [readable(definition), handlers] as const),
+      [...interceptors, refuseUnreadable],
+    );
     this.#server = server;
     for (const add of extend) add(server);
     const port = await transport.listen(server, address);

@@ -1,10 +1,14 @@
-/** EdgeService.TellRefusals: whoever may use an endpoint's jobs may say what was refused there; the words are core's own. */
-import { RequestLimit, RequestOperation } from '../../proto/gen/slipway/v1/edge_service.ts';
+/**
+ * EdgeService.TellRefusals: whoever may use an endpoint's jobs may say what was refused there; the words are core's
+ * own.
+ */
+
 import type { EndpointRefusals, RefusedRequests as RefusedMessage } from '../../proto/gen/slipway/v1/edge_service.ts';
+import { RequestLimit, RequestOperation } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { REFUSALS_TOLD_MAX } from '../../proto/wire/limits.ts';
 import type { Access } from '../access/access.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { RefusedRequests, RequestLimit as LimitName } from '../domain/refused-requests.ts';
+import type { RequestLimit as LimitName, RefusedRequests } from '../domain/refused-requests.ts';
 import type { RejectionTracker } from '../edge/rejection-tracker.ts';
 
 /** More of anything is not believed. */
@@ -13,18 +17,31 @@ const COUNT_MAX = 1_000_000_000;
 const REFUSED_MAX = 100;
 
 const LIMITS: Partial<Record<RequestLimit, LimitName>> = {
-  [RequestLimit.RATE]: 'RATE', [RequestLimit.AT_ONCE]: 'AT_ONCE', [RequestLimit.ACCOUNT_SHARE]: 'ACCOUNT_SHARE', [RequestLimit.QUOTA]: 'QUOTA',
+  [RequestLimit.RATE]: 'RATE',
+  [RequestLimit.AT_ONCE]: 'AT_ONCE',
+  [RequestLimit.ACCOUNT_SHARE]: 'ACCOUNT_SHARE',
+  [RequestLimit.QUOTA]: 'QUOTA',
 };
 
 /** INVALID_REQUEST: too many entries; else, when no entry's key may, what the last of them is refused with. */
-export async function tellRefusals(access: Access, book: RejectionTracker, endpoints: readonly EndpointRefusals[]): Promise<void> {
+export async function tellRefusals(
+  access: Access,
+  book: RejectionTracker,
+  endpoints: readonly EndpointRefusals[],
+): Promise<void> {
   if (endpoints.length > REFUSALS_TOLD_MAX) {
-    throw new DomainError('INVALID_REQUEST', `endpoints has ${endpoints.length} entries, but must have at most ${REFUSALS_TOLD_MAX}`);
+    throw new DomainError(
+      'INVALID_REQUEST',
+      `endpoints has ${endpoints.length} entries, but must have at most ${REFUSALS_TOLD_MAX}`,
+    );
   }
-  const heard = await Promise.allSettled(endpoints.map(async ({ endpointId, apiKey, refused }) => {
-    const { accountId } = await access.check(apiKey, { api: 'JOBS', endpointId });
-    for (const each of refused.slice(0, REFUSED_MAX).flatMap(refusedFromMessage)) book.add(accountId, endpointId, each);
-  }));
+  const heard = await Promise.allSettled(
+    endpoints.map(async ({ endpointId, apiKey, refused }) => {
+      const { accountId } = await access.check(apiKey, { api: 'JOBS', endpointId });
+      for (const each of refused.slice(0, REFUSED_MAX).flatMap(refusedFromMessage))
+        book.add(accountId, endpointId, each);
+    }),
+  );
   const last = heard.at(-1);
   if (last?.status === 'rejected' && heard.every(({ status }) => status === 'rejected')) throw last.reason;
 }

@@ -5,8 +5,8 @@ import { invalid } from '../domain/fields.ts';
 import type { EndpointContext } from '../endpoints/endpoint-context.ts';
 import { createTemplate, deleteTemplate, getTemplate, updateTemplate } from '../endpoints/templates.ts';
 import { ownAccount } from './own-account.ts';
-import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
+import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import { templateChangeFromMessage, templateFromMessage, templateToMessage } from './template-messages.ts';
 import { unary } from './unary.ts';
 
@@ -16,7 +16,12 @@ export function templateHandlers(access: Access, context: EndpointContext, lists
   return {
     createTemplate: unary(logger, async ({ template }, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
-      return { template: templateToMessage(await createTemplate(context, actor, templateFromMessage(template)), actor.accountId) };
+      return {
+        template: templateToMessage(
+          await createTemplate(context, actor, templateFromMessage(template)),
+          actor.accountId,
+        ),
+      };
     }),
     getTemplate: unary(logger, async ({ id }, apiKey) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);
@@ -27,15 +32,23 @@ export function templateHandlers(access: Access, context: EndpointContext, lists
       const page = pageRequestOf(request);
       await enter(accountId);
       const { entries, next } = await context.templates.list(
-        accountId, { includePublic: request.includePublic, includeBound: request.includeBound ?? false }, caller.endpointIds, page,
+        accountId,
+        { includePublic: request.includePublic, includeBound: request.includeBound ?? false },
+        caller.endpointIds,
+        page,
       );
-      return { templates: entries.map((template) => templateToMessage(template, accountId)), nextPageToken: tokenOf(next, page) };
+      return {
+        templates: entries.map((template) => templateToMessage(template, accountId)),
+        nextPageToken: tokenOf(next, page),
+      };
     }),
     updateTemplate: unary(logger, async ({ template, updateMask }, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
       if (!template) throw invalid('template is required');
       const change = templateChangeFromMessage(template, updateMask ?? []);
-      return { template: templateToMessage(await updateTemplate(context, actor, template.id, change), actor.accountId) };
+      return {
+        template: templateToMessage(await updateTemplate(context, actor, template.id, change), actor.accountId),
+      };
     }),
     deleteTemplate: unary(logger, async ({ id }, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);

@@ -1,16 +1,28 @@
 /** Templates between the contract and the domain. */
 import type { Template as TemplateMessage } from '../../proto/gen/slipway/v1/template_service.ts';
 import { invalid, snake } from '../domain/fields.ts';
-import { TEMPLATE_SETTINGS } from '../domain/template.ts';
 import type { Template, TemplateSettings } from '../domain/template.ts';
-import { changeFromMask } from './update-mask.ts';
+import { TEMPLATE_SETTINGS } from '../domain/template.ts';
 import type { FieldReaders } from './update-mask.ts';
+import { changeFromMask } from './update-mask.ts';
 
-/** A template for an account. Of other accounts' environments only the names are shown, and of their registry credentials nothing. */
-export function templateToMessage({ accountId, createdAt, registryAuthId, env, boundEndpointId, ...rest }: Template, readerId: string): TemplateMessage {
+/**
+ * A template for an account. Of other accounts' environments only the names are shown, and of their registry
+ * credentials nothing.
+ */
+export function templateToMessage(
+  { accountId, createdAt, registryAuthId, env, boundEndpointId, ...rest }: Template,
+  readerId: string,
+): TemplateMessage {
   const own = accountId === readerId;
   const names = (): Record<string, string> => Object.fromEntries(Object.keys(env).map((name) => [name, '']));
-  return { ...rest, env: own ? env : names(), registryAuthId: own ? registryAuthId ?? '' : '', createTime: createdAt, boundEndpointId: boundEndpointId ?? '' };
+  return {
+    ...rest,
+    env: own ? env : names(),
+    registryAuthId: own ? (registryAuthId ?? '') : '',
+    createTime: createdAt,
+    boundEndpointId: boundEndpointId ?? '',
+  };
 }
 
 const FIELDS = Object.keys(TEMPLATE_SETTINGS) as (keyof TemplateSettings)[];
@@ -30,12 +42,18 @@ export function templateFromMessage(template: TemplateMessage | undefined): Temp
   return Object.fromEntries(given) as TemplateSettings;
 }
 
-/** How each field that may be named in an update mask gets its new value. The fixed ones may be named with the value that they have. */
+/**
+ * How each field that may be named in an update mask gets its new value. The fixed ones may be named with the value
+ * that they have.
+ */
 const CHANGES: FieldReaders<TemplateMessage, Partial<TemplateSettings>> = Object.fromEntries(
   FIELDS.map((field) => [snake(field), (template: TemplateMessage) => ({ [field]: settingOf(template, field) })]),
 );
 
 /** A change from an update mask. INVALID_REQUEST: the mask is empty or names a field that cannot be changed. */
-export function templateChangeFromMessage(template: TemplateMessage, mask: readonly string[]): Partial<TemplateSettings> {
+export function templateChangeFromMessage(
+  template: TemplateMessage,
+  mask: readonly string[],
+): Partial<TemplateSettings> {
   return changeFromMask(template, mask, CHANGES);
 }

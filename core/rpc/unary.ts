@@ -1,8 +1,10 @@
-/** What every call shares: the caller's key, errors as statuses with their reason, and a log line for what is our fault. */
+/**
+ * What every call shares: the caller's key, errors as statuses with their reason, and a log line for what is our fault.
+ */
 import type { handleUnaryCall, Metadata } from '@grpc/grpc-js';
 import { toGrpcStatus } from '../../proto/wire/reason.ts';
-import { DomainError } from '../domain/errors.ts';
 import type { Reason } from '../domain/errors.ts';
+import { DomainError } from '../domain/errors.ts';
 import { OverloadError } from '../runtime/batcher.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { isTransient, isUnstorable } from '../store/transient.ts';
@@ -33,7 +35,11 @@ export function refusalOf(error: unknown): { reason: Reason; message: string } {
 }
 
 /** The status of a failure. Faults of ours are logged with all that is known, and never shown. */
-export function statusOf(error: unknown, call: { getPath(): string; metadata: Metadata }, logger: Logger): FailedStatus {
+export function statusOf(
+  error: unknown,
+  call: { getPath(): string; metadata: Metadata },
+  logger: Logger,
+): FailedStatus {
   const ids = { method: call.getPath(), requestId: call.metadata.get(REQUEST_ID_KEY)[0] };
   const { reason, message } = refusalOf(error);
   if (reason === 'INTERNAL') logger.error({ err: error, ...ids }, 'call failed');
@@ -43,10 +49,14 @@ export function statusOf(error: unknown, call: { getPath(): string; metadata: Me
 
 /** Makes a grpc-js handler of a function that takes the request and the caller's key. */
 export function unary<Request, Response>(
-  logger: Logger, handle: (request: Request, apiKey: string, metadata: Metadata) => Promise<Response>,
+  logger: Logger,
+  handle: (request: Request, apiKey: string, metadata: Metadata) => Promise<Response>,
 ): handleUnaryCall<Request, Response> {
   return (call, done) => {
     const answer = async (): Promise<Response> => handle(call.request, keyOf(call.metadata), call.metadata);
-    answer().then((response) => done(null, response), (error: unknown) => done(statusOf(error, call, logger)));
+    answer().then(
+      (response) => done(null, response),
+      (error: unknown) => done(statusOf(error, call, logger)),
+    );
   };
 }

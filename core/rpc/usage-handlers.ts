@@ -1,13 +1,13 @@
 /** UsageService: decode, call a use case, encode. */
 import type { UsageServiceServer } from '../../proto/gen/slipway/v1/usage_service.ts';
 import type { Access } from '../access/access.ts';
-import type { Logger } from '../runtime/logger.ts';
 import type { UsageContext } from '../reports/usage-and-prices.ts';
 import { listUsage, setPrices } from '../reports/usage-and-prices.ts';
+import type { Logger } from '../runtime/logger.ts';
 import { namedAccount } from './own-account.ts';
 import { pageRequestOf, tokenOf } from './paging.ts';
 import { unary } from './unary.ts';
-import { usageToMessage, usageRequestFromMessage } from './usage-messages.ts';
+import { usageRequestFromMessage, usageToMessage } from './usage-messages.ts';
 
 /** Handlers of the service. */
 export function usageHandlers(access: Access, context: UsageContext, logger: Logger): UsageServiceServer {
@@ -18,7 +18,11 @@ export function usageHandlers(access: Access, context: UsageContext, logger: Log
       const { pageSize, pageToken = '', view } = request;
       const page = pageSize === undefined && pageToken === '' && !view ? undefined : pageRequestOf(request, 'time');
       const { records, next, totals } = await listUsage(context, accountId, usageRequest, caller.endpointIds, page);
-      return { records: records.map((record) => usageToMessage(record, usageRequest.grouping)), nextPageToken: tokenOf(next, page), totals };
+      return {
+        records: records.map((record) => usageToMessage(record, usageRequest.grouping)),
+        nextPageToken: tokenOf(next, page),
+        totals,
+      };
     }),
     listPrices: unary(logger, async (_request, apiKey) => {
       await access.check(apiKey, { api: 'MANAGEMENT' });

@@ -1,20 +1,31 @@
 /** Usage between the contract and the domain. */
-import { UsageBucket, UsageGrouping, UsageKind } from '../../proto/gen/slipway/v1/usage_service.ts';
+
 import type { ListUsageRequest, UsageRecord as UsageMessage } from '../../proto/gen/slipway/v1/usage_service.ts';
+import { UsageBucket, UsageGrouping, UsageKind } from '../../proto/gen/slipway/v1/usage_service.ts';
 import { checkText, checkTexts, invalid } from '../domain/fields.ts';
 import type { UsageQuery, UsageRecord } from '../domain/usage.ts';
 import type { UsageRequest } from '../reports/usage-and-prices.ts';
 
 const KINDS: Record<UsageKind, UsageQuery['kind'] | undefined> = {
-  [UsageKind.UNSPECIFIED]: undefined, [UsageKind.WORKER]: 'WORKER', [UsageKind.POD]: 'POD', [UsageKind.NETWORK_VOLUME]: 'VOLUME',
+  [UsageKind.UNSPECIFIED]: undefined,
+  [UsageKind.WORKER]: 'WORKER',
+  [UsageKind.POD]: 'POD',
+  [UsageKind.NETWORK_VOLUME]: 'VOLUME',
 };
 const BUCKETS: Record<UsageBucket, UsageQuery['bucket']> = {
-  [UsageBucket.UNSPECIFIED]: 'day', [UsageBucket.HOUR]: 'hour', [UsageBucket.DAY]: 'day', [UsageBucket.WEEK]: 'week',
-  [UsageBucket.MONTH]: 'month', [UsageBucket.YEAR]: 'year',
+  [UsageBucket.UNSPECIFIED]: 'day',
+  [UsageBucket.HOUR]: 'hour',
+  [UsageBucket.DAY]: 'day',
+  [UsageBucket.WEEK]: 'week',
+  [UsageBucket.MONTH]: 'month',
+  [UsageBucket.YEAR]: 'year',
 };
 const GROUPINGS: Record<UsageGrouping, UsageQuery['grouping']> = {
-  [UsageGrouping.UNSPECIFIED]: 'SUBJECT', [UsageGrouping.SUBJECT]: 'SUBJECT', [UsageGrouping.ENDPOINT]: 'ENDPOINT',
-  [UsageGrouping.GPU_TYPE]: 'GPU_TYPE', [UsageGrouping.ACCOUNT]: 'ACCOUNT',
+  [UsageGrouping.UNSPECIFIED]: 'SUBJECT',
+  [UsageGrouping.SUBJECT]: 'SUBJECT',
+  [UsageGrouping.ENDPOINT]: 'ENDPOINT',
+  [UsageGrouping.GPU_TYPE]: 'GPU_TYPE',
+  [UsageGrouping.ACCOUNT]: 'ACCOUNT',
 };
 
 /** What to sum up. INVALID_REQUEST: a value is unknown or cannot be looked for. */
@@ -30,13 +41,21 @@ export function usageRequestFromMessage(request: ListUsageRequest): UsageRequest
     grouping: known('grouping', GROUPINGS[request.grouping]),
     startMs: request.startTime?.getTime(),
     endMs: request.endTime?.getTime(),
-    subjectId, endpointId, templateId, imageName, gpuTypeIds, dataCenterIds,
+    subjectId,
+    endpointId,
+    templateId,
+    imageName,
+    gpuTypeIds,
+    dataCenterIds,
     top: request.top,
   };
 }
 
 /** Sums of one period and group. */
-export function usageToMessage({ startMs, group, ...sums }: UsageRecord, grouping: UsageQuery['grouping']): UsageMessage {
+export function usageToMessage(
+  { startMs, group, ...sums }: UsageRecord,
+  grouping: UsageQuery['grouping'],
+): UsageMessage {
   return {
     ...sums,
     startTime: new Date(startMs),

@@ -5,8 +5,8 @@ import { invalid } from '../domain/fields.ts';
 import type { VolumeContext } from '../resources/volumes.ts';
 import { createVolume, deleteVolume, getVolume, updateVolume } from '../resources/volumes.ts';
 import { ownAccount } from './own-account.ts';
-import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
+import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import { unary } from './unary.ts';
 import { volumeChangeFromMessage, volumeFromMessage, volumeToMessage } from './volume-messages.ts';
 

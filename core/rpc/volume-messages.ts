@@ -1,11 +1,11 @@
 /** Network volumes between the contract and the domain. */
 import type { NetworkVolume as VolumeMessage } from '../../proto/gen/slipway/v1/volume_service.ts';
 import { invalid, snake } from '../domain/fields.ts';
-import { VOLUME_SETTINGS } from '../domain/volume.ts';
 import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';
+import { VOLUME_SETTINGS } from '../domain/volume.ts';
 import type { VolumeChange } from '../resources/volumes.ts';
-import { changeFromMask } from './update-mask.ts';
 import type { FieldReaders } from './update-mask.ts';
+import { changeFromMask } from './update-mask.ts';
 
 /** A volume for its owner. */
 export function volumeToMessage({ accountId: _accountId, createdAt, ...shown }: NetworkVolume): VolumeMessage {
@@ -19,9 +19,15 @@ export function volumeFromMessage(volume: VolumeMessage | undefined): VolumeSett
   return settings;
 }
 
-/** How each field that may be named in an update mask gets its new value. The fixed ones may be named with the value that they have. */
+/**
+ * How each field that may be named in an update mask gets its new value. The fixed ones may be named with the value
+ * that they have.
+ */
 const CHANGES: FieldReaders<VolumeMessage, VolumeChange> = Object.fromEntries(
-  (Object.keys(VOLUME_SETTINGS) as (keyof VolumeSettings)[]).map((field) => [snake(field), (volume: VolumeMessage) => ({ [field]: volume[field] })]),
+  (Object.keys(VOLUME_SETTINGS) as (keyof VolumeSettings)[]).map((field) => [
+    snake(field),
+    (volume: VolumeMessage) => ({ [field]: volume[field] }),
+  ]),
 );
 
 /** A change from an update mask. INVALID_REQUEST: the mask is empty or names a field that cannot be changed. */

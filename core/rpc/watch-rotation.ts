@@ -1,18 +1,23 @@
 /**
- * One facade's stream of EdgeService: what it has to do, endpoint by endpoint, and where the workers of those endpoints are. Each demand is checked
- * with the key that it carries, and says which rotation the facade has: it gets the current one whenever that is another, so nothing depends on what was
- * sent before. An endpoint of which nothing is told any more is forgotten.
+ * One facade's stream of EdgeService: what it has to do, endpoint by endpoint, and where the workers of those endpoints
+ * are. Each demand is checked with the key that it carries, and says which rotation the facade has: it gets the current
+ * one whenever that is another, so nothing depends on what was sent before. An endpoint of which nothing is told any
+ * more is forgotten.
  */
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type {
-  DemandRefusal, EndpointDemand, EndpointRotation, WatchRotationRequest, WatchRotationResponse,
+  DemandRefusal,
+  EndpointDemand,
+  EndpointRotation,
+  WatchRotationRequest,
+  WatchRotationResponse,
 } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
 import type { Access } from '../access/access.ts';
 import type { Reason } from '../domain/errors.ts';
-import type { DemandWriter } from '../edge/demand-writer.ts';
 import type { BackendRegistry } from '../edge/backend-registry.ts';
+import type { DemandWriter } from '../edge/demand-writer.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { hasEdgeKey } from './edge-key.ts';
@@ -86,7 +91,9 @@ export class WatchRotation {
     this.#onEnd = onEnd;
     this.#hasEdgeKey = hasEdgeKey(stream.metadata, parts.edgeKey);
     this.#sending = new BatchingStream({ sink: stream, clock: parts.clock, take: () => this.#take() });
-    stream.on('data', (request: WatchRotationRequest) => { void this.#receive(request); });
+    stream.on('data', (request: WatchRotationRequest) => {
+      void this.#receive(request);
+    });
     stream.on('end', () => this.close());
     for (const event of ['cancelled', 'error', 'close']) stream.on(event, () => this.#end());
     this.#sweepLater();
@@ -118,7 +125,8 @@ export class WatchRotation {
     // PostgreSQL would refuse some, and with them what all streams of the replica watch.
     if (!ID.test(endpointId)) return this.#refuse(endpointId.slice(0, ID_SHOWN_MAX), 'ENDPOINT_NOT_FOUND');
     try {
-      // A part of the installation asks for itself; an endpoint that is not there or of another type is told of as gone.
+      // A part of the installation asks for itself; an endpoint that is not there or of another type is told of as
+      // gone.
       const isOurs = apiKey === '' && this.#hasEdgeKey;
       const type = isOurs ? 'LB' : (await access.check(apiKey, { api: 'JOBS', endpointId })).endpoint.type;
       if (this.#ended) return;
@@ -129,7 +137,8 @@ export class WatchRotation {
       if (reason !== 'UNAVAILABLE' && reason !== 'INTERNAL') this.#refuse(endpointId, reason);
       return;
     }
-    if (!this.#watched.has(endpointId) && this.#watched.size >= ENDPOINTS_MAX) return this.#refuse(endpointId, 'RATE_LIMITED');
+    if (!this.#watched.has(endpointId) && this.#watched.size >= ENDPOINTS_MAX)
+      return this.#refuse(endpointId, 'RATE_LIMITED');
     const counted = workers.slice(0, WORKERS_MAX).filter(({ workerId, inFlight }) => ID.test(workerId) && inFlight > 0);
     const inFlight = new Map(counted.map((load) => [load.workerId, Math.min(load.inFlight, COUNT_MAX)]));
     demands.add({ endpointId, reporter: this.#reporter, waiting: Math.min(Math.max(waiting, 0), COUNT_MAX), inFlight });
@@ -150,7 +159,12 @@ export class WatchRotation {
   #watch(endpointId: string, version: string | undefined): Watched {
     const { registry, clock } = this.#parts;
     const watched: Watched = {
-      heardAtMs: clock.monotonicMs(), told: undefined, has: version, current: undefined, sentAtMs: undefined, off: () => undefined,
+      heardAtMs: clock.monotonicMs(),
+      told: undefined,
+      has: version,
+      current: undefined,
+      sentAtMs: undefined,
+      off: () => undefined,
     };
     this.#watched.set(endpointId, watched);
     const off = registry.watch(endpointId, (rotation) => {

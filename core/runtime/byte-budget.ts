@@ -21,7 +21,9 @@ export class ByteBudget {
   hold<Result>(bytes: number, work: () => Promise<Result>): Promise<Result> {
     if (this.#used > 0 && this.#used + bytes > this.#max) return Promise.reject(new OverloadError(this.#name));
     this.#used += bytes;
-    const give = (): void => { this.#used -= bytes; };
+    const give = (): void => {
+      this.#used -= bytes;
+    };
     const result = work();
     result.then(give, give);
     return result;

@@ -1,9 +1,12 @@
 /**
- * Bytes that arrive in pieces, kept until all are here. Whoever sends chooses how small the pieces are: HTTP allows one byte each, which kept as they
- * came take three hundred times their size.
+ * Bytes that arrive in pieces, kept until all are here. Whoever sends chooses how small the pieces are: HTTP allows one
+ * byte each, which kept as they came take three hundred times their size.
  */
 
-/** Pieces below SMALL_BYTES that are kept as they came; from then on everything is copied into blocks. Most bodies have one or two. */
+/**
+ * Pieces below SMALL_BYTES that are kept as they came; from then on everything is copied into blocks. Most bodies have
+ * one or two.
+ */
 const SMALL_MAX = 16;
 const SMALL_BYTES = 4 * 1024;
 const BLOCK_BYTES = 64 * 1024;
@@ -17,13 +20,13 @@ export class BytePieces {
   #filled = 0;
 
   /**
-   * `announced`: how many bytes are to come, where that is known and there is room for them. Many then go into their place as they come: joined at the end
-   * they would keep the process from everything else.
+   * `announced`: how many bytes are to come, where that is known and there is room for them. Many then go into their
+   * place as they come: joined at the end they would keep the process from everything else.
    */
   constructor(announced = 0) {
     if (announced < BLOCK_BYTES) return;
     this.#small = SMALL_MAX;
-    this.#pieces.push(this.#block = Buffer.allocUnsafeSlow(announced));
+    this.#pieces.push((this.#block = Buffer.allocUnsafeSlow(announced)));
   }
 
   /** Of all pieces. */
@@ -61,9 +64,9 @@ export class BytePieces {
   }
 
   #copy(piece: Buffer): void {
-    for (let at = 0; at < piece.length;) {
+    for (let at = 0; at < piece.length; ) {
       if (!this.#block) {
-        this.#pieces.push(this.#block = Buffer.allocUnsafeSlow(BLOCK_BYTES));
+        this.#pieces.push((this.#block = Buffer.allocUnsafeSlow(BLOCK_BYTES)));
         this.#filled = 0;
       }
       const copied = piece.copy(this.#block, this.#filled, at);

@@ -1,6 +1,6 @@
 /**
- * Reads certificate files every few seconds: logs new ones, files that cannot be used, and certificates that end soon, each once, and tells Prometheus
- * when they end. The files' owner takes new ones by itself; running connections go on.
+ * Reads certificate files every few seconds: logs new ones, files that cannot be used, and certificates that end soon,
+ * each once, and tells Prometheus when they end. The files' owner takes new ones by itself; running connections go on.
  */
 import type { Clock, Random } from './clock.ts';
 import type { Logger } from './logger.ts';
@@ -44,15 +44,25 @@ export class CertificateWatch extends LoopService {
     super({ name: 'certificate watch', periodMs: PERIOD_MS, ...options });
     this.#options = options;
     const { metrics, prefix } = options;
-    metrics.gauge({
-      name: `${prefix}_certificate_expiry_timestamp_seconds`, help: 'When a certificate in use ends, in seconds since 1970.', labels: ['certificate'],
-    }, (gauge) => {
-      gauge.reset();
-      for (const [certificate, { toMs }] of Object.entries(this.#state()?.validity ?? {})) gauge.set({ certificate }, toMs / 1_000);
-    });
-    metrics.gauge({
-      name: `${prefix}_certificate_files_unusable`, help: '1 while the certificate files cannot be used, so that the previous ones stay in use.',
-    }, (gauge) => gauge.set(Number(this.#state()?.fault !== undefined)));
+    metrics.gauge(
+      {
+        name: `${prefix}_certificate_expiry_timestamp_seconds`,
+        help: 'When a certificate in use ends, in seconds since 1970.',
+        labels: ['certificate'],
+      },
+      (gauge) => {
+        gauge.reset();
+        for (const [certificate, { toMs }] of Object.entries(this.#state()?.validity ?? {}))
+          gauge.set({ certificate }, toMs / 1_000);
+      },
+    );
+    metrics.gauge(
+      {
+        name: `${prefix}_certificate_files_unusable`,
+        help: '1 while the certificate files cannot be used, so that the previous ones stay in use.',
+      },
+      (gauge) => gauge.set(Number(this.#state()?.fault !== undefined)),
+    );
   }
 
   protected override async pass(): Promise<void> {
@@ -63,7 +73,10 @@ export class CertificateWatch extends LoopService {
     this.#version = state.version;
     this.#log('certificate files cannot be used, the previous ones stay', state.fault);
     for (const [certificate, validity] of Object.entries(state.validity)) {
-      this.#log(`the ${certificate} certificate is refused by others, or will be soon`, timeFault(validity, clock.nowMs()));
+      this.#log(
+        `the ${certificate} certificate is refused by others, or will be soon`,
+        timeFault(validity, clock.nowMs()),
+      );
     }
   }
 
@@ -83,12 +96,17 @@ export class CertificateWatch extends LoopService {
   }
 }
 
-/** Returns what others hold against a certificate at this time, or soon; `undefined` if nothing. The text changes once a day. */
+/**
+ * Returns what others hold against a certificate at this time, or soon; `undefined` if nothing. The text changes once a
+ * day.
+ */
 export function timeFault({ fromMs, toMs }: { fromMs: number; toMs: number }, nowMs: number): string | undefined {
   if (toMs <= nowMs) return `the certificate expired on ${dayOf(toMs)}: others refuse it; renew it`;
   if (fromMs > nowMs) return `the certificate is valid from ${dayOf(fromMs)} only, or this machine's clock is wrong`;
   const days = Math.floor((toMs - nowMs) / DAY_MS);
-  return days < SOON_DAYS ? `the certificate expires on ${dayOf(toMs)}, in ${days === 0 ? 'less than a day' : `${days} days`}: renew it` : undefined;
+  return days < SOON_DAYS
+    ? `the certificate expires on ${dayOf(toMs)}, in ${days === 0 ? 'less than a day' : `${days} days`}: renew it`
+    : undefined;
 }
 
 function dayOf(ms: number): string {

@@ -48,7 +48,9 @@ export const systemClock: Clock = {
     const timer = setTimeout(fn, ms);
     return { cancel: () => clearTimeout(timer) };
   },
-  soon: (fn) => { setImmediate(fn); },
+  soon: (fn) => {
+    setImmediate(fn);
+  },
 };
 
 /** Timers that do not keep the process alive. */
@@ -96,7 +98,12 @@ export function delay(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
 }
 
 /** Runs `work` with a signal that aborts after `ms`, or when `signal` does. The work must honour it. */
-export async function within<Result>(clock: Clock, ms: number, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+export async function within<Result>(
+  clock: Clock,
+  ms: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
   const over = new AbortController();
   const timer = clock.after(ms, () => over.abort(new Error(`not done after ${ms / 1_000} s`)));
   try {

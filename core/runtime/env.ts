@@ -7,7 +7,9 @@ import { readFileSync } from 'node:fs';
 /** All faults of a configuration, one per line. */
 export class ConfigError extends Error {
   constructor(faults: readonly string[]) {
-    super(`The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  ${f}`).join('\n')}`);
+    super(
+      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  ${f}`).join('\n')}`,
+    );
     this.name = 'ConfigError';
   }
 }
@@ -30,15 +32,17 @@ export class EnvReader {
   }
 
   /**
-   * A text that nobody else may see, given as it is or as the name of a file that holds it (`NAME_FILE`), whose last line end is dropped.
-   * Everybody who runs as the same user, and root, can read the environment that a process was started with; a file can be guarded.
+   * A text that nobody else may see, given as it is or as the name of a file that holds it (`NAME_FILE`), whose last
+   * line end is dropped. Everybody who runs as the same user, and root, can read the environment that a process was
+   * started with; a file can be guarded.
    */
   secret(name: string, fallback?: string): string {
     const file = this.#env[`${name}_FILE`];
     if (file === undefined || file === '') {
       const value = this.#env[name];
       if (value !== undefined && value !== '') return value;
-      if (fallback === undefined) this.#faults.push(`${name} is not set, nor ${name}_FILE, the name of a file that holds it`);
+      if (fallback === undefined)
+        this.#faults.push(`${name} is not set, nor ${name}_FILE, the name of a file that holds it`);
       return fallback ?? '';
     }
     if (this.#env[name]) this.#faults.push(`${name} and ${name}_FILE are both set; one is enough`);
@@ -81,7 +85,8 @@ export class EnvReader {
     const text = this.#env[name];
     if (text === undefined || text === '') return fallback;
     const found = words.find((word) => word === text);
-    if (found === undefined) this.#faults.push(`${name} is ${JSON.stringify(text)}, but must be one of ${words.join(', ')}`);
+    if (found === undefined)
+      this.#faults.push(`${name} is ${JSON.stringify(text)}, but must be one of ${words.join(', ')}`);
     return found ?? fallback;
   }
 
@@ -89,7 +94,10 @@ export class EnvReader {
   list(name: string, fallback: readonly string[]): string[] {
     const text = this.#env[name];
     if (text === undefined) return [...fallback];
-    return text.split(',').map((part) => part.trim()).filter((part) => part !== '');
+    return text
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '');
   }
 
   /** One of `true`, `false`, `1`, `0`, or a list of what it is true for. */

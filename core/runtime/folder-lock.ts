@@ -1,6 +1,6 @@
 /**
- * Lets one process at a time use a folder. The lock is a socket in Linux's abstract namespace, which the kernel frees with the process
- * however that ends; elsewhere there is no lock.
+ * Lets one process at a time use a folder. The lock is a socket in Linux's abstract namespace, which the kernel frees
+ * with the process however that ends; elsewhere there is no lock.
  */
 import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
@@ -21,7 +21,11 @@ export async function lockFolder(folder: string, kind: string): Promise<() => vo
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(error.code === 'EADDRINUSE' ? new FolderLockedError(`another ${kind} uses ${folder}`) : error);
     });
-    server.listen({ path }, () => resolve(() => { server.close(); }));
+    server.listen({ path }, () =>
+      resolve(() => {
+        server.close();
+      }),
+    );
   });
 }
 
@@ -30,12 +34,18 @@ export async function isFolderLocked(folder: string, kind: string): Promise<bool
   if (process.platform !== 'linux') return false;
   const socket = createConnection({ path: await addressOf(folder, kind) });
   return new Promise((resolve) => {
-    socket.once('connect', () => { socket.destroy(); resolve(true); });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
     socket.once('error', () => resolve(false));
   });
 }
 
 async function addressOf(folder: string, kind: string): Promise<string> {
-  const name = createHash('sha256').update(await realpath(folder)).digest('hex').slice(0, 32);
+  const name = createHash('sha256')
+    .update(await realpath(folder))
+    .digest('hex')
+    .slice(0, 32);
   return `\0slipway-${kind}-${name}`;
 }

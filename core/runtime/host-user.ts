@@ -11,8 +11,9 @@ export interface HostUser {
 }
 
 /**
- * Users of accounts are this number and the account's. It lies outside of what distributions give to people, services, containers and
- * user namespaces (systemd's "Users, Groups, UIDs and GIDs"), and below 2^31, which some programs take for the end.
+ * Users of accounts are this number and the account's. It lies outside of what distributions give to people, services,
+ * containers and user namespaces (systemd's "Users, Groups, UIDs and GIDs"), and below 2^31, which some programs take
+ * for the end.
  */
 export const ACCOUNT_UID_BASE = 2_000_000_000;
 
@@ -24,7 +25,10 @@ export function runsAsRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** Runs a short script of /bin/sh as a user, with arguments from `$1`. Answers undefined when it ended well, otherwise what went wrong. */
+/**
+ * Runs a short script of /bin/sh as a user, with arguments from `$1`. Answers undefined when it ended well, otherwise
+ * what went wrong.
+ */
 export async function tryAs(user: HostUser, script: string, ...args: string[]): Promise<string | undefined> {
   try {
     await run('/bin/sh', ['-c', script, 'sh', ...args], { uid: user.uid, gid: user.gid, cwd: '/', env: { PATH } });

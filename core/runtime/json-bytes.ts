@@ -23,7 +23,9 @@ const ESCAPED_BYTES_MAX = 6;
 const NAME_LENGTH_MAX = 16;
 
 /** 1: the byte needs no second look inside a string. */
-export const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) => Number(byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH));
+export const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number(byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH),
+);
 export const DIGIT = bytesOf('0123456789');
 const HEX = bytesOf('0123456789abcdefABCDEF');
 const SHORT_ESCAPE = bytesOf('"\\/bfnrt');
@@ -57,7 +59,8 @@ export function nameAt(text: Buffer, names: readonly string[], start: number, en
   const length = end - start;
   for (let i = 0; i < names.length; i += 1) {
     const name = names[i]!;
-    if (name.length === length && name.charCodeAt(0) === text[start] && text.toString('latin1', start, end) === name) return i;
+    if (name.length === length && name.charCodeAt(0) === text[start] && text.toString('latin1', start, end) === name)
+      return i;
   }
   // Clients may write any character as an escape.
   if (length > NAME_LENGTH_MAX * ESCAPED_BYTES_MAX || !hasEscape(text, start, end)) return -1;

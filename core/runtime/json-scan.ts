@@ -1,14 +1,33 @@
 /**
- * Checks JSON text without building anything of it: linear in its bytes, whatever its shape, and in steps, so that no text keeps a process from
- * its other work. JSON.parse takes a second for some texts of 10 MB, during which no heartbeat leaves. It also finds where the members with
- * given names stand, so that they can travel on byte for byte. It accepts exactly the texts that are UTF-8 and pass JSON.parse.
+ * Checks JSON text without building anything of it: linear in its bytes, whatever its shape, and in steps, so that no
+ * text keeps a process from its other work. JSON.parse takes a second for some texts of 10 MB, during which no
+ * heartbeat leaves. It also finds where the members with given names stand, so that they can travel on byte for byte.
+ * It accepts exactly the texts that are UTF-8 and pass JSON.parse.
  */
 import { isUtf8 } from 'node:buffer';
-import {
-  BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, DIGIT, escapeLength, isSpace, kindAt, LETTER_E, literalLength, MINUS, nameAt, OPEN_BRACE,
-  OPEN_BRACKET, PLAIN, PLUS, POINT, QUOTE, ZERO,
-} from './json-bytes.ts';
 import type { JsonKind } from './json-bytes.ts';
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  DIGIT,
+  escapeLength,
+  isSpace,
+  kindAt,
+  LETTER_E,
+  literalLength,
+  MINUS,
+  nameAt,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  PLAIN,
+  PLUS,
+  POINT,
+  QUOTE,
+  ZERO,
+} from './json-bytes.ts';
 import type { Work } from './sliced-work.ts';
 
 /** Where a value stands in the text: [start, end), without blanks around it. */
@@ -97,7 +116,10 @@ export class JsonScan {
     return this.#firstItem && this.#text.subarray(this.#firstItem.start, this.#firstItem.end);
   }
 
-  /** The bytes of a member of the outermost object, which must have ended: a view, not a copy. The last of its name, as JSON.parse has it. */
+  /**
+   * The bytes of a member of the outermost object, which must have ended: a view, not a copy. The last of its name, as
+   * JSON.parse has it.
+   */
   member(name: string): Buffer | undefined {
     const span = this.#spans[this.#names.indexOf(name)];
     return span && this.#text.subarray(span.start, span.end);
@@ -225,7 +247,11 @@ export class JsonScan {
     let at = this.#at;
     for (;;) {
       // Four at a time: most of most texts is in here.
-      while (at < fours && (PLAIN[text[at]!]! & PLAIN[text[at + 1]!]! & PLAIN[text[at + 2]!]! & PLAIN[text[at + 3]!]!) === 1) at += 4;
+      while (
+        at < fours &&
+        (PLAIN[text[at]!]! & PLAIN[text[at + 1]!]! & PLAIN[text[at + 2]!]! & PLAIN[text[at + 3]!]!) === 1
+      )
+        at += 4;
       while (at < until && PLAIN[text[at]!] === 1) at += 1;
       if (at >= until) break;
       if (text[at] === QUOTE) {
@@ -245,7 +271,8 @@ export class JsonScan {
   #stringEnded(): void {
     if (this.#state === TEXT) return this.#valueEnded();
     this.#state = AFTER_KEY;
-    if (this.#depth === 1 && this.#names.length > 0) this.#wanted = nameAt(this.#text, this.#names, this.#keyStart + 1, this.#at - 1);
+    if (this.#depth === 1 && this.#names.length > 0)
+      this.#wanted = nameAt(this.#text, this.#names, this.#keyStart + 1, this.#at - 1);
   }
 
   #number(byte: number, until: number): void {

@@ -1,13 +1,17 @@
 /**
- * Bounds the lines of a log. Whoever can cause a line, a worker, a tenant or a client, could else fill the disk with it. A cause is a sentence and what
- * it is about: after some lines of it within a window the others are counted, and one line with their number ends the window.
+ * Bounds the lines of a log. Whoever can cause a line, a worker, a tenant or a client, could else fill the disk with
+ * it. A cause is a sentence and what it is about: after some lines of it within a window the others are counted, and
+ * one line with their number ends the window.
  */
 import type { Clock, Timer } from './clock.ts';
 
 const WINDOW_MS = 10_000;
 /** Lines of one cause in a window. */
 const OF_CAUSE_MAX = 20;
-/** Lines of one sentence in a window, whatever they are about: who makes endpoints by the hundred has no more lines by that. */
+/**
+ * Lines of one sentence in a window, whatever they are about: who makes endpoints by the hundred has no more lines by
+ * that.
+ */
 const OF_SENTENCE_MAX = 200;
 /** Causes that are counted apart in a window; all others are counted together. */
 const CAUSES_MAX = 1_000;
@@ -48,7 +52,10 @@ export class LineLimit {
   /** Returns whether a line is to be written, and counts it where it is not. `args` are those of the logger's call. */
   admits(args: readonly unknown[]): boolean {
     this.#window ??= this.#clock.after(WINDOW_MS, () => this.#end());
-    const cause = this.#causeOf(String(args.find((arg) => typeof arg === 'string') ?? '').slice(0, NAME_LENGTH_MAX), ownerIn(args[0]));
+    const cause = this.#causeOf(
+      String(args.find((arg) => typeof arg === 'string') ?? '').slice(0, NAME_LENGTH_MAX),
+      ownerIn(args[0]),
+    );
     const written = this.#written.get(cause.sentence) ?? 0;
     if (cause.written >= OF_CAUSE_MAX || written >= OF_SENTENCE_MAX) {
       cause.lines += 1;
@@ -72,11 +79,14 @@ export class LineLimit {
   }
 
   #end(): void {
-    const left = [...this.#causes.values()].filter(({ lines }) => lines > 0).toSorted((one, other) => other.lines - one.lines);
+    const left = [...this.#causes.values()]
+      .filter(({ lines }) => lines > 0)
+      .toSorted((one, other) => other.lines - one.lines);
     this.#causes.clear();
     this.#written.clear();
     this.#window = undefined;
-    for (const { sentence, owner, lines } of left.slice(0, TOLD_MAX)) this.#tell({ sentence, owner, lines, seconds: WINDOW_MS / 1_000 });
+    for (const { sentence, owner, lines } of left.slice(0, TOLD_MAX))
+      this.#tell({ sentence, owner, lines, seconds: WINDOW_MS / 1_000 });
   }
 }
 

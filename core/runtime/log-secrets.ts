@@ -16,12 +16,29 @@ const USERINFO_LENGTH_MAX = 1_000;
 const MEMBERS_MAX = 200;
 
 /** Parts of names in lower case without `_`, `-` and the like: apiKey, API_KEY and x-api-key are one. */
-const SECRET_PARTS = /authorization|apikey|secret|passw|passphrase|token|cookie|s3config|accesskey|privatekey|joinkey|edgekey|credential|session(key|cookie)/;
-/** Whole names that hold a secret: settings of users, addresses with a key in their path, what a statement was to write. */
-const SECRET_NAMES = new Set(['key', 'keys', 'auth', 'pass', 'env', 'webhook', 'webhookurl', 'otlpheaders', 'params', 'parameters']);
+const SECRET_PARTS =
+  /authorization|apikey|secret|passw|passphrase|token|cookie|s3config|accesskey|privatekey|joinkey|edgekey|credential|session(key|cookie)/;
+/**
+ * Whole names that hold a secret: settings of users, addresses with a key in their path, what a statement was to write.
+ */
+const SECRET_NAMES = new Set([
+  'key',
+  'keys',
+  'auth',
+  'pass',
+  'env',
+  'webhook',
+  'webhookurl',
+  'otlpheaders',
+  'params',
+  'parameters',
+]);
 
 function isSecret(name: string): boolean {
-  const plain = name.slice(0, 200).toLowerCase().replace(/[^a-z0-9]/g, '');
+  const plain = name
+    .slice(0, 200)
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '');
   return SECRET_NAMES.has(plain) || SECRET_PARTS.test(plain);
 }
 
@@ -33,7 +50,8 @@ const STATEMENT_VALUES = /\nparams: [^]*$/;
 /** Returns a text without keys in addresses and headers, cut at TEXT_LENGTH_MAX. */
 export function plainText(text: string): string {
   // Cut afterwards: half an address does not show that a password stands in it.
-  const plain = text.slice(0, TEXT_LENGTH_MAX + USERINFO_LENGTH_MAX)
+  const plain = text
+    .slice(0, TEXT_LENGTH_MAX + USERINFO_LENGTH_MAX)
     .replace(USERINFO, `://${CENSORED}@`)
     .replace(/(:\/\/[^\s?"'<>]{0,1000})\?[^\s"'<>]*/g, `$1?${CENSORED}`)
     .replace(/\b(bearer|basic) +[\w.~+/=:-]+/gi, `$1 ${CENSORED}`);
@@ -94,18 +112,24 @@ class Copy {
 
   #error(error: Error, depth: number): object {
     const message = readMember(error, 'message');
-    const values = typeof message === 'string' && Array.isArray(readMember(error, 'params')) ? STATEMENT_VALUES.exec(message)?.[0] : undefined;
+    const values =
+      typeof message === 'string' && Array.isArray(readMember(error, 'params'))
+        ? STATEMENT_VALUES.exec(message)?.[0]
+        : undefined;
     const told = ['name', 'message', 'stack', 'cause', 'errors'].flatMap((name) => {
       const value = readMember(error, name);
       if (value === undefined) return [];
       const shown = values !== undefined && typeof value === 'string' ? value.replace(values, '') : value;
       return [[name === 'name' ? 'type' : name, this.#value(name, shown, depth)]];
     });
-    return { ...this.members(error, depth), ...Object.fromEntries(told) as object };
+    return { ...this.members(error, depth), ...(Object.fromEntries(told) as object) };
   }
 
   #map(map: Map<unknown, unknown>, depth: number): object {
-    const entries = [...map.entries().take(MEMBERS_MAX)].filter(([name]) => typeof name === 'string') as [string, unknown][];
+    const entries = [...map.entries().take(MEMBERS_MAX)].filter(([name]) => typeof name === 'string') as [
+      string,
+      unknown,
+    ][];
     return Object.fromEntries(entries.map(([name, value]) => [name.slice(0, 200), this.#value(name, value, depth)]));
   }
 

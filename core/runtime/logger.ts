@@ -1,8 +1,12 @@
-/** Logs as JSON lines: a constant sentence and its data in fields. Field names are jobId, endpointId, workerId, machineId, … */
-import { pino } from 'pino';
+/**
+ * Logs as JSON lines: a constant sentence and its data in fields. Field names are jobId, endpointId, workerId,
+ * machineId, …
+ */
+
 import type { DestinationStream, Logger as PinoLogger } from 'pino';
-import { backgroundClock } from './clock.ts';
+import { pino } from 'pino';
 import type { Clock } from './clock.ts';
+import { backgroundClock } from './clock.ts';
 import { LineLimit } from './line-limit.ts';
 import { plainText, withoutSecrets } from './log-secrets.ts';
 
@@ -13,18 +17,28 @@ export type Logger = PinoLogger;
 const BOUNDED = new Set([pino.levels.values.info, pino.levels.values.warn, pino.levels.values.error]);
 
 /**
- * Makes the logger of a process. `level` is one of trace, debug, info, warn, error, silent. Secrets never reach the log, whatever object somebody passes,
- * and no cause fills it (LineLimit). `clock`: default the machine's own.
+ * Makes the logger of a process. `level` is one of trace, debug, info, warn, error, silent. Secrets never reach the
+ * log, whatever object somebody passes, and no cause fills it (LineLimit). `clock`: default the machine's own.
  */
-export function createLogger(name: string, level: string, destination?: DestinationStream, clock: Pick<Clock, 'after'> = backgroundClock): Logger {
+export function createLogger(
+  name: string,
+  level: string,
+  destination?: DestinationStream,
+  clock: Pick<Clock, 'after'> = backgroundClock,
+): Logger {
   let tells = false;
   const limit = new LineLimit(clock, ({ sentence, owner, lines, seconds }) => {
     tells = true;
-    logger.warn({ ...(owner && { [owner[0]]: owner[1] }), of: sentence, lines, seconds }, 'more lines of the same were left out');
+    logger.warn(
+      { ...(owner && { [owner[0]]: owner[1] }), of: sentence, lines, seconds },
+      'more lines of the same were left out',
+    );
     tells = false;
   });
   const options = {
-    name, level, base: { pid: process.pid },
+    name,
+    level,
+    base: { pid: process.pid },
     // It is told before, by withoutSecrets.
     serializers: { err: (error: unknown) => error },
     hooks: {
@@ -45,10 +59,18 @@ function plain(arg: unknown): unknown {
 }
 
 /** Which attempts (or jobs) a line about many is about: the first ones, for a line must stay short. */
-export function someAttempts(attempts: readonly { endpointId: string; jobId: string; attempt?: number; workerId?: string; machineId?: string }[]): object {
-  const told = attempts.slice(0, ATTEMPTS_TOLD_MAX).map(({ endpointId, jobId, attempt, workerId, machineId }) => (
-    { endpointId, jobId, attempt, workerId, machineId }
-  ));
+export function someAttempts(
+  attempts: readonly { endpointId: string; jobId: string; attempt?: number; workerId?: string; machineId?: string }[],
+): object {
+  const told = attempts
+    .slice(0, ATTEMPTS_TOLD_MAX)
+    .map(({ endpointId, jobId, attempt, workerId, machineId }) => ({
+      endpointId,
+      jobId,
+      attempt,
+      workerId,
+      machineId,
+    }));
   return { count: attempts.length, attempts: told };
 }
 

@@ -1,6 +1,7 @@
 /** A service that runs a loop, with setup and cleanup beside it. */
-import { Loop } from './loop.ts';
+
 import type { LoopOptions } from './loop.ts';
+import { Loop } from './loop.ts';
 import { BaseService } from './service.ts';
 
 /**

@@ -18,7 +18,10 @@ export interface LoopOptions {
   name: string;
   /** Longest pause between two passes in milliseconds, spread by ± 10 %. */
   periodMs: number;
-  /** One pass. Resolves to true when there is more to do right away. A failure is logged and tried again after a growing pause. */
+  /**
+   * One pass. Resolves to true when there is more to do right away. A failure is logged and tried again after a growing
+   * pause.
+   */
   pass(): Promise<boolean | void>;
   /** Passes only while this is this process's, and right when it becomes that. Default: it always is. */
   task?: SingletonTask;
@@ -79,7 +82,8 @@ export class Loop extends BaseService {
       return more === true;
     } catch (error) {
       this.#failures += 1;
-      if (!this.ending.aborted) this.#options.logger.warn({ err: error, loop: this.name }, 'pass failed, will try again');
+      if (!this.ending.aborted)
+        this.#options.logger.warn({ err: error, loop: this.name }, 'pass failed, will try again');
       return false;
     }
   }

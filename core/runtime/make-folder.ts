@@ -3,8 +3,9 @@ import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Answers the folders that it made, the topmost first; none when it is there already and can be written. Not by Node's own recursive mkdir,
- * which tries for ever where the kernel says that a folder is missing whose parent is there, as below /proc.
+ * Answers the folders that it made, the topmost first; none when it is there already and can be written. Not by Node's
+ * own recursive mkdir, which tries for ever where the kernel says that a folder is missing whose parent is there, as
+ * below /proc.
  */
 export function makeFolder(path: string, mode: number): string[] {
   const missing: string[] = [];
@@ -24,6 +25,10 @@ function make(folder: string, mode: number): void {
     mkdirSync(folder, { mode });
   } catch (error) {
     // Another process may have made it meanwhile.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error;
+    if (
+      (error as NodeJS.ErrnoException).code !== 'EEXIST' ||
+      !statSync(folder, { throwIfNoEntry: false })?.isDirectory()
+    )
+      throw error;
   }
 }

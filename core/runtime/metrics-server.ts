@@ -46,7 +46,9 @@ export class MetricsServer extends BaseService {
     const { host, port } = ADDRESS.exec(listen)?.groups ?? {};
     if (host === undefined) return;
     metrics.measureNode();
-    const server = createServer((request, reply) => { void this.#answer(request, reply); });
+    const server = createServer((request, reply) => {
+      void this.#answer(request, reply);
+    });
     this.#server = server;
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);

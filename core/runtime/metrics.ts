@@ -1,8 +1,9 @@
 /**
- * Numbers about a process, for Prometheus. Each core, facade and agent has a registry of its own, which is handed down: several run in one process of
- * a test. prom-client is what Node services expose metrics with: it has the text format, histograms and the measures of Node itself.
+ * Numbers about a process, for Prometheus. Each core, facade and agent has a registry of its own, which is handed down:
+ * several run in one process of a test. prom-client is what Node services expose metrics with: it has the text format,
+ * histograms and the measures of Node itself.
  */
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Description of a metric. */
 interface Described<Label extends string> {
@@ -22,26 +23,48 @@ export class Metrics {
   readonly #registry = new Registry();
   #measuresNode = false;
 
-  /** `known`: values of its one label, which are told from the start: from nothing to 1 is no increase to Prometheus, from 0 to 1 is. */
-  counter<Label extends string = never>({ name, help, labels = [] }: Described<Label>, known: readonly string[] = []): Counter<Label> {
+  /**
+   * `known`: values of its one label, which are told from the start: from nothing to 1 is no increase to Prometheus,
+   * from 0 to 1 is.
+   */
+  counter<Label extends string = never>(
+    { name, help, labels = [] }: Described<Label>,
+    known: readonly string[] = [],
+  ): Counter<Label> {
     const counter = new Counter({ name, help, labelNames: [...labels], registers: [this.#registry] });
     for (const value of known) counter.labels(value).inc(0);
     return counter;
   }
 
   /** `read` is called at each reading and sets it. */
-  gauge<Label extends string = never>({ name, help, labels = [] }: Described<Label>, read?: (gauge: Gauge<Label>) => void | Promise<void>): Gauge<Label> {
+  gauge<Label extends string = never>(
+    { name, help, labels = [] }: Described<Label>,
+    read?: (gauge: Gauge<Label>) => void | Promise<void>,
+  ): Gauge<Label> {
     return new Gauge({
-      name, help, labelNames: [...labels], registers: [this.#registry],
-      ...(read && { collect(this: Gauge<Label>) { return read(this); } }),
+      name,
+      help,
+      labelNames: [...labels],
+      registers: [this.#registry],
+      ...(read && {
+        collect(this: Gauge<Label>) {
+          return read(this);
+        },
+      }),
     });
   }
 
-  histogram<Label extends string = never>({ name, help, labels = [] }: Described<Label>, buckets: readonly number[]): Histogram<Label> {
+  histogram<Label extends string = never>(
+    { name, help, labels = [] }: Described<Label>,
+    buckets: readonly number[],
+  ): Histogram<Label> {
     return new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers: [this.#registry] });
   }
 
-  /** Adds processor time, memory, garbage collection and the lag of the event loop. Only where somebody reads: it keeps a timer going. */
+  /**
+   * Adds processor time, memory, garbage collection and the lag of the event loop. Only where somebody reads: it keeps
+   * a timer going.
+   */
   measureNode(): void {
     if (this.#measuresNode) return;
     this.#measuresNode = true;

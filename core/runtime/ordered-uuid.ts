@@ -1,6 +1,7 @@
 /**
- * Identifiers of what is stored by the million. A UUID of version 7 begins with its millisecond, so rows that are made together lie together in
- * every index that has it: with random ones each insert, claim and deletion touches a page of its own, and logs it whole after each checkpoint.
+ * Identifiers of what is stored by the million. A UUID of version 7 begins with its millisecond, so rows that are made
+ * together lie together in every index that has it: with random ones each insert, claim and deletion touches a page of
+ * its own, and logs it whole after each checkpoint.
  */
 import type { Clock, Random } from './clock.ts';
 

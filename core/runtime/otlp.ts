@@ -1,6 +1,6 @@
 /**
- * Messages of OTLP (protobuf) as texts of which each character is one byte: V8 joins texts without copying them, and one call writes what was joined.
- * Numbers of fields are those of opentelemetry/proto/trace/v1 and common/v1.
+ * Messages of OTLP (protobuf) as texts of which each character is one byte: V8 joins texts without copying them, and
+ * one call writes what was joined. Numbers of fields are those of opentelemetry/proto/trace/v1 and common/v1.
  */
 
 /** Of a span. Only what is known here belongs into them: no input, no output, no key. */
@@ -15,7 +15,9 @@ const UINT64_BITS = 64;
 /** By key, what stands before a text of that length. Keys are those of the code, and few. */
 const begins = new Map<string, string[]>();
 
-/** Bytes of a text. A cut may have left half a character, over which a collector would refuse all spans of a request. */
+/**
+ * Bytes of a text. A cut may have left half a character, over which a collector would refuse all spans of a request.
+ */
 export function bytesOf(value: string): string {
   return ASCII.test(value) ? value : Buffer.from(value.toWellFormed()).toString('latin1');
 }
@@ -24,7 +26,7 @@ export function bytesOf(value: string): string {
 export function varint(value: number): string {
   let bytes = '';
   let left = value;
-  for (; left > 0x7f; left = Math.floor(left / 0x80)) bytes += String.fromCharCode(left % 0x80 + 0x80);
+  for (; left > 0x7f; left = Math.floor(left / 0x80)) bytes += String.fromCharCode((left % 0x80) + 0x80);
   return bytes + String.fromCharCode(left);
 }
 
@@ -47,7 +49,7 @@ function textOf(key: string, bytes: string): string {
   const { length } = bytes;
   if (length > REMEMBERED_LENGTH_MAX) return attribute(key, field('\n', bytes));
   let known = begins.get(key);
-  if (!known) begins.set(key, known = []);
+  if (!known) begins.set(key, (known = []));
   known[length] ??= attribute(key, field('\n', ' '.repeat(length))).slice(0, -length || undefined);
   return known[length] + bytes;
 }

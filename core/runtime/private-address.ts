@@ -5,7 +5,10 @@ const IPV4_COMPATIBLE = ipaddr.parseCIDR('::/96');
 
 /** Returns whether the host of a URL is a private address or a local name. */
 export function isPrivateHost(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '').toLowerCase();
+  const host = hostname
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
+    .toLowerCase();
   if (ipaddr.isValid(host)) return isPrivateAddress(host);
   return host === 'localhost' || host.endsWith('.localhost') || host.endsWith('.local') || host.endsWith('.internal');
 }

@@ -1,8 +1,9 @@
 /** Retries failed work with growing, jittered pauses, until it is aborted. */
-import { backoffMs } from './backoff.ts';
+
 import type { BackoffOptions } from './backoff.ts';
-import { delay } from './clock.ts';
+import { backoffMs } from './backoff.ts';
 import type { Clock, Random } from './clock.ts';
+import { delay } from './clock.ts';
 
 /** How to retry. */
 export interface RetryPlan {
@@ -24,10 +25,12 @@ interface Bounds {
 }
 
 /** How to retry, with at least one bound. */
-export type RetryOptions = RetryPlan & Partial<Bounds> & (Pick<Bounds, 'triesMax'> | Pick<Bounds, 'forMs'> | Pick<Bounds, 'signal'>) & {
-  /** Returns whether to retry after this failure; `failures` counts from 1. Default: always, within the bounds. */
-  mayHelp?(error: unknown, failures: number): boolean | Promise<boolean>;
-};
+export type RetryOptions = RetryPlan &
+  Partial<Bounds> &
+  (Pick<Bounds, 'triesMax'> | Pick<Bounds, 'forMs'> | Pick<Bounds, 'signal'>) & {
+    /** Returns whether to retry after this failure; `failures` counts from 1. Default: always, within the bounds. */
+    mayHelp?(error: unknown, failures: number): boolean | Promise<boolean>;
+  };
 
 /** Runs `work` at least once, until it succeeds or no retry is left. Throws the last failure. */
 export async function retry<Result>(work: () => Promise<Result>, options: RetryOptions): Promise<Result> {
@@ -38,7 +41,7 @@ export async function retry<Result>(work: () => Promise<Result>, options: RetryO
       return await work();
     } catch (error) {
       options.onFailure?.(error, failures);
-      if (signal?.aborted || failures >= triesMax || await options.mayHelp?.(error, failures) === false) throw error;
+      if (signal?.aborted || failures >= triesMax || (await options.mayHelp?.(error, failures)) === false) throw error;
       if (clock.monotonicMs() - startedMs >= (typeof forMs === 'number' ? forMs : forMs(error))) throw error;
       await delay(clock, backoffMs(failures, pause, random), signal);
       if (signal?.aborted) throw error;
@@ -47,7 +50,11 @@ export async function retry<Result>(work: () => Promise<Result>, options: RetryO
 }
 
 /** Runs `work` until it succeeds. Never rejects. Returns `undefined` if the signal aborts first. */
-export async function retryUntil<Result>(signal: AbortSignal, work: () => Promise<Result>, plan: RetryPlan): Promise<Result | undefined> {
+export async function retryUntil<Result>(
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+  plan: RetryPlan,
+): Promise<Result | undefined> {
   if (signal.aborted) return undefined;
   try {
     return await retry(work, { ...plan, signal });

@@ -30,7 +30,10 @@ export class Sealer {
 
   /** Returns an identifier of the key that reveals nothing of it. */
   fingerprint(): Buffer {
-    return createHmac('sha256', this.#key).update('fingerprint of the sealing key').digest().subarray(0, FINGERPRINT_BYTES);
+    return createHmac('sha256', this.#key)
+      .update('fingerprint of the sealing key')
+      .digest()
+      .subarray(0, FINGERPRINT_BYTES);
   }
 
   /** Seals bytes for `identity`. */

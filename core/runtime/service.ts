@@ -1,11 +1,17 @@
-/** Everything long-lived is a Service: it starts, it stops, and stopping waits for its end. In the manner of River's BaseStartStop. */
+/**
+ * Everything long-lived is a Service: it starts, it stops, and stopping waits for its end. In the manner of River's
+ * BaseStartStop.
+ */
 import type { Logger } from './logger.ts';
 
 /** A part of a process with start and stop. Both may be called at any time, in any order and repeatedly. */
 export interface Service {
   /** Name in the log. */
   readonly name: string;
-  /** Resolves when it is ready for others to use. Rejects when it cannot start; then nothing of it runs. StoppedError: `stop` came first. */
+  /**
+   * Resolves when it is ready for others to use. Rejects when it cannot start; then nothing of it runs. StoppedError:
+   * `stop` came first.
+   */
   start(): Promise<void>;
   /** Resolves when nothing of it runs any more, also of a start that is under way. */
   stop(): Promise<void>;
@@ -31,8 +37,9 @@ interface Run {
 }
 
 /**
- * Base of all services: it brings calls of `start` and `stop` into an order, so that a service only says how it begins and how it ends.
- * `onStart` and `onStop` alternate, one at a time. A start during a stop waits for it; a stop during a start aborts `ending` and waits for it.
+ * Base of all services: it brings calls of `start` and `stop` into an order, so that a service only says how it begins
+ * and how it ends. `onStart` and `onStop` alternate, one at a time. A start during a stop waits for it; a stop during a
+ * start aborts `ending` and waits for it.
  */
 export abstract class BaseService implements Service {
   abstract readonly name: string;
@@ -44,7 +51,9 @@ export abstract class BaseService implements Service {
     if (!this.#run) {
       const run: Run = { ending: new AbortController(), up: Promise.resolve(), began: false, settled: false };
       this.#run = run;
-      run.up = this.#begin(run).finally(() => { run.settled = true; });
+      run.up = this.#begin(run).finally(() => {
+        run.settled = true;
+      });
       // Whoever called hears of a failure; one who does not listen must not end the process.
       run.up.catch(() => {});
     }
@@ -75,10 +84,15 @@ export abstract class BaseService implements Service {
     return this.#run?.began === true;
   }
 
-  /** Begins; resolves when others may use it. It should give up when `ending` aborts. When it fails, `onStop` follows. */
+  /**
+   * Begins; resolves when others may use it. It should give up when `ending` aborts. When it fails, `onStop` follows.
+   */
   protected abstract onStart(): void | Promise<void>;
 
-  /** Ends what `onStart` began, also where that failed half-way. `ending` is aborted. Resolves when nothing runs any more. */
+  /**
+   * Ends what `onStart` began, also where that failed half-way. `ending` is aborted. Resolves when nothing runs any
+   * more.
+   */
   protected abstract onStop(): void | Promise<void>;
 
   async #begin(run: Run): Promise<void> {
@@ -121,7 +135,8 @@ export abstract class SingleRunService extends BaseService {
   #ended = false;
 
   override start(): Promise<void> {
-    if (this.#ended) return Promise.reject(new Error(`${this.name} was stopped and is not started again; build another`));
+    if (this.#ended)
+      return Promise.reject(new Error(`${this.name} was stopped and is not started again; build another`));
     return super.start();
   }
 
@@ -132,14 +147,16 @@ export abstract class SingleRunService extends BaseService {
 }
 
 /**
- * Starts services in order; when one fails, those already started are stopped in reverse and the failure is thrown. When `signal` aborts, the
- * one that is starting is stopped and no further one is started.
+ * Starts services in order; when one fails, those already started are stopped in reverse and the failure is thrown.
+ * When `signal` aborts, the one that is starting is stopped and no further one is started.
  */
 export async function startAll(services: readonly Service[], logger: Logger, signal?: AbortSignal): Promise<void> {
   const started: Service[] = [];
   for (const service of services) {
     // A failure of this stop is met again by stopAll.
-    const giveUp = (): void => { service.stop().catch(() => {}); };
+    const giveUp = (): void => {
+      service.stop().catch(() => {});
+    };
     signal?.addEventListener('abort', giveUp, { once: true });
     try {
       if (signal?.aborted) throw new StoppedError(service.name);

@@ -1,6 +1,7 @@
 /**
- * Work on large texts of users in slices of a few milliseconds, between which the process does its other work: heartbeats, answers, the texts of
- * others. Owners take turns, so that one with much work keeps no other waiting; each one's work is done in the order in which it came.
+ * Work on large texts of users in slices of a few milliseconds, between which the process does its other work:
+ * heartbeats, answers, the texts of others. Owners take turns, so that one with much work keeps no other waiting; each
+ * one's work is done in the order in which it came.
  */
 import { OverloadError } from './batcher.ts';
 import type { BudgetMeter } from './budget-metrics.ts';
@@ -53,8 +54,8 @@ export class SlicedWork {
   }
 
   /**
-   * Does the work on so many bytes: small work at once, unless earlier work of its owner waits. OverloadError: too much of the owner's, or in
-   * all, waits already.
+   * Does the work on so many bytes: small work at once, unless earlier work of its owner waits. OverloadError: too much
+   * of the owner's, or in all, waits already.
    */
   run<Result>(owner: string, bytes: number, work: Work<Result>): Result | Promise<Result> {
     if (bytes <= AT_ONCE_BYTES_MAX && !this.#waiting.has(owner)) return workNow(work);
@@ -65,7 +66,10 @@ export class SlicedWork {
     const { name, bytesMax, ownerBytesMax } = this.#options;
     const mine: Owner = this.#waiting.get(owner) ?? { bytes: 0, queue: [] };
     const counted = Math.max(bytes, BYTES_MIN);
-    if ((mine.bytes > 0 && mine.bytes + counted > ownerBytesMax) || (this.#bytes > 0 && this.#bytes + counted > bytesMax)) {
+    if (
+      (mine.bytes > 0 && mine.bytes + counted > ownerBytesMax) ||
+      (this.#bytes > 0 && this.#bytes + counted > bytesMax)
+    ) {
       return Promise.reject(new OverloadError(name));
     }
     return new Promise<Result>((resolve, reject) => {

@@ -38,7 +38,14 @@ export function roomFor(span: SpanBytes): number {
 }
 
 function lengthOf({ parent, links, named, attributes, status }: SpanBytes): number {
-  return FIXED_BYTES + (parent === undefined ? 0 : 2 + SPAN_BYTES) + named.length + attributes.length + links.length * (2 + LINK_BYTES) + status.length;
+  return (
+    FIXED_BYTES +
+    (parent === undefined ? 0 : 2 + SPAN_BYTES) +
+    named.length +
+    attributes.length +
+    links.length * (2 + LINK_BYTES) +
+    status.length
+  );
 }
 
 /** Writes it as one of `ScopeSpans.spans`; times are milliseconds since 1970. Answers where it ends. */
@@ -76,7 +83,7 @@ function writeSpanId(to: Buffer, at: number, name: number, traceparent: string):
 
 function writeDigits(to: Buffer, at: number, text: string, from: number, bytes: number): number {
   for (let i = 0; i < bytes; i += 1) {
-    to[at + i] = DIGITS[text.charCodeAt(from + 2 * i)]! << 4 | DIGITS[text.charCodeAt(from + 2 * i + 1)]!;
+    to[at + i] = (DIGITS[text.charCodeAt(from + 2 * i)]! << 4) | DIGITS[text.charCodeAt(from + 2 * i + 1)]!;
   }
   return at + bytes;
 }
@@ -84,7 +91,7 @@ function writeDigits(to: Buffer, at: number, text: string, from: number, bytes: 
 function writeVarint(to: Buffer, from: number, value: number): number {
   let at = from;
   let left = value;
-  for (; left > 0x7f; left >>>= 7) at = tag(to, at, left & 0x7f | 0x80);
+  for (; left > 0x7f; left >>>= 7) at = tag(to, at, (left & 0x7f) | 0x80);
   return tag(to, at, left);
 }
 
@@ -96,10 +103,13 @@ function writeWord(to: Buffer, at: number, word: number): number {
   return at + 4;
 }
 
-/** In nanoseconds, which are more than a number holds, to the microsecond: of more a number of milliseconds since 1970 knows nothing. */
+/**
+ * In nanoseconds, which are more than a number holds, to the microsecond: of more a number of milliseconds since 1970
+ * knows nothing.
+ */
 function writeTime(to: Buffer, at: number, ms: number): number {
   const us = Math.round(ms * 1_000);
-  const low = us % WORD * NS_PER_US;
+  const low = (us % WORD) * NS_PER_US;
   const high = Math.floor(us / WORD) * NS_PER_US + Math.floor(low / WORD);
   return writeWord(to, writeWord(to, at, low % WORD), high);
 }

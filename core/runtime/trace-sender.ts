@@ -1,6 +1,10 @@
-/** Sends spans by OTLP over HTTP, as protobuf: joined to one message while they come, outside the heap, so that what waits costs nothing. */
-import { delay, systemClock } from './clock.ts';
+/**
+ * Sends spans by OTLP over HTTP, as protobuf: joined to one message while they come, outside the heap, so that what
+ * waits costs nothing.
+ */
+
 import type { Clock, Timer } from './clock.ts';
+import { delay, systemClock } from './clock.ts';
 import { attributesOf, field, varint } from './otlp.ts';
 import { roomFor, writeSpan } from './span-bytes.ts';
 import type { Trace } from './trace.ts';
@@ -15,10 +19,15 @@ const SENT_BYTES_MAX = 256 * 1024;
 const SENDING_MAX = 16;
 /** `ScopeSpans.scope`. */
 const SCOPE = field('\n', field('\n', 'slipway'));
-/** What stands before the first span is known when all are: tags and lengths need this much at most, besides resource and scope. */
+/**
+ * What stands before the first span is known when all are: tags and lengths need this much at most, besides resource
+ * and scope.
+ */
 const FRAMES_BYTES_MAX = 12;
 
-type Delegate = ReturnType<typeof import('@opentelemetry/otlp-exporter-base/node-http').createOtlpHttpExportDelegate<Buffer, undefined>>;
+type Delegate = ReturnType<
+  typeof import('@opentelemetry/otlp-exporter-base/node-http').createOtlpHttpExportDelegate<Buffer, undefined>
+>;
 
 export class TraceSender {
   readonly #delegate: Delegate;
@@ -39,14 +48,33 @@ export class TraceSender {
     this.#headBytesMax = this.#resource.length + SCOPE.length + FRAMES_BYTES_MAX;
   }
 
-  /** Loads the package that sends. `endpoint`: base URL of a collector; headers, certificates and compression are OTEL_EXPORTER_OTLP_*. */
-  static async open({ endpoint, service, clock = systemClock }: { endpoint: string; service: string; clock?: Clock | undefined }): Promise<TraceSender> {
-    const { convertLegacyHttpOptions, createOtlpHttpExportDelegate } = await import('@opentelemetry/otlp-exporter-base/node-http');
+  /**
+   * Loads the package that sends. `endpoint`: base URL of a collector; headers, certificates and compression are
+   * OTEL_EXPORTER_OTLP_*.
+   */
+  static async open({
+    endpoint,
+    service,
+    clock = systemClock,
+  }: {
+    endpoint: string;
+    service: string;
+    clock?: Clock | undefined;
+  }): Promise<TraceSender> {
+    const { convertLegacyHttpOptions, createOtlpHttpExportDelegate } = await import(
+      '@opentelemetry/otlp-exporter-base/node-http'
+    );
     const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`;
-    const options = convertLegacyHttpOptions({ url, concurrencyLimit: SENDING_MAX }, 'TRACES', 'v1/traces', { 'Content-Type': 'application/x-protobuf' });
+    const options = convertLegacyHttpOptions({ url, concurrencyLimit: SENDING_MAX }, 'TRACES', 'v1/traces', {
+      'Content-Type': 'application/x-protobuf',
+    });
     const serializer = { serializeRequest: (body: Buffer) => body, deserializeResponse: () => undefined };
     const counted = { name: 'span' as const, countItems: () => 1 };
-    return new TraceSender(createOtlpHttpExportDelegate(options, serializer, 'otlp_http_span_exporter', counted, undefined), service, clock);
+    return new TraceSender(
+      createOtlpHttpExportDelegate(options, serializer, 'otlp_http_span_exporter', counted, undefined),
+      service,
+      clock,
+    );
   }
 
   /** Takes one span. `endMs`: since 1970. */

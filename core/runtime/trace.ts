@@ -1,9 +1,11 @@
 /**
- * A span as OTLP's protobuf has it. Written here and not by OpenTelemetry's SDK, because a span of that costs several times as much and lives as a hundred
- * objects until it is sent; this one leaves the heap when it ends (see docs/contribute/lab/traces.md).
+ * A span as OTLP's protobuf has it. Written here and not by OpenTelemetry's SDK, because a span of that costs several
+ * times as much and lives as a hundred objects until it is sent; this one leaves the heap when it ends (see
+ * docs/contribute/lab/traces.md).
  */
-import { attributesOf, bytesOf, field } from './otlp.ts';
+
 import type { Attributes } from './otlp.ts';
+import { attributesOf, bytesOf, field } from './otlp.ts';
 import type { SpanBytes } from './span-bytes.ts';
 
 /** What a span is of the two sides of a call; the field `Span.kind` with OTLP's value of it. */
@@ -17,9 +19,15 @@ const SAMPLED = 1;
 const STATUS_ERROR = '\x18\x02';
 
 /** Where a valid traceparent stands, and whether its trace is recorded. */
-export function readTraceparent(text: string | undefined): { traceId: string; spanId: string; recorded: boolean } | undefined {
+export function readTraceparent(
+  text: string | undefined,
+): { traceId: string; spanId: string; recorded: boolean } | undefined {
   if (text === undefined || text === '' || !TRACEPARENT.test(text)) return undefined;
-  return { traceId: text.slice(3, 35), spanId: text.slice(36, 52), recorded: (parseInt(text.slice(53), 16) & SAMPLED) !== 0 };
+  return {
+    traceId: text.slice(3, 35),
+    spanId: text.slice(36, 52),
+    recorded: (parseInt(text.slice(53), 16) & SAMPLED) !== 0,
+  };
 }
 
 /** A valid traceparent of a trace that is recorded; undefined: anything else. */
@@ -61,7 +69,11 @@ export class Trace implements SpanBytes {
   attributes: string;
   status = '';
 
-  constructor(book: TraceBook, { name, kind, traceparent, parent, links, startMs, sinceMs }: TraceStart, attributes: Attributes) {
+  constructor(
+    book: TraceBook,
+    { name, kind, traceparent, parent, links, startMs, sinceMs }: TraceStart,
+    attributes: Attributes,
+  ) {
     this.#book = book;
     this.traceparent = traceparent;
     this.parent = parent;
@@ -80,7 +92,8 @@ export class Trace implements SpanBytes {
   end(error?: string): void {
     if (this.#ended) return;
     this.#ended = true;
-    if (error !== undefined) this.status = field('z', (error === '' ? '' : field('\x12', bytesOf(error))) + STATUS_ERROR);
+    if (error !== undefined)
+      this.status = field('z', (error === '' ? '' : field('\x12', bytesOf(error))) + STATUS_ERROR);
     this.#book.take(this);
   }
 }

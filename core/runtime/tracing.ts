@@ -1,18 +1,23 @@
 /**
- * Traces in OpenTelemetry's terms, sent by OTLP. Off unless it is configured: its package is then not even loaded. Only what is sampled makes spans:
- * everything else carries no context and costs a comparison. OpenTelemetry is what collectors of all makers take.
+ * Traces in OpenTelemetry's terms, sent by OTLP. Off unless it is configured: its package is then not even loaded. Only
+ * what is sampled makes spans: everything else carries no context and costs a comparison. OpenTelemetry is what
+ * collectors of all makers take.
  */
-import { systemClock, systemRandom } from './clock.ts';
+
 import type { Clock, Random } from './clock.ts';
-import { BaseService } from './service.ts';
+import { systemClock, systemRandom } from './clock.ts';
 import type { Attributes } from './otlp.ts';
-import { readTraceparent, Trace } from './trace.ts';
+import { BaseService } from './service.ts';
 import type { TraceBook, TraceKind, TraceStart } from './trace.ts';
+import { readTraceparent, Trace } from './trace.ts';
 import { TraceSender } from './trace-sender.ts';
 
 /** Links of one batch. */
 const LINKS_MAX = 128;
-/** Jobs of recorded traces whose end is waited for; of more the first are forgotten, and their outcomes stand in no span. */
+/**
+ * Jobs of recorded traces whose end is waited for; of more the first are forgotten, and their outcomes stand in no
+ * span.
+ */
 const KEPT_MAX = 10_000;
 /** Random bytes that are got at once. */
 const ID_BYTES = 8_192;
@@ -36,9 +41,18 @@ export interface TracingOptions {
   clock?: Clock;
 }
 
-type Beginning = Pick<TraceStart, 'name' | 'kind' | 'parent'> & { links?: readonly string[]; startMs?: number | undefined };
-interface JobName { endpointId: string; jobId: string }
-interface Kept { endpointId: string; traceparent: string }
+type Beginning = Pick<TraceStart, 'name' | 'kind' | 'parent'> & {
+  links?: readonly string[];
+  startMs?: number | undefined;
+};
+interface JobName {
+  endpointId: string;
+  jobId: string;
+}
+interface Kept {
+  endpointId: string;
+  traceparent: string;
+}
 
 export class Tracing extends BaseService implements TraceBook {
   readonly name = 'traces';
@@ -58,14 +72,18 @@ export class Tracing extends BaseService implements TraceBook {
   }
 
   /**
-   * Whether a request is recorded: a client's traceparent says so, of others the ratio. Asked before anything of a span is made, because most are not.
+   * Whether a request is recorded: a client's traceparent says so, of others the ratio. Asked before anything of a span
+   * is made, because most are not.
    */
   records(header: string | undefined): boolean {
     if (!this.#sender) return false;
     return readTraceparent(header)?.recorded ?? this.#random.fraction() < this.#options.ratio;
   }
 
-  /** A trace that begins here or goes on from a client's traceparent, of a request that is recorded. Undefined: nothing is, any more. */
+  /**
+   * A trace that begins here or goes on from a client's traceparent, of a request that is recorded. Undefined: nothing
+   * is, any more.
+   */
   root(name: string, header: string | undefined, attributes: Attributes): Trace | undefined {
     return this.#begin({ name, kind: 'server', parent: readTraceparent(header) && header }, attributes);
   }
@@ -96,8 +114,16 @@ export class Tracing extends BaseService implements TraceBook {
     return this.#begin({ name, kind, parent: traceparent }, attributes);
   }
 
-  /** What is done for several at once: a part of the first trace, with a link to each of the others. `startMs`: since 1970; default: now. */
-  batch<Item>(name: string, items: readonly Item[], traceOf: (item: Item) => string | undefined, startMs?: number): Trace | undefined {
+  /**
+   * What is done for several at once: a part of the first trace, with a link to each of the others. `startMs`: since
+   * 1970; default: now.
+   */
+  batch<Item>(
+    name: string,
+    items: readonly Item[],
+    traceOf: (item: Item) => string | undefined,
+    startMs?: number,
+  ): Trace | undefined {
     if (!this.#sender) return undefined;
     let parent: string | undefined;
     let links = NO_LINKS;
@@ -111,7 +137,10 @@ export class Tracing extends BaseService implements TraceBook {
       else if (links.length < LINKS_MAX) links.push(traceparent);
     }
     if (parent === undefined) return undefined;
-    return this.#begin({ name, kind: 'internal', parent, links, startMs }, { 'slipway.jobs': items.length, 'slipway.jobs.traced': traced });
+    return this.#begin(
+      { name, kind: 'internal', parent, links, startMs },
+      { 'slipway.jobs': items.length, 'slipway.jobs.traced': traced },
+    );
   }
 
   /** A span that ended. */
@@ -156,8 +185,13 @@ export class Tracing extends BaseService implements TraceBook {
 }
 
 /** Undefined: it is off. */
-export function tracingOf(service: string, { otlpEndpoint, tracePercent }: { otlpEndpoint: string; tracePercent?: number }): Tracing | undefined {
-  return otlpEndpoint === '' ? undefined : new Tracing({ service: `slipway-${service}`, endpoint: otlpEndpoint, ratio: (tracePercent ?? 100) / 100 });
+export function tracingOf(
+  service: string,
+  { otlpEndpoint, tracePercent }: { otlpEndpoint: string; tracePercent?: number },
+): Tracing | undefined {
+  return otlpEndpoint === ''
+    ? undefined
+    : new Tracing({ service: `slipway-${service}`, endpoint: otlpEndpoint, ratio: (tracePercent ?? 100) / 100 });
 }
 
 /** Why a setting is no URL to send to; undefined: it is one, or empty. */

@@ -70,7 +70,8 @@ export class EvaluationTimers {
   jobWaits(endpointId: string, elsewhere: boolean): void {
     const growing = this.#growing.get(endpointId);
     if (!growing) return;
-    if (growing.waitMs < Infinity && !this.#asked.has(endpointId)) this.#arm(this.#asked, endpointId, growing.waitMs + PAST_MS);
+    if (growing.waitMs < Infinity && !this.#asked.has(endpointId))
+      this.#arm(this.#asked, endpointId, growing.waitMs + PAST_MS);
     growing.waitMs = Infinity;
     if (elsewhere && growing.jobs < Infinity) this.#ask(endpointId, growing, PAUSE_ELSEWHERE_MS);
   }
@@ -100,9 +101,12 @@ export class EvaluationTimers {
     timers.get(endpointId)?.cancel();
     timers.delete(endpointId);
     if (ms === Infinity) return;
-    timers.set(endpointId, this.#clock.after(ms, () => {
-      timers.delete(endpointId);
-      this.#onDue(endpointId);
-    }));
+    timers.set(
+      endpointId,
+      this.#clock.after(ms, () => {
+        timers.delete(endpointId);
+        this.#onDue(endpointId);
+      }),
+    );
   }
 }

@@ -63,29 +63,44 @@ export class Evaluator {
     const ids = endpointIds.filter((id) => !queue.running(id) && !queue.isQueued(id));
     if (duty.mine) this.timers.begin(ids);
     const knownMs = this.knownIdleMs();
-    const samples = (await store.sample(ids)).map((one) => ({ ...one, sample: withKnownIdleness(one.sample, knownMs) }));
+    const samples = (await store.sample(ids)).map((one) => ({
+      ...one,
+      sample: withKnownIdleness(one.sample, knownMs),
+    }));
     const now = clock.monotonicMs();
     for (const { endpoint, sample } of samples) {
       if (sample.demand.workers.some(({ desired }) => desired === 'RUN')) this.#options.onStarting(endpoint.id);
       const preemptible = duty.mine ? preemptibleWorkers(sample.demand, sample.settings) : [];
-      this.preemptible.update(endpoint.id, preemptible.map(({ id }) => id));
+      this.preemptible.update(
+        endpoint.id,
+        preemptible.map(({ id }) => id),
+      );
     }
     const outdated = samples.filter(({ sample, previous }) => !isUpToDate(sample, previous, scaler));
-    const throttled = outdated.filter(({ previous }) => previous && previous.throttled > 0).map(({ endpoint }) => endpoint);
+    const throttled = outdated
+      .filter(({ previous }) => previous && previous.throttled > 0)
+      .map(({ endpoint }) => endpoint);
     const [machines, crashes] = await Promise.all([
-      throttled.length > 0 ? store.machineView() : undefined, store.crashes(throttled),
+      throttled.length > 0 ? store.machineView() : undefined,
+      store.crashes(throttled),
     ]);
     for (const { endpoint, sample, previous } of samples) {
       const isThrottled = (previous?.throttled ?? 0) > 0;
       this.timers.update(endpoint.id, nextEvaluation(sample, isThrottled, crashes.get(endpoint.id) ?? []));
     }
-    const mayPreempt = ({ id, gpuCount }: { id: string; gpuCount: number }): boolean => (
-      gpuCount > 0 && this.preemptible.mayPreemptNow(id, now));
-    const due = outdated.filter((one) => (
-      !isStillUnplaceable(one, machines, crashes.get(one.endpoint.id) ?? [], scaler) || mayPreempt(one.endpoint)));
+    const mayPreempt = ({ id, gpuCount }: { id: string; gpuCount: number }): boolean =>
+      gpuCount > 0 && this.preemptible.mayPreemptNow(id, now);
+    const due = outdated.filter(
+      (one) =>
+        !isStillUnplaceable(one, machines, crashes.get(one.endpoint.id) ?? [], scaler) || mayPreempt(one.endpoint),
+    );
     if (unplaced.length === 0 || !machines) return due;
     const byId = new Map(due.map((one) => [one.endpoint.id, one]));
-    const placeable = placeableTogether(unplaced.flatMap((id) => byId.get(id) ?? []), machines, crashes);
+    const placeable = placeableTogether(
+      unplaced.flatMap((id) => byId.get(id) ?? []),
+      machines,
+      crashes,
+    );
     return [...due.filter(({ endpoint }) => !unplaced.includes(endpoint.id)), ...placeable];
   }
 }

@@ -26,7 +26,9 @@ export class PreemptibleWorkers {
 
   /** Returns the preemptible workers of all other endpoints. */
   ofOthers(endpointId: string): string[] {
-    return [...this.#byEndpoint].flatMap(([id, workerIds]) => (id === endpointId ? [] : workerIds)).slice(0, WORKERS_MAX);
+    return [...this.#byEndpoint]
+      .flatMap(([id, workerIds]) => (id === endpointId ? [] : workerIds))
+      .slice(0, WORKERS_MAX);
   }
 
   /** Returns whether an unplaceable endpoint may preempt workers now, and starts its pause if so. */

@@ -2,8 +2,9 @@
  * Batches reconciles in one transaction; on failure retries them one by one, so that one failing endpoint stops no
  * other.
  */
-import { isLockTimeout } from '../store/transient.ts';
+
 import { ReconcileTimeoutError } from '../store/transaction-monitor.ts';
+import { isLockTimeout } from '../store/transient.ts';
 
 /**
  * After this many endpoints that wait for a lock even alone, the rest is left to the next resync: all of them need that
@@ -15,8 +16,11 @@ const BLOCKED_MAX = 2;
  * Reconciles a batch. `take` reconciles endpoints in one transaction and returns whether it was committed. Rejects with
  * the failure of an endpoint that fails alone.
  */
-export async function reconcileBatch(endpointIds: readonly string[], take: (endpointIds: readonly string[]) => Promise<boolean>): Promise<void> {
-  if (endpointIds.length === 1) return void await take(endpointIds);
+export async function reconcileBatch(
+  endpointIds: readonly string[],
+  take: (endpointIds: readonly string[]) => Promise<boolean>,
+): Promise<void> {
+  if (endpointIds.length === 1) return void (await take(endpointIds));
   let blocked = false;
   const committed = await take(endpointIds).catch((error: unknown) => {
     blocked = isBlocked(error);
@@ -29,7 +33,10 @@ export async function reconcileBatch(endpointIds: readonly string[], take: (endp
 }
 
 /** Retries sequentially: at once they would wait on all connections. */
-async function oneByOne(endpointIds: readonly string[], take: (endpointIds: readonly string[]) => Promise<boolean>): Promise<void> {
+async function oneByOne(
+  endpointIds: readonly string[],
+  take: (endpointIds: readonly string[]) => Promise<boolean>,
+): Promise<void> {
   const failures: unknown[] = [];
   for (const id of endpointIds) {
     await take([id]).catch((error: unknown) => failures.push(error));

@@ -5,8 +5,8 @@
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Stores } from '../store/storage.ts';
-import { ReconcileTimeoutError } from '../store/transaction-monitor.ts';
 import type { TransactionMonitor, TransactionWait, TransactionWaitReport } from '../store/transaction-monitor.ts';
+import { ReconcileTimeoutError } from '../store/transaction-monitor.ts';
 
 /** Time after which a transaction is logged as slow, in milliseconds. Shorter than the lock timeout of the database. */
 const SLOW_MS = 15_000;
@@ -42,7 +42,10 @@ export class ReconcileWatchdog {
   }
 
   /** Runs a reconcile transaction. Throws ReconcileTimeoutError if it does not end in time. */
-  async run<Result>(endpointIds: readonly string[], take: (monitor: TransactionMonitor) => Promise<Result>): Promise<Result> {
+  async run<Result>(
+    endpointIds: readonly string[],
+    take: (monitor: TransactionMonitor) => Promise<Result>,
+  ): Promise<Result> {
     const { store, clock, logger, meter } = this.#options;
     const monitor = store.monitor();
     const { promise: aborted, reject } = Promise.withResolvers<never>();
@@ -70,9 +73,11 @@ export class ReconcileWatchdog {
 }
 
 const TEXTS: Readonly<Record<TransactionWait, string>> = {
-  connection: 'it waits for a database connection; raise the CPUs of the database, or check what keeps all connections busy',
+  connection:
+    'it waits for a database connection; raise the CPUs of the database, or check what keeps all connections busy',
   lock: 'it waits for a database lock; end the transactions that hold it, unless they end by themselves',
   work: 'the database executes a statement; check its CPUs and memory',
-  response: 'the response of the database has not arrived; check the network, and whether this process is short of CPU time',
+  response:
+    'the response of the database has not arrived; check the network, and whether this process is short of CPU time',
   unknown: 'the database does not say what it waits for',
 };

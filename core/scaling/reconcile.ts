@@ -3,20 +3,20 @@
  * (core/domain/scale-decision.ts); nothing is written before it is made.
  */
 import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
-import { preemptedFor, withPreemptions } from '../domain/preemption.ts';
-import { runsSomewhere, withCrashes } from '../domain/machine-crashes.ts';
+import { withKnownIdleness } from '../domain/known-idleness.ts';
 import type { MachineCrashes } from '../domain/machine-crashes.ts';
+import { runsSomewhere, withCrashes } from '../domain/machine-crashes.ts';
 import { occupied, placeWorker } from '../domain/placement.ts';
 import type { PlacementMachine } from '../domain/placement-machine.ts';
-import { withKnownIdleness } from '../domain/known-idleness.ts';
-import { decide, isNewDecision, needsFleet, sameCause, wishedChanges } from '../domain/scale-decision.ts';
-import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
+import { preemptedFor, withPreemptions } from '../domain/preemption.ts';
 import type { RolloutStep } from '../domain/rollout.ts';
+import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
+import { decide, isNewDecision, needsFleet, sameCause, wishedChanges } from '../domain/scale-decision.ts';
 import type { ScaleLimit } from '../domain/scale-target.ts';
 import type { Scaler } from '../domain/scaler.ts';
 import type { Random } from '../runtime/clock.ts';
-import type { EndpointSample } from '../store/scale-samples.ts';
 import type { ReconcileChanges } from '../store/endpoint-reconcile.ts';
+import type { EndpointSample } from '../store/scale-samples.ts';
 import type { Stores } from '../store/storage.ts';
 import type { TransactionMonitor } from '../store/transaction-monitor.ts';
 
@@ -50,24 +50,39 @@ export function knownIdleMs(steadyMs: number): number {
  * report are known to be idle.
  */
 export async function reconcileEndpoints(
-  store: Stores['scales'], requests: readonly ReconcileRequest[], scaler: Scaler, random: Random, monitor?: TransactionMonitor, knownMs = Infinity,
+  store: Stores['scales'],
+  requests: readonly ReconcileRequest[],
+  scaler: Scaler,
+  random: Random,
+  monitor?: TransactionMonitor,
+  knownMs = Infinity,
 ): Promise<Map<string, ReconcileResult> | undefined> {
   const results = new Map<string, ReconcileResult>();
   const preemptible = new Map(requests.map((one) => [one.endpointId, one.preemptible]));
-  const committed = await store.reconcile(requests.map(({ endpointId }) => endpointId), async (endpointId, locked) => {
-    const seen = withKnownIdleness(locked.sample, knownMs);
-    const sample = needsFleet(seen, scaler) ? withKnownIdleness(await locked.withFleet(scaler, preemptible.get(endpointId) ?? []), knownMs) : seen;
-    const decision = decide(sample, scaler);
-    const changes = await locked.commit(decision, () => random.id(14));
-    if (isNewDecision(decision, locked.previous)) locked.log(decision, sample);
-    else if (decision.refusalByMachine !== locked.previous?.refusalByMachine) locked.updateRefusal(decision);
-    const { throttled, limits, reason, refusalByMachine } = decision;
-    const { rollout: step } = decision;
-    const rollout = step && { ...step, version: sample.settings.rollout!.released };
-    results.set(endpointId, {
-      ...changes, throttled, limits, reason: refusalByMachine === '' ? reason : `${reason}; ${refusalByMachine}`, ...(rollout && { rollout }),
-    });
-  }, monitor);
+  const committed = await store.reconcile(
+    requests.map(({ endpointId }) => endpointId),
+    async (endpointId, locked) => {
+      const seen = withKnownIdleness(locked.sample, knownMs);
+      const sample = needsFleet(seen, scaler)
+        ? withKnownIdleness(await locked.withFleet(scaler, preemptible.get(endpointId) ?? []), knownMs)
+        : seen;
+      const decision = decide(sample, scaler);
+      const changes = await locked.commit(decision, () => random.id(14));
+      if (isNewDecision(decision, locked.previous)) locked.log(decision, sample);
+      else if (decision.refusalByMachine !== locked.previous?.refusalByMachine) locked.updateRefusal(decision);
+      const { throttled, limits, reason, refusalByMachine } = decision;
+      const { rollout: step } = decision;
+      const rollout = step && { ...step, version: sample.settings.rollout!.released };
+      results.set(endpointId, {
+        ...changes,
+        throttled,
+        limits,
+        reason: refusalByMachine === '' ? reason : `${reason}; ${refusalByMachine}`,
+        ...(rollout && { rollout }),
+      });
+    },
+    monitor,
+  );
   return committed ? results : undefined;
 }
 
@@ -86,15 +101,22 @@ export function isUpToDate(sample: DecisionSample, previous: DecisionSummary | u
  * do. `machines`: all machines as they are now.
  */
 export function isStillUnplaceable(
-  { endpoint, sample, previous }: EndpointSample, machines: readonly PlacementMachine[] | undefined, crashes: readonly MachineCrashes[], scaler: Scaler,
+  { endpoint, sample, previous }: EndpointSample,
+  machines: readonly PlacementMachine[] | undefined,
+  crashes: readonly MachineCrashes[],
+  scaler: Scaler,
 ): boolean {
   if (!previous || !machines || previous.throttled === 0) return false;
   const { add, resume, freeze, drain, retire, target, reason } = wishedChanges(sample, scaler);
-  if (add.length !== previous.throttled || resume.length + freeze.length + drain.length + retire.length > 0) return false;
+  if (add.length !== previous.throttled || resume.length + freeze.length + drain.length + retire.length > 0)
+    return false;
   if (target !== previous.target || !sameCause(reason, previous.reason)) return false;
   const own = withCrashes(machines, crashes, runsSomewhere(sample.demand.workers, sample.settings.version));
   const placement = placeWorker(own, sample.settings);
-  return 'refusal' in placement && withPreemptions(placement.refusal, preemptedFor(machines, endpoint.id)) === previous.refusal;
+  return (
+    'refusal' in placement &&
+    withPreemptions(placement.refusal, preemptedFor(machines, endpoint.id)) === previous.refusal
+  );
 }
 
 /**
@@ -103,11 +125,17 @@ export function isStillUnplaceable(
  * shares.
  */
 export function placeableTogether(
-  unplaced: readonly EndpointSample[], machines: readonly PlacementMachine[], crashes: ReadonlyMap<string, readonly MachineCrashes[]>,
+  unplaced: readonly EndpointSample[],
+  machines: readonly PlacementMachine[],
+  crashes: ReadonlyMap<string, readonly MachineCrashes[]>,
 ): EndpointSample[] {
   const left = new Map(machines.map((machine) => [machine.id, machine]));
   return unplaced.filter(({ endpoint, sample }) => {
-    const own = withCrashes([...left.values()], crashes.get(endpoint.id) ?? [], runsSomewhere(sample.demand.workers, sample.settings.version));
+    const own = withCrashes(
+      [...left.values()],
+      crashes.get(endpoint.id) ?? [],
+      runsSomewhere(sample.demand.workers, sample.settings.version),
+    );
     const slot = placeWorker(own, sample.settings);
     if ('refusal' in slot) return false;
     left.set(slot.machineId, occupied(left.get(slot.machineId)!, slot));

@@ -1,14 +1,14 @@
 /**
  * Periodic resync: once a second one replica evaluates all endpoints that have workers, demand or unplaced workers. It
- * finds what no event reported. Idle endpoints without workers cost nothing. It runs beside the trigger, so a long resync
- * delays no first job. It waits for the reconciles that it queues, and for no others.
+ * finds what no event reported. Idle endpoints without workers cost nothing. It runs beside the trigger, so a long
+ * resync delays no first job. It waits for the reconciles that it queues, and for no others.
  */
 import { HEARTBEAT_PERIOD_MS } from '../domain/lease.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { Loop } from '../runtime/loop.ts';
 import type { SingletonTask } from '../runtime/loop.ts';
+import { Loop } from '../runtime/loop.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 import type { Evaluator } from './evaluator.ts';
@@ -21,8 +21,8 @@ const QUEUES_PAUSE_FACTOR = 50;
 /** Maximum number of endpoints per evaluation. */
 const BATCH_MAX = 200;
 /**
- * Time without a database error after which workers of machines with expired leases are ended, in milliseconds. After an
- * outage all leases have expired, although every agent is alive and about to renew its lease.
+ * Time without a database error after which workers of machines with expired leases are ended, in milliseconds. After
+ * an outage all leases have expired, although every agent is alive and about to renew its lease.
  */
 const LOST_AFTER_HEALTHY_MS = 3 * HEARTBEAT_PERIOD_MS;
 const NO_IDS: ReadonlySet<string> = new Set();

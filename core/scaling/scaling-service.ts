@@ -1,7 +1,7 @@
 /**
- * Scaling of endpoints (core/scaling/README.md). Two loops find endpoints to reconcile: the trigger reacts to events, the
- * resync finds periodically what no event reported. Both evaluate endpoints and put those that need a change into one
- * work queue. Any replica may reconcile any endpoint; the row lock of the endpoint keeps two from doing it at once.
+ * Scaling of endpoints (core/scaling/README.md). Two loops find endpoints to reconcile: the trigger reacts to events,
+ * the resync finds periodically what no event reported. Both evaluate endpoints and put those that need a change into
+ * one work queue. Any replica may reconcile any endpoint; the row lock of the endpoint keeps two from doing it at once.
  */
 import type { Scaler } from '../domain/scaler.ts';
 import type { CoreEvents } from '../events/core-events.ts';
@@ -15,8 +15,8 @@ import { Evaluator } from './evaluator.ts';
 import type { ReconcileResult } from './reconcile.ts';
 import { reconcileEndpoints } from './reconcile.ts';
 import { reconcileBatch } from './reconcile-batch.ts';
-import { ReconcileWatchdog } from './reconcile-watchdog.ts';
 import type { WatchdogMeter } from './reconcile-watchdog.ts';
+import { ReconcileWatchdog } from './reconcile-watchdog.ts';
 import { ResyncLoop } from './resync.ts';
 import { TriggerLoop } from './trigger.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -51,8 +51,9 @@ export class ScalingService extends BaseService {
   readonly name = 'scaling';
   readonly #options: ScalingOptions;
   readonly #watchdog: ReconcileWatchdog;
-  readonly #queue = new WorkQueue((endpointIds) => reconcileBatch(endpointIds, (ids) => (
-    this.#watchdog.run(ids, (monitor) => this.#reconcile(monitor, ids)))));
+  readonly #queue = new WorkQueue((endpointIds) =>
+    reconcileBatch(endpointIds, (ids) => this.#watchdog.run(ids, (monitor) => this.#reconcile(monitor, ids))),
+  );
   readonly #evaluator: Evaluator;
   readonly #trigger: TriggerLoop;
   readonly #resync: ResyncLoop;
@@ -62,7 +63,9 @@ export class ScalingService extends BaseService {
     this.#options = options;
     this.#watchdog = new ReconcileWatchdog(options);
     this.#evaluator = new Evaluator({
-      ...options, queue: this.#queue, onDue: (endpointId) => this.trigger([endpointId]),
+      ...options,
+      queue: this.#queue,
+      onDue: (endpointId) => this.trigger([endpointId]),
       onStarting: (endpointId) => this.#trigger.startsWorkers(endpointId),
     });
     const deps = { ...options, queue: this.#queue, evaluator: this.#evaluator };
@@ -87,8 +90,10 @@ export class ScalingService extends BaseService {
   /** Reconciles endpoints in one transaction. Returns whether it was committed. */
   async #reconcile(monitor: TransactionMonitor, endpointIds: readonly string[]): Promise<boolean> {
     const { store, scaler, random } = this.#options;
-    const requests = endpointIds.map((endpointId) => (
-      { endpointId, preemptible: this.#evaluator.preemptible.ofOthers(endpointId) }));
+    const requests = endpointIds.map((endpointId) => ({
+      endpointId,
+      preemptible: this.#evaluator.preemptible.ofOthers(endpointId),
+    }));
     const results = await reconcileEndpoints(store, requests, scaler, random, monitor, this.#evaluator.knownIdleMs());
     if (!results) return false;
     const machineIds = new Set([...results.values()].flatMap((result) => result.machineIds));

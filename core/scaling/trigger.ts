@@ -1,6 +1,6 @@
 /**
- * Triggered reconcile: evaluates endpoints right after an event at this replica, so that a first job never waits for the
- * next resync. Events are: a job was queued, workers or settings changed, capacity was freed, or a timer of
+ * Triggered reconcile: evaluates endpoints right after an event at this replica, so that a first job never waits for
+ * the next resync. Events are: a job was queued, workers or settings changed, capacity was freed, or a timer of
  * core/scaling/evaluation-timers.ts is due.
  */
 import type { CoreEvents } from '../events/core-events.ts';
@@ -16,12 +16,15 @@ import type { WorkQueue } from './work-queue.ts';
 const PERIOD_MS = 1_000;
 /**
  * Shortest pause between two evaluations of an endpoint that queued jobs cause, in milliseconds: without workers, and
- * while some start already. Evaluations with another cause do not count, because the first job without a worker must not
- * wait for them.
+ * while some start already. Evaluations with another cause do not count, because the first job without a worker must
+ * not wait for them.
  */
 const QUEUED_PAUSE_MS = 100;
 const QUEUED_PAUSE_STARTING_MS = 1_000;
-/** Shortest pause between two evaluations of all unplaced endpoints, in milliseconds, and as a multiple of their duration. */
+/**
+ * Shortest pause between two evaluations of all unplaced endpoints, in milliseconds, and as a multiple of their
+ * duration.
+ */
 const CAPACITY_PAUSE_MS = 50;
 const CAPACITY_PAUSE_FACTOR = 4;
 /** Maximum number of endpoints per evaluation. A small number lets endpoints that are triggered meanwhile wait less. */
@@ -111,7 +114,11 @@ export class TriggerLoop extends BaseService {
       if (this.#delayed.has(id) || hasWorker(id)) continue;
       const pauseMs = (this.#pausedUntilMs.get(id) ?? now) - now;
       if (pauseMs <= 0) this.#addForJobs(id);
-      else this.#delayed.set(id, clock.after(pauseMs, () => this.#addForJobs(id)));
+      else
+        this.#delayed.set(
+          id,
+          clock.after(pauseMs, () => this.#addForJobs(id)),
+        );
     }
   }
 
@@ -121,7 +128,9 @@ export class TriggerLoop extends BaseService {
     this.add([endpointId]);
   }
 
-  /** Evaluates unplaced endpoints, after a pause. However often capacity is freed, this takes a small share of the time. */
+  /**
+   * Evaluates unplaced endpoints, after a pause. However often capacity is freed, this takes a small share of the time.
+   */
   #onCapacityFreed(): void {
     const pauseMs = Math.max(this.#capacityPausedUntilMs - this.#options.clock.monotonicMs(), 0);
     this.#capacityTimer ??= this.#options.clock.after(pauseMs, () => {

@@ -11,13 +11,15 @@ export interface QueuedReconcile {
 }
 
 /**
- * Maximum number of transactions at once. They place workers one after the other; while one does, the next one reads its
- * samples. Agents' reports about a preempted worker wait until they are over.
+ * Maximum number of transactions at once. They place workers one after the other; while one does, the next one reads
+ * its samples. Agents' reports about a preempted worker wait until they are over.
  */
 const TRANSACTIONS_MAX = 2;
 /** Maximum number of endpoints per transaction. All of them share one read of the machines. */
 const BATCH_MAX = 24;
-/** Part of a batch that is reserved for endpoints that have workers, so that first workers of others never starve them. */
+/**
+ * Part of a batch that is reserved for endpoints that have workers, so that first workers of others never starve them.
+ */
 const SCALE_UP_RESERVED = 6;
 
 interface Item {
@@ -111,7 +113,9 @@ export function nextBatch(due: readonly QueuedReconcile[]): string[] {
   return [...first.slice(0, firstMax), ...more].slice(0, BATCH_MAX).map(({ id }) => id);
 }
 
-/** Orders endpoints: those without workers first, and round robin over accounts, so that no account delays the others. */
+/**
+ * Orders endpoints: those without workers first, and round robin over accounts, so that no account delays the others.
+ */
 function fairOrder(due: readonly QueuedReconcile[]): { id: string; first: boolean }[] {
   const counts = new Map<string, number>();
   const ordered = due.map(({ endpoint, sample }) => {

@@ -7,8 +7,8 @@ import type { Quota } from '../domain/quota.ts';
 import { recordChange } from './audit-rows.ts';
 import type { Database } from './database.ts';
 import { whereYes } from './list-filter.ts';
-import { byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
+import { byText, readPage } from './page.ts';
 
 /** An account as its keys see it. */
 export type Account = typeof account.$inferSelect;
@@ -20,11 +20,19 @@ export class AccountStore {
     this.#database = database;
   }
 
-  /** Creates an account and answers its id; of an account with this name the id it has. `keyId` is the key that was used. */
+  /**
+   * Creates an account and answers its id; of an account with this name the id it has. `keyId` is the key that was
+   * used.
+   */
   async create(id: string, keyId: string, name: string): Promise<string> {
     const made = await this.#database.db.transaction(async (tx) => {
-      const [row] = await tx.insert(account).values({ id, name }).onConflictDoNothing({ target: account.name }).returning({ id: account.id });
-      if (row) await recordChange(tx, { accountId: id, keyId, action: 'CreateAccount', subjectId: id, fields: ['name'] });
+      const [row] = await tx
+        .insert(account)
+        .values({ id, name })
+        .onConflictDoNothing({ target: account.name })
+        .returning({ id: account.id });
+      if (row)
+        await recordChange(tx, { accountId: id, keyId, action: 'CreateAccount', subjectId: id, fields: ['name'] });
       return row;
     });
     if (made) return made.id;
@@ -62,7 +70,11 @@ export class AccountStore {
     const { workers: workerQuota, gpus: gpuQuota, queuedJobs: queuedJobQuota, requests: requestQuota } = quota;
     const gpuWeight = quota.gpuWeight ?? 1;
     return this.#database.db.transaction(async (tx) => {
-      const [row] = await tx.update(account).set({ workerQuota, gpuQuota, queuedJobQuota, requestQuota, gpuWeight }).where(eq(account.id, id)).returning();
+      const [row] = await tx
+        .update(account)
+        .set({ workerQuota, gpuQuota, queuedJobQuota, requestQuota, gpuWeight })
+        .where(eq(account.id, id))
+        .returning();
       if (row) await recordChange(tx, { accountId: id, keyId, action: 'SetQuota', subjectId: id, fields: ['quota'] });
       return row;
     });

@@ -1,11 +1,12 @@
 /** Reads attempts that run: for agents that fetch inputs, and for losses. */
-import { WAITING_MS } from '../domain/prefetch.ts';
-import { byJob } from '../domain/job.ts';
+
 import type { AttemptKey, MachineAttempt } from '../domain/job.ts';
+import { byJob } from '../domain/job.ts';
+import { WAITING_MS } from '../domain/prefetch.ts';
 import type { Database, Sql } from './database.ts';
 import { numberArray, textArray } from './pack.ts';
-import { isLive, isRunning } from './rows.ts';
 import type { AttemptRow } from './rows.ts';
+import { isLive, isRunning } from './rows.ts';
 
 /** An attempt that nobody holds any more. */
 export interface ExpiredLease {
@@ -39,7 +40,10 @@ export class AttemptStore {
     return rows.length > 0;
   }
 
-  /** The execution time of these attempts counts from now, for those that are current. In the order in which outcomes lock their jobs. */
+  /**
+   * The execution time of these attempts counts from now, for those that are current. In the order in which outcomes
+   * lock their jobs.
+   */
   async postpone(given: readonly MachineAttempt[]): Promise<void> {
     const attempts = given.toSorted(byJob);
     await this.#hot`
@@ -53,8 +57,8 @@ export class AttemptStore {
   }
 
   /**
-   * Those of these workers whose jobs another worker of the endpoint could begin: one stands idle, or one more may be started, as far as is known.
-   * Where one worker is all that there may ever be, none is.
+   * Those of these workers whose jobs another worker of the endpoint could begin: one stands idle, or one more may be
+   * started, as far as is known. Where one worker is all that there may ever be, none is.
    */
   async replaceable(workers: readonly { endpointId: string; workerId: string }[]): Promise<string[]> {
     const rows = await this.#hot<{ workerId: string }[]>`
@@ -81,7 +85,10 @@ export class AttemptStore {
     return rows.map(attemptKey);
   }
 
-  /** Up to `limit` attempts whose machine stopped extending its lease, with the machine's name. Those of machines that keep theirs are not looked at. */
+  /**
+   * Up to `limit` attempts whose machine stopped extending its lease, with the machine's name. Those of machines that
+   * keep theirs are not looked at.
+   */
   async expiredLeases(limit: number): Promise<ExpiredLease[]> {
     const rows = await this.#hot<ExpiredRow[]>`
       SELECT j.*, m.name FROM machine m CROSS JOIN LATERAL (

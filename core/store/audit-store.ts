@@ -32,15 +32,23 @@ export class AuditStore {
   async list(accountId: string, page: AuditSelection): Promise<AuditEvent[]> {
     const { id, action, subjectId, keyId, fields } = auditEvent;
     const beyond = page.oldestFirst ? gt : lt;
-    return this.#database.db.select().from(auditEvent).where(and(
-      accountId === '' ? undefined : eq(auditEvent.accountId, accountId),
-      page.beyondId === undefined ? undefined : beyond(id, page.beyondId),
-      page.search === '' ? undefined
-        : sql`strpos(lower(concat_ws(' ', ${action}, ${subjectId}, ${keyId}, array_to_string(${fields}, ' '))), lower(${page.search})) > 0`,
-      page.subjectId === undefined ? undefined : eq(auditEvent.subjectId, page.subjectId),
-      page.action === undefined ? undefined : eq(action, page.action),
-      page.since === undefined ? undefined : gte(auditEvent.at, page.since),
-      page.until === undefined ? undefined : lt(auditEvent.at, page.until),
-    )).orderBy(page.oldestFirst ? asc(id) : desc(id)).limit(page.limit);
+    return this.#database.db
+      .select()
+      .from(auditEvent)
+      .where(
+        and(
+          accountId === '' ? undefined : eq(auditEvent.accountId, accountId),
+          page.beyondId === undefined ? undefined : beyond(id, page.beyondId),
+          page.search === ''
+            ? undefined
+            : sql`strpos(lower(concat_ws(' ', ${action}, ${subjectId}, ${keyId}, array_to_string(${fields}, ' '))), lower(${page.search})) > 0`,
+          page.subjectId === undefined ? undefined : eq(auditEvent.subjectId, page.subjectId),
+          page.action === undefined ? undefined : eq(action, page.action),
+          page.since === undefined ? undefined : gte(auditEvent.at, page.since),
+          page.until === undefined ? undefined : lt(auditEvent.at, page.until),
+        ),
+      )
+      .orderBy(page.oldestFirst ? asc(id) : desc(id))
+      .limit(page.limit);
   }
 }

@@ -12,7 +12,9 @@ export class CatalogStore {
 
   /** Places of an account's network volumes, each once. The operator, who is no account, sees those of all. */
   async volumePlaces(accountId: string): Promise<string[]> {
-    const rows = await this.#database.db.selectDistinct({ id: networkVolume.dataCenterId }).from(networkVolume)
+    const rows = await this.#database.db
+      .selectDistinct({ id: networkVolume.dataCenterId })
+      .from(networkVolume)
       .where(accountId === '' ? undefined : eq(networkVolume.accountId, accountId));
     return rows.map((row) => row.id);
   }

@@ -1,7 +1,7 @@
 /** Reads streamed output for many readers in one statement, and moves the places that they share along with it. */
 import type { JobState } from '../domain/job-state.ts';
-import { samePart } from './database.ts';
 import type { Sql } from './database.ts';
+import { samePart } from './database.ts';
 import { numberArray, textArray } from './pack.ts';
 import { isLive } from './rows.ts';
 
@@ -15,7 +15,10 @@ export interface ChunkPosition {
 export interface ChunkPageRequest {
   endpointId: string;
   jobId: string;
-  /** Read on from here. Undefined: from the place that readers without one of their own share, which moves to the last chunk that is read. */
+  /**
+   * Read on from here. Undefined: from the place that readers without one of their own share, which moves to the last
+   * chunk that is read.
+   */
   after: ChunkPosition | undefined;
   /** Most chunks. */
   limit: number;
@@ -26,7 +29,10 @@ export interface ChunkPageBounds {
   chunksMax: number;
   /** Of outputs and metrics together. */
   bytesMax: number;
-  /** A reader who wants more than this gets nothing, and its place stays: `leftOut`. Otherwise it gets what fits, and at least one chunk. */
+  /**
+   * A reader who wants more than this gets nothing, and its place stays: `leftOut`. Otherwise it gets what fits, and at
+   * least one chunk.
+   */
   allOrNothing: boolean;
 }
 
@@ -60,8 +66,11 @@ interface PageRow {
   taken: boolean;
 }
 
-/** The shared places that move: with the last chunk of a page, from where it was read. One without a row yet gets one. */
-const placesMoved = samePart((sql) => sql`,
+/**
+ * The shared places that move: with the last chunk of a page, from where it was read. One without a row yet gets one.
+ */
+const placesMoved = samePart(
+  (sql) => sql`,
   ends AS (
     SELECT endpoint_id, id, shared_attempt, shared_number, has_place, attempt, number, reader FROM pages WHERE is_shared AND NOT left_out AND nth = fits
   ), moved AS (
@@ -71,16 +80,23 @@ const placesMoved = samePart((sql) => sql`,
   ), made AS (
     INSERT INTO stream_cursor (endpoint_id, job_id, attempt, number) SELECT endpoint_id, id, attempt, number FROM ends WHERE NOT has_place
     ON CONFLICT DO NOTHING RETURNING endpoint_id, job_id
-  )`);
+  )`,
+);
 
-const hasMoved = samePart((sql) => sql`
-  NOT is_shared OR reader IN (SELECT reader FROM moved) OR (endpoint_id, id) IN (SELECT endpoint_id, job_id FROM made)`);
+const hasMoved = samePart(
+  (sql) => sql`
+  NOT is_shared OR reader IN (SELECT reader FROM moved) OR (endpoint_id, id) IN (SELECT endpoint_id, job_id FROM made)`,
+);
 
 /**
- * Answers each request in its place; undefined: no such job. Requests must be in order of (endpointId, jobId), so that two statements never lock each other
- * out, and at most one of a job may read from its shared place.
+ * Answers each request in its place; undefined: no such job. Requests must be in order of (endpointId, jobId), so that
+ * two statements never lock each other out, and at most one of a job may read from its shared place.
  */
-export async function readChunkPages(sql: Sql, requests: readonly ChunkPageRequest[], bounds: ChunkPageBounds): Promise<(ChunkRead | undefined)[]> {
+export async function readChunkPages(
+  sql: Sql,
+  requests: readonly ChunkPageRequest[],
+  bounds: ChunkPageBounds,
+): Promise<(ChunkRead | undefined)[]> {
   const { chunksMax, bytesMax, allOrNothing } = bounds;
   const shares = requests.some(({ after }) => after === undefined);
   const rows = await sql<PageRow[]>`
@@ -124,8 +140,11 @@ export async function readChunkPages(sql: Sql, requests: readonly ChunkPageReque
 function readFromRows(rows: readonly PageRow[] | undefined): ChunkRead | undefined {
   const [first] = rows ?? [];
   if (rows === undefined || first === undefined) return undefined;
-  const chunks = rows.flatMap(({ attempt, number, output, metrics }) => (
-    attempt === null || number === null || output === null ? [] : [{ attempt, number, output, metrics: metrics ?? undefined }]));
+  const chunks = rows.flatMap(({ attempt, number, output, metrics }) =>
+    attempt === null || number === null || output === null
+      ? []
+      : [{ attempt, number, output, metrics: metrics ?? undefined }],
+  );
   return {
     state: first.state,
     error: first.error ?? undefined,

@@ -1,9 +1,10 @@
 /**
- * Streamed output and progress. Both take a share lock on the job's row, so that nothing of an attempt is written after its outcome. A
- * statement that waited for that lock does not see what was written meanwhile: its deletions miss it.
+ * Streamed output and progress. Both take a share lock on the job's row, so that nothing of an attempt is written after
+ * its outcome. A statement that waited for that lock does not see what was written meanwhile: its deletions miss it.
  */
-import { readChunkPages } from './chunk-pages.ts';
+
 import type { ChunkPageBounds, ChunkPageRequest, ChunkRead } from './chunk-pages.ts';
+import { readChunkPages } from './chunk-pages.ts';
 import type { Database, Sql } from './database.ts';
 import { numberArray, packBytes, textArray } from './pack.ts';
 import { isLive, isRunning } from './rows.ts';
@@ -38,8 +39,8 @@ export class ChunkStore {
   }
 
   /**
-   * Stores chunks of attempts that are current and of that machine, and drops the others. Entries must be in order of (endpointId, jobId).
-   * Storing one twice changes nothing.
+   * Stores chunks of attempts that are current and of that machine, and drops the others. Entries must be in order of
+   * (endpointId, jobId). Storing one twice changes nothing.
    */
   async append(entries: readonly ChunkEntry[]): Promise<void> {
     const output = packBytes(entries.map((entry) => entry.output));
@@ -62,7 +63,10 @@ export class ChunkStore {
       FROM current ON CONFLICT DO NOTHING`;
   }
 
-  /** Shows progress of attempts that are current and of that machine. Entries must be in order of (endpointId, jobId), one for an attempt and machine. */
+  /**
+   * Shows progress of attempts that are current and of that machine. Entries must be in order of (endpointId, jobId),
+   * one for an attempt and machine.
+   */
   async showProgress(entries: readonly ProgressEntry[]): Promise<void> {
     const output = packBytes(entries.map((entry) => entry.output));
     await this.#hot`

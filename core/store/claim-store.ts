@@ -3,11 +3,12 @@
  * replica has claimed: claimed rows stay in the index until vacuum removes them (never, while an old snapshot is
  * open), and a scan from the start would step over all of them.
  */
-import { QUEUED_MS_MIN, WAITING_MS } from '../domain/prefetch.ts';
+
 import type { MachineAttempt } from '../domain/job.ts';
+import { QUEUED_MS_MIN, WAITING_MS } from '../domain/prefetch.ts';
 import type { Database, Sql } from './database.ts';
-import { textArray } from './pack.ts';
 import { claimCountersAdded } from './endpoint-counters.ts';
+import { textArray } from './pack.ts';
 
 /** A job whose claim is committed. */
 export interface ClaimedRow extends MachineAttempt {
@@ -99,7 +100,10 @@ export class ClaimStore {
    * timeout and ttl. Stops at the first job that differs or was queued a moment ago. Claims none if the jobs `behind`
    * differ.
    */
-  async claimAhead({ endpointId, slots, claimId, afterNormal, afterLow, inputBytesMax }: ClaimRequest, behind: readonly string[]): Promise<Claim[]> {
+  async claimAhead(
+    { endpointId, slots, claimId, afterNormal, afterLow, inputBytesMax }: ClaimRequest,
+    behind: readonly string[],
+  ): Promise<Claim[]> {
     const count = slots.length;
     const sql = this.#hot;
     const queued = sql`endpoint_id = ${endpointId} AND low_priority = (SELECT low FROM policy) AND state = 'IN_QUEUE' AND expires_at > now()

@@ -87,8 +87,9 @@ export class CountStore {
   }
 
   /**
-   * Counts the queues and mends tallies that differ, as those of which a release wrote that kept none; those of endpoints that are gone go. One snapshot
-   * has jobs and tallies as of the same instant, and what is found is added, so whatever changes meanwhile stays. How many differed.
+   * Counts the queues and mends tallies that differ, as those of which a release wrote that kept none; those of
+   * endpoints that are gone go. One snapshot has jobs and tallies as of the same instant, and what is found is added,
+   * so whatever changes meanwhile stays. How many differed.
    */
   async recount(): Promise<number> {
     const mended = await this.#hot`
@@ -104,7 +105,10 @@ export class CountStore {
     return mended.count;
   }
 
-  /** Counts an endpoint's jobs and workers. Jobs whose life is over count until they are reaped. Undefined: no such endpoint. */
+  /**
+   * Counts an endpoint's jobs and workers. Jobs whose life is over count until they are reaped. Undefined: no such
+   * endpoint.
+   */
   async health(endpointId: string): Promise<EndpointCounts | undefined> {
     const attempts = (await this.#running.heldBy([endpointId])).get(endpointId) ?? [];
     const [row] = await this.#sql<EndpointCounts[]>`

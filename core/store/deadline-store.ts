@@ -3,9 +3,9 @@ import { TIME_OUT_TEXT } from '../domain/attempt-outcome.ts';
 import type { Job } from '../domain/job.ts';
 import type { Database, Sql } from './database.ts';
 import { sideEffects } from './outcome-side-effects.ts';
-import { ScanStart } from './scan-start.ts';
-import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
+import { isLive, jobColumns, jobFromRow } from './rows.ts';
+import { ScanStart } from './scan-start.ts';
 
 /** A job that a duty changed, and the machine that held its attempt. */
 export interface Ended {
@@ -27,7 +27,10 @@ export class DeadlineStore {
     this.#start = new ScanStart(marginMs);
   }
 
-  /** Moves up to `limit` jobs whose execution deadline has passed to TIMED_OUT, beginning with the one that `nextMs` told of. */
+  /**
+   * Moves up to `limit` jobs whose execution deadline has passed to TIMED_OUT, beginning with the one that `nextMs`
+   * told of.
+   */
   async timeOut(limit: number): Promise<Ended[]> {
     const rows = await this.#hot<(JobRow & { machine_id: string })[]>`
       WITH due AS MATERIALIZED (

@@ -1,13 +1,14 @@
 /**
- * Deletes jobs: those whose life is over, purged queues, and what an endpoint leaves behind. Bounded batches; several replicas share the work
- * without waiting for each other.
+ * Deletes jobs: those whose life is over, purged queues, and what an endpoint leaves behind. Bounded batches; several
+ * replicas share the work without waiting for each other.
  */
-import { inTransaction } from './database.ts';
+
 import type { Database, Fragment, Sql } from './database.ts';
+import { inTransaction } from './database.ts';
+import { queueCountersAdded } from './endpoint-counters.ts';
 import { forgetAttempts } from './lost-attempt-rows.ts';
 import { textArray } from './pack.ts';
 import { isLive } from './rows.ts';
-import { queueCountersAdded } from './endpoint-counters.ts';
 
 /** A job that is no more. */
 export interface Deleted {
@@ -47,25 +48,35 @@ export class DeletionStore {
   }
 
   /**
-   * Deletes up to `limit` jobs that have expired, in whatever state, with all that belongs to them. Only those that expired at `afterUs` or later, in
-   * microseconds since 1970: what was deleted stays in the index until vacuum may remove it, and a look from the start would step over all of it.
-   * `lastUs`: up to where this came.
+   * Deletes up to `limit` jobs that have expired, in whatever state, with all that belongs to them. Only those that
+   * expired at `afterUs` or later, in microseconds since 1970: what was deleted stays in the index until vacuum may
+   * remove it, and a look from the start would step over all of it. `lastUs`: up to where this came.
    */
   async reapExpired(limit: number, afterUs = 0): Promise<{ deleted: Deleted[]; lastUs: number }> {
-    const rows = await remove(this.#hot, this.#hot`
+    const rows = await remove(
+      this.#hot,
+      this.#hot`
       SELECT endpoint_id, id FROM job WHERE expires_at <= now() AND expires_at >= ${instant(this.#hot, afterUs)}
-      ORDER BY expires_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED`);
+      ORDER BY expires_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED`,
+    );
     return { deleted: deleted(rows), lastUs: Math.max(afterUs, ...rows.map((row) => row.expires_us)) };
   }
 
   /** Deletes up to `limit` queued jobs of one priority with positions in (after, upTo]. */
   async purgeQueued(endpointId: string, lowPriority: boolean, range: { after: number; upTo: number }, limit: number) {
-    const rows = await remove(this.#hot, this.#hot`
+    const rows = await remove(
+      this.#hot,
+      this.#hot`
       SELECT endpoint_id, id FROM job
       WHERE endpoint_id = ${endpointId} AND low_priority = ${lowPriority} AND state = 'IN_QUEUE'
         AND position > ${range.after} AND position <= ${range.upTo}
-      ORDER BY position LIMIT ${limit}::int FOR UPDATE SKIP LOCKED`);
-    return { deleted: deleted(rows), live: rows.filter((row) => row.live).length, last: Math.max(range.after, ...rows.map((row) => row.position)) };
+      ORDER BY position LIMIT ${limit}::int FOR UPDATE SKIP LOCKED`,
+    );
+    return {
+      deleted: deleted(rows),
+      live: rows.filter((row) => row.live).length,
+      last: Math.max(range.after, ...rows.map((row) => row.position)),
+    };
   }
 
   /** A position that no job queued so far has passed. */
@@ -76,13 +87,19 @@ export class DeletionStore {
 
   /** Deletes up to `limit` jobs of an endpoint in any state. */
   async deleteOf(endpointId: string, limit: number): Promise<Deleted[]> {
-    return deleted(await remove(this.#hot, this.#hot`
-      SELECT endpoint_id, id FROM job WHERE endpoint_id = ${endpointId} ORDER BY id LIMIT ${limit}::int FOR UPDATE`));
+    return deleted(
+      await remove(
+        this.#hot,
+        this.#hot`
+      SELECT endpoint_id, id FROM job WHERE endpoint_id = ${endpointId} ORDER BY id LIMIT ${limit}::int FOR UPDATE`,
+      ),
+    );
   }
 
   /**
-   * Up to `limit` endpoints that are gone although some of their jobs are not. One look into the primary key for each endpoint that has jobs:
-   * cheap enough to ask from time to time, too dear for every second. No job is ever there before its endpoint.
+   * Up to `limit` endpoints that are gone although some of their jobs are not. One look into the primary key for each
+   * endpoint that has jobs: cheap enough to ask from time to time, too dear for every second. No job is ever there
+   * before its endpoint.
    */
   async endpointsGone(limit: number): Promise<string[]> {
     const rows = await this.#hot<{ id: string }[]>`
@@ -95,7 +112,10 @@ export class DeletionStore {
     return rows.map((row) => row.id);
   }
 
-  /** Deletes up to `limit` remembered Idempotency-Keys that have expired; one whose job got a longer life stays for that. Number of both. */
+  /**
+   * Deletes up to `limit` remembered Idempotency-Keys that have expired; one whose job got a longer life stays for
+   * that. Number of both.
+   */
   async reapIdempotencyKeys(limit: number): Promise<number> {
     const [row] = await this.#hot<{ count: number }[]>`
       WITH due AS MATERIALIZED (
@@ -115,12 +135,13 @@ export class DeletionStore {
 }
 
 /**
- * Deletes the jobs that `due` picks and locks, with all that belongs to them, and returns them. In two statements, because the first does not
- * see what was written while it waited for a job; the second does, and as the jobs are gone by then, nothing is written after it.
+ * Deletes the jobs that `due` picks and locks, with all that belongs to them, and returns them. In two statements,
+ * because the first does not see what was written while it waited for a job; the second does, and as the jobs are gone
+ * by then, nothing is written after it.
  */
 async function remove(sql: Sql, due: Fragment): Promise<DeletedRow[]> {
   return await inTransaction(sql, async (tx): Promise<DeletedRow[]> => {
-      const rows = await tx<DeletedRow[]>`
+    const rows = await tx<DeletedRow[]>`
       WITH due AS MATERIALIZED (${due}), gone AS (
       DELETE FROM job j USING due d WHERE j.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND j.id = d.id
       RETURNING j.endpoint_id, j.id, j.attempt, j.position, j.state, j.low_priority, j.has_webhook, j.expires_at > now() AS live,
@@ -130,8 +151,14 @@ async function remove(sql: Sql, due: Fragment): Promise<DeletedRow[]> {
       SELECT endpoint_id, id, attempt, position, live, attempt > 1 OR (attempt = 1 AND state <> 'COMPLETED') AS tried, has_webhook, machine_id, expires_us
       FROM gone`;
     if (rows.length > 0) await removePayloads(tx, rows);
-    await removeWebhookResults(tx, rows.filter((row) => row.has_webhook));
-    await forgetAttempts(tx, rows.filter((row) => row.tried));
+    await removeWebhookResults(
+      tx,
+      rows.filter((row) => row.has_webhook),
+    );
+    await forgetAttempts(
+      tx,
+      rows.filter((row) => row.tried),
+    );
     return rows;
   });
 }
@@ -165,5 +192,10 @@ async function removeWebhookResults(tx: Sql, rows: readonly DeletedRow[]): Promi
 }
 
 function deleted(rows: readonly DeletedRow[]): Deleted[] {
-  return rows.map((row) => ({ endpointId: row.endpoint_id, jobId: row.id, attempt: row.attempt, machineId: row.machine_id ?? undefined }));
+  return rows.map((row) => ({
+    endpointId: row.endpoint_id,
+    jobId: row.id,
+    attempt: row.attempt,
+    machineId: row.machine_id ?? undefined,
+  }));
 }

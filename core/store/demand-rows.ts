@@ -1,4 +1,6 @@
-/** What there is to do for load-balancing endpoints, of what facades and proxies say. It is written in edge-store.ts. */
+/**
+ * What there is to do for load-balancing endpoints, of what facades and proxies say. It is written in edge-store.ts.
+ */
 import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
 import type { Fragment, Sql } from './database.ts';
 
@@ -12,7 +14,9 @@ export interface DemandTotal {
   inFlight: Map<string, number>;
 }
 
-/** What there is to do for endpoints, of all facades and proxies that said so lately; those with nothing are left out. */
+/**
+ * What there is to do for endpoints, of all facades and proxies that said so lately; those with nothing are left out.
+ */
 export async function readDemands(sql: Sql, endpointIds: readonly string[]): Promise<Map<string, DemandTotal>> {
   const rows = await sql<{ endpointId: string; waiting: number; workerIds: string[]; inFlight: number[] }[]>`
     SELECT endpoint_id AS "endpointId", waiting, worker_ids AS "workerIds", in_flight AS "inFlight" FROM endpoint_demand
@@ -22,17 +26,24 @@ export async function readDemands(sql: Sql, endpointIds: readonly string[]): Pro
     const total = totals.get(endpointId) ?? { waiting: 0, inFlight: new Map<string, number>() };
     totals.set(endpointId, total);
     total.waiting += waiting;
-    for (const [index, id] of workerIds.entries()) total.inFlight.set(id, (total.inFlight.get(id) ?? 0) + (inFlight[index] ?? 0));
+    for (const [index, id] of workerIds.entries())
+      total.inFlight.set(id, (total.inFlight.get(id) ?? 0) + (inFlight[index] ?? 0));
   }
   return totals;
 }
 
-/** Requests that wait for so long, in milliseconds, beside a ready worker that had none in that time, are kept from it by something. */
+/**
+ * Requests that wait for so long, in milliseconds, beside a ready worker that had none in that time, are kept from it
+ * by something.
+ */
 const STARVED_MS = 3_000;
 /** What was said before that many milliseconds may be of somebody who is gone. */
 const SAID_NOW_MS = 10_000;
 
-/** Selects endpoints `id` with requests that wait (`waiting`) though a ready worker has none; `owned`: rows of `e` that count. */
+/**
+ * Selects endpoints `id` with requests that wait (`waiting`) though a ready worker has none; `owned`: rows of `e` that
+ * count.
+ */
 export function starvedEndpoints(sql: Sql, owned: Fragment): Fragment {
   return sql`
     SELECT e.id, sum(d.waiting)::int AS waiting FROM endpoint e JOIN endpoint_demand d ON d.endpoint_id = e.id

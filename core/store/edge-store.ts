@@ -1,4 +1,7 @@
-/** What the edge reads and writes of load-balancing endpoints: which of their workers take requests, and what there is to do for them. */
+/**
+ * What the edge reads and writes of load-balancing endpoints: which of their workers take requests, and what there is
+ * to do for them.
+ */
 import type { Database, Fragment, Sql } from './database.ts';
 import { DEMAND_VALID_MS } from './demand-rows.ts';
 
@@ -82,7 +85,10 @@ export class EdgeStore {
     this.#sql = sql;
   }
 
-  /** Load-balancing endpoints with their workers, by id; without `endpointIds` all there are. Others, and those of another type, are left out. */
+  /**
+   * Load-balancing endpoints with their workers, by id; without `endpointIds` all there are. Others, and those of
+   * another type, are left out.
+   */
   async backends(endpointIds?: readonly string[]): Promise<EndpointBackends[]> {
     const all = endpointIds === undefined;
     const rows = await this.#sql<RotationRow[]>`
@@ -96,7 +102,7 @@ export class EdgeStore {
         ${surplus(this.#sql)} AS surplus
       FROM endpoint e JOIN template t ON t.id = e.template_id LEFT JOIN worker w ON w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> ''
         AND w.state IN ('INITIALIZING', 'READY', 'DRAINING') AND w.desired IN ('RUN', 'DRAIN')
-      WHERE e.type = 'LB' AND (${all} OR e.id = ANY(${[...endpointIds ?? []]}::text[])) ORDER BY e.id, w.id`;
+      WHERE e.type = 'LB' AND (${all} OR e.id = ANY(${[...(endpointIds ?? [])]}::text[])) ORDER BY e.id, w.id`;
     const found = new Map<string, EndpointBackends>();
     for (const { id, ready, draining, surplus: over, address, machineId, ...row } of rows) {
       const { endpointId } = row;
@@ -104,7 +110,10 @@ export class EdgeStore {
       found.set(endpointId, endpoint);
       if (id === null) continue;
       endpoint.workers.push({
-        id, ready: ready === true, draining: draining === true, surplus: over === true,
+        id,
+        ready: ready === true,
+        draining: draining === true,
+        surplus: over === true,
         ...wayTo({ address, machineId }),
       });
     }
@@ -120,11 +129,18 @@ export class EdgeStore {
     return row && { accountId: row.accountId, ports: row.ports, ...wayTo(row) };
   }
 
-  /** Writes what was said, one statement for all; each takes the place of what its reporter said before. Endpoints that have gone are left out. */
+  /**
+   * Writes what was said, one statement for all; each takes the place of what its reporter said before. Endpoints that
+   * have gone are left out.
+   */
   async saveDemands(demands: readonly Demand[]): Promise<void> {
     if (demands.length === 0) return;
     const rows = demands.map(({ endpointId, reporter, waiting, inFlight }) => ({
-      endpoint_id: endpointId, reporter, waiting, worker_ids: [...inFlight.keys()], in_flight: [...inFlight.values()],
+      endpoint_id: endpointId,
+      reporter,
+      waiting,
+      worker_ids: [...inFlight.keys()],
+      in_flight: [...inFlight.values()],
     }));
     await this.#sql`
       INSERT INTO endpoint_demand AS d (endpoint_id, reporter, waiting, waiting_since, worker_ids, in_flight)
@@ -138,18 +154,20 @@ export class EdgeStore {
 
   /** Drops what a reporter said, but for these endpoints. */
   async dropDemands(reporter: string, keptIds: readonly string[]): Promise<void> {
-    await this.#sql`DELETE FROM endpoint_demand WHERE reporter = ${reporter} AND endpoint_id <> ALL(${[...keptIds]}::text[])`;
+    await this
+      .#sql`DELETE FROM endpoint_demand WHERE reporter = ${reporter} AND endpoint_id <> ALL(${[...keptIds]}::text[])`;
   }
 
   /** Deletes what nobody says any more. */
   async pruneDemands(): Promise<void> {
-    await this.#sql`DELETE FROM endpoint_demand WHERE reported_at < now() - ${DEMAND_KEPT_SECONDS}::int * interval '1 s'`;
+    await this
+      .#sql`DELETE FROM endpoint_demand WHERE reported_at < now() - ${DEMAND_KEPT_SECONDS}::int * interval '1 s'`;
   }
 }
 
 /**
- * Whether worker `w` of endpoint `e` is one too many for the requests that there are: those that are ready longest stay. Only where the number of requests
- * says how many workers are wanted.
+ * Whether worker `w` of endpoint `e` is one too many for the requests that there are: those that are ready longest
+ * stay. Only where the number of requests says how many workers are wanted.
  */
 function surplus(sql: Sql): Fragment {
   return sql`(e.scaler_type = 'REQUEST_COUNT' AND w.desired = 'RUN' AND w.state = 'READY' AND w.health = 'READY' AND (
@@ -159,6 +177,11 @@ function surplus(sql: Sql): Fragment {
       FROM endpoint_demand d WHERE d.endpoint_id = e.id AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms')::numeric / e.scaler_value)))`;
 }
 
-function wayTo({ address, machineId }: Pick<RotationRow, 'address' | 'machineId'>): Pick<RotationWorker, 'address' | 'tunnelMachineId'> {
-  return address === TUNNEL_ADDRESS ? { address: '', tunnelMachineId: machineId ?? '' } : { address: address ?? '', tunnelMachineId: '' };
+function wayTo({
+  address,
+  machineId,
+}: Pick<RotationRow, 'address' | 'machineId'>): Pick<RotationWorker, 'address' | 'tunnelMachineId'> {
+  return address === TUNNEL_ADDRESS
+    ? { address: '', tunnelMachineId: machineId ?? '' }
+    : { address: address ?? '', tunnelMachineId: '' };
 }

@@ -1,14 +1,23 @@
 /** Seals what a release before sealing left in the clear. SQL cannot seal, so no migration could. */
-import { endpointEnvIdentity, podEnvIdentity, templateEnvIdentity, webhookIdentity } from '../domain/sealed-identity.ts';
+import {
+  endpointEnvIdentity,
+  podEnvIdentity,
+  templateEnvIdentity,
+  webhookIdentity,
+} from '../domain/sealed-identity.ts';
 import type { Sealer } from '../runtime/seal.ts';
-import { inTransaction } from './database.ts';
 import type { Database, Sql } from './database.ts';
+import { inTransaction } from './database.ts';
 import { sealEnv } from './env-seals.ts';
 
 /** Rows of one transaction. */
 const BATCH = 200;
 
-const ENVS = [['template', templateEnvIdentity], ['endpoint', endpointEnvIdentity], ['pod', podEnvIdentity]] as const;
+const ENVS = [
+  ['template', templateEnvIdentity],
+  ['endpoint', endpointEnvIdentity],
+  ['pod', podEnvIdentity],
+] as const;
 
 export class EncryptionBackfillStore {
   readonly #sql: Sql;
@@ -20,17 +29,20 @@ export class EncryptionBackfillStore {
   }
 
   /**
-   * Seals everything once in the life of a database; answers the number of rows. May run on several replicas at once, and again after it was
-   * cut off. Calls that were already ordered keep their address in the clear: they are made and forgotten within minutes.
+   * Seals everything once in the life of a database; answers the number of rows. May run on several replicas at once,
+   * and again after it was cut off. Calls that were already ordered keep their address in the clear: they are made and
+   * forgotten within minutes.
    */
   async seal(signal: AbortSignal): Promise<number> {
     const [done] = await this.#sql`SELECT FROM installation WHERE plain_sealed_at IS NOT NULL`;
     if (done) return 0;
     let sealed = 0;
     for (const [table, identityOf] of ENVS) {
-      for (let count = BATCH; count === BATCH && !signal.aborted; sealed += count) count = await sealEnvs(this.#sql, this.#sealer, table, identityOf);
+      for (let count = BATCH; count === BATCH && !signal.aborted; sealed += count)
+        count = await sealEnvs(this.#sql, this.#sealer, table, identityOf);
     }
-    for (let count = BATCH; count === BATCH && !signal.aborted; sealed += count) count = await sealGivenEnvs(this.#sql, this.#sealer);
+    for (let count = BATCH; count === BATCH && !signal.aborted; sealed += count)
+      count = await sealGivenEnvs(this.#sql, this.#sealer);
     sealed += await sealWebhooks(this.#sql, this.#sealer, signal);
     if (!signal.aborted) await this.#sql`UPDATE installation SET plain_sealed_at = now()`;
     return sealed;

@@ -38,7 +38,10 @@ export function claimCountersAdded(sql: Sql, rows: Fragment) {
 
 function queueChanges(sql: Sql, sign: 1 | -1, rows: Fragment, claimedTo: Fragment) {
   const times = sql.unsafe(String(sign));
-  return countersAdded(sql, sql`
+  return countersAdded(
+    sql,
+    sql`
     SELECT endpoint_id, 0 AS completed, 0 AS failed, 0 AS retried, ${times} * count(*) AS queued,
-      ${times} * count(*) FILTER (WHERE low_priority) AS queued_low, ${claimedTo} AS claimed_to FROM (${rows}) AS r GROUP BY endpoint_id`);
+      ${times} * count(*) FILTER (WHERE low_priority) AS queued_low, ${claimedTo} AS claimed_to FROM (${rows}) AS r GROUP BY endpoint_id`,
+  );
 }

@@ -7,20 +7,20 @@ import type { MachineCrashes } from '../domain/machine-crashes.ts';
 import type { FleetSample } from '../domain/place-workers.ts';
 import { placeWorker } from '../domain/placement.ts';
 import type { PlacementMachine, PlacementRequest } from '../domain/placement-machine.ts';
-import { workerOverQuota } from '../domain/quota.ts';
 import type { QuotaState } from '../domain/quota.ts';
-import { checkFleetSample, fleetSample, wishedChanges } from '../domain/scale-decision.ts';
+import { workerOverQuota } from '../domain/quota.ts';
 import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
+import { checkFleetSample, fleetSample, wishedChanges } from '../domain/scale-decision.ts';
 import type { Scaler } from '../domain/scaler.ts';
 import type { Sql } from './database.ts';
 import { preemptWorkers, readPreemptible } from './gpu-contention.ts';
 import { settledDigest } from './image-rows.ts';
 import { placementView } from './placement-view.ts';
-import { sampledWorkers } from './scale-samples.ts';
-import type { EndpointSample, EndpointVersion } from './scale-samples.ts';
-import { evictStandbys, freezeWorkers, resumeStandbys } from './standby-rows.ts';
 import type { ReconcileFleet } from './reconcile-fleet.ts';
 import type { ReconcileWrites } from './reconcile-writes.ts';
+import type { EndpointSample, EndpointVersion } from './scale-samples.ts';
+import { sampledWorkers } from './scale-samples.ts';
+import { evictStandbys, freezeWorkers, resumeStandbys } from './standby-rows.ts';
 import { lockedInOrder } from './worker-order.ts';
 
 /** Operations on a locked endpoint. */
@@ -67,11 +67,21 @@ export interface ReconcileContext {
 
 /** Returns the versions that are checked beside the scaled ones. */
 export function checkedVersions(found: readonly EndpointSample[]): EndpointVersion[] {
-  return found.flatMap(({ endpoint: { id }, sample: { settings: { rollout, checked } } }) => (rollout && checked ? [{ id, version: rollout.released }] : []));
+  return found.flatMap(
+    ({
+      endpoint: { id },
+      sample: {
+        settings: { rollout, checked },
+      },
+    }) => (rollout && checked ? [{ id, version: rollout.released }] : []),
+  );
 }
 
 /** Returns the operations on a locked endpoint. */
-export function reconcileOf(context: ReconcileContext, { endpoint, sample, previous }: EndpointSample): EndpointReconcile {
+export function reconcileOf(
+  context: ReconcileContext,
+  { endpoint, sample, previous }: EndpointSample,
+): EndpointReconcile {
   const { sql, fleet, written } = context;
   return {
     sample,
@@ -81,7 +91,9 @@ export function reconcileOf(context: ReconcileContext, { endpoint, sample, previ
       // Changes that others made to these workers before the lock was acquired are visible now; none follow until it is
       // released.
       const held = new Map(sample.demand.workers.map(({ id, held: attempts }) => [id, attempts]));
-      const rows = fleet.workersOf(endpoint.id).map(({ endpointId: _, ...worker }) => ({ ...worker, held: held.get(worker.id) ?? 0 }));
+      const rows = fleet
+        .workersOf(endpoint.id)
+        .map(({ endpointId: _, ...worker }) => ({ ...worker, held: held.get(worker.id) ?? 0 }));
       const fresh = { ...sample, demand: { ...sample.demand, workers: sampledWorkers(rows, endpoint) } };
       const { retire, yields, check } = wishedChanges(fresh, scaler);
       const mayPreempt = endpoint.gpuCount > 0 && preemptible.length > 0;
@@ -95,11 +107,13 @@ export function reconcileOf(context: ReconcileContext, { endpoint, sample, previ
       ]);
       const seen = fleetSample(fresh, machines, quota, scaler, { contention, candidates, endpointId: endpoint.id });
       const exchanged = check ? {} : await exchangeFor(context, endpoint, seen, seen.request, { retire, yields });
-      const checkFleet = check && await checkedFleet(context, endpoint, fresh, { retire, yields, quota, contention });
+      const checkFleet = check && (await checkedFleet(context, endpoint, fresh, { retire, yields, quota, contention }));
       return { ...fresh, fleet: { ...seen, ...exchanged }, ...(checkFleet && { checkFleet }) };
     },
     commit: async (decision, newId) => {
-      const machines = new Map([...sample.demand.workers, ...fleet.workersOf(endpoint.id)].map((worker) => [worker.id, worker.machineId]));
+      const machines = new Map(
+        [...sample.demand.workers, ...fleet.workersOf(endpoint.id)].map((worker) => [worker.id, worker.machineId]),
+      );
       const changes = await commit({ sql, written, machines }, endpoint, decision, newId);
       fleet.apply(decision);
       return changes;
@@ -111,30 +125,49 @@ export function reconcileOf(context: ReconcileContext, { endpoint, sample, previ
 
 /** Returns machines and quota for the worker of the released version that starts beside the others. */
 async function checkedFleet(
-  context: ReconcileContext, endpoint: EndpointSample['endpoint'], sample: DecisionSample,
-  { retire, yields, quota, contention }: { retire: readonly string[]; yields: string | undefined; quota: QuotaState; contention: GpuContention | undefined },
+  context: ReconcileContext,
+  endpoint: EndpointSample['endpoint'],
+  sample: DecisionSample,
+  {
+    retire,
+    yields,
+    quota,
+    contention,
+  }: {
+    retire: readonly string[];
+    yields: string | undefined;
+    quota: QuotaState;
+    contention: GpuContention | undefined;
+  },
 ): Promise<FleetSample> {
   const { fleet, checkedCrashes } = context;
   const { id, rollout } = endpoint;
   const machines = fleet.machinesForChecked({ id, version: rollout!.released }, checkedCrashes.get(id) ?? []);
   const seen = checkFleetSample(sample, machines, quota, { contention });
-  return { ...seen, ...await exchangeFor(context, endpoint, seen, sample.settings.checked!, { retire, yields }) };
+  return { ...seen, ...(await exchangeFor(context, endpoint, seen, sample.settings.checked!, { retire, yields })) };
 }
 
 /** Returns the worker whose stop would free a slot if there is none. */
 async function exchangeFor(
-  context: ReconcileContext, endpoint: EndpointSample['endpoint'], seen: FleetSample, request: PlacementRequest,
+  context: ReconcileContext,
+  endpoint: EndpointSample['endpoint'],
+  seen: FleetSample,
+  request: PlacementRequest,
   { retire, yields }: { retire: readonly string[]; yields?: string | undefined },
 ): Promise<Pick<FleetSample, 'yields'>> {
   if (yields === undefined) return {};
   const isFull = seen.candidates.length === 0 || workerOverQuota(seen.quota, request.gpuCount) !== undefined;
   if (!isFull || seen.heldBack !== undefined || seen.keptBack !== undefined) return {};
-  return 'refusal' in placeWorker(await machinesWithout(context, endpoint, [...retire, yields]), request) ? {} : { yields };
+  return 'refusal' in placeWorker(await machinesWithout(context, endpoint, [...retire, yields]), request)
+    ? {}
+    : { yields };
 }
 
 /** Returns machines as if some of the endpoint's workers were retired. */
 async function machinesWithout(
-  { sql, fleet, written }: Pick<ReconcileContext, 'sql' | 'fleet' | 'written'>, endpoint: EndpointSample['endpoint'], goneIds: readonly string[],
+  { sql, fleet, written }: Pick<ReconcileContext, 'sql' | 'fleet' | 'written'>,
+  endpoint: EndpointSample['endpoint'],
+  goneIds: readonly string[],
 ): Promise<PlacementMachine[]> {
   const { id: endpointId, version, imageName } = endpoint;
   await written.flushWorkers();
@@ -144,9 +177,12 @@ async function machinesWithout(
 
 async function commit(
   { sql, written, machines }: Pick<ReconcileContext, 'sql' | 'written'> & { machines: ReadonlyMap<string, string> },
-  { id: endpointId, version, rollout }: EndpointSample['endpoint'], { actions, rollout: step }: Decision, newId: () => string,
+  { id: endpointId, version, rollout }: EndpointSample['endpoint'],
+  { actions, rollout: step }: Decision,
+  newId: () => string,
 ): Promise<ReconcileChanges> {
-  const idsOf = (what: string): string[] => actions.flatMap((action) => (action.do !== 'ADD' && action.do === what ? [action.workerId] : []));
+  const idsOf = (what: string): string[] =>
+    actions.flatMap((action) => (action.do !== 'ADD' && action.do === what ? [action.workerId] : []));
   const retired = idsOf('RETIRE');
   if (retired.length > 0) {
     await sql`UPDATE worker w SET desired = 'GONE', ended_at = now()
@@ -158,10 +194,23 @@ async function commit(
   written.drain(idsOf('DRAIN'));
   const preempted = await preemptWorkers(sql, idsOf('PREEMPT'), endpointId);
   const added = actions.flatMap((action) => (action.do === 'ADD' ? [{ ...action, id: newId() }] : []));
-  await evictStandbys(sql, added.flatMap(({ evicted }) => evicted));
+  await evictStandbys(
+    sql,
+    added.flatMap(({ evicted }) => evicted),
+  );
   written.add(added.map(({ id, ...action }) => ({ endpointId, version: action.version ?? version, id, action })));
   if (step && rollout) written.step({ endpointId, version: rollout.released, step });
   const ids = (workers: readonly { id: string }[]): string[] => workers.map(({ id }) => id);
-  const machineIds = [...new Set([...frozen, ...resumed, ...drained, ...preempted, ...added].map(({ machineId }) => machineId))];
-  return { added: ids(added), drained: ids(drained), retired, resumed: ids(resumed), frozen: ids(frozen), preempted: ids(preempted), machineIds };
+  const machineIds = [
+    ...new Set([...frozen, ...resumed, ...drained, ...preempted, ...added].map(({ machineId }) => machineId)),
+  ];
+  return {
+    added: ids(added),
+    drained: ids(drained),
+    retired,
+    resumed: ids(resumed),
+    frozen: ids(frozen),
+    preempted: ids(preempted),
+    machineIds,
+  };
 }

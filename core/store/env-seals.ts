@@ -1,6 +1,10 @@
-/** Environments at rest: they hold passwords and keys, so each is sealed for the row that it belongs to (core/domain/sealed-identity.ts). */
-import { sql } from '../../drizzle/orm.ts';
+/**
+ * Environments at rest: they hold passwords and keys, so each is sealed for the row that it belongs to
+ * (core/domain/sealed-identity.ts).
+ */
+
 import type { Column, SQL } from 'drizzle-orm';
+import { sql } from '../../drizzle/orm.ts';
 import type { Sealer } from '../runtime/seal.ts';
 
 /** The columns of a row that hold its environment. */
@@ -13,12 +17,15 @@ export interface EnvColumns {
 
 /** What to write into a row for this environment. */
 export function sealEnv(sealer: Sealer, env: Readonly<Record<string, string>>, identity: string): EnvColumns {
-  return { env: {}, envSealed: Object.keys(env).length === 0 ? null : sealer.seal(Buffer.from(JSON.stringify(env)), identity) };
+  return {
+    env: {},
+    envSealed: Object.keys(env).length === 0 ? null : sealer.seal(Buffer.from(JSON.stringify(env)), identity),
+  };
 }
 
 /**
- * The environment of a row. What is in the clear wins: only a replica of an earlier release, which knows nothing of the other column, writes it.
- * SealError: it does not open.
+ * The environment of a row. What is in the clear wins: only a replica of an earlier release, which knows nothing of the
+ * other column, writes it. SealError: it does not open.
  */
 export function openEnv(sealer: Sealer, { env, envSealed }: EnvColumns, identity: string): Record<string, string> {
   if (Object.keys(env).length > 0 || envSealed === null) return env;

@@ -1,18 +1,19 @@
 /** Reads the current facts for explanations. */
-import { JOBS_AHEAD_MAX } from '../domain/explanation.ts';
+
 import type { ExplainedJob, LoggedDecision, LostAttempt, QueueLength } from '../domain/explanation.ts';
-import { PREEMPTION_SHOWN_MINUTES } from '../domain/preemption.ts';
-import type { Preemption } from '../domain/preemption.ts';
+import { JOBS_AHEAD_MAX } from '../domain/explanation.ts';
 import type { JobKey } from '../domain/job.ts';
 import type { JobState } from '../domain/job-state.ts';
+import type { Preemption } from '../domain/preemption.ts';
+import { PREEMPTION_SHOWN_MINUTES } from '../domain/preemption.ts';
 import type { WorkerHealth } from '../domain/worker.ts';
 import type { Database } from './database.ts';
 import { starvedEndpoints } from './demand-rows.ts';
 import { readLostAttempts } from './lost-attempt-rows.ts';
 import { isLive } from './rows.ts';
 import type { RunningJobs } from './running-jobs.ts';
-import { sampleEndpoints } from './scale-samples.ts';
 import type { EndpointSample } from './scale-samples.ts';
+import { sampleEndpoints } from './scale-samples.ts';
 
 /** Filter of an endpoint's decisions. Few are kept, so no index is needed. */
 export interface DecisionFilter {
@@ -92,7 +93,12 @@ export class ExplainStore {
   }
 
   /** Returns logged decisions, latest first: those before `beforeId`, or all if it is 0. */
-  async decisions(endpointId: string, beforeId: number, limit: number, only: DecisionFilter = {}): Promise<LoggedDecision[]> {
+  async decisions(
+    endpointId: string,
+    beforeId: number,
+    limit: number,
+    only: DecisionFilter = {},
+  ): Promise<LoggedDecision[]> {
     const { sql } = this.#database;
     const { search = '', cutBy, acts } = only;
     const texts = sql`concat_ws(' ', reason, (SELECT string_agg(l ->> 'text', ' ') FROM jsonb_array_elements(limits) AS l))`;
@@ -153,11 +159,21 @@ export class ExplainStore {
         (SELECT count(*) FROM (SELECT FROM job a WHERE a.endpoint_id = j.endpoint_id AND a.state = 'IN_QUEUE'
           AND (a.low_priority, a.position) < (j.low_priority, j.position) ORDER BY a.low_priority, a.position LIMIT ${JOBS_AHEAD_MAX}) q) AS ahead
       FROM job j WHERE j.endpoint_id = ${endpointId} AND j.id = ${jobId} AND ${isLive(hot)}`;
-    return row && {
-      id: row.id, state: row.state, lowPriority: row.low_priority, queuePosition: row.state === 'IN_QUEUE' ? row.ahead + 1 : 0,
-      waitedMs: Math.max(row.waited_ms, 0), attempt: row.attempt, retries: row.retries, workerId: row.worker_id ?? '', error: row.error ?? '',
-      startedAt: dateOf(row.started_ms), finishedAt: dateOf(row.finished_ms),
-    };
+    return (
+      row && {
+        id: row.id,
+        state: row.state,
+        lowPriority: row.low_priority,
+        queuePosition: row.state === 'IN_QUEUE' ? row.ahead + 1 : 0,
+        waitedMs: Math.max(row.waited_ms, 0),
+        attempt: row.attempt,
+        retries: row.retries,
+        workerId: row.worker_id ?? '',
+        error: row.error ?? '',
+        startedAt: dateOf(row.started_ms),
+        finishedAt: dateOf(row.finished_ms),
+      }
+    );
   }
 }
 

@@ -1,9 +1,11 @@
 /**
- * Jobs of an endpoint that failed or timed out, the newest first, with the parts of their errors that tell what was wrong. Slices by the index of finished
- * jobs: each reads so many entries and so many bytes and no more, however many jobs there are and however long their errors.
+ * Jobs of an endpoint that failed or timed out, the newest first, with the parts of their errors that tell what was
+ * wrong. Slices by the index of finished jobs: each reads so many entries and so many bytes and no more, however many
+ * jobs there are and however long their errors.
  */
-import { ERROR_HEAD, ERROR_TAIL, ERROR_WHOLE_MAX } from '../domain/error-groups.ts';
+
 import type { ErrorParts, FailedJob } from '../domain/error-groups.ts';
+import { ERROR_HEAD, ERROR_TAIL, ERROR_WHOLE_MAX } from '../domain/error-groups.ts';
 import type { Fragment, Sql } from './database.ts';
 import { textArray } from './pack.ts';
 import { PAGE_BYTES_MAX } from './page.ts';
@@ -45,7 +47,11 @@ interface FailedRow extends PartsRow {
 }
 
 /** Reads a slice; on the hot pool, whose plans are the indexes. */
-export async function readFailedJobs(sql: Sql, endpointId: string, { spanMs, after, limit }: FailedSliceRequest): Promise<FailedSlice> {
+export async function readFailedJobs(
+  sql: Sql,
+  endpointId: string,
+  { spanMs, after, limit }: FailedSliceRequest,
+): Promise<FailedSlice> {
   const newest = (state: Fragment): Fragment => sql`
     (SELECT endpoint_id, id, state, position, finished_at, expires_at FROM job
       WHERE endpoint_id = ${endpointId} AND ${state} AND finished_at IS NOT NULL AND position < ${after ?? Number.MAX_SAFE_INTEGER}
@@ -65,18 +71,31 @@ export async function readFailedJobs(sql: Sql, endpointId: string, { spanMs, aft
       ${parts(sql)}
     FROM page WHERE before < ${PAGE_BYTES_MAX}::int ORDER BY position DESC`;
   const last = rows.at(-1);
-  const isEnd = !last || rows.length === last.found && last.found < limit;
+  const isEnd = !last || (rows.length === last.found && last.found < limit);
   return {
-    jobs: rows.filter(({ counts }) => counts).map(({ id, state, position, finished_ms: finishedAtMs, ...row }) => (
-      { id, state, position, finishedAtMs, error: partsOf(row) }
-    )),
-    looked: rows.length, bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0), next: isEnd ? undefined : last.position,
+    jobs: rows
+      .filter(({ counts }) => counts)
+      .map(({ id, state, position, finished_ms: finishedAtMs, ...row }) => ({
+        id,
+        state,
+        position,
+        finishedAtMs,
+        error: partsOf(row),
+      })),
+    looked: rows.length,
+    bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0),
+    next: isEnd ? undefined : last.position,
   };
 }
 
-/** Parts of the errors of these jobs, in this order and of as many as a page has room for, at least of one; and the bytes of those errors. */
+/**
+ * Parts of the errors of these jobs, in this order and of as many as a page has room for, at least of one; and the
+ * bytes of those errors.
+ */
 export async function readErrorParts(
-  sql: Sql, endpointId: string, jobIds: readonly string[],
+  sql: Sql,
+  endpointId: string,
+  jobIds: readonly string[],
 ): Promise<{ errors: (ErrorParts | undefined)[]; bytes: number }> {
   const rows = await sql<(PartsRow & { bytes: number })[]>`
     WITH sized AS (

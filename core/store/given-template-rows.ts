@@ -1,6 +1,6 @@
 /**
- * What endpoints run of public templates of other accounts: a copy, taken when the endpoint's owner names the template. Whoever changes his
- * template changes what his own endpoints run, and nobody else's.
+ * What endpoints run of public templates of other accounts: a copy, taken when the endpoint's owner names the template.
+ * Whoever changes his template changes what his own endpoints run, and nobody else's.
  */
 import { eq, sql } from '../../drizzle/orm.ts';
 import { endpoint } from '../../drizzle/schema/endpoint.ts';
@@ -17,27 +17,51 @@ type TemplateRow = typeof template.$inferSelect;
 type GivenRow = typeof givenTemplate.$inferSelect;
 
 /**
- * Gives an endpoint a template as it stands: a copy of another account's, which hears of it; of its own none, because it follows that. Call it
- * in the transaction that names the template, which is held. True: what the endpoint runs changes.
+ * Gives an endpoint a template as it stands: a copy of another account's, which hears of it; of its own none, because
+ * it follows that. Call it in the transaction that names the template, which is held. True: what the endpoint runs
+ * changes.
  */
-export async function giveTemplate(tx: Transaction, actor: Actor, endpointId: string, templateId: string): Promise<boolean> {
+export async function giveTemplate(
+  tx: Transaction,
+  actor: Actor,
+  endpointId: string,
+  templateId: string,
+): Promise<boolean> {
   const [row] = await tx.select().from(template).where(eq(template.id, templateId));
   if (!row || row.accountId === actor.accountId) {
     await tx.delete(givenTemplate).where(eq(givenTemplate.endpointId, endpointId));
     return false;
   }
-  const [before] = await tx.select({ version: givenTemplate.version, templateId: endpoint.templateId }).from(givenTemplate)
-    .innerJoin(endpoint, eq(endpoint.id, givenTemplate.endpointId)).where(eq(givenTemplate.endpointId, endpointId));
+  const [before] = await tx
+    .select({ version: givenTemplate.version, templateId: endpoint.templateId })
+    .from(givenTemplate)
+    .innerJoin(endpoint, eq(endpoint.id, givenTemplate.endpointId))
+    .where(eq(givenTemplate.endpointId, endpointId));
   if (before?.version === row.version && before.templateId === templateId) return false;
   const given = { ...programOf(row), version: row.version };
-  await tx.insert(givenTemplate).values({ ...given, endpointId })
+  await tx
+    .insert(givenTemplate)
+    .values({ ...given, endpointId })
     .onConflictDoUpdate({ target: givenTemplate.endpointId, set: { ...given, givenAt: sql`now()` } });
-  await recordChange(tx, { accountId: row.accountId, keyId: OTHER_ACCOUNT, action: 'UseTemplate', subjectId: templateId, fields: [] });
+  await recordChange(tx, {
+    accountId: row.accountId,
+    keyId: OTHER_ACCOUNT,
+    action: 'UseTemplate',
+    subjectId: templateId,
+    fields: [],
+  });
   return true;
 }
 
-/** Tells the other accounts that use a template that there is a new version of it. `fields` are those that its owner named. */
-export async function tellUsers(tx: Transaction, { id, accountId }: Pick<TemplateRow, 'id' | 'accountId'>, fields: readonly string[]): Promise<void> {
+/**
+ * Tells the other accounts that use a template that there is a new version of it. `fields` are those that its owner
+ * named.
+ */
+export async function tellUsers(
+  tx: Transaction,
+  { id, accountId }: Pick<TemplateRow, 'id' | 'accountId'>,
+  fields: readonly string[],
+): Promise<void> {
   await tx.execute(sql`
     INSERT INTO audit_event (account_id, key_id, action, subject_id, fields)
     SELECT DISTINCT e.account_id, ${OTHER_ACCOUNT}, 'UpdateTemplate', ${id}, ${textArray(fields)}::text[]
@@ -51,7 +75,27 @@ export function asGiven<Row extends TemplateRow | Template>(row: Row, given: Giv
 
 function programOf(row: TemplateRow | GivenRow) {
   const {
-    imageName, startCommand, entrypoint, env, envSealed, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports,
+    imageName,
+    startCommand,
+    entrypoint,
+    env,
+    envSealed,
+    workingDirectory,
+    containerDiskGb,
+    volumeGb,
+    volumeMountPath,
+    ports,
   } = row;
-  return { imageName, startCommand, entrypoint, env, envSealed, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports };
+  return {
+    imageName,
+    startCommand,
+    entrypoint,
+    env,
+    envSealed,
+    workingDirectory,
+    containerDiskGb,
+    volumeGb,
+    volumeMountPath,
+    ports,
+  };
 }

@@ -2,10 +2,10 @@
  * Reads who competes for GPUs: endpoints with unplaced workers, and the GPUs of each account. Runs under the placement
  * lock.
  */
-import type { GpuContention, GpuCompetitor } from '../domain/fair-share.ts';
+import type { GpuCompetitor, GpuContention } from '../domain/fair-share.ts';
 import type { GpuShare } from '../domain/gpu-reservation.ts';
-import type { PreemptionCandidates, PreemptibleWorker } from '../domain/preemption.ts';
 import type { PlacementRequest } from '../domain/placement-machine.ts';
+import type { PreemptibleWorker, PreemptionCandidates } from '../domain/preemption.ts';
 import { workerOverQuota } from '../domain/quota.ts';
 import type { Fragment, Sql } from './database.ts';
 import { asked } from './placement-view.ts';
@@ -29,7 +29,13 @@ export interface GpuRequester {
   gpuCount: number;
 }
 
-type RivalRow = PlacementRequest & { accountId: string; waiting: number; sinceMs: number; ownSinceMs: number; paused: string[] };
+type RivalRow = PlacementRequest & {
+  accountId: string;
+  waiting: number;
+  sinceMs: number;
+  ownSinceMs: number;
+  paused: string[];
+};
 
 /** Returns whether any workers wait for GPUs. */
 export async function areGpusShort(sql: Sql): Promise<boolean> {
@@ -47,16 +53,31 @@ export async function readGpuContention(sql: Sql, asker: GpuRequester): Promise<
   const own = shares.get(accountId);
   const waiting = rows.filter(({ accountId: theirs, gpuCount }) => {
     const share = shares.get(theirs);
-    return share && workerOverQuota({ quota: { workers: share.workerQuota, gpus: share.gpuQuota }, use: share }, gpuCount) === undefined;
+    return (
+      share &&
+      workerOverQuota({ quota: { workers: share.workerQuota, gpus: share.gpuQuota }, use: share }, gpuCount) ===
+        undefined
+    );
   });
   if (!own || waiting.length === 0) return undefined;
   const only = ({ accountId: id, gpus, weight }: GpuShare): GpuShare => ({ accountId: id, gpus, weight });
-  const all = waiting.map(({ accountId: theirs, waiting: count, sinceMs, ownSinceMs: _, paused, ...request }) => (
-    { accountId: theirs, request, waiting: count, sinceMs, ...(paused.length > 0 && { paused }) }));
+  const all = waiting.map(({ accountId: theirs, waiting: count, sinceMs, ownSinceMs: _, paused, ...request }) => ({
+    accountId: theirs,
+    request,
+    waiting: count,
+    sinceMs,
+    ...(paused.length > 0 && { paused }),
+  }));
   return {
-    own: only(own), others: [...shares.values()].filter((share) => share !== own).map(only),
-    rivals: all.filter((rival) => rival.accountId !== accountId).map(({ sinceMs: _, ...rival }): GpuCompetitor => rival),
-    large: { ownSinceMs: waiting[0]!.ownSinceMs, waiters: all.filter(({ request }) => request.gpuCount > asker.gpuCount) },
+    own: only(own),
+    others: [...shares.values()].filter((share) => share !== own).map(only),
+    rivals: all
+      .filter((rival) => rival.accountId !== accountId)
+      .map(({ sinceMs: _, ...rival }): GpuCompetitor => rival),
+    large: {
+      ownSinceMs: waiting[0]!.ownSinceMs,
+      waiters: all.filter(({ request }) => request.gpuCount > asker.gpuCount),
+    },
   };
 }
 
@@ -78,7 +99,11 @@ async function readRivals(sql: Sql, { id, accountId, gpuCount }: GpuRequester): 
  * Returns which of these workers still run and which already drain, with the share of each account concerned. Returns
  * `undefined` if none runs.
  */
-export async function readPreemptible(sql: Sql, accountId: string, workerIds: readonly string[]): Promise<PreemptionCandidates | undefined> {
+export async function readPreemptible(
+  sql: Sql,
+  accountId: string,
+  workerIds: readonly string[],
+): Promise<PreemptionCandidates | undefined> {
   const workers = await sql<PreemptibleWorker[]>`
     SELECT w.id, e.account_id AS "accountId", w.machine_id AS "machineId", w.gpu_uuids AS "gpuUuids", w.desired = 'DRAIN' AS draining
     FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
@@ -107,11 +132,18 @@ async function readShares(sql: Sql, accountIds: readonly string[]): Promise<Map<
  * Drains workers for an endpoint that needs their GPUs; they finish their jobs first. Returns the workers that were not
  * draining yet.
  */
-export async function preemptWorkers(sql: Sql, workerIds: readonly string[], gaveWayTo: string): Promise<{ id: string; machineId: string }[]> {
+export async function preemptWorkers(
+  sql: Sql,
+  workerIds: readonly string[],
+  gaveWayTo: string,
+): Promise<{ id: string; machineId: string }[]> {
   if (workerIds.length === 0) return [];
   const going = lockedInOrder(sql, sql`id = ANY(${[...workerIds]}) AND desired IN ('RUN', 'FREEZE')`);
-  const [, drained] = await Promise.all([lockPlacement(sql), sql<{ id: string; machineId: string }[]>`
+  const [, drained] = await Promise.all([
+    lockPlacement(sql),
+    sql<{ id: string; machineId: string }[]>`
     UPDATE worker w SET desired = 'DRAIN', desired_at = now(), gave_way_to = ${gaveWayTo} FROM ${going} AS l WHERE w.id = l.id
-    RETURNING w.id, w.machine_id AS "machineId"`]);
+    RETURNING w.id, w.machine_id AS "machineId"`,
+  ]);
   return drained;
 }

@@ -3,11 +3,11 @@
  * several types.
  */
 import { gpuPreference } from '../domain/gpu-pools.ts';
-import { ANY_HOSTED } from '../domain/location.ts';
-import { startsByGpu } from '../domain/gpu-starts.ts';
 import type { SeenGpu } from '../domain/gpu-starts.ts';
-import { STARTS_SEEN_MAX } from '../domain/traffic.ts';
+import { startsByGpu } from '../domain/gpu-starts.ts';
+import { ANY_HOSTED } from '../domain/location.ts';
 import type { GpuStarts } from '../domain/traffic.ts';
+import { STARTS_SEEN_MAX } from '../domain/traffic.ts';
 import type { Sql } from './database.ts';
 
 /** An endpoint with its requested GPUs. */
@@ -33,11 +33,25 @@ interface TypeRow {
 export async function readGpuStarts(sql: Sql, endpoints: readonly GpuAsking[]): Promise<Map<string, GpuStarts[]>> {
   const asking = endpoints.filter(({ gpuIds, gpuCount }) => gpuCount > 0 && gpuPreference(gpuIds).order.length !== 1);
   if (asking.length === 0) return new Map();
-  const seen = Map.groupBy(await readTypes(sql, asking.map(({ id }) => id)), ({ id }) => id);
+  const seen = Map.groupBy(
+    await readTypes(
+      sql,
+      asking.map(({ id }) => id),
+    ),
+    ({ id }) => id,
+  );
   const several = asking.filter(({ id, gpuIds }) => startsByGpu(withPlaces(seen.get(id) ?? [], []), gpuIds).length > 0);
   if (several.length === 0) return new Map();
-  const places = Map.groupBy(await readPlaces(sql, several.map(({ id }) => id)), ({ id }) => id);
-  return new Map(several.map(({ id, gpuIds }) => [id, startsByGpu(withPlaces(seen.get(id)!, places.get(id) ?? []), gpuIds)]));
+  const places = Map.groupBy(
+    await readPlaces(
+      sql,
+      several.map(({ id }) => id),
+    ),
+    ({ id }) => id,
+  );
+  return new Map(
+    several.map(({ id, gpuIds }) => [id, startsByGpu(withPlaces(seen.get(id)!, places.get(id) ?? []), gpuIds)]),
+  );
 }
 
 type SeenRow = TypeRow & Pick<SeenGpu, 'workers' | 'startsMs'>;

@@ -1,18 +1,28 @@
 /**
- * Vacuum settings of the tables that change with every job. They live here and not in a migration, because drizzle's schema has no words
- * for them; setting them again changes nothing.
+ * Vacuum settings of the tables that change with every job. They live here and not in a migration, because drizzle's
+ * schema has no words for them; setting them again changes nothing.
  */
 import type { Sql } from './database.ts';
 
 /** Tables whose rows live for seconds to minutes. */
 const HOT_TABLES = [
-  'job', 'job_input', 'job_output', 'job_chunk', 'stream_cursor', 'webhook_delivery', 'webhook_result', 'endpoint_tally',
+  'job',
+  'job_input',
+  'job_output',
+  'job_chunk',
+  'stream_cursor',
+  'webhook_delivery',
+  'webhook_result',
+  'endpoint_tally',
 ];
 
 /** Few rows, each changed by every batch: room on their page keeps a change from touching an index. */
 const COUNTING_TABLE = 'endpoint_tally';
 
-/** Vacuum after 1 % (at least 2,000 rows) has changed instead of 20 %, and without pauses: dead rows at the head of a queue are read by every claim. */
+/**
+ * Vacuum after 1 % (at least 2,000 rows) has changed instead of 20 %, and without pauses: dead rows at the head of a
+ * queue are read by every claim.
+ */
 export async function tuneHotTables(sql: Sql): Promise<void> {
   for (const table of HOT_TABLES) {
     await sql`ALTER TABLE ${sql(table)} SET (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 2000,

@@ -1,10 +1,14 @@
-/** Images: which bytes a name means for a version of an endpoint or a run of a pod, which machines have which, and what endpoints name. */
+/**
+ * Images: which bytes a name means for a version of an endpoint or a run of a pod, which machines have which, and what
+ * endpoints name.
+ */
+
+import type { EngineRow } from '../../drizzle/schema/machine.ts';
 import type { PlacementRequest } from '../domain/placement-machine.ts';
-import { inTransaction } from './database.ts';
 import type { Database } from './database.ts';
+import { inTransaction } from './database.ts';
 import type { MachineSession } from './machine-store.ts';
 import { asked } from './placement-view.ts';
-import type { EngineRow } from '../../drizzle/schema/machine.ts';
 
 /** An image that a machine has. */
 export interface MachineImageFacts {
@@ -49,8 +53,15 @@ export class ImageStore {
     this.#database = database;
   }
 
-  /** What the image means for a version of an endpoint: what was said first. Undefined: the machine has no worker of that version. */
-  async settleVersion({ machineId, imageName, digest }: ImageClaim, endpointId: string, version: number): Promise<string | undefined> {
+  /**
+   * What the image means for a version of an endpoint: what was said first. Undefined: the machine has no worker of
+   * that version.
+   */
+  async settleVersion(
+    { machineId, imageName, digest }: ImageClaim,
+    endpointId: string,
+    version: number,
+  ): Promise<string | undefined> {
     const { sql } = this.#database;
     const [row] = await sql<{ digest: string }[]>`
       INSERT INTO endpoint_image AS i (endpoint_id, version, image_name, digest)
@@ -75,7 +86,10 @@ export class ImageStore {
   }
 
   /** Writes what a machine has for containers, unless a later session speaks for it. */
-  async report({ machineId, sessionId }: MachineSession, { engine, noEngineReason, images }: ContainerFacts): Promise<void> {
+  async report(
+    { machineId, sessionId }: MachineSession,
+    { engine, noEngineReason, images }: ContainerFacts,
+  ): Promise<void> {
     await inTransaction(this.#database.sql, async (sql) => {
       const [own] = await sql`
         UPDATE machine SET engine = ${engine && JSON.stringify(engine)}::text::jsonb, no_engine_reason = ${noEngineReason}
@@ -91,7 +105,10 @@ export class ImageStore {
     });
   }
 
-  /** Endpoints that run images and may have workers, the latest first; one whose release is not complete comes a second time, with its good version's. */
+  /**
+   * Endpoints that run images and may have workers, the latest first; one whose release is not complete comes a second
+   * time, with its good version's.
+   */
   async named(): Promise<NamedImage[]> {
     const { sql } = this.#database;
     return sql<NamedImage[]>`

@@ -6,8 +6,10 @@ import type { Database, Sql } from './database.ts';
 /** The database's secrets were sealed with another key than this core has. */
 export class WrongSecretKeyError extends Error {
   constructor() {
-    super('SLIPWAY_SECRET_KEY is not the key that the secrets in this database are sealed with. Start with the key of its first start '
-      + '(npm start keeps it as sealKey in secrets.json of the data folder), or use another database.');
+    super(
+      'SLIPWAY_SECRET_KEY is not the key that the secrets in this database are sealed with. Start with the key of its first start ' +
+        '(npm start keeps it as sealKey in secrets.json of the data folder), or use another database.',
+    );
     this.name = 'WrongSecretKeyError';
   }
 }
@@ -26,15 +28,17 @@ export class InstallationStore {
   }
 
   /**
-   * Makes the key of the first core that ever starts on a database its own; of several that start together, one is the first. A database of an
-   * earlier release, which has secrets and no fingerprint, takes only the key that opens them. WrongSecretKeyError: it has another one.
+   * Makes the key of the first core that ever starts on a database its own; of several that start together, one is the
+   * first. A database of an earlier release, which has secrets and no fingerprint, takes only the key that opens them.
+   * WrongSecretKeyError: it has another one.
    */
   async claimSecretKey(): Promise<void> {
     const fingerprint = this.#sealer.fingerprint();
     const [known] = await fingerprints(this.#sql);
-    if (!known && !await opensWhatIsThere(this.#sql, this.#sealer)) throw new WrongSecretKeyError();
-    if (!known) await this.#sql`INSERT INTO installation (secret_key_fingerprint) VALUES (${fingerprint}) ON CONFLICT DO NOTHING`;
-    const [{ fingerprint: first }] = known ? [known] : await fingerprints(this.#sql) as [FingerprintRow];
+    if (!known && !(await opensWhatIsThere(this.#sql, this.#sealer))) throw new WrongSecretKeyError();
+    if (!known)
+      await this.#sql`INSERT INTO installation (secret_key_fingerprint) VALUES (${fingerprint}) ON CONFLICT DO NOTHING`;
+    const [{ fingerprint: first }] = known ? [known] : ((await fingerprints(this.#sql)) as [FingerprintRow]);
     if (!fingerprint.equals(first)) throw new WrongSecretKeyError();
   }
 }

@@ -1,15 +1,16 @@
 /**
- * Pages of the jobs of an endpoint, newest or oldest first. No index has all jobs in order: one would be written to by every change of every job. Each kind of
- * state has its own, so a page is merged of the first of each, and costs the same however many jobs there are. By how long they took only the first
- * thousand are ordered.
+ * Pages of the jobs of an endpoint, newest or oldest first. No index has all jobs in order: one would be written to by
+ * every change of every job. Each kind of state has its own, so a page is merged of the first of each, and costs the
+ * same however many jobs there are. By how long they took only the first thousand are ordered.
  */
-import type { JobState } from '../domain/job-state.ts';
+
 import type { Job } from '../domain/job.ts';
+import type { JobState } from '../domain/job-state.ts';
 import type { Fragment, Sql } from './database.ts';
-import { positionsOf, submittedWithin } from './job-range.ts';
 import type { SubmittedWithin } from './job-range.ts';
-import { jobColumns, jobFromRow } from './rows.ts';
+import { positionsOf, submittedWithin } from './job-range.ts';
 import type { JobRow } from './rows.ts';
+import { jobColumns, jobFromRow } from './rows.ts';
 
 /** Which part of the list. */
 export interface JobListRequest {
@@ -44,7 +45,10 @@ const ORDERED_MAX = 1_000;
 
 /** What each index is asked for, word for word as the index says it. */
 export const PARTS: Record<JobState, (sql: Sql) => Fragment[]> = {
-  IN_QUEUE: (sql) => [sql`state = 'IN_QUEUE' AND low_priority = false`, sql`state = 'IN_QUEUE' AND low_priority = true`],
+  IN_QUEUE: (sql) => [
+    sql`state = 'IN_QUEUE' AND low_priority = false`,
+    sql`state = 'IN_QUEUE' AND low_priority = true`,
+  ],
   IN_PROGRESS: (sql) => [sql`state = 'IN_PROGRESS'`],
   COMPLETED: (sql) => [sql`state = 'COMPLETED' AND finished_at IS NOT NULL`],
   FAILED: (sql) => [sql`state = 'FAILED' AND finished_at IS NOT NULL`],
@@ -55,23 +59,32 @@ export const PARTS: Record<JobState, (sql: Sql) => Fragment[]> = {
 /** Reads a page; on the hot pool, whose plans are the indexes. */
 export async function listJobs(sql: Sql, endpointId: string, request: JobListRequest): Promise<JobListPage> {
   const { state, oldestFirst, longest, submitted, after, offset, limit } = request;
-  const states = state ? [state] : Object.keys(PARTS) as JobState[];
+  const states = state ? [state] : (Object.keys(PARTS) as JobState[]);
   // Of those that run an index has another order, and they are few.
   const ordered = states.filter((name) => name !== 'IN_PROGRESS').flatMap((name) => PARTS[name](sql));
-  const positions = submitted && await positionsOf(sql, endpointId, ordered, submitted);
-  const within = positions ? sql`AND position >= ${positions.low} AND position < ${positions.high} ${submittedWithin(sql, submitted)}` : sql``;
+  const positions = submitted && (await positionsOf(sql, endpointId, ordered, submitted));
+  const within = positions
+    ? sql`AND position >= ${positions.low} AND position < ${positions.high} ${submittedWithin(sql, submitted)}`
+    : sql``;
   const parts = states.flatMap((name) => PARTS[name](sql));
   const order = oldestFirst ? sql`position` : sql`position DESC`;
-  const behind = (place: number | undefined): Fragment => (
-    oldestFirst ? sql`position > ${place ?? Number.MIN_SAFE_INTEGER}` : sql`position < ${place ?? Number.MAX_SAFE_INTEGER}`
-  );
-  const first = (many: number, place: number | undefined): Fragment => parts.map((part) => sql`
+  const behind = (place: number | undefined): Fragment =>
+    oldestFirst
+      ? sql`position > ${place ?? Number.MIN_SAFE_INTEGER}`
+      : sql`position < ${place ?? Number.MAX_SAFE_INTEGER}`;
+  const first = (many: number, place: number | undefined): Fragment =>
+    parts
+      .map(
+        (part) => sql`
     (SELECT * FROM job WHERE endpoint_id = ${endpointId} AND ${part} AND ${behind(place)} ${within} AND expires_at > now()
-      ORDER BY ${order} LIMIT ${many}::int)`).reduce((all, part) => sql`${all} UNION ALL ${part}`);
+      ORDER BY ${order} LIMIT ${many}::int)`,
+      )
+      .reduce((all, part) => sql`${all} UNION ALL ${part}`);
   // Where a page begins that is ordered by a span: so many jobs are before it.
   const skipped = longest ? Math.min(ORDERED_MAX, offset + (after ?? 0)) : offset;
   const from = longest
-    ? sql`(SELECT * FROM (${first(ORDERED_MAX, undefined)}) AS f ORDER BY ${order} LIMIT ${ORDERED_MAX}::int)` : sql`(${first(offset + limit + 1, after)})`;
+    ? sql`(SELECT * FROM (${first(ORDERED_MAX, undefined)}) AS f ORDER BY ${order} LIMIT ${ORDERED_MAX}::int)`
+    : sql`(${first(offset + limit + 1, after)})`;
   const shownOrder = longest ? sql`${spanOf(sql, longest)} DESC NULLS LAST, ${order}` : order;
   const rows = await sql<(JobRow & { position: number })[]>`
     WITH page AS MATERIALIZED (SELECT * FROM ${from} AS n ORDER BY ${shownOrder} OFFSET ${skipped}::int LIMIT ${limit + 1}::int)
@@ -82,12 +95,16 @@ export async function listJobs(sql: Sql, endpointId: string, request: JobListReq
     SELECT count(*) AS total FROM (SELECT FROM (${first(counted, undefined)}) AS n LIMIT ${counted}::int) AS c`;
   const shown = rows.slice(0, limit);
   return {
-    jobs: shown.map(jobFromRow), total: Math.min(count!.total, counted - 1), totalCapped: count!.total === counted,
+    jobs: shown.map(jobFromRow),
+    total: Math.min(count!.total, counted - 1),
+    totalCapped: count!.total === counted,
     next: rows.length <= limit ? undefined : longest ? skipped + limit : shown.at(-1)?.position,
   };
 }
 
 /** Until now while it is not over. */
 function spanOf(sql: Sql, span: NonNullable<JobListRequest['longest']>): Fragment {
-  return span === 'delay' ? sql`coalesce(started_at, finished_at, now()) - submitted_at` : sql`coalesce(finished_at, now()) - started_at`;
+  return span === 'delay'
+    ? sql`coalesce(started_at, finished_at, now()) - submitted_at`
+    : sql`coalesce(finished_at, now()) - started_at`;
 }

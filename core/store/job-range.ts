@@ -1,7 +1,8 @@
 /**
- * Where in the order of an endpoint's jobs those of a stretch of time are. No index has the time at which jobs were submitted (job-list.ts), but positions are
- * given in that order: the place is found by halving, with one look into an index for each step, however many jobs there are. What is found may be a
- * little too large, never too small, so each job is looked at once more.
+ * Where in the order of an endpoint's jobs those of a stretch of time are. No index has the time at which jobs were
+ * submitted (job-list.ts), but positions are given in that order: the place is found by halving, with one look into an
+ * index for each step, however many jobs there are. What is found may be a little too large, never too small, so each
+ * job is looked at once more.
  */
 import type { Fragment, Sql } from './database.ts';
 
@@ -22,30 +23,48 @@ const DISORDER_MS = 1_000;
 /** Jobs that a step looks at for one that tells when its position was given. */
 const SCANNED_MAX = 200;
 
-/** That the job has the position that it was submitted with. One that was retried has a later one, and at least an attempt behind it. */
+/**
+ * That the job has the position that it was submitted with. One that was retried has a later one, and at least an
+ * attempt behind it.
+ */
 const isOfSubmission = (sql: Sql): Fragment => sql`(attempt = 0 OR attempt = 1 AND started_at IS NOT NULL)`;
 
-/** The positions. `parts`: conditions that an index has in order of position; without any all positions may be meant. */
-export async function positionsOf(sql: Sql, endpointId: string, parts: readonly Fragment[], { fromMs, untilMs }: SubmittedWithin): Promise<JobRange> {
-  const place = async (ms: number | undefined) => (ms === undefined || parts.length === 0 ? undefined : placeOf(sql, endpointId, parts, ms));
+/**
+ * The positions. `parts`: conditions that an index has in order of position; without any all positions may be meant.
+ */
+export async function positionsOf(
+  sql: Sql,
+  endpointId: string,
+  parts: readonly Fragment[],
+  { fromMs, untilMs }: SubmittedWithin,
+): Promise<JobRange> {
+  const place = async (ms: number | undefined) =>
+    ms === undefined || parts.length === 0 ? undefined : placeOf(sql, endpointId, parts, ms);
   const [from, until] = await Promise.all([
-    place(fromMs === undefined ? undefined : fromMs - DISORDER_MS), place(untilMs === undefined ? undefined : untilMs + DISORDER_MS),
+    place(fromMs === undefined ? undefined : fromMs - DISORDER_MS),
+    place(untilMs === undefined ? undefined : untilMs + DISORDER_MS),
   ]);
   return { low: from?.low ?? 0, high: until?.high ?? Number.MAX_SAFE_INTEGER };
 }
 
 /** That a job counts as submitted in that time; one that was retried counts from then, which was before it ended. */
 export function submittedWithin(sql: Sql, { fromMs, untilMs }: SubmittedWithin): Fragment {
-  const from = fromMs === undefined ? sql`` : sql`AND (submitted_at >= ${instantOf(sql, fromMs)}
+  const from =
+    fromMs === undefined
+      ? sql``
+      : sql`AND (submitted_at >= ${instantOf(sql, fromMs)}
     OR NOT ${isOfSubmission(sql)} AND coalesce(finished_at, now()) >= ${instantOf(sql, fromMs)})`;
   return untilMs === undefined ? from : sql`${from} AND submitted_at < ${instantOf(sql, untilMs)}`;
 }
 
 /** All jobs from before a time have positions below `high`, all others from `low` on. */
 async function placeOf(sql: Sql, endpointId: string, parts: readonly Fragment[], ms: number): Promise<JobRange> {
-  const next = parts.map((part) => sql`
+  const next = parts
+    .map(
+      (part) => sql`
     (SELECT position, submitted_at, ${isOfSubmission(sql)} AS tells FROM job
-      WHERE endpoint_id = ${endpointId} AND ${part} AND position >= m.middle AND position < l.high ORDER BY position LIMIT ${SCANNED_MAX}::int)`)
+      WHERE endpoint_id = ${endpointId} AND ${part} AND position >= m.middle AND position < l.high ORDER BY position LIMIT ${SCANNED_MAX}::int)`,
+    )
     .reduce((all, part) => sql`${all} UNION ALL ${part}`);
   const [found] = await sql<[JobRange]>`
     WITH RECURSIVE look AS (

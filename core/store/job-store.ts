@@ -1,17 +1,18 @@
 /** Reads jobs, and moves them on behalf of their owners: cancel, retry, remaining life. */
-import { statesBefore } from '../domain/job-state.ts';
+
 import type { Job, JobKey } from '../domain/job.ts';
+import { statesBefore } from '../domain/job-state.ts';
 import type { Database, Fragment, Sql } from './database.ts';
-import { readErrorParts, readFailedJobs } from './failed-jobs.ts';
 import type { FailedSlice, FailedSliceRequest } from './failed-jobs.ts';
-import { listJobs } from './job-list.ts';
+import { readErrorParts, readFailedJobs } from './failed-jobs.ts';
 import type { JobListPage, JobListRequest } from './job-list.ts';
+import { listJobs } from './job-list.ts';
+import type { JobWalk, Match, ScannedJob, WalkedJobs } from './job-walk.ts';
 import { beginWalk, matching, nextMatches } from './job-walk.ts';
-import type { JobWalk, ScannedJob, Match, WalkedJobs } from './job-walk.ts';
-import { cancelled, requeued } from './user-transitions.ts';
 import { numberArray, textArray } from './pack.ts';
-import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
+import { isLive, jobColumns, jobFromRow } from './rows.ts';
+import { cancelled, requeued } from './user-transitions.ts';
 
 /** A job that was read in a batch. */
 export interface FoundJob {
@@ -44,7 +45,10 @@ export class JobStore {
     this.#hot = hot;
   }
 
-  /** Reads many jobs; those that are not there or have expired are missing in the answer. Outputs up to `outputBytesMax[i]` bytes come with them. */
+  /**
+   * Reads many jobs; those that are not there or have expired are missing in the answer. Outputs up to
+   * `outputBytesMax[i]` bytes come with them.
+   */
   async read(keys: readonly JobKey[], outputBytesMax: readonly number[]): Promise<FoundJob[]> {
     const rows = await this.#hot<(JobRow & { index: number; left_out: boolean })[]>`
       SELECT ${jobColumns(this.#hot)}, g.index, o.error, CASE WHEN octet_length(o.output) <= g.bytes_max THEN o.output END AS output,
@@ -73,7 +77,10 @@ export class JobStore {
     return row?.input;
   }
 
-  /** Sets the remaining life of a job; of a finished one also the end of its result, which it cannot put off. False: no such job. */
+  /**
+   * Sets the remaining life of a job; of a finished one also the end of its result, which it cannot put off. False: no
+   * such job.
+   */
   async setRemainingLife(key: JobKey, ttlMs: number): Promise<boolean> {
     const result = await this.#hot`
       UPDATE job j SET ttl_deadline_at = now() + ${ttlMs}::bigint * interval '1 ms',
@@ -96,13 +103,17 @@ export class JobStore {
 
   /** Queues a failed or timed-out job again, at the end. Undefined: it is in no such state. */
   async retry(key: JobKey): Promise<Requeued | undefined> {
-    const [row] = await this.#hot<RequeuedRow[]>`${requeued(this.#hot, this.#hot`nextval('job_position_seq')`, one(this.#hot, key, 'retry'))}`;
+    const [row] = await this.#hot<
+      RequeuedRow[]
+    >`${requeued(this.#hot, this.#hot`nextval('job_position_seq')`, one(this.#hot, key, 'retry'))}`;
     return row && { job: jobFromRow(row), position: row.position };
   }
 
   /** Queues those of these jobs again that still match, each at the place that it was given; see job-walk.ts. */
   async retryMatching(walk: JobWalk, matches: readonly Match[]): Promise<Requeued[]> {
-    const rows = await this.#hot<RequeuedRow[]>`${requeued(this.#hot, this.#hot`g.next_position`, matching(this.#hot, walk, matches))}`;
+    const rows = await this.#hot<
+      RequeuedRow[]
+    >`${requeued(this.#hot, this.#hot`g.next_position`, matching(this.#hot, walk, matches))}`;
     return rows.map((row) => ({ job: jobFromRow(row), position: row.position }));
   }
 

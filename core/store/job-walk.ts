@@ -1,16 +1,18 @@
 /**
- * A walk over all jobs of an endpoint that a filter finds, to move each of them: a few at a time, on whichever replica, as far as its caller goes on. It
- * keeps nothing but where it is. Which jobs are meant is fixed when it begins: those with positions given by then and, where an end is undone, that ended by
- * then. Jobs change while it goes on, and one that was put back into the queue would be behind it: so it goes round until a whole round moved none; by a
- * group of errors it goes round once.
+ * A walk over all jobs of an endpoint that a filter finds, to move each of them: a few at a time, on whichever replica,
+ * as far as its caller goes on. It keeps nothing but where it is. Which jobs are meant is fixed when it begins: those
+ * with positions given by then and, where an end is undone, that ended by then. Jobs change while it goes on, and one
+ * that was put back into the queue would be behind it: so it goes round until a whole round moved none; by a group of
+ * errors it goes round once.
  */
-import { JOB_STATES } from '../domain/job-state.ts';
-import type { JobState } from '../domain/job-state.ts';
+
 import { byJob } from '../domain/job.ts';
+import type { JobState } from '../domain/job-state.ts';
+import { JOB_STATES } from '../domain/job-state.ts';
 import type { Fragment, Sql } from './database.ts';
 import { PARTS } from './job-list.ts';
-import { positionsOf, submittedWithin } from './job-range.ts';
 import type { JobRange, SubmittedWithin } from './job-range.ts';
+import { positionsOf, submittedWithin } from './job-range.ts';
 import { numberArray, textArray } from './pack.ts';
 
 /** Which jobs, and what is done to them. */
@@ -63,7 +65,9 @@ export interface ScannedJob extends Match {
 
 /** The parts of a walk, each with an index of its own: of the queue two, the second of low priority. */
 export function partsOf(states: readonly JobState[]): { state: JobState; index: number }[] {
-  return JOB_STATES.filter((state) => states.includes(state)).flatMap((state) => (state === 'IN_QUEUE' ? [0, 1] : [0]).map((index) => ({ state, index })));
+  return JOB_STATES.filter((state) => states.includes(state)).flatMap((state) =>
+    (state === 'IN_QUEUE' ? [0, 1] : [0]).map((index) => ({ state, index })),
+  );
 }
 
 /** Fixes which jobs are meant. */
@@ -79,17 +83,21 @@ export async function beginWalk(sql: Sql, wanted: WalkedJobs): Promise<JobWalk> 
 }
 
 /**
- * The next jobs that match but for how they ended, at most `limit`. Cancelling begins at the end of a queue, so that claims, which begin at its head, meet
- * none that is being cancelled; queueing again begins with the oldest, so that they come in the order in which they were.
+ * The next jobs that match but for how they ended, at most `limit`. Cancelling begins at the end of a queue, so that
+ * claims, which begin at its head, meet none that is being cancelled; queueing again begins with the oldest, so that
+ * they come in the order in which they were.
  */
 export async function nextMatches(sql: Sql, walk: JobWalk, limit: number): Promise<ScannedJob[]> {
   const { endpointId, move, states, submitted, ended: { fromMs } = {}, left, begunUs, part } = walk;
   const { state, index } = partsOf(states)[part]!;
   const isRetry = move === 'retry';
-  const byThen = isRetry ? sql`AND finished_at <= timestamptz 'epoch' + ${begunUs}::bigint * interval '1 microsecond'` : sql``;
+  const byThen = isRetry
+    ? sql`AND finished_at <= timestamptz 'epoch' + ${begunUs}::bigint * interval '1 microsecond'`
+    : sql``;
   const order = state === 'IN_PROGRESS' ? sql`started_at` : isRetry ? sql`position` : sql`position DESC`;
   // Answered and not left out: by position a statement would else read as many as there are to find some.
-  const counts = fromMs === undefined ? sql`true` : sql`finished_at >= timestamptz 'epoch' + ${fromMs}::float8 * interval '1 ms'`;
+  const counts =
+    fromMs === undefined ? sql`true` : sql`finished_at >= timestamptz 'epoch' + ${fromMs}::float8 * interval '1 ms'`;
   return await sql<ScannedJob[]>`
     SELECT id AS "jobId", position, state, ${counts} AS counts, ${isRetry ? sql`nextval('job_position_seq')` : sql`0::bigint`} AS "nextPosition" FROM (
       SELECT id, position, state, finished_at FROM job
@@ -100,8 +108,9 @@ export async function nextMatches(sql: Sql, walk: JobWalk, limit: number): Promi
 }
 
 /**
- * Which rows of job j are these, as long as they match: FROM and WHERE of a statement that moves them. In the order in which outcomes lock theirs. How they
- * ended is as it was when they were looked at: a job that was queued again since then, to end in another way, has a position behind all that are meant.
+ * Which rows of job j are these, as long as they match: FROM and WHERE of a statement that moves them. In the order in
+ * which outcomes lock theirs. How they ended is as it was when they were looked at: a job that was queued again since
+ * then, to end in another way, has a position behind all that are meant.
  */
 export function matching(sql: Sql, { endpointId, states, range }: JobWalk, matches: readonly Match[]): Fragment {
   const sorted = matches.toSorted((a, b) => byJob({ ...a, endpointId }, { ...b, endpointId }));
@@ -111,7 +120,9 @@ export function matching(sql: Sql, { endpointId, states, range }: JobWalk, match
     WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.state || '' = ANY(${textArray(states)}::text[]) AND j.position < ${range.high}`;
 }
 
-/** Where a walk is after these matches, of which `limit` were asked for and `moved` were moved. Undefined: it is over. */
+/**
+ * Where a walk is after these matches, of which `limit` were asked for and `moved` were moved. Undefined: it is over.
+ */
 export function walkOn(walk: JobWalk, matches: readonly Match[], limit: number, moved: number): JobWalk | undefined {
   const { states, range, part, move } = walk;
   const parts = partsOf(states);

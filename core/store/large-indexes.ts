@@ -1,6 +1,7 @@
 /**
- * Indexes that were added to, or taken from, tables which may hold millions of rows. It is done before the migration that names them, without holding
- * up a replica of the release before that serves meanwhile; the migration then finds it done. A database without that table gets them from its migrations.
+ * Indexes that were added to, or taken from, tables which may hold millions of rows. It is done before the migration
+ * that names them, without holding up a replica of the release before that serves meanwhile; the migration then finds
+ * it done. A database without that table gets them from its migrations.
  */
 import type { Logger } from '../runtime/logger.ts';
 import type { Sql } from './database.ts';
@@ -15,7 +16,9 @@ const LARGE_INDEXES: Record<string, string> = {
 /** Those that another replaced; a release that still knows them uses that one. */
 const REPLACED = ['job_running_idx', 'job_machine_idx'];
 
-/** Builds those that are missing, or that an interrupted start left unfinished. Waits for transactions that are open. */
+/**
+ * Builds those that are missing, or that an interrupted start left unfinished. Waits for transactions that are open.
+ */
 export async function buildLargeIndexes(sql: Sql, logger: Logger): Promise<void> {
   for (const [name, definition] of Object.entries(LARGE_INDEXES)) {
     const [row] = await sql<{ wanted: boolean }[]>`

@@ -1,6 +1,7 @@
 /** What lists can be filtered by: fields by name, each with the condition that a value stands for. */
-import { sql } from '../../drizzle/orm.ts';
+
 import type { Column, SQL } from 'drizzle-orm';
+import { sql } from '../../drizzle/orm.ts';
 import type { DomainError } from '../domain/errors.ts';
 import { invalid } from '../domain/fields.ts';
 
@@ -43,7 +44,9 @@ export function filterConditions(filters: Filters, asked: Readonly<Record<string
 /** INVALID_REQUEST: the field has other values. */
 export function checkWord(name: string, value: string, words: readonly string[] | undefined): void {
   if (!words || words.includes(value)) return;
-  throw invalid(`filters has ${JSON.stringify(value.slice(0, 64))} as ${name}, but that must be one of ${words.join(', ')}`);
+  throw invalid(
+    `filters has ${JSON.stringify(value.slice(0, 64))} as ${name}, but that must be one of ${words.join(', ')}`,
+  );
 }
 
 /** A list is not filtered by that; `known`: by what it is. */

@@ -1,6 +1,7 @@
 /**
- * The history of a job's lost attempts. How their workers ended may be told before the loss is written, after it, or in the same moment; it stands in the
- * row of the worker as long as there is one, is read from there, and is written into the history when that row goes.
+ * The history of a job's lost attempts. How their workers ended may be told before the loss is written, after it, or in
+ * the same moment; it stands in the row of the worker as long as there is one, is read from there, and is written into
+ * the history when that row goes.
  */
 import type { LostAttempt } from '../domain/explanation.ts';
 import type { JobKey } from '../domain/job.ts';
@@ -11,7 +12,10 @@ import { textArray } from './pack.ts';
 const LOST_KEPT = 20;
 const CAUSE_LENGTH_MAX = 1_000;
 
-/** Remembers the attempts among `moved` (core/store/outcome-side-effects.ts) that are to be, as further WITH items (starting with a comma). */
+/**
+ * Remembers the attempts among `moved` (core/store/outcome-side-effects.ts) that are to be, as further WITH items
+ * (starting with a comma).
+ */
 export function remembered(sql: Sql): Fragment {
   return sql`, remembered AS (
       INSERT INTO lost_attempt (endpoint_id, job_id, attempt, worker_id, machine_id, cause, started_at, exit_code, worker_reason)
@@ -25,8 +29,9 @@ export function remembered(sql: Sql): Fragment {
 }
 
 /**
- * Remembers the ended attempts of jobs in `moved` that their user tries again, as WITH items. Those that were lost are remembered already. That they have ended
- * is asked so that no index of ended jobs can answer it: one that is planned for reads all those of the endpoint for each.
+ * Remembers the ended attempts of jobs in `moved` that their user tries again, as WITH items. Those that were lost are
+ * remembered already. That they have ended is asked so that no index of ended jobs can answer it: one that is planned
+ * for reads all those of the endpoint for each.
  */
 export function rememberedOfUser(sql: Sql): Fragment {
   return sql`remembered AS (
@@ -39,7 +44,10 @@ export function rememberedOfUser(sql: Sql): Fragment {
     ), ${forgotten(sql, sql`true`)}`;
 }
 
-/** The job of `m` before the statement changed it, which is what the statement sees; none when somebody else had just changed it. */
+/**
+ * The job of `m` before the statement changed it, which is what the statement sees; none when somebody else had just
+ * changed it.
+ */
 function before(sql: Sql): Fragment {
   return sql`job b WHERE b.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND b.id = m.id AND b.attempt = m.attempt`;
 }
@@ -70,13 +78,17 @@ export async function forgetAttempts(sql: Sql, jobs: readonly { endpoint_id: str
 
 /** The latest first. */
 export async function readLostAttempts(sql: Sql, { endpointId, jobId }: JobKey): Promise<LostAttempt[]> {
-  const rows = await sql<(Omit<LostAttempt, 'startedAt' | 'lostAt'> & { startedAtMs: number | null; lostAtMs: number })[]>`
+  const rows = await sql<
+    (Omit<LostAttempt, 'startedAt' | 'lostAt'> & { startedAtMs: number | null; lostAtMs: number })[]
+  >`
     SELECT l.attempt, l.worker_id AS "workerId", coalesce(m.name, l.machine_id) AS machine, l.cause, coalesce(l.exit_code, w.exit_code) AS "exitCode",
       coalesce(nullif(l.worker_reason, ''), w.reason, '') AS reason,
       (extract(epoch FROM l.started_at) * 1000)::bigint AS "startedAtMs", (extract(epoch FROM l.lost_at) * 1000)::bigint AS "lostAtMs"
     FROM lost_attempt l LEFT JOIN machine m ON m.id = l.machine_id LEFT JOIN worker w ON w.id = l.worker_id AND w.state IN ('UNHEALTHY', 'STOPPED')
     WHERE l.endpoint_id = ${endpointId} AND l.job_id = ${jobId} ORDER BY l.attempt DESC`;
   return rows.map(({ startedAtMs, lostAtMs, ...row }) => ({
-    ...row, startedAt: startedAtMs === null ? undefined : new Date(startedAtMs), lostAt: new Date(lostAtMs),
+    ...row,
+    startedAt: startedAtMs === null ? undefined : new Date(startedAtMs),
+    lostAt: new Date(lostAtMs),
   }));
 }

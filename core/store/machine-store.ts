@@ -1,23 +1,27 @@
-/** Machines: who they are, which session speaks for them and until when their attempts are their own, by the database clock. */
-import { gpuTypeOf } from '../domain/gpu-facts.ts';
-import type { GpuLoad } from '../domain/gpu-load.ts';
-import { unlistedTypes } from '../domain/gpu-pools.ts';
-import type { PlacementMachine } from '../domain/placement-machine.ts';
+/**
+ * Machines: who they are, which session speaks for them and until when their attempts are their own, by the database
+ * clock.
+ */
+
 import type { PendingQuery, Row } from 'postgres';
 import { sql as part } from '../../drizzle/orm.ts';
 import { apiKey } from '../../drizzle/schema/api-key.ts';
-import { machine as machineTable } from '../../drizzle/schema/machine.ts';
 import type { EngineRow, GpuRow } from '../../drizzle/schema/machine.ts';
+import { machine as machineTable } from '../../drizzle/schema/machine.ts';
+import { gpuTypeOf } from '../domain/gpu-facts.ts';
+import type { GpuLoad } from '../domain/gpu-load.ts';
+import { unlistedTypes } from '../domain/gpu-pools.ts';
 import { LEASE_MS, SUCCESSION_MS } from '../domain/lease.ts';
+import type { PlacementMachine } from '../domain/placement-machine.ts';
 import { recordChange } from './audit-rows.ts';
-import { statementOf } from './database.ts';
 import type { Database } from './database.ts';
-import { deleteEnded } from './lost-attempt-rows.ts';
+import { statementOf } from './database.ts';
 import { whereWord } from './list-filter.ts';
-import { byNumber, byText, byTime, readPage } from './page.ts';
+import { deleteEnded } from './lost-attempt-rows.ts';
 import type { Page, PageRequest } from './page.ts';
-import { readPlacement } from './placement-view.ts';
+import { byNumber, byText, byTime, readPage } from './page.ts';
 import type { MachineRow } from './placement-view.ts';
+import { readPlacement } from './placement-view.ts';
 
 /** More machines than one installation has. */
 const MACHINES_MAX = 100_000;
@@ -28,17 +32,25 @@ const IS_HERE = part`(${machineTable.sessionId} IS NOT NULL AND ${machineTable.l
 const KEYS = part`SELECT FROM ${apiKey} WHERE ${apiKey.machineId} = ${machineTable.id}`;
 /** What a list of them can be searched for, ordered and filtered by. */
 const LISTED = {
-  from: machineTable, id: machineTable.id, createdAt: machineTable.seenAt, where: undefined,
+  from: machineTable,
+  id: machineTable.id,
+  createdAt: machineTable.seenAt,
+  where: undefined,
   bytes: part`2000 + octet_length(${machineTable.gpus}::text)`,
   searched: [machineTable.name, machineTable.agentVersion, part`array_to_string(${machineTable.locations}, ' ')`],
   sorts: {
-    name: byText(machineTable.name), seen: byTime(machineTable.seenAt), memory: byNumber(machineTable.memoryMib), processors: byNumber(machineTable.cpuCount),
+    name: byText(machineTable.name),
+    seen: byTime(machineTable.seenAt),
+    memory: byNumber(machineTable.memoryMib),
+    processors: byNumber(machineTable.cpuCount),
     gpus: byNumber(part`jsonb_array_length(${machineTable.gpus})`),
     state: byNumber(part`${IS_HERE}::int * 2 + (NOT ${machineTable.cordoned})::int`),
   },
   filters: {
     state: whereWord({
-      here: IS_HERE, away: part`NOT ${IS_HERE}`, cordoned: part`${machineTable.cordoned}`,
+      here: IS_HERE,
+      away: part`NOT ${IS_HERE}`,
+      cordoned: part`${machineTable.cordoned}`,
       revoked: part`EXISTS (${KEYS}) AND NOT EXISTS (${KEYS} AND ${apiKey.revokedAt} IS NULL)`,
     }),
     gpu: {
@@ -132,8 +144,9 @@ export class MachineStore {
   }
 
   /**
-   * Makes a session the one that speaks for its machine and starts a lease. Every earlier session is fenced by this. Not while another run of an
-   * agent holds the lease, unless this is its successor and the other's session has ended, or is not heard any more: then answers the holder.
+   * Makes a session the one that speaks for its machine and starts a lease. Every earlier session is fenced by this.
+   * Not while another run of an agent holds the lease, unless this is its successor and the other's session has ended,
+   * or is not heard any more: then answers the holder.
    */
   async join(facts: MachineFacts, session: NewSession): Promise<LeaseHolder | undefined> {
     const { sql } = this.#database;
@@ -164,12 +177,19 @@ export class MachineStore {
     return { name: holder!.name, since: new Date(holder!.since) };
   }
 
-  /** Notes that a session ended in order. Its machine's lease runs on: the agent may come back and still hold its attempts. */
+  /**
+   * Notes that a session ended in order. Its machine's lease runs on: the agent may come back and still hold its
+   * attempts.
+   */
   async leave({ machineId, sessionId }: MachineSession): Promise<void> {
-    await this.#database.sql`UPDATE machine SET session_id = NULL WHERE id = ${machineId} AND session_id = ${sessionId}`;
+    await this.#database
+      .sql`UPDATE machine SET session_id = NULL WHERE id = ${machineId} AND session_id = ${sessionId}`;
   }
 
-  /** Extends the leases of many machines in one statement, which also notes how busy their GPUs are. Answers the sessions that still speak for theirs. */
+  /**
+   * Extends the leases of many machines in one statement, which also notes how busy their GPUs are. Answers the
+   * sessions that still speak for theirs.
+   */
   async extend(beats: readonly MachineBeat[]): Promise<Set<string>> {
     // In the order of their ids, so that two replicas never lock the same rows crosswise.
     const ordered = beats.toSorted((a, b) => (a.machineId < b.machineId ? -1 : 1));
@@ -182,7 +202,10 @@ export class MachineStore {
     return new Set(rows.map((row) => row.id));
   }
 
-  /** GPU types that machines have, of all that ever joined. Read only where `gpuIds` names one that the public API does not know. */
+  /**
+   * GPU types that machines have, of all that ever joined. Read only where `gpuIds` names one that the public API does
+   * not know.
+   */
   async reportedTypes(gpuIds: readonly string[]): Promise<ReadonlySet<string>> {
     if (unlistedTypes(gpuIds).length === 0) return new Set();
     const rows = await this.#database.sql<Pick<MachineFacts, 'gpus'>[]>`SELECT gpus FROM machine`;
@@ -207,32 +230,55 @@ export class MachineStore {
   }
 
   async #read(which: PendingQuery<Row[]>): Promise<MachineStatus[]> {
-    const rows = await this.#database.sql<(MachineRow & { seen_at_ms: number; pod_gpus: string[]; gpu_loads: GpuLoad[] })[]>`
+    const rows = await this.#database.sql<
+      (MachineRow & { seen_at_ms: number; pod_gpus: string[]; gpu_loads: GpuLoad[] })[]
+    >`
       SELECT *, ARRAY(SELECT gpu_uuid FROM gpu_hold WHERE machine_id = machine.id AND pod_id IS NOT NULL) AS pod_gpus,
         session_id IS NOT NULL AND lease_expires_at > now() AS connected, (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms
       FROM machine ${which}`;
     return rows.map((row) => ({
-      ...factsOf(row), connected: row.connected, cordoned: row.cordoned, seenAtMs: row.seen_at_ms, podGpuUuids: row.pod_gpus,
+      ...factsOf(row),
+      connected: row.connected,
+      cordoned: row.cordoned,
+      seenAtMs: row.seen_at_ms,
+      podGpuUuids: row.pod_gpus,
       gpuLoads: row.connected ? row.gpu_loads : [],
     }));
   }
 
   /**
-   * Deletes a machine with its workers and pods, and revokes its key, unless its lease runs. The audit trail of each account that had a pod there tells of it.
-   * Attempts that it held have a machine no more: the lease rescuer takes them back.
+   * Deletes a machine with its workers and pods, and revokes its key, unless its lease runs. The audit trail of each
+   * account that had a pod there tells of it. Attempts that it held have a machine no more: the lease rescuer takes
+   * them back.
    */
   async forget(id: string, keyId: string): Promise<'unknown' | 'leased' | ForgottenMachine> {
     return this.#database.db.transaction(async (tx) => {
       const statement = statementOf(tx);
-      const [found] = await statement<{ leased: boolean }[]>`SELECT lease_expires_at > now() AS leased FROM machine WHERE id = ${id} FOR UPDATE`;
+      const [found] = await statement<
+        { leased: boolean }[]
+      >`SELECT lease_expires_at > now() AS leased FROM machine WHERE id = ${id} FOR UPDATE`;
       if (!found) return 'unknown';
       if (found.leased) return 'leased';
       const workers = await statement<{ endpoint_id: string }[]>`
         SELECT endpoint_id FROM worker WHERE machine_id = ${id} AND ended_at IS NULL AND machine_id <> ''`;
-      const pods = await statement<{ id: string; account_id: string }[]>`SELECT id, account_id FROM pod WHERE machine_id = ${id}`;
-      for (const pod of pods) await recordChange(tx, { accountId: pod.account_id, keyId, action: 'ForgetMachine', subjectId: pod.id, fields: [] });
-      const ended = await statement<{ id: string }[]>`SELECT id FROM worker WHERE machine_id = ${id} AND state IN ('UNHEALTHY', 'STOPPED')`;
-      await deleteEnded(statement, ended.map((worker) => worker.id));
+      const pods = await statement<
+        { id: string; account_id: string }[]
+      >`SELECT id, account_id FROM pod WHERE machine_id = ${id}`;
+      for (const pod of pods)
+        await recordChange(tx, {
+          accountId: pod.account_id,
+          keyId,
+          action: 'ForgetMachine',
+          subjectId: pod.id,
+          fields: [],
+        });
+      const ended = await statement<
+        { id: string }[]
+      >`SELECT id FROM worker WHERE machine_id = ${id} AND state IN ('UNHEALTHY', 'STOPPED')`;
+      await deleteEnded(
+        statement,
+        ended.map((worker) => worker.id),
+      );
       await statement`DELETE FROM machine WHERE id = ${id}`;
       const keys = await statement<{ id: string }[]>`
         UPDATE api_key SET revoked_at = now() WHERE machine_id = ${id} AND revoked_at IS NULL RETURNING id`;
@@ -270,8 +316,20 @@ export class MachineStore {
 function factsOf(row: MachineRow): MachineFacts {
   const { id, name, gpus, locations } = row;
   return {
-    id, name, gpus, locations, cpuSlots: row.cpu_slots, agentVersion: row.agent_version, cudaVersion: row.cuda_version,
-    cpuCount: row.cpu_count, memoryMib: row.memory_mib, cpuModel: row.cpu_model, cpuThreadsPerCore: row.cpu_threads_per_core, standbyMax: row.standby_max,
-    runsCommands: row.runs_commands, engine: row.engine, noEngineReason: row.no_engine_reason,
+    id,
+    name,
+    gpus,
+    locations,
+    cpuSlots: row.cpu_slots,
+    agentVersion: row.agent_version,
+    cudaVersion: row.cuda_version,
+    cpuCount: row.cpu_count,
+    memoryMib: row.memory_mib,
+    cpuModel: row.cpu_model,
+    cpuThreadsPerCore: row.cpu_threads_per_core,
+    standbyMax: row.standby_max,
+    runsCommands: row.runs_commands,
+    engine: row.engine,
+    noEngineReason: row.no_engine_reason,
   };
 }

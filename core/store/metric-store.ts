@@ -1,6 +1,10 @@
-/** What metrics say of everything that there is, in two statements however much that is: as of now, the same at every replica. */
-import { onPoolWait } from './database.ts';
+/**
+ * What metrics say of everything that there is, in two statements however much that is: as of now, the same at every
+ * replica.
+ */
+
 import type { Database, Sql } from './database.ts';
+import { onPoolWait } from './database.ts';
 import { DEMAND_VALID_MS } from './demand-rows.ts';
 import { oldestWaitMs } from './queue-age.ts';
 import type { RunningJobs } from './running-jobs.ts';
@@ -54,15 +58,18 @@ export class MetricStore {
 
   /** Says nothing to the database over each pool of connections, at once; `answered` hears of each answer. */
   async touchPools(answered: (pool: string) => void): Promise<void> {
-    await Promise.all(Object.entries(this.#pools).map(async ([pool, sql]) => {
-      await sql`SELECT 1`;
-      answered(pool);
-    }));
+    await Promise.all(
+      Object.entries(this.#pools).map(async ([pool, sql]) => {
+        await sql`SELECT 1`;
+        answered(pool);
+      }),
+    );
   }
 
   /**
-   * Returns the counts of the whole installation. Runs on the hot pool, which plans with indexes: no queue is scanned, its
-   * length is in the counters (core/store/endpoint-counters.ts), and the search for its first job begins after the last claim.
+   * Returns the counts of the whole installation. Runs on the hot pool, which plans with indexes: no queue is scanned,
+   * its length is in the counters (core/store/endpoint-counters.ts), and the search for its first job begins after the
+   * last claim.
    */
   async fleet(): Promise<FleetCounts> {
     const [row] = await this.#hot<[FleetCounts]>`
@@ -92,8 +99,13 @@ export class MetricStore {
         FROM machine WHERE seen_at > now() - interval '1 day'
       ) AS machines`;
     const { endpoints, machines } = row;
-    const held = await this.#running.heldBy(endpoints.filter(({ workers }) => Object.keys(workers).length > 0).map(({ id }) => id));
+    const held = await this.#running.heldBy(
+      endpoints.filter(({ workers }) => Object.keys(workers).length > 0).map(({ id }) => id),
+    );
     const heldOf = (id: string): number => (held.get(id) ?? []).reduce((sum, worker) => sum + worker.held, 0);
-    return { machines, endpoints: endpoints.map((endpoint) => ({ ...endpoint, inProgress: endpoint.inProgress + heldOf(endpoint.id) })) };
+    return {
+      machines,
+      endpoints: endpoints.map((endpoint) => ({ ...endpoint, inProgress: endpoint.inProgress + heldOf(endpoint.id) })),
+    };
   }
 }

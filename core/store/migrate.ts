@@ -3,18 +3,18 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { drizzle, migrate as runMigrations } from '../../drizzle/orm.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { connect } from './database.ts';
 import type { Sql } from './database.ts';
-import { buildLargeIndexes } from './large-indexes.ts';
+import { connect } from './database.ts';
 import { tuneHotTables } from './hot-tables.ts';
+import { buildLargeIndexes } from './large-indexes.ts';
 
 const FOLDER = fileURLToPath(new URL('../../drizzle/migrations', import.meta.url));
 /** Key of the advisory lock; any number that nobody else uses. drizzle's migrator takes no lock of its own. */
 const LOCK = 5_947_213_005;
 
 /**
- * How long a migration waits for a table that a long transaction reads, a backup for instance, before it lets all those through that queue up behind it;
- * it tries again after a pause. Both in milliseconds.
+ * How long a migration waits for a table that a long transaction reads, a backup for instance, before it lets all those
+ * through that queue up behind it; it tries again after a pause. Both in milliseconds.
  */
 const TABLE_MS_MAX = 2_000;
 const TABLE_PAUSE_MS = 1_000;
@@ -28,22 +28,33 @@ export class NewerDatabaseError extends Error {
   }
 }
 
-/** Nothing can be written to the database: it is the standby of another, or was made read-only. It has PostgreSQL's own code, because it may pass. */
+/**
+ * Nothing can be written to the database: it is the standby of another, or was made read-only. It has PostgreSQL's own
+ * code, because it may pass.
+ */
 class ReadOnlyDatabaseError extends Error {
   readonly code = '25006';
 
   constructor(isStandby: boolean) {
-    super(isStandby
-      ? 'the database is a standby (read-only): name the primary in SLIPWAY_DATABASE_URL, or promote this one; core waits'
-      : 'the database is read-only (default_transaction_read_only is on for it, the server or the role): switch that off; core waits');
+    super(
+      isStandby
+        ? 'the database is a standby (read-only): name the primary in SLIPWAY_DATABASE_URL, or promote this one; core waits'
+        : 'the database is read-only (default_transaction_read_only is on for it, the server or the role): switch that off; core waits',
+    );
     this.name = 'ReadOnlyDatabaseError';
   }
 }
 
-/** Applies the missing migrations under an advisory lock on a connection of its own. NewerDatabaseError: it is ahead of the code. ReadOnlyDatabaseError. */
+/**
+ * Applies the missing migrations under an advisory lock on a connection of its own. NewerDatabaseError: it is ahead of
+ * the code. ReadOnlyDatabaseError.
+ */
 export async function migrate(database: { url: string }, logger: Logger): Promise<void> {
   // An index of millions of rows takes longer than an operator may allow statements to take.
-  const sql = connect(database.url, 'slipway-migrate', 1, logger, { client_min_messages: 'warning', statement_timeout: '0' });
+  const sql = connect(database.url, 'slipway-migrate', 1, logger, {
+    client_min_messages: 'warning',
+    statement_timeout: '0',
+  });
   try {
     await refuseReadOnly(sql);
     await lock(sql);
@@ -75,7 +86,10 @@ async function applyMigrations(sql: Sql, logger: Logger): Promise<void> {
       break;
     } catch (error) {
       if (!isLocked(error)) throw error;
-      if (tries === 1) logger.warn('a long transaction, a backup for instance, uses a table that this release changes; trying again until it has ended');
+      if (tries === 1)
+        logger.warn(
+          'a long transaction, a backup for instance, uses a table that this release changes; trying again until it has ended',
+        );
       await sql`SELECT pg_sleep(${TABLE_PAUSE_MS / 1_000})`;
     }
   }
@@ -83,7 +97,8 @@ async function applyMigrations(sql: Sql, logger: Logger): Promise<void> {
 }
 
 function isLocked(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) if ((cause as { code?: string }).code === LOCK_NOT_AVAILABLE) return true;
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if ((cause as { code?: string }).code === LOCK_NOT_AVAILABLE) return true;
   return false;
 }
 
@@ -94,9 +109,13 @@ async function refuseReadOnly(sql: Sql): Promise<void> {
 }
 
 async function refuseNewer(sql: Sql): Promise<void> {
-  const [table] = await sql<{ name: string | null }[]>`SELECT to_regclass('drizzle.__drizzle_migrations')::text AS name`;
+  const [table] = await sql<
+    { name: string | null }[]
+  >`SELECT to_regclass('drizzle.__drizzle_migrations')::text AS name`;
   if (!table?.name) return;
-  const [row] = await sql<{ newest: number | null }[]>`SELECT max(created_at) AS newest FROM drizzle.__drizzle_migrations`;
+  const [row] = await sql<
+    { newest: number | null }[]
+  >`SELECT max(created_at) AS newest FROM drizzle.__drizzle_migrations`;
   if ((row?.newest ?? 0) > newestKnown()) throw new NewerDatabaseError();
 }
 

@@ -1,10 +1,14 @@
-/** Short messages between the replicas on one database, over LISTEN and NOTIFY. A message may get lost, for instance while a connection is down. */
-import { Loop } from '../runtime/loop.ts';
+/**
+ * Short messages between the replicas on one database, over LISTEN and NOTIFY. A message may get lost, for instance
+ * while a connection is down.
+ */
+
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { Loop } from '../runtime/loop.ts';
 import { BaseService } from '../runtime/service.ts';
-import { connect, cutAll } from './database.ts';
 import type { Sql } from './database.ts';
+import { connect, cutAll } from './database.ts';
 import type { LostAnswers } from './lost-answers.ts';
 import { textArray } from './pack.ts';
 
@@ -12,7 +16,10 @@ export interface NoticeChannelOptions {
   url: string;
   /** Hears of every message, those of this replica too. */
   onNotice(payload: string): void;
-  /** Duties that this replica would take; each is held by one replica at a time, as a lock of this connection. Default: none. */
+  /**
+   * Duties that this replica would take; each is held by one replica at a time, as a lock of this connection. Default:
+   * none.
+   */
   singletonTasks?: {
     readonly wanted: readonly string[];
     /** These are held from now on, and no others. */
@@ -35,16 +42,20 @@ export const NOTICE_BYTES_MAX = 7_900;
 const CHANNEL = 'slipway';
 const LISTENER_NAME = 'slipway-core-notices';
 /**
- * How often the channel makes sure that it listens, counts the others and takes duties that nobody holds, in milliseconds: those of a replica that was
- * killed are taken within 3 s.
+ * How often the channel makes sure that it listens, counts the others and takes duties that nobody holds, in
+ * milliseconds: those of a replica that was killed are taken within 3 s.
  */
 const CHECK_PERIOD_MS = 2_500;
 /**
- * A check waits for nothing in the database: when it has no answer after so many milliseconds, the other end is gone without a word, as a host that lost
- * its power or its network is. The system would wait for an answer for a quarter of an hour.
+ * A check waits for nothing in the database: when it has no answer after so many milliseconds, the other end is gone
+ * without a word, as a host that lost its power or its network is. The system would wait for an answer for a quarter of
+ * an hour.
  */
 const ANSWER_MS_MAX = 5_000;
-/** A connection over which nothing was said for so long is ended by the server, and what it held is free: its replica stands still or is out of reach. */
+/**
+ * A connection over which nothing was said for so long is ended by the server, and what it held is free: its replica
+ * stands still or is out of reach.
+ */
 const SILENT_MAX = '10s';
 /** First key of the advisory locks of duties. */
 const SINGLETON_TASK_LOCKS = 594_721_301;
@@ -82,9 +93,19 @@ export class NoticeChannel extends BaseService {
     this.#logger = logger;
     this.#singletonTasks = singletonTasks ?? { wanted: [], set: () => undefined };
     // Hints need not be on disk before they are sent.
-    const hear = (channel: string, payload: string): void => { if (channel === CHANNEL) onNotice(payload); };
-    this.#connect = () => connect(url, LISTENER_NAME, 1, logger, { synchronous_commit: 'off', idle_session_timeout: SILENT_MAX }, hear);
-    this.#loop = new Loop({ name: this.name, periodMs: CHECK_PERIOD_MS, pass: () => this.#check(this.#sql!), clock, random, logger });
+    const hear = (channel: string, payload: string): void => {
+      if (channel === CHANNEL) onNotice(payload);
+    };
+    this.#connect = () =>
+      connect(url, LISTENER_NAME, 1, logger, { synchronous_commit: 'off', idle_session_timeout: SILENT_MAX }, hear);
+    this.#loop = new Loop({
+      name: this.name,
+      periodMs: CHECK_PERIOD_MS,
+      pass: () => this.#check(this.#sql!),
+      clock,
+      random,
+      logger,
+    });
   }
 
   /** Whether another replica may be listening. */
@@ -105,7 +126,9 @@ export class NoticeChannel extends BaseService {
   /** Listens when it resolves, if the database is there; else as soon as it is. */
   protected override async onStart(): Promise<void> {
     this.#sql = this.#connect();
-    const stopped = new Promise<void>((resolve) => { this.ending.addEventListener('abort', () => resolve(), { once: true }); });
+    const stopped = new Promise<void>((resolve) => {
+      this.ending.addEventListener('abort', () => resolve(), { once: true });
+    });
     await Promise.race([this.#check(this.#sql).catch(() => {}), stopped]);
     await this.#loop.start();
   }
@@ -126,13 +149,21 @@ export class NoticeChannel extends BaseService {
   async #check(sql: Sql): Promise<void> {
     let over = false;
     // After the current turn, in which an answer may have been read.
-    const silence = this.#clock.after(ANSWER_MS_MAX, () => this.#clock.soon(() => { if (!over) this.#cut(sql); }));
+    const silence = this.#clock.after(ANSWER_MS_MAX, () =>
+      this.#clock.soon(() => {
+        if (!over) this.#cut(sql);
+      }),
+    );
     try {
       const row = await this.#look(sql);
       // After a lost connection this is what makes us hear again.
       if (!row.listening) await sql`LISTEN slipway`;
-      const cut = await this.#lostAnswers?.check(sql) ?? 0;
-      if (cut > 0) this.#logger.warn({ connections: cut }, 'answers of the database were lost on their way, their connections are cut and made anew');
+      const cut = (await this.#lostAnswers?.check(sql)) ?? 0;
+      if (cut > 0)
+        this.#logger.warn(
+          { connections: cut },
+          'answers of the database were lost on their way, their connections are cut and made anew',
+        );
       this.#peers = row.listeners > 1;
       this.#onCheck(true);
     } catch (error) {
@@ -146,7 +177,10 @@ export class NoticeChannel extends BaseService {
   }
 
   #cut(sql: Sql): void {
-    this.#logger.warn({ waitedMs: ANSWER_MS_MAX }, 'the database does not answer, its connections are cut and made anew');
+    this.#logger.warn(
+      { waitedMs: ANSWER_MS_MAX },
+      'the database does not answer, its connections are cut and made anew',
+    );
     cutAll(sql);
     this.#onSilence();
   }

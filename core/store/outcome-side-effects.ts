@@ -4,14 +4,15 @@
  * execution_ms, output, error.
  */
 import { ANNOUNCED_STATES } from '../domain/job-state.ts';
-import { samePart } from './database.ts';
 import type { Fragment, Sql } from './database.ts';
-import { textArray } from './pack.ts';
+import { samePart } from './database.ts';
 import { countersAdded } from './endpoint-counters.ts';
+import { textArray } from './pack.ts';
 
 /**
- * Output, webhook and counters of the rows in `moved`, as further WITH items (starting with a comma). `queues`: some may go back into their queue; else the
- * part for those is left out, for each part costs before its first row. `isOne`: `moved` has one row at most, which needs no counting.
+ * Output, webhook and counters of the rows in `moved`, as further WITH items (starting with a comma). `queues`: some
+ * may go back into their queue; else the part for those is left out, for each part costs before its first row. `isOne`:
+ * `moved` has one row at most, which needs no counting.
  */
 export function sideEffects(sql: Sql, { queues, isOne = false }: { queues: boolean; isOne?: boolean }): Fragment {
   if (queues) return ofAny(sql);
@@ -23,9 +24,9 @@ const ofOneFinal = samePart((sql) => sql`, ${outputs(sql)}, ${webhooks(sql)}, ${
 const ofAny = samePart((sql) => sql`${ofFinal(sql)}, ${cut(sql)}`);
 
 /**
- * A final job shows its own output and error and nothing of earlier progress; a queued one shows nothing. Progress that was committed while the
- * change waited for the job's row is not seen by this statement: only an upsert meets it, so a row is emptied and never deleted. Chunks that
- * came the same way stay, and readers pass over them.
+ * A final job shows its own output and error and nothing of earlier progress; a queued one shows nothing. Progress that
+ * was committed while the change waited for the job's row is not seen by this statement: only an upsert meets it, so a
+ * row is emptied and never deleted. Chunks that came the same way stay, and readers pass over them.
  */
 function outputs(sql: Sql) {
   return sql`stored AS (
@@ -42,8 +43,9 @@ function cut(sql: Sql) {
 }
 
 /**
- * The webhook's body is the status record with input and webhook (docs/reference/api.md#webhooks). Input and output are copied byte for byte, here, where they
- * are; the webhook, which is sealed, is put in when the call is made. None once the endpoint is gone: the secret that signs them went with it.
+ * The webhook's body is the status record with input and webhook (docs/reference/api.md#webhooks). Input and output are
+ * copied byte for byte, here, where they are; the webhook, which is sealed, is put in when the call is made. None once
+ * the endpoint is gone: the secret that signs them went with it.
  */
 function webhooks(sql: Sql) {
   return sql`announced AS (
@@ -55,7 +57,10 @@ function webhooks(sql: Sql) {
     )`;
 }
 
-/** Address, sealed address and body of a webhook call of the job m with the input i: one expression, so that a call made anew says what the first did. */
+/**
+ * Address, sealed address and body of a webhook call of the job m with the input i: one expression, so that a call made
+ * anew says what the first did.
+ */
 export function announcement(sql: Sql): Fragment {
   return sql`coalesce(i.webhook, ''), i.webhook_sealed,
     convert_to(concat('{"id":', to_json(m.id), ',"status":"', m.state, '"',
@@ -67,15 +72,21 @@ export function announcement(sql: Sql): Fragment {
 
 /** What came to an end, or back into its queue. */
 function counters(sql: Sql) {
-  return countersAdded(sql, sql`
+  return countersAdded(
+    sql,
+    sql`
     SELECT endpoint_id, count(*) FILTER (WHERE state = 'COMPLETED') AS completed, count(*) FILTER (WHERE state IN ('FAILED', 'TIMED_OUT')) AS failed,
       count(*) FILTER (WHERE state = 'IN_QUEUE' AND counted) AS retried, count(*) FILTER (WHERE state = 'IN_QUEUE') AS queued,
       count(*) FILTER (WHERE state = 'IN_QUEUE' AND low_priority) AS queued_low, 0 AS claimed_to
-    FROM moved GROUP BY endpoint_id`);
+    FROM moved GROUP BY endpoint_id`,
+  );
 }
 
 /** What came to an end where at most one did. */
 function counterOfOne(sql: Sql) {
-  return countersAdded(sql, sql`SELECT endpoint_id, (state = 'COMPLETED')::int AS completed, (state IN ('FAILED', 'TIMED_OUT'))::int AS failed,
-    0 AS retried, 0 AS queued, 0 AS queued_low, 0 AS claimed_to FROM moved`);
+  return countersAdded(
+    sql,
+    sql`SELECT endpoint_id, (state = 'COMPLETED')::int AS completed, (state IN ('FAILED', 'TIMED_OUT'))::int AS failed,
+    0 AS retried, 0 AS queued, 0 AS queued_low, 0 AS claimed_to FROM moved`,
+  );
 }

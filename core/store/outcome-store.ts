@@ -4,12 +4,12 @@
 import type { OutcomeRule } from '../domain/attempt-outcome.ts';
 import type { Job } from '../domain/job.ts';
 import type { Database, Fragment, Sql } from './database.ts';
-import { sideEffects } from './outcome-side-effects.ts';
-import { flagArray, numberArray, packBytes, storableText, textArray } from './pack.ts';
-import type { PackedBytes } from './pack.ts';
 import { remembered } from './lost-attempt-rows.ts';
-import { isLive, isRunning, jobColumns, jobFromRow } from './rows.ts';
+import { sideEffects } from './outcome-side-effects.ts';
+import type { PackedBytes } from './pack.ts';
+import { flagArray, numberArray, packBytes, storableText, textArray } from './pack.ts';
 import type { JobRow } from './rows.ts';
+import { isLive, isRunning, jobColumns, jobFromRow } from './rows.ts';
 
 /** An outcome to record. */
 export interface OutcomeEntry {
@@ -90,7 +90,13 @@ export class OutcomeStore {
       ) ${sideEffects(this.#hot, { queues, isOne })}${history}
       SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, position, index, has_webhook,
         low_priority, error FROM moved`;
-    return rows.map((row) => ({ index: row.index, position: row.position, hasWebhook: row.has_webhook, lowPriority: row.low_priority, job: jobFromRow(row) }));
+    return rows.map((row) => ({
+      index: row.index,
+      position: row.position,
+      hasWebhook: row.has_webhook,
+      lowPriority: row.low_priority,
+      job: jobFromRow(row),
+    }));
   }
 }
 
@@ -108,7 +114,10 @@ function many(sql: Sql, entries: readonly OutcomeEntry[], output: PackedBytes): 
 }
 
 /** Returns a single entry as VALUES: the planner inlines them, so that no row set is made and joined. */
-function one(sql: Sql, { endpointId, jobId, attempt, rule, output, error, machineId, executionMs, ...entry }: OutcomeEntry): Fragment {
+function one(
+  sql: Sql,
+  { endpointId, jobId, attempt, rule, output, error, machineId, executionMs, ...entry }: OutcomeEntry,
+): Fragment {
   return sql`(VALUES (0, ${endpointId}::text, ${jobId}::text, ${attempt}::int, ${rule.requeueBelow}::int, ${rule.counted}::boolean,
     ${rule.final}::text, 1, ${output?.length ?? null}::int, ${error === undefined ? null : storableText(error)}::text, ${machineId}::text,
     ${entry.remembered ?? ''}::text, ${executionMs ?? -1}::bigint))`;

@@ -1,16 +1,19 @@
 /**
- * Refuses what stands between core and PostgreSQL and lends sessions out, as poolers do: a duty would be nobody's or everybody's, notices would come to
- * nobody, and queries would be planned by statistics of a moment.
+ * Refuses what stands between core and PostgreSQL and lends sessions out, as poolers do: a duty would be nobody's or
+ * everybody's, notices would come to nobody, and queries would be planned by statistics of a moment.
  */
 import type { Logger } from '../runtime/logger.ts';
-import { HOT_SETTINGS, connect } from './database.ts';
 import type { Sql } from './database.ts';
+import { connect, HOT_SETTINGS } from './database.ts';
 import { PROTOCOL_VIOLATION } from './transient.ts';
 
 /** The connections are not sessions of PostgreSQL that are core's alone. */
 export class PoolerError extends Error {
   constructor(cause?: unknown) {
-    super('SLIPWAY_DATABASE_URL leads to a pooler, such as PgBouncer: core needs sessions of its own. Give the address of PostgreSQL itself.', { cause });
+    super(
+      'SLIPWAY_DATABASE_URL leads to a pooler, such as PgBouncer: core needs sessions of its own. Give the address of PostgreSQL itself.',
+      { cause },
+    );
     this.name = 'PoolerError';
   }
 }
@@ -19,7 +22,7 @@ export class PoolerError extends Error {
 export async function requireOwnSessions(url: string, logger: Logger): Promise<void> {
   const sql = connect(url, 'slipway-check', 2, logger, HOT_SETTINGS);
   try {
-    if (!await hasSettings(sql) || await isShared(sql)) throw new PoolerError();
+    if (!(await hasSettings(sql)) || (await isShared(sql))) throw new PoolerError();
   } catch (error) {
     throw (error as { code?: unknown }).code === PROTOCOL_VIOLATION ? new PoolerError(error) : error;
   } finally {
@@ -28,19 +31,25 @@ export async function requireOwnSessions(url: string, logger: Logger): Promise<v
 }
 
 async function hasSettings(sql: Sql): Promise<boolean> {
-  const rows = await sql<{ name: string; setting: string }[]>`SELECT name, setting FROM pg_settings WHERE name = ANY(${Object.keys(HOT_SETTINGS)})`;
+  const rows = await sql<
+    { name: string; setting: string }[]
+  >`SELECT name, setting FROM pg_settings WHERE name = ANY(${Object.keys(HOT_SETTINGS)})`;
   return rows.every(({ name, setting }) => setting === HOT_SETTINGS[name]);
 }
 
-/** While one connection is in a transaction, another never has the same process of the server. A pooler lends out the one that was used last. */
+/**
+ * While one connection is in a transaction, another never has the same process of the server. A pooler lends out the
+ * one that was used last.
+ */
 async function isShared(sql: Sql): Promise<boolean> {
   const [first, second] = [await sql.reserve(), await sql.reserve()];
-  const pidOf = async (connection: Sql): Promise<number> => (await connection<[{ pid: number }]>`SELECT pg_backend_pid() AS pid`)[0].pid;
+  const pidOf = async (connection: Sql): Promise<number> =>
+    (await connection<[{ pid: number }]>`SELECT pg_backend_pid() AS pid`)[0].pid;
   try {
     const before = await pidOf(first);
     await second.unsafe('BEGIN');
     const others = await pidOf(second);
-    const shared = others === before || await pidOf(first) !== before;
+    const shared = others === before || (await pidOf(first)) !== before;
     await second.unsafe('COMMIT');
     return shared;
   } finally {

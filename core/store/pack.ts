@@ -1,6 +1,7 @@
 /**
- * Packs many rows into few statement parameters. Array literals are written by hand, because every value would otherwise be escaped by three
- * regular expressions; byte columns share one parameter and are cut out again with substring(), because bytea[] costs four characters a byte.
+ * Packs many rows into few statement parameters. Array literals are written by hand, because every value would
+ * otherwise be escaped by three regular expressions; byte columns share one parameter and are cut out again with
+ * substring(), because bytea[] costs four characters a byte.
  */
 
 const SPECIAL = /["\\]/;
@@ -30,7 +31,10 @@ export function flagArray(values: readonly boolean[]): string {
 /** Many byte values in one parameter. */
 export interface PackedBytes {
   blob: Buffer;
-  /** int[] literals for `substring(blob FROM start FOR length)`; the length of an absent value is NULL, and so is what is cut out. */
+  /**
+   * int[] literals for `substring(blob FROM start FOR length)`; the length of an absent value is NULL, and so is what
+   * is cut out.
+   */
   starts: string;
   lengths: string;
 }
@@ -46,7 +50,11 @@ export function packBytes(values: readonly (Buffer | undefined)[]): PackedBytes 
     next += value?.length ?? 0;
   }
   const present = values.filter((value) => value !== undefined);
-  return { blob: present.length === 1 ? present[0]! : Buffer.concat(present), starts: numberArray(starts), lengths: numberArray(lengths) };
+  return {
+    blob: present.length === 1 ? present[0]! : Buffer.concat(present),
+    starts: numberArray(starts),
+    lengths: numberArray(lengths),
+  };
 }
 
 /** PostgreSQL stores no NUL; what cannot be stored is shown as what it is. */

@@ -1,15 +1,17 @@
 /**
- * Pages of lists. A page is found by the key of the last entry of the one before, so what comes and goes meanwhile shifts nothing, and is bounded
- * in entries and in bytes: which entries it has is decided by their sizes, before any of them is read.
+ * Pages of lists. A page is found by the key of the last entry of the one before, so what comes and goes meanwhile
+ * shifts nothing, and is bounded in entries and in bytes: which entries it has is decided by their sizes, before any of
+ * them is read.
  */
-import { and, asc, desc, sql } from '../../drizzle/orm.ts';
+
 import type { Column, SQL } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
+import { and, asc, desc, sql } from '../../drizzle/orm.ts';
 import type { DomainError } from '../domain/errors.ts';
 import { invalid } from '../domain/fields.ts';
 import type { Database } from './database.ts';
-import { filterConditions } from './list-filter.ts';
 import type { Filters } from './list-filter.ts';
+import { filterConditions } from './list-filter.ts';
 
 /** Bytes of a page, beyond which only its last entry may go. */
 export const PAGE_BYTES_MAX = 2 * 1024 * 1024;
@@ -93,11 +95,21 @@ export function byTime(of: SQL | Column): Sort {
   return { of: sql`coalesce((extract(epoch FROM ${of}) * 1000000)::bigint, 0)`, as: 'bigint' };
 }
 
-/** Entries that the page may have, in order, one more than its size where there are so many. INVALID_REQUEST: nothing that the list can be ordered by. */
-export async function candidates({ db }: Pick<Database, 'db'>, listed: Listed, { size, after, view }: PageRequest): Promise<Candidate[]> {
+/**
+ * Entries that the page may have, in order, one more than its size where there are so many. INVALID_REQUEST: nothing
+ * that the list can be ordered by.
+ */
+export async function candidates(
+  { db }: Pick<Database, 'db'>,
+  listed: Listed,
+  { size, after, view }: PageRequest,
+): Promise<Candidate[]> {
   const { from, id, createdAt, bytes, where, searched = [], filters = {} } = listed;
   const sort = view && view.orderBy !== '' ? sortOf(listed, view.orderBy) : undefined;
-  const found = view && view.search !== '' ? sql`strpos(lower(concat_ws(' ', ${sql.join([id, ...searched], sql`, `)})), lower(${view.search})) > 0` : undefined;
+  const found =
+    view && view.search !== ''
+      ? sql`strpos(lower(concat_ws(' ', ${sql.join([id, ...searched], sql`, `)})), lower(${view.search})) > 0`
+      : undefined;
   const turn = sort && view!.descending ? desc : asc;
   const by = sort?.of ?? createdAt;
   const value = sort ? sql`(${by})::text` : sql`NULL`;
@@ -105,7 +117,12 @@ export async function candidates({ db }: Pick<Database, 'db'>, listed: Listed, {
     SELECT ${id} AS id, (extract(epoch FROM ${createdAt}) * 1000000)::bigint AS at, (${bytes})::bigint AS bytes, ${value} AS value
     FROM ${from} WHERE ${and(where, found, ...filterConditions(filters, view?.filters ?? {}), after && beyond(listed, after, sort, turn === desc)) ?? sql`true`}
     ORDER BY ${turn(by)}, ${turn(id)} LIMIT ${size + 1}`);
-  return rows.map((row) => ({ id: row.id, at: Number(row.at), bytes: Number(row.bytes), ...(row.value === null ? {} : { value: row.value }) }));
+  return rows.map((row) => ({
+    id: row.id,
+    at: Number(row.at),
+    bytes: Number(row.bytes),
+    ...(row.value === null ? {} : { value: row.value }),
+  }));
 }
 
 function sortOf({ createdAt, sorts = {} }: Listed, orderBy: string): Sort {
@@ -116,17 +133,22 @@ function sortOf({ createdAt, sorts = {} }: Listed, orderBy: string): Sort {
 /** What a word orders a list by, of all that it can be ordered by. INVALID_REQUEST: by nothing. */
 export function orderOf<Order>(orderBy: string, known: Readonly<Record<string, Order>>): Order {
   if (Object.hasOwn(known, orderBy)) return known[orderBy]!;
-  throw invalid(`order_by is ${JSON.stringify(orderBy.slice(0, 64))}, but this list is ordered by ${Object.keys(known).toSorted().join(', ')}`);
+  throw invalid(
+    `order_by is ${JSON.stringify(orderBy.slice(0, 64))}, but this list is ordered by ${Object.keys(known).toSorted().join(', ')}`,
+  );
 }
 
 /** What comes after an entry. */
 function beyond({ id, createdAt }: Listed, after: PageKey, sort: Sort | undefined, isDescending: boolean): SQL {
-  if (!sort) return sql`(${createdAt}, ${id}) > (timestamptz 'epoch' + ${after.at}::bigint * interval '1 microsecond', ${after.id})`;
+  if (!sort)
+    return sql`(${createdAt}, ${id}) > (timestamptz 'epoch' + ${after.at}::bigint * interval '1 microsecond', ${after.id})`;
   const { value = '' } = after;
   // Whoever makes up a token is told so.
   if (sort.as === 'bigint' && !/^-?\d{1,18}$/.test(value)) throw noCursor();
   const last = sort.as === 'bigint' ? sql`${value}::text::bigint` : sql`${value}::text`;
-  return isDescending ? sql`(${sort.of}, ${id}) < (${last}, ${after.id})` : sql`(${sort.of}, ${id}) > (${last}, ${after.id})`;
+  return isDescending
+    ? sql`(${sort.of}, ${id}) < (${last}, ${after.id})`
+    : sql`(${sort.of}, ${id}) > (${last}, ${after.id})`;
 }
 
 /** A page token that was made up. */
@@ -143,19 +165,28 @@ export function cut(found: readonly Candidate[], size: number): { ids: string[];
     count += 1;
   }
   const last = found[count - 1];
-  return { ids: found.slice(0, count).map(({ id }) => id), next: last && count < found.length ? { at: last.at, id: last.id, value: last.value } : undefined };
+  return {
+    ids: found.slice(0, count).map(({ id }) => id),
+    next: last && count < found.length ? { at: last.at, id: last.id, value: last.value } : undefined,
+  };
 }
 
 /** One page of a list; `read` reads entries by their ids, in any order. */
 export async function readPage<Entry extends { id: string }>(
-  database: Pick<Database, 'db'>, listed: Listed, page: PageRequest, read: (ids: string[]) => Promise<Entry[]>,
+  database: Pick<Database, 'db'>,
+  listed: Listed,
+  page: PageRequest,
+  read: (ids: string[]) => Promise<Entry[]>,
 ): Promise<Page<Entry>> {
   const { ids, next } = cut(await candidates(database, listed, page), page.size);
   return { entries: await inOrder(ids, read), next };
 }
 
 /** Entries in the order of their ids. One that was deleted meanwhile is left out. */
-export async function inOrder<Entry extends { id: string }>(ids: string[], read: (ids: string[]) => Promise<Entry[]>): Promise<Entry[]> {
+export async function inOrder<Entry extends { id: string }>(
+  ids: string[],
+  read: (ids: string[]) => Promise<Entry[]>,
+): Promise<Entry[]> {
   if (ids.length === 0) return [];
   const found = new Map((await read(ids)).map((entry) => [entry.id, entry]));
   return ids.flatMap((id) => found.get(id) ?? []);

@@ -1,10 +1,10 @@
 /** Reads machines as placement sees them: connection, use by workers and pods, and images. */
 import type { EngineRow, GpuRow } from '../../drizzle/schema/machine.ts';
-import { cpuSize, memoryGb } from '../domain/cpu-size.ts';
 import type { CpuSize } from '../domain/cpu-size.ts';
+import { cpuSize, memoryGb } from '../domain/cpu-size.ts';
 import { shortMemoryGb } from '../domain/gpu-facts.ts';
-import type { PlacementGpu, PlacementMachine } from '../domain/placement-machine.ts';
 import { GONE_AFTER_MINUTES } from '../domain/placement.ts';
+import type { PlacementGpu, PlacementMachine } from '../domain/placement-machine.ts';
 import type { PlacementStandby } from '../domain/standby-eviction.ts';
 import type { Sql, Statement } from './database.ts';
 import { lockPlacement } from './standby-rows.ts';
@@ -71,7 +71,8 @@ export async function placementView(statement: Statement, asked: PlacementAsked)
  * others from the only GPU while it waits for its next try.
  */
 export async function readPlacement(
-  statement: Statement, { endpointId, imageName, imageDigest, goneIds = [] }: PlacementAsked,
+  statement: Statement,
+  { endpointId, imageName, imageDigest, goneIds = [] }: PlacementAsked,
 ): Promise<PlacementMachine[]> {
   const gone = goneIds.join();
   // One pass over the living workers, however many ended workers and machines there are, because placements wait for
@@ -100,12 +101,27 @@ export async function readPlacement(
       GROUP BY machine_id) u ON u.machine_id = m.id
     WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id`;
   return rows.map((row) => ({
-    id: row.id, name: row.name, connected: row.connected, gone: row.gone, locations: row.locations, cudaVersion: row.cuda_version,
-    cordoned: row.cordoned, gpus: gpusOf(row),
-    cpuSlots: row.cpu_slots, cpuSlotsUsed: row.cpu_used, siblings: row.siblings,
-    vcpus: row.cpu_count, vcpusUsed: total(row.sizes, (size) => size.vcpus), standbys: row.standbys.sort(oldestFirst), standbyMax: row.standby_max,
-    memoryGb: memoryGb(row.memory_mib), memoryGbUsed: total(row.sizes, (size) => size.memoryGb),
-    runsCommands: row.runs_commands, engine: row.engine ?? undefined, noEngineReason: row.no_engine_reason, hasImage: row.has_image,
+    id: row.id,
+    name: row.name,
+    connected: row.connected,
+    gone: row.gone,
+    locations: row.locations,
+    cudaVersion: row.cuda_version,
+    cordoned: row.cordoned,
+    gpus: gpusOf(row),
+    cpuSlots: row.cpu_slots,
+    cpuSlotsUsed: row.cpu_used,
+    siblings: row.siblings,
+    vcpus: row.cpu_count,
+    vcpusUsed: total(row.sizes, (size) => size.vcpus),
+    standbys: row.standbys.sort(oldestFirst),
+    standbyMax: row.standby_max,
+    memoryGb: memoryGb(row.memory_mib),
+    memoryGbUsed: total(row.sizes, (size) => size.memoryGb),
+    runsCommands: row.runs_commands,
+    engine: row.engine ?? undefined,
+    noEngineReason: row.no_engine_reason,
+    hasImage: row.has_image,
     ...(isNearlyFull(row.engine) && { lacksRoom: true as const }),
     ...(row.gave_way_to !== '' && { gaveWayTo: row.gave_way_to.split(',') }),
   }));
@@ -116,13 +132,25 @@ function isNearlyFull(engine: EngineRow | null): boolean {
   return engine !== null && engine.imageTotalMib > 0 && engine.imageFreeMib < 1_024;
 }
 
-function gpusOf({ gpus, used_uuids: usedUuids, standbys }: Pick<MachineRow, 'gpus'> & Pick<Uses, 'used_uuids' | 'standbys'>): PlacementGpu[] {
+function gpusOf({
+  gpus,
+  used_uuids: usedUuids,
+  standbys,
+}: Pick<MachineRow, 'gpus'> & Pick<Uses, 'used_uuids' | 'standbys'>): PlacementGpu[] {
   const used = new Set(usedUuids.split(','));
   return gpus.map((gpu) => {
     const { uuid, name, migProfile, unhealthy = '' } = gpu;
     const shortGb = shortMemoryGb(gpu);
     const standby = standbys.some(({ gpuUuids }) => gpuUuids.includes(uuid));
-    return { uuid, name, migProfile, unhealthy, used: used.has(uuid), standby, ...(shortGb !== undefined && { shortGb }) };
+    return {
+      uuid,
+      name,
+      migProfile,
+      unhealthy,
+      used: used.has(uuid),
+      standby,
+      ...(shortGb !== undefined && { shortGb }),
+    };
   });
 }
 

@@ -3,8 +3,8 @@ import type { PodDesired, PodState } from '../domain/pod.ts';
 import { podEnvIdentity, podTemplateEnvIdentity } from '../domain/sealed-identity.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Database } from './database.ts';
-import { openEnv } from './env-seals.ts';
 import type { EnvColumns } from './env-seals.ts';
+import { openEnv } from './env-seals.ts';
 import type { MachineSession } from './machine-store.ts';
 
 /** One pod as its agent sees it. */
@@ -68,8 +68,8 @@ export class PodReportStore {
   }
 
   /**
-   * Writes what the agent of a machine observed. Pods of other machines and reports of earlier runs are left alone, and so is everything
-   * when a later session speaks for the machine: it has told how things are now.
+   * Writes what the agent of a machine observed. Pods of other machines and reports of earlier runs are left alone, and
+   * so is everything when a later session speaks for the machine: it has told how things are now.
    */
   async report({ machineId, sessionId }: MachineSession, facts: readonly PodFacts[]): Promise<void> {
     await this.#database.sql`
@@ -83,7 +83,10 @@ export class PodReportStore {
         AND EXISTS (SELECT FROM machine m WHERE m.id = ${machineId} AND coalesce(m.session_id, ${sessionId}) = ${sessionId})`;
   }
 
-  /** Notes that an agent came back without some of its machine's pods: their processes are gone; those that shall run are started again. */
+  /**
+   * Notes that an agent came back without some of its machine's pods: their processes are gone; those that shall run
+   * are started again.
+   */
   async missing(machineId: string, listedIds: readonly string[]): Promise<void> {
     await this.#database.sql`
       UPDATE pod p SET state = s.state, status_text = '', exit_code = NULL, state_changed_at = now()

@@ -1,25 +1,25 @@
 /** Pods: what their owners want of them. What agents observe is written in pod-report-store. */
 import { and, eq, sql } from '../../drizzle/orm.ts';
 import { pod } from '../../drizzle/schema/pod.ts';
-import type { Actor } from '../domain/permission.ts';
 import { invalid } from '../domain/fields.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
-import type { PlacementMachine } from '../domain/placement-machine.ts';
+import type { Actor } from '../domain/permission.ts';
 import type { PlacementSlot } from '../domain/placement.ts';
+import type { PlacementMachine } from '../domain/placement-machine.ts';
 import type { Pod, PodSettings } from '../domain/pod.ts';
 import type { QuotaState } from '../domain/quota.ts';
 import { podEnvIdentity, podTemplateEnvIdentity } from '../domain/sealed-identity.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import { recordChange } from './audit-rows.ts';
-import { statementOf } from './database.ts';
 import type { Database, Transaction } from './database.ts';
+import { statementOf } from './database.ts';
 import { sealEnv } from './env-seals.ts';
-import { placementView } from './placement-view.ts';
 import type { PlacementAsked } from './placement-view.ts';
+import { placementView } from './placement-view.ts';
 import { podFromRow } from './pod-rows.ts';
-import { evictStandbys } from './standby-rows.ts';
 import { readQuotaState } from './quota-rows.ts';
 import { holdRegistryAuth } from './registry-auth-rows.ts';
+import { evictStandbys } from './standby-rows.ts';
 import { isGpuTaken, retryOnDeadlock } from './transient.ts';
 import { holdVolumes } from './volume-rows.ts';
 
@@ -53,12 +53,19 @@ export class PodStore {
   }
 
   /**
-   * Creates a pod where `choose` says; it gets the machines under the placement lock, and the data centre of the pod's network volume if it
-   * has one. INVALID_REQUEST: registry credentials or volume are not in the account.
+   * Creates a pod where `choose` says; it gets the machines under the placement lock, and the data centre of the pod's
+   * network volume if it has one. INVALID_REQUEST: registry credentials or volume are not in the account.
    */
   async create(
-    { id, templateEnv }: NewPod, actor: Actor, settings: PodSettings, fields: readonly string[],
-    choose: (machines: readonly PlacementMachine[], dataCenterIds: readonly string[], quota: QuotaState) => PlacementSlot,
+    { id, templateEnv }: NewPod,
+    actor: Actor,
+    settings: PodSettings,
+    fields: readonly string[],
+    choose: (
+      machines: readonly PlacementMachine[],
+      dataCenterIds: readonly string[],
+      quota: QuotaState,
+    ) => PlacementSlot,
   ): Promise<Pod> {
     return this.#placing(async (tx) => {
       const { accountId } = actor;
@@ -69,18 +76,23 @@ export class PodStore {
       await evictStandbys(statementOf(tx), place.evicted);
       const placed = placeOf(machines, place);
       const templateEnvSealed = sealEnv(this.#sealer, templateEnv, podTemplateEnvIdentity(id)).envSealed;
-      const [row] = await tx.insert(pod).values({ ...settings, ...this.#sealed(id, settings), templateEnvSealed, ...placed, id, accountId }).returning();
+      const [row] = await tx
+        .insert(pod)
+        .values({ ...settings, ...this.#sealed(id, settings), templateEnvSealed, ...placed, id, accountId })
+        .returning();
       await recordChange(tx, { ...actor, action: 'CreatePod', subjectId: id, fields });
       return podFromRow(this.#sealer, row!);
     });
   }
 
   /**
-   * Changes a pod under its lock: `decide` sees it as it stands; undefined: nothing is to be done. One that stands still and shall run gets
-   * the GPUs that `choose` says. Undefined: there is no such pod in this account.
+   * Changes a pod under its lock: `decide` sees it as it stands; undefined: nothing is to be done. One that stands
+   * still and shall run gets the GPUs that `choose` says. Undefined: there is no such pod in this account.
    */
   async change(
-    id: string, actor: Actor, decide: (current: Pod) => PodChange | undefined,
+    id: string,
+    actor: Actor,
+    decide: (current: Pod) => PodChange | undefined,
     choose: (current: Pod, machines: readonly PlacementMachine[], quota: QuotaState) => PlacementSlot,
   ): Promise<Pod | undefined> {
     return this.#placing(async (tx) => {
@@ -109,20 +121,29 @@ export class PodStore {
   /** Deletes a pod. Answers its machine; undefined: there is no such pod in this account. */
   async remove(id: string, actor: Actor): Promise<string | undefined> {
     return this.#database.db.transaction(async (tx) => {
-      const [row] = await tx.delete(pod).where(and(eq(pod.id, id), eq(pod.accountId, actor.accountId)))
+      const [row] = await tx
+        .delete(pod)
+        .where(and(eq(pod.id, id), eq(pod.accountId, actor.accountId)))
         .returning({ machineId: pod.machineId });
       if (row) await recordChange(tx, { ...actor, action: 'DeletePod', subjectId: id, fields: [] });
       return row?.machineId;
     });
   }
 
-  /** One transaction, again when somebody was given one of its GPUs first: only what was not placed under the placement lock can be. */
+  /**
+   * One transaction, again when somebody was given one of its GPUs first: only what was not placed under the placement
+   * lock can be.
+   */
   #placing<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     return retryOnDeadlock(() => this.#database.db.transaction(work), isGpuTaken);
   }
 
   async #locked(tx: Transaction, id: string, accountId: string): Promise<Pod | undefined> {
-    const [row] = await tx.select().from(pod).where(and(eq(pod.id, id), eq(pod.accountId, accountId))).for('update');
+    const [row] = await tx
+      .select()
+      .from(pod)
+      .where(and(eq(pod.id, id), eq(pod.accountId, accountId)))
+      .for('update');
     return row && podFromRow(this.#sealer, row);
   }
 
@@ -138,19 +159,31 @@ function viewFor({ imageName }: Pick<PodSettings, 'imageName'>): PlacementAsked 
 
 /** A new run, as nobody has observed it yet. */
 function freshRun(current: Pod) {
-  return { run: current.run + 1, state: 'STARTING', statusText: '', exitCode: null, lastStartedAt: sql`now()`, stateChangedAt: sql`now()` };
+  return {
+    run: current.run + 1,
+    state: 'STARTING',
+    statusText: '',
+    exitCode: null,
+    lastStartedAt: sql`now()`,
+    stateChangedAt: sql`now()`,
+  };
 }
 
 /** Where it is, with the name of its GPUs. */
 function placeOf(machines: readonly PlacementMachine[], { machineId, gpuUuids, instanceId }: PlacementSlot) {
-  const gpu = machines.find((machine) => machine.id === machineId)?.gpus.find((candidate) => candidate.uuid === gpuUuids[0]);
+  const gpu = machines
+    .find((machine) => machine.id === machineId)
+    ?.gpus.find((candidate) => candidate.uuid === gpuUuids[0]);
   return { machineId, gpuUuids, instanceId, gpuTypeId: gpu ? sameCard(gpu.name) : '' };
 }
 
-/** Locks the pod's network volume against deletion and answers where it is. INVALID_REQUEST: it is not in this account. */
+/**
+ * Locks the pod's network volume against deletion and answers where it is. INVALID_REQUEST: it is not in this account.
+ */
 async function placesOfVolume(tx: Transaction, accountId: string, id: string | null): Promise<string[]> {
   if (id === null) return [];
   const volumes = await holdVolumes(tx, accountId, [id]);
-  if (volumes.length === 0) throw invalid(`network_volume_id: there is no network volume ${JSON.stringify(id.slice(0, 64))} in this account`);
+  if (volumes.length === 0)
+    throw invalid(`network_volume_id: there is no network volume ${JSON.stringify(id.slice(0, 64))} in this account`);
   return volumes.map((volume) => volume.dataCenterId);
 }

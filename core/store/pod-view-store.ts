@@ -1,24 +1,25 @@
 /** Pods and workers as their owners see them: with their machine and what they cost. */
-import { and, eq, inArray, isNull, or, sql } from '../../drizzle/orm.ts';
+
 import type { SQL } from 'drizzle-orm';
+import { and, eq, inArray, isNull, or, sql } from '../../drizzle/orm.ts';
 import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import { givenTemplate } from '../../drizzle/schema/given-template.ts';
 import { machine } from '../../drizzle/schema/machine.ts';
 import { pod } from '../../drizzle/schema/pod.ts';
 import { template } from '../../drizzle/schema/template.ts';
 import { worker } from '../../drizzle/schema/worker.ts';
+import { invalid } from '../domain/fields.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
 import type { Pod, PodState } from '../domain/pod.ts';
 import type { WorkerState } from '../domain/worker.ts';
-import { invalid } from '../domain/fields.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Database } from './database.ts';
 import { envBytes } from './env-seals.ts';
 import { asGiven } from './given-template-rows.ts';
-import type { MachineFacts } from './machine-store.ts';
 import { whereValue } from './list-filter.ts';
-import { byNumber, byText, byTime, candidates, cut, inOrder } from './page.ts';
+import type { MachineFacts } from './machine-store.ts';
 import type { Page, PageRequest } from './page.ts';
+import { byNumber, byText, byTime, candidates, cut, inOrder } from './page.ts';
 import { podFromRow } from './pod-rows.ts';
 
 /** A pod, or a worker shown as one. */
@@ -33,7 +34,12 @@ export interface PodView extends Pod {
 }
 
 const SHOWN_AS: Record<WorkerState, PodState> = {
-  INITIALIZING: 'STARTING', READY: 'RUNNING', FROZEN: 'EXITED', DRAINING: 'RUNNING', UNHEALTHY: 'FAILED', STOPPED: 'EXITED',
+  INITIALIZING: 'STARTING',
+  READY: 'RUNNING',
+  FROZEN: 'EXITED',
+  DRAINING: 'RUNNING',
+  UNHEALTHY: 'FAILED',
+  STOPPED: 'EXITED',
 };
 const AWAY_TEXT = 'Its machine is not connected at the moment.';
 
@@ -55,7 +61,13 @@ const WORKER_BYTES = sql`4000 + octet_length(${template.startCommand}::text) + o
 const PODS_VIEWED = {
   searched: [pod.name, pod.imageName, pod.machineId, pod.state],
   filters: { state: whereValue(pod.state, ['STARTING', 'RUNNING', 'EXITED', 'FAILED']) },
-  sorts: { name: byText(pod.name), image: byText(pod.imageName), state: byText(pod.state), gpus: byNumber(pod.gpuCount), changed: byTime(pod.stateChangedAt) },
+  sorts: {
+    name: byText(pod.name),
+    image: byText(pod.imageName),
+    state: byText(pod.state),
+    gpus: byNumber(pod.gpuCount),
+    changed: byTime(pod.stateChangedAt),
+  },
 };
 const WORKERS = sql`${worker} JOIN ${endpoint} ON ${endpoint.id} = ${worker.endpointId} JOIN ${template} ON ${template.id} = ${endpoint.templateId}`;
 
@@ -81,18 +93,40 @@ export class PodViewStore {
   /** A page of pods, workers, or both, oldest first. */
   async list(accountId: string, selection: PodListSelection, page: PageRequest): Promise<Page<PodView>> {
     const { pods, workers, workersOf } = selection;
-    const podsListed = { from: pod, id: pod.id, createdAt: pod.createdAt, bytes: POD_BYTES, where: eq(pod.accountId, accountId), ...PODS_VIEWED };
+    const podsListed = {
+      from: pod,
+      id: pod.id,
+      createdAt: pod.createdAt,
+      bytes: POD_BYTES,
+      where: eq(pod.accountId, accountId),
+      ...PODS_VIEWED,
+    };
     const where = shownWorkers(accountId, workersOf);
-    const workersListed = { from: WORKERS, id: worker.id, createdAt: worker.createdAt, bytes: WORKER_BYTES, where, searched: [endpoint.name] };
+    const workersListed = {
+      from: WORKERS,
+      id: worker.id,
+      createdAt: worker.createdAt,
+      bytes: WORKER_BYTES,
+      where,
+      searched: [endpoint.name],
+    };
     // Merging two lists takes an order that both have.
-    if (pods && workers && page.view && page.view.orderBy !== '') throw invalid('a list of pods and workers has no order_by: leave out one of the two');
+    if (pods && workers && page.view && page.view.orderBy !== '')
+      throw invalid('a list of pods and workers has no order_by: leave out one of the two');
     const [first, second] = await Promise.all([
-      pods ? candidates(this.#database, podsListed, page) : [], workers ? candidates(this.#database, workersListed, page) : [],
+      pods ? candidates(this.#database, podsListed, page) : [],
+      workers ? candidates(this.#database, workersListed, page) : [],
     ]);
-    const found = pods && workers ? [...first, ...second].sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1)) : pods ? first : second;
+    const found =
+      pods && workers
+        ? [...first, ...second].sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1))
+        : pods
+          ? first
+          : second;
     const { ids, next } = cut(found, page.size);
     const entries = await inOrder(ids, async (some) => [
-      ...(pods ? await this.#pods(inArray(pod.id, some)) : []), ...(workers ? await this.#workers(inArray(worker.id, some)) : []),
+      ...(pods ? await this.#pods(inArray(pod.id, some)) : []),
+      ...(workers ? await this.#workers(inArray(worker.id, some)) : []),
     ]);
     return { entries, next };
   }
@@ -102,10 +136,17 @@ export class PodViewStore {
       WHERE u.kind = 'POD' AND u.subject_id = ${pod.id} AND u.ended_at IS NULL)`;
     const listed = sql<number>`coalesce((SELECT p.usd_per_hour FROM price p
       WHERE p.item = CASE ${pod.gpuTypeId} WHEN '' THEN 'CPU' ELSE ${pod.gpuTypeId} END), 0) * greatest(${pod.gpuCount}, 1)`;
-    const rows = await this.#database.db.select({ pod, machine, connected, cost: sql<number>`coalesce(${metered}, ${listed})` })
-      .from(pod).innerJoin(machine, eq(machine.id, pod.machineId)).where(where);
+    const rows = await this.#database.db
+      .select({ pod, machine, connected, cost: sql<number>`coalesce(${metered}, ${listed})` })
+      .from(pod)
+      .innerJoin(machine, eq(machine.id, pod.machineId))
+      .where(where);
     return rows.map((row) => ({
-      ...podFromRow(this.#sealer, row.pod), machine: row.machine, costPerHour: row.cost, endpointId: '', version: 0,
+      ...podFromRow(this.#sealer, row.pod),
+      machine: row.machine,
+      costPerHour: row.cost,
+      endpointId: '',
+      version: 0,
       ...(row.connected || row.pod.statusText !== '' ? {} : { statusText: AWAY_TEXT }),
     }));
   }
@@ -117,42 +158,85 @@ export class PodViewStore {
     // Of the endpoint's volumes the one in the data centre of its machine.
     const networkVolumeId = sql<string | null>`(SELECT v.id FROM network_volume v
       WHERE v.id = ANY(${endpoint.networkVolumeIds}) AND v.data_center_id = ANY(${machine.locations}) LIMIT 1)`;
-    const rows = await this.#database.db.select({ worker, endpoint, template, given: givenTemplate, machine, networkVolumeId, cost })
-      .from(worker).innerJoin(endpoint, eq(endpoint.id, worker.endpointId)).innerJoin(template, eq(template.id, endpoint.templateId))
+    const rows = await this.#database.db
+      .select({ worker, endpoint, template, given: givenTemplate, machine, networkVolumeId, cost })
+      .from(worker)
+      .innerJoin(endpoint, eq(endpoint.id, worker.endpointId))
+      .innerJoin(template, eq(template.id, endpoint.templateId))
       .leftJoin(givenTemplate, eq(givenTemplate.endpointId, endpoint.id))
-      .innerJoin(machine, eq(machine.id, worker.machineId)).where(where);
+      .innerJoin(machine, eq(machine.id, worker.machineId))
+      .where(where);
     return rows.map((row) => ({ ...workerAsPod(row), machine: row.machine, costPerHour: row.cost }));
   }
 }
 
-/** Workers of an account, or of some of its endpoints, without those that have ended; one that is named by its id is shown also when it crashed. */
+/**
+ * Workers of an account, or of some of its endpoints, without those that have ended; one that is named by its id is
+ * shown also when it crashed.
+ */
 function shownWorkers(accountId: string, endpointIds: readonly string[], id?: string): SQL | undefined {
   const some = endpointIds.length === 0 ? undefined : inArray(worker.endpointId, [...endpointIds]);
-  const shown = id === undefined ? isNull(worker.endedAt) : and(eq(worker.id, id), or(isNull(worker.endedAt), eq(worker.state, 'UNHEALTHY')));
+  const shown =
+    id === undefined
+      ? isNull(worker.endedAt)
+      : and(eq(worker.id, id), or(isNull(worker.endedAt), eq(worker.state, 'UNHEALTHY')));
   return and(eq(endpoint.accountId, accountId), shown, some);
 }
 
 /** How a worker looks as a pod. */
 function workerAsPod(row: {
-  worker: typeof worker.$inferSelect; endpoint: typeof endpoint.$inferSelect; template: typeof template.$inferSelect;
+  worker: typeof worker.$inferSelect;
+  endpoint: typeof endpoint.$inferSelect;
+  template: typeof template.$inferSelect;
   given: typeof givenTemplate.$inferSelect | null;
-  machine: typeof machine.$inferSelect; networkVolumeId: string | null;
+  machine: typeof machine.$inferSelect;
+  networkVolumeId: string | null;
 }): Omit<PodView, 'machine' | 'costPerHour'> {
   const { name, gpuIds, locations, allowedCudaVersions, instanceIds, accountId } = row.endpoint;
-  const {
-    imageName, startCommand, entrypoint, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports,
-  } = asGiven(row.template, row.given);
+  const { imageName, startCommand, entrypoint, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports } =
+    asGiven(row.template, row.given);
   // Which credentials a public template needs is its owner's business.
   const registryAuthId = row.template.accountId === accountId ? row.template.registryAuthId : null;
   const { id, machineId, gpuUuids, instanceId, reason, exitCode, version, createdAt, endedAt } = row.worker;
   const gpu = row.machine.gpus.find((candidate) => candidate.uuid === gpuUuids[0]);
   return {
-    id, accountId, name, machineId, gpuUuids, version, endpointId: row.endpoint.id, env: {},
-    templateId: row.template.id, imageName, startCommand, entrypoint, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports,
-    registryAuthId, networkVolumeId: row.networkVolumeId, gpuIds, gpuCount: gpuUuids.length,
-    computeType: row.endpoint.computeType as Pod['computeType'], locations, allowedCudaVersions, instanceIds, instanceId, locked: false, interruptible: false,
-    gpuTypeId: gpu ? sameCard(gpu.name) : '', desired: row.worker.desired === 'RUN' ? 'RUNNING' : 'EXITED',
-    state: SHOWN_AS[row.worker.state as WorkerState], statusText: reason, exitCode, run: 1, disk: 1,
-    createdAt, lastStartedAt: createdAt, stateChangedAt: endedAt ?? createdAt,
+    id,
+    accountId,
+    name,
+    machineId,
+    gpuUuids,
+    version,
+    endpointId: row.endpoint.id,
+    env: {},
+    templateId: row.template.id,
+    imageName,
+    startCommand,
+    entrypoint,
+    workingDirectory,
+    containerDiskGb,
+    volumeGb,
+    volumeMountPath,
+    ports,
+    registryAuthId,
+    networkVolumeId: row.networkVolumeId,
+    gpuIds,
+    gpuCount: gpuUuids.length,
+    computeType: row.endpoint.computeType as Pod['computeType'],
+    locations,
+    allowedCudaVersions,
+    instanceIds,
+    instanceId,
+    locked: false,
+    interruptible: false,
+    gpuTypeId: gpu ? sameCard(gpu.name) : '',
+    desired: row.worker.desired === 'RUN' ? 'RUNNING' : 'EXITED',
+    state: SHOWN_AS[row.worker.state as WorkerState],
+    statusText: reason,
+    exitCode,
+    run: 1,
+    disk: 1,
+    createdAt,
+    lastStartedAt: createdAt,
+    stateChangedAt: endedAt ?? createdAt,
   };
 }

@@ -18,10 +18,15 @@ export class PriceStore {
     return this.#database.db.select().from(price).orderBy(price.item);
   }
 
-  /** Sets prices, all or none; each item at most once. What runs already keeps the price it began with: its usage row carries it. */
+  /**
+   * Sets prices, all or none; each item at most once. What runs already keeps the price it began with: its usage row
+   * carries it.
+   */
   async set(prices: readonly Price[]): Promise<void> {
     if (prices.length === 0) return;
-    await this.#database.db.insert(price).values([...prices])
+    await this.#database.db
+      .insert(price)
+      .values([...prices])
       .onConflictDoUpdate({ target: price.item, set: { usdPerHour: sql`excluded.usd_per_hour` } });
   }
 }

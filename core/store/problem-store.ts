@@ -1,6 +1,16 @@
-/** Signs that something is wrong, of all endpoints, pods and machines at once: each kind in one statement that finds by indexes what has the sign. */
+/**
+ * Signs that something is wrong, of all endpoints, pods and machines at once: each kind in one statement that finds by
+ * indexes what has the sign.
+ */
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
-import type { FailedPod, GivenUpWebhooks, HeldRelease, MachineState, NamedEndpoint, WaitingQueue } from '../domain/problem.ts';
+import type {
+  FailedPod,
+  GivenUpWebhooks,
+  HeldRelease,
+  MachineState,
+  NamedEndpoint,
+  WaitingQueue,
+} from '../domain/problem.ts';
 import type { Database, Fragment, Sql } from './database.ts';
 import { DEMAND_VALID_MS, starvedEndpoints } from './demand-rows.ts';
 import { oldestWaitMs } from './queue-age.ts';
@@ -21,7 +31,9 @@ export class ProblemStore {
 
   /** All endpoints. */
   async endpoints(accountId: string): Promise<NamedEndpoint[]> {
-    return this.#sql<NamedEndpoint[]>`SELECT e.id, e.name, e.account_id AS "accountId" FROM endpoint e WHERE ${owned(this.#sql, accountId)}`;
+    return this.#sql<
+      NamedEndpoint[]
+    >`SELECT e.id, e.name, e.account_id AS "accountId" FROM endpoint e WHERE ${owned(this.#sql, accountId)}`;
   }
 
   /** Endpoints whose workers found no place at the last decision. */
@@ -46,7 +58,10 @@ export class ProblemStore {
       WHERE ${owned(this.#sql, accountId)} AND r.state = 'HELD' AND r.version = e.version AND r.good_version IS NOT NULL`;
   }
 
-  /** Queues in which a job waits, and load-balancing endpoints for which requests do, with the limits of their last decision. */
+  /**
+   * Queues in which a job waits, and load-balancing endpoints for which requests do, with the limits of their last
+   * decision.
+   */
   async queues(accountId: string): Promise<WaitingQueue[]> {
     return this.#hot<WaitingQueue[]>`
       SELECT e.id, e.account_id AS "accountId", e.workers_max AS "workersMax", greatest(t.queued, 0) AS queued, a.queued_job_quota AS quota,

@@ -1,7 +1,13 @@
-/** How long the first job of a queue has waited, without walking over the queue: the look begins where claims have come to. */
+/**
+ * How long the first job of a queue has waited, without walking over the queue: the look begins where claims have come
+ * to.
+ */
 import type { Fragment, Sql } from './database.ts';
 
-/** In milliseconds; 0: none waits. For statements on the hot pool that name the endpoint `e` and its tally, with queued and claimed_to, `t`. */
+/**
+ * In milliseconds; 0: none waits. For statements on the hot pool that name the endpoint `e` and its tally, with queued
+ * and claimed_to, `t`.
+ */
 export function oldestWaitMs(hot: Sql): Fragment {
   const since = hot`coalesce(${first(hot, false, hot`t.claimed_to`)}, ${first(hot, false, hot`0`)}, ${first(hot, true, hot`0`)})`;
   return hot`CASE WHEN t.queued > 0 THEN coalesce(greatest(extract(epoch FROM now() - ${since}) * 1000, 0)::bigint, 0) ELSE 0 END`;

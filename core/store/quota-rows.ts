@@ -1,6 +1,7 @@
 /** What accounts may use at most, and what they use of it. */
-import { NO_QUOTA } from '../domain/quota.ts';
+
 import type { QuotaState } from '../domain/quota.ts';
+import { NO_QUOTA } from '../domain/quota.ts';
 import type { Statement } from './database.ts';
 
 interface QuotaRow {
@@ -11,9 +12,9 @@ interface QuotaRow {
 }
 
 /**
- * What an account may have of workers and GPUs and what it has; frozen workers do not count, and those that crashed have no GPUs. Exact until the transaction
- * of `statement` ends when that holds the placement lock: nothing else adds workers, and no pod gets GPUs without it. Counts nothing for an account without
- * quotas.
+ * What an account may have of workers and GPUs and what it has; frozen workers do not count, and those that crashed
+ * have no GPUs. Exact until the transaction of `statement` ends when that holds the placement lock: nothing else adds
+ * workers, and no pod gets GPUs without it. Counts nothing for an account without quotas.
  */
 export async function readQuotaState(statement: Statement, accountId: string): Promise<QuotaState> {
   const [row] = await statement<QuotaRow[]>`

@@ -4,19 +4,19 @@
  * to a large fleet.
  */
 import type { GpuContention } from '../domain/fair-share.ts';
-import { runsSomewhere, withCrashes } from '../domain/machine-crashes.ts';
 import type { MachineCrashes } from '../domain/machine-crashes.ts';
-import type { PlacementMachine } from '../domain/placement-machine.ts';
+import { runsSomewhere, withCrashes } from '../domain/machine-crashes.ts';
 import { occupied } from '../domain/placement.ts';
-import { NO_QUOTA } from '../domain/quota.ts';
+import type { PlacementMachine } from '../domain/placement-machine.ts';
 import type { QuotaState } from '../domain/quota.ts';
+import { NO_QUOTA } from '../domain/quota.ts';
 import type { Decision } from '../domain/scale-decision.ts';
 import type { Sql } from './database.ts';
 import { areGpusShort, readGpuContention } from './gpu-contention.ts';
 import { readPlacement } from './placement-view.ts';
 import { accountsWithQuota, readQuotaState } from './quota-rows.ts';
-import { readWorkers } from './scale-samples.ts';
 import type { EndpointVersion, ScaleEndpoint, WorkerRow } from './scale-samples.ts';
+import { readWorkers } from './scale-samples.ts';
 import { lockPlacement } from './standby-rows.ts';
 
 export class ReconcileFleet {
@@ -46,8 +46,18 @@ export class ReconcileFleet {
     // Sent together and executed in order, as others wait for the lock during every round trip. Each statement sees
     // what was committed before it runs.
     const [, machines, workers, limited, contested] = await Promise.all([
-      lockPlacement(sql), readPlacement(sql, { endpointId: '', imageName: '', imageDigest: '' }), readWorkers(sql, this.#endpoints.map(({ id }) => id)),
-      accountsWithQuota(sql, this.#endpoints.map(({ accountId }) => accountId)), areGpusShort(sql), this.#readImages(),
+      lockPlacement(sql),
+      readPlacement(sql, { endpointId: '', imageName: '', imageDigest: '' }),
+      readWorkers(
+        sql,
+        this.#endpoints.map(({ id }) => id),
+      ),
+      accountsWithQuota(
+        sql,
+        this.#endpoints.map(({ accountId }) => accountId),
+      ),
+      areGpusShort(sql),
+      this.#readImages(),
     ]);
     this.#workers = Map.groupBy(workers, ({ endpointId }) => endpointId);
     this.#limited = limited;
@@ -90,7 +100,9 @@ export class ReconcileFleet {
 
   #machinesOf(endpoint: { id: string }): PlacementMachine[] {
     const images = this.#images.get(endpoint.id);
-    const there = this.workersOf(endpoint.id).filter(({ desired, state }) => desired !== 'FREEZE' && state !== 'UNHEALTHY');
+    const there = this.workersOf(endpoint.id).filter(
+      ({ desired, state }) => desired !== 'FREEZE' && state !== 'UNHEALTHY',
+    );
     const own = Map.groupBy(there, ({ machineId }) => machineId);
     return [...this.#machines!.values()].map((machine) => {
       const [siblings, hasImage] = [own.get(machine.id)?.length ?? 0, images?.has(machine.id) ?? false];
@@ -129,7 +141,12 @@ export class ReconcileFleet {
       const standby = machine.standbys.find((one) => one.workerId === workerId);
       if (!standby) continue;
       const { gpuUuids, instanceId } = standby;
-      const awake = occupied(machine, { machineId: machine.id, gpuUuids: [...gpuUuids], instanceId, evicted: [workerId] });
+      const awake = occupied(machine, {
+        machineId: machine.id,
+        gpuUuids: [...gpuUuids],
+        instanceId,
+        evicted: [workerId],
+      });
       const gpus = awake.gpus.map((gpu) => (gpuUuids.includes(gpu.uuid) ? { ...gpu, standby: false } : gpu));
       this.#machines!.set(machine.id, { ...awake, gpus, siblings: 0 });
     }

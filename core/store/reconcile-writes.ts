@@ -5,10 +5,10 @@
 import type { WorkerAction } from '../domain/place-workers.ts';
 import type { Decision, DecisionSample } from '../domain/scale-decision.ts';
 import type { Sql } from './database.ts';
-import { writeRollouts } from './rollout-rows.ts';
 import type { SteppedRollout } from './rollout-rows.ts';
-import { logDecisions, updateRefusals } from './scale-log-rows.ts';
+import { writeRollouts } from './rollout-rows.ts';
 import type { DecisionToLog, UpdatedRefusal } from './scale-log-rows.ts';
+import { logDecisions, updateRefusals } from './scale-log-rows.ts';
 import { lockPlacement } from './standby-rows.ts';
 import { lockedInOrder } from './worker-order.ts';
 
@@ -71,7 +71,11 @@ export class ReconcileWrites {
     const [logged, noted, rollouts] = [this.#logged, this.#noted, this.#rollouts];
     [this.#logged, this.#noted, this.#rollouts] = [[], [], []];
     await Promise.all([
-      this.flushWorkers(), logDecisions(this.#sql, logged), updateRefusals(this.#sql, noted), writeRollouts(this.#sql, rollouts), this.#drains(),
+      this.flushWorkers(),
+      logDecisions(this.#sql, logged),
+      updateRefusals(this.#sql, noted),
+      writeRollouts(this.#sql, rollouts),
+      this.#drains(),
     ]);
   }
 
@@ -84,7 +88,10 @@ export class ReconcileWrites {
     this.#drained = [];
     if (drained.length === 0) return;
     const going = lockedInOrder(this.#sql, this.#sql`id = ANY(${drained}) AND desired IN ('RUN', 'FREEZE')`);
-    await Promise.all([lockPlacement(this.#sql), this.#sql`
-      UPDATE worker w SET desired = 'DRAIN', desired_at = now() FROM ${going} AS l WHERE w.id = l.id`]);
+    await Promise.all([
+      lockPlacement(this.#sql),
+      this.#sql`
+      UPDATE worker w SET desired = 'DRAIN', desired_at = now() FROM ${going} AS l WHERE w.id = l.id`,
+    ]);
   }
 }

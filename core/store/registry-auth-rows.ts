@@ -5,12 +5,15 @@ import { unknownRegistryAuth } from '../domain/registry-auth.ts';
 import type { Transaction } from './database.ts';
 
 /**
- * Locks credentials against deletion until the transaction ends: who stores a reference to them calls this in the same transaction.
- * INVALID_REQUEST: they are not in this account. Null: nothing is named, which is fine.
+ * Locks credentials against deletion until the transaction ends: who stores a reference to them calls this in the same
+ * transaction. INVALID_REQUEST: they are not in this account. Null: nothing is named, which is fine.
  */
 export async function holdRegistryAuth(tx: Transaction, accountId: string, id: string | null): Promise<void> {
   if (id === null) return;
-  const rows = await tx.select({ id: registryAuth.id }).from(registryAuth)
-    .where(and(eq(registryAuth.id, id), eq(registryAuth.accountId, accountId))).for('share');
+  const rows = await tx
+    .select({ id: registryAuth.id })
+    .from(registryAuth)
+    .where(and(eq(registryAuth.id, id), eq(registryAuth.accountId, accountId)))
+    .for('share');
   if (rows.length === 0) throw unknownRegistryAuth(id);
 }

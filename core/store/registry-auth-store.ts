@@ -7,8 +7,8 @@ import type { Actor } from '../domain/permission.ts';
 import type { RegistryAuth } from '../domain/registry-auth.ts';
 import { recordChange } from './audit-rows.ts';
 import type { Database, Transaction } from './database.ts';
-import { byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
+import { byText, readPage } from './page.ts';
 import { dropRegistryAuth } from './template-rows.ts';
 import { retryOnDeadlock } from './transient.ts';
 
@@ -32,7 +32,12 @@ export interface RegistryAuthUpdate {
 
 const USERS_NAMED_MAX = 10;
 /** Everything but the secrets. */
-const SHOWN = { id: registryAuth.id, accountId: registryAuth.accountId, name: registryAuth.name, createdAt: registryAuth.createdAt };
+const SHOWN = {
+  id: registryAuth.id,
+  accountId: registryAuth.accountId,
+  name: registryAuth.name,
+  createdAt: registryAuth.createdAt,
+};
 
 export class RegistryAuthStore {
   readonly #database: Database;
@@ -45,9 +50,18 @@ export class RegistryAuthStore {
   async create(id: string, actor: Actor, name: string, credentialsSealed: Buffer): Promise<RegistryAuth | undefined> {
     return this.#database.db.transaction(async (tx) => {
       const { accountId } = actor;
-      const [row] = await tx.insert(registryAuth).values({ id, accountId, name, credentialsSealed })
-        .onConflictDoNothing({ target: [registryAuth.accountId, registryAuth.name] }).returning(SHOWN);
-      if (row) await recordChange(tx, { ...actor, action: 'CreateRegistryAuth', subjectId: id, fields: ['name', 'username', 'password'] });
+      const [row] = await tx
+        .insert(registryAuth)
+        .values({ id, accountId, name, credentialsSealed })
+        .onConflictDoNothing({ target: [registryAuth.accountId, registryAuth.name] })
+        .returning(SHOWN);
+      if (row)
+        await recordChange(tx, {
+          ...actor,
+          action: 'CreateRegistryAuth',
+          subjectId: id,
+          fields: ['name', 'username', 'password'],
+        });
       return row;
     });
   }
@@ -62,45 +76,85 @@ export class RegistryAuthStore {
   async list(accountId: string, page: PageRequest): Promise<Page<RegistryAuth>> {
     const where = eq(registryAuth.accountId, accountId);
     const viewed = { searched: [registryAuth.name], sorts: { name: byText(registryAuth.name) } };
-    const listed = { from: registryAuth, id: registryAuth.id, createdAt: registryAuth.createdAt, bytes: sql`1000`, where, ...viewed };
-    return readPage(this.#database, listed, page, (ids) => this.#database.db.select(SHOWN).from(registryAuth).where(inArray(registryAuth.id, ids)));
+    const listed = {
+      from: registryAuth,
+      id: registryAuth.id,
+      createdAt: registryAuth.createdAt,
+      bytes: sql`1000`,
+      where,
+      ...viewed,
+    };
+    return readPage(this.#database, listed, page, (ids) =>
+      this.#database.db.select(SHOWN).from(registryAuth).where(inArray(registryAuth.id, ids)),
+    );
   }
 
-  /** Replaces the secrets, and ends the pauses of what could not start with those before. Undefined: there are none in this account. */
+  /**
+   * Replaces the secrets, and ends the pauses of what could not start with those before. Undefined: there are none in
+   * this account.
+   */
   async update(id: string, actor: Actor, credentialsSealed: Buffer): Promise<RegistryAuthUpdate | undefined> {
     return this.#database.db.transaction(async (tx) => {
-      const [auth] = await tx.update(registryAuth).set({ credentialsSealed }).where(own(id, actor.accountId)).returning(SHOWN);
+      const [auth] = await tx
+        .update(registryAuth)
+        .set({ credentialsSealed })
+        .where(own(id, actor.accountId))
+        .returning(SHOWN);
       if (!auth) return undefined;
-      await recordChange(tx, { ...actor, action: 'UpdateRegistryAuth', subjectId: id, fields: ['username', 'password'] });
-      return { auth, ...await endPauses(tx, id) };
+      await recordChange(tx, {
+        ...actor,
+        action: 'UpdateRegistryAuth',
+        subjectId: id,
+        fields: ['username', 'password'],
+      });
+      return { auth, ...(await endPauses(tx, id)) };
     });
   }
 
   /**
-   * Deletes credentials unless templates or pods use them; with `clearTemplates` unless pods do. Undefined: there are none in this account.
+   * Deletes credentials unless templates or pods use them; with `clearTemplates` unless pods do. Undefined: there are
+   * none in this account.
    */
   async remove(id: string, actor: Actor, clearTemplates: boolean): Promise<RegistryAuthRemoval | undefined> {
-    return retryOnDeadlock(() => this.#database.db.transaction(async (tx) => {
-      const { accountId } = actor;
-      const [current] = await tx.select({ id: registryAuth.id }).from(registryAuth).where(own(id, accountId)).for('update');
-      if (!current) return undefined;
-      const templates = await tx.select({ id: template.id }).from(template)
-        .where(and(eq(template.accountId, accountId), eq(template.registryAuthId, id))).limit(USERS_NAMED_MAX);
-      const pods = await tx.select({ id: pod.id }).from(pod)
-        .where(and(eq(pod.accountId, accountId), eq(pod.registryAuthId, id))).limit(USERS_NAMED_MAX);
-      const hindering = clearTemplates ? [] : templates;
-      if (hindering.length + pods.length > 0) {
-        return { removed: false, usedBy: { templateIds: hindering.map((user) => user.id), podIds: pods.map((user) => user.id) } };
-      }
-      const endpointIds = templates.length > 0 ? await dropRegistryAuth(tx, actor, id) : [];
-      await tx.delete(registryAuth).where(eq(registryAuth.id, id));
-      await recordChange(tx, { ...actor, action: 'DeleteRegistryAuth', subjectId: id, fields: [] });
-      return { removed: true, endpointIds };
-    }));
+    return retryOnDeadlock(() =>
+      this.#database.db.transaction(async (tx) => {
+        const { accountId } = actor;
+        const [current] = await tx
+          .select({ id: registryAuth.id })
+          .from(registryAuth)
+          .where(own(id, accountId))
+          .for('update');
+        if (!current) return undefined;
+        const templates = await tx
+          .select({ id: template.id })
+          .from(template)
+          .where(and(eq(template.accountId, accountId), eq(template.registryAuthId, id)))
+          .limit(USERS_NAMED_MAX);
+        const pods = await tx
+          .select({ id: pod.id })
+          .from(pod)
+          .where(and(eq(pod.accountId, accountId), eq(pod.registryAuthId, id)))
+          .limit(USERS_NAMED_MAX);
+        const hindering = clearTemplates ? [] : templates;
+        if (hindering.length + pods.length > 0) {
+          return {
+            removed: false,
+            usedBy: { templateIds: hindering.map((user) => user.id), podIds: pods.map((user) => user.id) },
+          };
+        }
+        const endpointIds = templates.length > 0 ? await dropRegistryAuth(tx, actor, id) : [];
+        await tx.delete(registryAuth).where(eq(registryAuth.id, id));
+        await recordChange(tx, { ...actor, action: 'DeleteRegistryAuth', subjectId: id, fields: [] });
+        return { removed: true, endpointIds };
+      }),
+    );
   }
 }
 
-/** Crashed workers of endpoints that name the credentials may be replaced now, as a first try; failed pods begin anew, with a spec that is read anew. */
+/**
+ * Crashed workers of endpoints that name the credentials may be replaced now, as a first try; failed pods begin anew,
+ * with a spec that is read anew.
+ */
 async function endPauses(tx: Transaction, id: string): Promise<Pick<RegistryAuthUpdate, 'endpointIds' | 'machineIds'>> {
   const workers = await tx.execute<{ endpoint_id: string }>(sql`
     UPDATE worker w SET retry_at = now(), failures = 0
@@ -112,7 +166,10 @@ async function endPauses(tx: Transaction, id: string): Promise<Pick<RegistryAuth
     UPDATE pod p SET run = run + 1, state = 'STARTING', status_text = '', exit_code = NULL, last_started_at = now(), state_changed_at = now()
     FROM (SELECT id FROM pod WHERE registry_auth_id = ${id} AND desired = 'RUNNING' AND state = 'FAILED' ORDER BY id FOR UPDATE) l
     WHERE p.id = l.id RETURNING p.machine_id`);
-  return { endpointIds: [...new Set(workers.map((row) => row.endpoint_id))], machineIds: [...new Set(pods.map((row) => row.machine_id))] };
+  return {
+    endpointIds: [...new Set(workers.map((row) => row.endpoint_id))],
+    machineIds: [...new Set(pods.map((row) => row.machine_id))],
+  };
 }
 
 function own(id: string, accountId: string) {

@@ -18,7 +18,11 @@ export interface NewRelease {
 }
 
 /** Records a change of endpoints, and begins the rollout of a new version; `tx` is the transaction that makes it. */
-export async function recordReleases(tx: Transaction, release: NewRelease, endpoints: readonly { id: string; version: number }[]): Promise<void> {
+export async function recordReleases(
+  tx: Transaction,
+  release: NewRelease,
+  endpoints: readonly { id: string; version: number }[],
+): Promise<void> {
   if (endpoints.length === 0) return;
   const { keyId, action, fields, isNew, atOnce = false } = release;
   // Many endpoints may use one template: neither parameters nor statements grow with them.

@@ -44,7 +44,7 @@ export function rolloutJoins(sql: Sql): Fragment {
 export async function writeRollouts(sql: Sql, rollouts: readonly SteppedRollout[]): Promise<void> {
   for (const { endpointId, version, step } of rollouts) {
     const state = step.state ?? null;
-    const isGood = state === 'COMPLETE' && await keepVersion(sql, endpointId, version);
+    const isGood = state === 'COMPLETE' && (await keepVersion(sql, endpointId, version));
     const reason = sql`coalesce((SELECT left(w.reason, ${REASON_LENGTH_MAX}) FROM worker w WHERE w.id = ${step.failedId ?? ''}), '')`;
     await sql`
       UPDATE endpoint_rollout SET state = coalesce(${state}, CASE WHEN version = ${version}::int THEN state ELSE 'CHECKING' END), version = ${version}::int,

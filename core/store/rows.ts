@@ -1,8 +1,8 @@
 /** Rows of jobs as statements return them, and what they become. */
 import type { Job } from '../domain/job.ts';
 import type { JobState } from '../domain/job-state.ts';
-import { samePart } from './database.ts';
 import type { Fragment, Sql } from './database.ts';
+import { samePart } from './database.ts';
 
 /** The columns of `jobColumns`. */
 export interface JobRow {
@@ -28,31 +28,37 @@ export interface AttemptRow {
 }
 
 /**
- * Columns of the table or row set called j. Instants become milliseconds here, so that no driver setting can change them, and spans are rounded
- * here and nowhere else, so that a record and its webhook never differ.
+ * Columns of the table or row set called j. Instants become milliseconds here, so that no driver setting can change
+ * them, and spans are rounded here and nowhere else, so that a record and its webhook never differ.
  */
-export const jobColumns = samePart((sql) => sql`j.endpoint_id, j.id, j.state, j.attempt, j.retries, j.worker_id,
+export const jobColumns = samePart(
+  (sql) => sql`j.endpoint_id, j.id, j.state, j.attempt, j.retries, j.worker_id,
     ${microseconds(sql, sql`j.submitted_at`)} / 1000 AS submitted_ms, ${microseconds(sql, sql`j.finished_at`)} / 1000 AS finished_ms,
-    ${spanMs(sql, sql`j.submitted_at`, sql`j.started_at`)} AS delay_ms, ${spanMs(sql, sql`j.started_at`, sql`j.finished_at`)} AS execution_ms`);
+    ${spanMs(sql, sql`j.submitted_at`, sql`j.started_at`)} AS delay_ms, ${spanMs(sql, sql`j.started_at`, sql`j.finished_at`)} AS execution_ms`,
+);
 
 /**
- * Since 1970, or of a span. Exact: a float8 holds them whole for three hundred years, and costs a tenth of what `extract`, which counts in decimals, does: that
- * was a tenth of an outcome.
+ * Since 1970, or of a span. Exact: a float8 holds them whole for three hundred years, and costs a tenth of what
+ * `extract`, which counts in decimals, does: that was a tenth of an outcome.
  */
 function microseconds(sql: Sql, of: Fragment) {
   return sql`round(date_part('epoch', ${of}) * 1e6)`;
 }
 
-/** Whole milliseconds, halves rounded up; never negative, even when the database's clock was set back; NULL as long as one of both is. */
+/**
+ * Whole milliseconds, halves rounded up; never negative, even when the database's clock was set back; NULL as long as
+ * one of both is.
+ */
 function spanMs(sql: Sql, from: Fragment, to: Fragment) {
   return sql`CASE WHEN ${to} < ${from} THEN 0 ELSE floor((${microseconds(sql, sql`${to} - ${from}`)} + 500) / 1000) END`;
 }
 
 /**
- * Guards of statements that find jobs by key, hidden from the planner: a plan made while the table was small would else walk an index of all
- * running or all unexpired jobs once for every key, for as long as its connection lives. For the same reason lists of keys are joined by
- * `endpoint_id = ANY(ARRAY[…])`: no merge join can use it, so the planner has no use for the whole primary key in order either.
- * What is left is one look into the primary key for every row, however many rows there were when the plan was made.
+ * Guards of statements that find jobs by key, hidden from the planner: a plan made while the table was small would else
+ * walk an index of all running or all unexpired jobs once for every key, for as long as its connection lives. For the
+ * same reason lists of keys are joined by `endpoint_id = ANY(ARRAY[…])`: no merge join can use it, so the planner has
+ * no use for the whole primary key in order either. What is left is one look into the primary key for every row,
+ * however many rows there were when the plan was made.
  */
 export const isRunning = samePart((sql) => sql`j.state || '' = 'IN_PROGRESS'`);
 

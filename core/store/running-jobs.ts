@@ -1,14 +1,15 @@
 /**
- * What workers and machines hold, asked again and again: each look begins with the oldest attempt that ran at the last one (scan-start.ts), as no
- * attempt begins in the past. The order asks for the index by start: statistics of a moment in which nothing ran make all indexes of running jobs look
- * equally empty.
+ * What workers and machines hold, asked again and again: each look begins with the oldest attempt that ran at the last
+ * one (scan-start.ts), as no attempt begins in the past. The order asks for the index by start: statistics of a moment
+ * in which nothing ran make all indexes of running jobs look equally empty.
  */
-import { byJob } from '../domain/job.ts';
+
 import type { MachineAttempt } from '../domain/job.ts';
+import { byJob } from '../domain/job.ts';
 import type { Database, Sql } from './database.ts';
-import { ScanStart } from './scan-start.ts';
 import { numberArray, textArray } from './pack.ts';
 import { isLive, isRunning } from './rows.ts';
+import { ScanStart } from './scan-start.ts';
 
 /** Attempts that a worker holds, and those of them of normal priority. */
 export interface HeldCount {
@@ -58,7 +59,8 @@ export class RunningJobs {
           ORDER BY started_at) AS r
         GROUP BY worker_id) AS h ON true`;
     const found = learnt(this.#byEndpoint, rows);
-    const heldOf = ({ worker_id: workerId, held, normal }: HeldRow): HeldCount[] => (workerId === null ? [] : [{ workerId, held, normal }]);
+    const heldOf = ({ worker_id: workerId, held, normal }: HeldRow): HeldCount[] =>
+      workerId === null ? [] : [{ workerId, held, normal }];
     return new Map([...found].map(([id, own]) => [id, own.flatMap(heldOf)]));
   }
 
@@ -84,7 +86,10 @@ export class RunningJobs {
     return rows.map(({ index }) => attempts[index]!);
   }
 
-  /** The attempts of these machines. One whose claim was very long in committing may be missing for a while: what matters is asked by name (`current`). */
+  /**
+   * The attempts of these machines. One whose claim was very long in committing may be missing for a while: what
+   * matters is asked by name (`current`).
+   */
   async onMachines(machineIds: readonly string[]): Promise<CurrentAttempt[]> {
     const sql = this.#hot;
     const rows = await sql<AttemptRow[]>`
@@ -95,8 +100,9 @@ export class RunningJobs {
         WHERE machine_id = m.id AND state = 'IN_PROGRESS' AND started_at >= ${this.#byMachine.from(sql, sql`m`)}
         ORDER BY started_at) AS j ON true`;
     learnt(this.#byMachine, rows);
-    return rows.flatMap(({ id: machineId, endpoint_id: endpointId, job_id: jobId, attempt, worker_id: workerId }) => (
-      endpointId === null ? [] : [{ endpointId, jobId, attempt, workerId, machineId }]));
+    return rows.flatMap(({ id: machineId, endpoint_id: endpointId, job_id: jobId, attempt, worker_id: workerId }) =>
+      endpointId === null ? [] : [{ endpointId, jobId, attempt, workerId, machineId }],
+    );
   }
 }
 

@@ -2,8 +2,9 @@
  * Writes the last decision of each endpoint, and the log of new decisions with their samples. Statements run inside a
  * reconcile transaction.
  */
-import { LOGGED_DAYS, LOGGED_MAX } from '../domain/scale-decision.ts';
+
 import type { Decision, DecisionSample } from '../domain/scale-decision.ts';
+import { LOGGED_DAYS, LOGGED_MAX } from '../domain/scale-decision.ts';
 import type { Sql } from './database.ts';
 
 /** Maximum size of a logged sample, in bytes of JSON. Decisions over larger samples are logged without it. */
@@ -50,7 +51,19 @@ function rowOf({ endpointId, decision, sample }: DecisionToLog): string {
   const { target, wished, throttled, reason, limits, numbers, actions, refusal, refusalByMachine } = decision;
   const text = JSON.stringify(sample);
   const bytes = Buffer.byteLength(text);
-  const rest = JSON.stringify({ endpointId, target, wished, throttled, reason, limits, numbers, actions, refusal, refusalByMachine, bytes });
+  const rest = JSON.stringify({
+    endpointId,
+    target,
+    wished,
+    throttled,
+    reason,
+    limits,
+    numbers,
+    actions,
+    refusal,
+    refusalByMachine,
+    bytes,
+  });
   return bytes > SAMPLE_BYTES_MAX ? rest : `${rest.slice(0, -1)},"sample":${text}}`;
 }
 

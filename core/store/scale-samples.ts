@@ -2,13 +2,14 @@
  * Reads samples of endpoints: settings, workers, demand and the previous decision. A few statements, however many
  * endpoints.
  */
+
+import type { MachineCrashes } from '../domain/machine-crashes.ts';
+import { CRASHES_REMEMBERED_HOURS } from '../domain/machine-crashes.ts';
+import type { PlacementRequest } from '../domain/placement-machine.ts';
 import { scaledSettings } from '../domain/rollout.ts';
 import type { Rollout } from '../domain/rollout-settings.ts';
-import { requestOf } from '../domain/scale-decision.ts';
 import type { DecisionSample, DecisionSettings, DecisionSummary } from '../domain/scale-decision.ts';
-import type { PlacementRequest } from '../domain/placement-machine.ts';
-import { CRASHES_REMEMBERED_HOURS } from '../domain/machine-crashes.ts';
-import type { MachineCrashes } from '../domain/machine-crashes.ts';
+import { requestOf } from '../domain/scale-decision.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from '../domain/scaler.ts';
 import type { Database, Fragment, Sql } from './database.ts';
 import { readDemands } from './demand-rows.ts';
@@ -41,8 +42,10 @@ export interface EndpointSample {
   rollout: Rollout | undefined;
 }
 
-type EndpointRow = ScaleEndpoint & { [Name in keyof DecisionSummary]: DecisionSummary[Name] | null }
-  & { keptRollout: Rollout | null; good: (PlacementRequest & { version: number }) | null };
+type EndpointRow = ScaleEndpoint & { [Name in keyof DecisionSummary]: DecisionSummary[Name] | null } & {
+  keptRollout: Rollout | null;
+  good: (PlacementRequest & { version: number }) | null;
+};
 /** A worker of an endpoint. */
 export type WorkerRow = Omit<WorkerSample, 'held'> & { endpointId: string };
 
@@ -63,7 +66,10 @@ export interface SampleSources extends Pick<Database, 'hot'> {
  * fleet would scan whole tables for each endpoint once it has grown. A transaction must sample before it writes, as its
  * own changes are not visible here.
  */
-export async function sampleEndpoints({ sql, hot, running }: SampleSources, endpointIds: readonly string[]): Promise<EndpointSample[]> {
+export async function sampleEndpoints(
+  { sql, hot, running }: SampleSources,
+  endpointIds: readonly string[],
+): Promise<EndpointSample[]> {
   if (endpointIds.length === 0) return [];
   const rows = await hot<EndpointRow[]>`
     SELECT ${asked(hot)}, e.account_id AS "accountId", e.type, e.workers_min AS "workersMin", e.workers_max AS "workersMax",
@@ -74,32 +80,61 @@ export async function sampleEndpoints({ sql, hot, running }: SampleSources, endp
     FROM endpoint e LEFT JOIN scale_decision d ON d.endpoint_id = e.id ${rolloutJoins(hot)} WHERE e.id = ANY(${[...endpointIds]})`;
   // In parallel, as a job waits for the result.
   const [workerRows, traffic, ofJobs, ofRequests] = await Promise.all([
-    readWorkers(hot, endpointIds), readTraffic(hot, rows.filter(({ scalerType }) => scalerType === 'SLO')),
-    jobDemands({ hot, running }, rows.filter(({ type }) => type === 'QB')), requestDemands(sql, rows),
+    readWorkers(hot, endpointIds),
+    readTraffic(
+      hot,
+      rows.filter(({ scalerType }) => scalerType === 'SLO'),
+    ),
+    jobDemands(
+      { hot, running },
+      rows.filter(({ type }) => type === 'QB'),
+    ),
+    requestDemands(sql, rows),
   ]);
   const workers = Map.groupBy(workerRows, ({ endpointId }) => endpointId);
   const demands = new Map([...ofJobs, ...ofRequests]);
   return rows.map((row) => {
     const { heldBy, lowOnly, ...demand } = demands.get(row.id) ?? NOTHING;
-    const own = (workers.get(row.id) ?? []).map(({ endpointId: _, ...worker }) => (
-      { ...worker, held: heldBy.get(worker.id) ?? 0, ...(lowOnly?.has(worker.id) && { lowOnly: true as const }) }));
+    const own = (workers.get(row.id) ?? []).map(({ endpointId: _, ...worker }) => ({
+      ...worker,
+      held: heldBy.get(worker.id) ?? 0,
+      ...(lowOnly?.has(worker.id) && { lowOnly: true as const }),
+    }));
     const lately = traffic.get(row.id);
     const { target, throttled, reason, refusal, refusalByMachine, keptRollout, good, ...released } = row;
-    const endpoint = scaledSettings<ScaleEndpoint>(released, good ? { ...released, ...good } : undefined, keptRollout ?? undefined, own, target ?? undefined);
+    const endpoint = scaledSettings<ScaleEndpoint>(
+      released,
+      good ? { ...released, ...good } : undefined,
+      keptRollout ?? undefined,
+      own,
+      target ?? undefined,
+    );
     const isChecked = endpoint.rollout?.state === 'CHECKING' && good;
     const settings = { ...settingsOf(endpoint), ...(isChecked && { checked: requestOf(released) }) };
     const seen = { ...demand, ...(lately && { traffic: lately }), workers: sampledWorkers(own, endpoint) };
-    const previous = target === null ? undefined : { target, throttled: throttled!, reason: reason!, refusal: refusal!, refusalByMachine: refusalByMachine! };
-    return { endpoint, previous, sample: { demand: seen, settings }, released: released.version, rollout: keptRollout ?? undefined };
+    const previous =
+      target === null
+        ? undefined
+        : { target, throttled: throttled!, reason: reason!, refusal: refusal!, refusalByMachine: refusalByMachine! };
+    return {
+      endpoint,
+      previous,
+      sample: { demand: seen, settings },
+      released: released.version,
+      rollout: keptRollout ?? undefined,
+    };
   });
 }
 
 /**
- * Returns the workers of a sample, without members that only a rollout needs if there is none. A blocked worker does not
- * count for workersMax: it counts as draining, so that another is started if jobs wait. At most workersMax workers do, so
- * that an endpoint never has more than twice as many.
+ * Returns the workers of a sample, without members that only a rollout needs if there is none. A blocked worker does
+ * not count for workersMax: it counts as draining, so that another is started if jobs wait. At most workersMax workers
+ * do, so that an endpoint never has more than twice as many.
  */
-export function sampledWorkers(workers: readonly WorkerSample[], { rollout, workersMax }: ScaleSettings): WorkerSample[] {
+export function sampledWorkers(
+  workers: readonly WorkerSample[],
+  { rollout, workersMax }: ScaleSettings,
+): WorkerSample[] {
   let surge = workersMax;
   return workers.map(({ served, readyMs, ...worker }) => {
     const ofRollout = rollout && { ...(served && { served }), ...(readyMs !== undefined && { readyMs }) };
@@ -126,8 +161,12 @@ export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Pro
     FROM worker w JOIN machine m ON m.id = w.machine_id
     WHERE w.endpoint_id = ANY(${[...endpointIds]}) AND w.ended_at IS NULL AND w.endpoint_id <> '' ORDER BY w.created_at, w.id`;
   return rows.map(({ retryMs, readyMs, served, takesRequests, blocked, ...row }) => ({
-    ...row, ...(retryMs !== null && { retryMs }), ...(readyMs !== null && { readyMs }), ...(served && { served: true as const }),
-    ...(takesRequests && { takesRequests: true as const }), ...(blocked && { blocked: true as const }),
+    ...row,
+    ...(retryMs !== null && { retryMs }),
+    ...(readyMs !== null && { readyMs }),
+    ...(served && { served: true as const }),
+    ...(takesRequests && { takesRequests: true as const }),
+    ...(blocked && { blocked: true as const }),
   }));
 }
 
@@ -142,7 +181,10 @@ export interface EndpointVersion {
  * count (crashPauseSeconds), of workers that were to run. A worker that follows a crash continues its series until it
  * finishes a job; a later worker without crashes ends the series. A worker that was created before the crash does not.
  */
-export async function readCrashes(sql: Sql, versions: readonly EndpointVersion[]): Promise<Map<string, MachineCrashes[]>> {
+export async function readCrashes(
+  sql: Sql,
+  versions: readonly EndpointVersion[],
+): Promise<Map<string, MachineCrashes[]>> {
   if (versions.length === 0) return new Map();
   const rows = await sql<(MachineCrashes & { endpointId: string })[]>`
     SELECT DISTINCT ON (c.endpoint_id, c.machine_id) c.endpoint_id AS "endpointId", c.machine_id AS "machineId", c.failures, c.id AS "workerId",
@@ -154,7 +196,8 @@ export async function readCrashes(sql: Sql, versions: readonly EndpointVersion[]
         AND w.failures = 0 AND w.created_at > c.retry_at - interval '1 s')
     ORDER BY c.endpoint_id, c.machine_id, c.retry_at DESC`;
   const byEndpoint = new Map<string, MachineCrashes[]>();
-  for (const { endpointId, ...crashes } of rows) byEndpoint.set(endpointId, [...byEndpoint.get(endpointId) ?? [], crashes]);
+  for (const { endpointId, ...crashes } of rows)
+    byEndpoint.set(endpointId, [...(byEndpoint.get(endpointId) ?? []), crashes]);
   return byEndpoint;
 }
 
@@ -165,7 +208,8 @@ export function crashed(sql: Sql): Fragment {
 
 /** Returns the demand of queue endpoints. Runs on the hot pool, whose plans always use the indexes. */
 async function jobDemands(
-  { hot, running }: Pick<SampleSources, 'hot' | 'running'>, endpoints: readonly ScaleEndpoint[],
+  { hot, running }: Pick<SampleSources, 'hot' | 'running'>,
+  endpoints: readonly ScaleEndpoint[],
 ): Promise<Map<string, HeldDemand>> {
   if (endpoints.length === 0) return new Map();
   const ids = endpoints.map(({ id }) => id);
@@ -177,12 +221,18 @@ async function jobDemands(
     CROSS JOIN LATERAL (
       SELECT coalesce(sum(queued - queued_low), 0) AS queued, coalesce(max(claimed_to), 0) AS claimed_to FROM endpoint_tally WHERE endpoint_id = e.id) AS t`;
   const held = await running.heldBy(ids);
-  return new Map(queues.map(({ id, queued, oldest_ms }) => {
-    const own = held.get(id) ?? [];
-    const demand = { queued, oldestWaitMs: Math.max(oldest_ms ?? 0, 0), running: own.reduce((sum, { normal }) => sum + normal, 0) };
-    const lowOnly = new Set(own.flatMap(({ workerId, normal }) => (normal === 0 ? [workerId] : [])));
-    return [id, { ...demand, heldBy: new Map(own.map((worker) => [worker.workerId, worker.held])), lowOnly }];
-  }));
+  return new Map(
+    queues.map(({ id, queued, oldest_ms }) => {
+      const own = held.get(id) ?? [];
+      const demand = {
+        queued,
+        oldestWaitMs: Math.max(oldest_ms ?? 0, 0),
+        running: own.reduce((sum, { normal }) => sum + normal, 0),
+      };
+      const lowOnly = new Set(own.flatMap(({ workerId, normal }) => (normal === 0 ? [workerId] : [])));
+      return [id, { ...demand, heldBy: new Map(own.map((worker) => [worker.workerId, worker.held])), lowOnly }];
+    }),
+  );
 }
 
 /**
@@ -200,10 +250,12 @@ async function requestDemands(sql: Sql, endpoints: readonly ScaleEndpoint[]): Pr
   const ids = endpoints.filter(({ type }) => type === 'LB').map(({ id }) => id);
   if (ids.length === 0) return new Map();
   const totals = await readDemands(sql, ids);
-  return new Map([...totals].map(([id, { waiting, inFlight }]) => {
-    const running = [...inFlight.values()].reduce((sum, count) => sum + count, 0);
-    return [id, { queued: waiting, oldestWaitMs: 0, running, heldBy: inFlight }];
-  }));
+  return new Map(
+    [...totals].map(([id, { waiting, inFlight }]) => {
+      const running = [...inFlight.values()].reduce((sum, count) => sum + count, 0);
+      return [id, { queued: waiting, oldestWaitMs: 0, running, heldBy: inFlight }];
+    }),
+  );
 }
 
 /**

@@ -1,26 +1,27 @@
 /** Reads and writes of scaling: endpoints to resync, samples, reconcile transactions, and the log of decisions. */
-import { CRASHES_REMEMBERED_HOURS } from '../domain/machine-crashes.ts';
+
 import type { MachineCrashes } from '../domain/machine-crashes.ts';
+import { CRASHES_REMEMBERED_HOURS } from '../domain/machine-crashes.ts';
 import type { PlacementMachine, PlacementRequest } from '../domain/placement-machine.ts';
-import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
+import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
 import type { WorkerSample } from '../domain/scaler.ts';
 import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS, MACHINE_LOST_REASON } from '../domain/worker.ts';
-import { inTransaction } from './database.ts';
 import type { Database } from './database.ts';
+import { inTransaction } from './database.ts';
 import { DEMAND_VALID_MS } from './demand-rows.ts';
+import type { EndpointReconcile } from './endpoint-reconcile.ts';
+import { checkedVersions, reconcileOf } from './endpoint-reconcile.ts';
 import { deleteEnded } from './lost-attempt-rows.ts';
 import { asked, readPlacement } from './placement-view.ts';
-import type { RunningJobs } from './running-jobs.ts';
-import { reapLog } from './scale-log-rows.ts';
-import { readCrashes, sampleEndpoints } from './scale-samples.ts';
-import type { EndpointSample, EndpointVersion } from './scale-samples.ts';
-import { isGpuTaken } from './transient.ts';
-import { checkedVersions, reconcileOf } from './endpoint-reconcile.ts';
-import type { EndpointReconcile } from './endpoint-reconcile.ts';
-import { TransactionMonitor } from './transaction-monitor.ts';
 import { ReconcileFleet } from './reconcile-fleet.ts';
 import { ReconcileWrites } from './reconcile-writes.ts';
+import type { RunningJobs } from './running-jobs.ts';
+import { reapLog } from './scale-log-rows.ts';
+import type { EndpointSample, EndpointVersion } from './scale-samples.ts';
+import { readCrashes, sampleEndpoints } from './scale-samples.ts';
+import { TransactionMonitor } from './transaction-monitor.ts';
+import { isGpuTaken } from './transient.ts';
 import { lockedInOrder } from './worker-order.ts';
 import { busyTimes } from './worker-times.ts';
 
@@ -98,7 +99,10 @@ export class ScaleStore {
     const waiting = await this.#database.hot<{ id: string }[]>`
       SELECT e.id FROM endpoint e WHERE e.id = ANY(${[...endpointIds]}) AND e.workers_max = 0 AND (SELECT j.position FROM job j
         WHERE j.endpoint_id = e.id AND j.state = 'IN_QUEUE' ORDER BY j.low_priority, j.position LIMIT 1) IS NOT NULL`;
-    return new Map([...rows.map(({ id, ...refusal }) => [id, refusal] as const), ...waiting.map(({ id }) => [id, NO_WORKERS_REFUSAL] as const)]);
+    return new Map([
+      ...rows.map(({ id, ...refusal }) => [id, refusal] as const),
+      ...waiting.map(({ id }) => [id, NO_WORKERS_REFUSAL] as const),
+    ]);
   }
 
   /** Returns the requirements of these endpoints. */
@@ -123,7 +127,9 @@ export class ScaleStore {
     const found = await sampleEndpoints({ sql, hot, running: this.#running }, endpointIds);
     // Idle time counts from the last sample that saw the worker busy. Sessions add attempts that begin and end between
     // two samples.
-    const busy = found.flatMap(({ endpoint, sample }) => sample.demand.workers.filter((worker) => countsAgain(worker, endpoint)).map(({ id }) => id));
+    const busy = found.flatMap(({ endpoint, sample }) =>
+      sample.demand.workers.filter((worker) => countsAgain(worker, endpoint)).map(({ id }) => id),
+    );
     if (busy.length > 0) {
       // The end of a request is not reported, so a period that is not open stays ended until the next sample.
       const times = busyTimes(sql, sql`cardinality(w.busy_times) % 2 = 0`);
@@ -147,7 +153,10 @@ export class ScaleStore {
         WHERE endpoint_id = ANY(${[...endpointIds]}) AND ended_at IS NOT NULL) w
       WHERE ended_at < now() - ${ENDED_WORKERS_KEPT_HOURS}::int * interval '1 h'
         OR (place > ${ENDED_WORKERS_KEPT}::int AND NOT coalesce(remembered AND crash = 1, false))`;
-    await deleteEnded(sql, old.map(({ id }) => id));
+    await deleteEnded(
+      sql,
+      old.map(({ id }) => id),
+    );
   }
 
   /** Deletes up to `limit` old log entries, and all entries above the maximum per endpoint. Returns their number. */
@@ -166,7 +175,9 @@ export class ScaleStore {
    * changed, and the next evaluation finds it. `monitor` can observe and abort the transaction.
    */
   async reconcile(
-    endpointIds: readonly string[], run: (endpointId: string, locked: EndpointReconcile) => Promise<void>, monitor = this.monitor(),
+    endpointIds: readonly string[],
+    run: (endpointId: string, locked: EndpointReconcile) => Promise<void>,
+    monitor = this.monitor(),
   ): Promise<boolean> {
     const { sql: pool, hot } = this.#database;
     const committed = inTransaction(pool, async (sql) => {
@@ -175,8 +186,18 @@ export class ScaleStore {
       if (locked.length > 0) monitor.started(locked[0]!.pid);
       const ids = locked.map(({ id }) => id);
       const found = await sampleEndpoints({ sql, hot, running: this.#running }, ids);
-      const [crashes, checkedCrashes] = await Promise.all([readCrashes(hot, found.map(({ endpoint }) => endpoint)), readCrashes(hot, checkedVersions(found))]);
-      const fleet = new ReconcileFleet(sql, found.map(({ endpoint }) => endpoint), crashes);
+      const [crashes, checkedCrashes] = await Promise.all([
+        readCrashes(
+          hot,
+          found.map(({ endpoint }) => endpoint),
+        ),
+        readCrashes(hot, checkedVersions(found)),
+      ]);
+      const fleet = new ReconcileFleet(
+        sql,
+        found.map(({ endpoint }) => endpoint),
+        crashes,
+      );
       const byId = new Map(found.map((one) => [one.endpoint.id, one]));
       const written = new ReconcileWrites(sql);
       for (const id of endpointIds) {
@@ -186,7 +207,7 @@ export class ScaleStore {
       await written.flush();
       return true;
     });
-    return committed.catch((error: unknown) => isGpuTaken(error) ? false : Promise.reject(error));
+    return committed.catch((error: unknown) => (isGpuTaken(error) ? false : Promise.reject(error)));
   }
 
   /**
@@ -204,6 +225,9 @@ export class ScaleStore {
  * Returns whether a worker that holds jobs or requests must be recorded as busy. Sessions report ended jobs, but nobody
  * reports ended requests.
  */
-function countsAgain({ held, idleMs }: WorkerSample, { type, idleTimeoutSeconds }: EndpointSample['endpoint']): boolean {
+function countsAgain(
+  { held, idleMs }: WorkerSample,
+  { type, idleTimeoutSeconds }: EndpointSample['endpoint'],
+): boolean {
   return held > 0 && (type === 'LB' || idleMs * 2 >= idleTimeoutSeconds * 1_000);
 }

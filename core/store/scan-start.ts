@@ -64,7 +64,8 @@ export class ScanStart {
     const before = this.#known.get(id);
     const full = before === undefined || nowMs >= before.fullDueMs;
     this.#known.set(id, {
-      sinceMs: Math.min(nowMs, oldestMs ?? nowMs) - this.#marginMs, fullDueMs: full ? nowMs + tookMs / FULL_SHARE : before.fullDueMs,
+      sinceMs: Math.min(nowMs, oldestMs ?? nowMs) - this.#marginMs,
+      fullDueMs: full ? nowMs + tookMs / FULL_SHARE : before.fullDueMs,
     });
   }
 }

@@ -3,13 +3,13 @@
  * statement.
  */
 import type { Job } from '../domain/job.ts';
-import { inTransaction, samePart } from './database.ts';
 import type { Database, Fragment, Sql } from './database.ts';
-import { flagArray, numberArray, packBytes, textArray } from './pack.ts';
-import type { PackedBytes } from './pack.ts';
-import { isLive, jobColumns, jobFromRow } from './rows.ts';
-import type { JobRow } from './rows.ts';
+import { inTransaction, samePart } from './database.ts';
 import { queueCountersAdded } from './endpoint-counters.ts';
+import type { PackedBytes } from './pack.ts';
+import { flagArray, numberArray, packBytes, textArray } from './pack.ts';
+import type { JobRow } from './rows.ts';
+import { isLive, jobColumns, jobFromRow } from './rows.ts';
 
 /** A job to insert. */
 export interface NewJob {
@@ -94,8 +94,8 @@ export class SubmissionStore {
   async insertKeyed(keyed: KeyedJob, claimId: string): Promise<KeyedResult> {
     const { job, keyHash, bodyHash } = keyed;
     return await inTransaction(this.#sql, async (tx): Promise<KeyedResult> => {
-      // A second submission waits here until the first has committed. Waiting inside the INSERT would not do: it would look for the first one's
-      // job in a snapshot from before that commit, find none and take the key.
+      // A second submission waits here until the first has committed. Waiting inside the INSERT would not do: it would
+      // look for the first one's job in a snapshot from before that commit, find none and take the key.
       await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${job.endpointId} ${keyHash.toString('hex')}`}, 0))`;
       // A key whose job is gone is free again.
       const taken = await tx`
@@ -115,7 +115,10 @@ export class SubmissionStore {
   }
 }
 
-const queued = samePart((sql) => sql`, ${queueCountersAdded(sql, 1, sql`SELECT endpoint_id, low_priority FROM stored WHERE state = 'IN_QUEUE'`)}`);
+const queued = samePart(
+  (sql) =>
+    sql`, ${queueCountersAdded(sql, 1, sql`SELECT endpoint_id, low_priority FROM stored WHERE state = 'IN_QUEUE'`)}`,
+);
 
 async function insertJobs(sql: Sql, placements: readonly JobWithSlot[], claimId: string): Promise<StoredJob[]> {
   const jobs = placements.map((placement) => placement.job);
@@ -157,7 +160,11 @@ function storedFromRow(row: StoredRow): StoredJob {
 }
 
 /** Returns jobs as a row set. */
-function many(sql: Sql, placements: readonly JobWithSlot[], { input, sealed, webhook }: Record<'input' | 'sealed' | 'webhook', PackedBytes>): Fragment {
+function many(
+  sql: Sql,
+  placements: readonly JobWithSlot[],
+  { input, sealed, webhook }: Record<'input' | 'sealed' | 'webhook', PackedBytes>,
+): Fragment {
   const jobs = placements.map((placement) => placement.job);
   return sql`unnest(
     ${textArray(jobs.map((job) => job.endpointId))}::text[], ${textArray(jobs.map((job) => job.id))}::text[],

@@ -19,8 +19,9 @@ export function usableBy(id: string, accountId: string) {
 }
 
 /**
- * Locks a template against deletion until the transaction ends: who stores a reference to it calls this in the same transaction, before he
- * locks what refers to it, as changes of templates do. INVALID_REQUEST: the account may not use it.
+ * Locks a template against deletion until the transaction ends: who stores a reference to it calls this in the same
+ * transaction, before he locks what refers to it, as changes of templates do. INVALID_REQUEST: the account may not use
+ * it.
  */
 export async function holdTemplate(tx: Transaction, accountId: string, id: string): Promise<void> {
   const rows = await tx.select({ id: template.id }).from(template).where(usableBy(id, accountId)).for('key share');
@@ -28,15 +29,21 @@ export async function holdTemplate(tx: Transaction, accountId: string, id: strin
 }
 
 /**
- * Takes registry credentials from the templates of an account that name them, as a change of each does. Answers the endpoints whose workers are replaced.
- * The credentials are locked already.
+ * Takes registry credentials from the templates of an account that name them, as a change of each does. Answers the
+ * endpoints whose workers are replaced. The credentials are locked already.
  */
 export async function dropRegistryAuth(tx: Transaction, actor: Actor, registryAuthId: string): Promise<string[]> {
-  const templates = await tx.update(template).set({ registryAuthId: null, version: sql`${template.version} + 1` })
-    .where(and(eq(template.accountId, actor.accountId), eq(template.registryAuthId, registryAuthId))).returning({ id: template.id });
+  const templates = await tx
+    .update(template)
+    .set({ registryAuthId: null, version: sql`${template.version} + 1` })
+    .where(and(eq(template.accountId, actor.accountId), eq(template.registryAuthId, registryAuthId)))
+    .returning({ id: template.id });
   const ids = templates.map(({ id }) => id);
-  const raised = await tx.update(endpoint).set({ version: sql`${endpoint.version} + 1` })
-    .where(and(inArray(endpoint.templateId, ids), eq(endpoint.accountId, actor.accountId))).returning({ id: endpoint.id, version: endpoint.version });
+  const raised = await tx
+    .update(endpoint)
+    .set({ version: sql`${endpoint.version} + 1` })
+    .where(and(inArray(endpoint.templateId, ids), eq(endpoint.accountId, actor.accountId)))
+    .returning({ id: endpoint.id, version: endpoint.version });
   const fields = ['registry_auth_id'];
   await recordReleases(tx, { keyId: actor.keyId, action: 'UpdateTemplate', fields, isNew: true }, raised);
   for (const id of ids) await recordChange(tx, { ...actor, action: 'UpdateTemplate', subjectId: id, fields });

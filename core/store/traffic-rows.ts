@@ -1,16 +1,19 @@
 /** Reads recent traffic of endpoints for their scaler. traffic-store.ts writes it. */
-import { STARTS_SEEN_MAX, TRAFFIC_SPANS_SEEN_MAX, TRAFFIC_WINDOWS_MS, trafficSample } from '../domain/traffic.ts';
+
 import type { TrafficSample, TrafficSums } from '../domain/traffic.ts';
+import { STARTS_SEEN_MAX, TRAFFIC_SPANS_SEEN_MAX, TRAFFIC_WINDOWS_MS, trafficSample } from '../domain/traffic.ts';
 import type { Fragment, Sql } from './database.ts';
-import { readGpuStarts } from './gpu-start-rows.ts';
 import type { GpuAsking } from './gpu-start-rows.ts';
+import { readGpuStarts } from './gpu-start-rows.ts';
 
 /** Returns recent traffic of endpoints. */
 export async function readTraffic(sql: Sql, endpoints: readonly GpuAsking[]): Promise<Map<string, TrafficSample>> {
   if (endpoints.length === 0) return new Map();
   const { now, short, long, hour } = TRAFFIC_WINDOWS_MS;
-  const arrived = (ms: number) => sql`coalesce(sum(arrived) FILTER (WHERE ended_at > now() - ${ms}::int * interval '1 ms'), 0)::int`;
-  const [rows, byGpu] = await Promise.all([sql<(TrafficSums & { id: string; slots: number; starts: number[] })[]>`
+  const arrived = (ms: number) =>
+    sql`coalesce(sum(arrived) FILTER (WHERE ended_at > now() - ${ms}::int * interval '1 ms'), 0)::int`;
+  const [rows, byGpu] = await Promise.all([
+    sql<(TrafficSums & { id: string; slots: number; starts: number[] })[]>`
     SELECT e.id, t.*, s.starts, ${slotsOf(sql)} AS slots
     FROM endpoint e CROSS JOIN LATERAL (
       SELECT ${arrived(now)} AS "arrivedNow", ${arrived(short)} AS "arrivedShort", ${arrived(long)} AS "arrivedLong",
@@ -18,7 +21,9 @@ export async function readTraffic(sql: Sql, endpoints: readonly GpuAsking[]): Pr
       FROM (SELECT arrived, executed, execution_ms, ended_at FROM endpoint_traffic WHERE endpoint_id = e.id
         ORDER BY ended_at DESC LIMIT ${TRAFFIC_SPANS_SEEN_MAX}) seen
     ) t CROSS JOIN LATERAL (${lastStarts(sql)}) s
-    WHERE e.id = ANY(${endpoints.map(({ id }) => id)})`, readGpuStarts(sql, endpoints)]);
+    WHERE e.id = ANY(${endpoints.map(({ id }) => id)})`,
+    readGpuStarts(sql, endpoints),
+  ]);
   return new Map(rows.map(({ id, slots, starts, ...sums }) => [id, trafficSample(sums, starts, slots, byGpu.get(id))]));
 }
 

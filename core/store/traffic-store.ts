@@ -1,7 +1,7 @@
 /** Traffic of endpoints: written by each replica, read by the SLO scaler and for what-if questions. */
 import type { TimesCounted } from '../domain/job-times.ts';
-import { BINS_MAX, TRAFFIC_KEPT_HOURS } from '../domain/traffic.ts';
 import type { TrafficSpan } from '../domain/traffic.ts';
+import { BINS_MAX, TRAFFIC_KEPT_HOURS } from '../domain/traffic.ts';
 import type { Recorded, RecordedDecision } from '../domain/what-if.ts';
 import type { Database } from './database.ts';
 import { lastStarts, slotsOf } from './traffic-rows.ts';
@@ -56,7 +56,14 @@ export class TrafficStore {
     const [facts] = await sql<{ slots: number; gpus: number; starts: number[] }[]>`
       SELECT ${slotsOf(sql)} AS slots, e.gpu_count AS gpus, s.starts
       FROM endpoint e CROSS JOIN LATERAL (${lastStarts(sql)}) s WHERE e.id = ${endpointId}`;
-    return { spans, decisions, workers, startsMs: facts?.starts ?? [], slots: facts?.slots ?? 1, gpus: facts?.gpus ?? 0 };
+    return {
+      spans,
+      decisions,
+      workers,
+      startsMs: facts?.starts ?? [],
+      slots: facts?.slots ?? 1,
+      gpus: facts?.gpus ?? 0,
+    };
   }
 
   /**

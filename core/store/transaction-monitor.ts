@@ -3,8 +3,8 @@ import type { Database } from './database.ts';
 
 /**
  * Cause of a transaction's wait. `connection`: for a connection, or the response to its first statement. `lock`: others
- * hold a lock. `work`: the database executes a statement. `response`: the database has responded; the response was lost,
- * or this process is behind. `unknown`: the database did not say.
+ * hold a lock. `work`: the database executes a statement. `response`: the database has responded; the response was
+ * lost, or this process is behind. `unknown`: the database did not say.
  */
 export type TransactionWait = 'connection' | 'lock' | 'work' | 'response' | 'unknown';
 
@@ -63,7 +63,9 @@ export class TransactionMonitor {
   /** Asks the database, through the small pool. */
   async currentWait(): Promise<TransactionWaitReport> {
     if (this.#pid === undefined) return { wait: 'connection', statement: '', holders: [] };
-    const [row] = await this.#database.urgent.sql<(Omit<TransactionWaitReport, 'wait'> & { state: string | null; type: string | null })[]>`
+    const [row] = await this.#database.urgent.sql<
+      (Omit<TransactionWaitReport, 'wait'> & { state: string | null; type: string | null })[]
+    >`
       SELECT a.state, a.wait_event_type AS type, left(a.query, ${STATEMENT_CHARACTERS_MAX}::int) AS statement,
         coalesce((SELECT json_agg(h) FROM (
           SELECT b.pid, b.application_name AS name, host(b.client_addr) AS address, b.state, left(b.query, ${STATEMENT_CHARACTERS_MAX}::int) AS statement,

@@ -3,30 +3,61 @@ import type { Clock, Random } from '../runtime/clock.ts';
 import { retry } from '../runtime/retry.ts';
 
 /**
- * SQLSTATEs and codes of driver and sockets after which the same statement may succeed: lost connections, a database that starts, deadlocks,
- * races, a full disk or memory (53100, 53200), a standby that answers during a failover (25006), somebody who ended the statement or its transaction, or
- * a time limit that the operator has set (57014, 25P03, 25P04).
+ * SQLSTATEs and codes of driver and sockets after which the same statement may succeed: lost connections, a database
+ * that starts, deadlocks, races, a full disk or memory (53100, 53200), a standby that answers during a failover
+ * (25006), somebody who ended the statement or its transaction, or a time limit that the operator has set (57014,
+ * 25P03, 25P04).
  */
 const TRANSIENT = new Set([
-  '40001', '40P01', '57P01', '57P02', '57P03', '57P05', '53100', '53200', '53300', '55P03', '25006',
-  '57014', '25P03', '25P04',
+  '40001',
+  '40P01',
+  '57P01',
+  '57P02',
+  '57P03',
+  '57P05',
+  '53100',
+  '53200',
+  '53300',
+  '55P03',
+  '25006',
+  '57014',
+  '25P03',
+  '25P04',
   // An endpoint was deleted between the statement's snapshot and its counter row.
   '23503',
-  'CONNECTION_CLOSED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT',
-  'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END', 'ERR_SOCKET_CLOSED',
+  'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
+  'CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+  'ERR_SOCKET_CLOSED',
 ]);
 
 /** The key of gpu_hold (drizzle/schema/gpu-hold.ts). */
 const GPU_HOLD_KEY = 'gpu_hold_machine_id_gpu_uuid_pk';
 
-/** What PostgreSQL itself never says of ours: a message out of order. PgBouncer says it of settings that it does not pass on. */
+/**
+ * What PostgreSQL itself never says of ours: a message out of order. PgBouncer says it of settings that it does not
+ * pass on.
+ */
 export const PROTOCOL_VIOLATION = '08P01';
 
 /** Whether trying again may help. The outcome of the failed statement is unknown: it may have committed. */
 export function isTransient(error: unknown): boolean {
   // drizzle wraps what the driver threw.
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
-  const passes = typeof code === 'string' && code !== PROTOCOL_VIOLATION && (TRANSIENT.has(code) || code.startsWith('08'));
+  const passes =
+    typeof code === 'string' && code !== PROTOCOL_VIOLATION && (TRANSIENT.has(code) || code.startsWith('08'));
   return passes || (cause !== undefined && isTransient(cause));
 }
 
@@ -36,7 +67,10 @@ export function isDiskFull(error: unknown): boolean {
   return code === '53100' || (cause !== undefined && isDiskFull(cause));
 }
 
-/** Whether nothing can be written to the database, for instance because it is a standby: somebody must promote it, or core's way to it lead elsewhere. */
+/**
+ * Whether nothing can be written to the database, for instance because it is a standby: somebody must promote it, or
+ * core's way to it lead elsewhere.
+ */
 export function isReadOnly(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
   return code === '25006' || (cause !== undefined && isReadOnly(cause));
@@ -80,7 +114,10 @@ const DEADLOCK_TRIES_MAX = 3;
  * Changes of an endpoint and reports of machines lock the same workers one after the other, so deadlocks are
  * expected.
  */
-export async function retryOnDeadlock<Result>(transaction: () => Promise<Result>, isConflict = isDeadlock): Promise<Result> {
+export async function retryOnDeadlock<Result>(
+  transaction: () => Promise<Result>,
+  isConflict = isDeadlock,
+): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await transaction();

@@ -1,22 +1,43 @@
-/** Reads metered time. Triggers write it (migration 0001), in the transaction of whatever makes, ends or deletes the thing. */
+/**
+ * Reads metered time. Triggers write it (migration 0001), in the transaction of whatever makes, ends or deletes the
+ * thing.
+ */
 import { sameCard } from '../domain/gpu-pools.ts';
-import { USAGE_RECORDS_MAX, checkUsageCost } from '../domain/usage.ts';
 import type { UsageBucket, UsageGrouping, UsageQuery, UsageRecord, UsageTotals } from '../domain/usage.ts';
+import { checkUsageCost, USAGE_RECORDS_MAX } from '../domain/usage.ts';
 import type { Database } from './database.ts';
 import { filterConditions } from './list-filter.ts';
-import { noCursor, orderOf } from './page.ts';
 import type { PageKey, PageRequest } from './page.ts';
+import { noCursor, orderOf } from './page.ts';
 
 const GROUP_COLUMNS: Record<UsageGrouping, string> = {
-  SUBJECT: 'subject_id', ENDPOINT: 'endpoint_id', GPU_TYPE: 'gpu_type_id', ACCOUNT: 'account_id',
+  SUBJECT: 'subject_id',
+  ENDPOINT: 'endpoint_id',
+  GPU_TYPE: 'gpu_type_id',
+  ACCOUNT: 'account_id',
 };
 /** Where the names of groups are. */
 const NAME_TABLES: Partial<Record<UsageGrouping, string>> = { ENDPOINT: 'endpoint', ACCOUNT: 'account' };
-const STEPS: Record<UsageBucket, string> = { hour: '1 hour', day: '1 day', week: '7 days', month: '1 month', year: '1 year' };
+const STEPS: Record<UsageBucket, string> = {
+  hour: '1 hour',
+  day: '1 day',
+  week: '7 days',
+  month: '1 month',
+  year: '1 year',
+};
 
-const STEP_SECONDS: Record<UsageBucket, number> = { hour: 3_600, day: 86_400, week: 604_800, month: 28 * 86_400, year: 365 * 86_400 };
+const STEP_SECONDS: Record<UsageBucket, number> = {
+  hour: 3_600,
+  day: 86_400,
+  week: 604_800,
+  month: 28 * 86_400,
+  year: 365 * 86_400,
+};
 
-/** What sums can be ordered by. Money is compared by millionths of a dollar: its last digits may differ from one sum to the next. */
+/**
+ * What sums can be ordered by. Money is compared by millionths of a dollar: its last digits may differ from one sum to
+ * the next.
+ */
 const ORDERS: Readonly<Record<string, { of: string; as: 'bigint' | 'text' }>> = {
   time: { of: '"startMs"::bigint', as: 'bigint' },
   name: { of: `left(lower(coalesce(nullif("groupName", ''), "group")), 200)`, as: 'text' },
@@ -47,10 +68,11 @@ export class UsageStore {
   }
 
   /**
-   * Sums an account's usage up, that of all when it is empty, by period and group, in this order unless `page` has another. Each span is cut into the
-   * periods it touches: their number is what the spans cover, not what was asked for. Periods are counted in UTC without a zone, so that no setting of
-   * the server can shift them. `page`: default all. INVALID_REQUEST: too many periods or, without a page, records; nothing that sums can be ordered or
-   * filtered by.
+   * Sums an account's usage up, that of all when it is empty, by period and group, in this order unless `page` has
+   * another. Each span is cut into the periods it touches: their number is what the spans cover, not what was asked
+   * for. Periods are counted in UTC without a zone, so that no setting of the server can shift them. `page`: default
+   * all. INVALID_REQUEST: too many periods or, without a page, records; nothing that sums can be ordered or filtered
+   * by.
    */
   async list(accountId: string, query: UsageQuery, page?: PageRequest): Promise<UsageSums> {
     const { sql } = this.#database;
@@ -74,7 +96,8 @@ export class UsageStore {
     if (!page) checkUsageCost(0, found.length);
     const last = found.length > most ? found[most - 1] : undefined;
     return {
-      records: found.slice(0, most).map(recordOf), totals: { amountUsd: totalUsd, billedMs: totalMs, groupCount },
+      records: found.slice(0, most).map(recordOf),
+      totals: { amountUsd: totalUsd, billedMs: totalMs, groupCount },
       next: last && { at: 0, id: `${last.startMs} ${Number(last.others)} ${last.group}`, value: last.value! },
     };
   }
@@ -98,10 +121,14 @@ export class UsageStore {
     if (!page?.after) return { value, turn, after: sql`true` };
     const [, startMs, others, group] = /^(-?\d{1,15}) ([01]) (.*)$/s.exec(page.after.id) ?? [];
     const { value: text = '' } = page.after;
-    if (startMs === undefined || order.as === 'bigint' && !/^-?\d{1,18}$/.test(text)) throw noCursor();
+    if (startMs === undefined || (order.as === 'bigint' && !/^-?\d{1,18}$/.test(text))) throw noCursor();
     const last = order.as === 'bigint' ? sql`${text}::text::bigint` : sql`${text}::text`;
     const place = sql`(${last}, ${startMs}::text::float8, ${others === '1'}::bool, ${group!}::text)`;
-    return { value, turn, after: sql`(${value}, "startMs", others, "group") ${isDescending ? sql`<` : sql`>`} ${place}` };
+    return {
+      value,
+      turn,
+      after: sql`(${value}, "startMs", others, "group") ${isDescending ? sql`<` : sql`>`} ${place}`,
+    };
   }
 
   /** Sums of spans by period and group, with the names of groups, of those that are looked for: parts of a WITH. */

@@ -4,9 +4,9 @@
  * order in which outcomes lock them (domain/job.ts, byJob).
  */
 import type { Fragment, Sql } from './database.ts';
+import { queueCountersAdded } from './endpoint-counters.ts';
 import { rememberedOfUser } from './lost-attempt-rows.ts';
 import { isLive, jobColumns } from './rows.ts';
-import { queueCountersAdded } from './endpoint-counters.ts';
 
 /** Cancels jobs; machine_id is set for jobs that ran. Earlier progress is removed as in outcome-side-effects.ts. */
 export function cancelled(sql: Sql, which: Fragment): Fragment {

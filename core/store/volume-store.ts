@@ -4,18 +4,22 @@ import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import { networkVolume } from '../../drizzle/schema/network-volume.ts';
 import { pod } from '../../drizzle/schema/pod.ts';
 import type { Actor } from '../domain/permission.ts';
-import { VOLUME_SETTINGS } from '../domain/volume.ts';
 import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';
+import { VOLUME_SETTINGS } from '../domain/volume.ts';
 import { recordChange } from './audit-rows.ts';
 import type { Database, Transaction } from './database.ts';
 import { whereValue } from './list-filter.ts';
-import { byNumber, byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
+import { byNumber, byText, readPage } from './page.ts';
 
 /** What a list of them can be searched for, ordered and filtered by. */
 const VIEWED = {
   searched: [networkVolume.name, networkVolume.dataCenterId],
-  sorts: { name: byText(networkVolume.name), size: byNumber(networkVolume.sizeGb), data_center: byText(networkVolume.dataCenterId) },
+  sorts: {
+    name: byText(networkVolume.name),
+    size: byNumber(networkVolume.sizeGb),
+    data_center: byText(networkVolume.dataCenterId),
+  },
   filters: { data_center: whereValue(networkVolume.dataCenterId) },
 };
 
@@ -41,16 +45,23 @@ export class VolumeStore {
   /** Creates a volume. */
   async create(id: string, actor: Actor, settings: VolumeSettings): Promise<NetworkVolume> {
     return this.#database.db.transaction(async (tx) => {
-      const [row] = await tx.insert(networkVolume).values({ ...settings, id, accountId: actor.accountId }).returning();
+      const [row] = await tx
+        .insert(networkVolume)
+        .values({ ...settings, id, accountId: actor.accountId })
+        .returning();
       const fields = ['name', 'size_gb', 'data_center_id'];
       await recordChange(tx, { ...actor, action: 'CreateNetworkVolume', subjectId: id, fields });
       return row!;
     });
   }
 
-  /** Reads a volume. `only`: one of these endpoints must have it; empty = all. Undefined: there is none in this account. */
+  /**
+   * Reads a volume. `only`: one of these endpoints must have it; empty = all. Undefined: there is none in this account.
+   */
   async get(id: string, accountId: string, only: readonly string[]): Promise<NetworkVolume | undefined> {
-    const [row] = await this.#database.db.select().from(networkVolume)
+    const [row] = await this.#database.db
+      .select()
+      .from(networkVolume)
       .where(and(eq(networkVolume.id, id), eq(networkVolume.accountId, accountId), this.#attached(accountId, only)));
     return row;
   }
@@ -58,21 +69,38 @@ export class VolumeStore {
   /** A page of the volumes of an account, oldest first. `only`: those of these endpoints; empty = all. */
   async list(accountId: string, only: readonly string[], page: PageRequest): Promise<Page<NetworkVolume>> {
     const where = and(eq(networkVolume.accountId, accountId), this.#attached(accountId, only));
-    const listed = { from: networkVolume, id: networkVolume.id, createdAt: networkVolume.createdAt, bytes: sql`1000`, where, ...VIEWED };
-    return readPage(this.#database, listed, page, (ids) => this.#database.db.select().from(networkVolume).where(inArray(networkVolume.id, ids)));
+    const listed = {
+      from: networkVolume,
+      id: networkVolume.id,
+      createdAt: networkVolume.createdAt,
+      bytes: sql`1000`,
+      where,
+      ...VIEWED,
+    };
+    return readPage(this.#database, listed, page, (ids) =>
+      this.#database.db.select().from(networkVolume).where(inArray(networkVolume.id, ids)),
+    );
   }
 
   /** Volumes that one of these endpoints has; no endpoints: all. */
   #attached(accountId: string, only: readonly string[]) {
     if (only.length === 0) return undefined;
-    const users = this.#database.db.select({ id: sql`unnest(${endpoint.networkVolumeIds})` }).from(endpoint)
+    const users = this.#database.db
+      .select({ id: sql`unnest(${endpoint.networkVolumeIds})` })
+      .from(endpoint)
       .where(and(eq(endpoint.accountId, accountId), inArray(endpoint.id, [...only])));
     return inArray(networkVolume.id, users);
   }
 
-  /** Changes a volume under its lock. `fields` are those that the caller named. Undefined: there is none in this account. */
+  /**
+   * Changes a volume under its lock. `fields` are those that the caller named. Undefined: there is none in this
+   * account.
+   */
   async update(
-    id: string, actor: Actor, fields: readonly string[], change: (current: NetworkVolume) => VolumeSettings,
+    id: string,
+    actor: Actor,
+    fields: readonly string[],
+    change: (current: NetworkVolume) => VolumeSettings,
   ): Promise<NetworkVolume | undefined> {
     return this.#database.db.transaction(async (tx) => {
       const current = await locked(tx, id, actor.accountId);
@@ -91,12 +119,21 @@ export class VolumeStore {
   async remove(id: string, actor: Actor): Promise<VolumeRemoval | undefined> {
     return this.#database.db.transaction(async (tx) => {
       if (!(await locked(tx, id, actor.accountId))) return undefined;
-      const endpoints = await tx.select({ id: endpoint.id }).from(endpoint)
-        .where(and(eq(endpoint.accountId, actor.accountId), sql`${id} = ANY(${endpoint.networkVolumeIds})`)).limit(USERS_NAMED_MAX);
-      const pods = await tx.select({ id: pod.id }).from(pod)
-        .where(and(eq(pod.accountId, actor.accountId), eq(pod.networkVolumeId, id))).limit(USERS_NAMED_MAX);
+      const endpoints = await tx
+        .select({ id: endpoint.id })
+        .from(endpoint)
+        .where(and(eq(endpoint.accountId, actor.accountId), sql`${id} = ANY(${endpoint.networkVolumeIds})`))
+        .limit(USERS_NAMED_MAX);
+      const pods = await tx
+        .select({ id: pod.id })
+        .from(pod)
+        .where(and(eq(pod.accountId, actor.accountId), eq(pod.networkVolumeId, id)))
+        .limit(USERS_NAMED_MAX);
       if (endpoints.length + pods.length > 0) {
-        return { removed: false, usedBy: { endpointIds: endpoints.map((user) => user.id), podIds: pods.map((user) => user.id) } };
+        return {
+          removed: false,
+          usedBy: { endpointIds: endpoints.map((user) => user.id), podIds: pods.map((user) => user.id) },
+        };
       }
       await tx.delete(networkVolume).where(eq(networkVolume.id, id));
       await recordChange(tx, { ...actor, action: 'DeleteNetworkVolume', subjectId: id, fields: [] });
@@ -106,7 +143,10 @@ export class VolumeStore {
 }
 
 async function locked(tx: Transaction, id: string, accountId: string): Promise<NetworkVolume | undefined> {
-  const [row] = await tx.select().from(networkVolume)
-    .where(and(eq(networkVolume.id, id), eq(networkVolume.accountId, accountId))).for('update');
+  const [row] = await tx
+    .select()
+    .from(networkVolume)
+    .where(and(eq(networkVolume.id, id), eq(networkVolume.accountId, accountId)))
+    .for('update');
   return row;
 }

@@ -1,8 +1,9 @@
 /** What became of the webhook calls of a job, and asking for one anew. */
-import { ANNOUNCED_STATES } from '../domain/job-state.ts';
+
 import type { JobKey } from '../domain/job.ts';
-import { announcement } from './outcome-side-effects.ts';
+import { ANNOUNCED_STATES } from '../domain/job-state.ts';
 import type { Database, Sql } from './database.ts';
+import { announcement } from './outcome-side-effects.ts';
 import { textArray } from './pack.ts';
 import { isLive, jobColumns } from './rows.ts';
 
@@ -15,7 +16,10 @@ export interface WebhookCallRecord {
   /** Why the last one failed; empty: none has. */
   lastError: string;
   redrives: number;
-  /** Milliseconds since 1970: when the next try is due or, while one is made, may be made by somebody else. Undefined: it has ended. */
+  /**
+   * Milliseconds since 1970: when the next try is due or, while one is made, may be made by somebody else. Undefined:
+   * it has ended.
+   */
   dueAtMs: number | undefined;
   /** When it ended. */
   endedAtMs: number | undefined;
@@ -39,7 +43,11 @@ export class WebhookResultStore {
   }
 
   /** The newest `limit` of a job, the newest first; `state`: only those, default: all. */
-  async list({ endpointId, jobId }: JobKey, limit: number, state: WebhookCallRecord['state'] | '' = ''): Promise<WebhookCallRecord[]> {
+  async list(
+    { endpointId, jobId }: JobKey,
+    limit: number,
+    state: WebhookCallRecord['state'] | '' = '',
+  ): Promise<WebhookCallRecord[]> {
     const rows = await this.#hot<CallRow[]>`
       SELECT * FROM (
         SELECT id, 'WAITING' AS state, tries, last_error, redrives, (extract(epoch FROM due_at) * 1000)::float8 AS due_ms, NULL::float8 AS ended_ms
@@ -49,15 +57,22 @@ export class WebhookResultStore {
           (extract(epoch FROM ended_at) * 1000)::float8
         FROM webhook_result WHERE endpoint_id = ${endpointId} AND job_id = ${jobId}
       ) AS c WHERE ${state}::text IN ('', state) ORDER BY id DESC LIMIT ${limit}::int`;
-    return rows.map(({ id, state, tries, last_error: lastError, redrives, due_ms: dueMs, ended_ms: endedMs }) => (
-      { id, state, tries, lastError, redrives, dueAtMs: dueMs ?? undefined, endedAtMs: endedMs ?? undefined }
-    ));
+    return rows.map(({ id, state, tries, last_error: lastError, redrives, due_ms: dueMs, ended_ms: endedMs }) => ({
+      id,
+      state,
+      tries,
+      lastError,
+      redrives,
+      dueAtMs: dueMs ?? undefined,
+      endedAtMs: endedMs ?? undefined,
+    }));
   }
 
   /**
-   * Puts the newest call of a final job, once it has ended, back to the calls to make: under its own id, so that a receiver that knows it already can
-   * tell, with the record as the job is now. One statement: whatever dies, the call is either to be made or has ended, and of two who ask at once one
-   * does it. False: nothing has ended, or it was asked for `redrivesMax` times.
+   * Puts the newest call of a final job, once it has ended, back to the calls to make: under its own id, so that a
+   * receiver that knows it already can tell, with the record as the job is now. One statement: whatever dies, the call
+   * is either to be made or has ended, and of two who ask at once one does it. False: nothing has ended, or it was
+   * asked for `redrivesMax` times.
    */
   async redrive({ endpointId, jobId }: JobKey, redrivesMax: number): Promise<boolean> {
     const rows = await this.#hot`

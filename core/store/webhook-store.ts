@@ -1,4 +1,7 @@
-/** Webhook calls to make: taken by pushing their due instant away, so that a replica that dies in the middle loses nothing. */
+/**
+ * Webhook calls to make: taken by pushing their due instant away, so that a replica that dies in the middle loses
+ * nothing.
+ */
 import type { Database, Sql } from './database.ts';
 import { numberArray, textArray } from './pack.ts';
 
@@ -75,9 +78,19 @@ export class WebhookStore {
         (SELECT e.account_id FROM endpoint e WHERE e.id = w.endpoint_id) AS account_id,
         (SELECT a.name FROM endpoint e JOIN account a ON a.id = e.account_id WHERE e.id = w.endpoint_id) AS account_name`;
     return rows.map((row) => ({
-      endpointId: row.endpoint_id, accountId: row.account_id ?? '', accountName: row.account_name ?? '', id: row.id, jobId: row.job_id,
-      url: row.url, urlSealed: row.url_sealed, body: row.body ?? undefined, bodyBytes: row.body_bytes, tries: row.tries,
-      redrives: row.redrives, secretSealed: row.secret, traceparent: row.traceparent ?? undefined,
+      endpointId: row.endpoint_id,
+      accountId: row.account_id ?? '',
+      accountName: row.account_name ?? '',
+      id: row.id,
+      jobId: row.job_id,
+      url: row.url,
+      urlSealed: row.url_sealed,
+      body: row.body ?? undefined,
+      bodyBytes: row.body_bytes,
+      tries: row.tries,
+      redrives: row.redrives,
+      secretSealed: row.secret,
+      traceparent: row.traceparent ?? undefined,
     }));
   }
 
@@ -89,8 +102,9 @@ export class WebhookStore {
   }
 
   /**
-   * Ends a call that was delivered, or given up for `error`; what became of it is known as long as its job is. The share lock on the job's row keeps the
-   * result from being written after the job has gone, which nobody would delete. One that was asked for anew meanwhile is another call, and stays.
+   * Ends a call that was delivered, or given up for `error`; what became of it is known as long as its job is. The
+   * share lock on the job's row keeps the result from being written after the job has gone, which nobody would delete.
+   * One that was asked for anew meanwhile is another call, and stays.
    */
   async end({ endpointId, id, tries, redrives }: Delivery, error: string | undefined): Promise<void> {
     await this.#hot`
@@ -104,7 +118,9 @@ export class WebhookStore {
       SELECT endpoint_id, job_id, id, ${error === undefined}::boolean, ${tries + 1}::int, ${error ?? ''}::text, redrives FROM kept`;
   }
 
-  /** Sets the next try of a call in `delayMs`; `error` says why this one failed. Without an error nothing is counted. */
+  /**
+   * Sets the next try of a call in `delayMs`; `error` says why this one failed. Without an error nothing is counted.
+   */
   async postpone(delivery: Delivery, delayMs: number, error: string | undefined): Promise<void> {
     await this.#hot`
       UPDATE webhook_delivery SET tries = tries + ${error === undefined ? 0 : 1}::int, last_error = coalesce(${error ?? null}::text, last_error),

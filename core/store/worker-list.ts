@@ -2,11 +2,18 @@
 import { and, eq, inArray, isNull, sql } from '../../drizzle/orm.ts';
 import { worker } from '../../drizzle/schema/worker.ts';
 import type { EndedWorker } from '../domain/ended-workers.ts';
-import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS, ENDED_WORKERS_TOLD, MACHINE_LOST_REASON, UNLISTED_REASON, stretchesOf } from '../domain/worker.ts';
 import type { Worker } from '../domain/worker.ts';
+import {
+  ENDED_WORKERS_KEPT,
+  ENDED_WORKERS_KEPT_HOURS,
+  ENDED_WORKERS_TOLD,
+  MACHINE_LOST_REASON,
+  stretchesOf,
+  UNLISTED_REASON,
+} from '../domain/worker.ts';
 import type { Database, Fragment, Sql } from './database.ts';
-import { readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
+import { readPage } from './page.ts';
 
 /** Whose workers; empty fields mean all. */
 export interface WorkerSelection {
@@ -25,33 +32,57 @@ type WorkerRow = Omit<Worker, 'createdAt' | 'held' | 'readyAt' | 'endedAt' | 'bu
 };
 
 /** A page of the workers that have not ended, oldest first. */
-export async function listWorkers(database: Database, selection: WorkerSelection, page: PageRequest): Promise<Page<Worker>> {
+export async function listWorkers(
+  database: Database,
+  selection: WorkerSelection,
+  page: PageRequest,
+): Promise<Page<Worker>> {
   const { endpointId, accountId, machineIds = [] } = selection;
   const where = and(
-    isNull(worker.endedAt), endpointId === '' ? undefined : eq(worker.endpointId, endpointId),
-    accountId === '' ? undefined : sql`EXISTS (SELECT FROM endpoint e WHERE e.id = ${worker.endpointId} AND e.account_id = ${accountId})`,
+    isNull(worker.endedAt),
+    endpointId === '' ? undefined : eq(worker.endpointId, endpointId),
+    accountId === ''
+      ? undefined
+      : sql`EXISTS (SELECT FROM endpoint e WHERE e.id = ${worker.endpointId} AND e.account_id = ${accountId})`,
     machineIds.length === 0 ? undefined : inArray(worker.machineId, [...machineIds]),
   );
   // Stretches count: up to 96 instants of about 20 bytes each.
   const bytes = sql`3000 + octet_length(${worker.reason})`;
-  return readPage(database, { from: worker, id: worker.id, createdAt: worker.createdAt, bytes, where }, page, (ids) => readWorkers(database, ids));
+  return readPage(database, { from: worker, id: worker.id, createdAt: worker.createdAt, bytes, where }, page, (ids) =>
+    readWorkers(database, ids),
+  );
 }
 
 /** Workers of an endpoint, or of a machine, that have ended and are still kept, the latest first. */
-export async function recentWorkers(database: Database, of: { endpointId: string } | { machineId: string }): Promise<Worker[]> {
+export async function recentWorkers(
+  database: Database,
+  of: { endpointId: string } | { machineId: string },
+): Promise<Worker[]> {
   const { sql: statement } = database;
-  const [those, most] = 'endpointId' in of
-    ? [statement`endpoint_id = ${of.endpointId}`, ENDED_WORKERS_KEPT] : [statement`machine_id = ${of.machineId}`, ENDED_WORKERS_TOLD];
+  const [those, most] =
+    'endpointId' in of
+      ? [statement`endpoint_id = ${of.endpointId}`, ENDED_WORKERS_KEPT]
+      : [statement`machine_id = ${of.machineId}`, ENDED_WORKERS_TOLD];
   const rows = await statement<{ id: string }[]>`
     SELECT id FROM worker
     WHERE ${those} AND ended_at IS NOT NULL AND ended_at > now() - ${ENDED_WORKERS_KEPT_HOURS}::int * interval '1 h'
     ORDER BY ended_at DESC, id LIMIT ${most}`;
-  const workers = await readWorkers(database, rows.map(({ id }) => id));
+  const workers = await readWorkers(
+    database,
+    rows.map(({ id }) => id),
+  );
   return workers.toSorted((a, b) => b.endedAt!.getTime() - a.endedAt!.getTime());
 }
 
-/** Workers that ended without being told to and are still kept, of some endpoints or of all when none is named, the latest first. */
-export async function endedWorkers(database: Database, selection: WorkerSelection, endpointIds: readonly string[]): Promise<EndedWorker[]> {
+/**
+ * Workers that ended without being told to and are still kept, of some endpoints or of all when none is named, the
+ * latest first.
+ */
+export async function endedWorkers(
+  database: Database,
+  selection: WorkerSelection,
+  endpointIds: readonly string[],
+): Promise<EndedWorker[]> {
   const { endpointId, accountId, machineIds = [] } = selection;
   const rows = await database.sql<(Omit<EndedWorker, 'endedAt'> & { endedAtMs: number })[]>`
     SELECT w.id, w.endpoint_id AS "endpointId", e.name AS "endpointName", w.exit_code AS "exitCode", w.reason,
@@ -83,9 +114,14 @@ async function readWorkers(database: Database, ids: string[]): Promise<Worker[]>
   return rows.map(({ createdAtMs, readyAtMs, endedAtMs, busyAtMs, busyTimesMs, frozenTimesMs, ...row }) => {
     const holds = held.get(row.id) ?? 0;
     return {
-      ...row, held: holds, createdAt: new Date(createdAtMs), readyAt: dateOf(readyAtMs), endedAt: dateOf(endedAtMs),
+      ...row,
+      held: holds,
+      createdAt: new Date(createdAtMs),
+      readyAt: dateOf(readyAtMs),
+      endedAt: dateOf(endedAtMs),
       // One that goes on without an attempt was left open by a replica that ended.
-      busy: stretchesOf(busyTimesMs, endedAtMs ?? (holds > 0 ? undefined : busyAtMs)), frozen: stretchesOf(frozenTimesMs, endedAtMs ?? undefined),
+      busy: stretchesOf(busyTimesMs, endedAtMs ?? (holds > 0 ? undefined : busyAtMs)),
+      frozen: stretchesOf(frozenTimesMs, endedAtMs ?? undefined),
     };
   });
 }

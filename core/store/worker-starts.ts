@@ -38,7 +38,7 @@ export function startColumns(sql: Sql): Fragment {
 
 /** Returns the starts among the changed workers. */
 export function startsOf(rows: readonly StartRow[]): WorkerStart[] {
-  return rows.flatMap(({ endpoint_id: endpointId, start_cause: cause, start_ms: ms }) => (
-    cause === null ? [] : [{ endpointId, cause, ...(cause === 'resume' ? {} : { tookMs: Number(ms) }) }]
-  ));
+  return rows.flatMap(({ endpoint_id: endpointId, start_cause: cause, start_ms: ms }) =>
+    cause === null ? [] : [{ endpointId, cause, ...(cause === 'resume' ? {} : { tookMs: Number(ms) }) }],
+  );
 }

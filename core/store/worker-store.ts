@@ -1,21 +1,25 @@
-/** Workers as their agents observe them, and what people and agents ask about them. What is desired of them is written in scale-store. */
-import type { EndedWorker } from '../domain/ended-workers.ts';
-import { UNLISTED_REASON, crashPauseSeconds } from '../domain/worker.ts';
-import type { Worker, WorkerHealth, WorkerState } from '../domain/worker.ts';
-import { endpointEnvIdentity, templateEnvIdentity } from '../domain/sealed-identity.ts';
+/**
+ * Workers as their agents observe them, and what people and agents ask about them. What is desired of them is written
+ * in scale-store.
+ */
+
 import type { GpuRow } from '../../drizzle/schema/machine.ts';
+import type { EndedWorker } from '../domain/ended-workers.ts';
+import { endpointEnvIdentity, templateEnvIdentity } from '../domain/sealed-identity.ts';
+import type { Worker, WorkerHealth, WorkerState } from '../domain/worker.ts';
+import { crashPauseSeconds, UNLISTED_REASON } from '../domain/worker.ts';
 import type { Sealer } from '../runtime/seal.ts';
-import { inTransaction } from './database.ts';
 import type { Database, Fragment, Sql } from './database.ts';
+import { inTransaction } from './database.ts';
 import { DEMAND_VALID_MS } from './demand-rows.ts';
 import { openEnv } from './env-seals.ts';
 import type { MachineSession } from './machine-store.ts';
 import { flagArray, textArray } from './pack.ts';
 import type { Page, PageRequest } from './page.ts';
-import { endedWorkers, listWorkers, recentWorkers } from './worker-list.ts';
 import type { WorkerSelection } from './worker-list.ts';
-import { startColumns, startsOf, type StartRow, type WorkerStart } from './worker-starts.ts';
+import { endedWorkers, listWorkers, recentWorkers } from './worker-list.ts';
 import { lockedInOrder } from './worker-order.ts';
+import { type StartRow, startColumns, startsOf, type WorkerStart } from './worker-starts.ts';
 import { busyTimes, frozenTimes } from './worker-times.ts';
 
 /** One worker as its agent sees it. */
@@ -26,7 +30,9 @@ export interface WorkerFacts {
   reason: string;
   exitCode: number | null;
   sdkVersion: string;
-  /** Of a worker of a load-balancing endpoint, once they are known: where it listens, and what its health path answers. */
+  /**
+   * Of a worker of a load-balancing endpoint, once they are known: where it listens, and what its health path answers.
+   */
   address: string;
   health: WorkerHealth;
   /** Each connection to its HTTP server is for one request (agent_service.proto). */
@@ -100,10 +106,14 @@ export class WorkerStore {
   }
 
   /**
-   * Writes what the agent of a machine observed. Workers of other machines are left alone, and so are all when a later session speaks for
-   * the machine: it has told how things are now. Answers the endpoints whose workers changed.
+   * Writes what the agent of a machine observed. Workers of other machines are left alone, and so are all when a later
+   * session speaks for the machine: it has told how things are now. Answers the endpoints whose workers changed.
    */
-  async report(session: MachineSession, facts: readonly WorkerFacts[], onStarts?: (starts: readonly WorkerStart[]) => void): Promise<string[]> {
+  async report(
+    session: MachineSession,
+    facts: readonly WorkerFacts[],
+    onStarts?: (starts: readonly WorkerStart[]) => void,
+  ): Promise<string[]> {
     const ids = facts.map((fact) => fact.workerId);
     const write = async (sql: Sql) => {
       const crashed = await this.#crash(sql, session, facts);
@@ -128,12 +138,17 @@ export class WorkerStore {
       return { crashed, written };
     };
     // One statement needs no transaction around it.
-    const changed = !facts.some((fact) => fact.state === 'UNHEALTHY') ? await write(this.#database.sql) : await inTransaction(this.#database.sql, write);
+    const changed = !facts.some((fact) => fact.state === 'UNHEALTHY')
+      ? await write(this.#database.sql)
+      : await inTransaction(this.#database.sql, write);
     onStarts?.(startsOf(changed.written));
     return [...new Set([...changed.crashed, ...changed.written.map((row) => row.endpoint_id)])];
   }
 
-  /** A crash counts once; its reason stays until the worker is replaced. All workers of the report are locked with those that crashed. */
+  /**
+   * A crash counts once; its reason stays until the worker is replaced. All workers of the report are locked with those
+   * that crashed.
+   */
   async #crash(sql: Sql, session: MachineSession, facts: readonly WorkerFacts[]): Promise<string[]> {
     const crashed = new Map(facts.filter((fact) => fact.state === 'UNHEALTHY').map((fact) => [fact.workerId, fact]));
     if (crashed.size === 0) return [];
@@ -157,18 +172,27 @@ export class WorkerStore {
     return rows.map((row) => row.endpoint_id);
   }
 
-  /** Ends the workers of a machine that its agent has had and does not list in its hello. Answers their endpoints. Fenced like reports. */
+  /**
+   * Ends the workers of a machine that its agent has had and does not list in its hello. Answers their endpoints.
+   * Fenced like reports.
+   */
   async endUnlisted(session: MachineSession, listedIds: readonly string[]): Promise<string[]> {
     const { sql } = this.#database;
     const rows = await sql<{ endpoint_id: string }[]>`
       UPDATE worker w SET state = 'STOPPED', capacity = 0, ended_at = now(), reason = ${UNLISTED_REASON}
-      FROM ${lockedInOrder(sql, sql`machine_id = ${session.machineId} AND ended_at IS NULL AND machine_id <> '' AND state <> 'UNHEALTHY'
-        AND (state <> 'INITIALIZING' OR desired <> 'RUN') AND id <> ALL(${[...listedIds]})`)} AS l
+      FROM ${lockedInOrder(
+        sql,
+        sql`machine_id = ${session.machineId} AND ended_at IS NULL AND machine_id <> '' AND state <> 'UNHEALTHY'
+        AND (state <> 'INITIALIZING' OR desired <> 'RUN') AND id <> ALL(${[...listedIds]})`,
+      )} AS l
       WHERE w.id = l.id AND ${speaks(sql, session)} RETURNING w.endpoint_id`;
     return [...new Set(rows.map((row) => row.endpoint_id))];
   }
 
-  /** Notes that workers had attempts just now; those in `provenIds` finished one, which ends their row of crashes; those in `idleIds` hold none any more. */
+  /**
+   * Notes that workers had attempts just now; those in `provenIds` finished one, which ends their row of crashes; those
+   * in `idleIds` hold none any more.
+   */
   async touch(usedIds: readonly string[], provenIds: readonly string[], idleIds: readonly string[]): Promise<void> {
     const { sql } = this.#database;
     await sql`
@@ -208,13 +232,15 @@ export class WorkerStore {
         ${workerProgram(this.#database.sql)}
         JOIN account a ON a.id = e.account_id LEFT JOIN registry_auth r ON r.id = run.registry_auth_id AND r.account_id = e.account_id
       WHERE w.id = ANY(${[...workerIds]})`;
-    return rows.map(({ templateId, endpointId, templateEnv, endpointEnv, templateEnvSealed, endpointEnvSealed, ...row }) => ({
-      ...row,
-      env: {
-        ...openEnv(this.#sealer, { env: templateEnv, envSealed: templateEnvSealed }, templateEnvIdentity(templateId)),
-        ...openEnv(this.#sealer, { env: endpointEnv, envSealed: endpointEnvSealed }, endpointEnvIdentity(endpointId)),
-      },
-    }));
+    return rows.map(
+      ({ templateId, endpointId, templateEnv, endpointEnv, templateEnvSealed, endpointEnvSealed, ...row }) => ({
+        ...row,
+        env: {
+          ...openEnv(this.#sealer, { env: templateEnv, envSealed: templateEnvSealed }, templateEnvIdentity(templateId)),
+          ...openEnv(this.#sealer, { env: endpointEnv, envSealed: endpointEnvSealed }, endpointEnvIdentity(endpointId)),
+        },
+      }),
+    );
   }
 
   /** Which of these workers are the machine's, with their endpoints. */
@@ -244,14 +270,17 @@ export class WorkerStore {
     return recentWorkers(this.#database, of);
   }
 
-  /** Workers that ended without being told to and are still kept, of some endpoints or of all when none is named, the latest first. */
+  /**
+   * Workers that ended without being told to and are still kept, of some endpoints or of all when none is named, the
+   * latest first.
+   */
   async ended(selection: WorkerSelection, endpointIds: readonly string[] = []): Promise<EndedWorker[]> {
     return endedWorkers(this.#database, selection, endpointIds);
   }
 
   /**
-   * Workers of endpoints that have asked for work and go on, busy or not, in order; the dynamic rate limit of docs/reference/api.md#rate-limits grows with
-   * them.
+   * Workers of endpoints that have asked for work and go on, busy or not, in order; the dynamic rate limit of
+   * docs/reference/api.md#rate-limits grows with them.
    */
   async countStarted(endpointIds: readonly string[]): Promise<number[]> {
     const rows = await this.#database.sql<{ endpoint_id: string; started: number }[]>`
@@ -267,7 +296,10 @@ function speaks(sql: Sql, { machineId, sessionId }: MachineSession) {
   return sql`EXISTS (SELECT FROM machine m WHERE m.id = ${machineId} AND coalesce(m.session_id, ${sessionId}) = ${sessionId})`;
 }
 
-/** What a worker of an endpoint `e` runs (`run`) and is given (`own`): as the version `k` that was kept says, else as endpoint and template say now. */
+/**
+ * What a worker of an endpoint `e` runs (`run`) and is given (`own`): as the version `k` that was kept says, else as
+ * endpoint and template say now.
+ */
 function workerProgram(sql: Sql): Fragment {
   return sql`CROSS JOIN LATERAL (
       SELECT k.template_id, k.start_command, k.working_directory, k.image_name, k.entrypoint, '{}'::jsonb AS env, k.template_env_sealed AS env_sealed,

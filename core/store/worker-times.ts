@@ -1,6 +1,7 @@
 /**
- * What a worker was at and when, for its time line: begins and ends in turn in one array of its row, the latest STRETCHES_MAX of them, so that a worker
- * that lives for months keeps no more than one of an hour. Written only where its row is written anyway.
+ * What a worker was at and when, for its time line: begins and ends in turn in one array of its row, the latest
+ * STRETCHES_MAX of them, so that a worker that lives for months keeps no more than one of an hour. Written only where
+ * its row is written anyway.
  */
 import type { Fragment, Sql } from './database.ts';
 

@@ -9,10 +9,15 @@ export function askAdmin(socketPath: string, path: string, method = 'GET'): Prom
     const none = (): void => resolve({ status: 0, text: '' });
     const asking = request({ socketPath, path, method, timeout: ANSWER_MS }, (answer) => {
       let text = '';
-      answer.setEncoding('utf8').on('data', (part: string) => { text += part; });
+      answer.setEncoding('utf8').on('data', (part: string) => {
+        text += part;
+      });
       answer.once('end', () => resolve({ status: answer.statusCode ?? 0, text })).once('error', none);
     });
-    asking.once('error', none).once('timeout', () => asking.destroy()).end();
+    asking
+      .once('error', none)
+      .once('timeout', () => asking.destroy())
+      .end();
   });
 }
 
@@ -22,8 +27,16 @@ export async function listenerAddresses(socketPath: string): Promise<Record<stri
   const { listener_statuses: statuses } = JSON.parse(text) as {
     listener_statuses: { name: string; local_address: { socket_address: { address: string; port_value: number } } }[];
   };
-  return Object.fromEntries(statuses.map(({ name, local_address: { socket_address: { address, port_value: port } } }) =>
-    [name, address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`]));
+  return Object.fromEntries(
+    statuses.map(
+      ({
+        name,
+        local_address: {
+          socket_address: { address, port_value: port },
+        },
+      }) => [name, address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`],
+    ),
+  );
 }
 
 /** Requests that it is answering, on its listeners for others. */

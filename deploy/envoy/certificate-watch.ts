@@ -1,12 +1,14 @@
 /**
- * Notices certificate files that were written in place, which Envoy does not, and looks at each before Envoy gets it: half of a new pair
- * with half of the old one, as there is between two copies, waits until it fits. Says when a certificate ends.
+ * Notices certificate files that were written in place, which Envoy does not, and looks at each before Envoy gets it:
+ * half of a new pair with half of the old one, as there is between two copies, waits until it fits. Says when a
+ * certificate ends.
  */
-import { BaseService } from '../../core/runtime/service.ts';
+
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import { readAuthority, readPair, timeFault } from './certificates.ts';
+import { BaseService } from '../../core/runtime/service.ts';
 import type { GoodPair } from './certificates.ts';
+import { readAuthority, readPair, timeFault } from './certificates.ts';
 import type { CertificateFiles, ClientCertificates } from './config.ts';
 
 /** How often the files are looked at, in milliseconds. */
@@ -45,13 +47,17 @@ export class CertificateWatch extends BaseService {
 
   protected override onStart(): void {
     const { certificate, agentClients } = this.#files;
-    // Between the check before Envoy's start and now somebody may have begun to write: then the next look finds the whole of it.
+    // Between the check before Envoy's start and now somebody may have begun to write: then the next look finds the
+    // whole of it.
     this.#guarded(PAIR_FAULT, () => {
       const pair = readPair(certificate);
       this.#known.pair = pair.fingerprint;
       this.#sayTime(pair);
     });
-    if (agentClients) this.#guarded(AUTHORITY_FAULT, () => { this.#known.authority = readAuthority(agentClients); });
+    if (agentClients)
+      this.#guarded(AUTHORITY_FAULT, () => {
+        this.#known.authority = readAuthority(agentClients);
+      });
     this.#again();
   }
 

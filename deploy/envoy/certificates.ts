@@ -1,8 +1,8 @@
 /**
- * The certificate files that an operator names: read and checked before Envoy gets them, because Envoy starts with a wrong pair and then refuses every
- * handshake. What is wrong is said with the file and what to do.
+ * The certificate files that an operator names: read and checked before Envoy gets them, because Envoy starts with a
+ * wrong pair and then refuses every handshake. What is wrong is said with the file and what to do.
  */
-import { X509Certificate, createHash, createPrivateKey } from 'node:crypto';
+import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { timeFault as validityFault } from '../../core/runtime/certificate-watch.ts';
 import type { CertificateFiles, ClientCertificates } from './config.ts';
@@ -20,8 +20,13 @@ export interface GoodPair {
 export function readPair({ certFile, keyFile }: CertificateFiles): GoodPair {
   const [chain, keyText] = [readPem(certFile), readPem(keyFile)];
   const certificate = certificateIn(chain, certFile);
-  if (!certificate.checkPrivateKey(privateKeyIn(keyText, keyFile))) throw new EdgeFault(`the key in ${keyFile} does not belong to ${certFile}`);
-  return { fingerprint: fingerprintOf(chain, keyText), validFrom: new Date(certificate.validFrom), validTo: new Date(certificate.validTo) };
+  if (!certificate.checkPrivateKey(privateKeyIn(keyText, keyFile)))
+    throw new EdgeFault(`the key in ${keyFile} does not belong to ${certFile}`);
+  return {
+    fingerprint: fingerprintOf(chain, keyText),
+    validFrom: new Date(certificate.validFrom),
+    validTo: new Date(certificate.validTo),
+  };
 }
 
 /** Reads an authority; answers a fingerprint of its file. Fails with EdgeFault. */
@@ -31,13 +36,17 @@ export function readAuthority({ caFile }: ClientCertificates): string {
   return fingerprintOf(text);
 }
 
-/** Returns what clients hold against a certificate at this time, or soon; `undefined` if nothing. The text changes once a day. */
+/**
+ * Returns what clients hold against a certificate at this time, or soon; `undefined` if nothing. The text changes once
+ * a day.
+ */
 export function timeFault({ validFrom, validTo }: GoodPair, nowMs: number): string | undefined {
   return validityFault({ fromMs: validFrom.getTime(), toMs: validTo.getTime() }, nowMs);
 }
 
 function certificateIn(text: string, file: string): X509Certificate {
-  if (!text.includes('-----BEGIN CERTIFICATE-----')) throw new EdgeFault(`${file} holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)`);
+  if (!text.includes('-----BEGIN CERTIFICATE-----'))
+    throw new EdgeFault(`${file} holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)`);
   try {
     return new X509Certificate(text);
   } catch (error) {
@@ -46,8 +55,10 @@ function certificateIn(text: string, file: string): X509Certificate {
 }
 
 function privateKeyIn(text: string, file: string) {
-  if (/ENCRYPTED/.test(text)) throw new EdgeFault(`the key in ${file} has a passphrase; write it without one: openssl pkey -in … -out …`);
-  if (!/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/.test(text)) throw new EdgeFault(`${file} holds no private key in PEM form (-----BEGIN PRIVATE KEY-----)`);
+  if (/ENCRYPTED/.test(text))
+    throw new EdgeFault(`the key in ${file} has a passphrase; write it without one: openssl pkey -in … -out …`);
+  if (!/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/.test(text))
+    throw new EdgeFault(`${file} holds no private key in PEM form (-----BEGIN PRIVATE KEY-----)`);
   try {
     return createPrivateKey(text);
   } catch (error) {

@@ -3,20 +3,40 @@ import { isIP } from 'node:net';
 import { EDGE_METADATA, edgeText } from '../../proto/wire/activation.ts';
 import { AUTHORIZER_READY_PATH, CLUSTER_HEADER, PATH_HEADER } from '../../proto/wire/edge-authorizer.ts';
 import {
-  ANSWER_HEADERS_KIB_MAX, ANSWER_HEADERS_MAX, CONNECT_MS, CORE_CONNECTION_WINDOW_BYTES, CORE_STREAMS_MAX, CORE_WINDOW_BYTES, FACADE_IDLE_MS,
-  PING_ANSWER_MS, PING_MS,
+  ANSWER_HEADERS_KIB_MAX,
+  ANSWER_HEADERS_MAX,
+  CONNECT_MS,
+  CORE_CONNECTION_WINDOW_BYTES,
+  CORE_STREAMS_MAX,
+  CORE_WINDOW_BYTES,
+  FACADE_IDLE_MS,
+  PING_ANSWER_MS,
+  PING_MS,
 } from './limits.ts';
-import { duration, socketAddress, typed } from './message.ts';
 import type { HostPort, Message } from './message.ts';
+import { duration, socketAddress, typed } from './message.ts';
 
 /** The last of the filters of what is sent on. */
-export const UPSTREAM_CODEC: Message = { name: 'codec', typed_config: typed('envoy.extensions.filters.http.upstream_codec.v3.UpstreamCodec') };
+export const UPSTREAM_CODEC: Message = {
+  name: 'codec',
+  typed_config: typed('envoy.extensions.filters.http.upstream_codec.v3.UpstreamCodec'),
+};
 const PROTOCOL_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 
-/** Names of the clusters. Calls of services, streams of agents and xDS never share a connection: a burst of resets on one ends all its streams. */
+/**
+ * Names of the clusters. Calls of services, streams of agents and xDS never share a connection: a burst of resets on
+ * one ends all its streams.
+ */
 export const CLUSTERS = {
-  facades: 'facades', activators: 'activators', authorizer: 'authorizer', facadesAsked: 'facades_asked', authorizers: 'authorizers',
-  core: 'core', coreAgents: 'core_agents', coreControl: 'core_control', admin: 'admin',
+  facades: 'facades',
+  activators: 'activators',
+  authorizer: 'authorizer',
+  facadesAsked: 'facades_asked',
+  authorizers: 'authorizers',
+  core: 'core',
+  coreAgents: 'core_agents',
+  coreControl: 'core_control',
+  admin: 'admin',
 } as const;
 
 /** A single facade: each must have a tunnel of its own to the machines that cannot be dialled. */
@@ -40,17 +60,26 @@ export interface ClusterSettings {
 }
 
 /** All clusters of an edge. */
-export function clusters(
-  { facades, cores, adminSocketFile, authorizerSocketFile, edgeKey }: ClusterSettings,
-): Message[] {
+export function clusters({
+  facades,
+  cores,
+  adminSocketFile,
+  authorizerSocketFile,
+  edgeKey,
+}: ClusterSettings): Message[] {
   // By it facades believe what the edge says of a client.
-  const said = edgeKey === '' ? {} : { metadata: { filter_metadata: { 'envoy.lb': { [EDGE_METADATA]: edgeText(edgeKey) } } } };
+  const said =
+    edgeKey === '' ? {} : { metadata: { filter_metadata: { 'envoy.lb': { [EDGE_METADATA]: edgeText(edgeKey) } } } };
   return [
     { ...replicas(CLUSTERS.facades, facades, said), ...http1(), health_checks: [ready()] },
-    // Facades again, of endpoints whose clusters core has not told yet: what a facade has said of the request stays with it.
-    ...(edgeKey === '' ? [] : [
-      { ...replicas(CLUSTERS.activators, facades), ...http1([carried()]), health_checks: [ready()] }, ...authorizers(authorizerSocketFile, facades),
-    ]),
+    // Facades again, of endpoints whose clusters core has not told yet: what a facade has said of the request stays
+    // with it.
+    ...(edgeKey === ''
+      ? []
+      : [
+          { ...replicas(CLUSTERS.activators, facades), ...http1([carried()]), health_checks: [ready()] },
+          ...authorizers(authorizerSocketFile, facades),
+        ]),
     ...facades.map((facade, number) => ({ ...replicas(tunnelCluster(number), [facade]), ...http1() })),
     { ...replicas(CLUSTERS.core, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
     { ...replicas(CLUSTERS.coreAgents, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
@@ -60,16 +89,25 @@ export function clusters(
 }
 
 /**
- * The authorizer beside this Envoy; facades, as long as it is not ready, or where nobody runs one. These answer while core is away too; if then nobody
- * counted as ready, Envoy would ask one and the other.
+ * The authorizer beside this Envoy; facades, as long as it is not ready, or where nobody runs one. These answer while
+ * core is away too; if then nobody counted as ready, Envoy would ask one and the other.
  */
 function authorizers(socketFile: string, facades: readonly HostPort[]): Message[] {
-  const aggregate = typed('envoy.extensions.clusters.aggregate.v3.ClusterConfig', { clusters: [CLUSTERS.authorizer, CLUSTERS.facadesAsked] });
+  const aggregate = typed('envoy.extensions.clusters.aggregate.v3.ClusterConfig', {
+    clusters: [CLUSTERS.authorizer, CLUSTERS.facadesAsked],
+  });
   return [
-    { ...atSocket(CLUSTERS.authorizer, socketFile), ...http1(), health_checks: [ready(AUTHORIZER_READY_PATH)], circuit_breakers: breakers() },
+    {
+      ...atSocket(CLUSTERS.authorizer, socketFile),
+      ...http1(),
+      health_checks: [ready(AUTHORIZER_READY_PATH)],
+      circuit_breakers: breakers(),
+    },
     { ...replicas(CLUSTERS.facadesAsked, facades), ...http1(), health_checks: [ready('/healthz')] },
     {
-      name: CLUSTERS.authorizers, connect_timeout: duration(CONNECT_MS), lb_policy: 'CLUSTER_PROVIDED',
+      name: CLUSTERS.authorizers,
+      connect_timeout: duration(CONNECT_MS),
+      lb_policy: 'CLUSTER_PROVIDED',
       cluster_type: { name: 'envoy.clusters.aggregate', typed_config: aggregate },
     },
   ];
@@ -77,17 +115,29 @@ function authorizers(socketFile: string, facades: readonly HostPort[]): Message[
 
 function atSocket(name: string, path: string): Message {
   return {
-    name, type: 'STATIC', connect_timeout: duration(CONNECT_MS),
-    load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [{ endpoint: { address: { pipe: { path } } } }] }] },
+    name,
+    type: 'STATIC',
+    connect_timeout: duration(CONNECT_MS),
+    load_assignment: {
+      cluster_name: name,
+      endpoints: [{ lb_endpoints: [{ endpoint: { address: { pipe: { path } } } }] }],
+    },
   };
 }
 
 function breakers(): Message {
-  return { thresholds: [{
-    max_connections: REQUESTS_MAX, max_pending_requests: REQUESTS_MAX, max_requests: REQUESTS_MAX,
-    // Only what nobody has begun is tried again, and so often at most: where half of the facades are gone, half of all requests need it.
-    retry_budget: { budget_percent: { value: 100 }, min_retry_concurrency: 32 },
-  }] };
+  return {
+    thresholds: [
+      {
+        max_connections: REQUESTS_MAX,
+        max_pending_requests: REQUESTS_MAX,
+        max_requests: REQUESTS_MAX,
+        // Only what nobody has begun is tried again, and so often at most: where half of the facades are gone, half of
+        // all requests need it.
+        retry_budget: { budget_percent: { value: 100 }, min_retry_concurrency: 32 },
+      },
+    ],
+  };
 }
 
 function replicas(name: string, addresses: readonly HostPort[], more: Message = {}): Message {
@@ -97,20 +147,29 @@ function replicas(name: string, addresses: readonly HostPort[], more: Message = 
     type: named ? 'STRICT_DNS' : 'STATIC',
     connect_timeout: duration(CONNECT_MS),
     lb_policy: 'LEAST_REQUEST',
-    // When no replica says that it is ready, all are asked all the same: a facade whose core restarts holds requests until it is back.
+    // When no replica says that it is ready, all are asked all the same: a facade whose core restarts holds requests
+    // until it is back.
     common_lb_config: { healthy_panic_threshold: { value: 1 } },
     ignore_health_on_host_removal: true,
     circuit_breakers: breakers(),
-    load_assignment: { cluster_name: name, endpoints: [{
-      lb_endpoints: addresses.map((address) => ({ endpoint: { address: socketAddress(address) }, ...more })),
-    }] },
+    load_assignment: {
+      cluster_name: name,
+      endpoints: [
+        {
+          lb_endpoints: addresses.map((address) => ({ endpoint: { address: socketAddress(address) }, ...more })),
+        },
+      ],
+    },
   };
 }
 
 function health(): Message {
   return {
-    timeout: duration(HEALTH_ANSWER_MS), interval: duration(HEALTH_MS), no_traffic_interval: duration(HEALTH_MS),
-    unhealthy_threshold: 1, healthy_threshold: 1,
+    timeout: duration(HEALTH_ANSWER_MS),
+    interval: duration(HEALTH_MS),
+    no_traffic_interval: duration(HEALTH_MS),
+    unhealthy_threshold: 1,
+    healthy_threshold: 1,
   };
 }
 
@@ -123,25 +182,38 @@ function ready(path = '/readyz'): Message {
 function http1(filters: readonly Message[] = []): Message {
   const explicit = { http_protocol_options: { enable_trailers: true } };
   const own = filters.length === 0 ? {} : { http_filters: [...filters, UPSTREAM_CODEC] };
-  return options({ common_http_protocol_options: {
-    idle_timeout: duration(FACADE_IDLE_MS), max_headers_count: ANSWER_HEADERS_MAX, max_response_headers_kb: ANSWER_HEADERS_KIB_MAX,
-  }, explicit_http_config: explicit, ...own });
+  return options({
+    common_http_protocol_options: {
+      idle_timeout: duration(FACADE_IDLE_MS),
+      max_headers_count: ANSWER_HEADERS_MAX,
+      max_response_headers_kb: ANSWER_HEADERS_KIB_MAX,
+    },
+    explicit_http_config: explicit,
+    ...own,
+  });
 }
 
 /** All but whose the request is was for the edge. Clients' own headers of these names were dropped before. */
 function carried(): Message {
   const remove = [{ exact: CLUSTER_HEADER }, { exact: PATH_HEADER }, { prefix: 'x-envoy-' }];
   const mutations = { request_mutations: remove.map((key) => ({ remove_on_match: { key_matcher: key } })) };
-  return { name: 'carried', typed_config: typed('envoy.extensions.filters.http.header_mutation.v3.HeaderMutation', { mutations }) };
+  return {
+    name: 'carried',
+    typed_config: typed('envoy.extensions.filters.http.header_mutation.v3.HeaderMutation', { mutations }),
+  };
 }
 
 function http2(): Message {
-  return options({ explicit_http_config: { http2_protocol_options: {
-    max_concurrent_streams: CORE_STREAMS_MAX,
-    initial_stream_window_size: CORE_WINDOW_BYTES,
-    initial_connection_window_size: CORE_CONNECTION_WINDOW_BYTES,
-    connection_keepalive: { interval: duration(PING_MS), timeout: duration(PING_ANSWER_MS) },
-  } } });
+  return options({
+    explicit_http_config: {
+      http2_protocol_options: {
+        max_concurrent_streams: CORE_STREAMS_MAX,
+        initial_stream_window_size: CORE_WINDOW_BYTES,
+        initial_connection_window_size: CORE_CONNECTION_WINDOW_BYTES,
+        connection_keepalive: { interval: duration(PING_MS), timeout: duration(PING_ANSWER_MS) },
+      },
+    },
+  });
 }
 
 function options(fields: Message): Message {

@@ -1,9 +1,12 @@
-/** The edge's folder: the rendered configuration, where its certificates are, and which Envoy runs. Nobody else may open it. */
+/**
+ * The edge's folder: the rendered configuration, where its certificates are, and which Envoy runs. Nobody else may open
+ * it.
+ */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bootstrap } from './bootstrap.ts';
-import { readAuthority, readPair } from './certificates.ts';
 import type { GoodPair } from './certificates.ts';
+import { readAuthority, readPair } from './certificates.ts';
 import type { EdgeConfig } from './config.ts';
 import { EdgeFault } from './edge-fault.ts';
 import type { Message } from './message.ts';
@@ -20,7 +23,10 @@ export interface RunningEnvoy {
 
 const RUNNING_FILE = 'running.json';
 
-/** Looks at what the operator named, before anything is written; answers the certificate, where there is one. Fails with EdgeFault. */
+/**
+ * Looks at what the operator named, before anything is written; answers the certificate, where there is one. Fails with
+ * EdgeFault.
+ */
 export function checkFiles({ certificate, agentClients, dataDir }: EdgeConfig): GoodPair | undefined {
   const looked = <Found>(what: string, look: () => Found): Found => {
     try {
@@ -29,12 +35,20 @@ export function checkFiles({ certificate, agentClients, dataDir }: EdgeConfig): 
       throw new EdgeFault(`${what}: ${(error as Error).message}`);
     }
   };
-  looked('The folder of the edge cannot be used (--data-dir)', () => mkdirSync(dataDir, { recursive: true, mode: 0o700 }));
-  if (agentClients) looked('The authority of agents cannot be used (--agent-ca-file)', () => readAuthority(agentClients));
-  return certificate && looked('The certificate cannot be used (--cert-file, --cert-key-file)', () => readPair(certificate));
+  looked('The folder of the edge cannot be used (--data-dir)', () =>
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 }),
+  );
+  if (agentClients)
+    looked('The authority of agents cannot be used (--agent-ca-file)', () => readAuthority(agentClients));
+  return (
+    certificate && looked('The certificate cannot be used (--cert-file, --cert-key-file)', () => readPair(certificate))
+  );
 }
 
-/** Writes everything that an Envoy of this epoch reads; answers the file of its configuration. `instance` as in bootstrap. */
+/**
+ * Writes everything that an Envoy of this epoch reads; answers the file of its configuration. `instance` as in
+ * bootstrap.
+ */
 export function writeEdgeFiles(config: EdgeConfig, epoch: number, instance = ''): string {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   writeCertificate(config, 0);
@@ -46,7 +60,8 @@ export function writeEdgeFiles(config: EdgeConfig, epoch: number, instance = '')
 
 /** Says anew where the certificate is; Envoy reads it then. */
 export function writeCertificate(config: EdgeConfig, turn: number): void {
-  if (config.certificate) replace(join(config.dataDir, SDS_FILES.certificate), certificateSecret(config.certificate, turn));
+  if (config.certificate)
+    replace(join(config.dataDir, SDS_FILES.certificate), certificateSecret(config.certificate, turn));
 }
 
 /** The same of the authority of agents. */

@@ -1,17 +1,27 @@
-/** The edge as a whole: renders, validates, runs Envoy, renews certificates, and gives way to a successor in the same folder. */
+/**
+ * The edge as a whole: renders, validates, runs Envoy, renews certificates, and gives way to a successor in the same
+ * folder.
+ */
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import { SingleRunService } from '../../core/runtime/service.ts';
 import type { Service } from '../../core/runtime/service.ts';
+import { SingleRunService } from '../../core/runtime/service.ts';
 import { listenerAddresses } from './admin.ts';
 import { CertificateWatch } from './certificate-watch.ts';
-import { authorizerSocket } from './config.ts';
 import type { EdgeConfig } from './config.ts';
+import { authorizerSocket } from './config.ts';
 import { EdgeFault } from './edge-fault.ts';
-import { checkFiles, readRunning, writeAuthority, writeCertificate, writeEdgeFiles, writeRunning } from './edge-files.ts';
+import {
+  checkFiles,
+  readRunning,
+  writeAuthority,
+  writeCertificate,
+  writeEdgeFiles,
+  writeRunning,
+} from './edge-files.ts';
 import { EnvoyProcess, findFault } from './envoy-process.ts';
 import { findEnvoy } from './find-envoy.ts';
 import { REQUEST_SILENCE_MS } from './limits.ts';
@@ -61,13 +71,16 @@ export class Edge extends SingleRunService {
     checkFiles(config);
     const relieved = readRunning(config.dataDir);
     if (relieved && !takeOver) {
-      throw new EdgeFault(`An edge serves with the folder ${config.dataDir} already (process ${relieved.pid}). `
-        + '--take-over relieves it without a failed request; another edge beside it needs another --data-dir.');
+      throw new EdgeFault(
+        `An edge serves with the folder ${config.dataDir} already (process ${relieved.pid}). ` +
+          '--take-over relieves it without a failed request; another edge beside it needs another --data-dir.',
+      );
     }
     const epoch = relieved ? relieved.epoch + 1 : 0;
     const file = writeEdgeFiles(config, epoch, instanceOf(config, epoch));
     const fault = await findFault(found.file, file);
-    if (fault !== undefined) throw new EdgeFault(`Envoy ${found.version} refuses the configuration in ${file}:\n${fault}`);
+    if (fault !== undefined)
+      throw new EdgeFault(`Envoy ${found.version} refuses the configuration in ${file}:\n${fault}`);
     await this.#startAuthorizer(epoch);
     const envoy = new EnvoyProcess(found.file, file, { config, relieved, clock, logger });
     this.#envoy = envoy;
@@ -98,7 +111,16 @@ export class Edge extends SingleRunService {
     const { clock, random, logger } = this.#seams;
     const reached = { cores: cores.map(hostPortText), facades: facades.map(hostPortText) };
     const socketFile = authorizerSocket(dataDir, epoch);
-    this.#authorizer = new EdgeAuthorizer({ ...reached, socketFile, edgeKey, silenceMs: REQUEST_SILENCE_MS, transport, clock, random, logger });
+    this.#authorizer = new EdgeAuthorizer({
+      ...reached,
+      socketFile,
+      edgeKey,
+      silenceMs: REQUEST_SILENCE_MS,
+      transport,
+      clock,
+      random,
+      logger,
+    });
     await this.#authorizer.start();
   }
 
@@ -113,22 +135,32 @@ export class Edge extends SingleRunService {
     if (!certificate) return;
     const { clock, logger } = this.#seams;
     let turn = 0;
-    this.#watch = new CertificateWatch({ certificate, agentClients }, {
-      clock, logger,
-      onCertificate: ({ validTo }) => {
-        writeCertificate(this.#config, turn += 1);
-        logger.info({ validTo }, 'new certificate');
+    this.#watch = new CertificateWatch(
+      { certificate, agentClients },
+      {
+        clock,
+        logger,
+        onCertificate: ({ validTo }) => {
+          writeCertificate(this.#config, (turn += 1));
+          logger.info({ validTo }, 'new certificate');
+        },
+        onAuthority: () => {
+          writeAuthority(this.#config, (turn += 1));
+          logger.info('new authority of agents');
+        },
       },
-      onAuthority: () => {
-        writeAuthority(this.#config, turn += 1);
-        logger.info('new authority of agents');
-      },
-    });
+    );
     void this.#watch.start();
   }
 }
 
-/** Names the Envoy of an epoch that serves with a folder of this machine: the same after a restart, so that what it said before does not count beside it. */
+/**
+ * Names the Envoy of an epoch that serves with a folder of this machine: the same after a restart, so that what it said
+ * before does not count beside it.
+ */
 function instanceOf({ dataDir, listen, name }: EdgeConfig, epoch: number): string {
-  return createHash('sha256').update(JSON.stringify([hostname(), name, resolve(dataDir), listen, epoch])).digest('base64url').slice(0, INSTANCE_LENGTH);
+  return createHash('sha256')
+    .update(JSON.stringify([hostname(), name, resolve(dataDir), listen, epoch]))
+    .digest('base64url')
+    .slice(0, INSTANCE_LENGTH);
 }

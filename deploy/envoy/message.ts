@@ -1,4 +1,7 @@
-/** Parts of Envoy's configuration as plain objects in the JSON form of its protocol buffers; Envoy itself checks names and types (--mode validate). */
+/**
+ * Parts of Envoy's configuration as plain objects in the JSON form of its protocol buffers; Envoy itself checks names
+ * and types (--mode validate).
+ */
 
 /** A message of Envoy's API. */
 export type Message = Readonly<Record<string, unknown>>;

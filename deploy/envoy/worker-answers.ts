@@ -1,11 +1,12 @@
 /**
- * What Envoy does with headers on the direct way as a facade does on its own. Our own cookies (proto/wire/own-cookies.ts) neither reach a worker
- * nor are set by one; in the path form addresses and cookies of a worker get its prefix, and it does not speak for the whole origin (proto/wire/path-form.ts).
+ * What Envoy does with headers on the direct way as a facade does on its own. Our own cookies
+ * (proto/wire/own-cookies.ts) neither reach a worker nor are set by one; in the path form addresses and cookies of a
+ * worker get its prefix, and it does not speak for the whole origin (proto/wire/path-form.ts).
  */
 import { OWN_COOKIES } from '../../proto/wire/own-cookies.ts';
 import { ORIGIN_HEADERS } from '../../proto/wire/path-form.ts';
-import { typed } from './message.ts';
 import type { Message } from './message.ts';
+import { typed } from './message.ts';
 
 const LUA = 'envoy.extensions.filters.http.lua.v3';
 const FILTER = 'worker_answers';

@@ -1,17 +1,17 @@
 /**
- * Tells what happens while npm start runs: a line for every job that ended or was cancelled, sums when there are many, and crashes of workers.
- * It asks core once a second for numbers that core keeps anyway; jobs are listed only while they are few, so that nothing of this is felt
- * where it is busy.
+ * Tells what happens while npm start runs: a line for every job that ended or was cancelled, sums when there are many,
+ * and crashes of workers. It asks core once a second for numbers that core keeps anyway; jobs are listed only while
+ * they are few, so that nothing of this is felt where it is busy.
  */
 import { boundedCache } from '../../core/runtime/bounded-cache.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import type { CoreServices } from '../../facades/core-client/core-services.ts';
-import { JobState } from '../../proto/gen/slipway/v1/job.ts';
-import type { Job } from '../../proto/gen/slipway/v1/job.ts';
-import { CANCELLED_LISTED, CancelledJobs } from './cancelled-jobs.ts';
 import type { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import type { Job } from '../../proto/gen/slipway/v1/job.ts';
+import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import { by } from './call-by.ts';
+import { CANCELLED_LISTED, CancelledJobs } from './cancelled-jobs.ts';
 import { plain } from './repeats.ts';
 import type { WorkerCrashes } from './worker-crashes.ts';
 
@@ -47,7 +47,10 @@ interface Watched {
   atMs: number;
 }
 
-/** Resolves after its first look: what ends from then on is told. It runs until the signal aborts, then `over` resolves; neither ever rejects. */
+/**
+ * Resolves after its first look: what ends from then on is told. It runs until the signal aborts, then `over` resolves;
+ * neither ever rejects.
+ */
 export async function showActivity(options: ActivityOptions): Promise<{ over: Promise<void> }> {
   const activity = new Activity(options);
   const look = async (count: number): Promise<void> => {
@@ -102,10 +105,18 @@ class Activity {
     const { core, apiKey, crashes } = this.#options;
     for (const { id, name } of this.#endpoints) {
       await this.#jobs(id, name);
-      const { workers, ended } = await core.machines.call((client) => client.listWorkers, { endpointId: id }, by(apiKey));
+      const { workers, ended } = await core.machines.call(
+        (client) => client.listWorkers,
+        { endpointId: id },
+        by(apiKey),
+      );
       crashes.look(name, workers, ended);
     }
-    for (const { endpoint: { id, name }, jobs } of await this.#cancelled.look(this.#endpoints)) this.#tellCancelled(jobs, this.#placeOf(id, name));
+    for (const {
+      endpoint: { id, name },
+      jobs,
+    } of await this.#cancelled.look(this.#endpoints))
+      this.#tellCancelled(jobs, this.#placeOf(id, name));
   }
 
   async #jobs(id: string, name: string): Promise<void> {
@@ -119,7 +130,11 @@ class Activity {
     this.#watched.set(id, now);
   }
 
-  async #tell(before: Watched, { id, name, atMs }: Watched, ended: { completed: number; failed: number }): Promise<void> {
+  async #tell(
+    before: Watched,
+    { id, name, atMs }: Watched,
+    ended: { completed: number; failed: number },
+  ): Promise<void> {
     const { step } = this.#options;
     const count = ended.completed + ended.failed;
     const few = count <= LINES_MAX && atMs >= this.#restUntilMs;
@@ -129,22 +144,30 @@ class Activity {
     if (left === 0) return;
     const seconds = Math.max(1, Math.round((atMs - before.atMs) / 1_000));
     const failures = found.length === 0 && ended.failed > 0 ? `, ${ended.failed} failed` : '';
-    step(`… ${left} ${found.length > 0 ? 'more ' : ''}${left === 1 ? 'job' : 'jobs'}${this.#placeOf(id, name)} in the last `
-      + `${seconds === 1 ? 'second' : `${seconds} seconds`}${failures}`);
+    step(
+      `… ${left} ${found.length > 0 ? 'more ' : ''}${left === 1 ? 'job' : 'jobs'}${this.#placeOf(id, name)} in the last ` +
+        `${seconds === 1 ? 'second' : `${seconds} seconds`}${failures}`,
+    );
   }
 
   #tellCancelled(jobs: readonly Job[], place: string): void {
     const { step } = this.#options;
     for (const job of jobs.slice(0, LINES_MAX)) step(jobLine(job, place));
     const left = jobs.length - LINES_MAX;
-    if (left > 0) step(`… ${left === CANCELLED_LISTED - LINES_MAX ? 'many' : left} more ${left === 1 ? 'job' : 'jobs'}${place} CANCELLED`);
+    if (left > 0)
+      step(
+        `… ${left === CANCELLED_LISTED - LINES_MAX ? 'many' : left} more ${left === 1 ? 'job' : 'jobs'}${place} CANCELLED`,
+      );
   }
 
   /** Those that ended since the last look, as far as they are found; in the order in which they ended. */
   async #list(endpointId: string, ended: { completed: number; failed: number }): Promise<Job[]> {
     const { core, apiKey, clock } = this.#options;
     const startedMs = clock.monotonicMs();
-    const states = [...(ended.completed > 0 ? [JobState.COMPLETED] : []), ...(ended.failed > 0 ? [JobState.FAILED, JobState.TIMED_OUT] : [])];
+    const states = [
+      ...(ended.completed > 0 ? [JobState.COMPLETED] : []),
+      ...(ended.failed > 0 ? [JobState.FAILED, JobState.TIMED_OUT] : []),
+    ];
     const jobs: Job[] = [];
     for (const state of states) {
       const request = { endpointId, state, offset: 0, limit: 2 * LINES_MAX, pageToken: '', oldestFirst: false };
@@ -152,7 +175,11 @@ class Activity {
     }
     const endedMs = clock.monotonicMs();
     this.#restUntilMs = endedMs + (endedMs - startedMs) * REST_FACTOR;
-    const newest = jobs.filter(({ id }) => !this.#shown.has(id)).sort((a, b) => msOf(b) - msOf(a)).slice(0, ended.completed + ended.failed).toReversed();
+    const newest = jobs
+      .filter(({ id }) => !this.#shown.has(id))
+      .sort((a, b) => msOf(b) - msOf(a))
+      .slice(0, ended.completed + ended.failed)
+      .toReversed();
     for (const { id } of newest) this.#shown.set(id, true);
     return newest;
   }

@@ -1,6 +1,7 @@
 /**
- * What every npm script runs first: plain JavaScript for any Node from 20 up, with nothing installed. It installs what is missing and
- * then runs the command's TypeScript with the pinned Node. It must not import anything that npm installs, nor any TypeScript.
+ * What every npm script runs first: plain JavaScript for any Node from 20 up, with nothing installed. It installs what
+ * is missing and then runs the command's TypeScript with the pinned Node. It must not import anything that npm
+ * installs, nor any TypeScript.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -22,8 +23,8 @@ const modules = join(root, 'node_modules');
 const pinnedNode = join(modules, 'node', 'bin', 'node');
 
 /**
- * For each command the file that it runs, arguments that it always gets, whether it needs the development packages too, and the file with its
- * help, which must need no installation.
+ * For each command the file that it runs, arguments that it always gets, whether it needs the development packages too,
+ * and the file with its help, which must need no installation.
  */
 const COMMANDS = {
   start: { file: 'deploy/local/start.ts', development: false, help: 'deploy/local/start-help.txt' },
@@ -34,7 +35,10 @@ const COMMANDS = {
   fleet: { file: 'test/fleet/main.ts', development: true },
 };
 
-/** Files that make parts which are not kept in git, patched packages among them; each does nothing when its part is up to date. */
+/**
+ * Files that make parts which are not kept in git, patched packages among them; each does nothing when its part is up
+ * to date.
+ */
 const GENERATORS = ['deploy/local/patch-packages.ts', 'facades/graphql/build.ts', 'facades/console/build.ts'];
 
 function fail(text, code = 1) {
@@ -51,8 +55,9 @@ function readJson(file) {
 }
 
 /**
- * Packages of package-lock.json that node_modules lacks or has in another version. npm writes node_modules/.package-lock.json as the
- * last step of an installation, so an interrupted one counts as nothing installed.
+ * Packages of package-lock.json that node_modules lacks or has in another version. npm writes
+ * node_modules/.package-lock.json as the last step of an installation, so an interrupted one counts as nothing
+ * installed.
  */
 function missingPackages(development) {
   const wanted = readJson(join(root, 'package-lock.json'))?.packages;
@@ -91,8 +96,9 @@ async function showProgress(signal) {
 }
 
 /**
- * npm goes on for a minute or more after a Ctrl-C, and would then be in the way of the next installation, which is made anew anyway. So a signal
- * ends it and all that it started, as a group of their own, at once, and this process with them.
+ * npm goes on for a minute or more after a Ctrl-C, and would then be in the way of the next installation, which is made
+ * anew anyway. So a signal ends it and all that it started, as a group of their own, at once, and this process with
+ * them.
  */
 function endWithUs(child) {
   const stop = (signal) => {
@@ -107,27 +113,38 @@ function endWithUs(child) {
 
 async function install(development) {
   process.stdout.write('Installing what is missing with npm ci; the first time this takes a minute or two.\n');
-  // npm tells its scripts where it and its own Node are. That Node, because the pinned one is about to be replaced. Without npm in
-  // between the one on the PATH serves.
+  // npm tells its scripts where it and its own Node are. That Node, because the pinned one is about to be replaced.
+  // Without npm in between the one on the PATH serves.
   const { npm_execpath: npmFile = '', npm_node_execpath: npmNode = process.execPath } = process.env;
   const npm = npmFile.endsWith('npm-cli.js') ? [npmNode, npmFile] : ['npm'];
   const args = ['ci', '--loglevel=error', '--no-audit', '--no-fund', ...(development ? ['--include=dev'] : [])];
   const done = new AbortController();
   const progress = showProgress(done.signal);
-  const child = spawn(npm[0], [...npm.slice(1), ...args], { cwd: root, detached: true, stdio: ['ignore', 'inherit', 'inherit'] });
+  const child = spawn(npm[0], [...npm.slice(1), ...args], {
+    cwd: root,
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
   endWithUs(child);
-  const code = await ended(child)
-    .catch((error) => fail(`npm could not be started (${error.message}). Install Node ${NODE_MAJOR_MIN} or newer together with npm.`));
+  const code = await ended(child).catch((error) =>
+    fail(`npm could not be started (${error.message}). Install Node ${NODE_MAJOR_MIN} or newer together with npm.`),
+  );
   done.abort();
   await progress;
-  if (code !== 0) fail(`The installation failed (npm ci ended with code ${code}). The lines above say why; then try again.`, code);
+  if (code !== 0)
+    fail(`The installation failed (npm ci ended with code ${code}). The lines above say why; then try again.`, code);
   if (!existsSync(pinnedNode)) {
-    fail('The package "node" was installed without its program, because npm runs no install scripts here (setting ignore-scripts).\n'
-      + 'Run: npm rebuild --ignore-scripts=false');
+    fail(
+      'The package "node" was installed without its program, because npm runs no install scripts here (setting ignore-scripts).\n' +
+        'Run: npm rebuild --ignore-scripts=false',
+    );
   }
 }
 
-/** Nobody should wait minutes for an installation to learn that another program has the port. What else may be wrong with it is found later. */
+/**
+ * Nobody should wait minutes for an installation to learn that another program has the port. What else may be wrong
+ * with it is found later.
+ */
 async function requirePort(args) {
   const index = args.findIndex((argument) => argument === '--port' || argument.startsWith('--port='));
   const given = index < 0 ? PORT_DEFAULT : args[index].slice('--port='.length) || args[index + 1];
@@ -136,9 +153,15 @@ async function requirePort(args) {
   const server = createServer();
   const taken = await new Promise((resolve) => {
     server.once('error', ({ code }) => resolve(code === 'EADDRINUSE'));
-    server.listen({ port, host: process.env.SLIPWAY_HTTP_HOST || '127.0.0.1', exclusive: true }, () => server.close(() => resolve(false)));
+    server.listen({ port, host: process.env.SLIPWAY_HTTP_HOST || '127.0.0.1', exclusive: true }, () =>
+      server.close(() => resolve(false)),
+    );
   });
-  if (taken) fail(`Port ${port} is taken by another program. Choose another one: npm start -- --port ${port < 60_000 ? port + 1 : port - 1}`, 2);
+  if (taken)
+    fail(
+      `Port ${port} is taken by another program. Choose another one: npm start -- --port ${port < 60_000 ? port + 1 : port - 1}`,
+      2,
+    );
 }
 
 /** Makes what is generated and not kept in git; takes a moment when nothing changed. */
@@ -150,8 +173,8 @@ async function buildGenerated() {
 }
 
 /**
- * A SIGTERM to npm alone ends npm and the shell between it and this process, which gets nothing. So under npm the end of that shell
- * counts as the signal.
+ * A SIGTERM to npm alone ends npm and the shell between it and this process, which gets nothing. So under npm the end
+ * of that shell counts as the signal.
  */
 async function watchParent(onGone) {
   if (!process.env.npm_lifecycle_event) return;
@@ -162,8 +185,8 @@ async function watchParent(onGone) {
 }
 
 /**
- * Runs the command in a process group of its own, so that a signal of the terminal reaches it exactly once: through here. If this
- * process is killed, the command notices it by the closed IPC channel.
+ * Runs the command in a process group of its own, so that a signal of the terminal reaches it exactly once: through
+ * here. If this process is killed, the command notices it by the closed IPC channel.
  */
 async function run(file, args) {
   const path = [join(modules, '.bin'), process.env.PATH].filter(Boolean).join(delimiter);
@@ -180,14 +203,18 @@ async function run(file, args) {
   };
   for (const signal of PASSED_ON_SIGNALS) process.on(signal, passOn);
   void watchParent(() => passOn('SIGTERM'));
-  return ended(child).catch((error) => fail(`${pinnedNode} cannot run here (${error.message}). Delete node_modules and try again.`));
+  return ended(child).catch((error) =>
+    fail(`${pinnedNode} cannot run here (${error.message}). Delete node_modules and try again.`),
+  );
 }
 
 const [name, ...args] = process.argv.slice(2);
 const command = COMMANDS[name];
 if (!command) fail(`Unknown command ${name ?? ''}. Known are: ${Object.keys(COMMANDS).join(', ')}.`, 2);
 if (Number(process.versions.node.split('.')[0]) < NODE_MAJOR_MIN) {
-  fail(`Slipway needs Node ${NODE_MAJOR_MIN} or newer to install itself; this is Node ${process.versions.node}. See https://nodejs.org.`);
+  fail(
+    `Slipway needs Node ${NODE_MAJOR_MIN} or newer to install itself; this is Node ${process.versions.node}. See https://nodejs.org.`,
+  );
 }
 if (command.help && args.some((argument) => argument === '--help' || argument === '-h')) {
   process.stdout.write(readFileSync(join(root, command.help), 'utf8'));
@@ -198,4 +225,4 @@ if (missingPackages(command.development).length > 0) {
   await install(command.development);
 }
 await buildGenerated();
-process.exitCode = await run(command.file, [...command.args ?? [], ...args]);
+process.exitCode = await run(command.file, [...(command.args ?? []), ...args]);

@@ -1,8 +1,11 @@
-/** Finds jobs that were cancelled since the last look. Core keeps no number of them, so they are listed, and seldom where listing takes long. */
+/**
+ * Finds jobs that were cancelled since the last look. Core keeps no number of them, so they are listed, and seldom
+ * where listing takes long.
+ */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { CoreServices } from '../../facades/core-client/core-services.ts';
-import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
+import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import { by } from './call-by.ts';
 
 /** Most cancelled jobs of an endpoint that one look finds: the last submitted. */
@@ -17,7 +20,10 @@ export interface CancelledJobsOptions {
   restFactor: number;
 }
 
-interface Endpoint { id: string; name: string }
+interface Endpoint {
+  id: string;
+  name: string;
+}
 
 export class CancelledJobs {
   readonly #options: CancelledJobsOptions;
@@ -29,7 +35,10 @@ export class CancelledJobs {
     this.#options = options;
   }
 
-  /** Those of each endpoint, in the order in which they were cancelled. An endpoint's first look finds none: it learns which are old. */
+  /**
+   * Those of each endpoint, in the order in which they were cancelled. An endpoint's first look finds none: it learns
+   * which are old.
+   */
   async look(endpoints: readonly Endpoint[]): Promise<{ endpoint: Endpoint; jobs: Job[] }[]> {
     const { clock, restFactor } = this.#options;
     const startedMs = clock.monotonicMs();
@@ -43,7 +52,14 @@ export class CancelledJobs {
 
   async #news(endpointId: string): Promise<Job[]> {
     const { core, apiKey } = this.#options;
-    const request = { endpointId, state: JobState.CANCELLED, offset: 0, limit: CANCELLED_LISTED, pageToken: '', oldestFirst: false };
+    const request = {
+      endpointId,
+      state: JobState.CANCELLED,
+      offset: 0,
+      limit: CANCELLED_LISTED,
+      pageToken: '',
+      oldestFirst: false,
+    };
     const { jobs } = await core.jobs.call((client) => client.listJobs, request, by(apiKey));
     const knownMs = this.#latestMs.get(endpointId) ?? Infinity;
     this.#latestMs.set(endpointId, Math.max(this.#latestMs.get(endpointId) ?? 0, ...jobs.map(cancelledMs)));

@@ -1,10 +1,10 @@
 /**
- * Plan of core on this machine. Nobody asked for its port, so a taken one is no reason to give up: it is the same from run to run where it
- * can be had, any other where it cannot, and always the same for the launcher's life.
+ * Plan of core on this machine. Nobody asked for its port, so a taken one is no reason to give up: it is the same from
+ * run to run where it can be had, any other where it cannot, and always the same for the launcher's life.
  */
 import { CORE_ENVIRONMENT } from '../../core/runtime/node-settings.ts';
-import { nodeProcess } from './node-process.ts';
 import type { NodeProcessOptions } from './node-process.ts';
+import { nodeProcess } from './node-process.ts';
 import { keepPort, keptPort } from './ports.ts';
 import type { ProcessPlan } from './supervised-process.ts';
 
@@ -19,7 +19,10 @@ export interface CoreProcessOptions extends Omit<NodeProcessOptions, 'name' | 'f
 export async function coreProcess({ portFile, ...options }: CoreProcessOptions): Promise<ProcessPlan<string>> {
   let port = await keptPort(portFile, PORT_WISHED);
   const plan = nodeProcess({
-    ...options, name: 'core', file: 'core/main.ts', env: () => ({ ...CORE_ENVIRONMENT, ...options.env(), SLIPWAY_CORE_LISTEN: `127.0.0.1:${port}` }),
+    ...options,
+    name: 'core',
+    file: 'core/main.ts',
+    env: () => ({ ...CORE_ENVIRONMENT, ...options.env(), SLIPWAY_CORE_LISTEN: `127.0.0.1:${port}` }),
   });
   return {
     ...plan,

@@ -1,6 +1,7 @@
 /**
- * The role that core has in the embedded PostgreSQL: it owns the database with everything in it and is no superuser, so that a fault in a
- * statement can neither run programs nor read files. A data folder of an earlier release, where core was the superuser, is carried over.
+ * The role that core has in the embedded PostgreSQL: it owns the database with everything in it and is no superuser, so
+ * that a fault in a statement can neither run programs nor read files. A data folder of an earlier release, where core
+ * was the superuser, is carried over.
  */
 import { createHmac } from 'node:crypto';
 import postgres from 'postgres';
@@ -13,8 +14,9 @@ function passwordOf(superuserPassword: string): string {
 }
 
 /**
- * Whatever stands in our schemas and is not the role's yet becomes so. A table takes its indexes and the sequences of its columns along.
- * REASSIGN OWNED cannot do this: the superuser that made the cluster owns the system's own objects too.
+ * Whatever stands in our schemas and is not the role's yet becomes so. A table takes its indexes and the sequences of
+ * its columns along. REASSIGN OWNED cannot do this: the superuser that made the cluster owns the system's own objects
+ * too.
  */
 const TAKE_OVER = `DO $$
   DECLARE given text;
@@ -37,12 +39,19 @@ const TAKE_OVER = `DO $$
     LOOP EXECUTE given; END LOOP;
   END $$`;
 
-/** Makes the role the owner of the database and of all that is in it; answers its address for core. The superuser's is given. */
+/**
+ * Makes the role the owner of the database and of all that is in it; answers its address for core. The superuser's is
+ * given.
+ */
 export async function ensureCoreRole(superuserUrl: string): Promise<string> {
   const url = new URL(superuserUrl);
   const password = passwordOf(url.password);
   // A statement that fails is not logged: this one holds a password.
-  const sql = postgres(superuserUrl, { max: 1, onnotice: () => undefined, connection: { log_min_error_statement: 'panic' } });
+  const sql = postgres(superuserUrl, {
+    max: 1,
+    onnotice: () => undefined,
+    connection: { log_min_error_statement: 'panic' },
+  });
   try {
     await sql.begin(async (tx) => {
       const [found] = await tx`SELECT FROM pg_roles WHERE rolname = ${ROLE}`;

@@ -56,10 +56,15 @@ export function openDataDir(dir: string): DataDir {
 }
 
 function unusable(dir: string, { message }: Error): UsageError {
-  return new UsageError(`The data folder ${dir} cannot be used (${message}). Choose another one: npm start -- --data-dir DIR`);
+  return new UsageError(
+    `The data folder ${dir} cannot be used (${message}). Choose another one: npm start -- --data-dir DIR`,
+  );
 }
 
-/** What to tell the user about a failed start: a file of the data folder that cannot be read or written is theirs to mend. */
+/**
+ * What to tell the user about a failed start: a file of the data folder that cannot be read or written is theirs to
+ * mend.
+ */
 export function explainFailure(dir: string, error: unknown): unknown {
   const { code, path } = error as NodeJS.ErrnoException;
   return code !== undefined && path?.startsWith(dir + sep) ? unusable(dir, error as Error) : error;
@@ -68,7 +73,8 @@ export function explainFailure(dir: string, error: unknown): unknown {
 /** Command line of a running process; undefined when there is none with this id. */
 export function commandOf(pid: number): string | undefined {
   try {
-    if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() || undefined;
+    if (process.platform === 'linux')
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() || undefined;
     return execFileSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).trim() || undefined;
   } catch {
     return undefined;

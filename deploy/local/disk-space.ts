@@ -1,20 +1,27 @@
 /** Room on the disks that a data folder is on: PostgreSQL takes no job, and no outcome, on a full one. */
-import { existsSync, realpathSync, statSync, statfsSync } from 'node:fs';
+import { existsSync, realpathSync, statfsSync, statSync } from 'node:fs';
 
-/** With less than this many bytes free there is a warning: a log of PostgreSQL and the largest outputs of an hour still fit. */
+/**
+ * With less than this many bytes free there is a warning: a log of PostgreSQL and the largest outputs of an hour still
+ * fit.
+ */
 const FREE_BYTES_MIN = 1024 ** 3;
 const MIB = 1024 ** 2;
 
 /** A warning for each disk under these folders that is nearly full. Folders that are missing are passed over. */
 export function diskWarnings(folders: readonly string[], freeBytesMin = FREE_BYTES_MIN): string[] {
   const seen = new Set<number>();
-  return folders.filter((folder) => existsSync(folder)).flatMap((folder) => {
-    const place = realpathSync(folder);
-    const { dev } = statSync(place);
-    const { bavail, bsize } = statfsSync(place);
-    if (seen.has(dev) || bavail * bsize >= freeBytesMin) return [];
-    seen.add(dev);
-    return [`The disk of ${place} is nearly full: ${Math.floor(bavail * bsize / MIB)} MiB are free. Make room: on a full disk jobs are refused, `
-      + 'and those that end wait on the agent until there is room again.'];
-  });
+  return folders
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => {
+      const place = realpathSync(folder);
+      const { dev } = statSync(place);
+      const { bavail, bsize } = statfsSync(place);
+      if (seen.has(dev) || bavail * bsize >= freeBytesMin) return [];
+      seen.add(dev);
+      return [
+        `The disk of ${place} is nearly full: ${Math.floor((bavail * bsize) / MIB)} MiB are free. Make room: on a full disk jobs are refused, ` +
+          'and those that end wait on the agent until there is room again.',
+      ];
+    });
 }

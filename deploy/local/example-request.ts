@@ -1,8 +1,8 @@
 /** The request that npm start shows for a handler, from the files beside it; without them one that cannot be wrong. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { shellQuote } from './local-env.ts';
 import type { LocalFacts } from './local-env.ts';
+import { shellQuote } from './local-env.ts';
 import { UsageError } from './options.ts';
 
 /** A request to an endpoint. */
@@ -22,23 +22,38 @@ export function exampleJob(handlerFile: string): ExampleRequest {
   return { method: 'POST', path: '/runsync', body: job === undefined ? EMPTY_JOB : JSON.stringify(job) };
 }
 
-/** test_request.json of a handler that is an HTTP server: `method` (POST with a `body`, else GET), `path` (/), `body`. Throws UsageError. */
+/**
+ * test_request.json of a handler that is an HTTP server: `method` (POST with a `body`, else GET), `path` (/), `body`.
+ * Throws UsageError.
+ */
 export function exampleRequest(handlerFile: string): ExampleRequest {
   const found = readBeside(handlerFile, 'test_request.json');
   if (!found) return { method: 'GET', path: '/', body: undefined };
   const { method, path = '/', body } = (found.value ?? {}) as { method?: unknown; path?: unknown; body?: unknown };
   const chosen = method ?? (body === undefined ? 'GET' : 'POST');
-  if (typeof chosen !== 'string' || !/^[A-Z]{1,20}$/.test(chosen)) throw new UsageError(`In ${found.file} \`method\` must be one of HTTP, as "POST".`);
-  if (typeof path !== 'string' || !/^\/[\x21-\x7e]*$/.test(path)) throw new UsageError(`In ${found.file} \`path\` must begin with a slash, as "/chat".`);
+  if (typeof chosen !== 'string' || !/^[A-Z]{1,20}$/.test(chosen))
+    throw new UsageError(`In ${found.file} \`method\` must be one of HTTP, as "POST".`);
+  if (typeof path !== 'string' || !/^\/[\x21-\x7e]*$/.test(path))
+    throw new UsageError(`In ${found.file} \`path\` must begin with a slash, as "/chat".`);
   return { method: chosen, path, body: body === undefined ? undefined : JSON.stringify(body) };
 }
 
 /** A command line that sends it as it stands; what is streamed is shown as it comes. */
-export function exampleCurl({ url, endpointId, apiKey, handler: { lb, example } }: LocalFacts & { handler: { lb: boolean; example: ExampleRequest } }): string {
+export function exampleCurl({
+  url,
+  endpointId,
+  apiKey,
+  handler: { lb, example },
+}: LocalFacts & { handler: { lb: boolean; example: ExampleRequest } }): string {
   const { method, path, body } = example;
   const asUsual = method === (body === undefined ? 'GET' : 'POST');
   const words = [
-    'curl', lb ? '-sN' : '-s', ...(asUsual ? [] : ['-X', method]), urlWord(`${url}/v2/${endpointId}${path}`), '-H', `'Authorization: Bearer ${apiKey}'`,
+    'curl',
+    lb ? '-sN' : '-s',
+    ...(asUsual ? [] : ['-X', method]),
+    urlWord(`${url}/v2/${endpointId}${path}`),
+    '-H',
+    `'Authorization: Bearer ${apiKey}'`,
     ...(body === undefined ? [] : ['-H', "'Content-Type: application/json'", '-d', shellQuote(body)]),
   ];
   return words.join(' ');

@@ -13,7 +13,8 @@ export async function checkDatabase(url: string): Promise<void> {
     const [row] = await sql`show server_version_num`;
     const version = Number(row?.server_version_num);
     const release = Math.floor(version / 10_000);
-    if (version < VERSION_MIN) throw new UsageError(`The PostgreSQL of --database-url is release ${release}, but must be 15 or newer.`);
+    if (version < VERSION_MIN)
+      throw new UsageError(`The PostgreSQL of --database-url is release ${release}, but must be 15 or newer.`);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     const { message, code } = error as NodeJS.ErrnoException;

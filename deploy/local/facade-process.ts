@@ -1,6 +1,10 @@
-/** Plan of the HTTP facade. Its port is the user's own request, so a taken one is an error that says so, and never another port. */
-import { nodeProcess } from './node-process.ts';
+/**
+ * Plan of the HTTP facade. Its port is the user's own request, so a taken one is an error that says so, and never
+ * another port.
+ */
+
 import type { NodeProcessOptions, ReadyMessage } from './node-process.ts';
+import { nodeProcess } from './node-process.ts';
 import { UsageError } from './options.ts';
 import { portProblem } from './ports.ts';
 import type { ProcessPlan } from './supervised-process.ts';
@@ -15,7 +19,9 @@ export interface FacadeProcessOptions extends Omit<NodeProcessOptions, 'name' | 
 export function facadeProcess({ host, port, ...options }: FacadeProcessOptions): ProcessPlan<ReadyMessage> {
   return {
     ...nodeProcess({
-      ...options, name: 'facade', file: 'facades/main.ts',
+      ...options,
+      name: 'facade',
+      file: 'facades/main.ts',
       env: () => ({ ...options.env(), SLIPWAY_HTTP_HOST: host, SLIPWAY_HTTP_PORT: String(port) }),
     }),
     triesAgain: async (failures) => {

@@ -18,14 +18,15 @@ const PROBE = 'import platform, sys; print(platform.python_version()); print(sys
 const PROBE_VENV = `import ensurepip, venv; ${PROBE}`;
 
 /**
- * Finds it; undefined where there is none. Whoever is root often has Python below /root (pyenv, uv), where the users as whom an agent of
- * root runs workers cannot enter: an environment made of that one would start no worker, so the distribution's goes before it.
+ * Finds it; undefined where there is none. Whoever is root often has Python below /root (pyenv, uv), where the users as
+ * whom an agent of root runs workers cannot enter: an environment made of that one would start no worker, so the
+ * distribution's goes before it.
  */
 export async function findPython(signal: AbortSignal): Promise<FoundPython | undefined> {
   const first = await probe('python3', PROBE, signal);
-  if (!first || !runsAsRoot() || await othersReach(first)) return first;
+  if (!first || !runsAsRoot() || (await othersReach(first))) return first;
   const system = await probe(SYSTEM_PYTHON, PROBE_VENV, signal);
-  return system && await othersReach(system) ? system : first;
+  return system && (await othersReach(system)) ? system : first;
 }
 
 async function probe(program: string, script: string, signal: AbortSignal): Promise<FoundPython | undefined> {
@@ -36,5 +37,5 @@ async function probe(program: string, script: string, signal: AbortSignal): Prom
 }
 
 async function othersReach({ executable }: FoundPython): Promise<boolean> {
-  return await tryAs({ uid: ACCOUNT_UID_BASE, gid: ACCOUNT_UID_BASE }, '"$1" -c ""', executable) === undefined;
+  return (await tryAs({ uid: ACCOUNT_UID_BASE, gid: ACCOUNT_UID_BASE }, '"$1" -c ""', executable)) === undefined;
 }

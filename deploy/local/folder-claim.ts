@@ -1,19 +1,25 @@
 /**
- * One launcher at a time uses a data folder. A file in it says who that is, what it has started and whether it is stopping, so that the next
- * start can wait for what is about to end, however its `npm start` ended.
+ * One launcher at a time uses a data folder. A file in it says who that is, what it has started and whether it is
+ * stopping, so that the next start can wait for what is about to end, however its `npm start` ended.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import { FolderLockedError, lockFolder } from '../../core/runtime/folder-lock.ts';
-import { commandOf } from './data-dir.ts';
 import type { DataDir } from './data-dir.ts';
+import { commandOf } from './data-dir.ts';
 import { UsageError } from './options.ts';
 
 const POLL_MS = 50;
-/** How long a launcher whose npm start was killed may take to notice, in milliseconds; one that goes on after it is no leftover. */
+/**
+ * How long a launcher whose npm start was killed may take to notice, in milliseconds; one that goes on after it is no
+ * leftover.
+ */
 const NOTICE_MS_MAX = 2_000;
-/** Longest wait for what is about to end, in milliseconds: longer than an orderly stop takes when every process must be killed in the end. */
+/**
+ * Longest wait for what is about to end, in milliseconds: longer than an orderly stop takes when every process must be
+ * killed in the end.
+ */
 const LEFTOVER_MS_MAX = 30_000;
 
 /** What waiting needs. */
@@ -29,7 +35,10 @@ export interface WaitOptions {
 export interface FolderClaim {
   /** An earlier launcher was killed; its processes may still be ending. */
   earlierWasKilled: boolean;
-  /** Waits until the processes of a killed launcher have ended by themselves, as they do. Throws UsageError when one does not. */
+  /**
+   * Waits until the processes of a killed launcher have ended by themselves, as they do. Throws UsageError when one
+   * does not.
+   */
   leftoversEnded(waitOptions: WaitOptions): Promise<void>;
   /** Notes a process that was started, under a name that the file of its program has in it. */
   note(name: string, pid: number): void;
@@ -47,18 +56,23 @@ interface Run {
 }
 
 /**
- * Makes this process the only launcher of the folder. Throws UsageError while another one runs, also one that starts in the same moment; one
- * that is stopping is waited for if there are wait options.
+ * Makes this process the only launcher of the folder. Throws UsageError while another one runs, also one that starts in
+ * the same moment; one that is stopping is waited for if there are wait options.
  */
-export async function claimDataDir(data: DataDir, launcherFile: string, waitOptions?: WaitOptions): Promise<FolderClaim> {
+export async function claimDataDir(
+  data: DataDir,
+  launcherFile: string,
+  waitOptions?: WaitOptions,
+): Promise<FolderClaim> {
   const startedMs = waitOptions?.clock.monotonicMs() ?? 0;
-  for (let said = false; ;) {
+  for (let said = false; ; ) {
     const unlock = await lock(data, launcherFile);
     if (unlock) return claim(data, unlock);
     const { launcher, stopping } = readRun(data.pidFile) ?? {};
     if (!waitOptions) throw alreadyRuns(data, launcher);
     const waitedMs = waitOptions.clock.monotonicMs() - startedMs;
-    if (waitOptions.signal.aborted || waitedMs > (stopping ? LEFTOVER_MS_MAX : NOTICE_MS_MAX)) throw alreadyRuns(data, launcher);
+    if (waitOptions.signal.aborted || waitedMs > (stopping ? LEFTOVER_MS_MAX : NOTICE_MS_MAX))
+      throw alreadyRuns(data, launcher);
     if (stopping && !said) waitOptions.report(`waiting for the run before this one (process ${launcher}) to end`);
     said ||= stopping === true;
     await delay(waitOptions.clock, POLL_MS, waitOptions.signal);
@@ -73,7 +87,8 @@ async function lock({ dir, pidFile }: DataDir, launcherFile: string): Promise<((
   });
   const earlier = readRun(pidFile)?.launcher;
   // Where there are no locks, and where the lock went before the process did.
-  if (!unlock || earlier === undefined || earlier === process.pid || !commandOf(earlier)?.includes(launcherFile)) return unlock;
+  if (!unlock || earlier === undefined || earlier === process.pid || !commandOf(earlier)?.includes(launcherFile))
+    return unlock;
   unlock();
   return undefined;
 }
@@ -85,7 +100,11 @@ function claim({ pidFile }: DataDir, unlock: () => void): FolderClaim {
   const save = (): void => writeFileSync(pidFile, `${JSON.stringify(run)}\n`);
   const trySave = (): void => {
     // Only the next start reads it, and a full disk must not keep this one from going on, or from stopping.
-    try { if (!released) save(); } catch { return; }
+    try {
+      if (!released) save();
+    } catch {
+      return;
+    }
   };
   save();
   return {
@@ -109,13 +128,20 @@ function claim({ pidFile }: DataDir, unlock: () => void): FolderClaim {
 
 async function leftoversEnded({ processes }: Run, { clock, signal, report }: WaitOptions): Promise<void> {
   const untilMs = clock.monotonicMs() + LEFTOVER_MS_MAX;
-  const left = (): [string, number][] => Object.entries(processes).filter(([name, pid]) => commandOf(pid)?.includes(name));
+  const left = (): [string, number][] =>
+    Object.entries(processes).filter(([name, pid]) => commandOf(pid)?.includes(name));
   for (let said = ''; !signal.aborted; await delay(clock, POLL_MS, signal)) {
-    const names = left().map(([name, pid]) => `${name} (process ${pid})`).join(', ');
+    const names = left()
+      .map(([name, pid]) => `${name} (process ${pid})`)
+      .join(', ');
     if (names === '') return;
     if (clock.monotonicMs() > untilMs) {
-      const ids = left().map(([, pid]) => pid).join(' ');
-      throw new UsageError(`Of an earlier run that was killed there still run ${names}. End them by hand: kill -9 ${ids}`);
+      const ids = left()
+        .map(([, pid]) => pid)
+        .join(' ');
+      throw new UsageError(
+        `Of an earlier run that was killed there still run ${names}. End them by hand: kill -9 ${ids}`,
+      );
     }
     if (names !== said) report(`an earlier run was killed; waiting for what it left to end: ${names}`);
     said = names;
@@ -125,7 +151,11 @@ async function leftoversEnded({ processes }: Run, { clock, signal, report }: Wai
 function readRun(pidFile: string): Run | undefined {
   try {
     const found = JSON.parse(readFileSync(pidFile, 'utf8')) as Partial<Run> | number;
-    const { launcher = NaN, stopping = false, processes = {} } = typeof found === 'number' ? { launcher: found } : found;
+    const {
+      launcher = NaN,
+      stopping = false,
+      processes = {},
+    } = typeof found === 'number' ? { launcher: found } : found;
     return Number.isInteger(launcher) ? { launcher, stopping, processes } : undefined;
   } catch {
     // None, or one that is just being written.
@@ -134,6 +164,8 @@ function readRun(pidFile: string): Run | undefined {
 }
 
 function alreadyRuns({ dir }: DataDir, pid: number | undefined): UsageError {
-  return new UsageError(`Slipway already runs from ${dir}${pid === undefined ? '' : ` (process ${pid})`}. `
-    + 'Stop it first, or give this one its own --data-dir and --port.');
+  return new UsageError(
+    `Slipway already runs from ${dir}${pid === undefined ? '' : ` (process ${pid})`}. ` +
+      'Stop it first, or give this one its own --data-dir and --port.',
+  );
 }

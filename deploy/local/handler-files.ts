@@ -1,6 +1,7 @@
 /**
- * The files that a handler is made of: its own and those of its folder that it imports, directly or not. Imports are read from the text and
- * not run: one that is made up at run time is not found, and one that only stands in a comment does no harm.
+ * The files that a handler is made of: its own and those of its folder that it imports, directly or not. Imports are
+ * read from the text and not run: one that is made up at run time is not found, and one that only stands in a comment
+ * does no harm.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, extname, join, resolve, sep } from 'node:path';
@@ -24,7 +25,8 @@ export function moduleFiles(program: string, root: string): string[] {
   for (const file of found) {
     if (found.size >= FILES_MAX) break;
     const text = read(file);
-    const imported = extname(file) === '.py' ? pythonImports(text, dirname(file), root) : jsImports(text, dirname(file));
+    const imported =
+      extname(file) === '.py' ? pythonImports(text, dirname(file), root) : jsImports(text, dirname(file));
     for (const path of imported) if (path.startsWith(root + sep) && isFile(path)) found.add(path);
   }
   return [...found];
@@ -44,7 +46,9 @@ function isFile(path: string): boolean {
 }
 
 function jsImports(text: string, folder: string): string[] {
-  return [...text.matchAll(JS_IMPORT)].flatMap(([, , name]) => JS_ENDINGS.map((ending) => resolve(folder, `${name}${ending}`)));
+  return [...text.matchAll(JS_IMPORT)].flatMap(([, , name]) =>
+    JS_ENDINGS.map((ending) => resolve(folder, `${name}${ending}`)),
+  );
 }
 
 function pythonImports(text: string, folder: string, root: string): string[] {
@@ -52,13 +56,19 @@ function pythonImports(text: string, folder: string, root: string): string[] {
     if (from === undefined) return namesOf(modules!).flatMap((module) => pythonModule(root, module));
     const [, dots, module] = /^(\.*)(.*)$/.exec(from)!;
     const start = dots === '' ? root : resolve(folder, ...Array.from({ length: dots!.length - 1 }, () => '..'));
-    return ['', ...namesOf(names!)].flatMap((name) => pythonModule(start, [module, name].filter((part) => part !== '').join('.')));
+    return ['', ...namesOf(names!)].flatMap((name) =>
+      pythonModule(start, [module, name].filter((part) => part !== '').join('.')),
+    );
   });
 }
 
 /** The names of `a.b as c, d`. */
 function namesOf(list: string): string[] {
-  return list.replace(/[()]/g, '').split(',').map((name) => /[\w.]+/.exec(name)?.[0] ?? '').filter((name) => name !== '');
+  return list
+    .replace(/[()]/g, '')
+    .split(',')
+    .map((name) => /[\w.]+/.exec(name)?.[0] ?? '')
+    .filter((name) => name !== '');
 }
 
 /** A module's file and those of the packages that it is in. */

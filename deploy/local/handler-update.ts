@@ -1,4 +1,7 @@
-/** What npm start does when the served handler's files have changed: its workers are replaced, and the user is told which and when. */
+/**
+ * What npm start does when the served handler's files have changed: its workers are replaced, and the user is told
+ * which and when.
+ */
 import { basename, dirname, relative } from 'node:path';
 import type { CoreServices } from '../../facades/core-client/core-services.ts';
 import type { Worker } from '../../proto/gen/slipway/v1/machine.ts';
@@ -37,11 +40,17 @@ export async function updateHandler(served: ServedHandler, changed: readonly str
 
 function whatHappens(workers: readonly Worker[]): string {
   const ids = (wanted: (worker: Worker) => boolean): string => {
-    const found = workers.filter(({ state }) => state === WorkerState.READY || state === WorkerState.INITIALIZING).filter(wanted).map(({ id }) => id);
+    const found = workers
+      .filter(({ state }) => state === WorkerState.READY || state === WorkerState.INITIALIZING)
+      .filter(wanted)
+      .map(({ id }) => id);
     return found.length === 0 ? '' : `${found.length === 1 ? 'worker' : 'workers'} ${found.join(', ')}`;
   };
   const idle = ids(({ held }) => held === 0);
   const busy = ids(({ held }) => held > 0);
-  const parts = [idle && `${idle} replaced`, busy && `${busy} replaced after ${busy.startsWith('workers') ? 'their jobs' : 'its job'}`].filter(Boolean);
+  const parts = [
+    idle && `${idle} replaced`,
+    busy && `${busy} replaced after ${busy.startsWith('workers') ? 'their jobs' : 'its job'}`,
+  ].filter(Boolean);
   return parts.join(', ') || 'the next worker runs it';
 }

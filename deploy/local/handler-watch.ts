@@ -1,16 +1,19 @@
 /**
- * Notices that a handler's files changed. The system tells of changes in their folders, in which a file that an editor replaces by another is
- * the same as one that it writes; where the system cannot, they are looked at once a second. What was changed is what reads differently.
+ * Notices that a handler's files changed. The system tells of changes in their folders, in which a file that an editor
+ * replaces by another is the same as one that it writes; where the system cannot, they are looked at once a second.
+ * What was changed is what reads differently.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
+import { existsSync, readFileSync, watch } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import { handlerFiles } from './handler-files.ts';
 
-/** A change counts when two looks this far apart, in milliseconds, see the same: editors and git write in several steps. */
+/**
+ * A change counts when two looks this far apart, in milliseconds, see the same: editors and git write in several steps.
+ */
 const SETTLE_MS = 150;
 /** A look without a hint, in milliseconds: some network folders tell nothing. And where no folder can be watched. */
 const LOOK_MS = 5_000;
@@ -53,7 +56,7 @@ export async function watchHandler({ handler, clock, signal, onChanged }: Handle
 
 /** The first of two looks in a row that are the same and see the handler itself; undefined after a stop. */
 async function settle(handler: string, first: Look, clock: Clock, signal: AbortSignal): Promise<Look | undefined> {
-  for (let before = first; !signal.aborted;) {
+  for (let before = first; !signal.aborted; ) {
     await delay(clock, SETTLE_MS, signal);
     const now = look(handler);
     if (now.has(handler) && differences(before, now).length === 0) return now;
@@ -66,13 +69,15 @@ async function settle(handler: string, first: Look, clock: Clock, signal: AbortS
 function look(handler: string): Look {
   const files = handlerFiles(handler);
   if (handler.endsWith('.py')) files.push(join(dirname(handler), REQUIREMENTS));
-  return new Map(files.flatMap((file) => {
-    try {
-      return [[file, createHash('sha256').update(readFileSync(file)).digest('hex')] as const];
-    } catch {
-      return [];
-    }
-  }));
+  return new Map(
+    files.flatMap((file) => {
+      try {
+        return [[file, createHash('sha256').update(readFileSync(file)).digest('hex')] as const];
+      } catch {
+        return [];
+      }
+    }),
+  );
 }
 
 function differences(before: Look, after: Look): string[] {
@@ -91,7 +96,8 @@ class FolderWatches {
   follow(files: readonly string[]): void {
     this.#names = new Set([...files.map((file) => basename(file)), REQUIREMENTS]);
     const folders = new Set(files.map((file) => dirname(file)));
-    for (const [folder, watcher] of this.#watchers) if (!folders.has(folder) || !existsSync(folder)) this.#drop(folder, watcher);
+    for (const [folder, watcher] of this.#watchers)
+      if (!folders.has(folder) || !existsSync(folder)) this.#drop(folder, watcher);
     this.#complete = true;
     for (const folder of folders) this.#watch(folder);
   }
@@ -100,7 +106,8 @@ class FolderWatches {
   async changed(clock: Clock, signal: AbortSignal): Promise<void> {
     const woken = new AbortController();
     this.#wakeUp = () => woken.abort();
-    if (!this.#hinted) await delay(clock, this.#complete ? LOOK_MS : LOOK_UNWATCHED_MS, AbortSignal.any([signal, woken.signal]));
+    if (!this.#hinted)
+      await delay(clock, this.#complete ? LOOK_MS : LOOK_UNWATCHED_MS, AbortSignal.any([signal, woken.signal]));
     this.#hinted = false;
   }
 

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
-import { exampleJob, exampleRequest } from './example-request.ts';
 import type { ExampleRequest } from './example-request.ts';
-import { makeVenv } from './python-venv.ts';
+import { exampleJob, exampleRequest } from './example-request.ts';
 import type { VenvSeams } from './python-venv.ts';
+import { makeVenv } from './python-venv.ts';
 
 /** A handler that can be served. */
 export interface Handler {
@@ -35,9 +35,20 @@ export interface HandlerFile {
 }
 
 /** Prepares a handler; for Python this makes its environment, which takes a while the first time. Throws UsageError. */
-export async function prepareHandler({ file, lb }: HandlerFile, root: string, venvDir: string, seams: VenvSeams): Promise<Handler> {
+export async function prepareHandler(
+  { file, lb }: HandlerFile,
+  root: string,
+  venvDir: string,
+  seams: VenvSeams,
+): Promise<Handler> {
   const example = lb ? exampleRequest(file) : exampleJob(file);
-  return { name: handlerName(file), file, lb, command: await handlerCommand({ file, lb }, root, venvDir, seams), example };
+  return {
+    name: handlerName(file),
+    file,
+    lb,
+    command: await handlerCommand({ file, lb }, root, venvDir, seams),
+    example,
+  };
 }
 
 /** A readable name: the file's, or its folder's when the file is called handler, main or the like. */
@@ -45,7 +56,13 @@ export function handlerName(file: string): string {
   const stem = basename(file, extname(file));
   const folder = basename(dirname(file));
   const chosen = GENERIC_NAMES.has(stem.toLowerCase()) && folder !== '' ? folder : stem;
-  return chosen.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-+|-+$/g, '').slice(0, NAME_LENGTH_MAX) || 'handler';
+  return (
+    chosen
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, '-')
+      .replace(/^-+|-+$/g, '')
+      .slice(0, NAME_LENGTH_MAX) || 'handler'
+  );
 }
 
 /** The name to use when another handler already has the first one. The same file always gets the same. */
@@ -53,17 +70,28 @@ export function distinctName(name: string, file: string): string {
   return `${name}-${createHash('sha256').update(file).digest('hex').slice(0, 6)}`;
 }
 
-async function handlerCommand({ file, lb }: HandlerFile, root: string, venvDir: string, seams: VenvSeams): Promise<string[]> {
-  if (extname(file) !== '.py') return [process.execPath, '--import', join(root, 'gpu-agent', 'handler', 'register.ts'), file];
+async function handlerCommand(
+  { file, lb }: HandlerFile,
+  root: string,
+  venvDir: string,
+  seams: VenvSeams,
+): Promise<string[]> {
+  if (extname(file) !== '.py')
+    return [process.execPath, '--import', join(root, 'gpu-agent', 'handler', 'register.ts'), file];
   const python = await makeVenv({ requirements: requirementsOf(file, lb), parentDir: venvDir }, seams);
   return [python, '-u', file];
 }
 
-/** The lines of requirements.txt beside the handler, plus the worker SDK when they do not name it; an HTTP server has no use for it. */
+/**
+ * The lines of requirements.txt beside the handler, plus the worker SDK when they do not name it; an HTTP server has no
+ * use for it.
+ */
 export function requirementsOf(file: string, lb = false): { file?: string; more: string[] } {
   const listed = join(dirname(file), 'requirements.txt');
   if (lb) return existsSync(listed) ? { file: listed, more: [] } : { more: [] };
   if (!existsSync(listed)) return { more: [RUNPOD_REQUIREMENT] };
-  const named = readFileSync(listed, 'utf8').split('\n').some((line) => /^\s*runpod\b(?!-)/i.test(line));
+  const named = readFileSync(listed, 'utf8')
+    .split('\n')
+    .some((line) => /^\s*runpod\b(?!-)/i.test(line));
   return { file: listed, more: named ? [] : [RUNPOD_REQUIREMENT] };
 }

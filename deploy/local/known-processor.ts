@@ -1,10 +1,13 @@
 /**
- * The SDK asks py-cpuinfo for the processor's name while it is loaded, which measures it in a process of its own: a second and more for each
- * of the hundred workers of a test run. The Pythons of tests measure once and know it from then on; the SDK itself stays as it is.
+ * The SDK asks py-cpuinfo for the processor's name while it is loaded, which measures it in a process of its own: a
+ * second and more for each of the hundred workers of a test run. The Pythons of tests measure once and know it from
+ * then on; the SDK itself stays as it is.
  */
 import { runProgram } from './run-program.ts';
 
-/** Replaces files instead of writing into them: the installer may share them with environments that are not for tests. */
+/**
+ * Replaces files instead of writing into them: the installer may share them with environments that are not for tests.
+ */
 const REMEMBER = `
 import json, os
 from os import path

@@ -1,27 +1,29 @@
-/** All of Slipway on one machine: starts every process in order, sets things up, and stops everything in reverse order. */
+/**
+ * All of Slipway on one machine: starts every process in order, sets things up, and stops everything in reverse order.
+ */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { delay, systemClock, systemRandom } from '../../core/runtime/clock.ts';
-import { systemTransport } from '../../proto/wire/channel.ts';
 import { CoreServices } from '../../facades/core-client/core-services.ts';
+import { systemTransport } from '../../proto/wire/channel.ts';
 import { showActivity } from './activity.ts';
 import { by } from './call-by.ts';
 import { coreProcess } from './core-process.ts';
-import { explainFailure, openDataDir } from './data-dir.ts';
-import type { DataDir } from './data-dir.ts';
 import { ensureCoreRole } from './core-role.ts';
-import { checkDatabase } from './external-postgres.ts';
+import type { DataDir } from './data-dir.ts';
+import { explainFailure, openDataDir } from './data-dir.ts';
 import { diskWarnings } from './disk-space.ts';
+import { checkDatabase } from './external-postgres.ts';
 import { facadeProcess } from './facade-process.ts';
-import { claimDataDir } from './folder-claim.ts';
 import type { FolderClaim } from './folder-claim.ts';
-import { prepareHandler } from './handler.ts';
+import { claimDataDir } from './folder-claim.ts';
 import type { Handler } from './handler.ts';
-import { updateHandler } from './handler-update.ts';
+import { prepareHandler } from './handler.ts';
 import type { ServedHandler } from './handler-update.ts';
+import { updateHandler } from './handler-update.ts';
 import { watchHandler } from './handler-watch.ts';
-import { removeLocalEnv, writeLocalEnv } from './local-env.ts';
 import type { LocalFacts } from './local-env.ts';
+import { removeLocalEnv, writeLocalEnv } from './local-env.ts';
 import { nodeProcess } from './node-process.ts';
 import type { LocalOptions } from './options.ts';
 import { UsageError } from './options.ts';
@@ -31,13 +33,13 @@ import { findPostgres } from './postgres-program.ts';
 import { ProcessLog } from './process-log.ts';
 import type { Progress } from './progress.ts';
 import { waitForWorker } from './readiness.ts';
-import { secretFiles } from './secret-files.ts';
 import { Repeats } from './repeats.ts';
-import { loadSecrets, saveSecrets } from './secrets.ts';
+import { secretFiles } from './secret-files.ts';
 import type { Secrets } from './secrets.ts';
+import { loadSecrets, saveSecrets } from './secrets.ts';
 import { ACCOUNT_NAME, ensureEndpoint, ensureKeys, gpuNames } from './setup.ts';
-import { SupervisedProcess } from './supervised-process.ts';
 import type { ProcessPlan } from './supervised-process.ts';
+import { SupervisedProcess } from './supervised-process.ts';
 import { WorkerCrashes } from './worker-crashes.ts';
 import { chooseWorkerUser } from './worker-user.ts';
 
@@ -90,7 +92,9 @@ export class Launcher {
 
   /** Starts everything; resolves when a worker can take a job. Throws UsageError for what the user can mend. */
   start(): Promise<LocalSystem> {
-    const system = this.#start().catch((error: unknown) => { throw explainFailure(this.#given.options.dataDir, error); });
+    const system = this.#start().catch((error: unknown) => {
+      throw explainFailure(this.#given.options.dataDir, error);
+    });
     this.#starting = system.catch(() => undefined);
     return system;
   }
@@ -117,31 +121,55 @@ export class Launcher {
     await this.#requirePort(this.#claim.earlierWasKilled ? PORT_WAIT_MS : 0);
     removeLocalEnv(data.localEnvFile);
     const secrets = loadSecrets(data);
-    const served = { file: options.handlerFile ?? join(root, options.lb ? EXAMPLE_LB_HANDLER : EXAMPLE_HANDLER), lb: options.lb };
+    const served = {
+      file: options.handlerFile ?? join(root, options.lb ? EXAMPLE_LB_HANDLER : EXAMPLE_HANDLER),
+      lb: options.lb,
+    };
     const prepare = () => prepareHandler(served, root, data.venvDir, seams);
     const handler = await prepare();
     if (options.databaseUrl !== undefined) await checkDatabase(options.databaseUrl);
-    const databaseUrl = options.databaseUrl ?? await this.#startPostgres(data, secrets);
+    const databaseUrl = options.databaseUrl ?? (await this.#startPostgres(data, secrets));
     const coreAddress = await this.#startCore(databaseUrl, data, secrets);
-    const core = new CoreServices({ addresses: [coreAddress], transport: systemTransport, clock: systemClock, random: systemRandom });
+    const core = new CoreServices({
+      addresses: [coreAddress],
+      transport: systemTransport,
+      clock: systemClock,
+      random: systemRandom,
+    });
     this.#core = core;
     if (await ensureKeys(core, secrets, data.agentDir)) saveSecrets(data, secrets);
     const url = await this.#startFrontAndAgent(coreAddress, data, secrets, await this.#workerUser(handler, data));
     const gpus = await this.#gpusFor(core, secrets.rootKey);
     const endpointId = await ensureEndpoint(core, secrets.apiKey!, handler, gpus);
-    const facts = { url, apiKey: secrets.apiKey!, endpointId, coreAddress, exampleInput: handler.lb ? undefined : handler.example.body };
+    const facts = {
+      url,
+      apiKey: secrets.apiKey!,
+      endpointId,
+      coreAddress,
+      exampleInput: handler.lb ? undefined : handler.example.body,
+    };
     await this.#waitForWorker(core, facts, handler);
     if (this.#stopping.signal.aborted) throw new UsageError('Stopped before it was ready.');
     for (const warning of diskWarnings([data.dir, data.postgresDir])) progress.problem(warning);
     // Before anybody is told where to send jobs, so that none ends unseen.
-    if (!options.quiet) this.#activity = (await showActivity({ core, ...facts, crashes: this.#crashes, ...seams, step: seams.report })).over;
+    if (!options.quiet)
+      this.#activity = (
+        await showActivity({ core, ...facts, crashes: this.#crashes, ...seams, step: seams.report })
+      ).over;
     writeLocalEnv(data.localEnvFile, facts);
     if (options.handlerFile !== undefined) {
       this.#watch({
-        core, ...facts, file: options.handlerFile, report: seams.report,
+        core,
+        ...facts,
+        file: options.handlerFile,
+        report: seams.report,
         // What fails because everything stops is no news.
-        problem: (text) => { if (!this.#stopping.signal.aborted) progress.problem(text); },
-        prepareAnew: async () => { await ensureEndpoint(core, facts.apiKey, await prepare(), gpus); },
+        problem: (text) => {
+          if (!this.#stopping.signal.aborted) progress.problem(text);
+        },
+        prepareAnew: async () => {
+          await ensureEndpoint(core, facts.apiKey, await prepare(), gpus);
+        },
       });
     }
     return { ...facts, handler, agent: options.agent, data };
@@ -186,10 +214,19 @@ export class Launcher {
     // Everything runs on this machine, so a webhook to it is what its developer means; other accounts are other people.
     const allowPrivate = options.webhooksToPrivate ? 'true' : env.SLIPWAY_WEBHOOK_ALLOW_PRIVATE || ACCOUNT_NAME;
     const plan = await coreProcess({
-      root, portFile: data.corePortFile, logDir: data.logDir, cacheDir: data.cacheDir,
+      root,
+      portFile: data.corePortFile,
+      logDir: data.logDir,
+      cacheDir: data.cacheDir,
       env: () => ({
-        ...env, ...this.#metricsOf(0), SLIPWAY_WEBHOOK_ALLOW_PRIVATE: allowPrivate,
-        ...secretFiles(data.secretsDir, { SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_ROOT_KEY: secrets.rootKey, SLIPWAY_SECRET_KEY: secrets.sealKey }),
+        ...env,
+        ...this.#metricsOf(0),
+        SLIPWAY_WEBHOOK_ALLOW_PRIVATE: allowPrivate,
+        ...secretFiles(data.secretsDir, {
+          SLIPWAY_DATABASE_URL: databaseUrl,
+          SLIPWAY_ROOT_KEY: secrets.rootKey,
+          SLIPWAY_SECRET_KEY: secrets.sealKey,
+        }),
       }),
     });
     const [address] = await this.#run([plan]);
@@ -208,17 +245,31 @@ export class Launcher {
   async #startFrontAndAgent(coreAddress: string, data: DataDir, secrets: Secrets, workerUser: string): Promise<string> {
     const { options, root, env, progress } = this.#given;
     const facade = facadeProcess({
-      root, host: this.#httpHost, port: options.port, logDir: data.logDir, cacheDir: data.cacheDir,
+      root,
+      host: this.#httpHost,
+      port: options.port,
+      logDir: data.logDir,
+      cacheDir: data.cacheDir,
       env: () => ({
-        ...env, ...this.#metricsOf(1), SLIPWAY_CORE_ADDRESS: coreAddress,
+        ...env,
+        ...this.#metricsOf(1),
+        SLIPWAY_CORE_ADDRESS: coreAddress,
         // Who starts all of it on one machine waits for it, and few of them ask GraphQL.
         SLIPWAY_GRAPHQL_AT_START: env.SLIPWAY_GRAPHQL_AT_START || 'false',
       }),
     });
     const plan = nodeProcess({
-      name: 'agent', root, file: 'gpu-agent/main.ts', logDir: data.logDir, cacheDir: data.cacheDir,
+      name: 'agent',
+      root,
+      file: 'gpu-agent/main.ts',
+      logDir: data.logDir,
+      cacheDir: data.cacheDir,
       env: () => ({
-        ...env, ...this.#metricsOf(2), SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_DATA_DIR: data.agentDir, SLIPWAY_WORKER_USER: workerUser,
+        ...env,
+        ...this.#metricsOf(2),
+        SLIPWAY_CORE_ADDRESS: coreAddress,
+        SLIPWAY_AGENT_DATA_DIR: data.agentDir,
+        SLIPWAY_WORKER_USER: workerUser,
         // A handler is a command of this machine, whose owner typed it.
         SLIPWAY_AGENT_ALLOW_COMMANDS: env.SLIPWAY_AGENT_ALLOW_COMMANDS || 'true',
         // A network volume is in a data centre: without one it could be used nowhere.
@@ -251,7 +302,11 @@ export class Launcher {
     if (!options.agent) return;
     progress.step(`waiting for a worker of ${handler.name}`);
     await waitForWorker({
-      ...facts, lb: handler.lb, core, clock: systemClock, signal: this.#stopping.signal,
+      ...facts,
+      lb: handler.lb,
+      core,
+      clock: systemClock,
+      signal: this.#stopping.signal,
       onWorkers: (workers, ended) => this.#crashes.look(handler.name, workers, ended),
     });
   }
@@ -264,20 +319,28 @@ export class Launcher {
 
   #watch(served: ServedHandler): void {
     const onChanged = (files: readonly string[]): Promise<void> => updateHandler(served, files);
-    this.#watching = watchHandler({ handler: served.file, clock: systemClock, signal: this.#stopping.signal, onChanged })
-      .catch((error: Error) => served.problem(`${served.file} is no longer watched: ${error.message}`));
+    this.#watching = watchHandler({
+      handler: served.file,
+      clock: systemClock,
+      signal: this.#stopping.signal,
+      onChanged,
+    }).catch((error: Error) => served.problem(`${served.file} is no longer watched: ${error.message}`));
   }
 
   /** Starts processes side by side and keeps them running. */
   async #run<Ready>(plans: ProcessPlan<Ready>[]): Promise<Ready[]> {
     const { progress } = this.#given;
     this.#stopping.signal.throwIfAborted();
-    const group = plans.map((plan) => new SupervisedProcess(plan, {
-      clock: systemClock, random: systemRandom,
-      onSpawned: (name, pid) => this.#claim?.note(name, pid),
-      onEnded: (name, how) => this.#tellEnd(name, how),
-      onRestarted: (name) => progress.step(`${name} is up again`),
-    }));
+    const group = plans.map(
+      (plan) =>
+        new SupervisedProcess(plan, {
+          clock: systemClock,
+          random: systemRandom,
+          onSpawned: (name, pid) => this.#claim?.note(name, pid),
+          onEnded: (name, how) => this.#tellEnd(name, how),
+          onRestarted: (name) => progress.step(`${name} is up again`),
+        }),
+    );
     this.#started.push(group);
     return Promise.all(group.map((process) => process.start()));
   }

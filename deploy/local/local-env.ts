@@ -1,4 +1,7 @@
-/** `.slipway/local.env`: the facts of the running system for shells and scripts. It exists only while everything is ready. */
+/**
+ * `.slipway/local.env`: the facts of the running system for shells and scripts. It exists only while everything is
+ * ready.
+ */
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 
 /** What the file says. */
@@ -27,7 +30,9 @@ export function writeLocalEnv(file: string, facts: LocalFacts): void {
     SLIPWAY_CORE_ADDRESS: facts.coreAddress,
     SLIPWAY_EXAMPLE_INPUT: facts.exampleInput,
   };
-  const text = Object.entries(lines).map(([name, value]) => (value === undefined ? '' : `${name}=${shellQuote(value)}\n`)).join('');
+  const text = Object.entries(lines)
+    .map(([name, value]) => (value === undefined ? '' : `${name}=${shellQuote(value)}\n`))
+    .join('');
   const part = `${file}.part`;
   writeFileSync(part, text, { mode: 0o600 });
   renameSync(part, file);

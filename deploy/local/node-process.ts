@@ -1,4 +1,7 @@
-/** Plan of a process of ours: a TypeScript file run by the pinned Node, which says over its IPC channel when it is ready. */
+/**
+ * Plan of a process of ours: a TypeScript file run by the pinned Node, which says over its IPC channel when it is
+ * ready.
+ */
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { NODE_ENVIRONMENT, NODE_FLAGS } from '../../core/runtime/node-settings.ts';
@@ -40,18 +43,24 @@ export function nodeProcess(options: NodeProcessOptions): ProcessPlan<ReadyMessa
     name: options.name,
     log: new ProcessLog(join(options.logDir, `${options.name}.log`)),
     readyMsMax: READY_MS_MAX,
-    spawn: (output) => fork(join(options.root, options.file), options.args ?? [], {
-      cwd: options.root,
-      detached: true,
-      execPath: process.execPath,
-      execArgv: [...NODE_FLAGS],
-      env: { ...NODE_ENVIRONMENT, ...(options.cacheDir === undefined ? {} : { NODE_COMPILE_CACHE: options.cacheDir }), ...options.env() } as NodeJS.ProcessEnv,
-      stdio: ['ignore', output, output, 'ipc'],
-    }),
-    whenReady: (child) => new Promise((resolve) => {
-      child.on('message', (message: Partial<ReadyMessage> | null) => {
-        if (message?.ready === true) resolve(message as ReadyMessage);
-      });
-    }),
+    spawn: (output) =>
+      fork(join(options.root, options.file), options.args ?? [], {
+        cwd: options.root,
+        detached: true,
+        execPath: process.execPath,
+        execArgv: [...NODE_FLAGS],
+        env: {
+          ...NODE_ENVIRONMENT,
+          ...(options.cacheDir === undefined ? {} : { NODE_COMPILE_CACHE: options.cacheDir }),
+          ...options.env(),
+        } as NodeJS.ProcessEnv,
+        stdio: ['ignore', output, output, 'ipc'],
+      }),
+    whenReady: (child) =>
+      new Promise((resolve) => {
+        child.on('message', (message: Partial<ReadyMessage> | null) => {
+          if (message?.ready === true) resolve(message as ReadyMessage);
+        });
+      }),
   };
 }

@@ -68,9 +68,17 @@ function parse(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       options: {
-        port: { type: 'string' }, 'data-dir': { type: 'string' }, 'database-url': { type: 'string' }, 'database-url-file': { type: 'string' },
-        'no-agent': { type: 'boolean' }, 'webhooks-to-private': { type: 'boolean' }, handler: { type: 'string' }, quiet: { type: 'boolean' },
-        lb: { type: 'boolean' }, metrics: { type: 'string' }, help: { type: 'boolean', short: 'h' },
+        port: { type: 'string' },
+        'data-dir': { type: 'string' },
+        'database-url': { type: 'string' },
+        'database-url-file': { type: 'string' },
+        'no-agent': { type: 'boolean' },
+        'webhooks-to-private': { type: 'boolean' },
+        handler: { type: 'string' },
+        quiet: { type: 'boolean' },
+        lb: { type: 'boolean' },
+        metrics: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
       },
     }).values;
   } catch (error) {
@@ -95,7 +103,9 @@ function readDatabaseUrlFile(file: string | undefined, callerDir: string): strin
   try {
     return readDatabaseUrl(readFileSync(resolve(callerDir, file), 'utf8').trim());
   } catch (error) {
-    throw error instanceof UsageError ? error : new UsageError(`The file of --database-url-file cannot be read: ${(error as Error).message}`);
+    throw error instanceof UsageError
+      ? error
+      : new UsageError(`The file of --database-url-file cannot be read: ${(error as Error).message}`);
   }
 }
 

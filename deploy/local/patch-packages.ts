@@ -1,8 +1,10 @@
 /**
- * Applies deploy/patches/NAME/NN-….patch, in order, to the package NAME. npm runs it after an installation and bootstrap.mjs before every start, so that
- * an installation from before a patch, or without install scripts, gets it too. Does nothing when every file is as it should be.
+ * Applies deploy/patches/NAME/NN-….patch, in order, to the package NAME. npm runs it after an installation and
+ * bootstrap.mjs before every start, so that an installation from before a patch, or without install scripts, gets it
+ * too. Does nothing when every file is as it should be.
  *
- * `patch-packages.ts --into DIR` patches the packages in DIR/node_modules instead, for an artifact that bundles them: no copies are kept there.
+ * `patch-packages.ts --into DIR` patches the packages in DIR/node_modules instead, for an artifact that bundles them:
+ * no copies are kept there.
  */
 import { existsSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -59,7 +61,8 @@ function stagesOf(published: string, patches: readonly FilePatch[]): string[] | 
 /** Returns a text without these patches. `undefined` if it does not hold them. */
 function withoutPatches(text: string, patches: readonly FilePatch[]): string | undefined {
   let published: string | false = text;
-  for (const { patch } of patches.toReversed()) published = published === false ? false : applyPatch(published, reversePatch(patch));
+  for (const { patch } of patches.toReversed())
+    published = published === false ? false : applyPatch(published, reversePatch(patch));
   return published === false ? undefined : published;
 }
 
@@ -79,11 +82,20 @@ function readFile(file: string, patches: readonly FilePatch[]): PatchedFile {
   const current = readFileSync(file, 'utf8');
   const stages = findStages(file, current, patches);
   if (!stages) {
-    process.stderr.write(`${patches[0]!.source} and later patches do not fit ${file}: it is another version, or somebody has edited it. Run: npm ci\n`);
+    process.stderr.write(
+      `${patches[0]!.source} and later patches do not fit ${file}: it is another version, or somebody has edited it. Run: npm ci\n`,
+    );
     process.exit(1);
   }
   const held = stages.lastIndexOf(current);
-  return { file, published: stages[0]!, current, patched: stages.at(-1)!, held: held < 0 ? undefined : held, patches: patches.length };
+  return {
+    file,
+    published: stages[0]!,
+    current,
+    patched: stages.at(-1)!,
+    held: held < 0 ? undefined : held,
+    patches: patches.length,
+  };
 }
 
 /** Replaces a file at once: a process that starts meanwhile reads the old or the new one. */
@@ -100,7 +112,9 @@ function patchPackage(name: string, modules: string, keepPublished: boolean): vo
   const started = files.some(({ held }) => held !== 0);
   for (const { file, held, patches } of files) {
     if (!started || held === patches) continue;
-    process.stdout.write(`${relative(modules, file)} held ${held ?? 'other'} of ${patches} patches and is patched anew\n`);
+    process.stdout.write(
+      `${relative(modules, file)} held ${held ?? 'other'} of ${patches} patches and is patched anew\n`,
+    );
   }
   for (const { file, published, current, patched } of files) {
     if (!keepPublished) rmSync(file + PUBLISHED, { force: true });
@@ -110,4 +124,5 @@ function patchPackage(name: string, modules: string, keepPublished: boolean): vo
 }
 
 const { into } = parseArgs({ options: { into: { type: 'string' } } }).values;
-for (const name of globSync('*', { cwd: join(root, 'deploy/patches') })) patchPackage(name, join(into ?? root, 'node_modules'), into === undefined);
+for (const name of globSync('*', { cwd: join(root, 'deploy/patches') }))
+  patchPackage(name, join(into ?? root, 'node_modules'), into === undefined);

@@ -1,7 +1,7 @@
 /** TCP ports of this machine. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 
 const HOST = '127.0.0.1';
 
@@ -24,25 +24,29 @@ export async function portProblem(port: number, host = HOST): Promise<string | u
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const other = port < 60_000 ? port + 1 : port - 1;
-    if (code === 'EADDRINUSE') return `Port ${port} is taken by another program. Choose another one: npm start -- --port ${other}`;
+    if (code === 'EADDRINUSE')
+      return `Port ${port} is taken by another program. Choose another one: npm start -- --port ${other}`;
     if (code === 'EACCES') return `This user may not use port ${port}. Choose one above 1023: npm start -- --port 8080`;
     return `Port ${port} cannot be used: ${message}`;
   }
 }
 
-/** A port that is free right now. Somebody else may have it a moment later: who listens on it must be ready to choose another. */
+/**
+ * A port that is free right now. Somebody else may have it a moment later: who listens on it must be ready to choose
+ * another.
+ */
 export function freePort(): Promise<number> {
   return listen(0);
 }
 
 /**
- * The port to try first, so that it stays the same from run to run: the one in the file, else the preferred one; 0, which is any, when both
- * are taken. Like `freePort` it promises nothing.
+ * The port to try first, so that it stays the same from run to run: the one in the file, else the preferred one; 0,
+ * which is any, when both are taken. Like `freePort` it promises nothing.
  */
 export async function keptPort(file: string, preferred: number): Promise<number> {
   const kept = existsSync(file) ? Number(readFileSync(file, 'utf8')) : preferred;
   for (const port of [kept, preferred]) {
-    if (Number.isInteger(port) && port > 0 && port <= 65_535 && await portProblem(port) === undefined) return port;
+    if (Number.isInteger(port) && port > 0 && port <= 65_535 && (await portProblem(port)) === undefined) return port;
   }
   return 0;
 }

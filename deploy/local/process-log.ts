@@ -1,7 +1,12 @@
-/** Log files of child processes. They are written by the children themselves, so they go on when the launcher is busy or gone. */
+/**
+ * Log files of child processes. They are written by the children themselves, so they go on when the launcher is busy or
+ * gone.
+ */
 import { closeSync, copyFileSync, existsSync, openSync, readSync, statSync, truncateSync } from 'node:fs';
 
-/** A larger file is put aside, at a start and while the process runs: two of them are kept, this one and the one before. */
+/**
+ * A larger file is put aside, at a start and while the process runs: two of them are kept, this one and the one before.
+ */
 export const ROTATE_BYTES = 16 * 1024 * 1024;
 const TAIL_BYTES = 16_384;
 const TAIL_LINES = 15;
@@ -17,7 +22,10 @@ export class ProcessLog {
     this.rotate();
   }
 
-  /** Puts what is in it aside once that is much. The process goes on writing at the file's new end: it was opened for appending. */
+  /**
+   * Puts what is in it aside once that is much. The process goes on writing at the file's new end: it was opened for
+   * appending.
+   */
   rotate(): void {
     if (!existsSync(this.file) || statSync(this.file).size <= ROTATE_BYTES) return;
     copyFileSync(this.file, `${this.file}.old`);
@@ -25,7 +33,9 @@ export class ProcessLog {
     this.#startBytes = 0;
   }
 
-  /** Opens it for appending and remembers where this run begins. The caller closes the descriptor once the child has it. */
+  /**
+   * Opens it for appending and remembers where this run begins. The caller closes the descriptor once the child has it.
+   */
   open(): number {
     const descriptor = openSync(this.file, 'a', 0o600);
     this.#startBytes = statSync(this.file).size;

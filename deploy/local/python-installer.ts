@@ -1,7 +1,7 @@
 /**
- * What installs Python packages on this machine: uv (chosen because it takes seconds where pip takes a minute, and is one wheel on PyPI) beside
- * a pip of its own, in a folder made once. Settings that this machine's people gave to pip hold for uv too; where uv does not know one, or is
- * not to be had for this machine, pip does it.
+ * What installs Python packages on this machine: uv (chosen because it takes seconds where pip takes a minute, and is
+ * one wheel on PyPI) beside a pip of its own, in a folder made once. Settings that this machine's people gave to pip
+ * hold for uv too; where uv does not know one, or is not to be had for this machine, pip does it.
  */
 import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
@@ -28,21 +28,47 @@ export interface InstallerSeams {
 
 /** Settings of pip as options of uv. A setting that is in neither list is one that only pip can follow. */
 const TRANSLATED: Record<string, string> = {
-  'index-url': '--default-index', 'extra-index-url': '--index', 'find-links': '--find-links', 'trusted-host': '--allow-insecure-host',
+  'index-url': '--default-index',
+  'extra-index-url': '--index',
+  'find-links': '--find-links',
+  'trusted-host': '--allow-insecure-host',
 };
 /** They change nothing of what is installed, nor from where. */
 const HARMLESS = new Set([
-  'cert', 'timeout', 'default-timeout', 'retries', 'disable-pip-version-check', 'no-input', 'progress-bar', 'root-user-action', 'cache-dir', 'no-cache-dir',
-  'break-system-packages', 'require-virtualenv', 'no-color', 'quiet', 'verbose', 'no-warn-script-location', 'no-python-version-warning', 'user',
+  'cert',
+  'timeout',
+  'default-timeout',
+  'retries',
+  'disable-pip-version-check',
+  'no-input',
+  'progress-bar',
+  'root-user-action',
+  'cache-dir',
+  'no-cache-dir',
+  'break-system-packages',
+  'require-virtualenv',
+  'no-color',
+  'quiet',
+  'verbose',
+  'no-warn-script-location',
+  'no-python-version-warning',
+  'user',
 ]);
 
 /** Finds it, or makes it below a folder. Undefined: pip has to do the work. Never rejects. */
-export async function findUv(parentDir: string, { program, executable, version }: FoundPython, { report, signal }: InstallerSeams): Promise<Uv | undefined> {
-  const name = createHash('sha256').update(JSON.stringify([UV_REQUIREMENT, executable, version])).digest('hex').slice(0, 12);
+export async function findUv(
+  parentDir: string,
+  { program, executable, version }: FoundPython,
+  { report, signal }: InstallerSeams,
+): Promise<Uv | undefined> {
+  const name = createHash('sha256')
+    .update(JSON.stringify([UV_REQUIREMENT, executable, version]))
+    .digest('hex')
+    .slice(0, 12);
   const dir = join(parentDir, `installer-${name}`);
   if (!existsSync(join(dir, 'bin', 'uv'))) {
     report('  getting uv, which installs packages fast');
-    if (!await makeInstaller(parentDir, dir, program, signal)) return undefined;
+    if (!(await makeInstaller(parentDir, dir, program, signal))) return undefined;
   }
   const { code, output } = await runProgram(join(dir, 'bin', 'python'), ['-m', 'pip', 'config', 'list'], { signal });
   const options = code === 0 ? uvOptions(output) : undefined;
@@ -58,8 +84,20 @@ async function makeInstaller(parentDir: string, dir: string, program: string, si
     chmodSync(draft, 0o755);
     const venv = await runProgram(program, ['-m', 'venv', draft], { signal });
     if (venv.code !== 0) return false;
-    const pip = await runProgram(join(draft, 'bin', 'python'),
-      ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-input', '--only-binary=:all:', UV_REQUIREMENT], { signal });
+    const pip = await runProgram(
+      join(draft, 'bin', 'python'),
+      [
+        '-m',
+        'pip',
+        'install',
+        '--quiet',
+        '--disable-pip-version-check',
+        '--no-input',
+        '--only-binary=:all:',
+        UV_REQUIREMENT,
+      ],
+      { signal },
+    );
     if (pip.code !== 0 || !existsSync(join(draft, 'bin', 'uv'))) return false;
     rmSync(dir, { recursive: true, force: true });
     renameSync(draft, dir);

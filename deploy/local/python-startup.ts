@@ -20,8 +20,17 @@ for name, text in json.loads(sys.argv[1]).items():
 `;
 
 /** Gives them to an environment; does nothing where they are already. */
-export async function installStartup(python: string, modules: readonly StartupModule[], signal: AbortSignal): Promise<void> {
-  const files = Object.fromEntries(modules.flatMap(({ name, text }) => [[`${name}.py`, text], [`${name}.pth`, `import ${name}\n`]]));
+export async function installStartup(
+  python: string,
+  modules: readonly StartupModule[],
+  signal: AbortSignal,
+): Promise<void> {
+  const files = Object.fromEntries(
+    modules.flatMap(({ name, text }) => [
+      [`${name}.py`, text],
+      [`${name}.pth`, `import ${name}\n`],
+    ]),
+  );
   // Where this fails workers start, and are as busy, as everywhere else.
   await runProgram(python, ['-c', INSTALL, JSON.stringify(files)], { signal });
 }

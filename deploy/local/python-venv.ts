@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
-import { findPython } from './find-python.ts';
 import type { FoundPython } from './find-python.ts';
+import { findPython } from './find-python.ts';
 import { UsageError } from './options.ts';
 import { findUv } from './python-installer.ts';
-import { installWithPip, installWithUv } from './python-packages.ts';
 import type { PackagesOptions } from './python-packages.ts';
+import { installWithPip, installWithUv } from './python-packages.ts';
 import { runProgram } from './run-program.ts';
 
 /** What an environment must hold. */
@@ -34,7 +34,9 @@ const TAIL_LINES = 15;
 /** How often somebody who waits hears that it goes on, in milliseconds. */
 const QUIET_MS_MAX = 10_000;
 
-/** Makes the environment unless it is there already; answers the path of its python. Throws UsageError with what to do. */
+/**
+ * Makes the environment unless it is there already; answers the path of its python. Throws UsageError with what to do.
+ */
 export async function makeVenv(options: VenvOptions, seams: VenvSeams): Promise<string> {
   const { file, more } = options.requirements;
   const found = await anyPython(seams.signal);
@@ -57,7 +59,11 @@ export async function makeVenv(options: VenvOptions, seams: VenvSeams): Promise<
   return python;
 }
 
-async function fill({ found, dir, python }: { found: FoundPython; dir: string; python: string }, options: VenvOptions, seams: VenvSeams): Promise<void> {
+async function fill(
+  { found, dir, python }: { found: FoundPython; dir: string; python: string },
+  options: VenvOptions,
+  seams: VenvSeams,
+): Promise<void> {
   const packages = { python, requirements: options.requirements, report: seams.report, signal: seams.signal };
   const uv = await findUv(options.parentDir, found, seams);
   if (uv) {
@@ -101,7 +107,8 @@ export function pythonInstallHint(): string {
 async function anyPython(signal: AbortSignal): Promise<FoundPython> {
   const found = await findPython(signal);
   if (signal.aborted) throw new UsageError('Stopped before a Python environment was made.');
-  if (!found) throw new UsageError(`Python handlers need python3, which is missing here. Install it:\n  ${pythonInstallHint()}`);
+  if (!found)
+    throw new UsageError(`Python handlers need python3, which is missing here. Install it:\n  ${pythonInstallHint()}`);
   return found;
 }
 
@@ -112,5 +119,7 @@ async function makeEmptyVenv(program: string, dir: string, options: string[], si
   if (signal.aborted) throw new UsageError('Stopped while making a Python environment.');
   const tail = output.slice(-TAIL_LINES).join('\n');
   const hint = pythonInstallHint();
-  throw new UsageError(`${program} cannot make an environment (${program} -m venv failed):\n${tail}\nInstall what is missing:\n  ${hint}`);
+  throw new UsageError(
+    `${program} cannot make an environment (${program} -m venv failed):\n${tail}\nInstall what is missing:\n  ${hint}`,
+  );
 }

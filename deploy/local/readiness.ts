@@ -25,10 +25,13 @@ export interface ReadinessOptions {
   onWorkers(workers: readonly Worker[], ended: readonly EndedWorkers[]): void;
 }
 
-/** Resolves when a worker is ready by the public health route, which goes through every process. Never rejects on a slow start. */
+/**
+ * Resolves when a worker is ready by the public health route, which goes through every process. Never rejects on a slow
+ * start.
+ */
 export async function waitForWorker(options: ReadinessOptions): Promise<void> {
   for (let poll = 1; !options.signal.aborted; poll += 1) {
-    if (await readyWorkers(options) > 0) return;
+    if ((await readyWorkers(options)) > 0) return;
     if (poll % CRASH_POLLS === 0) await showWorkers(options);
     await delay(options.clock, POLL_MS, options.signal);
   }
@@ -36,10 +39,14 @@ export async function waitForWorker(options: ReadinessOptions): Promise<void> {
 
 async function readyWorkers({ url, apiKey, endpointId, lb, signal }: ReadinessOptions): Promise<number> {
   try {
-    const { status, text } = await getText(`${url}/v2/${endpointId}/health`, { authorization: `Bearer ${apiKey}` }, signal);
+    const { status, text } = await getText(
+      `${url}/v2/${endpointId}/health`,
+      { authorization: `Bearer ${apiKey}` },
+      signal,
+    );
     if (status !== 200) return 0;
     const { workers } = JSON.parse(text) as { workers?: { ready?: number; running?: number } };
-    return (workers?.ready ?? 0) + (lb ? 0 : workers?.running ?? 0);
+    return (workers?.ready ?? 0) + (lb ? 0 : (workers?.running ?? 0));
   } catch {
     // A process is being started again; the next poll will tell.
     return 0;
@@ -49,10 +56,13 @@ async function readyWorkers({ url, apiKey, endpointId, lb, signal }: ReadinessOp
 async function showWorkers({ core, apiKey, endpointId, onWorkers }: ReadinessOptions): Promise<void> {
   try {
     const ended: EndedWorkers[] = [];
-    const workers = await allPages((page) => core.machines.call((client) => client.listWorkers, { endpointId, ...page }, by(apiKey)), (response) => {
-      ended.push(...response.ended);
-      return response.workers;
-    });
+    const workers = await allPages(
+      (page) => core.machines.call((client) => client.listWorkers, { endpointId, ...page }, by(apiKey)),
+      (response) => {
+        ended.push(...response.ended);
+        return response.workers;
+      },
+    );
     onWorkers(workers, ended);
   } catch {
     return;

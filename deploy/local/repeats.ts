@@ -17,7 +17,10 @@ export class Repeats {
   }
 }
 
-/** Text of somebody else for the terminal: control characters would move the cursor or change colours. Line ends and tabs stay. */
+/**
+ * Text of somebody else for the terminal: control characters would move the cursor or change colours. Line ends and
+ * tabs stay.
+ */
 export function plain(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ' ');
 }

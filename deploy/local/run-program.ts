@@ -13,14 +13,25 @@ export interface RunProgramOptions {
   env?: NodeJS.ProcessEnv;
 }
 
-/** Runs it in a group of its own (a Ctrl-C reaches it through the signal only) and keeps the last lines that it writes. Code 127: not there. */
-export function runProgram(program: string, args: string[], { signal, onLine, env }: RunProgramOptions): Promise<{ code: number; output: string[] }> {
+/**
+ * Runs it in a group of its own (a Ctrl-C reaches it through the signal only) and keeps the last lines that it writes.
+ * Code 127: not there.
+ */
+export function runProgram(
+  program: string,
+  args: string[],
+  { signal, onLine, env }: RunProgramOptions,
+): Promise<{ code: number; output: string[] }> {
   return new Promise((resolve) => {
     const output: string[] = [];
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, ...(env && { env }) });
     const stop = (): void => {
       // It may have ended by itself in this very moment.
-      try { if (child.pid) process.kill(-child.pid, 'SIGTERM'); } catch { return; }
+      try {
+        if (child.pid) process.kill(-child.pid, 'SIGTERM');
+      } catch {
+        return;
+      }
     };
     signal.addEventListener('abort', stop, { once: true });
     for (const stream of [child.stdout, child.stderr]) {

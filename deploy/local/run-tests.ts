@@ -1,23 +1,25 @@
 /**
- * `npm test`: makes what the tests need, runs them and prints at the end what was skipped and how many assertions passed and failed.
- * Arguments are test files or options of tap. `--no-skips` (used by .ci/run) makes the run fail when any test was skipped.
- * `--of FILE…` (`npm run test:of`) runs the tests that import these files; with `--list` it only prints them.
+ * `npm test`: makes what the tests need, runs them and prints at the end what was skipped and how many assertions
+ * passed and failed. Arguments are test files or options of tap. `--no-skips` (used by .ci/run) makes the run fail when
+ * any test was skipped. `--of FILE…` (`npm run test:of`) runs the tests that import these files; with `--list` it only
+ * prints them.
  */
-import { spawn } from 'node:child_process';
+
 import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
-import { makeGrpcurl } from './test-grpcurl.ts';
-import { DeclarationError, TEST_NEEDS, needsOf } from './test-declaration.ts';
 import type { TestNeed } from './test-declaration.ts';
+import { DeclarationError, needsOf, TEST_NEEDS } from './test-declaration.ts';
+import { makeGrpcurl } from './test-grpcurl.ts';
 import { testsOf } from './test-of.ts';
 import { startTestPostgres } from './test-postgres.ts';
 import { makeTestPythons } from './test-pythons.ts';
-import { TestResultReader } from './test-results.ts';
 import type { FailedFile, TestResults } from './test-results.ts';
+import { TestResultReader } from './test-results.ts';
 import { filesToRunAgain, resultsOfBoth } from './test-second-run.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -42,8 +44,9 @@ const NO_SKIPS = '--no-skips';
 const OF = '--of';
 const LIST = '--list';
 /**
- * tap leads a group together with its tests and a guard that blocks on a pipe which only this process holds: when this process is gone,
- * however it ended, the guard kills the group. What tests start outside of the group is tied to their own life (test/helpers).
+ * tap leads a group together with its tests and a guard that blocks on a pipe which only this process holds: when this
+ * process is gone, however it ended, the guard kills the group. What tests start outside of the group is tied to their
+ * own life (test/helpers).
  */
 const GUARDED = '(trap "" TERM INT HUP; read -r line <&3; kill -9 -$$) & exec 3<&-; exec "$@"';
 
@@ -72,11 +75,16 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Runs tap, or the pool that speaks as tap does; resolves with how it ended, once all of its output has been handed to `onOutput`. */
+/**
+ * Runs tap, or the pool that speaks as tap does; resolves with how it ended, once all of its output has been handed to
+ * `onOutput`.
+ */
 function run(program: string, args: readonly string[], onOutput?: (text: string) => void): Promise<Ending> {
   if (stopping.signal.aborted) return Promise.resolve(1);
   const child = spawn('/bin/sh', ['-c', GUARDED, 'sh', process.execPath, program, ...args], {
-    cwd: root, detached: true, stdio: ['ignore', onOutput ? 'pipe' : 'inherit', 'inherit', 'pipe'],
+    cwd: root,
+    detached: true,
+    stdio: ['ignore', onOutput ? 'pipe' : 'inherit', 'inherit', 'pipe'],
   });
   running = child;
   // The guard, and whatever a tap that was killed left behind.
@@ -88,12 +96,15 @@ function run(program: string, args: readonly string[], onOutput?: (text: string)
   });
 }
 
-/** tap comes with a TypeScript compiler in its test class; the pinned Node needs none, so .taprc leaves it out and tap is built anew. */
+/**
+ * tap comes with a TypeScript compiler in its test class; the pinned Node needs none, so .taprc leaves it out and tap
+ * is built anew.
+ */
 async function buildTap(): Promise<void> {
   const built = join(root, 'node_modules', '@tapjs', 'test', 'test-built', 'dist', 'esm', 'index.js');
   if (existsSync(built) && !readFileSync(built, 'utf8').includes('@tapjs/typescript')) return;
   say('Preparing tap; this happens once after an installation.');
-  if (await run(tapProgram, ['build'], () => {}) !== 0) throw new Error('tap could not be built. See: npx tap build');
+  if ((await run(tapProgram, ['build'], () => {})) !== 0) throw new Error('tap could not be built. See: npx tap build');
 }
 
 /** The files of a run that is only of files and folders; undefined when tap's own options are among the arguments. */
@@ -120,7 +131,10 @@ interface FileRun extends RunOutcome {
   times: ReadonlyMap<string, number>;
 }
 
-/** A line for each file and the details of each failure; with options of tap its own reporter shows the run on a terminal. */
+/**
+ * A line for each file and the details of each failure; with options of tap its own reporter shows the run on a
+ * terminal.
+ */
 async function runFiles(args: readonly string[]): Promise<RunOutcome> {
   const files = filesOf(args);
   if (!files && process.stdout.isTTY) {
@@ -133,13 +147,19 @@ async function runFiles(args: readonly string[]): Promise<RunOutcome> {
   if (!files) return readRun(tapProgram, ['run', '--reporter=tap', ...args]);
   const first = await readRun(poolProgram, [`--jobs=${JOBS}`, `--spare=${SPARE_JOBS}`, ...files]);
   if (files.length > LONGEST) reportTimes(first.times);
-  const again = typeof first.code === 'string' || stopping.signal.aborted ? [] : filesToRunAgain(first.failedFiles, files);
+  const again =
+    typeof first.code === 'string' || stopping.signal.aborted ? [] : filesToRunAgain(first.failedFiles, files);
   if (again.length === 0) return first;
   say(`Once more, alone: ${again.join(', ')}`);
   const second = await readRun(poolProgram, ['--jobs=1', ...again]);
   const failed = new Set(second.failedFiles.map(({ name }) => name));
   const flaky = again.filter((name) => !failed.has(name));
-  return { code: second.code, results: resultsOfBoth(first.results, first.failedFiles, second.results), files: first.files, flaky };
+  return {
+    code: second.code,
+    results: resultsOfBoth(first.results, first.failedFiles, second.results),
+    files: first.files,
+    flaky,
+  };
 }
 
 /** Runs what writes TAP, and reads it. */
@@ -160,10 +180,18 @@ async function readRun(program: string, options: readonly string[]): Promise<Fil
 function reportTimes(times: ReadonlyMap<string, number>): void {
   const sorted = [...times].sort(([, a], [, b]) => b - a);
   writeFileSync(timesFile, JSON.stringify(Object.fromEntries(sorted), undefined, 1));
-  say(`longest: ${sorted.slice(0, LONGEST).map(([file, seconds]) => `${file} ${Math.round(seconds)} s`).join(', ')}`);
+  say(
+    `longest: ${sorted
+      .slice(0, LONGEST)
+      .map(([file, seconds]) => `${file} ${Math.round(seconds)} s`)
+      .join(', ')}`,
+  );
 }
 
-/** What the files of a run declare; everything when tap's own options choose the files. Throws when a declaration has an unknown word. */
+/**
+ * What the files of a run declare; everything when tap's own options choose the files. Throws when a declaration has an
+ * unknown word.
+ */
 function needsOfRun(args: readonly string[]): ReadonlySet<TestNeed> {
   const files = filesOf(args);
   return files ? needsOf(root, files) : new Set(TEST_NEEDS);
@@ -177,8 +205,10 @@ function findTestsOf(sources: readonly string[]): string[] | undefined {
     return undefined;
   }
   const found = sources.flatMap((source) => testsOf(root, source));
-  for (const { file, distance } of found) say(distance <= 1 ? file : `${file}, through ${distance - 1} other ${distance === 2 ? 'file' : 'files'}`);
-  if (found.length === 0) say(`No test imports ${sources.join(', ')}: find by its subject in test/spec or test/e2e what covers it.`);
+  for (const { file, distance } of found)
+    say(distance <= 1 ? file : `${file}, through ${distance - 1} other ${distance === 2 ? 'file' : 'files'}`);
+  if (found.length === 0)
+    say(`No test imports ${sources.join(', ')}: find by its subject in test/spec or test/e2e what covers it.`);
   return found.length === 0 ? undefined : [...new Set(found.map(({ file }) => file))];
 }
 
@@ -188,7 +218,10 @@ function skip(what: string, { message }: Error): void {
 
 function interruption(args: readonly string[], files: number, how: string): string {
   const all = filesOf(args);
-  const left = all === undefined ? `${files} test files had ended, the others had not` : `${all.length - files} of ${all.length} test files had not ended`;
+  const left =
+    all === undefined
+      ? `${files} test files had ended, the others had not`
+      : `${all.length - files} of ${all.length} test files had not ended`;
   return `The run was interrupted${how}: ${left}. Its numbers say nothing.`;
 }
 
@@ -206,15 +239,16 @@ async function runAll(args: readonly string[], noSkips: boolean): Promise<number
   rmSync(summaryFile, { force: true });
   await buildTap();
   const seams = { report: say, signal: stopping.signal, clock: systemClock };
-  const isWanted = (name: string): boolean => needs.has(name.startsWith('python-') ? 'python' : name as TestNeed);
+  const isWanted = (name: string): boolean => needs.has(name.startsWith('python-') ? 'python' : (name as TestNeed));
   await makeTestPythons(root, seams, isWanted).catch((error: Error) => skip('Python workers', error));
   if (needs.has('grpcurl')) await makeGrpcurl(root, seams).catch((error: Error) => skip('grpcurl', error));
   const postgres = needs.has('postgres') && !stopping.signal.aborted ? await startTestPostgres(root) : undefined;
   if (postgres) process.env.SLIPWAY_TEST_POSTGRES = postgres.setting;
   // Hundreds of processes load the same few modules: compiled code is kept between them, which halves their start.
   process.env.NODE_COMPILE_CACHE ??= join(root, '.tap', 'compile-cache');
-  // One for all files, so that whatever fails can be had again by one number; those that run once more, alone, have it too.
-  const seed = process.env.SLIPWAY_TEST_SEED ??= String(Math.floor(systemRandom.fraction() * 2 ** 31));
+  // One for all files, so that whatever fails can be had again by one number; those that run once more, alone, have it
+  // too.
+  const seed = (process.env.SLIPWAY_TEST_SEED ??= String(Math.floor(systemRandom.fraction() * 2 ** 31)));
   // One that was killed may have left some.
   rmSync(imagesFolder, { recursive: true, force: true });
   process.env.SLIPWAY_TEST_IMAGES = imagesFolder;
@@ -225,16 +259,23 @@ async function runAll(args: readonly string[], noSkips: boolean): Promise<number
   writeFileSync(summaryFile, JSON.stringify({ passed, failed, skipped: skipped.length, flaky }));
   for (const { name, reason } of skipped) say(`skipped: ${name}: ${reason}`);
   if (code !== 0 || flaky.length > 0) say(`SLIPWAY_TEST_SEED=${seed} repeats what chance chose in this run.`);
-  for (const file of flaky) say(`FLAKY  ${file}: it failed among others and passed alone. Its failure is above: mend the test, or what it tests.`);
+  for (const file of flaky)
+    say(
+      `FLAKY  ${file}: it failed among others and passed alone. Its failure is above: mend the test, or what it tests.`,
+    );
   say(`${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`);
   if (stopping.signal.aborted || typeof code === 'string') {
-    say(interruption(args, files, typeof code === 'string' && !stopping.signal.aborted ? ` (tap ended by ${code})` : ''));
+    say(
+      interruption(args, files, typeof code === 'string' && !stopping.signal.aborted ? ` (tap ended by ${code})` : ''),
+    );
     return 1;
   }
   return code !== 0 || failed > 0 || (noSkips && skipped.length > 0) ? 1 : 0;
 }
 
-process.exit(await main().catch((error: unknown) => {
-  say(error instanceof DeclarationError ? error.message : inspect(error));
-  return 1;
-}));
+process.exit(
+  await main().catch((error: unknown) => {
+    say(error instanceof DeclarationError ? error.message : inspect(error));
+    return 1;
+  }),
+);

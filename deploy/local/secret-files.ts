@@ -1,19 +1,34 @@
 /**
- * Hands secrets to the processes of this machine by files that only their owner can read. Whoever runs as the same user can read the
- * environment that a process was started with, and its command line is open to everybody.
+ * Hands secrets to the processes of this machine by files that only their owner can read. Whoever runs as the same user
+ * can read the environment that a process was started with, and its command line is open to everybody.
  */
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Writes one file for each variable; answers what to set: `NAME_FILE` to the file, and NAME itself to nothing, whatever was inherited. */
-export function secretFiles(folder: string, secrets: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+/**
+ * Writes one file for each variable; answers what to set: `NAME_FILE` to the file, and NAME itself to nothing, whatever
+ * was inherited.
+ */
+export function secretFiles(
+  folder: string,
+  secrets: Readonly<Record<string, string | undefined>>,
+): Record<string, string | undefined> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const variables = Object.entries(secrets).flatMap(([name, value]) => {
     if (value === undefined) return [];
-    const file = join(folder, name.replace(/^SLIPWAY_/, '').toLowerCase().replaceAll('_', '-'));
+    const file = join(
+      folder,
+      name
+        .replace(/^SLIPWAY_/, '')
+        .toLowerCase()
+        .replaceAll('_', '-'),
+    );
     writeFileSync(`${file}.part`, value, { mode: 0o600 });
     renameSync(`${file}.part`, file);
-    return [[name, undefined], [`${name}_FILE`, file]];
+    return [
+      [name, undefined],
+      [`${name}_FILE`, file],
+    ];
   });
   return Object.fromEntries(variables) as Record<string, string | undefined>;
 }

@@ -1,4 +1,7 @@
-/** The keys and passwords of this installation, made at the first start and kept in one file that only its owner can read. */
+/**
+ * The keys and passwords of this installation, made at the first start and kept in one file that only its owner can
+ * read.
+ */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,8 +28,10 @@ export interface Secrets {
 export function loadSecrets(data: DataDir): Secrets {
   if (existsSync(data.secretsFile)) return parseSecrets(data.secretsFile);
   if (existsSync(join(data.postgresDir, 'PG_VERSION'))) {
-    throw new UsageError(`${data.secretsFile} is missing, so the database in ${data.postgresDir} cannot be opened.\n`
-      + `Put the file back, or delete ${data.dir} to start anew without the old jobs.`);
+    throw new UsageError(
+      `${data.secretsFile} is missing, so the database in ${data.postgresDir} cannot be opened.\n` +
+        `Put the file back, or delete ${data.dir} to start anew without the old jobs.`,
+    );
   }
   const secrets: Secrets = {
     rootKey: `root_${randomBytes(24).toString('hex')}`,

@@ -1,7 +1,7 @@
 /** Whether processors of this machine idle: then one more test file may run beside those that wait for something. */
 import { cpus } from 'node:os';
-import { delay } from '../../core/runtime/clock.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { delay } from '../../core/runtime/clock.ts';
 
 /** What all processors together did since the machine started, in milliseconds. */
 export interface ProcessorTimes {
@@ -32,10 +32,13 @@ export class SpareProcessors {
     this.#read = read;
   }
 
-  /** Resolves when processors idled for a period that began after everybody before had gone on; or as soon as it is no longer wanted. */
+  /**
+   * Resolves when processors idled for a period that began after everybody before had gone on; or as soon as it is no
+   * longer wanted.
+   */
   free(isWanted: () => boolean): Promise<void> {
     const freed = this.#turn.then(async () => {
-      while (isWanted() && await this.#idleShare() < IDLE_MIN);
+      while (isWanted() && (await this.#idleShare()) < IDLE_MIN);
     });
     this.#turn = freed;
     return freed;

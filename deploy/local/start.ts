@@ -1,10 +1,12 @@
-/** `npm start`: all of Slipway on this machine until Ctrl-C. Run through bootstrap.mjs, which installs what is missing. */
+/**
+ * `npm start`: all of Slipway on this machine until Ctrl-C. Run through bootstrap.mjs, which installs what is missing.
+ */
 import { join, relative } from 'node:path';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { runsAsRoot } from '../../core/runtime/host-user.ts';
-import { Launcher } from './launcher.ts';
-import type { LocalSystem } from './launcher.ts';
 import { exampleCurl } from './example-request.ts';
+import type { LocalSystem } from './launcher.ts';
+import { Launcher } from './launcher.ts';
 import { shellQuote } from './local-env.ts';
 import { helpText, readOptions, UsageError } from './options.ts';
 import { Progress } from './progress.ts';
@@ -17,10 +19,14 @@ const EXIT_USAGE = 2;
 const LOCAL_ENV = join('.slipway', 'local.env');
 
 function summary(system: LocalSystem, seconds: string): string {
-  const shown = (path: string): string => (relative(callerDir, path).startsWith('..') ? path : relative(callerDir, path));
+  const shown = (path: string): string =>
+    relative(callerDir, path).startsWith('..') ? path : relative(callerDir, path);
   const { url, apiKey, endpointId, handler, data } = system;
   const join = `npx slipway agent --join ${system.coreAddress}${runsAsRoot() ? ' --worker-user per-account' : ''} --allow-commands --key-file agent.key`;
-  const slipway = shown(data.localEnvFile) === LOCAL_ENV ? 'npx slipway' : `npx slipway --local-env ${shellQuote(shown(data.localEnvFile))}`;
+  const slipway =
+    shown(data.localEnvFile) === LOCAL_ENV
+      ? 'npx slipway'
+      : `npx slipway --local-env ${shellQuote(shown(data.localEnvFile))}`;
   return `
 Slipway is ready after ${seconds} s.
 
@@ -31,11 +37,15 @@ Slipway is ready after ${seconds} s.
   endpoint   ${endpointId}   (${handler.name}: ${shown(handler.file)})
   gRPC       ${system.coreAddress}
   for shells ${shown(data.localEnvFile)}   logs ${shown(data.logDir)}
-${system.agent ? '' : `
+${
+  system.agent
+    ? ''
+    : `
 No agent runs here, so ${handler.lb ? 'requests' : 'jobs'} wait. Make a key for a machine, and start an agent on it:
   ${slipway} keys create NAME --scope agent --save agent.key
   ${join}
-`}
+`
+}
 ${system.agent ? 'Try it' : handler.lb ? 'A request' : 'A job'}:
 
   ${exampleCurl(system)}
@@ -64,7 +74,10 @@ async function main(): Promise<number> {
     process.on('disconnect', request);
   });
   try {
-    await Promise.race([stopRequested, launcher.start().then((system) => progress.say(summary(system, progress.elapsedSeconds())))]);
+    await Promise.race([
+      stopRequested,
+      launcher.start().then((system) => progress.say(summary(system, progress.elapsedSeconds()))),
+    ]);
     await stopRequested;
     return 0;
   } catch (error) {
@@ -78,7 +91,9 @@ async function main(): Promise<number> {
 }
 
 // Waits for everything that main started; the exit also closes the channel to bootstrap.mjs.
-process.exit(await main().catch((error: unknown) => {
-  process.stderr.write(`\n${error instanceof UsageError ? error.message : String(error)}\n`);
-  return EXIT_USAGE;
-}));
+process.exit(
+  await main().catch((error: unknown) => {
+    process.stderr.write(`\n${error instanceof UsageError ? error.message : String(error)}\n`);
+    return EXIT_USAGE;
+  }),
+);

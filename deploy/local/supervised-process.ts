@@ -1,16 +1,21 @@
 /**
- * A process that must run until it is stopped: started, found ready, and started again whenever it ends by itself. Every process gets
- * a group of its own, so that a Ctrl-C of the terminal reaches only the launcher and the order of stopping is the launcher's.
+ * A process that must run until it is stopped: started, found ready, and started again whenever it ends by itself.
+ * Every process gets a group of its own, so that a Ctrl-C of the terminal reaches only the launcher and the order of
+ * stopping is the launcher's.
  */
-import { closeSync } from 'node:fs';
+
 import type { ChildProcess } from 'node:child_process';
+import { closeSync } from 'node:fs';
 import { backoffMs } from '../../core/runtime/backoff.ts';
 import type { Clock, Random, Timer } from '../../core/runtime/clock.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import { retry } from '../../core/runtime/retry.ts';
 import type { ProcessLog } from './process-log.ts';
 
-/** Pause before a process is started again: the first is at most 250 ms, so that a killed one is back within a second or two. */
+/**
+ * Pause before a process is started again: the first is at most 250 ms, so that a killed one is back within a second or
+ * two.
+ */
 const RESTART_PAUSE = { firstMs: 250, maxMs: 5_000 };
 /** Pause before its first start is tried again. */
 const START_PAUSE = { firstMs: 250, maxMs: 500 };
@@ -44,8 +49,8 @@ export interface ProcessPlan<Ready> {
   /** Longest time until it is ready. */
   readyMsMax: number;
   /**
-   * Asked after each failure of the first start whether it is tried again; may throw an error that says more than the process did. Later
-   * starts are tried for ever. Default: it is not.
+   * Asked after each failure of the first start whether it is tried again; may throw an error that says more than the
+   * process did. Later starts are tried for ever. Default: it is not.
    */
   triesAgain?(failures: number): boolean | Promise<boolean>;
   /** Signal that asks it to stop. Default SIGTERM. */
@@ -58,7 +63,10 @@ export interface ProcessPlan<Ready> {
 export interface ProcessEvents {
   /** It was started, for the first time or again; it may not be ready yet. */
   onSpawned?(name: string, pid: number): void;
-  /** It ended by itself and will be started again; `how` is its exit code or signal and the last line that it wrote about it. */
+  /**
+   * It ended by itself and will be started again; `how` is its exit code or signal and the last line that it wrote
+   * about it.
+   */
   onEnded(name: string, how: string): void;
   /** It is ready again. */
   onRestarted(name: string): void;
@@ -82,7 +90,11 @@ export class SupervisedProcess<Ready> {
   async start(): Promise<Ready> {
     const { clock, random } = this.#seams;
     const ready = await retry(() => this.#launch(), {
-      clock, random, pause: START_PAUSE, signal: this.#stopping.signal, mayHelp: (_, failures) => this.#plan.triesAgain?.(failures) ?? false,
+      clock,
+      random,
+      pause: START_PAUSE,
+      signal: this.#stopping.signal,
+      mayHelp: (_, failures) => this.#plan.triesAgain?.(failures) ?? false,
     });
     this.#keeper = Promise.all([this.#keep(), this.#keepLogShort()]);
     return ready;
@@ -115,7 +127,9 @@ export class SupervisedProcess<Ready> {
       const giveUp = (): void => reject(new Error(`was not ready after ${this.#plan.readyMsMax / 1000} s`));
       timer = this.#seams.clock.after(this.#plan.readyMsMax, giveUp);
     });
-    const died = this.#ended.then((how) => { throw new Error(`ended with ${how} before it was ready`); });
+    const died = this.#ended.then((how) => {
+      throw new Error(`ended with ${how} before it was ready`);
+    });
     try {
       // A stop that came in while it was being spawned has not seen this child.
       if (this.#stopping.signal.aborted) void this.#end();
@@ -123,7 +137,10 @@ export class SupervisedProcess<Ready> {
     } catch (error) {
       await this.#end();
       const { message } = error as Error;
-      throw new ProcessError(`${name} ${message}. Its last lines (all are in ${log.file}):\n${log.tail()}`, this.#why(message));
+      throw new ProcessError(
+        `${name} ${message}. Its last lines (all are in ${log.file}):\n${log.tail()}`,
+        this.#why(message),
+      );
     } finally {
       timer?.cancel();
     }
@@ -167,7 +184,8 @@ export class SupervisedProcess<Ready> {
         return;
       } catch (error) {
         this.#failures += 1;
-        if (!this.#stopping.signal.aborted) this.#seams.onEnded(this.#plan.name, error instanceof ProcessError ? error.brief : String(error));
+        if (!this.#stopping.signal.aborted)
+          this.#seams.onEnded(this.#plan.name, error instanceof ProcessError ? error.brief : String(error));
       }
     }
   }

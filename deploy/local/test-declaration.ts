@@ -29,8 +29,10 @@ const SECONDS = /^(\d+) s$/;
 /** Parses the head of a test file. Throws DeclarationError when a word is unknown or stands there twice. */
 export function parseDeclaration(file: string, text: string): TestDeclaration {
   const lines = [...HEAD.exec(text)![0].matchAll(LINE)];
-  if ([...text.matchAll(LINE)].length > lines.length) throw new DeclarationError(`${file}: "// test:" stands below the first statement; move it to the top`);
-  if (lines.length > 1) throw new DeclarationError(`${file}: "// test:" stands there ${lines.length} times; write one line`);
+  if ([...text.matchAll(LINE)].length > lines.length)
+    throw new DeclarationError(`${file}: "// test:" stands below the first statement; move it to the top`);
+  if (lines.length > 1)
+    throw new DeclarationError(`${file}: "// test:" stands there ${lines.length} times; write one line`);
   const declaration = { alone: false, needs: new Set<TestNeed>(), seconds: 0 };
   const seen = new Set<string>();
   for (const word of lines[0]?.[1]!.split(',').map((each) => each.trim()) ?? []) {
@@ -41,7 +43,10 @@ export function parseDeclaration(file: string, text: string): TestDeclaration {
     if (seconds !== undefined) declaration.seconds = Number(seconds);
     else if (word === 'alone') declaration.alone = true;
     else if (isNeed(word)) declaration.needs.add(word);
-    else throw new DeclarationError(`${file}: "// test:" has the unknown word "${word}"; known are alone, ${TEST_NEEDS.join(', ')} and a time like 40 s`);
+    else
+      throw new DeclarationError(
+        `${file}: "// test:" has the unknown word "${word}"; known are alone, ${TEST_NEEDS.join(', ')} and a time like 40 s`,
+      );
   }
   return declaration;
 }

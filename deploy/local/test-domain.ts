@@ -1,13 +1,16 @@
 /**
- * Which test an error belongs to that nobody caught: what tap asks `async-hook-domain` for, in test runs (test-domain-hook.ts). That package
- * listens to the making and the end of every promise, which took an eighth of all that a test's process did; AsyncLocalStorage costs nothing.
+ * Which test an error belongs to that nobody caught: what tap asks `async-hook-domain` for, in test runs
+ * (test-domain-hook.ts). That package listens to the making and the end of every promise, which took an eighth of all
+ * that a test's process did; AsyncLocalStorage costs nothing.
  */
 import { AsyncLocalStorage, AsyncResource, executionAsyncResource } from 'node:async_hooks';
 
 type Catch = (error: unknown, event: string) => void;
 
 const storage = new AsyncLocalStorage<Domain>();
-/** The first one that has not ended: a process's own test, or that of the file that runs. Errors without a test are its. */
+/**
+ * The first one that has not ended: a process's own test, or that of the file that runs. Errors without a test are its.
+ */
 const roots = new Set<Domain>();
 
 /** What goes on from where it was made is caught by it until it is destroyed, and then by the one around it. */
@@ -47,7 +50,9 @@ function current(): Domain | undefined {
 /** What runs in the resource from now on runs in the domain. */
 function enterWith(resource: AsyncResource, domain: Domain): void {
   resource.runInAsyncScope = (fn, self, ...args) =>
-    AsyncResource.prototype.runInAsyncScope.call(resource, () => storage.run(domain, () => fn.apply(self as never, args))) as never;
+    AsyncResource.prototype.runInAsyncScope.call(resource, () =>
+      storage.run(domain, () => fn.apply(self as never, args)),
+    ) as never;
 }
 
 let watching = false;
@@ -59,7 +64,9 @@ function watch(): void {
     // Somebody else takes care of it.
     if (process.hasUncaughtExceptionCaptureCallback() || process.listenerCount('uncaughtException') > 0) return;
     if (!caught(error, event)) return;
-    process.setUncaughtExceptionCaptureCallback(() => { process.setUncaughtExceptionCaptureCallback(null); });
+    process.setUncaughtExceptionCaptureCallback(() => {
+      process.setUncaughtExceptionCaptureCallback(null);
+    });
   });
   // A listener would change what Node does with rejections that are nobody's.
   const emit = process.emit.bind(process) as (name: string, ...values: unknown[]) => boolean;

@@ -1,12 +1,13 @@
 /**
- * grpcurl, the client that most people try a gRPC service with: tests let it read the contract from a running core. There is no package of it
- * for npm, PyPI or older Debians, so it is built once with the Go of this machine, else with the one that PyPI has.
+ * grpcurl, the client that most people try a gRPC service with: tests let it read the contract from a running core.
+ * There is no package of it for npm, PyPI or older Debians, so it is built once with the Go of this machine, else with
+ * the one that PyPI has.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UsageError } from './options.ts';
-import { makeVenv } from './python-venv.ts';
 import type { VenvSeams } from './python-venv.ts';
+import { makeVenv } from './python-venv.ts';
 import { runProgram } from './run-program.ts';
 
 const MODULE = 'github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.3';
@@ -27,11 +28,19 @@ export async function makeGrpcurl(root: string, seams: VenvSeams): Promise<void>
   const scratch = join(dir, 'build');
   rmSync(dir, { recursive: true, force: true });
   mkdirSync(scratch, { recursive: true });
-  const env = { ...process.env, GOBIN: dir, GOPATH: join(scratch, 'path'), GOCACHE: join(scratch, 'cache'), GOFLAGS: '-modcacherw', CGO_ENABLED: '0' };
+  const env = {
+    ...process.env,
+    GOBIN: dir,
+    GOPATH: join(scratch, 'path'),
+    GOCACHE: join(scratch, 'cache'),
+    GOFLAGS: '-modcacherw',
+    CGO_ENABLED: '0',
+  };
   const { code, output } = await runProgram(go, ['install', MODULE], { signal: seams.signal, env });
   rmSync(scratch, { recursive: true, force: true });
   if (seams.signal.aborted) throw new UsageError('Stopped while building grpcurl.');
-  if (code !== 0) throw new UsageError(`grpcurl could not be built with ${go}:\n${output.slice(-TAIL_LINES).join('\n')}`);
+  if (code !== 0)
+    throw new UsageError(`grpcurl could not be built with ${go}:\n${output.slice(-TAIL_LINES).join('\n')}`);
   writeFileSync(stamp, MODULE);
 }
 
@@ -39,6 +48,9 @@ async function findGo(root: string, seams: VenvSeams): Promise<string> {
   const { code, output } = await runProgram('go', ['version'], seams);
   const minor = /go1\.(\d+)/.exec(output.join(' '))?.[1];
   if (code === 0 && Number(minor) >= GO_MINOR_MIN) return 'go';
-  const python = await makeVenv({ requirements: { more: [GO_REQUIREMENT] }, parentDir: join(root, '.slipway-test'), name: 'go' }, seams);
+  const python = await makeVenv(
+    { requirements: { more: [GO_REQUIREMENT] }, parentDir: join(root, '.slipway-test'), name: 'go' },
+    seams,
+  );
   return join(python, '..', 'go');
 }

@@ -1,14 +1,19 @@
 /**
- * Finds the test files of a source file: those that import it, directly or through other files. Imports and paths of programs that tests
- * start are read from the text; nothing is run.
+ * Finds the test files of a source file: those that import it, directly or through other files. Imports and paths of
+ * programs that tests start are read from the text; nothing is run.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
-/** Two imports have one file between a test and its source: a helper of tests, or the part that the source belongs to. */
+/**
+ * Two imports have one file between a test and its source: a helper of tests, or the part that the source belongs to.
+ */
 const DISTANCE_MAX = 2;
-/** Tests that are further away are left out where they would be more than this together: nearly everything imports a clock indirectly. */
+/**
+ * Tests that are further away are left out where they would be more than this together: nearly everything imports a
+ * clock indirectly.
+ */
 const FILES_MAX = 40;
 const SOURCES = '**/*.{ts,tsx,mjs}';
 const EXCLUDED = ['node_modules', '.git', '.tap', '.slipway-test', 'dist'];
@@ -23,8 +28,9 @@ export interface FoundTest {
 }
 
 /**
- * Returns the tests of a file, nearest first; paths are relative to `root`. These are the tests that import it, those at two imports
- * while they are at most 40 together, or, when there are none, the nearest ones. A test file is its own test.
+ * Returns the tests of a file, nearest first; paths are relative to `root`. These are the tests that import it, those
+ * at two imports while they are at most 40 together, or, when there are none, the nearest ones. A test file is its own
+ * test.
  */
 export function testsOf(root: string, source: string): FoundTest[] {
   const start = relative(root, resolve(root, source));
@@ -34,7 +40,7 @@ export function testsOf(root: string, source: string): FoundTest[] {
   const seen = new Set([start]);
   let layer = [start];
   for (let distance = 1; layer.length > 0 && (distance <= DISTANCE_MAX || found.length === 0); distance += 1) {
-    layer = [...new Set(layer.flatMap((file) => [...importers.get(file) ?? []]))].filter((file) => !seen.has(file));
+    layer = [...new Set(layer.flatMap((file) => [...(importers.get(file) ?? [])]))].filter((file) => !seen.has(file));
     for (const file of layer) seen.add(file);
     const tests = layer.filter((file) => file.endsWith('.test.ts')).sort();
     if (found.length > 0 && found.length + tests.length > FILES_MAX) break;

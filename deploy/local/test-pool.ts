@@ -1,16 +1,17 @@
 /**
- * Runs test files side by side and writes their output as one TAP stream, each file a subtest; the files that take longest go first. `tap
- * run` would do it too, but puts a loader of its own (for coverage, which nobody reads here) into every Node process that a test starts:
- * that doubled the run. Most files share a few processes, which halved it again. Arguments: `--jobs=N`, `--spare=N` for so many more while
- * processors idle, then the files. Ends with 1 when a file failed.
+ * Runs test files side by side and writes their output as one TAP stream, each file a subtest; the files that take
+ * longest go first. `tap run` would do it too, but puts a loader of its own (for coverage, which nobody reads here)
+ * into every Node process that a test starts: that doubled the run. Most files share a few processes, which halved it
+ * again. Arguments: `--jobs=N`, `--spare=N` for so many more while processors idle, then the files. Ends with 1 when a
+ * file failed.
  */
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { SpareProcessors } from './spare-processors.ts';
 import { readDeclaration } from './test-declaration.ts';
-import { SharedProcess, runAlone } from './test-process.ts';
 import type { FileResult } from './test-process.ts';
+import { runAlone, SharedProcess } from './test-process.ts';
 
 /** What the pool is told besides the files. */
 const COUNTS = { jobs: { type: 'string', default: '2' }, spare: { type: 'string', default: '0' } } as const;
@@ -49,25 +50,28 @@ async function main(): Promise<number> {
   const waiting = positionals.toSorted((a, b) => declared.get(b)!.seconds - declared.get(a)!.seconds);
   const hasPostgres = (process.env.SLIPWAY_TEST_POSTGRES ?? '') !== '';
   /** Without a PostgreSQL for all, a file's process starts one for itself, which ends with the process. */
-  const mayShare = (file: string): boolean => !declared.get(file)!.alone && (hasPostgres || !declared.get(file)!.needs.has('postgres'));
+  const mayShare = (file: string): boolean =>
+    !declared.get(file)!.alone && (hasPostgres || !declared.get(file)!.needs.has('postgres'));
   const report = new Report();
   process.stdout.write('TAP version 14\n');
   const jobs = Math.max(1, Number(values.jobs));
   const processors = new SpareProcessors(systemClock);
-  await Promise.all(Array.from({ length: jobs + Number(values.spare) }, async (_, slot) => {
-    const shared = new SharedProcess(slot, systemClock);
-    const next = async (): Promise<string | undefined> => {
-      if (slot >= jobs) await processors.free(() => waiting.length > 0);
-      return waiting.shift();
-    };
-    for (let file = await next(); file !== undefined; file = await next()) {
-      const startedMs = systemClock.monotonicMs();
-      const result = mayShare(file) ? await shared.run(resolve(root, file)) : await runAlone(file, slot, systemClock);
-      report.add(file, result, systemClock.monotonicMs() - startedMs);
-    }
-    const open = await shared.end();
-    if (open !== undefined) report.fail(`the files that shared process ${slot}: they left something open`, open);
-  }));
+  await Promise.all(
+    Array.from({ length: jobs + Number(values.spare) }, async (_, slot) => {
+      const shared = new SharedProcess(slot, systemClock);
+      const next = async (): Promise<string | undefined> => {
+        if (slot >= jobs) await processors.free(() => waiting.length > 0);
+        return waiting.shift();
+      };
+      for (let file = await next(); file !== undefined; file = await next()) {
+        const startedMs = systemClock.monotonicMs();
+        const result = mayShare(file) ? await shared.run(resolve(root, file)) : await runAlone(file, slot, systemClock);
+        report.add(file, result, systemClock.monotonicMs() - startedMs);
+      }
+      const open = await shared.end();
+      if (open !== undefined) report.fail(`the files that shared process ${slot}: they left something open`, open);
+    }),
+  );
   report.end();
   return report.failed > 0 ? 1 : 0;
 }

@@ -13,15 +13,18 @@ export interface TestPostgres {
 }
 
 /**
- * Starts it in a process of its own that ends with its input: also when this one is killed. Undefined when it does not start; its words are
- * on stderr then, and each test file starts a server for itself.
+ * Starts it in a process of its own that ends with its input: also when this one is killed. Undefined when it does not
+ * start; its words are on stderr then, and each test file starts a server for itself.
  */
 export async function startTestPostgres(root: string): Promise<TestPostgres | undefined> {
-  const child = spawn(process.execPath, [join(root, 'test', 'helpers', 'shared-postgres.ts')], { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [join(root, 'test', 'helpers', 'shared-postgres.ts')], {
+    cwd: root,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const ended = once(child, 'exit');
   child.stdin.on('error', () => undefined);
   const lines = createInterface({ input: child.stdout });
-  const [setting] = await Promise.race([once(lines, 'line'), ended.then(() => [undefined])]) as [string | undefined];
+  const [setting] = (await Promise.race([once(lines, 'line'), ended.then(() => [undefined])])) as [string | undefined];
   if (setting === undefined) return undefined;
   return {
     setting,

@@ -1,6 +1,10 @@
-/** Processes of a test run: one for a single file, or one that many files share, started again when a file has spoiled it. */
-import { fork, spawn } from 'node:child_process';
+/**
+ * Processes of a test run: one for a single file, or one that many files share, started again when a file has spoiled
+ * it.
+ */
+
 import type { ChildProcess } from 'node:child_process';
+import { fork, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
@@ -10,7 +14,10 @@ import type { FileOrder, FileOutcome } from './test-worker.ts';
 
 /** A file that does not say otherwise (`t.setTimeout`) fails after this, in milliseconds. */
 const FILE_MS = 300_000;
-/** A file that is still there after this is killed, in milliseconds: it is stuck, since it no longer heeds its own limit. */
+/**
+ * A file that is still there after this is killed, in milliseconds: it is stuck, since it no longer heeds its own
+ * limit.
+ */
 const STUCK_MS = 900_000;
 /** For what a test left to end by itself, like a connection that is kept open for the next request. In milliseconds. */
 const END_MS = 60_000;
@@ -81,7 +88,7 @@ export class SharedProcess {
 
   /** Runs a file. After one that failed the process is replaced: whatever it still does must not meet the next file. */
   async run(file: string): Promise<FileResult> {
-    const { process: child, ended } = this.#child ??= this.#start();
+    const { process: child, ended } = (this.#child ??= this.#start());
     const stuck = this.#clock.after(STUCK_MS, () => child.kill('SIGKILL'));
     const answered = outcomeOf(child);
     child.send({ file, limitMs: FILE_MS } satisfies FileOrder);
@@ -113,7 +120,8 @@ export class SharedProcess {
   #start(): { process: ChildProcess; ended: Promise<Ending> } {
     const child = fork(join(import.meta.dirname, 'test-worker.ts'), {
       // Core and a facade run in it: as in processes of their own.
-      execArgv: [...PRELOADED, ...NODE_FLAGS], stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      execArgv: [...PRELOADED, ...NODE_FLAGS],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       // Its own test has no limit: each file has one.
       env: { ...process.env, TAP: '1', TAP_TIMEOUT: '0', TAP_JOB_ID: String(this.#slot) },
     });

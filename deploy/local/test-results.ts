@@ -1,7 +1,10 @@
-/** Counts the results of a test run from its TAP output: single assertions, not the lines that sum up a subtest or a file. */
+/**
+ * Counts the results of a test run from its TAP output: single assertions, not the lines that sum up a subtest or a
+ * file.
+ */
 import { inspect } from 'node:util';
-import { Parser } from 'tap-parser';
 import type { Result } from 'tap-parser';
+import { Parser } from 'tap-parser';
 
 /** A test that was not run. */
 export interface SkippedTest {
@@ -43,7 +46,9 @@ export class TestResultReader {
 
   constructor(events: TestEvents = {}) {
     this.#events = events;
-    this.#parser = new Parser((final) => { this.#ok = final.ok; });
+    this.#parser = new Parser((final) => {
+      this.#ok = final.ok;
+    });
     this.#count(this.#parser, '');
   }
 
@@ -73,15 +78,24 @@ export class TestResultReader {
       const before = subtest;
       subtest = undefined;
       // A failed sum without a failed part is a failure of its own, for instance a process that crashed or timed out.
-      const isSum = before !== undefined && this.#seen > before.seen && (result.ok || this.results.failed > before.failed);
+      const isSum =
+        before !== undefined && this.#seen > before.seen && (result.ok || this.results.failed > before.failed);
       if (!isSum) this.#add(path === '' ? result.name : `${path} > ${result.name}`, result);
       if (path === '') this.#endFile(result, before);
     });
   }
 
-  #endFile({ name, ok, time }: Result, before = { passed: this.results.passed, failed: this.results.failed - 1 }): void {
+  #endFile(
+    { name, ok, time }: Result,
+    before = { passed: this.results.passed, failed: this.results.failed - 1 },
+  ): void {
     this.files += 1;
-    if (!ok) this.failedFiles.push({ name, passed: this.results.passed - before.passed, failed: this.results.failed - before.failed });
+    if (!ok)
+      this.failedFiles.push({
+        name,
+        passed: this.results.passed - before.passed,
+        failed: this.results.failed - before.failed,
+      });
     this.#events.onFile?.(name, ok, time ?? 0);
   }
 
@@ -108,5 +122,8 @@ function describe({ diag }: Result): string {
     typeof stack === 'string' ? stack : '',
     Object.keys(rest).length > 0 ? inspect(rest, { breakLength: 120 }) : '',
   ];
-  return lines.filter((line) => line !== '').join('\n').trimEnd();
+  return lines
+    .filter((line) => line !== '')
+    .join('\n')
+    .trimEnd();
 }

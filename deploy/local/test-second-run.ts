@@ -1,6 +1,7 @@
 /**
- * Which files of a test run are run a second time, and what the run came to then. Hundreds of files side by side load a machine in ways that
- * no test can foresee; one that fails there and passes alone is reported as flaky, with its first failure above, and is still to be mended.
+ * Which files of a test run are run a second time, and what the run came to then. Hundreds of files side by side load a
+ * machine in ways that no test can foresee; one that fails there and passes alone is reported as flaky, with its first
+ * failure above, and is still to be mended.
  */
 import type { FailedFile, TestResults } from './test-results.ts';
 

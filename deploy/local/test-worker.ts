@@ -1,8 +1,8 @@
 /**
- * Runs test files one after the other in one process, as test-pool.ts names them over the IPC channel: loading core, the facade and their
- * packages takes a second of processor time, and code that has run often runs faster. Each file has a test of its own that ends, tears down
- * and times out as that of a process would. When the channel closes this process must end by itself, as that of a single file must: what
- * tests left open keeps it alive.
+ * Runs test files one after the other in one process, as test-pool.ts names them over the IPC channel: loading core,
+ * the facade and their packages takes a second of processor time, and code that has run often runs faster. Each file
+ * has a test of its own that ends, tears down and times out as that of a process would. When the channel closes this
+ * process must end by itself, as that of a single file must: what tests left open keeps it alive.
  */
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
@@ -46,13 +46,21 @@ function changesSince(before: ReadonlyMap<string, string>): string[] {
 async function runFile({ file, limitMs }: FileOrder): Promise<FileOutcome> {
   const before = processState();
   const options: ConstructorParameters<typeof Test>[0] = {
-    name: file, timeout: limitMs, cb: async () => { await import(pathToFileURL(file).href); },
+    name: file,
+    timeout: limitMs,
+    cb: async () => {
+      await import(pathToFileURL(file).href);
+    },
   };
   const test = new Test(options);
   let tap = '';
-  test.on('data', (part) => { tap += String(part); });
+  test.on('data', (part) => {
+    tap += String(part);
+  });
   setCurrentTest(test, file);
-  await new Promise<void>((resolve) => { test.runMain(resolve); });
+  await new Promise<void>((resolve) => {
+    test.runMain(resolve);
+  });
   test.setTimeout(0);
   setCurrentTest(undefined);
   return { ok: test.results?.ok === true, tap, open: process.getActiveResourcesInfo(), changed: changesSince(before) };

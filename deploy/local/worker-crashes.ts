@@ -19,17 +19,19 @@ export class WorkerCrashes {
   }
 
   /**
-   * Looks through the workers of an endpoint, and through those that ended: one that was replaced at once is only among these. Each is told
-   * of once.
+   * Looks through the workers of an endpoint, and through those that ended: one that was replaced at once is only among
+   * these. Each is told of once.
    */
   look(endpoint: string, workers: readonly Worker[], ended: readonly EndedWorkers[] = []): void {
     for (const { lastWorkerId, reason, exitCode, lastEndTime } of ended.toReversed()) {
       if ((lastEndTime?.getTime() ?? 0) < this.#sinceMs || !this.#isNew(lastWorkerId)) continue;
       // It is lost, or a signal ended it and it had written nothing: no reason that takes several lines.
-      if (exitCode === undefined && !reason.includes('\n')) this.#tell.step(`worker ${lastWorkerId} of ${endpoint} has ended: ${plain(reason)}`);
+      if (exitCode === undefined && !reason.includes('\n'))
+        this.#tell.step(`worker ${lastWorkerId} of ${endpoint} has ended: ${plain(reason)}`);
       else this.#crash(endpoint, lastWorkerId, reason);
     }
-    for (const { id, state, reason } of workers) if (state === WorkerState.UNHEALTHY && this.#isNew(id)) this.#crash(endpoint, id, reason);
+    for (const { id, state, reason } of workers)
+      if (state === WorkerState.UNHEALTHY && this.#isNew(id)) this.#crash(endpoint, id, reason);
   }
 
   #isNew(id: string): boolean {
@@ -41,7 +43,11 @@ export class WorkerCrashes {
   #crash(endpoint: string, id: string, reason: string): void {
     const text = plain(reason).trimEnd();
     const times = this.#repeats.count(`${endpoint} ${text.replaceAll(id, '')}`);
-    if (times === 1) this.#tell.problem(`Worker ${id} of ${endpoint} crashed; another one will be started in its place:\n${text}`);
-    else if (times !== undefined) this.#tell.step(`worker ${id} of ${endpoint} crashed again (${times} times), same error: ${text.split('\n').at(-1)}`);
+    if (times === 1)
+      this.#tell.problem(`Worker ${id} of ${endpoint} crashed; another one will be started in its place:\n${text}`);
+    else if (times !== undefined)
+      this.#tell.step(
+        `worker ${id} of ${endpoint} crashed again (${times} times), same error: ${text.split('\n').at(-1)}`,
+      );
   }
 }

@@ -4,78 +4,99 @@ import { account } from './account.ts';
 import { bytes, instant } from './columns.ts';
 import { template } from './template.ts';
 
-export const endpoint = pgTable('endpoint', {
-  /** 14 lowercase letters and digits. */
-  id: text('id').primaryKey(),
-  accountId: text('account_id').notNull().references(() => account.id, { onDelete: 'cascade' }),
-  /** Makes a repeated creation return the first endpoint. */
-  requestId: text('request_id'),
-  name: text('name').notNull(),
-  templateId: text('template_id').notNull().references(() => template.id),
-  type: text('type').notNull().default('QB'),
-  gpuIds: text('gpu_ids').array().notNull().default(sql`'{}'`),
-  gpuCount: integer('gpu_count').notNull().default(1),
-  workersMin: integer('workers_min').notNull().default(0),
-  workersMax: integer('workers_max').notNull().default(3),
-  idleTimeoutSeconds: integer('idle_timeout_seconds').notNull().default(5),
-  scalerType: text('scaler_type').notNull().default('QUEUE_DELAY'),
-  scalerValue: integer('scaler_value').notNull().default(4),
-  executionTimeoutMs: bigint('execution_timeout_ms', { mode: 'number' }).notNull().default(600_000),
-  flashBootType: text('flash_boot_type').notNull().default('OFF'),
-  locations: text('locations').array().notNull().default(sql`'{}'`),
-  networkVolumeIds: text('network_volume_ids').array().notNull().default(sql`'{}'`),
-  /** As a release before sealing wrote it, until core has sealed it; empty since. Read and written through core/store/env-seals.ts only. */
-  env: jsonb('env').$type<Record<string, string>>().notNull().default({}),
-  /** The environment as JSON, sealed. Null: empty. */
-  envSealed: bytes('env_sealed'),
-  retryLimit: integer('retry_limit').notNull().default(2),
-  retryHandlerErrors: boolean('retry_handler_errors').notNull().default(false),
-  workerConcurrency: integer('worker_concurrency').notNull().default(1),
-  computeType: text('compute_type').notNull().default('GPU'),
-  allowedCudaVersions: text('allowed_cuda_versions').array().notNull().default(sql`'{}'`),
-  /** Sizes of a CPU worker in order of preference, as flavour-processors-GB. */
-  instanceIds: text('instance_ids').array().notNull().default(sql`'{}'`),
-  /** The exact value of scaler_value of QUEUE_DELAY, in milliseconds; 0: scaler_value is. */
-  queueDelayMs: integer('queue_delay_ms').notNull().default(0),
-  /** Nobody chose execution_timeout_ms. */
-  executionTimeoutUnset: boolean('execution_timeout_unset').notNull().default(false),
-  /** FLASHBOOT was asked for with priority. */
-  priorityFlashBoot: boolean('priority_flash_boot').notNull().default(false),
-  /** Signs webhook calls; sealed. Null = not signed. */
-  webhookSecretSealed: bytes('webhook_secret_sealed'),
-  /** Raised by every change that replaces workers. */
-  version: integer('version').notNull().default(0),
-  createdAt: instant('created_at').notNull().defaultNow(),
-}, (t) => [
-  index('endpoint_account_idx').on(t.accountId, t.createdAt),
-  index('endpoint_template_idx').on(t.templateId),
-  unique('endpoint_request_unique').on(t.accountId, t.requestId),
-  check('endpoint_type_known', sql`${t.type} IN ('QB', 'LB')`),
-  check('endpoint_workers_in_order', sql`0 <= ${t.workersMin} AND ${t.workersMin} <= ${t.workersMax}`),
-]);
+export const endpoint = pgTable(
+  'endpoint',
+  {
+    /** 14 lowercase letters and digits. */
+    id: text('id').primaryKey(),
+    accountId: text('account_id')
+      .notNull()
+      .references(() => account.id, { onDelete: 'cascade' }),
+    /** Makes a repeated creation return the first endpoint. */
+    requestId: text('request_id'),
+    name: text('name').notNull(),
+    templateId: text('template_id')
+      .notNull()
+      .references(() => template.id),
+    type: text('type').notNull().default('QB'),
+    gpuIds: text('gpu_ids').array().notNull().default(sql`'{}'`),
+    gpuCount: integer('gpu_count').notNull().default(1),
+    workersMin: integer('workers_min').notNull().default(0),
+    workersMax: integer('workers_max').notNull().default(3),
+    idleTimeoutSeconds: integer('idle_timeout_seconds').notNull().default(5),
+    scalerType: text('scaler_type').notNull().default('QUEUE_DELAY'),
+    scalerValue: integer('scaler_value').notNull().default(4),
+    executionTimeoutMs: bigint('execution_timeout_ms', { mode: 'number' }).notNull().default(600_000),
+    flashBootType: text('flash_boot_type').notNull().default('OFF'),
+    locations: text('locations').array().notNull().default(sql`'{}'`),
+    networkVolumeIds: text('network_volume_ids').array().notNull().default(sql`'{}'`),
+    /**
+     * As a release before sealing wrote it, until core has sealed it; empty since. Read and written through
+     * core/store/env-seals.ts only.
+     */
+    env: jsonb('env').$type<Record<string, string>>().notNull().default({}),
+    /** The environment as JSON, sealed. Null: empty. */
+    envSealed: bytes('env_sealed'),
+    retryLimit: integer('retry_limit').notNull().default(2),
+    retryHandlerErrors: boolean('retry_handler_errors').notNull().default(false),
+    workerConcurrency: integer('worker_concurrency').notNull().default(1),
+    computeType: text('compute_type').notNull().default('GPU'),
+    allowedCudaVersions: text('allowed_cuda_versions').array().notNull().default(sql`'{}'`),
+    /** Sizes of a CPU worker in order of preference, as flavour-processors-GB. */
+    instanceIds: text('instance_ids').array().notNull().default(sql`'{}'`),
+    /** The exact value of scaler_value of QUEUE_DELAY, in milliseconds; 0: scaler_value is. */
+    queueDelayMs: integer('queue_delay_ms').notNull().default(0),
+    /** Nobody chose execution_timeout_ms. */
+    executionTimeoutUnset: boolean('execution_timeout_unset').notNull().default(false),
+    /** FLASHBOOT was asked for with priority. */
+    priorityFlashBoot: boolean('priority_flash_boot').notNull().default(false),
+    /** Signs webhook calls; sealed. Null = not signed. */
+    webhookSecretSealed: bytes('webhook_secret_sealed'),
+    /** Raised by every change that replaces workers. */
+    version: integer('version').notNull().default(0),
+    createdAt: instant('created_at').notNull().defaultNow(),
+  },
+  (t) => [
+    index('endpoint_account_idx').on(t.accountId, t.createdAt),
+    index('endpoint_template_idx').on(t.templateId),
+    unique('endpoint_request_unique').on(t.accountId, t.requestId),
+    check('endpoint_type_known', sql`${t.type} IN ('QB', 'LB')`),
+    check('endpoint_workers_in_order', sql`0 <= ${t.workersMin} AND ${t.workersMin} <= ${t.workersMax}`),
+  ],
+);
 
 /**
- * Numbers of an endpoint, in slots whose sum counts: every connection of core has one, so that no two statements wait for each other's commit. No
- * foreign key: jobs can outlive their endpoint for a while; what is left of one that is gone is removed by the duty that counts queues again.
+ * Numbers of an endpoint, in slots whose sum counts: every connection of core has one, so that no two statements wait
+ * for each other's commit. No foreign key: jobs can outlive their endpoint for a while; what is left of one that is
+ * gone is removed by the duty that counts queues again.
  */
-export const endpointTally = pgTable('endpoint_tally', {
-  endpointId: text('endpoint_id').notNull(),
-  slot: integer('slot').notNull(),
-  /** Outcomes since the endpoint was made. */
-  completed: bigint('completed', { mode: 'number' }).notNull().default(0),
-  failed: bigint('failed', { mode: 'number' }).notNull().default(0),
-  retried: bigint('retried', { mode: 'number' }).notNull().default(0),
-  /** Jobs that are IN_QUEUE: those that came less those that went by this slot, so it may be negative. */
-  queued: bigint('queued', { mode: 'number' }).notNull().default(0),
-  /** Those of them with low priority. */
-  queuedLow: bigint('queued_low', { mode: 'number' }).notNull().default(0),
-  /** The last position of normal priority that was claimed by this slot: a hint where the queue begins, as attempts that were lost go back before it. */
-  claimedTo: bigint('claimed_to', { mode: 'number' }).notNull().default(0),
-}, (t) => [primaryKey({ columns: [t.endpointId, t.slot] })]);
+export const endpointTally = pgTable(
+  'endpoint_tally',
+  {
+    endpointId: text('endpoint_id').notNull(),
+    slot: integer('slot').notNull(),
+    /** Outcomes since the endpoint was made. */
+    completed: bigint('completed', { mode: 'number' }).notNull().default(0),
+    failed: bigint('failed', { mode: 'number' }).notNull().default(0),
+    retried: bigint('retried', { mode: 'number' }).notNull().default(0),
+    /** Jobs that are IN_QUEUE: those that came less those that went by this slot, so it may be negative. */
+    queued: bigint('queued', { mode: 'number' }).notNull().default(0),
+    /** Those of them with low priority. */
+    queuedLow: bigint('queued_low', { mode: 'number' }).notNull().default(0),
+    /**
+     * The last position of normal priority that was claimed by this slot: a hint where the queue begins, as attempts
+     * that were lost go back before it.
+     */
+    claimedTo: bigint('claimed_to', { mode: 'number' }).notNull().default(0),
+  },
+  (t) => [primaryKey({ columns: [t.endpointId, t.slot] })],
+);
 
 /** Counters as releases before endpoint_tally kept them; they are added to it. */
 export const endpointCounter = pgTable('endpoint_counter', {
-  endpointId: text('endpoint_id').primaryKey().references(() => endpoint.id, { onDelete: 'cascade' }),
+  endpointId: text('endpoint_id')
+    .primaryKey()
+    .references(() => endpoint.id, { onDelete: 'cascade' }),
   completed: bigint('completed', { mode: 'number' }).notNull().default(0),
   failed: bigint('failed', { mode: 'number' }).notNull().default(0),
   retried: bigint('retried', { mode: 'number' }).notNull().default(0),

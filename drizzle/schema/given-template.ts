@@ -1,13 +1,15 @@
 /**
- * What an endpoint runs of another account's public template: a copy from when its owner took it. The template's owner changes his template,
- * never what others run. Endpoints that use a template of their own account have no row.
+ * What an endpoint runs of another account's public template: a copy from when its owner took it. The template's owner
+ * changes his template, never what others run. Endpoints that use a template of their own account have no row.
  */
 import { integer, jsonb, pgTable, text } from '../orm.ts';
 import { bytes, instant } from './columns.ts';
 import { endpoint } from './endpoint.ts';
 
 export const givenTemplate = pgTable('given_template', {
-  endpointId: text('endpoint_id').primaryKey().references(() => endpoint.id, { onDelete: 'cascade' }),
+  endpointId: text('endpoint_id')
+    .primaryKey()
+    .references(() => endpoint.id, { onDelete: 'cascade' }),
   /** The template's version that was taken. */
   version: integer('version').notNull(),
   imageName: text('image_name').notNull(),

@@ -1,111 +1,154 @@
 /**
- * Jobs. The hot row is kept small; input and output live apart. Every key starts with endpoint_id, so that the tables can be spread by
- * it. Foreign keys are left out on purpose: a lookup per inserted row would halve the insert rate; deleting an endpoint deletes its jobs.
+ * Jobs. The hot row is kept small; input and output live apart. Every key starts with endpoint_id, so that the tables
+ * can be spread by it. Foreign keys are left out on purpose: a lookup per inserted row would halve the insert rate;
+ * deleting an endpoint deletes its jobs.
  */
 import { bigint, bigserial, boolean, check, index, integer, pgTable, primaryKey, sql, text, uuid } from '../orm.ts';
 import { bytes, instant } from './columns.ts';
 
-export const job = pgTable('job', {
-  endpointId: text('endpoint_id').notNull(),
-  /** `<uuid>-u1` or `sync-<uuid>-u1`. */
-  id: text('id').notNull(),
-  /** See core/domain/job-state.ts. */
-  state: text('state').notNull(),
-  /** Place in the queue. An attempt that was lost keeps it, which puts the job at the front again; a retry by the user takes a new one. */
-  position: bigserial('position', { mode: 'number' }).notNull(),
-  lowPriority: boolean('low_priority').notNull(),
-  /** Number of the latest attempt: the fencing token. Only ever grows. 0 before the first. */
-  attempt: integer('attempt').notNull().default(0),
-  /** Lost attempts that were put back since the job was submitted or retried by the user. */
-  retries: integer('retries').notNull().default(0),
-  /** Holder of the latest attempt's lease. */
-  machineId: text('machine_id'),
-  workerId: text('worker_id'),
-  /** Chosen by the replica that claims, before it claims: it finds its claim by it when the connection broke during the commit. */
-  claimId: uuid('claim_id'),
-  /** job_input names a webhook. Here, so that an outcome without one never reads the input's row. */
-  hasWebhook: boolean('has_webhook').notNull().default(false),
-  executionTimeoutMs: bigint('execution_timeout_ms', { mode: 'number' }).notNull(),
-  retentionMs: bigint('retention_ms', { mode: 'number' }).notNull(),
-  submittedAt: instant('submitted_at').notNull(),
-  startedAt: instant('started_at'),
-  finishedAt: instant('finished_at'),
-  /** started_at + execution timeout, while IN_PROGRESS. */
-  executionDeadlineAt: instant('execution_deadline_at'),
-  /** submitted_at + ttl: the job is gone then, whatever its state. */
-  ttlDeadlineAt: instant('ttl_deadline_at').notNull(),
-  /** When the row goes: the ttl deadline, or earlier the end of the result's retention. Readers treat a passed instant as gone. */
-  expiresAt: instant('expires_at').notNull(),
-}, (t) => [
-  primaryKey({ columns: [t.endpointId, t.id] }),
-  index('job_claim_idx').on(t.endpointId, t.lowPriority, t.position).where(sql`${t.state} = 'IN_QUEUE'`),
-  index('job_running_since_idx').on(t.endpointId, t.startedAt).where(sql`${t.state} = 'IN_PROGRESS'`),
-  index('job_machine_since_idx').on(t.machineId, t.startedAt).where(sql`${t.state} = 'IN_PROGRESS'`),
-  index('job_execution_deadline_idx').on(t.executionDeadlineAt).where(sql`${t.state} = 'IN_PROGRESS'`),
-  // For lists of jobs: those that wait or run are found by the indexes above.
-  index('job_finished_idx').on(t.endpointId, t.state, t.position).where(sql`${t.finishedAt} IS NOT NULL`),
-  index('job_expires_idx').on(t.expiresAt),
-  check('job_state_known', sql`${t.state} IN ('IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT')`),
-  check('job_finished_at_matches_state', sql`(${t.finishedAt} IS NOT NULL) = (${t.state} IN ('COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'))`),
-  check('job_lease_matches_state', sql`${t.state} <> 'IN_PROGRESS' OR (${t.machineId} IS NOT NULL AND ${t.workerId} IS NOT NULL
-    AND ${t.startedAt} IS NOT NULL AND ${t.executionDeadlineAt} IS NOT NULL AND ${t.attempt} > 0)`),
-  check('job_queue_has_no_lease', sql`${t.state} <> 'IN_QUEUE' OR (${t.executionDeadlineAt} IS NULL AND ${t.machineId} IS NULL)`),
-]);
+export const job = pgTable(
+  'job',
+  {
+    endpointId: text('endpoint_id').notNull(),
+    /** `<uuid>-u1` or `sync-<uuid>-u1`. */
+    id: text('id').notNull(),
+    /** See core/domain/job-state.ts. */
+    state: text('state').notNull(),
+    /**
+     * Place in the queue. An attempt that was lost keeps it, which puts the job at the front again; a retry by the user
+     * takes a new one.
+     */
+    position: bigserial('position', { mode: 'number' }).notNull(),
+    lowPriority: boolean('low_priority').notNull(),
+    /** Number of the latest attempt: the fencing token. Only ever grows. 0 before the first. */
+    attempt: integer('attempt').notNull().default(0),
+    /** Lost attempts that were put back since the job was submitted or retried by the user. */
+    retries: integer('retries').notNull().default(0),
+    /** Holder of the latest attempt's lease. */
+    machineId: text('machine_id'),
+    workerId: text('worker_id'),
+    /**
+     * Chosen by the replica that claims, before it claims: it finds its claim by it when the connection broke during
+     * the commit.
+     */
+    claimId: uuid('claim_id'),
+    /** job_input names a webhook. Here, so that an outcome without one never reads the input's row. */
+    hasWebhook: boolean('has_webhook').notNull().default(false),
+    executionTimeoutMs: bigint('execution_timeout_ms', { mode: 'number' }).notNull(),
+    retentionMs: bigint('retention_ms', { mode: 'number' }).notNull(),
+    submittedAt: instant('submitted_at').notNull(),
+    startedAt: instant('started_at'),
+    finishedAt: instant('finished_at'),
+    /** started_at + execution timeout, while IN_PROGRESS. */
+    executionDeadlineAt: instant('execution_deadline_at'),
+    /** submitted_at + ttl: the job is gone then, whatever its state. */
+    ttlDeadlineAt: instant('ttl_deadline_at').notNull(),
+    /**
+     * When the row goes: the ttl deadline, or earlier the end of the result's retention. Readers treat a passed instant
+     * as gone.
+     */
+    expiresAt: instant('expires_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.endpointId, t.id] }),
+    index('job_claim_idx').on(t.endpointId, t.lowPriority, t.position).where(sql`${t.state} = 'IN_QUEUE'`),
+    index('job_running_since_idx').on(t.endpointId, t.startedAt).where(sql`${t.state} = 'IN_PROGRESS'`),
+    index('job_machine_since_idx').on(t.machineId, t.startedAt).where(sql`${t.state} = 'IN_PROGRESS'`),
+    index('job_execution_deadline_idx').on(t.executionDeadlineAt).where(sql`${t.state} = 'IN_PROGRESS'`),
+    // For lists of jobs: those that wait or run are found by the indexes above.
+    index('job_finished_idx').on(t.endpointId, t.state, t.position).where(sql`${t.finishedAt} IS NOT NULL`),
+    index('job_expires_idx').on(t.expiresAt),
+    check(
+      'job_state_known',
+      sql`${t.state} IN ('IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT')`,
+    ),
+    check(
+      'job_finished_at_matches_state',
+      sql`(${t.finishedAt} IS NOT NULL) = (${t.state} IN ('COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'))`,
+    ),
+    check(
+      'job_lease_matches_state',
+      sql`${t.state} <> 'IN_PROGRESS' OR (${t.machineId} IS NOT NULL AND ${t.workerId} IS NOT NULL
+    AND ${t.startedAt} IS NOT NULL AND ${t.executionDeadlineAt} IS NOT NULL AND ${t.attempt} > 0)`,
+    ),
+    check(
+      'job_queue_has_no_lease',
+      sql`${t.state} <> 'IN_QUEUE' OR (${t.executionDeadlineAt} IS NULL AND ${t.machineId} IS NULL)`,
+    ),
+  ],
+);
 
 /** What was submitted. Written once. */
-export const jobInput = pgTable('job_input', {
-  endpointId: text('endpoint_id').notNull(),
-  jobId: text('job_id').notNull(),
-  /** The caller's JSON text, byte for byte. */
-  input: bytes('input').notNull(),
-  /** As a release before sealing wrote it, until core has sealed it. */
-  webhook: text('webhook'),
-  /** Address to call with the outcome, sealed: it may carry credentials. Null: none. */
-  webhookSealed: bytes('webhook_sealed'),
-  /** S3Config message, sealed. */
-  s3ConfigSealed: bytes('s3_config_sealed'),
-  /** W3C trace context of a submission whose trace is recorded. Null: the others. */
-  traceparent: text('traceparent'),
-}, (t) => [primaryKey({ columns: [t.endpointId, t.jobId] })]);
+export const jobInput = pgTable(
+  'job_input',
+  {
+    endpointId: text('endpoint_id').notNull(),
+    jobId: text('job_id').notNull(),
+    /** The caller's JSON text, byte for byte. */
+    input: bytes('input').notNull(),
+    /** As a release before sealing wrote it, until core has sealed it. */
+    webhook: text('webhook'),
+    /** Address to call with the outcome, sealed: it may carry credentials. Null: none. */
+    webhookSealed: bytes('webhook_sealed'),
+    /** S3Config message, sealed. */
+    s3ConfigSealed: bytes('s3_config_sealed'),
+    /** W3C trace context of a submission whose trace is recorded. Null: the others. */
+    traceparent: text('traceparent'),
+  },
+  (t) => [primaryKey({ columns: [t.endpointId, t.jobId] })],
+);
 
 /** What the handler returned, or the latest progress while it runs. */
-export const jobOutput = pgTable('job_output', {
-  endpointId: text('endpoint_id').notNull(),
-  jobId: text('job_id').notNull(),
-  /** The handler's JSON text, byte for byte. Null when it returned nothing. */
-  output: bytes('output'),
-  error: text('error'),
-}, (t) => [primaryKey({ columns: [t.endpointId, t.jobId] })]);
+export const jobOutput = pgTable(
+  'job_output',
+  {
+    endpointId: text('endpoint_id').notNull(),
+    jobId: text('job_id').notNull(),
+    /** The handler's JSON text, byte for byte. Null when it returned nothing. */
+    output: bytes('output'),
+    error: text('error'),
+  },
+  (t) => [primaryKey({ columns: [t.endpointId, t.jobId] })],
+);
 
 /** Streamed output. */
-export const jobChunk = pgTable('job_chunk', {
-  endpointId: text('endpoint_id').notNull(),
-  jobId: text('job_id').notNull(),
-  attempt: integer('attempt').notNull(),
-  /** From 1 within the attempt. */
-  number: integer('number').notNull(),
-  output: bytes('output').notNull(),
-  metrics: bytes('metrics'),
-}, (t) => [primaryKey({ columns: [t.endpointId, t.jobId, t.attempt, t.number] })]);
+export const jobChunk = pgTable(
+  'job_chunk',
+  {
+    endpointId: text('endpoint_id').notNull(),
+    jobId: text('job_id').notNull(),
+    attempt: integer('attempt').notNull(),
+    /** From 1 within the attempt. */
+    number: integer('number').notNull(),
+    output: bytes('output').notNull(),
+    metrics: bytes('metrics'),
+  },
+  (t) => [primaryKey({ columns: [t.endpointId, t.jobId, t.attempt, t.number] })],
+);
 
 /** How far the readers that share a job's stream have read. */
-export const streamCursor = pgTable('stream_cursor', {
-  endpointId: text('endpoint_id').notNull(),
-  jobId: text('job_id').notNull(),
-  attempt: integer('attempt').notNull(),
-  number: integer('number').notNull(),
-}, (t) => [primaryKey({ columns: [t.endpointId, t.jobId] })]);
+export const streamCursor = pgTable(
+  'stream_cursor',
+  {
+    endpointId: text('endpoint_id').notNull(),
+    jobId: text('job_id').notNull(),
+    attempt: integer('attempt').notNull(),
+    number: integer('number').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.endpointId, t.jobId] })],
+);
 
 /** Submissions that carried an Idempotency-Key, until their job expires. */
-export const idempotencyKey = pgTable('idempotency_key', {
-  endpointId: text('endpoint_id').notNull(),
-  /** SHA-256 of the caller's key. */
-  keyHash: bytes('key_hash').notNull(),
-  /** SHA-256 of all that was submitted. */
-  bodyHash: bytes('body_hash').notNull(),
-  jobId: text('job_id').notNull(),
-  expiresAt: instant('expires_at').notNull(),
-}, (t) => [
-  primaryKey({ columns: [t.endpointId, t.keyHash] }),
-  index('idempotency_key_expires_idx').on(t.expiresAt),
-]);
+export const idempotencyKey = pgTable(
+  'idempotency_key',
+  {
+    endpointId: text('endpoint_id').notNull(),
+    /** SHA-256 of the caller's key. */
+    keyHash: bytes('key_hash').notNull(),
+    /** SHA-256 of all that was submitted. */
+    bodyHash: bytes('body_hash').notNull(),
+    jobId: text('job_id').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.endpointId, t.keyHash] }), index('idempotency_key_expires_idx').on(t.expiresAt)],
+);

@@ -1,10 +1,15 @@
-/** The latest decision of the scaler for each endpoint: the answer to "why is my job still queued". Written on change only. */
+/**
+ * The latest decision of the scaler for each endpoint: the answer to "why is my job still queued". Written on change
+ * only.
+ */
 import { integer, pgTable, text } from '../orm.ts';
 import { instant } from './columns.ts';
 import { endpoint } from './endpoint.ts';
 
 export const scaleDecision = pgTable('scale_decision', {
-  endpointId: text('endpoint_id').primaryKey().references(() => endpoint.id, { onDelete: 'cascade' }),
+  endpointId: text('endpoint_id')
+    .primaryKey()
+    .references(() => endpoint.id, { onDelete: 'cascade' }),
   /** Workers that the endpoint should have. */
   target: integer('target').notNull(),
   /** How many of them found no machine with room. */

@@ -1,35 +1,42 @@
 /**
- * Times in which something was used. Triggers on worker, pod and network_volume write them (migration 0001), so that whatever makes,
- * ends or deletes such a row is metered in the same transaction. Kept when the thing and its endpoint are gone.
+ * Times in which something was used. Triggers on worker, pod and network_volume write them (migration 0001), so that
+ * whatever makes, ends or deletes such a row is metered in the same transaction. Kept when the thing and its endpoint
+ * are gone.
  */
 import { bigserial, check, doublePrecision, index, integer, pgTable, sql, text, uniqueIndex } from '../orm.ts';
 import { account } from './account.ts';
 import { instant } from './columns.ts';
 
-export const usageSpan = pgTable('usage_span', {
-  id: bigserial('id', { mode: 'number' }).primaryKey(),
-  accountId: text('account_id').notNull().references(() => account.id, { onDelete: 'cascade' }),
-  /** WORKER, POD or VOLUME. */
-  kind: text('kind').notNull(),
-  /** The worker, pod or volume. */
-  subjectId: text('subject_id').notNull(),
-  endpointId: text('endpoint_id').notNull().default(''),
-  templateId: text('template_id').notNull().default(''),
-  imageName: text('image_name').notNull().default(''),
-  /** Places of its machine, or the volume's data centre. */
-  locations: text('locations').array().notNull().default(sql`'{}'`),
-  /** Type of its GPUs; empty without one. */
-  gpuTypeId: text('gpu_type_id').notNull().default(''),
-  gpuCount: integer('gpu_count').notNull().default(0),
-  diskGb: integer('disk_gb').notNull().default(0),
-  /** Of all of it together, by the price table as it was when the span began. */
-  usdPerHour: doublePrecision('usd_per_hour').notNull().default(0),
-  startedAt: instant('started_at').notNull().defaultNow(),
-  /** Null: it still goes on. */
-  endedAt: instant('ended_at'),
-}, (t) => [
-  index('usage_span_account_idx').on(t.accountId, t.kind, t.startedAt),
-  // One open span for each thing; the triggers close by it.
-  uniqueIndex('usage_span_open_unique').on(t.kind, t.subjectId).where(sql`${t.endedAt} IS NULL`),
-  check('usage_span_kind_known', sql`${t.kind} IN ('WORKER', 'POD', 'VOLUME')`),
-]);
+export const usageSpan = pgTable(
+  'usage_span',
+  {
+    id: bigserial('id', { mode: 'number' }).primaryKey(),
+    accountId: text('account_id')
+      .notNull()
+      .references(() => account.id, { onDelete: 'cascade' }),
+    /** WORKER, POD or VOLUME. */
+    kind: text('kind').notNull(),
+    /** The worker, pod or volume. */
+    subjectId: text('subject_id').notNull(),
+    endpointId: text('endpoint_id').notNull().default(''),
+    templateId: text('template_id').notNull().default(''),
+    imageName: text('image_name').notNull().default(''),
+    /** Places of its machine, or the volume's data centre. */
+    locations: text('locations').array().notNull().default(sql`'{}'`),
+    /** Type of its GPUs; empty without one. */
+    gpuTypeId: text('gpu_type_id').notNull().default(''),
+    gpuCount: integer('gpu_count').notNull().default(0),
+    diskGb: integer('disk_gb').notNull().default(0),
+    /** Of all of it together, by the price table as it was when the span began. */
+    usdPerHour: doublePrecision('usd_per_hour').notNull().default(0),
+    startedAt: instant('started_at').notNull().defaultNow(),
+    /** Null: it still goes on. */
+    endedAt: instant('ended_at'),
+  },
+  (t) => [
+    index('usage_span_account_idx').on(t.accountId, t.kind, t.startedAt),
+    // One open span for each thing; the triggers close by it.
+    uniqueIndex('usage_span_open_unique').on(t.kind, t.subjectId).where(sql`${t.endedAt} IS NULL`),
+    check('usage_span_kind_known', sql`${t.kind} IN ('WORKER', 'POD', 'VOLUME')`),
+  ],
+);

@@ -3,18 +3,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BaseService } from '../../core/runtime/service.ts';
+import type { AccessQuestion } from '../plugins/access-cache.ts';
+import type { KeyWatch, WatchKey } from '../plugins/key-watch.ts';
 import { clientGone } from './client-gone.ts';
-import type { SlotRequest, WorkerSlot } from './endpoint-queue.ts';
-import { dial, forward } from './forward.ts';
-import type { ClientSide, ForwardLimits, WorkerConnection } from './forward.ts';
 import { ConnectionPool } from './connection-pool.ts';
-import { WORKER_HEADER } from './lb-headers.ts';
+import type { SlotRequest, WorkerSlot } from './endpoint-queue.ts';
+import type { ClientSide, ForwardLimits, WorkerConnection } from './forward.ts';
+import { dial, forward } from './forward.ts';
 import { needsEdge, unauthorized } from './lb-error.ts';
+import { WORKER_HEADER } from './lb-headers.ts';
 import type { LbTarget } from './lb-target.ts';
 import type { AuthorizedCaller, LoadBalancer, WaitBounds } from './load-balancer.ts';
 import type { Tunnels } from './tunnels.ts';
-import type { AccessQuestion } from '../plugins/access-cache.ts';
-import type { KeyWatch, WatchKey } from '../plugins/key-watch.ts';
 
 /** Time limits of requests. */
 export interface ActivatorLimits extends ForwardLimits {
@@ -23,7 +23,10 @@ export interface ActivatorLimits extends ForwardLimits {
   waits: Pick<WaitBounds, 'strictMs'>;
 }
 
-/** The caller of a request. `question`: the access check that is repeated while the request waits or runs. Absent if an edge has authorized it. */
+/**
+ * The caller of a request. `question`: the access check that is repeated while the request waits or runs. Absent if an
+ * edge has authorized it.
+ */
 export type Caller = AuthorizedCaller & { question?: AccessQuestion };
 
 export interface ActivatorParts {
@@ -60,7 +63,13 @@ export class Activator extends BaseService {
   }
 
   /** Forwards an authorized request to a worker. Rejects with the error for the client. */
-  async serve(request: IncomingMessage, reply: ServerResponse, target: LbTarget, who: Caller, upgrade?: ClientSide['upgrade']): Promise<void> {
+  async serve(
+    request: IncomingMessage,
+    reply: ServerResponse,
+    target: LbTarget,
+    who: Caller,
+    upgrade?: ClientSide['upgrade'],
+  ): Promise<void> {
     const gone = clientGone(reply, upgrade);
     if (gone.aborted) return;
     const watchKey = who.question && this.#keys.access(who.question);
@@ -69,15 +78,17 @@ export class Activator extends BaseService {
     const endsAtMs = this.#clock.monotonicMs() + slotRequest.waitMs;
     for (let isRetry = false; ; isRetry = true) {
       const waitMs = Math.max(0, endsAtMs - this.#clock.monotonicMs());
-      const slot = await this.#acquire(target.endpointId, who, { ...slotRequest, waitMs, isRetry }, watchKey).catch((error: unknown) => {
-        if (gone.aborted) return undefined;
-        throw error;
-      });
+      const slot = await this.#acquire(target.endpointId, who, { ...slotRequest, waitMs, isRetry }, watchKey).catch(
+        (error: unknown) => {
+          if (gone.aborted) return undefined;
+          throw error;
+        },
+      );
       if (!slot) return;
       try {
         if (!this.#loadBalancer.carries(target.endpointId)) throw needsEdge();
-        const connection = this.#pooled(slot, upgrade) ?? await this.#open(slot, upgrade, gone);
-        const outcome = connection && await forward(client, connection, slot, this.#limits, this.#clock);
+        const connection = this.#pooled(slot, upgrade) ?? (await this.#open(slot, upgrade, gone));
+        const outcome = connection && (await forward(client, connection, slot, this.#limits, this.#clock));
         if (outcome === 'SERVED' || gone.aborted) return;
         if (outcome !== 'AGAIN') this.#loadBalancer.suspect(target.endpointId, slot);
       } finally {
@@ -87,12 +98,20 @@ export class Activator extends BaseService {
   }
 
   /** Waits for a slot as long as the key is valid. */
-  async #acquire(endpointId: string, who: Caller, request: SlotRequest, watchKey: WatchKey | undefined): Promise<WorkerSlot> {
+  async #acquire(
+    endpointId: string,
+    who: Caller,
+    request: SlotRequest,
+    watchKey: WatchKey | undefined,
+  ): Promise<WorkerSlot> {
     if (!watchKey) return this.#loadBalancer.acquire(endpointId, who, request);
     const revoked = new AbortController();
     const unwatch = watchKey(() => revoked.abort());
     try {
-      return await this.#loadBalancer.acquire(endpointId, who, { ...request, signal: AbortSignal.any([request.signal, revoked.signal]) });
+      return await this.#loadBalancer.acquire(endpointId, who, {
+        ...request,
+        signal: AbortSignal.any([request.signal, revoked.signal]),
+      });
     } catch (error) {
       throw revoked.signal.aborted ? unauthorized('invalid api key') : error;
     } finally {
@@ -107,7 +126,9 @@ export class Activator extends BaseService {
 
   /** Opens a connection to the worker. Returns `undefined` if nothing listens there. */
   async #open(
-    { workerId, address, tunnelMachineId, isPooled }: WorkerSlot, upgrade: ClientSide['upgrade'], gone: AbortSignal,
+    { workerId, address, tunnelMachineId, isPooled }: WorkerSlot,
+    upgrade: ClientSide['upgrade'],
+    gone: AbortSignal,
   ): Promise<WorkerConnection | undefined> {
     if (tunnelMachineId !== '') return direct(await this.#tunnels.open(tunnelMachineId, workerId, gone));
     const socket = await dial(address, gone);
@@ -115,9 +136,16 @@ export class Activator extends BaseService {
   }
 
   #slotRequest({ headers }: IncomingMessage, signal: AbortSignal): SlotRequest {
-    const [, mode, workerId] = /^\s*(?:(strict|strict-resume)\s+)?([\w-]{1,64})\s*$/i.exec(String(headers[WORKER_HEADER] ?? '')) ?? [];
+    const [, mode, workerId] =
+      /^\s*(?:(strict|strict-resume)\s+)?([\w-]{1,64})\s*$/i.exec(String(headers[WORKER_HEADER] ?? '')) ?? [];
     const strict = mode !== undefined;
-    return { workerId, strict, waitMs: strict ? this.#limits.waits.strictMs : this.#limits.holdMs, isRetry: false, signal };
+    return {
+      workerId,
+      strict,
+      waitMs: strict ? this.#limits.waits.strictMs : this.#limits.holdMs,
+      isRetry: false,
+      signal,
+    };
   }
 }
 

@@ -1,11 +1,14 @@
-/** Authenticates callers of load-balancing endpoints, for requests that come to a facade and for those that an edge asks about. */
+/**
+ * Authenticates callers of load-balancing endpoints, for requests that come to a facade and for those that an edge asks
+ * about.
+ */
 import type { IncomingMessage } from 'node:http';
 import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
 import { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
-import { isId } from '../plugins/authenticate.ts';
 import type { AccessQuestion } from '../plugins/access-cache.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
+import { isId } from '../plugins/authenticate.ts';
 import { keyOfQueueRequest } from '../plugins/credentials.ts';
 import type { LimitedRequest } from '../plugins/rate-limit.ts';
 import type { HostKeys } from './host-keys.ts';
@@ -23,16 +26,20 @@ export interface AuthenticatedCaller {
 }
 
 /**
- * Authenticates the caller of a request. Returns `undefined` for an OpenAI operation of a queue-based endpoint. Throws the error for the client.
- * `keys`: keys in cookies of browsers; absent: cookies are ignored.
+ * Authenticates the caller of a request. Returns `undefined` for an OpenAI operation of a queue-based endpoint. Throws
+ * the error for the client. `keys`: keys in cookies of browsers; absent: cookies are ignored.
  */
 export async function authenticateCaller(
-  request: IncomingMessage, target: LbTarget, { access }: GateParts, keys?: HostKeys,
+  request: IncomingMessage,
+  target: LbTarget,
+  { access }: GateParts,
+  keys?: HostKeys,
 ): Promise<AuthenticatedCaller | undefined> {
   const { headers, method } = request;
   const apiKey = keyOfQueueRequest(headers.authorization, target.queryKey ?? keys?.keyOf(request, target));
   if (apiKey === undefined && target.isShared) return undefined;
-  if (apiKey === undefined) throw unauthorized(headers.authorization === undefined ? 'no token provided' : 'invalid api key');
+  if (apiKey === undefined)
+    throw unauthorized(headers.authorization === undefined ? 'no token provided' : 'invalid api key');
   const { endpointId } = target;
   const write = headers.upgrade !== undefined || !/^(GET|HEAD|OPTIONS)$/.test(method ?? '');
   const question = { apiKey, endpointId: isId(endpointId) ? endpointId : '', write, api: Api.JOBS };
@@ -44,18 +51,32 @@ export async function authenticateCaller(
   if (decision.accountId === '') throw unauthorized('invalid api key');
   if (decision.endpointType !== EndpointType.LB) {
     if (target.isShared) return undefined;
-    throw toNotFound(decision.endpointType === EndpointType.QB ? queueBased(method ?? '', target) : new CoreError('ENDPOINT_NOT_FOUND', ''));
+    throw toNotFound(
+      decision.endpointType === EndpointType.QB
+        ? queueBased(method ?? '', target)
+        : new CoreError('ENDPOINT_NOT_FOUND', ''),
+    );
   }
   const { accountId, workersRunning, requestQuota } = decision;
-  return { apiKey, accountId, question, limited: { endpointId, operation: 'lb', accountId, workersRunning, requestQuota, apiKey } };
+  return {
+    apiKey,
+    accountId,
+    question,
+    limited: { endpointId, operation: 'lb', accountId, workersRunning, requestQuota, apiKey },
+  };
 }
 
 function queueBased(method: string, { path }: LbTarget): CoreError {
   const shown = path.split('?', 1)[0]!.slice(0, 200);
-  return new CoreError('NOT_FOUND', `There is no operation ${method} ${shown}: this is a queue-based endpoint, which takes jobs by POST /run and /runsync. `
-    + 'Only load-balancing endpoints (type LB) have paths of their own.');
+  return new CoreError(
+    'NOT_FOUND',
+    `There is no operation ${method} ${shown}: this is a queue-based endpoint, which takes jobs by POST /run and /runsync. ` +
+      'Only load-balancing endpoints (type LB) have paths of their own.',
+  );
 }
 
 function toNotFound(error: CoreError): CoreError {
-  return error.reason === 'ENDPOINT_NOT_FOUND' ? new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.') : error;
+  return error.reason === 'ENDPOINT_NOT_FOUND'
+    ? new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.')
+    : error;
 }

@@ -1,36 +1,46 @@
 /**
- * Decides for an edge, before it reads a body, what to do with a request to a load-balancing endpoint: route it directly to a worker, reject it, or
- * pass it to a facade unchanged. Only plain requests are routed directly: a worker is ready, the client prefers none, the query holds no key, and no
- * WebSocket is requested. The activator handles all others. Runs beside each Envoy (facades/edge-authorizer.ts), and in facades for Envoys without one.
+ * Decides for an edge, before it reads a body, what to do with a request to a load-balancing endpoint: route it
+ * directly to a worker, reject it, or pass it to a facade unchanged. Only plain requests are routed directly: a worker
+ * is ready, the client prefers none, the query holds no key, and no WebSocket is requested. The activator handles all
+ * others. Runs beside each Envoy (facades/edge-authorizer.ts), and in facades for Envoys without one.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { boundedCache } from '../../core/runtime/bounded-cache.ts';
-import { delay } from '../../core/runtime/clock.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { delay } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import { ACTIVATION_HEADER, activationText } from '../../proto/wire/activation.ts';
 import type { Activation } from '../../proto/wire/activation.ts';
-import {
-  AUTHORIZE_PATH, AUTHORIZER_SETTINGS_PATH, CLUSTER_HEADER, clusterName, EDGE_KEY_HEADER, PATH_HEADER, TIMEOUT_HEADER,
-} from '../../proto/wire/edge-authorizer.ts';
+import { ACTIVATION_HEADER, activationText } from '../../proto/wire/activation.ts';
 import type { AuthorizerSettings } from '../../proto/wire/edge-authorizer.ts';
+import {
+  AUTHORIZE_PATH,
+  AUTHORIZER_SETTINGS_PATH,
+  CLUSTER_HEADER,
+  clusterName,
+  EDGE_KEY_HEADER,
+  PATH_HEADER,
+  TIMEOUT_HEADER,
+} from '../../proto/wire/edge-authorizer.ts';
 import { cookieValues, KEY_COOKIE } from '../../proto/wire/own-cookies.ts';
-import { isPreflight } from '../plugins/cors.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
+import { isPreflight } from '../plugins/cors.ts';
 import type { KeyWatch } from '../plugins/key-watch.ts';
-import { authenticateCaller } from './authenticate-caller.ts';
 import type { AuthenticatedCaller } from './authenticate-caller.ts';
-import { unauthorized, toLbError } from './lb-error.ts';
+import { authenticateCaller } from './authenticate-caller.ts';
+import { toLbError, unauthorized } from './lb-error.ts';
 import { WORKER_HEADER } from './lb-headers.ts';
-import { lbTarget } from './lb-target.ts';
 import type { LbTarget } from './lb-target.ts';
+import { lbTarget } from './lb-target.ts';
 import type { LoadBalancer } from './load-balancer.ts';
 import { podOfHost } from './pod-target.ts';
 import { writeRejection } from './write-rejection.ts';
 
-/** Longest wait for core to check a key, in milliseconds: less than an edge waits for an answer (deploy/envoy/limits.ts). */
+/**
+ * Longest wait for core to check a key, in milliseconds: less than an edge waits for an answer
+ * (deploy/envoy/limits.ts).
+ */
 const AUTHENTICATE_MS = 2_000;
 const GRPC = /^application\/grpc\b/i;
 /** Most endpoints whose activation header is cached. Every request needs it, and it does not change. */
@@ -62,8 +72,11 @@ export class Authorizer {
   /** Returns whether the request is an authenticated question of an edge. */
   handles({ url = '', headers }: IncomingMessage): boolean {
     const key = headers[EDGE_KEY_HEADER];
-    return typeof key === 'string' && (url.startsWith(`${AUTHORIZE_PATH}/`) || url === AUTHORIZER_SETTINGS_PATH)
-      && timingSafeEqual(sha256(key), this.#expected);
+    return (
+      typeof key === 'string' &&
+      (url.startsWith(`${AUTHORIZE_PATH}/`) || url === AUTHORIZER_SETTINGS_PATH) &&
+      timingSafeEqual(sha256(key), this.#expected)
+    );
   }
 
   /** Answers a question of an edge. Never rejects. */
@@ -72,26 +85,37 @@ export class Authorizer {
     if (url === AUTHORIZER_SETTINGS_PATH) return void reply.writeHead(200).end(JSON.stringify(this.#parts.settings));
     request.url = url.slice(AUTHORIZE_PATH.length);
     try {
-      reply.writeHead(200, { ...await this.#direct(request), 'content-length': 0 }).end();
+      reply.writeHead(200, { ...(await this.#direct(request)), 'content-length': 0 }).end();
     } catch (error) {
-      // The edge takes 5xx for a fault of the authorizer. It passes the request to a facade, which answers with the error itself.
-      if (toLbError(error).status >= 500 || isFacades(error, request)) reply.writeHead(200, { 'content-length': 0 }).end();
+      // The edge takes 5xx for a fault of the authorizer. It passes the request to a facade, which answers with the
+      // error itself.
+      if (toLbError(error).status >= 500 || isFacades(error, request))
+        reply.writeHead(200, { 'content-length': 0 }).end();
       else writeRejection(error, request, reply, this.#parts.logger);
     }
   }
 
   /** Returns the headers that route the request directly to a worker. `undefined` if it goes to a facade. */
   async #direct(request: IncomingMessage): Promise<OutgoingHttpHeaders | undefined> {
-    const { loadBalancer, gate, settings: { domains, podDomains, processingMs } } = this.#parts;
+    const {
+      loadBalancer,
+      gate,
+      settings: { domains, podDomains, processingMs },
+    } = this.#parts;
     if (podOfHost(request, podDomains)) return undefined;
     const target = lbTarget(request, domains);
     // An edge cannot end a WebSocket whose key was revoked. Facades forward them and check keys again.
     if (!target || request.headers.upgrade !== undefined) return undefined;
     if (isPreflight(request) && target.queryKey === undefined) return undefined;
-    if (target.prefix === '' && request.headers.authorization === undefined && cookieValues(request.headers.cookie, KEY_COOKIE).length > 0) return undefined;
+    if (
+      target.prefix === '' &&
+      request.headers.authorization === undefined &&
+      cookieValues(request.headers.cookie, KEY_COOKIE).length > 0
+    )
+      return undefined;
     const who = await this.#withTimeout(authenticateCaller(request, target, gate));
     if (!who || !isPlain(target) || request.headers[WORKER_HEADER] !== undefined) return undefined;
-    if (!await this.#isReady(request, target, who)) return undefined;
+    if (!(await this.#isReady(request, target, who))) return undefined;
     // The edge bounds concurrency itself.
     await gate.rateLimit?.admit(who.limited);
     const { headers } = request;
@@ -99,15 +123,21 @@ export class Authorizer {
     return {
       [CLUSTER_HEADER]: clusterName(endpointId),
       [PATH_HEADER]: target.path.split('?', 1)[0]!,
-      // An edge that does not know the endpoint yet passes the request to a facade. Facades cannot forward to workers that speak gRPC.
-      ...(loadBalancer.carries(endpointId) ? { [ACTIVATION_HEADER]: this.#activationOf({ endpointId, accountId: who.accountId }) } : {}),
+      // An edge that does not know the endpoint yet passes the request to a facade. Facades cannot forward to workers
+      // that speak gRPC.
+      ...(loadBalancer.carries(endpointId)
+        ? { [ACTIVATION_HEADER]: this.#activationOf({ endpointId, accountId: who.accountId }) }
+        : {}),
       'x-forwarded-host': headers['x-forwarded-host'] ?? headers.host,
       ...(target.prefix === '' ? {} : { 'x-forwarded-prefix': target.prefix }),
       [TIMEOUT_HEADER]: processingMs,
     };
   }
 
-  /** Returns `undefined` if core does not answer in time. A facade that has the key in its cache then authorizes the request. */
+  /**
+   * Returns `undefined` if core does not answer in time. A facade that has the key in its cache then authorizes the
+   * request.
+   */
   async #withTimeout<Value>(answer: Promise<Value>): Promise<Value | undefined> {
     const done = new AbortController();
     try {
@@ -118,8 +148,16 @@ export class Authorizer {
   }
 
   /** Returns whether a worker is ready. A gRPC call waits here, because no facade can forward it. */
-  async #isReady({ headers, socket }: IncomingMessage, { endpointId }: LbTarget, who: AuthenticatedCaller): Promise<boolean> {
-    const { loadBalancer, keys, settings: { holdMs: waitMs } } = this.#parts;
+  async #isReady(
+    { headers, socket }: IncomingMessage,
+    { endpointId }: LbTarget,
+    who: AuthenticatedCaller,
+  ): Promise<boolean> {
+    const {
+      loadBalancer,
+      keys,
+      settings: { holdMs: waitMs },
+    } = this.#parts;
     if (loadBalancer.hasReadyWorker(endpointId, who)) return true;
     await loadBalancer.synced(endpointId);
     if (loadBalancer.hasReadyWorker(endpointId, who)) return true;
@@ -164,8 +202,9 @@ export function addAuthorizer(app: FastifyInstance, parts: AuthorizerParts): voi
 }
 
 /**
- * Returns whether a facade is to refuse the request in the authorizer's place: an edge answers before the body has come, which a client that sends all before
- * it reads does not see, and a facade reads it first. What was counted here is refused here, and nobody there answers gRPC.
+ * Returns whether a facade is to refuse the request in the authorizer's place: an edge answers before the body has
+ * come, which a client that sends all before it reads does not see, and a facade reads it first. What was counted here
+ * is refused here, and nobody there answers gRPC.
  */
 function isFacades(error: unknown, { method, headers }: IncomingMessage): boolean {
   if (/^(GET|HEAD|OPTIONS)$/.test(method ?? '') || GRPC.test(headers['content-type'] ?? '')) return false;

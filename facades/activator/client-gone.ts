@@ -3,15 +3,23 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { UpgradeSocket } from './upgrade-socket.ts';
 
-/** Watches a socket for its end without reading data: a socket that is not read emits no end. Early bytes stay in its buffer. */
+/**
+ * Watches a socket for its end without reading data: a socket that is not read emits no end. Early bytes stay in its
+ * buffer.
+ */
 function watch(socket: Socket, leave: () => void): void {
-  const check = (): void => { if (socket.readableLength === 0) socket.read(0); };
+  const check = (): void => {
+    if (socket.readableLength === 0) socket.read(0);
+  };
   socket.on('readable', check);
   socket.once('end', leave);
   socket.once('close', leave);
 }
 
-/** Returns a signal that aborts when the client disconnects. It is aborted already if that happened while the key was checked. */
+/**
+ * Returns a signal that aborts when the client disconnects. It is aborted already if that happened while the key was
+ * checked.
+ */
 export function clientGone(reply: ServerResponse, upgrade: UpgradeSocket | undefined): AbortSignal {
   const gone = new AbortController();
   const leave = (): void => gone.abort();

@@ -1,6 +1,7 @@
 /**
- * Pools idle connections to workers for one second: opening a connection costs both sides more than a small request. Only for workers that keep idle
- * connections for longer, so that no request is sent on a connection that the worker is closing.
+ * Pools idle connections to workers for one second: opening a connection costs both sides more than a small request.
+ * Only for workers that keep idle connections for longer, so that no request is sent on a connection that the worker is
+ * closing.
  */
 import type { ClientRequest, RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -34,7 +35,11 @@ export class ConnectionPool extends Agent {
     let found = false;
     for (const socket of this.freeSockets[this.getName({ host, port })] ?? []) {
       // Timers fire late in a busy process.
-      const isGood = !socket.destroyed && socket.writable && !socket.readableEnded && now - this.#idleSinceMs.get(socket)! <= LB_KEPT_MS;
+      const isGood =
+        !socket.destroyed &&
+        socket.writable &&
+        !socket.readableEnded &&
+        now - this.#idleSinceMs.get(socket)! <= LB_KEPT_MS;
       if (isGood) found = true;
       else socket.destroy();
     }

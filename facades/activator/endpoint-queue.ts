@@ -1,16 +1,24 @@
 /**
- * Queues the requests of one endpoint and hands out slots at its workers: first come, first served; the least loaded worker first; on a tie the
- * worker that was served least recently. A worker never gets more requests than its concurrency. Holds no bytes of a request.
+ * Queues the requests of one endpoint and hands out slots at its workers: first come, first served; the least loaded
+ * worker first; on a tie the worker that was served least recently. A worker never gets more requests than its
+ * concurrency. Holds no bytes of a request.
  */
-import type { EndpointRotation } from '../../proto/gen/slipway/v1/edge_service.ts';
+
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { EndpointRotation } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { LB_DIRECT_CONCURRENCY_MIN } from '../../proto/wire/limits.ts';
 import { noWorkers, unauthorized, workerGone, workerTimeout } from './lb-error.ts';
 
-/** How long a worker gets no requests after it refused a connection or answered that it is full, in milliseconds. Its agent probes it meanwhile. */
+/**
+ * How long a worker gets no requests after it refused a connection or answered that it is full, in milliseconds. Its
+ * agent probes it meanwhile.
+ */
 const SUSPECT_MS = 500;
 
-/** How long after a worker is ready core knows how it treats idle connections, in milliseconds: its agent has probed it and reported by then. */
+/**
+ * How long after a worker is ready core knows how it treats idle connections, in milliseconds: its agent has probed it
+ * and reported by then.
+ */
 const PROBED_MS = 10_000;
 
 /** Capacity for one request at a worker. */
@@ -107,7 +115,10 @@ export class EndpointQueue {
     return this.#isH2c;
   }
 
-  /** Requests may bypass the queue (LoadBalancer.hasReadyWorker). Never if a worker is reached by a tunnel: then all requests go through here. */
+  /**
+   * Requests may bypass the queue (LoadBalancer.hasReadyWorker). Never if a worker is reached by a tunnel: then all
+   * requests go through here.
+   */
   get isDirect(): boolean {
     if (!this.#isH2c && (this.#waiters.size > 0 || this.#concurrency < LB_DIRECT_CONCURRENCY_MIN)) return false;
     const ready = [...this.#workers.values()].filter((worker) => worker.ready);
@@ -116,10 +127,14 @@ export class EndpointQueue {
 
   /** Returns requests and connections in flight by worker. Idle workers are left out. */
   loads(): { workerId: string; inFlight: number }[] {
-    return [...this.#workers.values()].filter(({ inFlight }) => inFlight > 0).map(({ id, inFlight }) => ({ workerId: id, inFlight }));
+    return [...this.#workers.values()]
+      .filter(({ inFlight }) => inFlight > 0)
+      .map(({ id, inFlight }) => ({ workerId: id, inFlight }));
   }
 
-  /** Returns a slot that is free now, or `undefined`. A waiting request could not have used it, so none is overtaken. */
+  /**
+   * Returns a slot that is free now, or `undefined`. A waiting request could not have used it, so none is overtaken.
+   */
   tryAcquire(request: SlotRequest): WorkerSlot | undefined {
     const worker = this.#pick(request);
     const slot = worker && this.#occupy(worker);
@@ -140,8 +155,14 @@ export class EndpointQueue {
       };
       const waiter: Waiter = {
         request,
-        grant: (slot) => { leave(); resolve(slot); },
-        fail: (error) => { leave(); reject(error); },
+        grant: (slot) => {
+          leave();
+          resolve(slot);
+        },
+        fail: (error) => {
+          leave();
+          reject(error);
+        },
       };
       const abort = (): void => waiter.fail(new Error('the client has disconnected'));
       request.signal.addEventListener('abort', abort, { once: true });
@@ -165,14 +186,18 @@ export class EndpointQueue {
       const worker = this.#workers.get(id) ?? newWorker(id, now);
       const isReachable = address !== '' || tunnelMachineId !== '';
       if (!worker.ready) worker.readyAtMs = now;
-      this.#workers.set(id, Object.assign(worker, { address, tunnelMachineId, surplus, ready: ready && isReachable, gone: false }));
+      this.#workers.set(
+        id,
+        Object.assign(worker, { address, tunnelMachineId, surplus, ready: ready && isReachable, gone: false }),
+      );
     }
     for (const worker of this.#workers.values()) {
       if (listed.has(worker.id)) continue;
       Object.assign(worker, { ready: false, gone: true });
       if (worker.inFlight === 0) this.#workers.delete(worker.id);
     }
-    for (const { request, fail } of this.#waiters) if (request.strict && !listed.has(request.workerId ?? '')) fail(workerGone());
+    for (const { request, fail } of this.#waiters)
+      if (request.strict && !listed.has(request.workerId ?? '')) fail(workerGone());
     this.#dispatch();
   }
 
@@ -241,7 +266,10 @@ export class EndpointQueue {
     this.#dispatchStrict();
   }
 
-  /** Serves strict requests behind a request that waits for any worker. Their worker has capacity that the first one could not use, so none is overtaken. */
+  /**
+   * Serves strict requests behind a request that waits for any worker. Their worker has capacity that the first one
+   * could not use, so none is overtaken.
+   */
   #dispatchStrict(): void {
     for (const waiter of this.#waiters) {
       const worker = waiter.request.strict ? this.#pick(waiter.request) : undefined;
@@ -254,7 +282,8 @@ export class EndpointQueue {
     if (preferred && this.#hasCapacity(preferred)) return preferred;
     if (strict) return undefined;
     let best: Worker | undefined;
-    for (const worker of this.#workers.values()) if (this.#hasCapacity(worker) && (!best || this.#isBetter(worker, best))) best = worker;
+    for (const worker of this.#workers.values())
+      if (this.#hasCapacity(worker) && (!best || this.#isBetter(worker, best))) best = worker;
     return best;
   }
 
@@ -264,7 +293,9 @@ export class EndpointQueue {
 
   /** Prefers workers that are no surplus, up to their share; then the least loaded; then the least recently served. */
   #isBetter(one: Worker, other: Worker): boolean {
-    const [packed, otherPacked] = [one, other].map(({ surplus, inFlight }) => !surplus && inFlight < this.#requestsPerWorker);
+    const [packed, otherPacked] = [one, other].map(
+      ({ surplus, inFlight }) => !surplus && inFlight < this.#requestsPerWorker,
+    );
     if (one.surplus !== other.surplus && packed !== otherPacked) return packed!;
     return one.inFlight === other.inFlight ? one.lastServed < other.lastServed : one.inFlight < other.inFlight;
   }
@@ -282,15 +313,27 @@ export class EndpointQueue {
       this.#dispatch();
     };
     const { id: workerId, address, tunnelMachineId, expectsContinue, readyAtMs } = worker;
-    const isPooled = this.#poolsConnections && tunnelMachineId === '' && this.#clock.monotonicMs() - readyAtMs >= PROBED_MS;
-    const disableContinue = (): void => { worker.expectsContinue = false; };
+    const isPooled =
+      this.#poolsConnections && tunnelMachineId === '' && this.#clock.monotonicMs() - readyAtMs >= PROBED_MS;
+    const disableContinue = (): void => {
+      worker.expectsContinue = false;
+    };
     return { workerId, address, tunnelMachineId, isPooled, expectsContinue, disableContinue, release };
   }
 }
 
 function newWorker(id: string, readyAtMs: number): Worker {
   return {
-    id, address: '', tunnelMachineId: '', ready: false, readyAtMs, gone: false, inFlight: 0, surplus: false, lastServed: 0,
-    expectsContinue: true, suspect: undefined,
+    id,
+    address: '',
+    tunnelMachineId: '',
+    ready: false,
+    readyAtMs,
+    gone: false,
+    inFlight: 0,
+    surplus: false,
+    lastServed: 0,
+    expectsContinue: true,
+    suspect: undefined,
   };
 }

@@ -1,26 +1,27 @@
 /**
- * Forwards one request to a worker and the response back. The body is not read before the worker has asked for it (request-body.ts); bytes that were
- * read go to that worker only. Both directions apply backpressure: no more than a stream's own buffer is held.
+ * Forwards one request to a worker and the response back. The body is not read before the worker has asked for it
+ * (request-body.ts); bytes that were read go to that worker only. Both directions apply backpressure: no more than a
+ * stream's own buffer is held.
  */
 import type { ClientRequest, IncomingMessage, InformationEvent, ServerResponse } from 'node:http';
-import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { request as httpRequest } from '../../core/runtime/node-http.ts';
-import type { WorkerSlot } from './endpoint-queue.ts';
-import { hostPortOf } from './connection-pool.ts';
-import type { WatchKey } from '../plugins/key-watch.ts';
-import type { ConnectionPool } from './connection-pool.ts';
-import { pathFormOf, requestHeaders, responseHeaders } from './lb-headers.ts';
-import type { LbTarget } from './lb-target.ts';
 import { FULL_HEADER } from '../../proto/wire/edge-authorizer.ts';
 import { LB_ANSWER_HEADER_BYTES_MAX, LB_ANSWER_HEADERS_MAX, LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
-import { protocolError, payloadTooLarge, processingTimeout, headerOverflow, workerFailed } from './lb-error.ts';
 import type { PathForm } from '../../proto/wire/path-form.ts';
-import type { LbError } from './lb-error.ts';
-import { hasBody, RequestBody, sendHeaders } from './request-body.ts';
+import type { WatchKey } from '../plugins/key-watch.ts';
+import type { ConnectionPool } from './connection-pool.ts';
+import { hostPortOf } from './connection-pool.ts';
+import type { WorkerSlot } from './endpoint-queue.ts';
 import { joinSockets } from './join-sockets.ts';
+import type { LbError } from './lb-error.ts';
+import { headerOverflow, payloadTooLarge, processingTimeout, protocolError, workerFailed } from './lb-error.ts';
+import { pathFormOf, requestHeaders, responseHeaders } from './lb-headers.ts';
+import type { LbTarget } from './lb-target.ts';
+import { hasBody, RequestBody, sendHeaders } from './request-body.ts';
 
 /** Longest time to open a connection to a worker, in milliseconds. */
 const CONNECT_MS = 3_000;
@@ -59,7 +60,9 @@ export interface ForwardLimits {
 export function dial(address: string, gone: AbortSignal): Promise<Socket | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ ...hostPortOf(address), noDelay: true });
-    const giveUp = (): void => { socket.destroy(); };
+    const giveUp = (): void => {
+      socket.destroy();
+    };
     const done = (result: Socket | undefined): void => {
       gone.removeEventListener('abort', giveUp);
       socket.setTimeout(0);
@@ -74,8 +77,8 @@ export function dial(address: string, gone: AbortSignal): Promise<Socket | undef
 }
 
 /**
- * Outcome of forwarding. `FULL`: the worker has no capacity. `AGAIN`: the worker rejects `Expect: 100-continue`. In both cases no byte of the body was
- * sent, and any worker may get the request.
+ * Outcome of forwarding. `FULL`: the worker has no capacity. `AGAIN`: the worker rejects `Expect: 100-continue`. In
+ * both cases no byte of the body was sent, and any worker may get the request.
  */
 export type Outcome = 'SERVED' | 'FULL' | 'AGAIN';
 
@@ -83,11 +86,23 @@ export type Outcome = 'SERVED' | 'FULL' | 'AGAIN';
 export type ForwardTarget = Pick<WorkerSlot, 'workerId' | 'expectsContinue' | 'disableContinue'>;
 
 /** A connection for this request only, a new one that is pooled afterwards, or a pooled one (ConnectionPool.has). */
-export type WorkerConnection = { socket: Duplex; pool?: undefined } | { socket?: Duplex | undefined; pool: ConnectionPool; address: string };
+export type WorkerConnection =
+  | { socket: Duplex; pool?: undefined }
+  | { socket?: Duplex | undefined; pool: ConnectionPool; address: string };
 
-/** Forwards a request. Resolves when it is over. Rejects with an LbError if the client can still get an error response. */
-export function forward(client: ClientSide, connection: WorkerConnection, target: ForwardTarget, limits: ForwardLimits, clock: Clock): Promise<Outcome> {
-  return new Promise((resolve, reject) => new Forward(client, connection, target, limits, clock, { resolve, reject }).start());
+/**
+ * Forwards a request. Resolves when it is over. Rejects with an LbError if the client can still get an error response.
+ */
+export function forward(
+  client: ClientSide,
+  connection: WorkerConnection,
+  target: ForwardTarget,
+  limits: ForwardLimits,
+  clock: Clock,
+): Promise<Outcome> {
+  return new Promise((resolve, reject) =>
+    new Forward(client, connection, target, limits, clock, { resolve, reject }).start(),
+  );
 }
 
 interface Completion {
@@ -112,7 +127,14 @@ class Forward {
   /** The response is complete, or the sockets are joined: later events of the worker's side are no failures. */
   #done = false;
 
-  constructor(client: ClientSide, connection: WorkerConnection, target: ForwardTarget, limits: ForwardLimits, clock: Clock, done: Completion) {
+  constructor(
+    client: ClientSide,
+    connection: WorkerConnection,
+    target: ForwardTarget,
+    limits: ForwardLimits,
+    clock: Clock,
+    done: Completion,
+  ) {
     this.#client = client;
     this.#connection = connection;
     this.#target = target;
@@ -127,7 +149,11 @@ class Forward {
     const timer = this.#clock.after(this.#limits.processingMs, () => this.#fail(processingTimeout()));
     this.#cancelTimer = () => timer.cancel();
     const protocol = upgrade && request.headers.upgrade;
-    const origin = { prefix: target.prefix, remoteAddress: request.socket.remoteAddress ?? '', keepsKey: target.keepsKey === true };
+    const origin = {
+      prefix: target.prefix,
+      remoteAddress: request.socket.remoteAddress ?? '',
+      keepsKey: target.keepsKey === true,
+    };
     const headers = requestHeaders(request, origin, protocol);
     const { socket, pool } = this.#connection;
     // A connection for one request only: a worker that closes idle connections cannot lose this one.
@@ -136,13 +162,22 @@ class Forward {
     const expects = sendsBody && this.#target.expectsContinue;
     if (expects) headers.push('Expect', '100-continue');
     const by = pool ? pool.optionsFor(this.#connection.address, socket) : { createConnection: () => socket };
-    const upstream = httpRequest({ method: request.method, path: target.path, headers, setHost: false, maxHeaderSize: LB_ANSWER_HEADER_BYTES_MAX, ...by });
+    const upstream = httpRequest({
+      method: request.method,
+      path: target.path,
+      headers,
+      setHost: false,
+      maxHeaderSize: LB_ANSWER_HEADER_BYTES_MAX,
+      ...by,
+    });
     this.#upstream = upstream;
     gone.addEventListener('abort', this.#onGone);
     upstream.once('response', (response) => this.#onResponse(response));
     upstream.once('upgrade', (response, worker: Duplex, head) => this.#join(response, worker, head));
     upstream.on('information', (information) => this.#onInformation(information));
-    upstream.on('error', (error: NodeJS.ErrnoException) => (error.code === 'HPE_HEADER_OVERFLOW' ? this.#fail(headerOverflow()) : this.#onClosed()));
+    upstream.on('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'HPE_HEADER_OVERFLOW' ? this.#fail(headerOverflow()) : this.#onClosed(),
+    );
     upstream.once('close', () => this.#onClosed());
     if (!sendsBody) return void upstream.end();
     const onTooLarge = (): void => this.#fail(payloadTooLarge('request'));
@@ -155,8 +190,17 @@ class Forward {
   #onInformation({ statusCode: status, headers: { connection }, rawHeaders }: InformationEvent): void {
     const { reply, request } = this.#client;
     this.#informational += 1;
-    if (status === 100 || this.#informational > INFORMATIONAL_MAX || reply.headersSent || request.httpVersionMinor === 0) return;
-    reply.writeInformation(status, responseHeaders({ headers: { connection: [connection].flat().join() }, rawHeaders }, '', this.#pathForm));
+    if (
+      status === 100 ||
+      this.#informational > INFORMATIONAL_MAX ||
+      reply.headersSent ||
+      request.httpVersionMinor === 0
+    )
+      return;
+    reply.writeInformation(
+      status,
+      responseHeaders({ headers: { connection: [connection].flat().join() }, rawHeaders }, '', this.#pathForm),
+    );
   }
 
   #onResponse(response: IncomingMessage): void {
@@ -170,12 +214,17 @@ class Forward {
     const bodyOutcome = this.#body?.onResponse(status);
     if (bodyOutcome === 'EXPECT_REJECTED' || bodyOutcome === 'NO_CONTINUE') this.#target.disableContinue();
     if (bodyOutcome === 'EXPECT_REJECTED') return this.#giveUp('AGAIN');
-    if (Number(response.headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX) return this.#fail(payloadTooLarge('response'));
+    if (Number(response.headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX)
+      return this.#fail(payloadTooLarge('response'));
     const headers = responseHeaders(response, this.#target.workerId, this.#pathForm);
     // A client that waits for 100 and gets a final response may send its body or not: the connection cannot be reused.
     if (this.#client.upgrade || bodyOutcome === 'UNREAD') headers.push('Connection', 'close');
     if (needsSandbox(this.#client.target)) headers.push('Content-Security-Policy', SANDBOX);
-    reply.writeHead(status, REASON_PHRASE.test(response.statusMessage ?? '') ? response.statusMessage : undefined, headers);
+    reply.writeHead(
+      status,
+      REASON_PHRASE.test(response.statusMessage ?? '') ? response.statusMessage : undefined,
+      headers,
+    );
     // Server-sent events start with the headers alone.
     sendHeaders(reply);
     let bytes = 0;
@@ -197,8 +246,12 @@ class Forward {
   }
 
   #isFull({ statusCode, headers }: IncomingMessage): boolean {
-    return (statusCode === 503 || statusCode === 429) && headers[FULL_HEADER] !== undefined && this.#body?.isStarted !== true
-      && this.#target.workerId !== '';
+    return (
+      (statusCode === 503 || statusCode === 429) &&
+      headers[FULL_HEADER] !== undefined &&
+      this.#body?.isStarted !== true &&
+      this.#target.workerId !== ''
+    );
   }
 
   /** Ends this try. Any worker may get the request next. */
@@ -228,7 +281,11 @@ class Forward {
     const { socket } = upgrade;
     reply.detachSocket(socket);
     const headers = responseHeaders(response, this.#target.workerId, this.#pathForm);
-    const lines = ['HTTP/1.1 101 Switching Protocols', `Upgrade: ${response.headers.upgrade ?? 'websocket'}`, 'Connection: Upgrade'];
+    const lines = [
+      'HTTP/1.1 101 Switching Protocols',
+      `Upgrade: ${response.headers.upgrade ?? 'websocket'}`,
+      'Connection: Upgrade',
+    ];
     for (let i = 0; i + 1 < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
     socket.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
     if (head.length > 0) worker.unshift(head);
@@ -267,8 +324,9 @@ class Forward {
 }
 
 /**
- * Returns whether a response must be sandboxed. In the path form it shares its origin with the console, whose session a script could use. A browser can
- * open it only with the key in the query; requests with the key in a header come from programs.
+ * Returns whether a response must be sandboxed. In the path form it shares its origin with the console, whose session a
+ * script could use. A browser can open it only with the key in the query; requests with the key in a header come from
+ * programs.
  */
 function needsSandbox({ prefix, queryKey }: LbTarget): boolean {
   return prefix !== '' && queryKey !== undefined;

@@ -7,7 +7,10 @@ import { closeFrame, FrameEnds, POLICY_VIOLATION } from './socket-frames.ts';
 
 /** How long one side may take to end after the other has ended, in milliseconds. */
 const END_MS = 5_000;
-/** How long the worker's current frame may take to end after the key was revoked, in milliseconds: a close frame cannot be inside another frame. */
+/**
+ * How long the worker's current frame may take to end after the key was revoked, in milliseconds: a close frame cannot
+ * be inside another frame.
+ */
 const FRAME_MS = 1_000;
 
 export interface JoinedSockets {
@@ -48,7 +51,9 @@ class SocketPair {
       side.on('error', end);
       side.once('close', end);
       // The other side may still send, but may never end by itself.
-      side.once('end', () => { this.#endTimer ??= this.#isOver ? undefined : this.#clock.after(END_MS, end); });
+      side.once('end', () => {
+        this.#endTimer ??= this.#isOver ? undefined : this.#clock.after(END_MS, end);
+      });
     }
     // Until now the socket was watched for its end only (client-gone.ts). From now on it is read.
     client.removeAllListeners('readable');

@@ -28,28 +28,39 @@ export function unauthorized(detail: 'no token provided' | 'invalid api key'): L
 
 /** 503: a worker is ready, but only an edge can forward to it. */
 export function needsEdge(): LbError {
-  const error = 'The workers of this endpoint speak HTTP/2 (a grpc port): only an edge carries requests to them. Through one, send it again.';
+  const error =
+    'The workers of this endpoint speak HTTP/2 (a grpc port): only an edge carries requests to them. Through one, send it again.';
   return new LbError(503, { error, code: 'needs_edge' }, 1);
 }
 
 /** 401: the path form of a pod needs a key. */
 export function podKeyMissing(): LbError {
-  return new LbError(401, { error: 'A port of a pod needs a key of its account: Authorization: Bearer KEY.', code: 'unauthorized' });
+  return new LbError(401, {
+    error: 'A port of a pod needs a key of its account: Authorization: Bearer KEY.',
+    code: 'unauthorized',
+  });
 }
 
 /** 502: the pod does not run, or nothing listens on the port. */
 export function podNotListening(port: number): LbError {
-  return new LbError(502, { error: `Nobody listens on port ${port} of the pod, or it does not run.`, code: 'pod_not_listening' });
+  return new LbError(502, {
+    error: `Nobody listens on port ${port} of the pod, or it does not run.`,
+    code: 'pod_not_listening',
+  });
 }
 
 /** 400: the bytes after the request could be its body or the first bytes of the new protocol. */
 export function upgradeWithBody(): LbError {
-  return new LbError(400, { error: 'A request that asks for a WebSocket cannot have a body.', code: 'invalid_request' });
+  return new LbError(400, {
+    error: 'A request that asks for a WebSocket cannot have a body.',
+    code: 'invalid_request',
+  });
 }
 
 /** 404: the worker that the client insists on is gone. */
 export function workerGone(): LbError {
-  const error = 'The worker that X-Runpod-Worker-Id names is not there any more; send the request without the header to get another one.';
+  const error =
+    'The worker that X-Runpod-Worker-Id names is not there any more; send the request without the header to get another one.';
   return new LbError(404, { error, reason: 'affinity_worker_gone', code: 'affinity_worker_gone' });
 }
 
@@ -67,7 +78,11 @@ export function noWorkers(): LbError {
 /** 429 or 503: the queue of the endpoint, the account or the service is full. */
 export function queueFull(whose: 'endpoint' | 'account' | 'service'): LbError {
   const status = whose === 'service' ? 503 : 429;
-  return new LbError(status, { error: `Too many requests of this ${whose} wait for a worker; try again shortly.`, code: 'queue_full' }, 1);
+  return new LbError(
+    status,
+    { error: `Too many requests of this ${whose} wait for a worker; try again shortly.`, code: 'queue_full' },
+    1,
+  );
 }
 
 /** 413: the body of the request or the response is too large. */
@@ -82,13 +97,17 @@ export function processingTimeout(): LbError {
 
 /** 502: the connection to the worker ended before the response. */
 export function workerFailed(): LbError {
-  const error = 'The worker ended the connection before it answered. The request may have been begun and is not repeated.';
+  const error =
+    'The worker ended the connection before it answered. The request may have been begun and is not repeated.';
   return new LbError(502, { error, code: 'worker_failed' });
 }
 
 /** 502: the status of the response is invalid. */
 export function protocolError(): LbError {
-  return new LbError(502, { error: 'The worker did not answer with a final HTTP status, which is 200 or more.', code: 'worker_failed' });
+  return new LbError(502, {
+    error: 'The worker did not answer with a final HTTP status, which is 200 or more.',
+    code: 'worker_failed',
+  });
 }
 
 /** 502: the headers of the response are too large. */

@@ -1,17 +1,29 @@
-/** Builds the headers of forwarded requests and responses: strips hop-by-hop headers, keys, our own cookies and headers that only we may set. Pure. */
+/**
+ * Builds the headers of forwarded requests and responses: strips hop-by-hop headers, keys, our own cookies and headers
+ * that only we may set. Pure.
+ */
 import type { IncomingMessage } from 'node:http';
 import { setsOwnCookie, withoutOwnCookies } from '../../proto/wire/own-cookies.ts';
-import { inPathForm } from '../../proto/wire/path-form.ts';
 import type { PathForm } from '../../proto/wire/path-form.ts';
+import { inPathForm } from '../../proto/wire/path-form.ts';
 
 /** Header that names the worker, in requests and responses. */
 export const WORKER_HEADER = 'x-runpod-worker-id';
 /** Hop-by-hop headers (RFC 9110, 7.6.1). */
 const HOP_BY_HOP = new Set([
-  'connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization', 'te', 'transfer-encoding', 'upgrade', 'expect',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
 ]);
 /** Headers that a worker must not see or could not trust. */
-const STRIPPED = /^(authorization|x-runpod-worker-id|x-(slipway|envoy)-.*|x-forwarded-(for|host|proto|prefix|port)|forwarded|x-real-ip)$/;
+const STRIPPED =
+  /^(authorization|x-runpod-worker-id|x-(slipway|envoy)-.*|x-forwarded-(for|host|proto|prefix|port)|forwarded|x-real-ip)$/;
 /** Headers that a client cannot drop by naming them in Connection. */
 const NEVER_DROPPED = new Set(['host', 'content-length']);
 
@@ -27,10 +39,18 @@ export interface Origin {
   keepsKey?: boolean;
 }
 
-/** Returns the headers for the worker, names and values alternating. `upgrade`: protocol to switch to; `undefined` if none. */
-export function requestHeaders(request: IncomingMessage, { prefix, remoteAddress, keepsKey = false }: Origin, upgrade: string | undefined): string[] {
+/**
+ * Returns the headers for the worker, names and values alternating. `upgrade`: protocol to switch to; `undefined` if
+ * none.
+ */
+export function requestHeaders(
+  request: IncomingMessage,
+  { prefix, remoteAddress, keepsKey = false }: Origin,
+  upgrade: string | undefined,
+): string[] {
   const { headers } = request;
-  const kept = pairs(request.rawHeaders, dropped(headers.connection)).filter(([name]) => !isStripped(name) || (keepsKey && /^authorization$/i.test(name)))
+  const kept = pairs(request.rawHeaders, dropped(headers.connection))
+    .filter(([name]) => !isStripped(name) || (keepsKey && /^authorization$/i.test(name)))
     .flatMap(withoutOurs);
   const isChunked = headers['transfer-encoding'] !== undefined;
   const before = headers['x-forwarded-for'];
@@ -45,7 +65,12 @@ export function requestHeaders(request: IncomingMessage, { prefix, remoteAddress
     ['TE', /\btrailers\b/i.test(text(headers['te']) ?? '') ? 'trailers' : undefined],
     ['Transfer-Encoding', isChunked ? 'chunked' : undefined],
     // Node would send an empty chunk, which a server without chunked encoding takes for the start of the next request.
-    ['Content-Length', isChunked || headers['content-length'] !== undefined || BODYLESS_METHOD.test(request.method ?? '') ? undefined : '0'],
+    [
+      'Content-Length',
+      isChunked || headers['content-length'] !== undefined || BODYLESS_METHOD.test(request.method ?? '')
+        ? undefined
+        : '0',
+    ],
     ['Connection', upgrade === undefined ? undefined : 'Upgrade'],
     ['Upgrade', upgrade],
   ];
@@ -58,15 +83,27 @@ function withoutOurs([name, value]: [string, string]): [string, string][] {
   return left === '' ? [] : [[name, left]];
 }
 
-/** CGI-like interfaces (WSGI too) map dashes to underscores, so a name with an underscore could spoof a stripped header. */
+/**
+ * CGI-like interfaces (WSGI too) map dashes to underscores, so a name with an underscore could spoof a stripped header.
+ */
 function isStripped(name: string): boolean {
   return STRIPPED.test(name.toLowerCase().replaceAll('_', '-'));
 }
 
-/** Returns the headers for the client, names and values alternating. `workerId`: empty for a pod. `form`: `undefined` in the host form. */
-export function responseHeaders(response: Pick<IncomingMessage, 'headers' | 'rawHeaders'>, workerId: string, form: PathForm | undefined): string[] {
+/**
+ * Returns the headers for the client, names and values alternating. `workerId`: empty for a pod. `form`: `undefined` in
+ * the host form.
+ */
+export function responseHeaders(
+  response: Pick<IncomingMessage, 'headers' | 'rawHeaders'>,
+  workerId: string,
+  form: PathForm | undefined,
+): string[] {
   const kept = pairs(response.rawHeaders, dropped(response.headers.connection))
-    .filter(([name, value]) => !/^x-(runpod-worker-id|slipway-full)$/i.test(name) && !(/^set-cookie$/i.test(name) && setsOwnCookie(value)))
+    .filter(
+      ([name, value]) =>
+        !/^x-(runpod-worker-id|slipway-full)$/i.test(name) && !(/^set-cookie$/i.test(name) && setsOwnCookie(value)),
+    )
     .flatMap(([name, value]) => {
       const shown = form ? inPathForm(name, value, form) : value;
       return shown === undefined ? [] : [name, shown];
@@ -81,13 +118,17 @@ export function pathFormOf({ headers }: Pick<IncomingMessage, 'headers'>, prefix
 }
 
 function dropped(connection: string | undefined): Set<string> {
-  const named = (connection ?? '').split(',').map((name) => name.trim().toLowerCase()).filter((name) => name !== '' && !NEVER_DROPPED.has(name));
+  const named = (connection ?? '')
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '' && !NEVER_DROPPED.has(name));
   return new Set([...HOP_BY_HOP, ...named]);
 }
 
 function pairs(raw: readonly string[], without: ReadonlySet<string>): [string, string][] {
   const kept: [string, string][] = [];
-  for (let i = 0; i + 1 < raw.length; i += 2) if (!without.has(raw[i]!.toLowerCase())) kept.push([raw[i]!, raw[i + 1]!]);
+  for (let i = 0; i + 1 < raw.length; i += 2)
+    if (!without.has(raw[i]!.toLowerCase())) kept.push([raw[i]!, raw[i + 1]!]);
   return kept;
 }
 

@@ -1,16 +1,16 @@
 /**
- * Finds requests to workers and pods before the router sees them, and hides their paths from the router: such a path may be anything, even one that
- * the router rejects. A path that cannot be decoded gets no route either.
+ * Finds requests to workers and pods before the router sees them, and hides their paths from the router: such a path
+ * may be anything, even one that the router rejects. A path that cannot be decoded gets no route either.
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { ACTIVATION_HEADER, readActivation } from '../../proto/wire/activation.ts';
 import { isReadable } from '../plugins/unknown-route.ts';
-import { lbTarget } from './lb-target.ts';
 import type { LbTarget } from './lb-target.ts';
+import { lbTarget } from './lb-target.ts';
 import type { AuthorizedCaller } from './load-balancer.ts';
-import { podOfHost, podOfPath } from './pod-target.ts';
 import type { PodTarget } from './pod-target.ts';
+import { podOfHost, podOfPath } from './pod-target.ts';
 
 /** Forms by which a request names its target. */
 export interface LbForms {
@@ -30,7 +30,10 @@ export type RoutedRequest = { pod: PodTarget; target?: undefined } | { pod?: und
 
 /** A path without a route. */
 const NO_ROUTE = '/.';
-/** Longest path of an operation that may belong to a worker too, in characters without the query: the router accepts no longer ids. */
+/**
+ * Longest path of an operation that may belong to a worker too, in characters without the query: the router accepts no
+ * longer ids.
+ */
 const SHARED_LENGTH_MAX = 1_024;
 
 export class LbRouting {
@@ -69,7 +72,10 @@ export class LbRouting {
   }
 }
 
-/** Returns the pod or endpoint that a request is for. `undefined` if it is for another surface. Host and edge header win over the path. */
+/**
+ * Returns the pod or endpoint that a request is for. `undefined` if it is for another surface. Host and edge header win
+ * over the path.
+ */
 export function routeOf(request: IncomingMessage, forms: LbForms): RoutedRequest | undefined {
   const open = podOfHost(request, forms.podDomains);
   if (open) return { pod: open };
@@ -79,14 +85,21 @@ export function routeOf(request: IncomingMessage, forms: LbForms): RoutedRequest
   return pod && { pod };
 }
 
-/** Returns the endpoint of a request. With the activation header of an edge the path is the worker's already. `undefined` if it is for another surface. */
+/**
+ * Returns the endpoint of a request. With the activation header of an edge the path is the worker's already.
+ * `undefined` if it is for another surface.
+ */
 function endpointTargetOf(request: IncomingMessage, { edgeKey, domains }: LbForms): AuthorizedTarget | undefined {
   const text = request.headers[ACTIVATION_HEADER];
   const activation = typeof text === 'string' ? readActivation(edgeKey, text) : undefined;
   if (!activation) return lbTarget(request, domains);
   const prefix = request.headers['x-forwarded-prefix'];
   return {
-    endpointId: activation.endpointId, path: request.url ?? '/', prefix: typeof prefix === 'string' ? prefix : '', queryKey: undefined, isShared: false,
+    endpointId: activation.endpointId,
+    path: request.url ?? '/',
+    prefix: typeof prefix === 'string' ? prefix : '',
+    queryKey: undefined,
+    isShared: false,
     authorized: { apiKey: '', accountId: activation.accountId },
   };
 }

@@ -12,7 +12,10 @@ export interface LbTarget {
   prefix: string;
   /** Key in the query (`api_key`). `undefined` if there is none. */
   queryKey: string | undefined;
-  /** The path is also an operation of queue-based endpoints: under /openai/, /explain, /logs/, /jobs/, at /metrics, /times, /errors. */
+  /**
+   * The path is also an operation of queue-based endpoints: under /openai/, /explain, /logs/, /jobs/, at /metrics,
+   * /times, /errors.
+   */
   isShared: boolean;
   /** The Authorization header is forwarded. */
   keepsKey?: boolean;
@@ -21,13 +24,20 @@ export interface LbTarget {
 /** Operations of queue-based endpoints. The queue surface answers them for every type of endpoint. */
 const OF_ENDPOINT = /^(run|runsync|purge-queue|health|requests)$/;
 const OF_JOB = /^(status|status-sync|stream|cancel|retry)$/;
-const SHARED_FORM = /^\/+(openai\/|(explain|metrics|times|errors)\/*([?#]|$)|(explain|logs)\/+[^/?#]+\/*([?#]|$)|jobs\/+(cancel|retry)\/*([?#]|$))/;
+const SHARED_FORM =
+  /^\/+(openai\/|(explain|metrics|times|errors)\/*([?#]|$)|(explain|logs)\/+[^/?#]+\/*([?#]|$)|jobs\/+(cancel|retry)\/*([?#]|$))/;
 /** Form of nearly all requests to queue-based endpoints: a fast path that avoids parsing. */
 const PLAIN_QUEUE_FORM = /^\/v2\/[a-z0-9]{14}\/(run|runsync|health|(status|status-sync|stream)\/[\w-]+)(\?|$)/;
 const PATH_FORM = /^\/+v2\/+([^/?#]+)([^?]*)(\?.*)?$/;
 
-/** Returns the target of a request. `undefined` if it is for another surface. `domains`: domains of the host form, `<endpoint id>.<domain>`. */
-export function lbTarget(request: Pick<IncomingMessage, 'url' | 'headers'>, domains: readonly string[]): LbTarget | undefined {
+/**
+ * Returns the target of a request. `undefined` if it is for another surface. `domains`: domains of the host form,
+ * `<endpoint id>.<domain>`.
+ */
+export function lbTarget(
+  request: Pick<IncomingMessage, 'url' | 'headers'>,
+  domains: readonly string[],
+): LbTarget | undefined {
   const url = request.url ?? '/';
   const hostId = endpointOfHost(request.headers.host, domains);
   if (hostId !== undefined && url.startsWith('/')) return target(hostId, url, '');
@@ -40,7 +50,10 @@ export function lbTarget(request: Pick<IncomingMessage, 'url' | 'headers'>, doma
 
 /** Decodes each part by itself: a job id may contain an escaped slash. */
 function isQueueOperation(path: string): boolean {
-  const parts = path.split('/').filter((part) => part !== '').map((part) => decoded(part) ?? part);
+  const parts = path
+    .split('/')
+    .filter((part) => part !== '')
+    .map((part) => decoded(part) ?? part);
   return (parts.length === 1 && OF_ENDPOINT.test(parts[0]!)) || (parts.length === 2 && OF_JOB.test(parts[0]!));
 }
 
@@ -53,12 +66,21 @@ function target(endpointId: string, url: string, prefix: string): LbTarget {
   const keys = parts.filter(isKey);
   const others = parts.filter((part) => !isKey(part));
   const path = keys.length === 0 ? url : url.slice(0, at) + (others.length > 0 ? `?${others.join('&')}` : '');
-  return { endpointId, path, prefix, queryKey: keys[0] === undefined ? undefined : decoded(keys[0].slice(keys[0].indexOf('=') + 1)), isShared };
+  return {
+    endpointId,
+    path,
+    prefix,
+    queryKey: keys[0] === undefined ? undefined : decoded(keys[0].slice(keys[0].indexOf('=') + 1)),
+    isShared,
+  };
 }
 
 /** Matches escaped names too, as query parsers do. */
 function isKey(part: string): boolean {
-  return part.startsWith('api_key=') || (part.includes('%') && decoded(part.split('=', 1)[0]!) === 'api_key' && part.includes('='));
+  return (
+    part.startsWith('api_key=') ||
+    (part.includes('%') && decoded(part.split('=', 1)[0]!) === 'api_key' && part.includes('='))
+  );
 }
 
 function endpointOfHost(host: string | undefined, domains: readonly string[]): string | undefined {

@@ -1,17 +1,18 @@
 /**
- * Balances requests over the workers of load-balancing endpoints and queues those that find no capacity. Reports demand to core, batched per
- * endpoint. While core is unreachable it uses the last endpoint sets that it received.
+ * Balances requests over the workers of load-balancing endpoints and queues those that find no capacity. Reports demand
+ * to core, batched per endpoint. While core is unreachable it uses the last endpoint sets that it received.
  */
-import { delay } from '../../core/runtime/clock.ts';
+
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { delay } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { BaseService } from '../../core/runtime/service.ts';
 import type { DemandRefusal, EndpointRotation } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { EndpointSetLink } from '../core-client/endpoint-set-link.ts';
-import { EndpointQueue } from './endpoint-queue.ts';
 import type { SlotRequest, WorkerSlot } from './endpoint-queue.ts';
+import { EndpointQueue } from './endpoint-queue.ts';
 import { queueFull } from './lb-error.ts';
 
 /** Requests that arrive within this time are reported to core together, in milliseconds. */
@@ -66,7 +67,12 @@ export class LoadBalancer extends BaseService {
   #waitingTotal = 0;
   #timer: Timer | undefined;
 
-  constructor({ link, waits, clock, logger }: { link: EndpointSetLink; waits: WaitBounds; clock: Clock; logger: Logger }) {
+  constructor({
+    link,
+    waits,
+    clock,
+    logger,
+  }: { link: EndpointSetLink; waits: WaitBounds; clock: Clock; logger: Logger }) {
     super();
     this.#link = link;
     this.#waits = waits;
@@ -75,7 +81,9 @@ export class LoadBalancer extends BaseService {
     link.listen({
       onEndpointSet: (rotation) => this.#update(rotation),
       onRejected: (rejection) => this.#onRejected(rejection),
-      onConnected: () => { for (const id of this.#endpoints.keys()) this.#report(id); },
+      onConnected: () => {
+        for (const id of this.#endpoints.keys()) this.#report(id);
+      },
     });
   }
 
@@ -100,8 +108,9 @@ export class LoadBalancer extends BaseService {
   }
 
   /**
-   * Returns whether a request may bypass the queue: a worker is ready, workers take many requests at a time, and no waiting request would be
-   * overtaken. The call subscribes to the endpoint set for a while, so the first call for an endpoint usually returns false.
+   * Returns whether a request may bypass the queue: a worker is ready, workers take many requests at a time, and no
+   * waiting request would be overtaken. The call subscribes to the endpoint set for a while, so the first call for an
+   * endpoint usually returns false.
    */
   hasReadyWorker(endpointId: string, { apiKey }: AuthorizedCaller): boolean {
     const endpoint = this.#endpoint(endpointId);
@@ -111,17 +120,30 @@ export class LoadBalancer extends BaseService {
     return endpoint.queue.isDirect;
   }
 
-  /** Returns whether a facade can forward to the endpoint's workers, as far as is known: workers that speak HTTP/2 need an edge. */
+  /**
+   * Returns whether a facade can forward to the endpoint's workers, as far as is known: workers that speak HTTP/2 need
+   * an edge.
+   */
   carries(endpointId: string): boolean {
     return this.#endpoints.get(endpointId)?.queue.isH2c !== true;
   }
 
-  /** Waits until a worker has capacity, for a request that an edge then forwards. Rejects with the error for the client. */
-  async awaitReady(endpointId: string, who: AuthorizedCaller, { waitMs, signal }: Pick<SlotRequest, 'waitMs' | 'signal'>): Promise<void> {
-    (await this.acquire(endpointId, who, { workerId: undefined, strict: false, waitMs, isRetry: false, signal })).release();
+  /**
+   * Waits until a worker has capacity, for a request that an edge then forwards. Rejects with the error for the client.
+   */
+  async awaitReady(
+    endpointId: string,
+    who: AuthorizedCaller,
+    { waitMs, signal }: Pick<SlotRequest, 'waitMs' | 'signal'>,
+  ): Promise<void> {
+    (
+      await this.acquire(endpointId, who, { workerId: undefined, strict: false, waitMs, isRetry: false, signal })
+    ).release();
   }
 
-  /** Resolves when core has sent the endpoint set, or after SYNC_TIMEOUT_MS. Call `hasReadyWorker` first: it subscribes. */
+  /**
+   * Resolves when core has sent the endpoint set, or after SYNC_TIMEOUT_MS. Call `hasReadyWorker` first: it subscribes.
+   */
   async synced(endpointId: string): Promise<void> {
     const queue = this.#endpoints.get(endpointId)?.queue;
     if (!queue || queue.isSynced || !this.#link.isUp) return;
@@ -136,7 +158,11 @@ export class LoadBalancer extends BaseService {
   }
 
   /** Returns a slot at a worker, perhaps after a wait. Rejects with the error for the client. */
-  async acquire(endpointId: string, { apiKey, accountId }: AuthorizedCaller, request: SlotRequest): Promise<WorkerSlot> {
+  async acquire(
+    endpointId: string,
+    { apiKey, accountId }: AuthorizedCaller,
+    request: SlotRequest,
+  ): Promise<WorkerSlot> {
     const endpoint = this.#endpoint(endpointId);
     if (apiKey !== '') endpoint.apiKey = apiKey;
     endpoint.usedAtMs = this.#clock.monotonicMs();
@@ -170,7 +196,14 @@ export class LoadBalancer extends BaseService {
     if (known) return known;
     const endpoint: Endpoint = {
       queue: new EndpointQueue(this.#clock, () => this.#changed(id)),
-      apiKey: '', reportedKey: '', usedAtMs: 0, unsyncedSinceMs: undefined, reportedAtMs: -Infinity, reportedWaiting: 0, changed: false, batch: undefined,
+      apiKey: '',
+      reportedKey: '',
+      usedAtMs: 0,
+      unsyncedSinceMs: undefined,
+      reportedAtMs: -Infinity,
+      reportedWaiting: 0,
+      changed: false,
+      batch: undefined,
     };
     this.#endpoints.set(id, endpoint);
     return endpoint;
@@ -200,7 +233,8 @@ export class LoadBalancer extends BaseService {
       if (isRemembered) {
         if (changed || now - reportedAtMs >= LINK_TIMERS.demandRepeatMs) this.#report(id);
       } else if (queue.version !== '' || !queue.isSynced || now - reportedAtMs > LINK_TIMERS.unversionedKeptMs) {
-        // A core that sends no versions sends changes only. They must be applied until core itself has dropped the endpoint.
+        // A core that sends no versions sends changes only. They must be applied until core itself has dropped the
+        // endpoint.
         this.#endpoints.delete(id);
       }
     }
@@ -215,7 +249,10 @@ export class LoadBalancer extends BaseService {
     else if (now - unsyncedSinceMs >= LINK_TIMERS.rotationMissedMs) {
       // Logged once.
       endpoint.unsyncedSinceMs = Infinity;
-      this.#logger.warn({ endpointId, waiting: queue.waiting }, 'requests wait, but core has sent no backends of the endpoint');
+      this.#logger.warn(
+        { endpointId, waiting: queue.waiting },
+        'requests wait, but core has sent no backends of the endpoint',
+      );
     }
   }
 
@@ -227,7 +264,13 @@ export class LoadBalancer extends BaseService {
     endpoint.reportedWaiting = queue.waiting;
     endpoint.reportedKey = apiKey;
     endpoint.changed = false;
-    this.#link.report({ endpointId: id, apiKey, waiting: queue.waiting, workers: queue.loads(), version: queue.version });
+    this.#link.report({
+      endpointId: id,
+      apiKey,
+      waiting: queue.waiting,
+      workers: queue.loads(),
+      version: queue.version,
+    });
   }
 
   #update(rotation: EndpointRotation): void {
@@ -246,7 +289,8 @@ export class LoadBalancer extends BaseService {
     if (reason === 'UNAUTHORIZED' && reportedKey !== '') queue.rejectKey(reportedKey);
     // Core sends no more changes, so the set would become stale. Another waiting request may have a valid key.
     queue.dropBackends();
-    const apiKey = endpoint.apiKey === reportedKey ? [...queue.keys()].find((key) => key !== reportedKey) ?? '' : endpoint.apiKey;
+    const apiKey =
+      endpoint.apiKey === reportedKey ? ([...queue.keys()].find((key) => key !== reportedKey) ?? '') : endpoint.apiKey;
     Object.assign(endpoint, { apiKey, toldAtMs: -Infinity, toldWaiting: 0, changed: false });
     if (reportedKey !== '') this.#report(endpointId);
   }

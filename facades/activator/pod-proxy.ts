@@ -1,6 +1,7 @@
 /**
- * Forwards requests to the HTTP ports of pods. The path form needs a key of the account, because it shares its origin with the API. The host form is
- * open to everybody if the operator enables it: each port has an origin of its own, and the pod's program asks for a password if it wants one.
+ * Forwards requests to the HTTP ports of pods. The path form needs a key of the account, because it shares its origin
+ * with the API. The host form is open to everybody if the operator enables it: each port has an origin of its own, and
+ * the pod's program asks for a password if it wants one.
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';
@@ -12,13 +13,13 @@ import { CoreError } from '../../proto/wire/reason.ts';
 import { keyOfRestRequest } from '../plugins/credentials.ts';
 import type { KeyWatch, WatchKey } from '../plugins/key-watch.ts';
 import type { RateLimit } from '../plugins/rate-limit.ts';
-import type { UpgradeSocket } from './upgrade-socket.ts';
 import { clientGone } from './client-gone.ts';
-import { dial, forward } from './forward.ts';
 import type { ForwardLimits, ForwardTarget } from './forward.ts';
-import { podKeyMissing, podNotListening, payloadTooLarge } from './lb-error.ts';
+import { dial, forward } from './forward.ts';
+import { payloadTooLarge, podKeyMissing, podNotListening } from './lb-error.ts';
 import type { PodTarget } from './pod-target.ts';
 import type { Tunnels } from './tunnels.ts';
+import type { UpgradeSocket } from './upgrade-socket.ts';
 
 /** How long a lookup is cached, in milliseconds (edge_service.proto). A page makes a hundred requests at once. */
 const CACHE_MS = 1_500;
@@ -40,7 +41,10 @@ export interface PodProxyOptions {
 
 export class PodProxy {
   readonly #options: PodProxyOptions;
-  readonly #locations = boundedCache<string, Promise<LocatePodResponse>>(CACHE_MAX, { ttl: CACHE_MS, perf: { now: () => this.#options.clock.monotonicMs() } });
+  readonly #locations = boundedCache<string, Promise<LocatePodResponse>>(CACHE_MAX, {
+    ttl: CACHE_MS,
+    perf: { now: () => this.#options.clock.monotonicMs() },
+  });
 
   #lookups = 0;
 
@@ -49,10 +53,18 @@ export class PodProxy {
   }
 
   /** Forwards a request to a pod. Rejects with the error for the client. */
-  async serve(request: IncomingMessage, reply: FastifyReply, target: PodTarget, upgrade?: UpgradeSocket): Promise<void> {
+  async serve(
+    request: IncomingMessage,
+    reply: FastifyReply,
+    target: PodTarget,
+    upgrade?: UpgradeSocket,
+  ): Promise<void> {
     const { limits, clock, rateLimit } = this.#options;
     const location = await this.#locate(request, target);
-    await rateLimit?.admit({ endpointId: target.podId, operation: 'lb', accountId: location.accountId, workersRunning: 1 }, reply);
+    await rateLimit?.admit(
+      { endpointId: target.podId, operation: 'lb', accountId: location.accountId, workersRunning: 1 },
+      reply,
+    );
     if (Number(request.headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX) throw payloadTooLarge('request');
     reply.hijack();
     const gone = clientGone(reply.raw, upgrade);
@@ -64,12 +76,19 @@ export class PodProxy {
     const { podId: endpointId, path, prefix } = target;
     const seen = { endpointId, path, prefix, queryKey: undefined, isShared: false, keepsKey: isOpen };
     const watchKey = isOpen ? undefined : this.#watchKey(request, target);
-    await forward({ request, reply: reply.raw, target: seen, gone, upgrade, watchKey }, { socket }, NO_WORKER, limits, clock);
+    await forward(
+      { request, reply: reply.raw, target: seen, gone, upgrade, watchKey },
+      { socket },
+      NO_WORKER,
+      limits,
+      clock,
+    );
   }
 
   #watchKey(request: IncomingMessage, target: PodTarget): WatchKey {
     const name = `pod ${nameOf(target, isWrite(request), keyOfRestRequest(request.headers.authorization) ?? '')}`;
-    return (onRefused) => this.#options.keys.watch(name, async () => (await this.#locate(request, target)) !== undefined, onRefused);
+    return (onRefused) =>
+      this.#options.keys.watch(name, async () => (await this.#locate(request, target)) !== undefined, onRefused);
   }
 
   #connect({ address, tunnelMachineId }: LocatePodResponse, { podId, port }: PodTarget, gone: AbortSignal) {
@@ -86,12 +105,17 @@ export class PodProxy {
     const name = nameOf(target, write, apiKey);
     const known = this.#locations.get(name);
     if (known) return known;
-    if (this.#lookups >= LOOKUPS_MAX) throw new CoreError('RATE_LIMITED', 'Too many pods are being looked for; try again shortly.');
+    if (this.#lookups >= LOOKUPS_MAX)
+      throw new CoreError('RATE_LIMITED', 'Too many pods are being looked for; try again shortly.');
     this.#lookups += 1;
-    const asked = this.#options.locate({ podId, port, write, open }, apiKey).finally(() => { this.#lookups -= 1; });
+    const asked = this.#options.locate({ podId, port, write, open }, apiKey).finally(() => {
+      this.#lookups -= 1;
+    });
     this.#locations.set(name, asked);
     // A failed lookup is not cached: the pod may be there in a moment.
-    asked.catch(() => { if (this.#locations.peek(name) === asked) this.#locations.delete(name); });
+    asked.catch(() => {
+      if (this.#locations.peek(name) === asked) this.#locations.delete(name);
+    });
     return asked;
   }
 }

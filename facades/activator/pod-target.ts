@@ -15,8 +15,14 @@ const PATH_BEGIN = '/pods/';
 const PATH_FORM = /^\/pods\/([a-z0-9]{14})\/([1-9]\d{0,4})((?:[/?].*)?)$/;
 const HOST_FORM = /^([a-z0-9]{14})-([1-9]\d{0,4})\.([a-z0-9.-]+?)\.?(?::\d+)?$/i;
 
-/** Returns the target by host. `undefined` if the host names no pod. `domains`: domains of the host form, `<pod id>-<port>.<domain>`. */
-export function podOfHost({ url = '/', headers }: Pick<IncomingMessage, 'url' | 'headers'>, domains: readonly string[]): PodTarget | undefined {
+/**
+ * Returns the target by host. `undefined` if the host names no pod. `domains`: domains of the host form, `<pod
+ * id>-<port>.<domain>`.
+ */
+export function podOfHost(
+  { url = '/', headers }: Pick<IncomingMessage, 'url' | 'headers'>,
+  domains: readonly string[],
+): PodTarget | undefined {
   if (domains.length === 0) return undefined;
   const [, podId, port, domain] = HOST_FORM.exec(headers.host ?? '') ?? [];
   if (podId === undefined || !domains.includes(domain!.toLowerCase()) || !url.startsWith('/')) return undefined;
@@ -28,5 +34,10 @@ export function podOfPath({ url = '/' }: Pick<IncomingMessage, 'url'>): PodTarge
   if (!url.startsWith(PATH_BEGIN)) return undefined;
   const [, podId, port, rest = ''] = PATH_FORM.exec(url) ?? [];
   if (podId === undefined) return undefined;
-  return { podId, port: Number(port), path: rest.startsWith('/') ? rest : `/${rest}`, prefix: `/pods/${podId}/${port}` };
+  return {
+    podId,
+    port: Number(port),
+    path: rest.startsWith('/') ? rest : `/${rest}`,
+    prefix: `/pods/${podId}/${port}`,
+  };
 }

@@ -1,6 +1,7 @@
 /**
- * Sends the body of a request to a worker. With `Expect: 100-continue` no byte is read before the worker asks for the body, so a worker that is full
- * can reject the request while another one can still get it. Servers need not send 100: then the body is sent after a timeout.
+ * Sends the body of a request to a worker. With `Expect: 100-continue` no byte is read before the worker asks for the
+ * body, so a worker that is full can reject the request while another one can still get it. Servers need not send 100:
+ * then the body is sent after a timeout.
  */
 import type { ClientRequest, IncomingMessage, OutgoingMessage, ServerResponse } from 'node:http';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
@@ -21,8 +22,9 @@ export interface BodyParts {
 }
 
 /**
- * State of the body when the response has come. `SENT`: it was sent, or is being sent or discarded. `EXPECT_REJECTED`: the worker rejects `Expect`
- * (417). `NO_CONTINUE`: the worker took the body without sending 100. `UNREAD`: the worker rejects the request, and the client itself waits for 100.
+ * State of the body when the response has come. `SENT`: it was sent, or is being sent or discarded. `EXPECT_REJECTED`:
+ * the worker rejects `Expect` (417). `NO_CONTINUE`: the worker took the body without sending 100. `UNREAD`: the worker
+ * rejects the request, and the client itself waits for 100.
  */
 export type BodyOutcome = 'SENT' | 'EXPECT_REJECTED' | 'NO_CONTINUE' | 'UNREAD';
 
@@ -31,7 +33,10 @@ export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean 
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
-/** Sends the headers now. Node's flushHeaders writes them as UTF-8, which doubles bytes above 0x7f; a write, even an empty one, does not. */
+/**
+ * Sends the headers now. Node's flushHeaders writes them as UTF-8, which doubles bytes above 0x7f; a write, even an
+ * empty one, does not.
+ */
 export function sendHeaders(message: OutgoingMessage): void {
   message.write(EMPTY);
 }

@@ -6,23 +6,23 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import { ServerResponse } from '../../core/runtime/node-http.ts';
 import type { Tracing } from '../../core/runtime/tracing.ts';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
-import { traceForwarded } from '../plugins/request-trace.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
-import { isPreflight } from '../plugins/cors.ts';
 import type { Preflights } from '../plugins/cors.ts';
+import { isPreflight } from '../plugins/cors.ts';
 import type { ReadBeforeAnswer } from '../plugins/read-before-answer.ts';
+import { traceForwarded } from '../plugins/request-trace.ts';
 import type { Activator } from './activator.ts';
 import { authenticateCaller } from './authenticate-caller.ts';
 import type { HostKeys } from './host-keys.ts';
 import { payloadTooLarge, upgradeWithBody } from './lb-error.ts';
+import type { AuthorizedTarget, LbForms, LbRouting, RoutedRequest } from './lb-routing.ts';
 import { routeOf } from './lb-routing.ts';
-import type { LbForms, LbRouting, AuthorizedTarget, RoutedRequest } from './lb-routing.ts';
 import type { AuthorizedCaller } from './load-balancer.ts';
 import type { PodProxy } from './pod-proxy.ts';
 import { hasBody } from './request-body.ts';
 import type { TrustedPeers } from './trusted-peers.ts';
-import { asksForTunnel } from './tunnels.ts';
 import type { Tunnels } from './tunnels.ts';
+import { asksForTunnel } from './tunnels.ts';
 import type { UpgradeSocket } from './upgrade-socket.ts';
 import { writeRejection } from './write-rejection.ts';
 
@@ -43,14 +43,20 @@ export interface LbParts {
   logger: Logger;
 }
 
-/** Returns whether a request asks for a protocol switch that is supported. Node then hands its socket over (`shouldUpgradeCallback`). */
+/**
+ * Returns whether a request asks for a protocol switch that is supported. Node then hands its socket over
+ * (`shouldUpgradeCallback`).
+ */
 export function mayUpgrade(request: IncomingMessage, forms: LbForms): boolean {
   if (asksForTunnel(request)) return true;
   if (request.headers.upgrade?.toLowerCase() !== 'websocket') return false;
   return routeOf(request, forms) !== undefined;
 }
 
-/** Adds the surface to an app, after the HTTP rules and before its other hooks. The hook of the routing must be the first of all. */
+/**
+ * Adds the surface to an app, after the HTTP rules and before its other hooks. The hook of the routing must be the
+ * first of all.
+ */
 export function addLoadBalancing(app: FastifyInstance, parts: LbParts): void {
   const upgrades = new WeakMap<IncomingMessage, UpgradeSocket>();
   /** Open upgraded sockets. The server waits for them when it closes, but does not end them. */
@@ -67,8 +73,11 @@ export function addLoadBalancing(app: FastifyInstance, parts: LbParts): void {
     const reply = new ServerResponse(request);
     reply.assignSocket(socket);
     reply.shouldKeepAlive = false;
-    // Node manages its own replies only: here a reply must continue on drain, and must end the connection when it has finished.
-    socket.on('drain', () => { if (reply.socket === socket) reply.emit('drain'); });
+    // Node manages its own replies only: here a reply must continue on drain, and must end the connection when it has
+    // finished.
+    socket.on('drain', () => {
+      if (reply.socket === socket) reply.emit('drain');
+    });
     reply.once('finish', () => socket.destroySoon());
     upgrades.set(request, { socket, head });
     app.routing(request, reply);
@@ -85,7 +94,12 @@ interface ServeParts extends LbParts {
   upgrade: UpgradeSocket | undefined;
 }
 
-async function serve(request: FastifyRequest, reply: FastifyReply, { pod, target }: RoutedRequest, parts: ServeParts): Promise<void> {
+async function serve(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { pod, target }: RoutedRequest,
+  parts: ServeParts,
+): Promise<void> {
   const { upgrade } = parts;
   parts.peers.clean(request.raw);
   try {
@@ -107,18 +121,35 @@ async function serve(request: FastifyRequest, reply: FastifyReply, { pod, target
   } catch (error) {
     reply.hijack();
     if (!reply.raw.headersSent && parts.readFirst.mustWait(request.raw)) await parts.readFirst.read(request.raw);
-    writeRejection(error, request.raw, reply.raw, parts.logger, { requestId: request.id, endpointId: target?.endpointId });
+    writeRejection(error, request.raw, reply.raw, parts.logger, {
+      requestId: request.id,
+      endpointId: target?.endpointId,
+    });
   }
 }
 
-/** Redirects a page that was opened with a key in its address, so that the key stays neither in the history nor in the Referer header. */
+/**
+ * Redirects a page that was opened with a key in its address, so that the key stays neither in the history nor in the
+ * Referer header.
+ */
 function writeSignedIn(reply: FastifyReply['raw'], { cookie, location }: { cookie: string; location: string }): void {
-  reply.writeHead(303, { 'set-cookie': cookie, location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'content-length': '0' }).end();
+  reply
+    .writeHead(303, {
+      'set-cookie': cookie,
+      location,
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'content-length': '0',
+    })
+    .end();
 }
 
 /** Authenticates and rate-limits the caller. Returns `undefined` for an OpenAI operation of a queue-based endpoint. */
 async function authorize(
-  request: FastifyRequest, reply: FastifyReply, target: AuthorizedTarget, { gate, hostKeys }: LbParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  target: AuthorizedTarget,
+  { gate, hostKeys }: LbParts,
 ): Promise<AuthorizedCaller | undefined> {
   // The edge has already authorized and counted the request.
   if (target.authorized) return target.authorized;

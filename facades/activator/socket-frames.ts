@@ -44,7 +44,8 @@ export class FrameEnds {
     const extended = length === LENGTH_16 ? 2 : length === LENGTH_64 ? 8 : 0;
     if (this.#headerBytes < 2 + extended + mask) return;
     this.#headerBytes = 0;
-    this.#left = extended === 0 ? length : extended === 2 ? this.#header.readUInt16BE(2) : Number(this.#header.readBigUInt64BE(2));
+    this.#left =
+      extended === 0 ? length : extended === 2 ? this.#header.readUInt16BE(2) : Number(this.#header.readBigUInt64BE(2));
   }
 }
 

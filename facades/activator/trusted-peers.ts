@@ -1,6 +1,6 @@
 /**
- * Decides whose X-Forwarded-* headers are trusted: those of an edge with the edge key, and of the proxies that the operator has configured. They are
- * stripped from all other requests.
+ * Decides whose X-Forwarded-* headers are trusted: those of an edge with the edge key, and of the proxies that the
+ * operator has configured. They are stripped from all other requests.
  */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
@@ -16,7 +16,8 @@ export class TrustedPeers {
   /** `proxies`: addresses and networks that parseNetwork accepts. */
   constructor(edgeKey: string, proxies: readonly string[]) {
     this.#edgeKey = edgeKey;
-    for (const { address, bits, family } of proxies.map((text) => parseNetwork(text)!)) this.#proxies.addSubnet(address, bits, family);
+    for (const { address, bits, family } of proxies.map((text) => parseNetwork(text)!))
+      this.#proxies.addSubnet(address, bits, family);
   }
 
   /** Strips forwarded headers unless the peer is trusted. */
@@ -26,11 +27,16 @@ export class TrustedPeers {
   }
 
   /**
-   * Returns the client's address: the last one in X-Forwarded-For that is no trusted proxy, because entries before it may be forged. Call `clean`
-   * first.
+   * Returns the client's address: the last one in X-Forwarded-For that is no trusted proxy, because entries before it
+   * may be forged. Call `clean` first.
    */
   clientOf({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>): string {
-    const seen = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',').map((address) => address.trim()).filter((address) => isIP(address) !== 0);
+    const seen = [headers['x-forwarded-for'] ?? []]
+      .flat()
+      .join(',')
+      .split(',')
+      .map((address) => address.trim())
+      .filter((address) => isIP(address) !== 0);
     return seen.findLast((address) => !this.#isProxy(address)) ?? seen[0] ?? socket.remoteAddress ?? '';
   }
 

@@ -1,6 +1,7 @@
 /**
- * Wraps an HTTP/2 stream as a plain connection for Node's HTTP client. Each piece is written by itself, as bytes: with several strings at once
- * Node 24.21 frees their buffer before the HTTP/2 stream has sent it, and would send other memory of the process instead.
+ * Wraps an HTTP/2 stream as a plain connection for Node's HTTP client. Each piece is written by itself, as bytes: with
+ * several strings at once Node 24.21 frees their buffer before the HTTP/2 stream has sent it, and would send other
+ * memory of the process instead.
  */
 import type { ClientHttp2Stream } from 'node:http2';
 import { Duplex } from 'node:stream';
@@ -11,7 +12,9 @@ export class TunnelConnection extends Duplex {
   constructor(stream: ClientHttp2Stream) {
     super({ decodeStrings: true, allowHalfOpen: true });
     this.#stream = stream;
-    stream.on('data', (piece: Buffer) => { if (!this.push(piece)) stream.pause(); });
+    stream.on('data', (piece: Buffer) => {
+      if (!this.push(piece)) stream.pause();
+    });
     stream.once('end', () => this.push(null));
     stream.on('error', (error) => this.destroy(error));
     // A close without an end means that the tunnel broke.

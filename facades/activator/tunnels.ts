@@ -1,17 +1,25 @@
 /**
- * Holds the tunnels that agents have opened to this facade (proto/wire/tunnel.ts). They lead to workers on machines that cannot be dialled. When a
- * tunnel breaks, the requests that it carries fail; queued requests keep waiting, and the agent opens another tunnel.
+ * Holds the tunnels that agents have opened to this facade (proto/wire/tunnel.ts). They lead to workers on machines
+ * that cannot be dialled. When a tunnel breaks, the requests that it carries fail; queued requests keep waiting, and
+ * the agent opens another tunnel.
  */
-import { connect } from 'node:http2';
-import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
+
 import type { IncomingMessage } from 'node:http';
+import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
+import { connect } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { BaseService } from '../../core/runtime/service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
-import { TUNNEL_OPTIONS, TUNNEL_PATH, TUNNEL_PROTOCOL, TUNNEL_STREAMS_MAX, watchTunnel } from '../../proto/wire/tunnel.ts';
+import {
+  TUNNEL_OPTIONS,
+  TUNNEL_PATH,
+  TUNNEL_PROTOCOL,
+  TUNNEL_STREAMS_MAX,
+  watchTunnel,
+} from '../../proto/wire/tunnel.ts';
 import { keyOfRestRequest } from '../plugins/credentials.ts';
 import { TunnelConnection } from './tunnel-connection.ts';
 
@@ -68,9 +76,12 @@ export class Tunnels extends BaseService {
     const { authorize, logger } = this.#options;
     try {
       if (apiKey === undefined) throw new CoreError('UNAUTHORIZED', 'A tunnel needs the key of an agent.');
-      if (this.#authorizing >= AUTHORIZING_MAX) throw new CoreError('RATE_LIMITED', 'Too many tunnels are being opened; try again shortly.');
+      if (this.#authorizing >= AUTHORIZING_MAX)
+        throw new CoreError('RATE_LIMITED', 'Too many tunnels are being opened; try again shortly.');
       this.#authorizing += 1;
-      const machineId = await authorize(apiKey).finally(() => { this.#authorizing -= 1; });
+      const machineId = await authorize(apiKey).finally(() => {
+        this.#authorizing -= 1;
+      });
       if (this.ending.aborted) throw new CoreError('UNAVAILABLE', 'The service is stopping.');
       if (!socket.destroyed) this.#open(machineId, apiKey, socket, head);
     } catch (error) {
@@ -79,21 +90,27 @@ export class Tunnels extends BaseService {
     }
   }
 
-  /** Opens a connection to a worker. Returns `undefined` if the machine has no tunnel, or nothing listens at its end. */
+  /**
+   * Opens a connection to a worker. Returns `undefined` if the machine has no tunnel, or nothing listens at its end.
+   */
   async open(machineId: string, workerId: string, gone: AbortSignal): Promise<Duplex | undefined> {
     const tunnel = this.#machines.get(machineId)?.findLast((each) => hasCapacity(each));
     if (!tunnel || gone.aborted) return undefined;
     const stream = tunnel.session.request({ ':method': 'CONNECT', ':authority': workerId });
     tunnel.streams += 1;
-    stream.once('close', () => { tunnel.streams -= 1; });
-    if (!await this.#connected(stream, gone)) return undefined;
+    stream.once('close', () => {
+      tunnel.streams -= 1;
+    });
+    if (!(await this.#connected(stream, gone))) return undefined;
     // The user of the connection adds its own listener. Errors before and after that must not be uncaught.
     return new TunnelConnection(stream).on('error', () => undefined);
   }
 
   #connected(stream: ClientHttp2Stream, gone: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
-      const giveUp = (): void => { stream.destroy(); };
+      const giveUp = (): void => {
+        stream.destroy();
+      };
       const timer = this.#options.clock.after(CONNECT_MS, giveUp);
       const done = (isConnected: boolean): void => {
         timer.cancel();
@@ -133,11 +150,17 @@ export class Tunnels extends BaseService {
     logger.info({ machineId }, 'tunnel opened');
   }
 
-  /** Closes the tunnel when its key was revoked or given to another machine. While core is unreachable the tunnel stays open. */
+  /**
+   * Closes the tunnel when its key was revoked or given to another machine. While core is unreachable the tunnel stays
+   * open.
+   */
   #reauthorize(machineId: string, { session, apiKey }: Tunnel): void {
     const { authorize, authorizeMs = AUTHORIZE_MS, clock } = this.#options;
     const check = async (): Promise<void> => {
-      const isValid = await authorize(apiKey).then((now) => now === machineId, (error: unknown) => !isUnauthorized(error));
+      const isValid = await authorize(apiKey).then(
+        (now) => now === machineId,
+        (error: unknown) => !isUnauthorized(error),
+      );
       if (!isValid) session.destroy();
       else if (!session.destroyed) timer = clock.after(authorizeMs, () => void check());
     };
@@ -157,6 +180,11 @@ function isUnauthorized(error: unknown): boolean {
 function writeRejection(socket: Socket, error: unknown): void {
   const text = error instanceof CoreError ? error.message : 'Something went wrong on our side; it has been logged.';
   const status = isUnauthorized(error) ? '401 Unauthorized' : '503 Service Unavailable';
-  const head = [`HTTP/1.1 ${status}`, 'Content-Type: text/plain; charset=utf-8', 'Connection: close', `Content-Length: ${Buffer.byteLength(text)}`];
+  const head = [
+    `HTTP/1.1 ${status}`,
+    'Content-Type: text/plain; charset=utf-8',
+    'Connection: close',
+    `Content-Length: ${Buffer.byteLength(text)}`,
+  ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
 }

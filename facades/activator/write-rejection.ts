@@ -12,10 +12,16 @@ export interface RejectedRequest {
   endpointId?: string | undefined;
 }
 
-/** Most bytes of a rejected body that are read and discarded. The time limit of all requests applies too (facades/app.ts). */
+/**
+ * Most bytes of a rejected body that are read and discarded. The time limit of all requests applies too
+ * (facades/app.ts).
+ */
 const DISCARD_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Reads and discards the body: a client that sends everything before it reads would otherwise see a broken connection, not the response. */
+/**
+ * Reads and discards the body: a client that sends everything before it reads would otherwise see a broken connection,
+ * not the response.
+ */
 function drain(request: IncomingMessage): void {
   let bytes = 0;
   request.on('data', (piece: Buffer) => {
@@ -27,11 +33,18 @@ function drain(request: IncomingMessage): void {
 
 /** Answers with the error, or ends the connection if the response has started. */
 export function writeRejection(
-  error: unknown, request: IncomingMessage, reply: ServerResponse, logger: Logger, { requestId, endpointId }: RejectedRequest = {},
+  error: unknown,
+  request: IncomingMessage,
+  reply: ServerResponse,
+  logger: Logger,
+  { requestId, endpointId }: RejectedRequest = {},
 ): void {
   const shown = toLbError(error);
   if (!(error instanceof LbError) && shown.status >= 500) {
-    logger.error({ err: error, requestId, endpointId, method: request.method }, 'a request to a load-balancing endpoint failed');
+    logger.error(
+      { err: error, requestId, endpointId, method: request.method },
+      'a request to a load-balancing endpoint failed',
+    );
   }
   if (reply.headersSent || reply.destroyed) return void reply.destroy();
   allowAnyOrigin(request, reply);

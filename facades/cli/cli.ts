@@ -2,11 +2,11 @@
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Transport } from '../../proto/wire/channel.ts';
 import type { CliConfig } from './config.ts';
-import { KeyedCore } from './keyed-core.ts';
 import { UsageError } from './failures.ts';
+import { KeyedCore } from './keyed-core.ts';
 import type { Output } from './output/output.ts';
-import { chooseTarget } from './target.ts';
 import type { Target, TargetKey, TargetOptions } from './target.ts';
+import { chooseTarget } from './target.ts';
 
 /** Parts handed to the command line. */
 export interface CliParts {

@@ -33,17 +33,24 @@ export interface CliConfig {
 
 /** Variables of local.env, which `npm start` writes. */
 export const LOCAL_ENV_NAMES = {
-  coreAddress: 'SLIPWAY_CORE_ADDRESS', apiKey: 'SLIPWAY_API_KEY', endpointId: 'SLIPWAY_ENDPOINT_ID', exampleBody: 'SLIPWAY_EXAMPLE_INPUT',
+  coreAddress: 'SLIPWAY_CORE_ADDRESS',
+  apiKey: 'SLIPWAY_API_KEY',
+  endpointId: 'SLIPWAY_ENDPOINT_ID',
+  exampleBody: 'SLIPWAY_EXAMPLE_INPUT',
 } as const;
 
 /** Reads it; an empty variable is none. Throws ConfigError when a file that a variable names cannot be read. */
-export function readCliConfig(env: Readonly<Record<string, string | undefined>> = process.env, workingDir = process.cwd()): CliConfig {
+export function readCliConfig(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+  workingDir = process.cwd(),
+): CliConfig {
   const reader = new EnvReader(env);
   const secret = (name: string): string | undefined => reader.secret(name, '') || undefined;
   const config: CliConfig = {
     coreAddress: env['SLIPWAY_CORE_ADDRESS']?.split(',')[0]?.trim() || undefined,
     coreTls: {
-      caFile: reader.text('SLIPWAY_CORE_CA_FILE', ''), certFile: reader.text('SLIPWAY_CORE_CERT_FILE', ''),
+      caFile: reader.text('SLIPWAY_CORE_CA_FILE', ''),
+      certFile: reader.text('SLIPWAY_CORE_CERT_FILE', ''),
       certKeyFile: reader.text('SLIPWAY_CORE_CERT_KEY_FILE', ''),
     },
     apiKey: secret('SLIPWAY_API_KEY'),
@@ -61,9 +68,13 @@ export function readCliConfig(env: Readonly<Record<string, string | undefined>> 
   return config;
 }
 
-/** Variables of the agent's process for the options of `slipway agent` (gpu-agent/config.ts). Files are named from `workingDir`. */
+/**
+ * Variables of the agent's process for the options of `slipway agent` (gpu-agent/config.ts). Files are named from
+ * `workingDir`.
+ */
 export function agentEnv(options: AgentOptions, workingDir: string): Record<string, string | undefined> {
-  const file = (name: string | undefined): string | undefined => (name === undefined ? undefined : resolve(workingDir, name));
+  const file = (name: string | undefined): string | undefined =>
+    name === undefined ? undefined : resolve(workingDir, name);
   return {
     // One of the two: whatever was inherited of the other goes.
     SLIPWAY_AGENT_KEY: options.key,
@@ -100,14 +111,20 @@ export interface CoreOptions {
   metrics?: string;
 }
 
-/** Variables of core's process for the options of `slipway core` (core/config.ts). Files are named from `workingDir`. */
+/**
+ * Variables of core's process for the options of `slipway core` (core/config.ts). Files are named from `workingDir`.
+ */
 export function coreEnv(options: CoreOptions, workingDir: string): Record<string, string | undefined> {
   return {
     ...byFile('SLIPWAY_DATABASE_URL', options.databaseUrlFile, workingDir),
     ...byFile('SLIPWAY_SECRET_KEY', options.secretKeyFile, workingDir),
     ...byFile('SLIPWAY_ROOT_KEY', options.rootKeyFile, workingDir),
     ...byFile('SLIPWAY_EDGE_KEY', options.edgeKeyFile, workingDir),
-    ...given({ SLIPWAY_CORE_LISTEN: options.listen, SLIPWAY_CORE_ADVERTISE: options.advertise, SLIPWAY_METRICS_LISTEN: options.metrics }),
+    ...given({
+      SLIPWAY_CORE_LISTEN: options.listen,
+      SLIPWAY_CORE_ADVERTISE: options.advertise,
+      SLIPWAY_METRICS_LISTEN: options.metrics,
+    }),
   };
 }
 
@@ -122,14 +139,20 @@ export interface FacadeOptions {
   metrics?: string;
 }
 
-/** Variables of the facade's process for the options of `slipway facade` (facades/config.ts). Files are named from `workingDir`. */
+/**
+ * Variables of the facade's process for the options of `slipway facade` (facades/config.ts). Files are named from
+ * `workingDir`.
+ */
 export function facadeEnv(options: FacadeOptions, workingDir: string): Record<string, string | undefined> {
   const { core, caFile, host, port, edgeKeyFile, metrics } = options;
   const authority = caFile === undefined ? undefined : resolve(workingDir, caFile);
   return {
     ...byFile('SLIPWAY_EDGE_KEY', edgeKeyFile, workingDir),
     ...given({
-      SLIPWAY_CORE_ADDRESS: core, SLIPWAY_CORE_CA_FILE: authority, SLIPWAY_HTTP_HOST: host, SLIPWAY_HTTP_PORT: port?.toString(),
+      SLIPWAY_CORE_ADDRESS: core,
+      SLIPWAY_CORE_CA_FILE: authority,
+      SLIPWAY_HTTP_HOST: host,
+      SLIPWAY_HTTP_PORT: port?.toString(),
       SLIPWAY_METRICS_LISTEN: metrics,
     }),
   };
@@ -157,9 +180,13 @@ export interface EdgeOptions {
   accessLog: boolean;
 }
 
-/** Variables of the edge's process for the options of `slipway edge` (deploy/envoy/config.ts). Files are named from `workingDir`. */
+/**
+ * Variables of the edge's process for the options of `slipway edge` (deploy/envoy/config.ts). Files are named from
+ * `workingDir`.
+ */
 export function edgeEnv(options: EdgeOptions, workingDir: string): Record<string, string | undefined> {
-  const file = (name: string | undefined): string | undefined => (name === undefined ? undefined : resolve(workingDir, name));
+  const file = (name: string | undefined): string | undefined =>
+    name === undefined ? undefined : resolve(workingDir, name);
   return given({
     SLIPWAY_EDGE_LISTEN: options.listen,
     SLIPWAY_EDGE_GRPC_LISTEN: options.grpcListen,

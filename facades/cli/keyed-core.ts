@@ -1,11 +1,15 @@
-/** Core as a command reaches it: in the name of one key, given up when the command shall end, every failure said so that people can act on it. */
-import { status as Code } from '@grpc/grpc-js';
+/**
+ * Core as a command reaches it: in the name of one key, given up when the command shall end, every failure said so that
+ * people can act on it.
+ */
+
 import type { Client, ServiceError } from '@grpc/grpc-js';
+import { status as Code } from '@grpc/grpc-js';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Transport } from '../../proto/wire/channel.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
-import { explainConnection } from '../../proto/wire/tls.ts';
 import type { TlsFiles } from '../../proto/wire/tls.ts';
+import { explainConnection } from '../../proto/wire/tls.ts';
 import { TlsSource } from '../../proto/wire/tls-source.ts';
 import { CoreServices } from '../core-client/core-services.ts';
 import type { ServiceCalls, UnaryMethod } from '../core-client/service-calls.ts';
@@ -14,11 +18,16 @@ import { interruptionOf, RefusedError, UnreachableError } from './failures.ts';
 /** Time for a call that does not wait, in milliseconds. */
 const CALL_MS_MAX = 15_000;
 
-/** Calls one service: `call((client) => client.getJob, request)`. Throws CoreError, RefusedError, UnreachableError or InterruptedError. */
+/**
+ * Calls one service: `call((client) => client.getJob, request)`. Throws CoreError, RefusedError, UnreachableError or
+ * InterruptedError.
+ */
 export interface KeyedCalls<Service extends Client> {
   /** `waitMs`: how long the call may wait on the far side, in milliseconds; default 0. `signal` gives it up as well. */
   call<Request, Response>(
-    method: (client: Service) => UnaryMethod<Request, Response>, request: Request, options?: { waitMs?: number; signal?: AbortSignal },
+    method: (client: Service) => UnaryMethod<Request, Response>,
+    request: Request,
+    options?: { waitMs?: number; signal?: AbortSignal },
   ): Promise<Response>;
 }
 
@@ -70,7 +79,13 @@ export class KeyedCore {
         if (signal.aborted) throw interruptionOf(signal);
         try {
           // A person waits: one try, and no waiting for a core that is away.
-          return await serviceOf(this.#core).call(method, request, { apiKey, repeatable: false, failFast: true, tryMs: CALL_MS_MAX + waitMs, signal });
+          return await serviceOf(this.#core).call(method, request, {
+            apiKey,
+            repeatable: false,
+            failFast: true,
+            tryMs: CALL_MS_MAX + waitMs,
+            signal,
+          });
         } catch (error) {
           throw signal.aborted ? interruptionOf(signal) : this.#explain(error as CoreError);
         }
@@ -81,13 +96,19 @@ export class KeyedCore {
   #explain(failed: CoreError): Error {
     const { address, keySource } = this.#options;
     const { code, details } = failed.cause as ServiceError;
-    if (code === Code.UNIMPLEMENTED) return new RefusedError(`The core at ${address} is of another version and does not serve this.`);
+    if (code === Code.UNIMPLEMENTED)
+      return new RefusedError(`The core at ${address} is of another version and does not serve this.`);
     if (failed.reason === 'UNAUTHORIZED') {
-      return new CoreError('UNAUTHORIZED', `${failed.message} The key that was used is the one ${keySource}.`, { cause: failed.cause });
+      return new CoreError('UNAUTHORIZED', `${failed.message} The key that was used is the one ${keySource}.`, {
+        cause: failed.cause,
+      });
     }
     // What core itself says travels as the status's own text; a broken connection has none of core's.
     if (failed.reason !== 'UNAVAILABLE' || failed.message === details) return failed;
-    const how = code === Code.DEADLINE_EXCEEDED ? 'it did not answer in time' : explainConnection(details, address) ?? 'no connection';
+    const how =
+      code === Code.DEADLINE_EXCEEDED
+        ? 'it did not answer in time'
+        : (explainConnection(details, address) ?? 'no connection');
     return new UnreachableError(
       `Core cannot be reached at ${address} (${how}). Start it, for instance with "npm start", or name another with --core HOST:PORT.`,
     );

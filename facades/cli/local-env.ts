@@ -1,6 +1,7 @@
 /**
- * Reads `.slipway/local.env`, the facts that a running `npm start` leaves for others on this machine, and the operator's key, which stays in
- * secrets.json beside it: local.env is read into shells, whose programs must not get that key.
+ * Reads `.slipway/local.env`, the facts that a running `npm start` leaves for others on this machine, and the
+ * operator's key, which stays in secrets.json beside it: local.env is read into shells, whose programs must not get
+ * that key.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -36,9 +37,14 @@ export function readLocalEnv(file: string): LocalFacts | undefined {
     return undefined;
   }
   const values = new Map(text.split('\n').flatMap(readLine));
-  const value = (name: keyof typeof LOCAL_ENV_NAMES): string | undefined => values.get(LOCAL_ENV_NAMES[name]) || undefined;
+  const value = (name: keyof typeof LOCAL_ENV_NAMES): string | undefined =>
+    values.get(LOCAL_ENV_NAMES[name]) || undefined;
   return {
-    file, coreAddress: value('coreAddress'), apiKey: value('apiKey'), endpointId: value('endpointId'), exampleBody: value('exampleBody'),
+    file,
+    coreAddress: value('coreAddress'),
+    apiKey: value('apiKey'),
+    endpointId: value('endpointId'),
+    exampleBody: value('exampleBody'),
     rootKey: readRootKey(join(dirname(file), 'secrets.json')),
   };
 }

@@ -1,15 +1,15 @@
 /** Runs one command line and answers its exit code. */
 import { CommanderError } from 'commander';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
-import { systemTransport } from '../../proto/wire/channel.ts';
 import { ConfigError } from '../../core/runtime/env.ts';
+import { systemTransport } from '../../proto/wire/channel.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { Cli } from './cli.ts';
-import { readCliConfig } from './config.ts';
 import type { CliConfig } from './config.ts';
+import { readCliConfig } from './config.ts';
 import { EXIT, InterruptedError, RefusedError, UnreachableError, UsageError } from './failures.ts';
-import { Output } from './output/output.ts';
 import type { Sink } from './output/output.ts';
+import { Output } from './output/output.ts';
 import { buildProgram } from './program.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -35,11 +35,22 @@ export async function main(args: readonly string[]): Promise<number> {
 }
 
 /** Runs a command line, wherever it reads and writes. */
-export async function runCommand(args: readonly string[], { config: read, stdout, stderr, stdin, stopping }: Surroundings): Promise<number> {
+export async function runCommand(
+  args: readonly string[],
+  { config: read, stdout, stderr, stdin, stopping }: Surroundings,
+): Promise<number> {
   const output = new Output(stdout, stderr, systemClock);
   const config = readConfig(read, output);
   if (!config) return EXIT.usage;
-  const cli = new Cli({ config, output, transport: systemTransport, clock: systemClock, random: systemRandom, stopping, stdin });
+  const cli = new Cli({
+    config,
+    output,
+    transport: systemTransport,
+    clock: systemClock,
+    random: systemRandom,
+    stopping,
+    stdin,
+  });
   const program = buildProgram(cli, { out: (text) => stdout.write(text), err: (text) => stderr.write(text) });
   try {
     await program.parseAsync([...args], { from: 'user' });
@@ -79,8 +90,9 @@ function report(error: unknown, output: Output): number {
   if (error instanceof CommanderError) return reportUsage(error, output);
   if (error instanceof InterruptedError) return error.exitCode;
   if (error instanceof CoreError) output.error(`${error.reason}: ${error.message}`);
-  else if (error instanceof UsageError || error instanceof RefusedError || error instanceof UnreachableError) output.error(error.message);
-  else output.error(error instanceof Error ? error.stack ?? error.message : String(error));
+  else if (error instanceof UsageError || error instanceof RefusedError || error instanceof UnreachableError)
+    output.error(error.message);
+  else output.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
   if (error instanceof UsageError) return EXIT.usage;
   return error instanceof UnreachableError ? EXIT.unreachable : EXIT.refused;
 }
@@ -89,6 +101,7 @@ function report(error: unknown, output: Output): number {
 function reportUsage(error: CommanderError, output: Output): number {
   if (error.exitCode === 0) return EXIT.ok;
   // A group without a command has shown its help.
-  if (error.code !== 'commander.help') output.error(`${error.message.replace(/^error: /, '')}\nThe option --help shows what is right.`);
+  if (error.code !== 'commander.help')
+    output.error(`${error.message.replace(/^error: /, '')}\nThe option --help shows what is right.`);
   return EXIT.usage;
 }

@@ -1,9 +1,19 @@
-/** Readers of option values. A value that cannot be meant is refused before anything is sent; what is allowed is core's to say. */
+/**
+ * Readers of option values. A value that cannot be meant is refused before anything is sent; what is allowed is core's
+ * to say.
+ */
 import { InvalidArgumentError } from 'commander';
 import { UsageError } from './failures.ts';
 
 const INT32_MAX = 2 ** 31 - 1;
-const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
+const UNITS_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
 
 /** A whole number within [min, max]. */
 export function wholeNumber(min = 0, max = INT32_MAX): (text: string) => number {
@@ -17,14 +27,17 @@ export function wholeNumber(min = 0, max = INT32_MAX): (text: string) => number 
 /** A span with its unit, in milliseconds. */
 export function span(text: string): number {
   const [, digits, unit] = /^(\d{1,12})(ms|s|m|min|h|d)$/.exec(text) ?? [];
-  if (digits === undefined) throw new InvalidArgumentError('It must be a number with a unit: 500ms, 90s, 10m, 2h or 1d.');
+  if (digits === undefined)
+    throw new InvalidArgumentError('It must be a number with a unit: 500ms, 90s, 10m, 2h or 1d.');
   return Number(digits) * UNITS_MS[unit!]!;
 }
 
 /** The id of a group of errors. None, as of a variable of a shell that is not set, would be all jobs. */
 export function errorGroup(text: string): string {
   if (/^[\da-f]{16}$/.test(text)) return text;
-  throw new InvalidArgumentError('It must be the id of a group of errors, as `slipway errors` lists them: 16 hexadecimal digits.');
+  throw new InvalidArgumentError(
+    'It must be the id of a group of errors, as `slipway errors` lists them: 16 hexadecimal digits.',
+  );
 }
 
 /** Where to listen: host:port, or a port of the loopback address; which addresses there are is its reader's to say. */
@@ -43,7 +56,7 @@ export function oneOf<Value>(words: Readonly<Record<string, Value>>): (text: str
 
 /** Values of an option that may be given more than once; a single empty value makes an empty list. */
 export function collect(text: string, before: string[] | undefined): string[] {
-  return text === '' ? before ?? [] : [...before ?? [], text];
+  return text === '' ? (before ?? []) : [...(before ?? []), text];
 }
 
 /** `NAME=value`, any number of times; a single empty value makes an empty set. */

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { addAgent } from './agent/agent.ts';
 import type { Cli } from './cli.ts';
-import type { TargetOptions } from './target.ts';
 import { addEndpoints } from './endpoints/endpoints.ts';
 import { addErrors } from './endpoints/errors.ts';
 import { addTimes } from './endpoints/times.ts';
@@ -21,6 +20,7 @@ import { addEdge } from './parts/edge.ts';
 import { addFacade } from './parts/facade.ts';
 import { addPods } from './pods/pods.ts';
 import { addRegistryAuths } from './registry-auths/registry-auths.ts';
+import type { TargetOptions } from './target.ts';
 import { addTemplates } from './templates/templates.ts';
 import { addAudit } from './usage/audit.ts';
 import { addUsage } from './usage/usage.ts';
@@ -28,8 +28,26 @@ import { addVolumes } from './volumes/volumes.ts';
 
 /** In the order of the help. */
 const COMMANDS = [
-  addJobs, addManyJobs, addEndpoints, addWhy, addTimes, addErrors, addTemplates, addWorkers, addMachines, addCore, addFacade, addEdge, addAgent, addPods,
-  addVolumes, addRegistryAuths, addKeys, addAccounts, addUsage, addAudit,
+  addJobs,
+  addManyJobs,
+  addEndpoints,
+  addWhy,
+  addTimes,
+  addErrors,
+  addTemplates,
+  addWorkers,
+  addMachines,
+  addCore,
+  addFacade,
+  addEdge,
+  addAgent,
+  addPods,
+  addVolumes,
+  addRegistryAuths,
+  addKeys,
+  addAccounts,
+  addUsage,
+  addAudit,
 ];
 
 const HELP = `
@@ -59,7 +77,7 @@ export function buildProgram(cli: Cli, write: { out(text: string): void; err(tex
     .usage('[options] <command>')
     .version(readVersion(), '--version', 'show the version')
     .option('--core <host:port>', 'address of core; grpcs://host:port for TLS')
-    .option('--ca-file <file>', 'authority that signed core\'s certificate; default: those this machine trusts')
+    .option('--ca-file <file>', "authority that signed core's certificate; default: those this machine trusts")
     .option('--key <key>', 'API key')
     .option('--local-env <file>', 'facts of a running npm start, default .slipway/local.env')
     .option('--json', 'write one JSON document, for programs')

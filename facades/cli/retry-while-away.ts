@@ -8,12 +8,24 @@ const AWAY_MS_MAX = 60_000;
 const PAUSE = { firstMs: 500, maxMs: 1_000 };
 
 /** Calls again while core is away, for a minute at most. The call must be safe to repeat. */
-export async function retryWhileAway<Answer>({ clock, random, output, stopping }: Cli, call: () => Promise<Answer>): Promise<Answer> {
+export async function retryWhileAway<Answer>(
+  { clock, random, output, stopping }: Cli,
+  call: () => Promise<Answer>,
+): Promise<Answer> {
   const startedMs = clock.monotonicMs();
   return retry(call, {
-    clock, random, pause: PAUSE, forMs: AWAY_MS_MAX, signal: stopping, mayHelp: isAway,
+    clock,
+    random,
+    pause: PAUSE,
+    forMs: AWAY_MS_MAX,
+    signal: stopping,
+    mayHelp: isAway,
     onFailure: (error) => {
-      if (isAway(error)) output.progress('Core does not answer; trying again.', `${Math.round((clock.monotonicMs() - startedMs) / 1_000)} s`);
+      if (isAway(error))
+        output.progress(
+          'Core does not answer; trying again.',
+          `${Math.round((clock.monotonicMs() - startedMs) / 1_000)} s`,
+        );
     },
   });
 }

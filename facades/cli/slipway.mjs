@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * What `npx slipway` runs: plain JavaScript for any Node from 20 up. An older Node than the pinned one runs this file again with the
- * pinned one, which reads TypeScript as it is.
+ * What `npx slipway` runs: plain JavaScript for any Node from 20 up. An older Node than the pinned one runs this file
+ * again with the pinned one, which reads TypeScript as it is.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -31,12 +31,17 @@ function runPinned() {
   // A signal of the terminal reaches the child twice then, which does no harm.
   for (const signal of PASSED_ON_SIGNALS) process.on(signal, () => child.kill(signal));
   return new Promise((resolve) => {
-    child.once('error', (error) => fail(`${node} cannot run here (${error.message}). Delete node_modules and run "npm install" in ${root}.`));
+    child.once('error', (error) =>
+      fail(`${node} cannot run here (${error.message}). Delete node_modules and run "npm install" in ${root}.`),
+    );
     child.once('exit', (code, signal) => resolve(code ?? 128 + (constants.signals[signal] ?? 0)));
   });
 }
 
-/** A SIGTERM to npx alone ends npx and the shell between it and this process, which gets nothing: the end of that shell counts instead. */
+/**
+ * A SIGTERM to npx alone ends npx and the shell between it and this process, which gets nothing: the end of that shell
+ * counts instead.
+ */
 async function watchNpm() {
   if (process.env.npm_lifecycle_event === undefined) return;
   const parent = process.ppid;

@@ -1,11 +1,11 @@
 /** Options of a described resource, and what they say as fields of the contract. */
 import type { Command } from 'commander';
 import type { Kind, Table } from '../resources/field.ts';
-import { changesOf } from './changes.ts';
 import type { Changes } from './changes.ts';
+import { changesOf } from './changes.ts';
 import { collect, collectVariables, oneOf, span, wholeNumber } from './option-values.ts';
-import { commandLine, variables } from './output/words.ts';
 import type { Field } from './output/table.ts';
+import { commandLine, variables } from './output/words.ts';
 
 /** Values of options, by the names that commander gives them. */
 export type OptionValues = Readonly<Record<string, unknown>>;
@@ -22,15 +22,22 @@ export function tableOptions(command: Command, table: Table, { fixed = false } =
   return command;
 }
 
-/** The settings that options name. `own`: what the command gives otherwise, by the contract's names; undefined: not given. */
+/**
+ * The settings that options name. `own`: what the command gives otherwise, by the contract's names; undefined: not
+ * given.
+ */
 export function optionChanges<Message extends object>(
-  table: Table, options: OptionValues, own: { [Name in keyof Message]?: Message[Name] | undefined },
+  table: Table,
+  options: OptionValues,
+  own: { [Name in keyof Message]?: Message[Name] | undefined },
 ): Changes<Message> {
   const given = Object.entries(table).flatMap(([field, { kind, cli }]) => {
     const value = cli && options[valueName(cli.option)];
-    return value === undefined ? [] : [[field, kind.is === 'switch' ? Object.values(kind.words)[value === true ? 1 : 0] : value] as const];
+    return value === undefined
+      ? []
+      : [[field, kind.is === 'switch' ? Object.values(kind.words)[value === true ? 1 : 0] : value] as const];
   });
-  return changesOf<Message>({ ...Object.fromEntries(given) as Partial<Message>, ...own });
+  return changesOf<Message>({ ...(Object.fromEntries(given) as Partial<Message>), ...own });
 }
 
 /** Rows for people, of the settings that have one of their own. */
@@ -49,16 +56,30 @@ function rowText(kind: Kind, value: unknown): string | undefined {
 /** Undefined: an option without a value. */
 function readerOf(kind: Kind): ((text: string, before: unknown) => unknown) | undefined {
   switch (kind.is) {
-    case 'text': return (text) => text;
-    case 'whole': return kind.span ? span : wholeNumber();
-    case 'texts': case 'command': return (text, before) => collect(text, before as string[] | undefined);
-    case 'variables': return (text, before) => collectVariables(text, before as Record<string, string> | undefined);
-    case 'word': return oneOf(Object.fromEntries(Object.entries(kind.words).map(([word, value]) => [word.toLowerCase().replaceAll('_', '-'), value])));
-    default: return undefined;
+    case 'text':
+      return (text) => text;
+    case 'whole':
+      return kind.span ? span : wholeNumber();
+    case 'texts':
+    case 'command':
+      return (text, before) => collect(text, before as string[] | undefined);
+    case 'variables':
+      return (text, before) => collectVariables(text, before as Record<string, string> | undefined);
+    case 'word':
+      return oneOf(
+        Object.fromEntries(
+          Object.entries(kind.words).map(([word, value]) => [word.toLowerCase().replaceAll('_', '-'), value]),
+        ),
+      );
+    default:
+      return undefined;
   }
 }
 
 /** `--gpu-count <number>` is gpuCount. */
 function valueName(option: string): string {
-  return option.slice('--'.length).split(' ')[0]!.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return option
+    .slice('--'.length)
+    .split(' ')[0]!
+    .replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

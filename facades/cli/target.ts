@@ -1,12 +1,15 @@
-/** Where a command goes and on whose behalf: options first, then the environment, then what `npm start` left on this machine. */
+/**
+ * Where a command goes and on whose behalf: options first, then the environment, then what `npm start` left on this
+ * machine.
+ */
 import { relative, resolve } from 'node:path';
 import { ADDRESS_FORMS, parseAddress } from '../../proto/wire/address.ts';
-import { tlsFaults } from '../../proto/wire/tls.ts';
 import type { TlsFiles } from '../../proto/wire/tls.ts';
+import { tlsFaults } from '../../proto/wire/tls.ts';
 import type { CliConfig } from './config.ts';
 import { UsageError } from './failures.ts';
-import { readLocalEnv, usualFiles } from './local-env.ts';
 import type { LocalFacts } from './local-env.ts';
+import { readLocalEnv, usualFiles } from './local-env.ts';
 
 /** Options that every command takes. */
 export interface TargetOptions {
@@ -45,8 +48,9 @@ export interface TargetKey {
 
 /** Where core listens unless it is told otherwise. */
 const ADDRESS_DEFAULT = '127.0.0.1:50051';
-const OPERATOR_HINT = 'This command is for the operator of the installation and needs his root key. Set SLIPWAY_ROOT_KEY to that of core; '
-  + 'beside "npm start" it is read from secrets.json by itself.';
+const OPERATOR_HINT =
+  'This command is for the operator of the installation and needs his root key. Set SLIPWAY_ROOT_KEY to that of core; ' +
+  'beside "npm start" it is read from secrets.json by itself.';
 
 /** Chooses; throws UsageError. The key of local.env goes to the core of local.env and to no other. */
 export function chooseTarget(config: CliConfig, options: TargetOptions): Target {
@@ -58,11 +62,19 @@ export function chooseTarget(config: CliConfig, options: TargetOptions): Target 
     address,
     tls: tlsFiles(config, options.caFile),
     user: {
-      ...firstKey([[options.key, 'of --key'], [config.apiKey, 'of SLIPWAY_API_KEY'], [local?.apiKey, `in ${local?.file}`]]),
+      ...firstKey([
+        [options.key, 'of --key'],
+        [config.apiKey, 'of SLIPWAY_API_KEY'],
+        [local?.apiKey, `in ${local?.file}`],
+      ]),
       hint: userHint(config.workingDir, address, facts),
     },
     operator: {
-      ...firstKey([[options.key, 'of --key'], [config.rootKey, 'of SLIPWAY_ROOT_KEY'], [local?.rootKey, `beside ${local?.file}`]]),
+      ...firstKey([
+        [options.key, 'of --key'],
+        [config.rootKey, 'of SLIPWAY_ROOT_KEY'],
+        [local?.rootKey, `beside ${local?.file}`],
+      ]),
       hint: OPERATOR_HINT,
     },
     endpointId,
@@ -70,26 +82,38 @@ export function chooseTarget(config: CliConfig, options: TargetOptions): Target 
   };
 }
 
-function firstKey(candidates: readonly [key: string | undefined, source: string][]): { key: string | undefined; source: string } {
+function firstKey(candidates: readonly [key: string | undefined, source: string][]): {
+  key: string | undefined;
+  source: string;
+} {
   const found = candidates.find(([key]) => key !== undefined);
   return { key: checkKey(found?.[0]), source: found?.[1] ?? '' };
 }
 
 function findFacts(workingDir: string, named: string | undefined): LocalFacts | undefined {
-  if (named === undefined) return usualFiles(workingDir).map(readLocalEnv).find((facts) => facts !== undefined && isOfThisMachine(facts));
+  if (named === undefined)
+    return usualFiles(workingDir)
+      .map(readLocalEnv)
+      .find((facts) => facts !== undefined && isOfThisMachine(facts));
   const facts = readLocalEnv(resolve(workingDir, named));
-  if (!facts) throw new UsageError(`${named} cannot be read. "npm start" writes local.env into its data folder while it runs.`);
+  if (!facts)
+    throw new UsageError(`${named} cannot be read. "npm start" writes local.env into its data folder while it runs.`);
   return facts;
 }
 
-/** `npm start` writes no other address; a file that lies in some folder must not lead a key of the environment elsewhere. */
+/**
+ * `npm start` writes no other address; a file that lies in some folder must not lead a key of the environment
+ * elsewhere.
+ */
 function isOfThisMachine({ coreAddress }: LocalFacts): boolean {
   return coreAddress === undefined || coreAddress.startsWith('127.0.0.1:');
 }
 
 function checkAddress(address: string): string {
   if (parseAddress(address)) return address;
-  throw new UsageError(`The address of core is ${JSON.stringify(address)}, but must be ${ADDRESS_FORMS}, for instance ${ADDRESS_DEFAULT}.`);
+  throw new UsageError(
+    `The address of core is ${JSON.stringify(address)}, but must be ${ADDRESS_FORMS}, for instance ${ADDRESS_DEFAULT}.`,
+  );
 }
 
 function tlsFiles({ coreTls, workingDir }: CliConfig, caFile: string | undefined): TlsFiles {

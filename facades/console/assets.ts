@@ -1,17 +1,30 @@
-/** The page and what it loads, as build.ts left them: read once, sent packed. Paths without a file of their own are places inside the page. */
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+/**
+ * The page and what it loads, as build.ts left them: read once, sent packed. Paths without a file of their own are
+ * places inside the page.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CoreError } from '../../proto/wire/reason.ts';
 
 const FOLDER = join(import.meta.dirname, '.built');
 const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8', '.svg': 'image/svg+xml',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
 };
 /** Nothing from anywhere else, nothing written into the page, and no other page may frame it. */
 const POLICY = [
-  "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'", "base-uri 'none'", "form-action 'none'",
-  "frame-ancestors 'none'", "require-trusted-types-for 'script'",
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
 ].join('; ');
 const YEAR_SECONDS = 31_536_000;
 
@@ -25,7 +38,10 @@ interface Asset {
 export function assetRoutes(app: FastifyInstance): void {
   const assets = readAssets();
   app.addHook('onSend', async (_request, reply) => {
-    reply.header('x-content-type-options', 'nosniff').header('referrer-policy', 'no-referrer').header('content-security-policy', POLICY)
+    reply
+      .header('x-content-type-options', 'nosniff')
+      .header('referrer-policy', 'no-referrer')
+      .header('content-security-policy', POLICY)
       .header('cross-origin-opener-policy', 'same-origin');
   });
   app.get('/console/assets/:file', async (request, reply) => {
@@ -36,10 +52,18 @@ export function assetRoutes(app: FastifyInstance): void {
   });
   const page = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const asset = assets.get('index.html');
-    if (!asset) throw new CoreError('NOT_FOUND', 'The console is not built on this machine: run "npm run prepare" there.');
+    if (!asset)
+      throw new CoreError('NOT_FOUND', 'The console is not built on this machine: run "npm run prepare" there.');
     return send(request, reply.header('cache-control', 'no-cache'), asset);
   };
-  for (const path of ['/console', '/console/:kind', '/console/:kind/:id', '/console/:kind/:id/:part', '/console/:kind/:id/:part/:more']) app.get(path, page);
+  for (const path of [
+    '/console',
+    '/console/:kind',
+    '/console/:kind/:id',
+    '/console/:kind/:id/:part',
+    '/console/:kind/:id/:part/:more',
+  ])
+    app.get(path, page);
 }
 
 function send(request: FastifyRequest, reply: FastifyReply, { plain, packed, type }: Asset): FastifyReply {
@@ -50,8 +74,10 @@ function send(request: FastifyRequest, reply: FastifyReply, { plain, packed, typ
 
 function readAssets(): Map<string, Asset> {
   const files = existsSync(FOLDER) ? readdirSync(FOLDER).filter((file) => extname(file) in TYPES) : [];
-  return new Map(files.map((file) => {
-    const path = join(FOLDER, file);
-    return [file, { plain: readFileSync(path), packed: readFileSync(`${path}.gz`), type: TYPES[extname(file)]! }];
-  }));
+  return new Map(
+    files.map((file) => {
+      const path = join(FOLDER, file);
+      return [file, { plain: readFileSync(path), packed: readFileSync(`${path}.gz`), type: TYPES[extname(file)]! }];
+    }),
+  );
 }

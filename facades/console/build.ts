@@ -1,6 +1,9 @@
-/** Builds the console's page into .built/ with Vite when anything that it is made of has changed, and packs the files. Run by npm after an installation. */
+/**
+ * Builds the console's page into .built/ with Vite when anything that it is made of has changed, and packs the files.
+ * Run by npm after an installation.
+ */
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
@@ -11,7 +14,9 @@ const stamp = join(built, 'built-from');
 /** Everything that the page is made from. */
 function fingerprint(): string {
   const hash = createHash('sha256');
-  const sources = globSync('web/**/*', { cwd: folder }).sort().filter((file) => statSync(join(folder, file)).isFile());
+  const sources = globSync('web/**/*', { cwd: folder })
+    .sort()
+    .filter((file) => statSync(join(folder, file)).isFile());
   const files = [...sources, ...globSync('views*.ts', { cwd: folder }).sort(), 'build.ts', '../../package-lock.json'];
   for (const file of files) hash.update(`${file}\n`).update(readFileSync(join(folder, file)));
   return hash.digest('hex');
@@ -23,10 +28,22 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   const part = `${built}.${process.pid}.part`;
   const { build } = await import('vite');
   await build({
-    root: join(folder, 'web'), base: '/console/assets/', configFile: false, logLevel: 'error', publicDir: false,
-    build: { outDir: part, emptyOutDir: true, assetsDir: '', modulePreload: { polyfill: false }, assetsInlineLimit: 0, reportCompressedSize: false },
+    root: join(folder, 'web'),
+    base: '/console/assets/',
+    configFile: false,
+    logLevel: 'error',
+    publicDir: false,
+    build: {
+      outDir: part,
+      emptyOutDir: true,
+      assetsDir: '',
+      modulePreload: { polyfill: false },
+      assetsInlineLimit: 0,
+      reportCompressedSize: false,
+    },
   });
-  for (const file of readdirSync(part)) writeFileSync(join(part, `${file}.gz`), gzipSync(readFileSync(join(part, file)), { level: 9 }));
+  for (const file of readdirSync(part))
+    writeFileSync(join(part, `${file}.gz`), gzipSync(readFileSync(join(part, file)), { level: 9 }));
   writeFileSync(join(part, 'built-from'), wanted);
   rmSync(built, { recursive: true, force: true });
   renameSync(part, built);

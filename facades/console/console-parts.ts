@@ -8,8 +8,8 @@ import type { JobHandler } from '../jobs/job-parts.ts';
 import type { AnswerBudget } from '../plugins/answer-budget.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { HttpRejection } from '../plugins/http-rejection.ts';
-import { isOwnPage } from './own-page.ts';
 import type { LiveFeeds } from './live-feeds.ts';
+import { isOwnPage } from './own-page.ts';
 import type { Sessions } from './session.ts';
 
 /** Parts handed to every route. */
@@ -27,8 +27,14 @@ export interface ConsoleParts {
 /** Largest body of the console's own operations, in bytes: settings, never jobs' inputs. */
 export const BODY_BYTES_MAX = 64 * 1024;
 
-/** Lets a request through with a session that holds and whose key does; counts it among the account's requests of that kind. */
-export function consoleGate({ sessions, gate }: Pick<ConsoleParts, 'sessions' | 'gate'>, operation: 'management' | 'live' | 'logs'): onRequestAsyncHookHandler {
+/**
+ * Lets a request through with a session that holds and whose key does; counts it among the account's requests of that
+ * kind.
+ */
+export function consoleGate(
+  { sessions, gate }: Pick<ConsoleParts, 'sessions' | 'gate'>,
+  operation: 'management' | 'live' | 'logs',
+): onRequestAsyncHookHandler {
   return async (request, reply) => {
     request.bodyBytesMax = BODY_BYTES_MAX;
     if (!isOwnPage(request.raw)) throw otherPage();
@@ -44,7 +50,10 @@ export function consoleGate({ sessions, gate }: Pick<ConsoleParts, 'sessions' | 
 }
 
 /** Whose key it is; a key for jobs alone is one too. Throws UNAUTHORIZED. */
-export async function callerOf({ access }: Pick<GateParts, 'access'>, apiKey: string): Promise<{ accountId: string; workersRunning: number }> {
+export async function callerOf(
+  { access }: Pick<GateParts, 'access'>,
+  apiKey: string,
+): Promise<{ accountId: string; workersRunning: number }> {
   for (const api of [Api.MANAGEMENT, Api.JOBS]) {
     const decision = await access.check({ apiKey, endpointId: '', write: false, api });
     if (!(decision instanceof CoreError)) return decision;

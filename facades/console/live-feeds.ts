@@ -1,22 +1,30 @@
 /**
- * What many tabs look at is read once: a feed reads what it shows at a pace while somebody listens, and hands the newest to each listener when that one
- * can take it. A feed belongs to one key, because what a key may see is its own.
+ * What many tabs look at is read once: a feed reads what it shows at a pace while somebody listens, and hands the
+ * newest to each listener when that one can take it. A feed belongs to one key, because what a key may see is its own.
  */
-import { delay } from '../../core/runtime/clock.ts';
+
 import type { Clock } from '../../core/runtime/clock.ts';
+import { delay } from '../../core/runtime/clock.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { LiveResponse } from '../jobs/live-response.ts';
-import { frameEvent } from '../jobs/sse.ts';
 import type { SseEvent } from '../jobs/sse.ts';
+import { frameEvent } from '../jobs/sse.ts';
 import { publicError, toCoreError } from '../plugins/public-error.ts';
 import { BEAT_MS, LATE_MS, LATE_TEXT } from './views.ts';
 
-/** Pause between two reads, in milliseconds; longer where a read takes long, so that looking on never is most of what core does. */
+/**
+ * Pause between two reads, in milliseconds; longer where a read takes long, so that looking on never is most of what
+ * core does.
+ */
 const PACE_MS = 1_500;
 const PACE_READS = 4;
-/** Longest pause after a read that failed, in milliseconds: what was away for long is seen soon after it has come back. */
+/**
+ * Longest pause after a read that failed, in milliseconds: what was away for long is seen soon after it has come back.
+ */
 const AWAY_PACE_MS_MAX = 4_000;
-/** Feeds, those of one account, and listeners of all of them; how many listeners an account has is the gate's to bound. */
+/**
+ * Feeds, those of one account, and listeners of all of them; how many listeners an account has is the gate's to bound.
+ */
 const FEEDS_MAX = 500;
 const ACCOUNT_FEEDS_MAX = 50;
 const LISTENERS_MAX = 2_000;
@@ -131,7 +139,8 @@ class Feed {
     let beats = this.#beats;
     while (!live.closed) {
       if (this.#event && told !== this.#version) {
-        if (told === 0 && this.#source.past) await live.write(frameEvent({ event: 'past', data: JSON.stringify(this.#source.past()) }));
+        if (told === 0 && this.#source.past)
+          await live.write(frameEvent({ event: 'past', data: JSON.stringify(this.#source.past()) }));
         told = this.#version;
         await live.write(frameEvent(this.#event));
       } else if (this.#over.signal.aborted) break;
@@ -169,7 +178,10 @@ class Feed {
     }
   }
 
-  /** Whatever reads take: by its beats a page tells a feed with nothing new from one that is cut off, and proxies end no connection as silent. */
+  /**
+   * Whatever reads take: by its beats a page tells a feed with nothing new from one that is cut off, and proxies end no
+   * connection as silent.
+   */
   async #beat(): Promise<void> {
     const { signal } = this.#over;
     for (;;) {
@@ -194,7 +206,10 @@ class Feed {
       return this.#shown;
     } catch (error) {
       const { status, text, code } = publicError(toCoreError(error));
-      return { event: FOR_GOOD.includes(status) ? 'ended' : 'away', data: JSON.stringify({ error: text, code, status }) };
+      return {
+        event: FOR_GOOD.includes(status) ? 'ended' : 'away',
+        data: JSON.stringify({ error: text, code, status }),
+      };
     }
   }
 

@@ -1,7 +1,8 @@
 /**
- * What the REST and the queue surface have already, the console does not have again: /console/api/v1/* and the operations of jobs under /console/api/v2/*
- * become requests to those surfaces with the key of the session. Only operations that those surfaces answer themselves are let through: what a worker of a
- * load-balancing endpoint answers must never come from under the console's path as it is, but only told in a body (tried-requests.ts).
+ * What the REST and the queue surface have already, the console does not have again: /console/api/v1/* and the
+ * operations of jobs under /console/api/v2/* become requests to those surfaces with the key of the session. Only
+ * operations that those surfaces answer themselves are let through: what a worker of a load-balancing endpoint answers
+ * must never come from under the console's path as it is, but only told in a body (tried-requests.ts).
  */
 import type { IncomingMessage } from 'node:http';
 import { isOwnPage } from './own-page.ts';
@@ -9,10 +10,14 @@ import type { Sessions } from './session.ts';
 import type { TriedRequests } from './tried-requests.ts';
 
 const PREFIX = '/console/api';
-const REST = /^\/v1\/(endpoints|templates|pods|networkvolumes|containerregistryauth|billing)(\/[A-Za-z0-9_/-]*)?(\?[^#]*)?$/;
-const QUEUE = /^\/v2\/[A-Za-z0-9_-]+\/(run|health|purge-queue|(status|stream|cancel|retry)\/[A-Za-z0-9_-]+|(requests|jobs\/(cancel|retry))(\?[^#]*)?)$/;
+const REST =
+  /^\/v1\/(endpoints|templates|pods|networkvolumes|containerregistryauth|billing)(\/[A-Za-z0-9_/-]*)?(\?[^#]*)?$/;
+const QUEUE =
+  /^\/v2\/[A-Za-z0-9_-]+\/(run|health|purge-queue|(status|stream|cancel|retry)\/[A-Za-z0-9_-]+|(requests|jobs\/(cancel|retry))(\?[^#]*)?)$/;
 
-/** The path by which a request is answered; it may get a key on the way. Runs before anything else looks at the request. */
+/**
+ * The path by which a request is answered; it may get a key on the way. Runs before anything else looks at the request.
+ */
 export function surfacePath(request: IncomingMessage, sessions: Sessions, tried: TriedRequests): string {
   const url = request.url ?? '/';
   if (!url.startsWith(PREFIX)) return url;

@@ -1,12 +1,14 @@
 /**
- * Whether a request comes from the console's own page. A session cookie goes along whatever page asks, and pages of the same site are not all ours (a
- * worker's or a pod's page on a host beside this one is of the same site): so SameSite alone is not enough.
+ * Whether a request comes from the console's own page. A session cookie goes along whatever page asks, and pages of the
+ * same site are not all ours (a worker's or a pod's page on a host beside this one is of the same site): so SameSite
+ * alone is not enough.
  */
 import type { IncomingMessage } from 'node:http';
 
 /**
- * The page sends the first with everything it asks by script; no form and no page of another origin can without asking first, which is never allowed. Edges
- * keep names like the second to themselves (deploy/envoy/http.ts); pages of earlier releases that are still open send it.
+ * The page sends the first with everything it asks by script; no form and no page of another origin can without asking
+ * first, which is never allowed. Edges keep names like the second to themselves (deploy/envoy/http.ts); pages of
+ * earlier releases that are still open send it.
  */
 const PAGE_HEADERS = ['x-console-page', 'x-slipway-console'];
 

@@ -1,4 +1,7 @@
-/** The console at /console: a page, signing in, and what the page asks for. It decides nothing: all it shows and does is core's. */
+/**
+ * The console at /console: a page, signing in, and what the page asks for. It decides nothing: all it shows and does is
+ * core's.
+ */
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
@@ -19,11 +22,12 @@ import { usageRoutes } from './api/usage.ts';
 import { whatIfRoutes } from './api/what-if.ts';
 import { assetRoutes } from './assets.ts';
 import { consoleGate, otherPage, signedOut } from './console-parts.ts';
-import { sessionRoutes } from './session-routes.ts';
 import type { SessionRoutesParts } from './session-routes.ts';
+import { sessionRoutes } from './session-routes.ts';
 
-const CANNOT_BE_TRIED = 'This cannot be sent from here: the path begins with "/" and has at most 4,096 characters of ASCII, there are at most 50 headers, '
-  + 'of which none says who asks or how the connection goes on (Authorization, Cookie, Host, Content-Length, X-Forwarded-* and their like).';
+const CANNOT_BE_TRIED =
+  'This cannot be sent from here: the path begins with "/" and has at most 4,096 characters of ASCII, there are at most 50 headers, ' +
+  'of which none says who asks or how the connection goes on (Authorization, Cookie, Host, Content-Length, X-Forwarded-* and their like).';
 
 /** Adds all of it. Requests to other surfaces come here only when they are refused (other-surfaces.ts). */
 export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesParts, logger: Logger): Promise<void> {
@@ -33,10 +37,18 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
     done();
   });
   // Not a place inside the page, as other paths under /console are.
-  app.all('/console/api/*', async () => { throw new CoreError('NOT_FOUND', 'The console has no such operation.'); });
-  app.all('/console/refused/page', async () => { throw otherPage(); });
-  app.all('/console/refused/session', async () => { throw signedOut(); });
-  app.all('/console/refused/request', async () => { throw new CoreError('INVALID_REQUEST', CANNOT_BE_TRIED); });
+  app.all('/console/api/*', async () => {
+    throw new CoreError('NOT_FOUND', 'The console has no such operation.');
+  });
+  app.all('/console/refused/page', async () => {
+    throw otherPage();
+  });
+  app.all('/console/refused/session', async () => {
+    throw signedOut();
+  });
+  app.all('/console/refused/request', async () => {
+    throw new CoreError('INVALID_REQUEST', CANNOT_BE_TRIED);
+  });
   assetRoutes(app);
   sessionRoutes(app, parts);
   app.addHook('onSend', async (request, reply) => {
@@ -46,8 +58,19 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
   jobLogRoute(app, parts, consoleGate(parts, 'logs'));
   const gate = consoleGate(parts, 'management');
   const all = [
-    jobRoutes, machineRoutes, whatIfRoutes, fieldRoutes, keyRoutes, listRoutes, podRoutes, operatorRoutes, usageRoutes, releaseRoutes, decisionRoutes,
-    jobTimesRoutes, errorRoutes,
+    jobRoutes,
+    machineRoutes,
+    whatIfRoutes,
+    fieldRoutes,
+    keyRoutes,
+    listRoutes,
+    podRoutes,
+    operatorRoutes,
+    usageRoutes,
+    releaseRoutes,
+    decisionRoutes,
+    jobTimesRoutes,
+    errorRoutes,
   ];
   for (const add of all) add(app, parts, gate);
 }

@@ -6,14 +6,17 @@ import { CoreError } from '../../proto/wire/reason.ts';
 import { keyOfRestRequest } from '../plugins/credentials.ts';
 import { TooManyRequests } from '../plugins/public-error.ts';
 import { bodyBytes } from '../plugins/raw-body.ts';
-import { BODY_BYTES_MAX, callerOf, otherPage, signedOut } from './console-parts.ts';
 import type { ConsoleParts } from './console-parts.ts';
+import { BODY_BYTES_MAX, callerOf, otherPage, signedOut } from './console-parts.ts';
 import { isOwnPage } from './own-page.ts';
 import type { ConsoleSession } from './session.ts';
 import type { Right, SessionView } from './views.ts';
 
 const PATH = '/console/session';
-/** Keys that do not work, of one address in a minute. Many people may share an address, so keys that nobody can guess do not count. */
+/**
+ * Keys that do not work, of one address in a minute. Many people may share an address, so keys that nobody can guess do
+ * not count.
+ */
 const FAILURES_MAX = 20;
 /** An API key as core makes them. What is not of this form may be the operator's, which an operator has chosen. */
 const UNGUESSABLE = /^rpa_[A-Za-z0-9]{40,}$/;
@@ -45,7 +48,10 @@ export function sessionRoutes(app: FastifyInstance, parts: SessionRoutesParts): 
     const tried = isCounted ? await failures.get(address) : null;
     if (tried && tried.consumedPoints >= FAILURES_MAX) {
       const seconds = Math.max(1, Math.ceil(tried.msBeforeNext / 1_000));
-      throw new TooManyRequests(`Too many keys that do not work came from this address; try again in ${seconds} s.`, seconds);
+      throw new TooManyRequests(
+        `Too many keys that do not work came from this address; try again in ${seconds} s.`,
+        seconds,
+      );
     }
     try {
       const { session, cookie } = sessions.begin(key, isSecure(request));
@@ -61,15 +67,25 @@ export function sessionRoutes(app: FastifyInstance, parts: SessionRoutesParts): 
     if (!session) throw signedOut();
     return reply.header('cache-control', 'no-store').send(await viewOf(parts, session, reply));
   });
-  app.delete(PATH, { onRequest: ownPage }, async (request, reply) => reply.header('set-cookie', sessions.end(isSecure(request))).send({}));
+  app.delete(PATH, { onRequest: ownPage }, async (request, reply) =>
+    reply.header('set-cookie', sessions.end(isSecure(request))).send({}),
+  );
 }
 
-async function viewOf({ core, gate }: SessionRoutesParts, { apiKey, untilMs }: ConsoleSession, reply: FastifyReply): Promise<SessionView> {
+async function viewOf(
+  { core, gate }: SessionRoutesParts,
+  { apiKey, untilMs }: ConsoleSession,
+  reply: FastifyReply,
+): Promise<SessionView> {
   const { accountId, workersRunning } = await callerOf(gate, apiKey);
   await gate.rateLimit?.admit({ endpointId: '', operation: 'management', accountId, workersRunning }, reply);
   if (accountId === '') return { accountId, accountName: 'operator', manage: 'write', jobs: 'read', untilMs };
   const named = core.access.call((client) => client.getAccount, {}, { apiKey, repeatable: true });
-  const [account, manage, jobs] = await Promise.all([named.catch(() => undefined), right(gate, apiKey, Api.MANAGEMENT), right(gate, apiKey, Api.JOBS)]);
+  const [account, manage, jobs] = await Promise.all([
+    named.catch(() => undefined),
+    right(gate, apiKey, Api.MANAGEMENT),
+    right(gate, apiKey, Api.JOBS),
+  ]);
   return { accountId, accountName: account?.account?.name ?? accountId, manage, jobs, untilMs };
 }
 

@@ -1,14 +1,22 @@
-/** Sessions of the console: the key of whoever signed in, sealed in a cookie that no script can read. Signing out takes the cookie from the browser. */
+/**
+ * Sessions of the console: the key of whoever signed in, sealed in a cookie that no script can read. Signing out takes
+ * the cookie from the browser.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import { CONSOLE_COOKIE } from '../../proto/wire/own-cookies.ts';
-import { SealedCookies } from '../plugins/sealed-cookie.ts';
 import type { CookieKind, KeyHeld } from '../plugins/sealed-cookie.ts';
+import { SealedCookies } from '../plugins/sealed-cookie.ts';
 
 /** How long a session lasts, in milliseconds. */
 const SESSION_MS = 12 * 3_600_000;
 const KIND: CookieKind = {
-  name: CONSOLE_COOKIE, path: '/console', sameSite: 'Strict', lifetimeMs: SESSION_MS, identity: 'console session', purpose: 'slipway console sessions',
+  name: CONSOLE_COOKIE,
+  path: '/console',
+  sameSite: 'Strict',
+  lifetimeMs: SESSION_MS,
+  identity: 'console session',
+  purpose: 'slipway console sessions',
 };
 
 /** A session that holds. */

@@ -1,7 +1,8 @@
 /**
- * Requests to load-balancing endpoints that are tried in the console: the page sends POST /console/api/lb/ID with the method, path and headers in one header,
- * and the body as it is; from there it is a client's request to /v2/ID with the key of the session, and everything that such a request meets. What comes back
- * is told in a body of its own form: a line of JSON with the status and the headers, then the bytes. So nothing that a worker says is ever taken for the
+ * Requests to load-balancing endpoints that are tried in the console: the page sends POST /console/api/lb/ID with the
+ * method, path and headers in one header, and the body as it is; from there it is a client's request to /v2/ID with the
+ * key of the session, and everything that such a request meets. What comes back is told in a body of its own form: a
+ * line of JSON with the status and the headers, then the bytes. So nothing that a worker says is ever taken for the
  * console's own by the browser: no page, no script, no cookie, no question for a password.
  */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
@@ -18,18 +19,37 @@ const NAME_FORM = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 const VALUE_FORM = /^[\t\x20-\x7e\x80-\xff]{0,4096}$/;
 const HEADERS_MAX = 50;
 /** They say how the connection goes on, who asks, and what only our own parts may say. */
-const NOT_TRIED = new RegExp(`^(${[
-  'authorization', 'connection', 'content-length', 'cookie', 'expect', 'host', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'proxy-.*',
-  'x-forwarded-.*', 'x-slipway-.*',
-].join('|')})$`);
+const NOT_TRIED = new RegExp(
+  `^(${[
+    'authorization',
+    'connection',
+    'content-length',
+    'cookie',
+    'expect',
+    'host',
+    'keep-alive',
+    'te',
+    'trailer',
+    'transfer-encoding',
+    'upgrade',
+    'proxy-.*',
+    'x-forwarded-.*',
+    'x-slipway-.*',
+  ].join('|')})$`,
+);
 /** Of the page's own request, what is true of the one that is tried. */
 const OF_CONNECTION = /^(host|content-length|transfer-encoding|x-forwarded-.*|x-slipway-.*)$/;
 
 /** Whatever it is, a browser keeps it as bytes, and no program of the console's origin. */
 const ANSWER_HEADERS: Readonly<Record<string, string>> = {
-  'content-type': 'application/octet-stream', 'content-disposition': 'attachment', 'x-content-type-options': 'nosniff',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox", 'cross-origin-resource-policy': 'same-origin',
-  'cache-control': 'no-store, no-transform', 'referrer-policy': 'no-referrer', 'x-console-answer': '1',
+  'content-type': 'application/octet-stream',
+  'content-disposition': 'attachment',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store, no-transform',
+  'referrer-policy': 'no-referrer',
+  'x-console-answer': '1',
 };
 
 /** What the page wants to be sent. */
@@ -47,7 +67,9 @@ export class TriedRequests {
     return PATH.exec(path)?.[1];
   }
 
-  /** Makes of the page's request that of a client; answers its path. Undefined: what the page asks for cannot be sent. */
+  /**
+   * Makes of the page's request that of a client; answers its path. Undefined: what the page asks for cannot be sent.
+   */
   take(request: IncomingMessage, endpointId: string, apiKey: string): string | undefined {
     const asked = request.method === 'POST' ? askedOf(request.headers[REQUEST_HEADER]) : undefined;
     if (!asked) return undefined;
@@ -55,7 +77,8 @@ export class TriedRequests {
     for (let at = 0; at + 1 < request.rawHeaders.length; at += 2) {
       const [name, value] = [request.rawHeaders[at]!, request.rawHeaders[at + 1]!];
       // A browser says the length of no body too, which is none of a GET.
-      if (OF_CONNECTION.test(name.toLowerCase()) && !(/^content-length$/i.test(name) && value === '0')) kept.push([name, value]);
+      if (OF_CONNECTION.test(name.toLowerCase()) && !(/^content-length$/i.test(name) && value === '0'))
+        kept.push([name, value]);
     }
     const all = [...kept, ...asked.headers, ['authorization', `Bearer ${apiKey}`] as const];
     request.method = asked.method;
@@ -83,7 +106,8 @@ function askedOf(header: string | string[] | undefined): Asked | undefined {
     return undefined;
   }
   const { method, path, headers } = asked ?? {};
-  if (typeof method !== 'string' || !METHODS.includes(method) || typeof path !== 'string' || !PATH_FORM.test(path)) return undefined;
+  if (typeof method !== 'string' || !METHODS.includes(method) || typeof path !== 'string' || !PATH_FORM.test(path))
+    return undefined;
   if (!Array.isArray(headers) || headers.length > HEADERS_MAX || !headers.every(isHeader)) return undefined;
   return { method, path, headers };
 }
@@ -91,7 +115,8 @@ function askedOf(header: string | string[] | undefined): Asked | undefined {
 function isHeader(pair: unknown): boolean {
   if (!Array.isArray(pair) || pair.length !== 2) return false;
   const [name, value] = pair as [unknown, unknown];
-  if (typeof name !== 'string' || typeof value !== 'string' || !NAME_FORM.test(name) || !VALUE_FORM.test(value)) return false;
+  if (typeof name !== 'string' || typeof value !== 'string' || !NAME_FORM.test(name) || !VALUE_FORM.test(value))
+    return false;
   // Some programs take an underscore for a dash.
   return !NOT_TRIED.test(name.toLowerCase().replaceAll('_', '-'));
 }
@@ -113,12 +138,19 @@ function tellInBody(reply: ServerResponse): void {
   reply.writeInformation = () => undefined;
   const told = (status: number, ...rest: unknown[]): ServerResponse => {
     const [reason, given] = rest.length > 1 || typeof rest[0] === 'string' ? rest : [undefined, rest[0]];
-    const headers = [...pairsOf(reply.getHeaders()), ...pairsOf(given as OutgoingHttpHeaders | readonly OutgoingHttpHeader[] | undefined)];
+    const headers = [
+      ...pairsOf(reply.getHeaders()),
+      ...pairsOf(given as OutgoingHttpHeaders | readonly OutgoingHttpHeader[] | undefined),
+    ];
     for (const name of reply.getHeaderNames()) reply.removeHeader(name);
     // A body that nobody has read would be taken for the next request.
-    const isLast = headers.some(([name, value]) => name.toLowerCase() === 'connection' && value.toLowerCase() === 'close');
+    const isLast = headers.some(
+      ([name, value]) => name.toLowerCase() === 'connection' && value.toLowerCase() === 'close',
+    );
     writeHead(200, {
-      ...ANSWER_HEADERS, ...(isLast ? { connection: 'close' } : {}), ...(reply.useChunkedEncodingByDefault ? { 'transfer-encoding': 'chunked' } : {}),
+      ...ANSWER_HEADERS,
+      ...(isLast ? { connection: 'close' } : {}),
+      ...(reply.useChunkedEncodingByDefault ? { 'transfer-encoding': 'chunked' } : {}),
     });
     reply.write(`${JSON.stringify({ status, reason: typeof reason === 'string' ? reason : '', headers })}\n`);
     // For logs and measures.
@@ -131,7 +163,9 @@ function tellInBody(reply: ServerResponse): void {
 /** Headers as `writeHead` takes them: an object, or names and values in turns. */
 function pairsOf(headers: OutgoingHttpHeaders | readonly OutgoingHttpHeader[] | undefined): [string, string][] {
   if (headers === undefined) return [];
-  const list = Array.isArray(headers) ? headers as readonly OutgoingHttpHeader[] : Object.entries(headers).flatMap(([name, value]) => [name, value ?? '']);
+  const list = Array.isArray(headers)
+    ? (headers as readonly OutgoingHttpHeader[])
+    : Object.entries(headers).flatMap(([name, value]) => [name, value ?? '']);
   const pairs: [string, string][] = [];
   for (let at = 0; at + 1 < list.length; at += 2) {
     for (const value of [list[at + 1]!].flat()) pairs.push([String(list[at]), String(value)]);

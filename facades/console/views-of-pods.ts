@@ -1,4 +1,7 @@
-/** What the console's server tells its page of pods, and of what pods and workers wrote. Times are milliseconds since 1970. */
+/**
+ * What the console's server tells its page of pods, and of what pods and workers wrote. Times are milliseconds since
+ * 1970.
+ */
 
 /** A pod and what it does. */
 export interface PodView {

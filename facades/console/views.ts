@@ -1,4 +1,6 @@
-/** What the console's server tells its page: the one place where both have it from. Times are milliseconds since 1970. */
+/**
+ * What the console's server tells its page: the one place where both have it from. Times are milliseconds since 1970.
+ */
 import type { GpuLoadView, GpuView } from './views-of-gpus.ts';
 
 /** So long an answer is no more than slow, in milliseconds; then the page says that the service does not answer. */
@@ -59,12 +61,24 @@ export type PastView = Readonly<Record<string, readonly Sample[]>>;
 /** How far back that goes, in milliseconds. */
 export const PAST_MS = 600_000;
 
-/** With one more moment. What stays as it is is told by its first and last moment; of what is too old the last stays, which tells how the rest began. */
+/**
+ * With one more moment. What stays as it is is told by its first and last moment; of what is too old the last stays,
+ * which tells how the rest began.
+ */
 export function withSample(samples: readonly Sample[], sample: Sample): readonly Sample[] {
   const [atMs] = sample;
-  const isLike = (other: Sample | undefined): boolean => other !== undefined && other.every((value, place) => place === 0 || value === sample[place]);
+  const isLike = (other: Sample | undefined): boolean =>
+    other !== undefined && other.every((value, place) => place === 0 || value === sample[place]);
   const before = isLike(samples.at(-1)) && isLike(samples.at(-2)) ? samples.slice(0, -1) : samples;
-  return [...before.slice(Math.max(before.findLastIndex(([at]) => at <= atMs - PAST_MS), 0)), sample];
+  return [
+    ...before.slice(
+      Math.max(
+        before.findLastIndex(([at]) => at <= atMs - PAST_MS),
+        0,
+      ),
+    ),
+    sample,
+  ];
 }
 
 /** Something that is wrong now. */

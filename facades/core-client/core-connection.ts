@@ -3,10 +3,11 @@
  * pings take half a minute. So if a caller waits and nothing arrives, the peer is probed on this connection and on a
  * second one. If only the second one answers, it replaces the first, and calls on the first fail.
  */
-import { status as Code } from '@grpc/grpc-js';
+
 import type { Client } from '@grpc/grpc-js';
-import { delay } from '../../core/runtime/clock.ts';
+import { status as Code } from '@grpc/grpc-js';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { delay } from '../../core/runtime/clock.ts';
 
 /**
  * Silence after which a waiting connection is probed, and how long a probe may take, in milliseconds. Together the 3
@@ -109,7 +110,7 @@ export class CoreConnection<Service extends Client> {
     const forget = probe(client, () => this.markSeen());
     await delay(this.#parts.clock, PROBE_MS, this.#closed.signal);
     const other = isSilent() ? this.#parts.open() : undefined;
-    const isReached = other !== undefined && await this.#signOfOther(other);
+    const isReached = other !== undefined && (await this.#signOfOther(other));
     forget();
     this.#isAsking = false;
     // What came while this process stood still was read before the other's sign was.

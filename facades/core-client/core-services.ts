@@ -15,10 +15,13 @@ import { UsageServiceClient } from '../../proto/gen/slipway/v1/usage_service.ts'
 import { VolumeServiceClient } from '../../proto/gen/slipway/v1/volume_service.ts';
 import type { ClientConstructor } from '../../proto/wire/channel.ts';
 import { LargeJobServiceClient } from '../../proto/wire/large-message.ts';
-import { ServiceCalls } from './service-calls.ts';
 import type { ReplicaParts } from './replica-parts.ts';
+import { ServiceCalls } from './service-calls.ts';
 
-/** Each service has channels of its own, which its first call opens, so that it works unstarted too: then `close` ends it. */
+/**
+ * Each service has channels of its own, which its first call opens, so that it works unstarted too: then `close` ends
+ * it.
+ */
 export class CoreServices extends BaseService {
   readonly name: string = 'core services';
   readonly access: ServiceCalls<AccessServiceClient>;

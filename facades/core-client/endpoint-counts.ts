@@ -11,10 +11,13 @@ export interface CountedParts {
 
 /** ENDPOINT_NOT_FOUND, UNAUTHORIZED: as core says. The key must be one that may read the endpoint's jobs. */
 export async function endpointCounts(
-  { jobs, endpoints }: CountedParts, apiKey: string, endpointId: string,
+  { jobs, endpoints }: CountedParts,
+  apiKey: string,
+  endpointId: string,
 ): Promise<{ health: GetHealthResponse; explanation: EndpointExplanation | undefined }> {
   const [health, { explanation }] = await Promise.all([
-    jobs.health(apiKey, endpointId), endpoints.call((client) => client.explain, { endpointId }, { apiKey, repeatable: true }),
+    jobs.health(apiKey, endpointId),
+    endpoints.call((client) => client.explain, { endpointId }, { apiKey, repeatable: true }),
   ]);
   return { health, explanation };
 }

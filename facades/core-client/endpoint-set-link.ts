@@ -3,16 +3,22 @@
  * by itself.
  */
 import type { ClientDuplexStream } from '@grpc/grpc-js';
+import { delay } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { BaseService } from '../../core/runtime/service.ts';
+import type {
+  DemandRefusal,
+  EndpointDemand,
+  EndpointRotation,
+  WatchRotationRequest,
+  WatchRotationResponse,
+} from '../../proto/gen/slipway/v1/edge_service.ts';
 import { EdgeServiceClient } from '../../proto/gen/slipway/v1/edge_service.ts';
-import type { DemandRefusal, EndpointDemand, EndpointRotation, WatchRotationRequest, WatchRotationResponse } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import { callMetadata } from '../../proto/wire/channel.ts';
 import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
-import { delay } from '../../core/runtime/clock.ts';
-import type { ReplicaParts } from './replica-parts.ts';
 import { CoreConnection } from './core-connection.ts';
+import type { ReplicaParts } from './replica-parts.ts';
 import { stayConnected } from './stay-connected.ts';
 
 /** Listener for endpoint sets. */
@@ -89,7 +95,10 @@ export class EndpointSetLink extends BaseService {
   protected override onStart(): void {
     const { addresses, tls, transport, clock } = this.#options;
     const pings = { everyMs: LINK_TIMERS.demandPingMs, answerMs: LINK_TIMERS.demandPingAnswerMs };
-    this.#lines = addresses.map((address) => new CoreConnection({ open: () => transport.openClient(EdgeServiceClient, address, { tls, pings }), clock }));
+    this.#lines = addresses.map(
+      (address) =>
+        new CoreConnection({ open: () => transport.openClient(EdgeServiceClient, address, { tls, pings }), clock }),
+    );
     this.#running = stayConnected(this.#lines, (line) => this.#serve(line), { ...this.#options, signal: this.ending });
   }
 
@@ -113,7 +122,8 @@ export class EndpointSetLink extends BaseService {
       const end = (cause?: string): void => {
         if (ended) return;
         ended = true;
-        if (cause !== undefined && !this.ending.aborted) logger.warn({ cause }, 'endpoint set stream lost, will reconnect');
+        if (cause !== undefined && !this.ending.aborted)
+          logger.warn({ cause }, 'endpoint set stream lost, will reconnect');
         leave();
         sending.stop();
         resolve();
@@ -124,10 +134,13 @@ export class EndpointSetLink extends BaseService {
         this.#stream = undefined;
         this.#demands.clear();
       };
-      const leave = line.use({ isWaiting: () => clock.monotonicMs() - this.#toldAtMs < EXPECT_ANSWER_MS, onDead: () => {
-        end('its connection is dead');
-        stream.cancel();
-      } });
+      const leave = line.use({
+        isWaiting: () => clock.monotonicMs() - this.#toldAtMs < EXPECT_ANSWER_MS,
+        onDead: () => {
+          end('its connection is dead');
+          stream.cancel();
+        },
+      });
       stream.on('data', ({ rotations, refusals }: WatchRotationResponse) => {
         line.markSeen();
         for (const rotation of rotations) this.#listener?.onEndpointSet(rotation);

@@ -1,6 +1,6 @@
 /**
- * Small, hot calls to core over one stream per core replica. Calls with an unknown outcome are sent again where that is safe: every
- * submission carries a request_id, so that a second one returns the first job.
+ * Small, hot calls to core over one stream per core replica. Calls with an unknown outcome are sent again where that is
+ * safe: every submission carries a request_id, so that a second one returns the first job.
  */
 import { backoffMs } from '../../core/runtime/backoff.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -9,12 +9,12 @@ import { BaseService, startAll, stopAll } from '../../core/runtime/service.ts';
 import type { PipelineReply } from '../../proto/gen/slipway/v1/job_service.ts';
 import { FACADE_CALLS_MAX } from '../../proto/wire/limits.ts';
 import { CoreError, reasonFromName } from '../../proto/wire/reason.ts';
-import { PipelineLink } from './pipeline-link.ts';
 import type { LinkOwner } from './pipeline-link.ts';
-import { PipelineTicket, unreachable } from './pipeline-ticket.ts';
+import { PipelineLink } from './pipeline-link.ts';
 import type { CallMessage, ReplyMessage } from './pipeline-ticket.ts';
-import { RETRY_BUDGET_MS } from './replica-parts.ts';
+import { PipelineTicket, unreachable } from './pipeline-ticket.ts';
 import type { ReplicaParts } from './replica-parts.ts';
+import { RETRY_BUDGET_MS } from './replica-parts.ts';
 import { SubmissionAffinity } from './submission-affinity.ts';
 
 /** Parts handed to the client. */
@@ -50,14 +50,32 @@ export class PipelineClient extends BaseService implements LinkOwner {
     super();
     this.#options = options;
     const { addresses, tls, transport, clock, random, logger } = options;
-    this.#links = addresses.map((address) => new PipelineLink({ address, tls, owner: this, transport, clock, random, logger }));
+    this.#links = addresses.map(
+      (address) => new PipelineLink({ address, tls, owner: this, transport, clock, random, logger }),
+    );
     this.#homes = new SubmissionAffinity(this.#links, clock);
-    this.#sweep = new Loop({ name: 'pipeline sweep', periodMs: SWEEP_PERIOD_MS, pass: async () => this.#pass(), clock, random, logger });
+    this.#sweep = new Loop({
+      name: 'pipeline sweep',
+      periodMs: SWEEP_PERIOD_MS,
+      pass: async () => this.#pass(),
+      clock,
+      random,
+      logger,
+    });
   }
 
-  /** Makes a call; unless it runs, the call fails with UNAVAILABLE. `waitMs`: how long core may hold it. `repeatable`: see PipelineTicket. */
+  /**
+   * Makes a call; unless it runs, the call fails with UNAVAILABLE. `waitMs`: how long core may hold it. `repeatable`:
+   * see PipelineTicket.
+   */
   open(apiKey: string, message: CallMessage, { waitMs = 0, repeatable = true } = {}): OpenCall<ReplyMessage> {
-    const ticket = new PipelineTicket({ apiKey, message, waitMs, repeatable, nowMs: this.#options.clock.monotonicMs() });
+    const ticket = new PipelineTicket({
+      apiKey,
+      message,
+      waitMs,
+      repeatable,
+      nowMs: this.#options.clock.monotonicMs(),
+    });
     if (!this.running || (this.#closing && ticket.waits)) ticket.reject(unreachable());
     else if (this.#calls() >= FACADE_CALLS_MAX || this.#unsentBytes > UNSENT_BYTES_MAX) {
       ticket.reject(new CoreError('RATE_LIMITED', 'Too many calls are in flight; try again shortly.'));

@@ -1,13 +1,18 @@
 /**
- * One long-lived JobService.Pipeline stream to one core replica. It never resets the stream for a single caller: a caller that goes away
- * becomes an AbandonCall message.
+ * One long-lived JobService.Pipeline stream to one core replica. It never resets the stream for a single caller: a
+ * caller that goes away becomes an AbandonCall message.
  */
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { BaseService } from '../../core/runtime/service.ts';
+import type {
+  PipelineCall,
+  PipelineReply,
+  PipelineRequest,
+  PipelineResponse,
+} from '../../proto/gen/slipway/v1/job_service.ts';
 import { JobServiceClient } from '../../proto/gen/slipway/v1/job_service.ts';
-import type { PipelineCall, PipelineReply, PipelineRequest, PipelineResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
 import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import type { Transport } from '../../proto/wire/channel.ts';
@@ -102,9 +107,13 @@ export class PipelineLink extends BaseService {
 
   protected override onStart(): void {
     const { address, tls, transport, logger } = this.#options;
-    const line = new CoreConnection({ open: () => transport.openClient(JobServiceClient, address, { tls }), clock: this.#options.clock });
+    const line = new CoreConnection({
+      open: () => transport.openClient(JobServiceClient, address, { tls }),
+      clock: this.#options.clock,
+    });
     this.#line = line;
-    const onAway = (): void => logger.warn({ address }, 'core cannot be reached, will try again: does it run, and is this its address?');
+    const onAway = (): void =>
+      logger.warn({ address }, 'core cannot be reached, will try again: does it run, and is this its address?');
     const parts = { ...this.#options, signal: this.ending, onAway };
     this.#running = stayConnected([line], () => this.#serve(line), parts).finally(() => line.close());
   }
@@ -135,11 +144,14 @@ export class PipelineLink extends BaseService {
         owner.linkDown(this, this.#drop());
         resolve();
       };
-      const leave = line.use({ isWaiting: () => this.#inFlight.size > 0, onDead: () => {
-        cause = 'its connection is dead';
-        end();
-        stream.cancel();
-      } });
+      const leave = line.use({
+        isWaiting: () => this.#inFlight.size > 0,
+        onDead: () => {
+          cause = 'its connection is dead';
+          end();
+          stream.cancel();
+        },
+      });
       stream.on('data', (response: PipelineResponse) => {
         line.markSeen();
         this.#receive(response);

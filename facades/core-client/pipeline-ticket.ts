@@ -68,7 +68,9 @@ export class PipelineTicket {
 
   /** The endpoint that it submits a job to. */
   get submitsTo(): string | undefined {
-    return this.message.$case === 'submit' || this.message.$case === 'submitAndWait' ? this.message.value.endpointId : undefined;
+    return this.message.$case === 'submit' || this.message.$case === 'submitAndWait'
+      ? this.message.value.endpointId
+      : undefined;
   }
 
   get settled(): boolean {

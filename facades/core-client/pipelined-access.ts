@@ -2,9 +2,13 @@
  * Sends CheckAccess over the pipelines: a call of its own costs forty times as much. Falls back to a unary call if
  * core is older or the pipelines are full.
  */
-import type { AccessServiceClient, CheckAccessRequest, CheckAccessResponse } from '../../proto/gen/slipway/v1/access_service.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
+import type {
+  AccessServiceClient,
+  CheckAccessRequest,
+  CheckAccessResponse,
+} from '../../proto/gen/slipway/v1/access_service.ts';
 import type { Reason } from '../../proto/wire/reason.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
 import type { PipelineClient } from './pipeline-client.ts';
 import type { ServiceCalls } from './service-calls.ts';
 

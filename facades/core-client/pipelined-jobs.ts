@@ -1,11 +1,26 @@
 /** Job calls of the facades: small ones over the pipeline, large submissions and rare calls as calls of their own. */
 import type { Clock } from '../../core/runtime/clock.ts';
-import type {
-  CancelJobsRequest, CancelJobsResponse, RetryJobsRequest, RetryJobsResponse,
-  GetHealthResponse, GetJobLogRequest, GetJobLogResponse, JobServiceExplainResponse, GetJobRequest, JobServiceClient, ListErrorsRequest, ListErrorsResponse,
-  ListJobsRequest, ListJobsResponse, ReadChunksRequest, ReadChunksResponse, SubmitJobRequest, WaitJobRequest,
-} from '../../proto/gen/slipway/v1/job_service.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
+import type {
+  CancelJobsRequest,
+  CancelJobsResponse,
+  GetHealthResponse,
+  GetJobLogRequest,
+  GetJobLogResponse,
+  GetJobRequest,
+  JobServiceClient,
+  JobServiceExplainResponse,
+  ListErrorsRequest,
+  ListErrorsResponse,
+  ListJobsRequest,
+  ListJobsResponse,
+  ReadChunksRequest,
+  ReadChunksResponse,
+  RetryJobsRequest,
+  RetryJobsResponse,
+  SubmitJobRequest,
+  WaitJobRequest,
+} from '../../proto/gen/slipway/v1/job_service.ts';
 import { isFinal } from '../../proto/wire/final-state.ts';
 import { SIDE_STREAM_BYTES_MIN } from '../../proto/wire/limits.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
@@ -34,7 +49,10 @@ export class PipelinedJobs {
     return jobOf(await this.#pipeline.open(apiKey, { $case: 'submit', value: request }).answer);
   }
 
-  /** Stores a job and waits for its end, at most `request.waitMs`. `onStored` is called when nothing here needs a large input any more. */
+  /**
+   * Stores a job and waits for its end, at most `request.waitMs`. `onStored` is called when nothing here needs a large
+   * input any more.
+   */
   submitAndWait(apiKey: string, request: SubmitJobRequest, onStored = (): void => undefined): OpenCall<Job> {
     if (isLarge(request)) return this.#submitAloneAndWait(apiKey, request, onStored);
     return jobCall(this.#pipeline.open(apiKey, { $case: 'submitAndWait', value: request }, { waitMs: request.waitMs }));
@@ -50,10 +68,17 @@ export class PipelinedJobs {
     return jobCall(this.#pipeline.open(apiKey, { $case: 'wait', value: request }, { waitMs: request.waitMs }));
   }
 
-  /** Reads streamed output. Without a cursor it moves the job's shared place, so an unknown outcome must not be tried again. */
+  /**
+   * Reads streamed output. Without a cursor it moves the job's shared place, so an unknown outcome must not be tried
+   * again.
+   */
   chunks(apiKey: string, request: ReadChunksRequest): OpenCall<ReadChunksResponse> {
     const repeatable = request.cursor !== undefined;
-    const call = this.#pipeline.open(apiKey, { $case: 'chunks', value: request }, { waitMs: request.waitMs, repeatable });
+    const call = this.#pipeline.open(
+      apiKey,
+      { $case: 'chunks', value: request },
+      { waitMs: request.waitMs, repeatable },
+    );
     return { answer: call.answer.then(chunksOf), abandon: call.abandon };
   }
 
@@ -64,7 +89,11 @@ export class PipelinedJobs {
 
   /** Queues a failed job again. Not repeatable: the second try would find it queued already. */
   async retry(apiKey: string, endpointId: string, jobId: string): Promise<Job> {
-    const response = await this.#unary.call((client) => client.retryJob, { endpointId, jobId }, { apiKey, repeatable: false });
+    const response = await this.#unary.call(
+      (client) => client.retryJob,
+      { endpointId, jobId },
+      { apiKey, repeatable: false },
+    );
     return present(response.job);
   }
 
@@ -80,7 +109,11 @@ export class PipelinedJobs {
 
   /** Removes queued jobs. Not repeatable: the second answer would hide what the first removed. */
   async purge(apiKey: string, endpointId: string): Promise<number> {
-    const response = await this.#unary.call((client) => client.purgeQueue, { endpointId }, { apiKey, repeatable: false });
+    const response = await this.#unary.call(
+      (client) => client.purgeQueue,
+      { endpointId },
+      { apiKey, repeatable: false },
+    );
     return response.removed;
   }
 
@@ -147,7 +180,8 @@ function jobCall(call: OpenCall<ReplyMessage>): OpenCall<Job> {
 }
 
 function jobOf(reply: ReplyMessage): Job {
-  if (reply.$case === 'chunks' || reply.$case === 'checkAccess') throw new CoreError('INTERNAL', 'core answered another call');
+  if (reply.$case === 'chunks' || reply.$case === 'checkAccess')
+    throw new CoreError('INTERNAL', 'core answered another call');
   return present(reply.value.job);
 }
 

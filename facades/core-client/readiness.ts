@@ -1,4 +1,7 @@
-/** Whether any replica of core serves, as each says by grpc.health.v1: it answers and so does its database. Asked at most once a second. */
+/**
+ * Whether any replica of core serves, as each says by grpc.health.v1: it answers and so does its database. Asked at
+ * most once a second.
+ */
 import { Client } from '@grpc/grpc-js';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { CoreConnection, isAnswer } from './core-connection.ts';
@@ -20,8 +23,11 @@ export class Readiness {
   #latest: Promise<boolean> | undefined;
 
   constructor({ addresses, tls, transport, clock }: Omit<ReplicaParts, 'random'>) {
-    this.#lines = addresses.map((address) => new CoreConnection({ open: () => transport.openClient(Client, address, { tls }), clock }));
-    for (const line of this.#lines) line.use({ isWaiting: () => this.#unanswered.has(line), onDead: () => this.#unanswered.delete(line) });
+    this.#lines = addresses.map(
+      (address) => new CoreConnection({ open: () => transport.openClient(Client, address, { tls }), clock }),
+    );
+    for (const line of this.#lines)
+      line.use({ isWaiting: () => this.#unanswered.has(line), onDead: () => this.#unanswered.delete(line) });
     this.#clock = clock;
   }
 
@@ -37,7 +43,9 @@ export class Readiness {
 
   async #ask(): Promise<boolean> {
     const answers = await Promise.all(this.#lines.map((line) => this.#askOne(line)));
-    this.#clock.after(KEPT_MS, () => { this.#latest = undefined; });
+    this.#clock.after(KEPT_MS, () => {
+      this.#latest = undefined;
+    });
     return answers.includes(true);
   }
 

@@ -2,10 +2,11 @@
  * Reports requests that were rejected by rate limits to all core replicas, once a second (EdgeService.TellRefusals).
  * The reports are best effort.
  */
-import { LoopService } from '../../core/runtime/loop-service.ts';
+
 import type { Logger } from '../../core/runtime/logger.ts';
-import { EdgeServiceClient } from '../../proto/gen/slipway/v1/edge_service.ts';
+import { LoopService } from '../../core/runtime/loop-service.ts';
 import type { EndpointRefusals, RefusedRequests } from '../../proto/gen/slipway/v1/edge_service.ts';
+import { EdgeServiceClient } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { callMetadata } from '../../proto/wire/channel.ts';
 import { REFUSALS_TOLD_MAX } from '../../proto/wire/limits.ts';
 import type { ReplicaParts } from './replica-parts.ts';
@@ -38,7 +39,10 @@ export class RejectionReporter extends LoopService {
   }
 
   /** Counts a rejected request. */
-  add({ accountId, endpointId, apiKey }: RejectedCaller, { limit, operation, most }: Omit<RefusedRequests, 'count'>): void {
+  add(
+    { accountId, endpointId, apiKey }: RejectedCaller,
+    { limit, operation, most }: Omit<RefusedRequests, 'count'>,
+  ): void {
     const name = `${accountId} ${endpointId}`;
     const waiting = this.#waiting.get(name) ?? { endpointId, apiKey, refused: new Map<string, RefusedRequests>() };
     if (!this.#waiting.has(name) && this.#waiting.size >= WAITING_MAX) return;
@@ -63,7 +67,11 @@ export class RejectionReporter extends LoopService {
     const told = [...this.#waiting].slice(0, REFUSALS_TOLD_MAX);
     if (told.length === 0) return;
     for (const [name] of told) this.#waiting.delete(name);
-    const endpoints = told.map(([, { endpointId, apiKey, refused }]) => ({ endpointId, apiKey, refused: [...refused.values()] }));
+    const endpoints = told.map(([, { endpointId, apiKey, refused }]) => ({
+      endpointId,
+      apiKey,
+      refused: [...refused.values()],
+    }));
     await Promise.all(this.#clients.map((client) => this.#tellOne(client, endpoints)));
   }
 

@@ -1,19 +1,22 @@
 /**
- * Single calls to one service of core, on any of its replicas, for everything that is rare or large. Safe ones are tried again, on another
- * replica where there is one, until the retry budget is spent; the others are sent only once.
+ * Single calls to one service of core, on any of its replicas, for everything that is rare or large. Safe ones are
+ * tried again, on another replica where there is one, until the retry budget is spent; the others are sent only once.
  */
-import type { CallOptions as GrpcOptions, Client, ClientUnaryCall, Metadata, ServiceError } from '@grpc/grpc-js';
+import type { Client, ClientUnaryCall, CallOptions as GrpcOptions, Metadata, ServiceError } from '@grpc/grpc-js';
 import { retry } from '../../core/runtime/retry.ts';
-import { callMetadata } from '../../proto/wire/channel.ts';
 import type { ClientConstructor } from '../../proto/wire/channel.ts';
+import { callMetadata } from '../../proto/wire/channel.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
 import { CoreConnection, isAnswer } from './core-connection.ts';
-import { RETRY_BUDGET_MS } from './replica-parts.ts';
 import type { ReplicaParts } from './replica-parts.ts';
+import { RETRY_BUDGET_MS } from './replica-parts.ts';
 
 /** A generated unary method in its longest form. */
 export type UnaryMethod<Request, Response> = (
-  request: Request, metadata: Metadata, options: Partial<GrpcOptions>, callback: (error: ServiceError | null, response: Response) => void,
+  request: Request,
+  metadata: Metadata,
+  options: Partial<GrpcOptions>,
+  callback: (error: ServiceError | null, response: Response) => void,
 ) => ClientUnaryCall;
 
 /** How to call. */
@@ -24,7 +27,9 @@ export interface CallOptions {
   repeatable: boolean;
   /** Time for one try, in milliseconds. Default 8 s. */
   tryMs?: number;
-  /** A call that is not repeatable fails at once when there is no connection, instead of waiting for one. Default false. */
+  /**
+   * A call that is not repeatable fails at once when there is no connection, instead of waiting for one. Default false.
+   */
   failFast?: boolean;
   /** Gives the call up, which then fails as UNAVAILABLE. */
   signal?: AbortSignal;
@@ -47,13 +52,17 @@ export class ServiceCalls<Service extends Client> {
 
   /** Makes a call and answers its response; throws CoreError, whose cause is the failure as gRPC has it. */
   async call<Request, Response>(
-    method: (client: Service) => UnaryMethod<Request, Response>, request: Request, options: CallOptions,
+    method: (client: Service) => UnaryMethod<Request, Response>,
+    request: Request,
+    options: CallOptions,
   ): Promise<Response> {
     const { clock, random } = this.#parts;
     const { repeatable, signal } = options;
     const mayHelp = (error: unknown): boolean => repeatable && fromGrpcError(error).reason === 'UNAVAILABLE';
     const plan = { clock, random, pause: RETRY_PAUSE, forMs: RETRY_BUDGET_MS, mayHelp, ...(signal ? { signal } : {}) };
-    return retry(() => this.#once(method, request, options), plan).catch((error: unknown) => { throw fromGrpcError(error); });
+    return retry(() => this.#once(method, request, options), plan).catch((error: unknown) => {
+      throw fromGrpcError(error);
+    });
   }
 
   /** Closes the channels; calls in flight end. A later call opens new ones. */
@@ -63,7 +72,9 @@ export class ServiceCalls<Service extends Client> {
   }
 
   #once<Request, Response>(
-    method: (client: Service) => UnaryMethod<Request, Response>, request: Request, options: CallOptions,
+    method: (client: Service) => UnaryMethod<Request, Response>,
+    request: Request,
+    options: CallOptions,
   ): Promise<Response> {
     const { apiKey, repeatable, failFast = false, tryMs = TRY_MS, signal } = options;
     const line = this.#next();
@@ -90,7 +101,9 @@ export class ServiceCalls<Service extends Client> {
   #next(): CoreConnection<Service> {
     const { addresses, tls, transport, clock } = this.#parts;
     if (this.#lines.length === 0) {
-      this.#lines = addresses.map((address) => new CoreConnection({ open: () => transport.openClient(this.#clientOf, address, { tls }), clock }));
+      this.#lines = addresses.map(
+        (address) => new CoreConnection({ open: () => transport.openClient(this.#clientOf, address, { tls }), clock }),
+      );
     }
     this.#turn = (this.#turn + 1) % this.#lines.length;
     return this.#lines[this.#turn]!;

@@ -1,9 +1,9 @@
 /** Keeps a long-lived stream to core: connects, serves it to its end, and retries with backoff. */
 import type { Client } from '@grpc/grpc-js';
 import { backoffMs } from '../../core/runtime/backoff.ts';
+import type { Clock, Random } from '../../core/runtime/clock.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { CoreConnection } from './core-connection.ts';
 
 /** Timeout of one connection attempt, in milliseconds. */
@@ -30,7 +30,9 @@ interface ConnectParts {
  * Uses the connections round-robin until the signal aborts. `serve` uses one stream until it ends and never rejects.
  */
 export async function stayConnected<One extends Client>(
-  lines: readonly CoreConnection<One>[], serve: (line: CoreConnection<One>) => Promise<void>, { clock, random, signal, onAway }: ConnectParts,
+  lines: readonly CoreConnection<One>[],
+  serve: (line: CoreConnection<One>) => Promise<void>,
+  { clock, random, signal, onAway }: ConnectParts,
 ): Promise<void> {
   let failures = 0;
   let missed = 0;

@@ -50,7 +50,8 @@ export class SubmissionAffinity {
   recordReply(endpointId: string, link: PipelineLink, { reply, wasQueued }: PipelineReply): void {
     const home = this.#homes.get(endpointId);
     if (!home || reply?.$case === 'error') return;
-    if (wasQueued || (reply?.$case === 'submit' && reply.value.job?.state === JobState.IN_QUEUE)) home.waitedMs.set(link, this.#clock.monotonicMs());
+    if (wasQueued || (reply?.$case === 'submit' && reply.value.job?.state === JobState.IN_QUEUE))
+      home.waitedMs.set(link, this.#clock.monotonicMs());
     else home.waitedMs.delete(link);
   }
 
@@ -58,7 +59,9 @@ export class SubmissionAffinity {
   #move(endpointId: string, home: Affinity | undefined): PipelineLink | undefined {
     const nowMs = this.#clock.monotonicMs();
     const after = home ? this.#links.indexOf(home.link) : this.#turn++;
-    const inTurn = this.#links.map((_, step) => this.#links[(after + 1 + step) % this.#links.length]!).filter((link) => link.isReady);
+    const inTurn = this.#links
+      .map((_, step) => this.#links[(after + 1 + step) % this.#links.length]!)
+      .filter((link) => link.isReady);
     const link = inTurn.find((one) => nowMs - (home?.waitedMs.get(one) ?? -Infinity) > AVOID_MS) ?? inTurn[0];
     if (link) this.#homes.set(endpointId, { link, sinceMs: nowMs, waitedMs: home?.waitedMs ?? new Map() });
     return link;

@@ -9,8 +9,16 @@ function html(text: string): string {
 
 /** Returns all codes by group, each with its id as the fragment to link to. */
 export function errorsList(): string {
-  return Object.entries(ERROR_HELP).map(([group, codes]) => `<h2>${group}</h2>
-${Object.entries(codes).map(([code, { http, cause, fix }]) => `<h3 id="${code}"><code>${code}</code></h3>
+  return Object.entries(ERROR_HELP)
+    .map(
+      ([group, codes]) => `<h2>${group}</h2>
+${Object.entries(codes)
+  .map(
+    ([code, { http, cause, fix }]) => `<h3 id="${code}"><code>${code}</code></h3>
 <p>HTTP ${http.join(', ')}. ${html(cause)}</p>
-<p>${html(fix)}</p>`).join('\n')}`).join('\n');
+<p>${html(fix)}</p>`,
+  )
+  .join('\n')}`,
+    )
+    .join('\n');
 }

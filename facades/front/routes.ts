@@ -1,4 +1,7 @@
-/** What is there without a key: `/` for people and programs that look around, `/healthz` and `/readyz` for those who watch over processes. */
+/**
+ * What is there without a key: `/` for people and programs that look around, `/healthz` and `/readyz` for those who
+ * watch over processes.
+ */
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ERRORS_PATH } from '../../proto/wire/error-help.ts';
@@ -27,7 +30,8 @@ const CALLS = [
   { path: '/graphql', text: 'GraphQL (POST)' },
 ];
 
-const STYLE = 'body{font:1rem/1.6 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}code,a{font-family:monospace}';
+const STYLE =
+  'body{font:1rem/1.6 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}code,a{font-family:monospace}';
 
 function page(title: string, body: string): string {
   return `<!doctype html>
@@ -41,20 +45,30 @@ ${body}
 `;
 }
 
-const FRONT_PAGE = page('Slipway', `<p>Serverless GPU endpoints on your own machines.</p>
+const FRONT_PAGE = page(
+  'Slipway',
+  `<p>Serverless GPU endpoints on your own machines.</p>
 <ul>
 ${LINKS.map(({ path, text }) => `<li><a href="${path}">${path}</a>: ${text}</li>`).join('\n')}
 ${CALLS.map(({ path, text }) => `<li><code>${path}</code>: ${text}</li>`).join('\n')}
-</ul>`);
+</ul>`,
+);
 const ERRORS_PAGE = page('Slipway: errors', errorsList());
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 /** Nothing from anywhere, and no other page may frame it. */
 const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
-const JSON_TEXT = JSON.stringify({ service: 'slipway', paths: Object.fromEntries([...LINKS, ...CALLS].map(({ path, text }) => [path, text])) });
+const JSON_TEXT = JSON.stringify({
+  service: 'slipway',
+  paths: Object.fromEntries([...LINKS, ...CALLS].map(({ path, text }) => [path, text])),
+});
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 function sendPage(reply: FastifyReply, text: string): FastifyReply {
-  return reply.header('content-type', 'text/html; charset=utf-8').header('content-security-policy', POLICY).header('referrer-policy', 'no-referrer').send(text);
+  return reply
+    .header('content-type', 'text/html; charset=utf-8')
+    .header('content-security-policy', POLICY)
+    .header('referrer-policy', 'no-referrer')
+    .send(text);
 }
 
 /** Adds the routes. */
@@ -64,7 +78,9 @@ export async function frontRoutes(app: FastifyInstance, { ready }: FrontParts): 
     if (!request.headers.accept?.includes('text/html')) return reply.header('content-type', JSON_TYPE).send(JSON_TEXT);
     return sendPage(reply, FRONT_PAGE);
   });
-  app.get(ERRORS_PATH, async (_request, reply) => sendPage(reply.header('x-content-type-options', 'nosniff'), ERRORS_PAGE));
+  app.get(ERRORS_PATH, async (_request, reply) =>
+    sendPage(reply.header('x-content-type-options', 'nosniff'), ERRORS_PAGE),
+  );
   app.get('/healthz', async (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'ok' }));
   app.get('/readyz', async (_request, reply) => {
     reply.header('cache-control', 'no-store');

@@ -1,14 +1,21 @@
 /** What a GraphQL document may cost, checked before anything of it runs. */
-import { GraphQLError, Kind } from 'graphql';
+
 import type { ASTVisitor, DocumentNode, FragmentDefinitionNode, SelectionSetNode, ValidationContext } from 'graphql';
+import { GraphQLError, Kind } from 'graphql';
 
 /** Most tokens in a document. */
 export const TOKENS_MAX = 4_000;
 /** Deepest nesting of selections; an introspection query needs 13. */
 export const DEPTH_MAX = 15;
-/** Most fields and fragments, each counted again with every use of a fragment that holds it: fragments alone can multiply without end. */
+/**
+ * Most fields and fragments, each counted again with every use of a fragment that holds it: fragments alone can
+ * multiply without end.
+ */
 export const FIELDS_MAX = 1_000;
-/** Most lines of a document: for the place of every error all line ends before it are counted. An introspection query has about 100. */
+/**
+ * Most lines of a document: for the place of every error all line ends before it are counted. An introspection query
+ * has about 100.
+ */
 export const LINES_MAX = 2_000;
 /** Errors that are told of one document. */
 export const ERRORS_MAX = 10;
@@ -30,7 +37,8 @@ export function boundsRule(context: ValidationContext): ASTVisitor {
   return {
     Document(document: DocumentNode) {
       const fragments = new Map<string, FragmentDefinitionNode>();
-      for (const node of document.definitions) if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node);
+      for (const node of document.definitions)
+        if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node);
       for (const node of document.definitions) {
         if (node.kind !== Kind.OPERATION_DEFINITION) continue;
         const fault = faultOf(node.selectionSet, fragments);
@@ -44,7 +52,9 @@ function faultOf(root: SelectionSetNode, fragments: ReadonlyMap<string, Fragment
   let fields = 0;
   let rootFields = 0;
   // A list of work instead of recursion; a fragment that includes itself ends at the depth.
-  const work: { set: SelectionSetNode; depth: number; atRoot: boolean; nested: number }[] = [{ set: root, depth: 1, atRoot: true, nested: 0 }];
+  const work: { set: SelectionSetNode; depth: number; atRoot: boolean; nested: number }[] = [
+    { set: root, depth: 1, atRoot: true, nested: 0 },
+  ];
   for (let next = work.pop(); next; next = work.pop()) {
     const { set, depth, atRoot, nested } = next;
     if (depth > DEPTH_MAX || nested > DEPTH_MAX) return `The document is nested more than ${DEPTH_MAX} deep.`;
@@ -57,7 +67,8 @@ function faultOf(root: SelectionSetNode, fragments: ReadonlyMap<string, Fragment
         if (node.selectionSet) work.push({ set: node.selectionSet, depth: depth + 1, atRoot: false, nested: 0 });
         continue;
       }
-      const inner = node.kind === Kind.INLINE_FRAGMENT ? node.selectionSet : fragments.get(node.name.value)?.selectionSet;
+      const inner =
+        node.kind === Kind.INLINE_FRAGMENT ? node.selectionSet : fragments.get(node.name.value)?.selectionSet;
       if (inner) work.push({ set: inner, depth, atRoot, nested: nested + 1 });
     }
   }

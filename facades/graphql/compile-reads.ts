@@ -1,15 +1,20 @@
 /**
- * Compiles documents that come again and again to plain functions: walking a list of 1,000 endpoints field by field costs ten times as much.
- * An Envelop plugin of the mesh, so everything around the execution stays as it is. What is not compiled runs on graphql-js, which answers
- * the fields in the order in which they were asked for; Mesh's own executor does not. Fields without a resolver must hold plain values: a
- * compiled document awaits and calls only resolvers.
+ * Compiles documents that come again and again to plain functions: walking a list of 1,000 endpoints field by field
+ * costs ten times as much. An Envelop plugin of the mesh, so everything around the execution stays as it is. What is
+ * not compiled runs on graphql-js, which answers the fields in the order in which they were asked for; Mesh's own
+ * executor does not. Fields without a resolver must hold plain values: a compiled document awaits and calls only
+ * resolvers.
  */
-import { OperationTypeNode, execute, getOperationAST } from 'graphql';
-import type { DocumentNode, ExecutionArgs } from 'graphql';
-import { compileQuery, isCompiledQuery } from 'graphql-jit';
-import type { CompiledQuery } from 'graphql-jit';
 
-/** Times that a document runs before it is compiled, which costs more than one run: clients that write values into it never repeat it. */
+import type { DocumentNode, ExecutionArgs } from 'graphql';
+import { execute, getOperationAST, OperationTypeNode } from 'graphql';
+import type { CompiledQuery } from 'graphql-jit';
+import { compileQuery, isCompiledQuery } from 'graphql-jit';
+
+/**
+ * Times that a document runs before it is compiled, which costs more than one run: clients that write values into it
+ * never repeat it.
+ */
 const USES_BEFORE = 2;
 /** Operations of one document that are compiled: with fragments a short document has hundreds of large ones. */
 const OPERATIONS_MAX = 3;
@@ -54,7 +59,9 @@ function compiledOf({ compiled }: Uses, { schema, document, operationName }: Exe
     // Compiled code would set the prototype of an object instead of a field of this name.
     const isPlain = !document.loc?.source.body.includes('__proto__');
     const reads = isPlain && getOperationAST(document, operationName)?.operation === OperationTypeNode.QUERY;
-    const result = reads ? compileQuery(schema, document, operationName ?? undefined, { disablingCapturingStackErrors: true }) : undefined;
+    const result = reads
+      ? compileQuery(schema, document, operationName ?? undefined, { disablingCapturingStackErrors: true })
+      : undefined;
     compiled.set(name, result && isCompiledQuery(result) ? result : undefined);
   }
   return compiled.get(name);

@@ -1,10 +1,14 @@
-/** Calls to core from resolvers, through the in-context client that Mesh builds. Every failure is thrown: Mesh itself hands back Error objects. */
-import { GraphQLError } from 'graphql';
+/**
+ * Calls to core from resolvers, through the in-context client that Mesh builds. Every failure is thrown: Mesh itself
+ * hands back Error objects.
+ */
+
 import type { GraphQLResolveInfo } from 'graphql';
+import { GraphQLError } from 'graphql';
 import { CoreError, fromGrpcError } from '../../proto/wire/reason.ts';
 import { publicError } from '../plugins/public-error.ts';
-import { GRAPHQL_NAMES, GRAPHQL_POD_NAMES, withPublicNames } from '../plugins/public-names.ts';
 import type { FieldNames } from '../plugins/public-names.ts';
+import { GRAPHQL_NAMES, GRAPHQL_POD_NAMES, withPublicNames } from '../plugins/public-names.ts';
 import type { FieldChanges } from '../resources/mask-fields.ts';
 import type { CoreMessage } from './core-message.ts';
 
@@ -28,13 +32,26 @@ interface MeshCall {
 }
 
 /** A resolver of the public schema. */
-export type Resolver<Args = unknown, Root = unknown> = (root: Root, args: Args, context: GraphqlContext, info: GraphQLResolveInfo) => unknown;
+export type Resolver<Args = unknown, Root = unknown> = (
+  root: Root,
+  args: Args,
+  context: GraphqlContext,
+  info: GraphQLResolveInfo,
+) => unknown;
 
 /** Root fields of Mesh's client that only read start with one of these verbs; all others are mutations. */
 const READS = /^(Get|List)/;
 
-/** Makes a call of a service, for instance ('EndpointService', 'GetEndpoint'). Throws GraphQLError with the reason as its code. */
-export async function callCore<Response>(context: GraphqlContext, service: string, method: string, input: object): Promise<CoreMessage<Response>> {
+/**
+ * Makes a call of a service, for instance ('EndpointService', 'GetEndpoint'). Throws GraphQLError with the reason as
+ * its code.
+ */
+export async function callCore<Response>(
+  context: GraphqlContext,
+  service: string,
+  method: string,
+  input: object,
+): Promise<CoreMessage<Response>> {
   const reads = READS.test(method);
   const call = context.Core[reads ? 'Query' : 'Mutation'][`slipway_v1_${service}_${method}`];
   if (!call) throw new Error(`core has no ${service}.${method}`);
@@ -47,38 +64,56 @@ export async function callCore<Response>(context: GraphqlContext, service: strin
 }
 
 /**
- * Changes a thing, for instance ('VolumeService', 'NetworkVolume', 'networkVolume'): the fields of `mask` get what `changes` says. An empty
- * mask is no fault here: the thing is answered as it is.
+ * Changes a thing, for instance ('VolumeService', 'NetworkVolume', 'networkVolume'): the fields of `mask` get what
+ * `changes` says. An empty mask is no fault here: the thing is answered as it is.
  */
 export function updateCore<Response>(
-  context: GraphqlContext, [service, thing, field]: readonly [string, string, string], id: string, { changes, mask }: FieldChanges<object>,
+  context: GraphqlContext,
+  [service, thing, field]: readonly [string, string, string],
+  id: string,
+  { changes, mask }: FieldChanges<object>,
 ): Promise<CoreMessage<Response>> {
   if (mask.length === 0) return callCore<Response>(context, service, `Get${thing}`, { id });
-  return callCore<Response>(context, service, `Update${thing}`, { [field]: { ...changes, id }, updateMask: { paths: mask } });
+  return callCore<Response>(context, service, `Update${thing}`, {
+    [field]: { ...changes, id },
+    updateMask: { paths: mask },
+  });
 }
 
 /** Pages that an operation may hold, of one list. */
 const PAGES_MAX = 32;
 
 /**
- * All entries of a list, for instance (['VolumeService', 'ListNetworkVolumes', 'networkVolumes'], {}). A list of one page is read at once. Of
- * longer ones an account reads one at a time, and what it has of the list before its turn is thrown away.
+ * All entries of a list, for instance (['VolumeService', 'ListNetworkVolumes', 'networkVolumes'], {}). A list of one
+ * page is read at once. Of longer ones an account reads one at a time, and what it has of the list before its turn is
+ * thrown away.
  */
 export async function listCore<Entry>(
-  context: GraphqlContext, [service, method, field]: readonly [string, string, string], input: object,
+  context: GraphqlContext,
+  [service, method, field]: readonly [string, string, string],
+  input: object,
 ): Promise<CoreMessage<Entry>[]> {
   const all: CoreMessage<Entry>[] = [];
   let pageToken = '';
   for (let pages = 1; ; pages += 1) {
     const page = await callCore<Record<string, unknown>>(context, service, method, { ...input, pageToken });
     const next = page['nextPageToken'] as string | undefined;
-    if (next && pages === 1 && await context.enterLarge().catch((error: unknown) => { throw toGraphqlError(error); })) {
+    if (
+      next &&
+      pages === 1 &&
+      (await context.enterLarge().catch((error: unknown) => {
+        throw toGraphqlError(error);
+      }))
+    ) {
       pages = 0;
       continue;
     }
-    all.push(...page[field] as CoreMessage<Entry>[] | undefined ?? []);
+    all.push(...((page[field] as CoreMessage<Entry>[] | undefined) ?? []));
     if (!next) return all;
-    if (pages === PAGES_MAX) throw refused('The list is too long for one answer of this surface; the REST surface under /v1 writes it page by page.');
+    if (pages === PAGES_MAX)
+      throw refused(
+        'The list is too long for one answer of this surface; the REST surface under /v1 writes it page by page.',
+      );
     pageToken = next;
   }
 }

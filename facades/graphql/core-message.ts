@@ -1,4 +1,7 @@
-/** Messages of the contract as Mesh's transport hands them over: what is zero or empty is left out, and 64-bit numbers are objects. */
+/**
+ * Messages of the contract as Mesh's transport hands them over: what is zero or empty is left out, and 64-bit numbers
+ * are objects.
+ */
 
 /** A signed 64-bit number in two halves. */
 export interface CoreLong {
@@ -15,13 +18,17 @@ export interface CoreTime {
 /** A message whose generated type is `Message`. */
 export type CoreMessage<Message> = { [Field in keyof Message]?: CoreValue<Message[Field]> };
 
-type CoreValue<Value> =
-  Value extends Date ? CoreTime
-    : Value extends (infer Item)[] ? CoreValue<Item>[]
-      : Value extends number ? Value | CoreLong
-        : Value extends Uint8Array ? Value
-          : Value extends object ? CoreMessage<Value>
-            : Value;
+type CoreValue<Value> = Value extends Date
+  ? CoreTime
+  : Value extends (infer Item)[]
+    ? CoreValue<Item>[]
+    : Value extends number
+      ? Value | CoreLong
+      : Value extends Uint8Array
+        ? Value
+        : Value extends object
+          ? CoreMessage<Value>
+          : Value;
 
 /** A number that may have been left out because it is 0. */
 export function numberOf(value: number | CoreLong | undefined): number {

@@ -1,13 +1,22 @@
 /** Runs documents on the mesh that was built from .meshrc.yaml. Documents that were found valid are remembered. */
 import type { GetMeshOptions, MeshInstance } from '@graphql-mesh/runtime';
-import { GraphQLError, OperationTypeNode, getOperationAST, isIntrospectionType, isObjectType, parse, specifiedRules, validate } from 'graphql';
 import type { DocumentNode, ExecutionResult, GraphQLFieldResolver } from 'graphql';
+import {
+  GraphQLError,
+  getOperationAST,
+  isIntrospectionType,
+  isObjectType,
+  OperationTypeNode,
+  parse,
+  specifiedRules,
+  validate,
+} from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BaseService } from '../../core/runtime/service.ts';
 import type { CoreServices } from '../core-client/core-services.ts';
+import { boundsRule, ERRORS_MAX, hasTooManyLines, LINES_MAX, TOKENS_MAX } from './bounds.ts';
 import type CoreGrpcHandler from './core-grpc/handler.ts';
-import { ERRORS_MAX, LINES_MAX, TOKENS_MAX, boundsRule, hasTooManyLines } from './bounds.ts';
 import { refuseForeignFields } from './foreign-fields.ts';
 import { LargeRead, largeReads } from './large-reads.ts';
 import { takeQuotedWords } from './quoted-words.ts';
@@ -48,7 +57,10 @@ export class InvalidDocument extends Error {
   }
 }
 
-/** Valid documents kept, and the characters of all of them, which their memory grows with; beyond it the one unused for longest goes. */
+/**
+ * Valid documents kept, and the characters of all of them, which their memory grows with; beyond it the one unused for
+ * longest goes.
+ */
 const DOCUMENTS_MAX = 500;
 const DOCUMENT_CHARACTERS_MAX = 300_000;
 /** Made by `mesh build`; its types do not exist before that. */
@@ -59,7 +71,9 @@ export class GraphqlExecutor extends BaseService {
   readonly #core: CoreServices;
   readonly #clock: Clock;
   readonly #documents = new LRUCache<string, DocumentNode>({
-    max: DOCUMENTS_MAX, maxSize: DOCUMENT_CHARACTERS_MAX, sizeCalculation: (_, text) => text.length,
+    max: DOCUMENTS_MAX,
+    maxSize: DOCUMENT_CHARACTERS_MAX,
+    sizeCalculation: (_, text) => text.length,
   });
   readonly #largeReads = largeReads();
   readonly #atStart: boolean;
@@ -102,7 +116,13 @@ export class GraphqlExecutor extends BaseService {
         const context = { ...caller, nowMs: this.#clock.nowMs(), reads: new Map(), enterLarge: () => large.enter() };
         const { schema, execute, contextFactory } = mesh.getEnveloped(context);
         try {
-          return await execute({ schema, document, contextValue: await contextFactory(), variableValues, operationName }) as ExecutionResult;
+          return (await execute({
+            schema,
+            document,
+            contextValue: await contextFactory(),
+            variableValues,
+            operationName,
+          })) as ExecutionResult;
         } finally {
           large.leave();
         }
@@ -128,7 +148,7 @@ export class GraphqlExecutor extends BaseService {
   async #make(): Promise<MeshInstance> {
     // Not before: it loads slowly, and who never asks needs none of it.
     const { getMesh } = await import('@graphql-mesh/runtime');
-    const { getMeshOptions } = await import(ARTIFACT.href) as { getMeshOptions(): Promise<GetMeshOptions> };
+    const { getMeshOptions } = (await import(ARTIFACT.href)) as { getMeshOptions(): Promise<GetMeshOptions> };
     const options = await getMeshOptions();
     for (const source of options.sources) (source.handler as unknown as CoreGrpcHandler).connectTo(this.#core);
     const mesh = withPlainFields(await getMesh(options));
@@ -138,13 +158,14 @@ export class GraphqlExecutor extends BaseService {
 }
 
 /**
- * Gives the fields of our types our own resolvers as they are, and the others none. Stitching wraps each in one that looks, for every value
- * of a list, whether the rest of it must be fetched from a source; our types are in no source.
+ * Gives the fields of our types our own resolvers as they are, and the others none. Stitching wraps each in one that
+ * looks, for every value of a list, whether the rest of it must be fetched from a source; our types are in no source.
  */
 function withPlainFields(mesh: MeshInstance): MeshInstance {
   for (const type of Object.values(mesh.schema.getTypeMap())) {
     if (!isObjectType(type) || isIntrospectionType(type)) continue;
-    const ours = (resolvers as unknown as Record<string, Record<string, GraphQLFieldResolver<unknown, unknown>>>)[type.name] ?? {};
+    const ours =
+      (resolvers as unknown as Record<string, Record<string, GraphQLFieldResolver<unknown, unknown>>>)[type.name] ?? {};
     for (const field of Object.values(type.getFields())) field.resolve = ours[field.name];
   }
   return mesh;
@@ -153,7 +174,8 @@ function withPlainFields(mesh: MeshInstance): MeshInstance {
 /** The document, when it can be read and is not too large. Throws InvalidDocument. */
 function parsedWithinBounds(query: string, schema: MeshInstance['schema']): DocumentNode {
   // An error with a place of its own would count all of these lines.
-  if (hasTooManyLines(query)) throw new InvalidDocument([new GraphQLError(`The document has more than ${LINES_MAX} lines.`)]);
+  if (hasTooManyLines(query))
+    throw new InvalidDocument([new GraphQLError(`The document has more than ${LINES_MAX} lines.`)]);
   try {
     const document = parse(query, { maxTokens: TOKENS_MAX });
     // First, because the other rules cost more the larger a document is.
@@ -172,10 +194,13 @@ function parsedWithinBounds(query: string, schema: MeshInstance['schema']): Docu
 function operationOf(document: DocumentNode, operationName: string | undefined): OperationTypeNode {
   const found = getOperationAST(document, operationName)?.operation;
   if (found === undefined) {
-    const text = operationName === undefined ? 'The document has several operations: say which by operationName.'
-      : `The document has no operation named ${JSON.stringify(operationName.slice(0, 64))}.`;
+    const text =
+      operationName === undefined
+        ? 'The document has several operations: say which by operationName.'
+        : `The document has no operation named ${JSON.stringify(operationName.slice(0, 64))}.`;
     throw new InvalidDocument([new GraphQLError(text)]);
   }
-  if (found === OperationTypeNode.SUBSCRIPTION) throw new InvalidDocument([new GraphQLError('There are no subscriptions.')]);
+  if (found === OperationTypeNode.SUBSCRIPTION)
+    throw new InvalidDocument([new GraphQLError('There are no subscriptions.')]);
   return found;
 }

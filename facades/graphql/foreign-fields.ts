@@ -1,27 +1,54 @@
-/** Fields of the hosted API for what does not exist here. Clients ask for them with types that are not in the schema: each is refused in a sentence. */
-import { GraphQLError, Kind } from 'graphql';
+/**
+ * Fields of the hosted API for what does not exist here. Clients ask for them with types that are not in the schema:
+ * each is refused in a sentence.
+ */
+
 import type { DocumentNode, ExecutionResult } from 'graphql';
+import { GraphQLError, Kind } from 'graphql';
 import { rootFieldsOf } from './root-fields.ts';
 
 const NO_HUB = 'there is no hub here; make a template of the image that you mean, and an endpoint of that.';
 const NO_MODELS = 'there is no repository of models here; put the model into the image or a network volume.';
-const NO_FLASH = 'flash apps, their environments and builds do not exist here; make endpoints by saveEndpoint, or run flash with an image of your own.';
-const NO_SECRETS = 'there are no secrets of an account here; put the value into the env of a template or endpoint, which is sealed.';
+const NO_FLASH =
+  'flash apps, their environments and builds do not exist here; make endpoints by saveEndpoint, or run flash with an image of your own.';
+const NO_SECRETS =
+  'there are no secrets of an account here; put the value into the env of a template or endpoint, which is sealed.';
 
 /** Sentences by field of Query and Mutation. */
 const FOREIGN: Readonly<Record<string, string>> = {
-  myModels: NO_MODELS, createModel: NO_MODELS, deleteModel: NO_MODELS, addModel: NO_MODELS,
-  listing: NO_HUB, listings: NO_HUB, listingFromRepo: NO_HUB,
-  flashAppByName: NO_FLASH, flashEnvironmentByName: NO_FLASH, flashAuthRequestStatus: NO_FLASH,
-  createFlashApp: NO_FLASH, deleteFlashApp: NO_FLASH, createFlashEnvironment: NO_FLASH, deleteFlashEnvironment: NO_FLASH, createFlashAuthRequest: NO_FLASH,
-  prepareFlashArtifactUpload: NO_FLASH, finalizeFlashArtifactUpload: NO_FLASH, deployBuildToEnvironment: NO_FLASH,
-  secretCreate: NO_SECRETS, secretDelete: NO_SECRETS,
+  myModels: NO_MODELS,
+  createModel: NO_MODELS,
+  deleteModel: NO_MODELS,
+  addModel: NO_MODELS,
+  listing: NO_HUB,
+  listings: NO_HUB,
+  listingFromRepo: NO_HUB,
+  flashAppByName: NO_FLASH,
+  flashEnvironmentByName: NO_FLASH,
+  flashAuthRequestStatus: NO_FLASH,
+  createFlashApp: NO_FLASH,
+  deleteFlashApp: NO_FLASH,
+  createFlashEnvironment: NO_FLASH,
+  deleteFlashEnvironment: NO_FLASH,
+  createFlashAuthRequest: NO_FLASH,
+  prepareFlashArtifactUpload: NO_FLASH,
+  finalizeFlashArtifactUpload: NO_FLASH,
+  deployBuildToEnvironment: NO_FLASH,
+  secretCreate: NO_SECRETS,
+  secretDelete: NO_SECRETS,
 };
 /** The same of `myself`. */
-const FOREIGN_OF_ACCOUNT: Readonly<Record<string, string>> = { flashApps: NO_FLASH, secrets: NO_SECRETS, models: NO_MODELS };
+const FOREIGN_OF_ACCOUNT: Readonly<Record<string, string>> = {
+  flashApps: NO_FLASH,
+  secrets: NO_SECRETS,
+  models: NO_MODELS,
+};
 
 /** Refuses a document that asks for such fields: the whole of it, before it is checked. Undefined: it asks for none. */
-export function refuseForeignFields(document: DocumentNode, operationName: string | undefined): ExecutionResult | undefined {
+export function refuseForeignFields(
+  document: DocumentNode,
+  operationName: string | undefined,
+): ExecutionResult | undefined {
   const fields = rootFieldsOf(document, operationName) ?? [];
   const faults = fields.flatMap(({ name, alias, selectionSet }) => {
     const sentence = FOREIGN[name.value];
@@ -29,10 +56,14 @@ export function refuseForeignFields(document: DocumentNode, operationName: strin
     if (name.value !== 'myself') return [];
     return (selectionSet?.selections ?? []).flatMap((inner) => {
       const own = inner.kind === Kind.FIELD ? FOREIGN_OF_ACCOUNT[inner.name.value] : undefined;
-      return own === undefined || inner.kind !== Kind.FIELD ? [] : [{ path: [name.value, inner.name.value], text: `${inner.name.value}: ${own}` }];
+      return own === undefined || inner.kind !== Kind.FIELD
+        ? []
+        : [{ path: [name.value, inner.name.value], text: `${inner.name.value}: ${own}` }];
     });
   });
   if (faults.length === 0) return undefined;
-  const errors = faults.map(({ path, text }) => new GraphQLError(text, { path, extensions: { code: 'RUNPOD', reason: 'INVALID_REQUEST' } }));
+  const errors = faults.map(
+    ({ path, text }) => new GraphQLError(text, { path, extensions: { code: 'RUNPOD', reason: 'INVALID_REQUEST' } }),
+  );
   return { errors, data: Object.fromEntries(fields.map(({ name, alias }) => [alias?.value ?? name.value, null])) };
 }

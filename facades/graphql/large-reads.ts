@@ -1,10 +1,10 @@
 /**
- * Turns of operations that read long lists: GraphQL answers a document as a whole, so such a list is in memory as a whole. Few are at a time,
- * one of an account; the others wait without what they have read.
+ * Turns of operations that read long lists: GraphQL answers a document as a whole, so such a list is in memory as a
+ * whole. Few are at a time, one of an account; the others wait without what they have read.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
-import { MemoryBudget } from '../../core/runtime/memory-budget.ts';
 import type { MemoryPermit } from '../../core/runtime/memory-budget.ts';
+import { MemoryBudget } from '../../core/runtime/memory-budget.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 
 const AT_ONCE_MAX = 2;
@@ -37,7 +37,12 @@ export class LargeRead {
     this.#turn ??= new Promise((resolve, reject) => {
       const timer = this.#clock.after(WAIT_MS_MAX, () => {
         this.#place?.release();
-        reject(new CoreError('RATE_LIMITED', 'Too many documents with long lists are being read; read them one after the other.'));
+        reject(
+          new CoreError(
+            'RATE_LIMITED',
+            'Too many documents with long lists are being read; read them one after the other.',
+          ),
+        );
       });
       this.#place = this.#turns.acquire(this.#accountId, 1, () => {
         timer.cancel();

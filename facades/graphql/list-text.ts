@@ -1,6 +1,7 @@
 /** Lists that GraphQL clients write as one text, and environments that they write as lists. */
-import { dockerArgsOf } from '../resources/command-line.ts';
+
 import type { Command } from '../resources/command-line.ts';
+import { dockerArgsOf } from '../resources/command-line.ts';
 import { envFault } from '../resources/env-names.ts';
 import { refused, toGraphqlError } from './core-calls.ts';
 
@@ -12,7 +13,10 @@ export interface EnvironmentVariable {
 
 /** Parts of a text separated by commas; null and empty: none. */
 export function listOf(text: string | null): string[] {
-  return (text ?? '').split(',').map((part) => part.trim()).filter((part) => part !== '');
+  return (text ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
 }
 
 /** The same the other way. */
@@ -38,6 +42,10 @@ export function environmentOf(variables: readonly EnvironmentVariable[]): Record
 }
 
 /** In the order of the keys. */
-export function variablesOf(environment: Readonly<Record<string, string | undefined>> | undefined): EnvironmentVariable[] {
-  return Object.entries(environment ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => ({ key, value: value ?? '' }));
+export function variablesOf(
+  environment: Readonly<Record<string, string | undefined>> | undefined,
+): EnvironmentVariable[] {
+  return Object.entries(environment ?? {})
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => ({ key, value: value ?? '' }));
 }

@@ -1,9 +1,11 @@
 /**
- * Enum words in documents with and without quotes. The real service takes both, and clients that build documents as text write
- * `flashBootType: "FLASHBOOT"`; in variables there is only one way anyhow. Unknown words are refused as before.
+ * Enum words in documents with and without quotes. The real service takes both, and clients that build documents as
+ * text write `flashBootType: "FLASHBOOT"`; in variables there is only one way anyhow. Unknown words are refused as
+ * before.
  */
-import { Kind, isEnumType, isIntrospectionType } from 'graphql';
+
 import type { GraphQLSchema, ValueNode } from 'graphql';
+import { isEnumType, isIntrospectionType, Kind } from 'graphql';
 
 /** Lets all enums of our inputs read words in quotes. Changes the schema in place. */
 export function takeQuotedWords(schema: GraphQLSchema): void {

@@ -9,7 +9,13 @@ import { templateResolvers } from './templates/template-resolvers.ts';
 import { volumeResolvers } from './volumes/volume-resolvers.ts';
 
 const PARTS: Record<string, object>[] = [
-  accountResolvers, catalogResolvers, endpointResolvers, podResolvers, registryAuthResolvers, templateResolvers, volumeResolvers,
+  accountResolvers,
+  catalogResolvers,
+  endpointResolvers,
+  podResolvers,
+  registryAuthResolvers,
+  templateResolvers,
+  volumeResolvers,
 ];
 
 /** All fields of one type. */
@@ -20,7 +26,11 @@ function fieldsOf(type: string): object {
 const types = new Set(PARTS.flatMap((part) => Object.keys(part)));
 
 export default {
-  Anything: new GraphQLScalarType({ name: 'Anything', description: 'Any value; nobody reads it.', serialize: () => null }),
+  Anything: new GraphQLScalarType({
+    name: 'Anything',
+    description: 'Any value; nobody reads it.',
+    serialize: () => null,
+  }),
   Void: new GraphQLScalarType({ name: 'Void', description: 'Always null.', serialize: () => null }),
   ...Object.fromEntries([...types].map((type) => [type, fieldsOf(type)])),
 };

@@ -1,12 +1,16 @@
 /** What a document asks for at its root. */
-import { Kind, OperationTypeNode, getOperationAST } from 'graphql';
+
 import type { DocumentNode, FieldNode } from 'graphql';
+import { getOperationAST, Kind, OperationTypeNode } from 'graphql';
 
 /** Shown to whoever has no key, too: nothing of an account. */
 const PUBLIC: ReadonlySet<string> = new Set(['gpuTypes', 'serverlessGpuPools', 'dataCenters', 'cpuFlavors']);
 
 /** Root fields of the operation that is meant. Undefined: none or several may be meant, or some come by fragments. */
-export function rootFieldsOf(document: DocumentNode, operationName: string | undefined): readonly FieldNode[] | undefined {
+export function rootFieldsOf(
+  document: DocumentNode,
+  operationName: string | undefined,
+): readonly FieldNode[] | undefined {
   const selections = getOperationAST(document, operationName)?.selectionSet.selections;
   const fields = selections?.filter((selection) => selection.kind === Kind.FIELD);
   return fields?.length === selections?.length ? fields : undefined;

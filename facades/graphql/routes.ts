@@ -1,18 +1,21 @@
-/** POST /graphql (docs/reference/management.md#graphql): key from the query or the header, the document bounded, errors as clients expect them. */
+/**
+ * POST /graphql (docs/reference/management.md#graphql): key from the query or the header, the document bounded, errors
+ * as clients expect them.
+ */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { AnswerBudget } from '../plugins/answer-budget.ts';
-import { graphqlGate, keyMissing } from '../plugins/authenticate.ts';
 import type { GateParts, KeylessRate } from '../plugins/authenticate.ts';
+import { graphqlGate, keyMissing } from '../plugins/authenticate.ts';
 import type { BodyWork } from '../plugins/body-work.ts';
-import { handleErrors } from '../plugins/error-handler.ts';
 import type { ErrorShape } from '../plugins/error-handler.ts';
+import { handleErrors } from '../plugins/error-handler.ts';
 import { isPlainObject, parseSettings } from '../plugins/json-body.ts';
 import { bodyBytes } from '../plugins/raw-body.ts';
-import { InvalidDocument } from './executor.ts';
 import type { GraphqlExecutor, GraphqlRequest } from './executor.ts';
+import { InvalidDocument } from './executor.ts';
 import { SharedReads } from './shared-reads.ts';
 import { withoutValue } from './variable-fault.ts';
 
@@ -42,7 +45,10 @@ export interface GraphqlParts {
 }
 
 /** Errors before a document runs. */
-const graphqlErrorShape: ErrorShape = ({ text, code }) => ({ errors: [{ message: text, extensions: { code: code.toUpperCase() } }], data: null });
+const graphqlErrorShape: ErrorShape = ({ text, code }) => ({
+  errors: [{ message: text, extensions: { code: code.toUpperCase() } }],
+  data: null,
+});
 
 /** Adds the route. */
 export async function graphqlRoutes(app: FastifyInstance, parts: GraphqlParts): Promise<void> {
@@ -53,8 +59,11 @@ export async function graphqlRoutes(app: FastifyInstance, parts: GraphqlParts): 
     const { apiKey, accountId } = request.caller;
     const isKeyless = apiKey === '';
     const bytes = bodyBytes(request.body);
-    const read = async (): Promise<GraphqlRequest> => readRequest(await bodies.run(accountId, bytes.length, parseSettings(bytes)));
-    const asked = await read().catch((error: unknown) => { throw isKeyless ? keyMissing() : error; });
+    const read = async (): Promise<GraphqlRequest> =>
+      readRequest(await bodies.run(accountId, bytes.length, parseSettings(bytes)));
+    const asked = await read().catch((error: unknown) => {
+      throw isKeyless ? keyMissing() : error;
+    });
     const key = JSON.stringify([apiKey, textOf(asked)]);
     try {
       const { reads, isPublic, run } = await executor.prepare(asked);
@@ -62,26 +71,38 @@ export async function graphqlRoutes(app: FastifyInstance, parts: GraphqlParts): 
       const answer = async (): Promise<Answer> => answerOf(await run({ apiKey, accountId }), request.id, logger);
       if (!reads) return send(reply, await answer());
       const readOnce = (): Promise<Answer> => shared.run(key, answer);
-      return send(reply, (await answers.hold(request, reply, { read: readOnce, bytesOf: ({ body }) => body.length })).answer);
+      return send(
+        reply,
+        (await answers.hold(request, reply, { read: readOnce, bytesOf: ({ body }) => body.length })).answer,
+      );
     } catch (error) {
       if (!(error instanceof InvalidDocument)) throw error;
       if (isKeyless) throw keyMissing();
       const extensions = { code: 'GRAPHQL_VALIDATION_FAILED' };
-      return send(reply, serialized(400, { errors: error.errors.map(({ message, locations }) => ({ message, locations, extensions })) }));
+      return send(
+        reply,
+        serialized(400, { errors: error.errors.map(({ message, locations }) => ({ message, locations, extensions })) }),
+      );
     }
   });
 }
 
 function readRequest(body: Record<string, unknown>): GraphqlRequest {
   const { query, variables, operationName } = body;
-  if (typeof query !== 'string') throw new CoreError('INVALID_REQUEST', 'The body must have a member "query" that is a string.');
-  if (variables !== undefined && variables !== null && !isPlainObject(variables)) throw new CoreError('INVALID_REQUEST', '"variables" must be an object.');
+  if (typeof query !== 'string')
+    throw new CoreError('INVALID_REQUEST', 'The body must have a member "query" that is a string.');
+  if (variables !== undefined && variables !== null && !isPlainObject(variables))
+    throw new CoreError('INVALID_REQUEST', '"variables" must be an object.');
   const named = operationName !== undefined && operationName !== null;
-  if (named && typeof operationName !== 'string') throw new CoreError('INVALID_REQUEST', '"operationName" must be a string.');
-  return { query, variables: variables ?? undefined, operationName: named ? operationName as string : undefined };
+  if (named && typeof operationName !== 'string')
+    throw new CoreError('INVALID_REQUEST', '"operationName" must be a string.');
+  return { query, variables: variables ?? undefined, operationName: named ? (operationName as string) : undefined };
 }
 
-/** All of a request as one text. Throws INVALID_REQUEST: it is nested too deep, or has half a character, which could not travel to core. */
+/**
+ * All of a request as one text. Throws INVALID_REQUEST: it is nested too deep, or has half a character, which could not
+ * travel to core.
+ */
 function textOf(asked: GraphqlRequest): string {
   let text: string;
   try {
@@ -89,13 +110,14 @@ function textOf(asked: GraphqlRequest): string {
   } catch (error) {
     throw new CoreError('INVALID_REQUEST', 'The variables are nested too deep.', { cause: error });
   }
-  if (HALF_CHARACTER.test(text)) throw new CoreError('INVALID_REQUEST', 'A text has half of a surrogate pair, which is no character.');
+  if (HALF_CHARACTER.test(text))
+    throw new CoreError('INVALID_REQUEST', 'A text has half of a surrogate pair, which is no character.');
   return text;
 }
 
 /**
- * A missing permission is the request's failure (docs/reference/api.md#keys: 401), and so are variables that do not fit the document (400): nothing ran.
- * All others belong to their field. No `errors` on success.
+ * A missing permission is the request's failure (docs/reference/api.md#keys: 401), and so are variables that do not fit
+ * the document (400): nothing ran. All others belong to their field. No `errors` on success.
  */
 function answerOf(result: ExecutionResult, requestId: string, logger: Logger): Answer {
   const { data, errors = [] } = result;
@@ -104,7 +126,10 @@ function answerOf(result: ExecutionResult, requestId: string, logger: Logger): A
   if (data === undefined) {
     return serialized(400, { errors: errors.map(variableFault), data: null });
   }
-  return serialized(unauthorized ? 401 : 200, { errors: errors.map((error) => presentError(error, requestId, logger)), data });
+  return serialized(unauthorized ? 401 : 200, {
+    errors: errors.map((error) => presentError(error, requestId, logger)),
+    data,
+  });
 }
 
 function variableFault({ message, locations }: GraphQLError): object {
@@ -118,7 +143,11 @@ function presentError(error: GraphQLError, requestId: string, logger: Logger): o
   // A value that does not fit is the client's; anything else is ours and keeps its text to itself.
   if (error.originalError === undefined) return { ...shown, extensions: { code: 'BAD_USER_INPUT' } };
   logger.error({ err: error.originalError, requestId, path: error.path }, 'a GraphQL field failed');
-  return { ...shown, message: 'Something went wrong. Please try again later or contact support.', extensions: { code: 'INTERNAL_SERVER_ERROR' } };
+  return {
+    ...shown,
+    message: 'Something went wrong. Please try again later or contact support.',
+    extensions: { code: 'INTERNAL_SERVER_ERROR' },
+  };
 }
 
 function serialized(status: number, body: object): Answer {

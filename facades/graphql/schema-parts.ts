@@ -1,4 +1,7 @@
-/** Fields of the public schema that are made from the descriptions of resources. `*.graphql` files say where: `# settings of ENDPOINT`. */
+/**
+ * Fields of the public schema that are made from the descriptions of resources. `*.graphql` files say where: `#
+ * settings of ENDPOINT`.
+ */
 import { ENDPOINT } from '../resources/endpoints/endpoint-table.ts';
 import type { Kind, Table } from '../resources/field.ts';
 import { POD } from '../resources/pods/pod-table.ts';
@@ -24,15 +27,15 @@ export function withSettings(schema: string): string {
 }
 
 function typeFields(table: Table): string[] {
-  return Object.values(table).flatMap(({ kind, graphql }) => (
-    graphql ? line(graphql.out, `${graphql.name}: ${typeOf(kind, false)}${graphql.must ? '!' : ''}`) : []
-  ));
+  return Object.values(table).flatMap(({ kind, graphql }) =>
+    graphql ? line(graphql.out, `${graphql.name}: ${typeOf(kind, false)}${graphql.must ? '!' : ''}`) : [],
+  );
 }
 
 function inputFields(table: Table, purpose: string | undefined): string[] {
   return Object.values(table).flatMap(({ kind, fixed, required, graphql }) => {
     if (graphql?.in === undefined || (fixed && purpose === 'change')) return [];
-    const about = purpose === 'change' ? graphql.change ?? graphql.in : graphql.in;
+    const about = purpose === 'change' ? (graphql.change ?? graphql.in) : graphql.in;
     return line(about, `${graphql.name}: ${typeOf(kind, true)}${required && purpose === 'create' ? '!' : ''}`);
   });
 }
@@ -43,11 +46,17 @@ function line(about: string | undefined, field: string): string[] {
 
 function typeOf(kind: Kind, isInput: boolean): string {
   switch (kind.is) {
-    case 'whole': return 'Int';
-    case 'flag': return 'Boolean';
-    case 'texts': return kind.asList ? '[String!]' : 'String';
-    case 'variables': return isInput ? '[EnvironmentVariableInput!]' : '[EnvironmentVariable!]';
-    case 'switch': return kind.graphqlType;
-    default: return 'String';
+    case 'whole':
+      return 'Int';
+    case 'flag':
+      return 'Boolean';
+    case 'texts':
+      return kind.asList ? '[String!]' : 'String';
+    case 'variables':
+      return isInput ? '[EnvironmentVariableInput!]' : '[EnvironmentVariable!]';
+    case 'switch':
+      return kind.graphqlType;
+    default:
+      return 'String';
   }
 }

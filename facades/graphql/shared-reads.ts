@@ -1,6 +1,7 @@
 /**
- * Lets equal reads share one run. A read that arrives while an equal one is running waits for the next run, together with all others that
- * arrive until then; so every answer comes from a run that began after its request was there, and is never older than the request.
+ * Lets equal reads share one run. A read that arrives while an equal one is running waits for the next run, together
+ * with all others that arrive until then; so every answer comes from a run that began after its request was there, and
+ * is never older than the request.
  */
 
 /** What runs for one key, and what comes after it. */
@@ -17,7 +18,10 @@ export class SharedReads<Answer> {
   run(key: string, read: () => Promise<Answer>): Promise<Answer> {
     const runs = this.#runs.get(key);
     if (!runs) return this.#begin(key, read);
-    runs.next ??= runs.current.then(() => this.#begin(key, read), () => this.#begin(key, read));
+    runs.next ??= runs.current.then(
+      () => this.#begin(key, read),
+      () => this.#begin(key, read),
+    );
     return runs.next;
   }
 

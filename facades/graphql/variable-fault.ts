@@ -1,6 +1,6 @@
 /**
- * What is wrong with a variable, without its value: graphql-js prints the whole of it, and it may hold a password or an environment. Clients
- * log error texts.
+ * What is wrong with a variable, without its value: graphql-js prints the whole of it, and it may hold a password or an
+ * environment. Clients log error texts.
  */
 
 const HEAD = /^Variable "\$\w+" got invalid value/;

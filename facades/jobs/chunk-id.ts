@@ -16,6 +16,7 @@ export function chunkId({ attempt, number }: ChunkCursor): string {
 export function parseChunkId(text: string | string[] | undefined): ChunkCursor {
   if (text === undefined || text === '') return LOG_START;
   const match = typeof text === 'string' ? FORM.exec(text.trim()) : null;
-  if (match === null) throw new CoreError('INVALID_REQUEST', 'Last-Event-ID must be an id of this feed: <attempt>-<number>.');
+  if (match === null)
+    throw new CoreError('INVALID_REQUEST', 'Last-Event-ID must be an id of this feed: <attempt>-<number>.');
   return { attempt: Number(match[1]), number: Number(match[2]) };
 }

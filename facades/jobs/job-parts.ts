@@ -2,16 +2,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
 import type { EndpointServiceClient } from '../../proto/gen/slipway/v1/endpoint_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { FacadeConfig } from '../config.ts';
+import type { OpenCall } from '../core-client/pipeline-client.ts';
 import type { PipelinedJobs } from '../core-client/pipelined-jobs.ts';
 import type { ServiceCalls } from '../core-client/service-calls.ts';
-import type { OpenCall } from '../core-client/pipeline-client.ts';
 import type { AnswerBudget } from '../plugins/answer-budget.ts';
-import type { BodyWork } from '../plugins/body-work.ts';
-import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
 import { isId } from '../plugins/authenticate.ts';
+import type { BodyWork } from '../plugins/body-work.ts';
 import type { KeyWatch, WatchKey } from '../plugins/key-watch.ts';
 
 /** Parts handed to every queue route. */
@@ -54,7 +54,10 @@ export function sendJson(reply: FastifyReply, json: string | Buffer): FastifyRep
   return reply.header('content-type', 'application/json; charset=utf-8').send(json);
 }
 
-/** Waits for a call for as long as the key does; throws UNAUTHORIZED when it was revoked first, whatever the answer is then. */
+/**
+ * Waits for a call for as long as the key does; throws UNAUTHORIZED when it was revoked first, whatever the answer is
+ * then.
+ */
 export async function whileAllowed<Reply>(watchKey: WatchKey, call: OpenCall<Reply>): Promise<Reply> {
   let isRevoked = false;
   const unwatch = watchKey(() => {
@@ -68,7 +71,10 @@ export async function whileAllowed<Reply>(watchKey: WatchKey, call: OpenCall<Rep
 
 /** Waits for a call, and ends its wait when the client goes away or its key is revoked first. */
 export async function whileConnected<Reply>(
-  parts: Pick<JobParts, 'keys'>, request: FastifyRequest, reply: FastifyReply, call: OpenCall<Reply>,
+  parts: Pick<JobParts, 'keys'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  call: OpenCall<Reply>,
 ): Promise<Reply> {
   const leave = (): void => call.abandon();
   if (reply.raw.closed) leave();

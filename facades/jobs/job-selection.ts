@@ -1,7 +1,7 @@
 /** Reads filters and order of job lists from query strings. */
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
-import { JobSpan } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { ListJobsRequest } from '../../proto/gen/slipway/v1/job_service.ts';
+import { JobSpan } from '../../proto/gen/slipway/v1/job_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { queryTime } from './query-time.ts';
 
@@ -27,11 +27,17 @@ const ORDERS = new Map<string, Order>([
 ]);
 
 /**
- * All but how many of them. Query: `status` (one of the six), `order` (one of ORDERS, default `newest`), `cursor` (`nextCursor` of the page before),
- * `submittedFrom` and `submittedUntil` (ISO 8601, or before now). Throws INVALID_REQUEST.
+ * All but how many of them. Query: `status` (one of the six), `order` (one of ORDERS, default `newest`), `cursor`
+ * (`nextCursor` of the page before), `submittedFrom` and `submittedUntil` (ISO 8601, or before now). Throws
+ * INVALID_REQUEST.
  */
 export function jobSelection(query: unknown, nowMs: number): Omit<ListJobsRequest, 'endpointId' | 'offset' | 'limit'> {
-  return { state: stateOf((query as Record<string, unknown>)['status']), pageToken: cursorOf(query), ...orderOf(query), ...submittedOf(query, nowMs) };
+  return {
+    state: stateOf((query as Record<string, unknown>)['status']),
+    pageToken: cursorOf(query),
+    ...orderOf(query),
+    ...submittedOf(query, nowMs),
+  };
 }
 
 /** Returns the cursor of the next page. Empty for the first page. */
@@ -57,7 +63,8 @@ interface Submitted {
 /** Their times. */
 export function submittedOf(query: unknown, nowMs: number): Submitted {
   const [from, until] = [queryTime(query, 'submittedFrom', nowMs), queryTime(query, 'submittedUntil', nowMs)];
-  if (from && until && until <= from) throw new CoreError('INVALID_REQUEST', '"submittedUntil" must be after "submittedFrom".');
+  if (from && until && until <= from)
+    throw new CoreError('INVALID_REQUEST', '"submittedUntil" must be after "submittedFrom".');
   return { submittedFrom: from, submittedUntil: until };
 }
 
@@ -65,7 +72,8 @@ export function submittedOf(query: unknown, nowMs: number): Submitted {
 export function stateOf(word: unknown): JobState {
   if (word === undefined || word === '') return JobState.UNSPECIFIED;
   const state = typeof word === 'string' ? STATES.get(word.toUpperCase()) : undefined;
-  if (state === undefined) throw new CoreError('INVALID_REQUEST', `"status" must be one of ${[...STATES.keys()].join(', ')}.`);
+  if (state === undefined)
+    throw new CoreError('INVALID_REQUEST', `"status" must be one of ${[...STATES.keys()].join(', ')}.`);
   return state;
 }
 

@@ -47,13 +47,18 @@ export class LiveResponse {
   start(contentType: string): void {
     this.#started = true;
     this.#reply.hijack();
-    this.#reply.raw.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-cache', 'x-accel-buffering': 'no' });
+    this.#reply.raw.writeHead(200, {
+      'content-type': contentType,
+      'cache-control': 'no-cache',
+      'x-accel-buffering': 'no',
+    });
     this.#reply.raw.flushHeaders();
   }
 
   /**
-   * While nothing else is written: sends the headers after `firstMs` and a comment then and every `everyMs`, because proxies close
-   * silent connections. Answers a way to stop, which must be used before the first piece: a comment inside an event would break it.
+   * While nothing else is written: sends the headers after `firstMs` and a comment then and every `everyMs`, because
+   * proxies close silent connections. Answers a way to stop, which must be used before the first piece: a comment
+   * inside an event would break it.
    */
   keepAlive(clock: Clock, { firstMs, everyMs }: { firstMs: number; everyMs: number }, contentType: string): () => void {
     const beat = (): void => {

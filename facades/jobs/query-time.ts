@@ -10,9 +10,15 @@ export function queryTime(query: unknown, name: string, nowMs: number): Date | u
   const { [name]: text = '' } = query as Record<string, unknown>;
   if (text === '') return undefined;
   const [, digits, unit] = (typeof text === 'string' && BEFORE_NOW.exec(text)) || [];
-  const ms = digits !== undefined ? nowMs - Number(digits) * UNITS_MS[unit!]! : typeof text === 'string' && TIME.test(text) ? Date.parse(text) : Number.NaN;
+  const ms =
+    digits !== undefined
+      ? nowMs - Number(digits) * UNITS_MS[unit!]!
+      : typeof text === 'string' && TIME.test(text)
+        ? Date.parse(text)
+        : Number.NaN;
   const time = new Date(ms);
   if (!Number.isNaN(time.getTime())) return time;
-  const known = 'one ISO 8601 time with its zone, as 2026-01-31T12:00:00Z, or one before now, as now-90s, now-1h or now-7d';
+  const known =
+    'one ISO 8601 time with its zone, as 2026-01-31T12:00:00Z, or one before now, as now-90s, now-1h or now-7d';
   throw new CoreError('INVALID_REQUEST', `"${name}" must be ${known}.`);
 }

@@ -19,21 +19,24 @@ const BLANK = 0x20;
 const LINE_END = /\r\n|\n|\r/;
 
 /**
- * The text of an event. Text of several lines becomes several `data:` lines, which clients join again with \n. JSON text becomes one line: its
- * line ends only stand between values, where any blank will do, and a megabyte of them must not become a million lines.
+ * The text of an event. Text of several lines becomes several `data:` lines, which clients join again with \n. JSON
+ * text becomes one line: its line ends only stand between values, where any blank will do, and a megabyte of them must
+ * not become a million lines.
  */
 export function frameEvent({ id, event, data }: SseEvent): string {
   let text = '';
   if (id !== undefined) text += `id: ${id}\n`;
   if (event !== undefined) text += `event: ${event}\n`;
   if (typeof data !== 'string') return `${text}data: ${onOneLine(data).toString('utf8')}\n\n`;
-  for (const line of data.includes('\n') || data.includes('\r') ? data.split(LINE_END) : [data]) text += `data: ${line}\n`;
+  for (const line of data.includes('\n') || data.includes('\r') ? data.split(LINE_END) : [data])
+    text += `data: ${line}\n`;
   return `${text}\n`;
 }
 
 function onOneLine(json: Buffer): Buffer {
   if (!json.includes(LINE_FEED) && !json.includes(CARRIAGE_RETURN)) return json;
   const line = Buffer.from(json);
-  for (let at = 0; at < line.length; at += 1) if (line[at] === LINE_FEED || line[at] === CARRIAGE_RETURN) line[at] = BLANK;
+  for (let at = 0; at < line.length; at += 1)
+    if (line[at] === LINE_FEED || line[at] === CARRIAGE_RETURN) line[at] = BLANK;
   return line;
 }

@@ -1,23 +1,28 @@
 /** Answers an OpenAI request with `"stream": true`: forwards events of the worker. */
 import type { FastifyReply } from 'fastify';
 import type { Clock } from '../../core/runtime/clock.ts';
-import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Chunk } from '../../proto/gen/slipway/v1/job.ts';
-import { isFinal } from '../../proto/wire/final-state.ts';
+import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { ErrorCode } from '../../proto/wire/error-help.ts';
-import { publicError, toCoreError } from '../plugins/public-error.ts';
-import { openaiErrorShape } from '../plugins/error-handler.ts';
+import { isFinal } from '../../proto/wire/final-state.ts';
 import type { LiveResponse } from '../jobs/live-response.ts';
 import { frameEvent } from '../jobs/sse.ts';
+import { openaiErrorShape } from '../plugins/error-handler.ts';
+import { publicError, toCoreError } from '../plugins/public-error.ts';
 import { sendOpenaiError } from './answer-whole.ts';
 import type { OpenaiJob } from './openai-job.ts';
 import { DONE, errorEvent, streamPiece } from './stream-text.ts';
-import { jobError } from './worker-error.ts';
 import type { OpenaiError } from './worker-error.ts';
+import { jobError } from './worker-error.ts';
 
 const WORKER_LOST: OpenaiError = {
   status: 500,
-  error: { message: 'The worker was lost in the middle of its answer.', type: 'server_error', param: null, code: 'worker_lost' satisfies ErrorCode },
+  error: {
+    message: 'The worker was lost in the middle of its answer.',
+    type: 'server_error',
+    param: null,
+    code: 'worker_lost' satisfies ErrorCode,
+  },
 };
 
 const EVENTS = 'text/event-stream; charset=utf-8';
@@ -28,7 +33,12 @@ const EVENTS = 'text/event-stream; charset=utf-8';
 const SILENCE = { firstMs: 5_000, everyMs: 15_000 };
 
 /** Streams until the job is final. A job that fails soon, and before any output, gets its proper status. */
-export async function answerStream(job: OpenaiJob, live: LiveResponse, reply: FastifyReply, clock: Clock): Promise<FastifyReply> {
+export async function answerStream(
+  job: OpenaiJob,
+  live: LiveResponse,
+  reply: FastifyReply,
+  clock: Clock,
+): Promise<FastifyReply> {
   const speak = live.keepAlive(clock, SILENCE, EVENTS);
   try {
     const error = await passThrough(job, new StreamText(job, live, speak));

@@ -1,19 +1,21 @@
 /** Answers an OpenAI request without streaming. */
 import type { FastifyReply } from 'fastify';
-import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
+import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { ErrorCode } from '../../proto/wire/error-help.ts';
 import { OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { sendJson } from '../jobs/job-parts.ts';
 import type { OpenaiJob } from './openai-job.ts';
 import { unwrapOutput } from './unwrap-output.ts';
-import { errorMembers, jobError, outputError } from './worker-error.ts';
 import type { OpenaiError } from './worker-error.ts';
+import { errorMembers, jobError, outputError } from './worker-error.ts';
 
 const TOO_LARGE: OpenaiError = {
   status: 500,
   error: {
-    message: `The worker streamed more than ${OUTPUT_BYTES_MAX} bytes: ask for a stream.`, type: 'server_error', param: null,
+    message: `The worker streamed more than ${OUTPUT_BYTES_MAX} bytes: ask for a stream.`,
+    type: 'server_error',
+    param: null,
     code: 'output_too_large' satisfies ErrorCode,
   },
 };
@@ -24,7 +26,8 @@ export async function answerWhole(job: OpenaiJob, reply: FastifyReply): Promise<
   // The client has disconnected.
   if (final === undefined) return reply.hijack();
   if (final.state !== JobState.COMPLETED) return sendOpenaiError(reply, jobError(final.state, final.error));
-  const output = await job.work(final.output?.length ?? 0, unwrapOutput(final.output)) ?? await streamedOutput(job, final);
+  const output =
+    (await job.work(final.output?.length ?? 0, unwrapOutput(final.output))) ?? (await streamedOutput(job, final));
   if (output === undefined) return sendOpenaiError(reply, TOO_LARGE);
   const error = outputError(await job.work(output.length, errorMembers(output)));
   return error ? sendOpenaiError(reply, error) : sendJson(reply, output);
@@ -43,7 +46,9 @@ async function streamedOutput(job: OpenaiJob, final: Job): Promise<Buffer | unde
   const chunks = await job.chunks();
   if (chunks === undefined) return undefined;
   if (chunks.length === 1) return chunks[0]!.output;
-  return chunks.length === 0 ? final.output ?? Buffer.from('null') : Buffer.concat([Buffer.from('['), ...joined(chunks), Buffer.from(']')]);
+  return chunks.length === 0
+    ? (final.output ?? Buffer.from('null'))
+    : Buffer.concat([Buffer.from('['), ...joined(chunks), Buffer.from(']')]);
 }
 
 function joined(chunks: readonly { output: Buffer }[]): Buffer[] {

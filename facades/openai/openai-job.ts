@@ -2,18 +2,18 @@
 import { orderedUuid } from '../../core/runtime/ordered-uuid.ts';
 import type { Work } from '../../core/runtime/sliced-work.ts';
 import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
-import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import type { Chunk, ChunkCursor, Job } from '../../proto/gen/slipway/v1/job.ts';
+import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import type { ReadChunksResponse, SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
-import { OUTPUT_BYTES_MAX, WAIT_MS_MAX } from '../../proto/wire/limits.ts';
 import { isFinal } from '../../proto/wire/final-state.ts';
+import { OUTPUT_BYTES_MAX, WAIT_MS_MAX } from '../../proto/wire/limits.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
-import type { HeldAnswer, Reading } from '../plugins/answer-budget.ts';
 import { LOG_START } from '../jobs/chunk-id.ts';
 import { jobBytes, pageBytes } from '../jobs/job-bytes.ts';
-import type { LiveResponse } from '../jobs/live-response.ts';
-import { whileAllowed } from '../jobs/job-parts.ts';
 import type { JobParts } from '../jobs/job-parts.ts';
+import { whileAllowed } from '../jobs/job-parts.ts';
+import type { LiveResponse } from '../jobs/live-response.ts';
+import type { HeldAnswer, Reading } from '../plugins/answer-budget.ts';
 
 /** Options of the job. */
 export interface OpenaiJobOptions {
@@ -152,6 +152,14 @@ export class OpenaiJob {
     this.#input = Buffer.alloc(0);
     const requestId = orderedUuid(this.#parts);
     const rest = { webhook: '', policy: undefined, s3Config: undefined, idempotencyKey: '' };
-    return { endpointId, requestId, kind: SubmitKind.SYNC, input, waitMs: WAIT_MS_MAX, traceparent: this.#options.traceparent, ...rest };
+    return {
+      endpointId,
+      requestId,
+      kind: SubmitKind.SYNC,
+      input,
+      waitMs: WAIT_MS_MAX,
+      traceparent: this.#options.traceparent,
+      ...rest,
+    };
   }
 }

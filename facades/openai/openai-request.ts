@@ -19,8 +19,11 @@ const TRUE = Buffer.from('true');
 /** Rejects forms, which OpenAI libraries send for files: the input of a job is JSON. Throws CoreError. */
 export function refuseForm(contentType: string | undefined): void {
   if (!contentType?.toLowerCase().startsWith('multipart/form-data')) return;
-  throw new CoreError('INVALID_REQUEST', 'Forms (multipart/form-data) are not taken here: send a JSON object, with the file as base64 text in a member '
-    + 'that the worker reads. A load-balancing endpoint takes the form as it is.');
+  throw new CoreError(
+    'INVALID_REQUEST',
+    'Forms (multipart/form-data) are not taken here: send a JSON object, with the file as base64 text in a member ' +
+      'that the worker reads. A load-balancing endpoint takes the form as it is.',
+  );
 }
 
 /** Reads a request. `path` is the part after /openai; `body` is `undefined` for GET. Throws CoreError. */
@@ -30,7 +33,8 @@ export function* readOpenaiRequest(path: string, body: Buffer | undefined): Work
   if (body === undefined) return { input: Buffer.from(`{"openai_route":${JSON.stringify(route)}}`), streaming: false };
   const scan = yield* scanObject(body, ['stream']);
   // One level is added around the body.
-  if (scan.depth + 1 > INPUT_DEPTH_MAX) throw new CoreError('INVALID_INPUT', `The body is nested more than ${INPUT_DEPTH_MAX - 1} deep.`);
+  if (scan.depth + 1 > INPUT_DEPTH_MAX)
+    throw new CoreError('INVALID_INPUT', `The body is nested more than ${INPUT_DEPTH_MAX - 1} deep.`);
   const head = Buffer.from(`{"openai_route":${JSON.stringify(route)},"openai_input":`);
   return { input: Buffer.concat([head, body, CLOSE]), streaming: scan.member('stream')?.equals(TRUE) ?? false };
 }

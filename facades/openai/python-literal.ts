@@ -1,16 +1,33 @@
 /**
- * Reads what Python's `str()` makes of a dict: SDKs from 1.7.7 on hand over a yielded error in that form. A parser, never an evaluation: one
- * pass over a text of bounded length and depth; whatever is not a plain literal is refused.
+ * Reads what Python's `str()` makes of a dict: SDKs from 1.7.7 on hand over a yielded error in that form. A parser,
+ * never an evaluation: one pass over a text of bounded length and depth; whatever is not a plain literal is refused.
  */
 
 /** Longest text that is parsed. Error texts of jobs have at most 64 Ki. */
 const LENGTH_MAX = 128 * 1024;
 const DEPTH_MAX = 16;
 
-const NAMES = new Map<string, unknown>([['None', null], ['True', true], ['False', false], ['nan', null], ['inf', null]]);
-const ESCAPES = new Map([['n', '\n'], ['r', '\r'], ['t', '\t'], ['\\', '\\'], ['\'', '\''], ['"', '"']]);
+const NAMES = new Map<string, unknown>([
+  ['None', null],
+  ['True', true],
+  ['False', false],
+  ['nan', null],
+  ['inf', null],
+]);
+const ESCAPES = new Map([
+  ['n', '\n'],
+  ['r', '\r'],
+  ['t', '\t'],
+  ['\\', '\\'],
+  ["'", "'"],
+  ['"', '"'],
+]);
 /** Hexadecimal digits after an escape letter. */
-const ESCAPE_DIGITS = new Map([['x', 2], ['u', 4], ['U', 8]]);
+const ESCAPE_DIGITS = new Map([
+  ['x', 2],
+  ['u', 4],
+  ['U', 8],
+]);
 const CODE_POINT_MAX = 0x10ffff;
 
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,4})?/y;
@@ -18,7 +35,7 @@ const NAME = /-?[A-Za-z]{1,8}/y;
 const BLANKS = /[ \t\r\n]*/y;
 /** Start of an enum member, before its value: `<HTTPStatus.NOT_FOUND: 404>`. */
 const ENUM_HEAD = /<\w{1,64}\.\w{1,64}: /y;
-const PLAIN_TEXT = { '\'': /[^'\\]*/y, '"': /[^"\\]*/y };
+const PLAIN_TEXT = { "'": /[^'\\]*/y, '"': /[^"\\]*/y };
 
 /** The text is no literal. */
 class NotLiteral extends Error {}
@@ -55,13 +72,20 @@ class LiteralReader {
   #value(depth: number): unknown {
     if (depth > DEPTH_MAX) throw new NotLiteral();
     switch (this.#next()) {
-      case '{': return this.#dict(depth);
-      case '[': return this.#list(']', depth);
-      case '(': return this.#list(')', depth);
-      case '\'': return this.#string('\'');
-      case '"': return this.#string('"');
-      case '<': return this.#enumMember(depth);
-      default: return this.#atom();
+      case '{':
+        return this.#dict(depth);
+      case '[':
+        return this.#list(']', depth);
+      case '(':
+        return this.#list(')', depth);
+      case "'":
+        return this.#string("'");
+      case '"':
+        return this.#string('"');
+      case '<':
+        return this.#enumMember(depth);
+      default:
+        return this.#atom();
     }
   }
 
@@ -94,7 +118,7 @@ class LiteralReader {
     this.#at += 1;
   }
 
-  #string(quote: '\'' | '"'): string {
+  #string(quote: "'" | '"'): string {
     this.#at += 1;
     const parts: string[] = [];
     for (;;) {

@@ -1,17 +1,20 @@
-/** The OpenAI surface of queue endpoints: everything under /v2/{endpoint_id}/openai/ is a job (docs/reference/api.md#openai). */
+/**
+ * The OpenAI surface of queue endpoints: everything under /v2/{endpoint_id}/openai/ is a job
+ * (docs/reference/api.md#openai).
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RUNSYNC_PAYLOAD_BYTES_MAX } from '../../proto/wire/limits.ts';
-import { queueGate } from '../plugins/authenticate.ts';
+import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
+import { endpointIdOf } from '../jobs/job-parts.ts';
+import { LiveResponse } from '../jobs/live-response.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
+import { queueGate } from '../plugins/authenticate.ts';
 import { handleErrors, openaiErrorShape } from '../plugins/error-handler.ts';
 import { bodyBytes, dropBody } from '../plugins/raw-body.ts';
-import { LiveResponse } from '../jobs/live-response.ts';
-import { endpointIdOf } from '../jobs/job-parts.ts';
-import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { answerStream } from './answer-stream.ts';
 import { answerWhole } from './answer-whole.ts';
-import { OpenaiJob } from './openai-job.ts';
 import type { OpenaiJobOptions } from './openai-job.ts';
+import { OpenaiJob } from './openai-job.ts';
 import { readOpenaiRequest, refuseForm } from './openai-request.ts';
 
 /** Room for the wrapper around the body, so that the job's input keeps within the limit of core. */
@@ -20,7 +23,11 @@ const WRAPPER_BYTES = 1_024;
 /** Adds GET and POST. */
 export function openaiRoutes(app: FastifyInstance, parts: JobParts, gate: GateParts): void {
   handleErrors(app, openaiErrorShape, parts.logger);
-  const onRequest = queueGate(gate, { operation: 'openai', write: true, bodyBytesMax: RUNSYNC_PAYLOAD_BYTES_MAX - WRAPPER_BYTES });
+  const onRequest = queueGate(gate, {
+    operation: 'openai',
+    write: true,
+    bodyBytesMax: RUNSYNC_PAYLOAD_BYTES_MAX - WRAPPER_BYTES,
+  });
   app.route({ method: ['GET', 'POST'], url: '/v2/:endpointId/openai/*', onRequest, handler: openai(parts) });
 }
 
@@ -34,7 +41,10 @@ function openai(parts: JobParts): JobHandler {
 
 /** Apart, so that a large body is held no longer than it takes to store it. */
 async function prepare(
-  parts: JobParts, request: FastifyRequest, reply: FastifyReply, live: LiveResponse,
+  parts: JobParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  live: LiveResponse,
 ): Promise<{ job: OpenaiJob; streaming: boolean }> {
   const path = (request.params as { '*': string })['*'];
   if (request.method !== 'GET') refuseForm(request.sentContentType);
@@ -44,8 +54,18 @@ async function prepare(
   const hold: OpenaiJobOptions['hold'] = (reading) => parts.answers.hold(request, reply, reading);
   const { trace } = request;
   const job = new OpenaiJob(parts, {
-    requestId: request.id, apiKey, accountId, endpointId: endpointIdOf(request), input, traceparent: trace?.traceparent, live, hold,
-    onStored: () => dropBody(request), onJob: (id) => { request.jobId = id; },
+    requestId: request.id,
+    apiKey,
+    accountId,
+    endpointId: endpointIdOf(request),
+    input,
+    traceparent: trace?.traceparent,
+    live,
+    hold,
+    onStored: () => dropBody(request),
+    onJob: (id) => {
+      request.jobId = id;
+    },
   });
   return { job, streaming };
 }

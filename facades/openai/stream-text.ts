@@ -3,8 +3,8 @@ import { kindAt, skipSpace } from '../../core/runtime/json-bytes.ts';
 import { itemEnds } from '../../core/runtime/json-items.ts';
 import type { Work } from '../../core/runtime/sliced-work.ts';
 import { frameEvent } from '../jobs/sse.ts';
-import { errorMembers, outputError } from './worker-error.ts';
 import type { OpenaiError } from './worker-error.ts';
+import { errorMembers, outputError } from './worker-error.ts';
 
 /** The last event of every OpenAI stream. */
 export const DONE = 'data: [DONE]\n\n';
@@ -21,7 +21,10 @@ export interface StreamPiece {
   error: OpenaiError | undefined;
 }
 
-/** Strings are event text already and pass unchanged; objects become one event each; lists are taken apart. `chunk` must be JSON. */
+/**
+ * Strings are event text already and pass unchanged; objects become one event each; lists are taken apart. `chunk` must
+ * be JSON.
+ */
 export function* streamPiece(chunk: Buffer): Work<StreamPiece> {
   const start = skipSpace(chunk, 0);
   if (kindAt(chunk, start) !== 'array') return yield* single(chunk.subarray(start));

@@ -1,4 +1,7 @@
-/** Finds the one answer in a job's output: workers that aggregate their stream return a list of one element (docs/reference/api.md#openai). */
+/**
+ * Finds the one answer in a job's output: workers that aggregate their stream return a list of one element
+ * (docs/reference/api.md#openai).
+ */
 import { scanJson } from '../../core/runtime/json-scan.ts';
 import type { Work } from '../../core/runtime/sliced-work.ts';
 

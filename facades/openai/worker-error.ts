@@ -1,11 +1,11 @@
 /**
- * What an OpenAI client gets to see of a job that did not complete. Workers report errors in several shapes; when one of them holds an
- * OpenAI-style object with an HTTP code, that code is the answer's (docs/reference/api.md#openai).
+ * What an OpenAI client gets to see of a job that did not complete. Workers report errors in several shapes; when one
+ * of them holds an OpenAI-style object with an HTTP code, that code is the answer's (docs/reference/api.md#openai).
  */
 import { kindAt } from '../../core/runtime/json-bytes.ts';
 import { scanJson } from '../../core/runtime/json-scan.ts';
-import { workNow } from '../../core/runtime/sliced-work.ts';
 import type { Work } from '../../core/runtime/sliced-work.ts';
+import { workNow } from '../../core/runtime/sliced-work.ts';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { ErrorCode } from '../../proto/wire/error-help.ts';
 import { openaiErrorType } from '../plugins/error-handler.ts';
@@ -23,7 +23,10 @@ export interface OpenaiError {
 /** Depth to which an error object is searched: job error text, SDK wrapper, OpenAI envelope. */
 const DEPTH_MAX = 4;
 
-/** Characters beyond which a text is taken as it is: no error needs more, and reading it would cost other requests their time. */
+/**
+ * Characters beyond which a text is taken as it is: no error needs more, and reading it would cost other requests their
+ * time.
+ */
 const TEXT_LENGTH_MAX = 128 * 1024;
 
 /** What the SDK writes around the text of an exception that a generator raised. */
@@ -33,7 +36,17 @@ const RAISED_TAIL = ' \ntraceback: ';
 const CODE_HEAD = /^Error code: \d{3} - /;
 /** The members of an output that decide whether it is an error, and which. */
 const MEMBERS = [
-  'object', 'choices', 'error', 'error_message', 'message', 'detail', 'code', 'status', 'status_code', 'type', 'param',
+  'object',
+  'choices',
+  'error',
+  'error_message',
+  'message',
+  'detail',
+  'code',
+  'status',
+  'status_code',
+  'type',
+  'param',
 ];
 /** Longer values are not searched. */
 const MEMBER_BYTES_MAX = 16 * 1024;
@@ -58,7 +71,8 @@ export function* errorMembers(json: Buffer): Work<Record<string, unknown> | unde
 /** The error of a job in a final state other than COMPLETED. */
 export function jobError(state: JobState, errorText: string | undefined): OpenaiError {
   if (state === JobState.CANCELLED) return plain(500, 'The job was cancelled.', 'job_cancelled');
-  if (state === JobState.TIMED_OUT) return plain(500, errorText ?? 'The job ran longer than its execution timeout.', 'job_timed_out');
+  if (state === JobState.TIMED_OUT)
+    return plain(500, errorText ?? 'The job ran longer than its execution timeout.', 'job_timed_out');
   const text = errorText && withoutTrace(errorText);
   return findError(parsed(text)) ?? plain(500, messageOf(text), 'job_failed');
 }
@@ -68,7 +82,11 @@ export function outputError(value: unknown): OpenaiError | undefined {
   if (!isPlainObject(value)) return undefined;
   const named = value['error'] !== undefined && value['error'] !== null && value['choices'] === undefined;
   if (value['object'] !== 'error' && !named) return undefined;
-  const text = textOf(value['error']) ?? textOf(value['message']) ?? innerMessage(value['error']) ?? 'The worker reported an error.';
+  const text =
+    textOf(value['error']) ??
+    textOf(value['message']) ??
+    innerMessage(value['error']) ??
+    'The worker reported an error.';
   return findError(value) ?? plain(500, text, 'job_failed');
 }
 
@@ -100,7 +118,9 @@ function ownError(value: Record<string, unknown>): OpenaiError | undefined {
 /** The readable part of a worker's error text: SDK exceptions are a JSON document with `error_message`. */
 function messageOf(errorText: string | undefined): string {
   const value = parsed(errorText);
-  const texts = isPlainObject(value) ? [value['error_message'], value['message'], value['error'], innerMessage(value['error'])] : [];
+  const texts = isPlainObject(value)
+    ? [value['error_message'], value['message'], value['error'], innerMessage(value['error'])]
+    : [];
   return texts.map(textOf).find((text) => text !== undefined) ?? errorText ?? 'The worker failed without saying why.';
 }
 
@@ -126,7 +146,9 @@ function withoutTrace(errorText: string): string {
 
 function httpStatus(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value;
-  return Number.isInteger(number) && (number as number) >= 400 && (number as number) <= 599 ? (number as number) : undefined;
+  return Number.isInteger(number) && (number as number) >= 400 && (number as number) <= 599
+    ? (number as number)
+    : undefined;
 }
 
 function textOf(value: unknown): string | undefined {

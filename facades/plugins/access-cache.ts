@@ -3,8 +3,8 @@
  * call. Only core decides. A decision is never older than core allows, and never older than 5 s.
  */
 import { boundedCache } from '../../core/runtime/bounded-cache.ts';
-import { delay } from '../../core/runtime/clock.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { delay } from '../../core/runtime/clock.ts';
 import type { CheckAccessRequest, CheckAccessResponse } from '../../proto/gen/slipway/v1/access_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 
@@ -56,7 +56,10 @@ export class AccessCache {
     this.#clock = clock;
   }
 
-  /** The decision when it is known, else a promise of it. An error is a decision too: UNAUTHORIZED or ENDPOINT_NOT_FOUND. */
+  /**
+   * The decision when it is known, else a promise of it. An error is a decision too: UNAUTHORIZED or
+   * ENDPOINT_NOT_FOUND.
+   */
   check(asking: AccessQuestion): Decision | Promise<Decision> {
     const name = accessKey(asking);
     const entry = this.#entries.get(name);
@@ -90,7 +93,8 @@ export class AccessCache {
   #question(name: string, asking: AccessQuestion): Decision | Promise<Decision> {
     const asked = this.#questions.get(name);
     if (asked !== undefined) return asked;
-    if (this.#questions.size >= CHECKS_MAX) return new CoreError('RATE_LIMITED', 'Too many keys are being checked; try again shortly.');
+    if (this.#questions.size >= CHECKS_MAX)
+      return new CoreError('RATE_LIMITED', 'Too many keys are being checked; try again shortly.');
     const question = this.#ask(name, asking).finally(() => this.#questions.delete(name));
     this.#questions.set(name, question);
     return question;

@@ -4,8 +4,8 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
 import type { MemoryBudget, MemoryPermit } from '../../core/runtime/memory-budget.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
 import { TooManyRequests } from './public-error.ts';
 import type { Caller } from './request-state.ts';
 
@@ -55,7 +55,11 @@ export class AnswerBudget {
    * Reads a response and counts it in the budget until it is sent. Waits for the budget as long as the client is
    * connected.
    */
-  async hold<Answer>(request: FastifyRequest, reply: FastifyReply, reading: Reading<Answer>): Promise<HeldAnswer<Answer>> {
+  async hold<Answer>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    reading: Reading<Answer>,
+  ): Promise<HeldAnswer<Answer>> {
     const found = await this.#read(request, reply, reading);
     if ('answer' in found) return found;
     await found.granted;
@@ -65,7 +69,11 @@ export class AnswerBudget {
   }
 
   /** Apart, so that nothing keeps an answer that was thrown away. */
-  async #read<Answer>(request: FastifyRequest, reply: FastifyReply, reading: Reading<Answer>): Promise<HeldAnswer<Answer> | Hold> {
+  async #read<Answer>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    reading: Reading<Answer>,
+  ): Promise<HeldAnswer<Answer> | Hold> {
     const answer = await reading.read();
     const bytes = reading.bytesOf(answer);
     if (bytes <= UNCOUNTED_BYTES_MAX) return { answer, release: nothing, pause: nothing, prolong: nothing };
@@ -82,7 +90,8 @@ export class AnswerBudget {
   rejectOverBudget(app: FastifyInstance): void {
     app.addHook('onSend', async (request, reply, payload) => {
       const caller = request.caller as Caller | undefined;
-      if (!caller || request.method !== 'GET' || typeof payload !== 'string' || payload.length <= UNCOUNTED_BYTES_MAX) return;
+      if (!caller || request.method !== 'GET' || typeof payload !== 'string' || payload.length <= UNCOUNTED_BYTES_MAX)
+        return;
       const hold = new Hold(this.#options, caller.accountId, reply, Buffer.byteLength(payload));
       if (hold.isGranted) return hold.watch();
       hold.release();
@@ -143,8 +152,8 @@ class Hold {
   /** Starts the idle timer: from now on the response waits for its client only. */
   watch(): void {
     if (this.#reply.raw.closed) return;
-    // The next request on the connection may be a long wait, so the idle time ends with this answer: before Node's own listener, which gives an
-    // idle connection a time of its own.
+    // The next request on the connection may be a long wait, so the idle time ends with this answer: before Node's own
+    // listener, which gives an idle connection a time of its own.
     this.#reply.raw.prependOnceListener('finish', this.#rest);
     this.prolong();
   }

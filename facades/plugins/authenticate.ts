@@ -7,10 +7,10 @@ import { CoreError } from '../../proto/wire/reason.ts';
 import type { AccessCache, AccessQuestion } from './access-cache.ts';
 import { keyOfQueueRequest, keyOfRestRequest } from './credentials.ts';
 import { HttpRejection } from './http-rejection.ts';
-import type { LimitedOperation } from './rate-limit-rules.ts';
 import { TooManyRequests } from './public-error.ts';
-import { RATE_RULES } from './rate-limit-rules.ts';
 import type { RateLeft, RateLimit } from './rate-limit.ts';
+import type { LimitedOperation } from './rate-limit-rules.ts';
+import { RATE_RULES } from './rate-limit-rules.ts';
 
 export interface GateParts {
   access: AccessCache;
@@ -43,11 +43,23 @@ export function queueGate(parts: GateParts, rule: GateRule): onRequestAsyncHookH
     const apiKey = keyOfQueueRequest(authorization, (request.query as Record<string, unknown>)['api_key']);
     const { endpointId } = request.params as { endpointId: string };
     const write = typeof rule.write === 'boolean' ? rule.write : rule.write(request);
-    await admit(parts, request, reply, { apiKey, endpointId: isId(endpointId) ? endpointId : '', write, api: Api.JOBS });
+    await admit(parts, request, reply, {
+      apiKey,
+      endpointId: isId(endpointId) ? endpointId : '',
+      write,
+      api: Api.JOBS,
+    });
     if (!isId(endpointId)) throw endpointNotFound();
     if (request.caller.endpointType === EndpointType.LB && rule.operation !== 'health') throw wrongEndpointType();
     const { accountId, workersRunning, requestQuota } = request.caller;
-    const limited = { endpointId, operation: rule.operation, accountId, workersRunning, requestQuota, apiKey: request.caller.apiKey };
+    const limited = {
+      endpointId,
+      operation: rule.operation,
+      accountId,
+      workersRunning,
+      requestQuota,
+      apiKey: request.caller.apiKey,
+    };
     await parts.rateLimit?.admit({ ...limited, bodyBytes: bodyBytesOf(request) }, reply);
   };
 }
@@ -77,8 +89,12 @@ export function restV2Gate(parts: GateParts, bodyBytesMax: number): onRequestAsy
       const rate = await admitManagement(parts, request, reply, apiKey);
       if (rate) reply.headers(rateHeaders(rate));
     } catch (error) {
-      if (error instanceof CoreError && error.reason === 'UNAUTHORIZED' && await mayUseJobs(parts.access, apiKey)) throw forbidden();
-      if (error instanceof TooManyRequests) reply.headers(rateHeaders({ limit: RATE_RULES.management.rate, left: 0, resetSeconds: error.retryAfterSeconds }));
+      if (error instanceof CoreError && error.reason === 'UNAUTHORIZED' && (await mayUseJobs(parts.access, apiKey)))
+        throw forbidden();
+      if (error instanceof TooManyRequests)
+        reply.headers(
+          rateHeaders({ limit: RATE_RULES.management.rate, left: 0, resetSeconds: error.retryAfterSeconds }),
+        );
       throw error;
     }
   };
@@ -86,7 +102,10 @@ export function restV2Gate(parts: GateParts, bodyBytesMax: number): onRequestAsy
 
 /** Returns the 403 of a valid key that lacks a right. */
 export function forbidden(): HttpRejection {
-  return new HttpRejection('This API key may not do this: it reads only, is for some endpoints, or is for jobs alone.', { status: 403, code: 'forbidden' });
+  return new HttpRejection(
+    'This API key may not do this: it reads only, is for some endpoints, or is for jobs alone.',
+    { status: 403, code: 'forbidden' },
+  );
 }
 
 /** Returns whether the key is valid for jobs, and so exists. */
@@ -98,7 +117,8 @@ async function mayUseJobs(access: AccessCache, apiKey: string): Promise<boolean>
 /** Lists of RFC 9651, with one window. */
 function rateHeaders({ limit, left, resetSeconds }: RateLeft): Record<string, string> {
   return {
-    ratelimit: `"window";r=${left};t=${resetSeconds}`, 'ratelimit-policy': `"window";q=${limit};w=${REQUEST_WINDOW_SECONDS}`,
+    ratelimit: `"window";r=${left};t=${resetSeconds}`,
+    'ratelimit-policy': `"window";q=${limit};w=${REQUEST_WINDOW_SECONDS}`,
   };
 }
 
@@ -124,15 +144,33 @@ export function graphqlGate(parts: GateParts, keyless: KeylessRate, bodyBytesMax
       return;
     }
     request.bodyBytesMax = bodyBytesMax;
-    const apiKey = keyOfQueueRequest(request.headers.authorization, (request.query as Record<string, unknown>)['api_key']);
+    const apiKey = keyOfQueueRequest(
+      request.headers.authorization,
+      (request.query as Record<string, unknown>)['api_key'],
+    );
     await admitManagement(parts, request, reply, apiKey);
   };
 }
 
-async function admitManagement(parts: GateParts, request: FastifyRequest, reply: FastifyReply, apiKey: string | undefined): Promise<RateLeft | undefined> {
+async function admitManagement(
+  parts: GateParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  apiKey: string | undefined,
+): Promise<RateLeft | undefined> {
   await admit(parts, request, reply, { apiKey, endpointId: '', write: false, api: Api.MANAGEMENT });
   const { accountId, workersRunning, requestQuota } = request.caller;
-  return parts.rateLimit?.admit({ endpointId: '', operation: 'management', accountId, workersRunning, requestQuota, bodyBytes: bodyBytesOf(request) }, reply);
+  return parts.rateLimit?.admit(
+    {
+      endpointId: '',
+      operation: 'management',
+      accountId,
+      workersRunning,
+      requestQuota,
+      bodyBytes: bodyBytesOf(request),
+    },
+    reply,
+  );
 }
 
 /** Returns the announced size of the body in bytes. Infinity if none is announced. */
@@ -143,7 +181,12 @@ function bodyBytesOf({ headers }: FastifyRequest): number {
 type Question = Omit<AccessQuestion, 'apiKey'> & { apiKey: string | undefined };
 
 /** Authenticates a request. Rejections of an address that keeps sending bad keys are delayed. */
-async function admit({ access, rateLimit }: GateParts, request: FastifyRequest, reply: FastifyReply, question: Question): Promise<void> {
+async function admit(
+  { access, rateLimit }: GateParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  question: Question,
+): Promise<void> {
   try {
     await resolveCaller(access, request, question);
   } catch (error) {
@@ -162,7 +205,10 @@ async function resolveCaller(access: AccessCache, request: FastifyRequest, quest
   // The operator's own key belongs to no account; it manages accounts and is no API key.
   if (decision.accountId === '') throw new CoreError('UNAUTHORIZED', 'This key is not an API key of an account.');
   request.caller = {
-    apiKey, accountId: decision.accountId, workersRunning: decision.workersRunning, requestQuota: decision.requestQuota,
+    apiKey,
+    accountId: decision.accountId,
+    workersRunning: decision.workersRunning,
+    requestQuota: decision.requestQuota,
     endpointType: decision.endpointType,
   };
 }
@@ -174,8 +220,11 @@ export function keyMissing(): CoreError {
 
 /** docs/reference/api.md#load-balancing. */
 function wrongEndpointType(): CoreError {
-  return new CoreError('WRONG_ENDPOINT_TYPE', 'not allowed for QB API: this is a load-balancing endpoint, which has no queue. Send requests to the paths '
-    + 'of its workers, /v2/{endpoint_id}/{path}.');
+  return new CoreError(
+    'WRONG_ENDPOINT_TYPE',
+    'not allowed for QB API: this is a load-balancing endpoint, which has no queue. Send requests to the paths ' +
+      'of its workers, /v2/{endpoint_id}/{path}.',
+  );
 }
 
 /** One text for endpoints that do not exist and for those of other accounts. */

@@ -1,8 +1,8 @@
 /** Runs work on request and response bodies: in slices if they are large, fairly by account. */
 import { OverloadError } from '../../core/runtime/batcher.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
-import { SlicedWork } from '../../core/runtime/sliced-work.ts';
 import type { Work } from '../../core/runtime/sliced-work.ts';
+import { SlicedWork } from '../../core/runtime/sliced-work.ts';
 import { TooManyRequests } from './public-error.ts';
 
 export class BodyWork {
@@ -23,7 +23,9 @@ export class BodyWork {
     const result = this.#work.run(accountId, bytes, work);
     if (!(result instanceof Promise)) return result;
     return result.catch((error: unknown) => {
-      throw error instanceof OverloadError ? new TooManyRequests('Too much is being sent at once; try again shortly.', 1) : error;
+      throw error instanceof OverloadError
+        ? new TooManyRequests('Too much is being sent at once; try again shortly.', 1)
+        : error;
     });
   }
 }

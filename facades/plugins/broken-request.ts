@@ -4,13 +4,17 @@
  */
 import type { Socket } from 'node:net';
 import { HEADERS_TOO_LARGE } from '../../proto/wire/limits.ts';
-import { publicError } from './public-error.ts';
 import { HttpRejection } from './http-rejection.ts';
+import { publicError } from './public-error.ts';
 import { shapeOf } from './unknown-route.ts';
 
 /** Start of a request line, as far as it decides the surface. */
 const REQUEST_LINE = /^[A-Z]{1,16} (\/[^ ?\r\n]{0,200})/;
-const PHRASES: Record<number, string> = { 400: 'Bad Request', 404: 'Not Found', 431: 'Request Header Fields Too Large' };
+const PHRASES: Record<number, string> = {
+  400: 'Bad Request',
+  404: 'Not Found',
+  431: 'Request Header Fields Too Large',
+};
 
 /** Node's code for headers or a request that did not arrive in time. */
 const LATE = 'ERR_HTTP_REQUEST_TIMEOUT';
@@ -41,7 +45,11 @@ export function rejectConnect(socket: Socket): void {
 
 function end(socket: Socket, refusal: HttpRejection, path: string): void {
   const body = JSON.stringify(shapeOf(path)(publicError(refusal)));
-  const headers = ['content-type: application/json; charset=utf-8', `content-length: ${Buffer.byteLength(body)}`, 'connection: close'];
+  const headers = [
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ];
   socket.end([`HTTP/1.1 ${refusal.httpStatus} ${PHRASES[refusal.httpStatus]}`, ...headers, '', body].join('\r\n'));
 }
 

@@ -23,7 +23,12 @@ export type CorsOrigins = readonly string[];
 
 /** Returns whether a request is a CORS preflight. */
 export function isPreflight({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
-  return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined && headers.authorization === undefined;
+  return (
+    method === 'OPTIONS' &&
+    headers.origin !== undefined &&
+    headers['access-control-request-method'] !== undefined &&
+    headers.authorization === undefined
+  );
 }
 
 /** Answers CORS preflights without asking core or a worker. */
@@ -33,16 +38,22 @@ export class Preflights {
 
   /** Ends the answer. `origin`: whose page may go on. `address`: of the client. */
   async answer({ headers }: IncomingMessage, reply: ServerResponse, origin: string, address: string): Promise<void> {
-    const isOver = await this.#window.consume(address).then(() => false, () => true);
-    if (isOver) return void reply.writeHead(429, { 'retry-after': String(REQUEST_WINDOW_SECONDS), 'content-length': '0' }).end();
+    const isOver = await this.#window.consume(address).then(
+      () => false,
+      () => true,
+    );
+    if (isOver)
+      return void reply.writeHead(429, { 'retry-after': String(REQUEST_WINDOW_SECONDS), 'content-length': '0' }).end();
     const { 'access-control-request-method': method, 'access-control-request-headers': names } = headers;
-    reply.writeHead(204, {
-      'access-control-allow-origin': origin,
-      ...(METHOD.test(method ?? '') ? { 'access-control-allow-methods': method } : {}),
-      ...(names !== undefined && HEADER_NAMES.test(names) ? { 'access-control-allow-headers': names } : {}),
-      'access-control-max-age': String(REMEMBERED_SECONDS),
-      vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
-    }).end();
+    reply
+      .writeHead(204, {
+        'access-control-allow-origin': origin,
+        ...(METHOD.test(method ?? '') ? { 'access-control-allow-methods': method } : {}),
+        ...(names !== undefined && HEADER_NAMES.test(names) ? { 'access-control-allow-headers': names } : {}),
+        'access-control-max-age': String(REMEMBERED_SECONDS),
+        vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+      })
+      .end();
   }
 }
 

@@ -1,6 +1,9 @@
 /** Finds the API key in a request (docs/reference/api.md#keys): with or without `Bearer`, or as a query parameter. */
 
-/** A key that could not be one is refused without asking core. Control characters would also break the metadata that carries it. */
+/**
+ * A key that could not be one is refused without asking core. Control characters would also break the metadata that
+ * carries it.
+ */
 const KEY_FORM = /^[\x21-\x7e]{1,512}$/;
 const BEARER = /^bearer\s+/i;
 

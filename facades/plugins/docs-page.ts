@@ -1,14 +1,24 @@
 /**
- * A page that shows an OpenAPI document. The viewer is Swagger UI as @fastify/swagger-ui brings it: kept by Fastify's own people, 2.5 MB without any
- * request to another host, and it lets a reader try an operation.
+ * A page that shows an OpenAPI document. The viewer is Swagger UI as @fastify/swagger-ui brings it: kept by Fastify's
+ * own people, 2.5 MB without any request to another host, and it lets a reader try an operation.
  */
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, FastifySchema } from 'fastify';
 
-/** Nothing from anywhere else, and no other page may frame it. Styles in the page are the viewer's own; so are its images as data. */
+/**
+ * Nothing from anywhere else, and no other page may frame it. Styles in the page are the viewer's own; so are its
+ * images as data.
+ */
 const POLICY = {
-  'default-src': "'none'", 'script-src': "'self'", 'style-src': "'self' 'unsafe-inline'", 'img-src': "'self' data:", 'font-src': "'self'",
-  'connect-src': "'self'", 'base-uri': "'none'", 'form-action': "'none'", 'frame-ancestors': "'none'",
+  'default-src': "'none'",
+  'script-src': "'self'",
+  'style-src': "'self' 'unsafe-inline'",
+  'img-src': "'self' data:",
+  'font-src': "'self'",
+  'connect-src': "'self'",
+  'base-uri': "'none'",
+  'form-action': "'none'",
+  'frame-ancestors': "'none'",
 };
 
 /** Where it is; it shows what @fastify/swagger has of the app. */
@@ -33,7 +43,12 @@ export async function docsPage(app: FastifyInstance, { path, title, schema }: Do
       routePrefix: path,
       staticCSP: POLICY,
       theme: { title },
-      uiConfig: { layout: 'BaseLayout', docExpansion: 'list', displayRequestDuration: true, defaultModelsExpandDepth: 0 },
+      uiConfig: {
+        layout: 'BaseLayout',
+        docExpansion: 'list',
+        displayRequestDuration: true,
+        defaultModelsExpandDepth: 0,
+      },
     });
   });
 }

@@ -5,15 +5,17 @@ import { STATUS_CODES } from '../../core/runtime/node-http.ts';
 import { helpLink } from '../../proto/wire/error-help.ts';
 import type { CoreError } from '../../proto/wire/reason.ts';
 import { HttpRejection } from './http-rejection.ts';
-import { idsOf, REQUEST_ID_HEADER } from './request-id.ts';
-import { publicError, SlowBody, toCoreError } from './public-error.ts';
 import type { PublicError } from './public-error.ts';
+import { publicError, SlowBody, toCoreError } from './public-error.ts';
 import { REST_NAMES, REST_V2_NAMES, withPublicNames } from './public-names.ts';
+import { idsOf, REQUEST_ID_HEADER } from './request-id.ts';
 
 /** Body of an error on one surface. */
 export type ErrorShape = (error: PublicError) => object;
 
-/** Queue routes (docs/reference/api.md#errors). No numeric `status`: the asyncio client would take it for a job state. */
+/**
+ * Queue routes (docs/reference/api.md#errors). No numeric `status`: the asyncio client would take it for a job state.
+ */
 export const queueErrorShape: ErrorShape = ({ text, code }) => ({ error: text, code });
 
 /** REST routes (docs/reference/management.md#errors-of-rest). */
@@ -29,7 +31,11 @@ export const openaiErrorShape: ErrorShape = ({ text, status, code }) => ({
 
 /** REST v2 routes: problems (RFC 9457), which have a content type of their own. */
 export const problemShape: ErrorShape = ({ text, status, code, faults }) => ({
-  title: STATUS_CODES[status] ?? 'Error', status, detail: withPublicNames(text, REST_V2_NAMES), ...(faults && { errors: faults }), code,
+  title: STATUS_CODES[status] ?? 'Error',
+  status,
+  detail: withPublicNames(text, REST_V2_NAMES),
+  ...(faults && { errors: faults }),
+  code,
 });
 
 /** Returns OpenAI's error `type` for a status. */
@@ -44,7 +50,10 @@ export function openaiErrorType(status: number): string {
  * Answers all errors of an app or scope in the given shape. `translate` maps an error of core to one of the surface.
  */
 export function handleErrors(
-  app: FastifyInstance, shape: ErrorShape, logger: Logger, translate: (error: CoreError, request: FastifyRequest) => CoreError = (error) => error,
+  app: FastifyInstance,
+  shape: ErrorShape,
+  logger: Logger,
+  translate: (error: CoreError, request: FastifyRequest) => CoreError = (error) => error,
 ): void {
   app.setErrorHandler((error, request, reply) => {
     const failed = translate(toCoreError(error), request);
@@ -54,7 +63,12 @@ export function handleErrors(
 }
 
 /** Sends one error. */
-export function answerError(error: CoreError, request: FastifyRequest, reply: FastifyReply, shape: ErrorShape): FastifyReply {
+export function answerError(
+  error: CoreError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  shape: ErrorShape,
+): FastifyReply {
   const shown = publicError(error);
   if (shown.retryAfterSeconds !== undefined) reply.header('retry-after', shown.retryAfterSeconds);
   reply.header(REQUEST_ID_HEADER, request.id).header('link', helpLink(shown.code));
@@ -63,13 +77,18 @@ export function answerError(error: CoreError, request: FastifyRequest, reply: Fa
   const unsent = request.raw.headers.expect !== undefined && !request.raw.readableEnded;
   if (error instanceof SlowBody || unsent) reply.header('connection', 'close');
   const type = shape === problemShape ? 'application/problem+json' : 'application/json';
-  return reply.code(shown.status).header('content-type', `${type}; charset=utf-8`).send(JSON.stringify(shape(shown)));
+  return reply
+    .code(shown.status)
+    .header('content-type', `${type}; charset=utf-8`)
+    .send(JSON.stringify(shape(shown)));
 }
 
 function logFault(error: CoreError, request: FastifyRequest, logger: Logger): void {
   // The pipeline reports the outage itself, once; a line for every request of it would bury that.
-  if (error.reason === 'UNAVAILABLE') logger.debug({ ...idsOf(request), method: request.method, path: pathOf(request) }, 'core not reachable');
-  else if (error.httpStatus >= 500) logger.error({ err: error, ...idsOf(request), method: request.method, path: pathOf(request) }, 'request failed');
+  if (error.reason === 'UNAVAILABLE')
+    logger.debug({ ...idsOf(request), method: request.method, path: pathOf(request) }, 'core not reachable');
+  else if (error.httpStatus >= 500)
+    logger.error({ err: error, ...idsOf(request), method: request.method, path: pathOf(request) }, 'request failed');
 }
 
 /** The path without its query, which may hold a key. */

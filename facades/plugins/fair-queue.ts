@@ -57,7 +57,9 @@ export class FairQueue {
   enter({ accountId, weight, waits }: FairRequest, { raw }: Pick<FastifyReply, 'raw'>): Promise<void> | undefined {
     if (!this.#isShared(accountId)) return undefined;
     let begun = false;
-    let begin: () => void = () => { begun = true; };
+    let begin: () => void = () => {
+      begun = true;
+    };
     let timer: Timer | undefined;
     const place = this.#turns.acquire(accountId, Math.min(weight, REQUEST_WEIGHT_MAX), () => {
       begin();

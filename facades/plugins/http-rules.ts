@@ -2,9 +2,10 @@
  * Enforces rules of HTTP that Node leaves unanswered or answers without a body: one Host, only `Expect:
  * 100-continue`, no CONNECT.
  */
-import type { FastifyInstance } from 'fastify';
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
 import { HEADERS_TOO_LARGE, HTTP_HEADERS_MAX } from '../../proto/wire/limits.ts';
 import { rejectConnect } from './broken-request.ts';
 import { HttpRejection } from './http-rejection.ts';
@@ -33,10 +34,17 @@ export function addHttpRules(app: FastifyInstance): void {
     }
     if (hosts > 1) return done(badHost('The request names its host more than once.'));
     // What it says of two hosts is read in two ways by two parts.
-    if (ABSOLUTE.test(raw.url ?? '')) return done(badHost('The address of the request names another host than its Host header.'));
+    if (ABSOLUTE.test(raw.url ?? ''))
+      return done(badHost('The address of the request names another host than its Host header.'));
     if (hosts === 0 && raw.httpVersion === '1.1') return done(badHost('The request has no Host header.'));
     if (raw.headers.expect !== undefined && expecting.has(raw)) {
-      return done(new HttpRejection('Only "Expect: 100-continue" is understood.', { status: 417, code: 'expectation_failed', headers: CLOSE }));
+      return done(
+        new HttpRejection('Only "Expect: 100-continue" is understood.', {
+          status: 417,
+          code: 'expectation_failed',
+          headers: CLOSE,
+        }),
+      );
     }
     done();
   });
@@ -49,6 +57,7 @@ function badHost(text: string): HttpRejection {
 /** Counts Host headers: Node keeps only the first. Names and values alternate. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]!.length === 4 && rawHeaders[i]!.toLowerCase() === 'host') count += 1;
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]!.length === 4 && rawHeaders[i]!.toLowerCase() === 'host') count += 1;
   return count;
 }

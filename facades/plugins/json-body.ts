@@ -1,6 +1,7 @@
 /** Checks that a body is one JSON object in UTF-8, whatever its content type says, and keeps its raw text at hand. */
-import { scanJson } from '../../core/runtime/json-scan.ts';
+
 import type { JsonScan } from '../../core/runtime/json-scan.ts';
+import { scanJson } from '../../core/runtime/json-scan.ts';
 import type { Work } from '../../core/runtime/sliced-work.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 
@@ -11,24 +12,39 @@ export function* scanObject(bytes: Buffer, names: readonly string[]): Work<JsonS
   if (charset !== undefined) throw new CoreError('INVALID_REQUEST', charset);
   const scan = yield* scanJson(bytes, names);
   const { fault, kind } = scan;
-  if (fault?.kind === 'utf8') throw new CoreError('INVALID_REQUEST', 'The body is not valid UTF-8, whatever charset its content type names: send UTF-8.');
+  if (fault?.kind === 'utf8')
+    throw new CoreError(
+      'INVALID_REQUEST',
+      'The body is not valid UTF-8, whatever charset its content type names: send UTF-8.',
+    );
   if (fault) throw new CoreError('INVALID_REQUEST', `The body is not valid JSON: see byte ${fault.at}.`);
   if (kind !== 'object') throw new CoreError('INVALID_REQUEST', 'The body must be a JSON object.');
   return scan;
 }
 
-/** What text in another charset begins with; undefined: it may be UTF-8. JSON begins with two characters of ASCII, or one. */
+/**
+ * What text in another charset begins with; undefined: it may be UTF-8. JSON begins with two characters of ASCII, or
+ * one.
+ */
 function charsetFault(bytes: Buffer): string | undefined {
   const [first, second, third] = bytes;
-  if (first === 0xef && second === 0xbb && third === 0xbf) return 'The body begins with a byte order mark (BOM): send UTF-8 without one.';
-  const isWide = first === 0 || second === 0 || (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
-  return isWide ? 'The body looks like UTF-16 or UTF-32: send UTF-8, whatever charset its content type names.' : undefined;
+  if (first === 0xef && second === 0xbb && third === 0xbf)
+    return 'The body begins with a byte order mark (BOM): send UTF-8 without one.';
+  const isWide =
+    first === 0 || second === 0 || (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  return isWide
+    ? 'The body looks like UTF-16 or UTF-32: send UTF-8, whatever charset its content type names.'
+    : undefined;
 }
 
-/** The values of a body of settings, which must be an object; throws INVALID_REQUEST, also when it has more than VALUES_MAX values. */
+/**
+ * The values of a body of settings, which must be an object; throws INVALID_REQUEST, also when it has more than
+ * VALUES_MAX values.
+ */
 export function* parseSettings(bytes: Buffer): Work<Record<string, unknown>> {
   const scan = yield* scanObject(bytes, []);
-  if (scan.values > VALUES_MAX) throw new CoreError('INVALID_REQUEST', `The body has ${scan.values} values, but may have ${VALUES_MAX}.`);
+  if (scan.values > VALUES_MAX)
+    throw new CoreError('INVALID_REQUEST', `The body has ${scan.values} values, but may have ${VALUES_MAX}.`);
   yield;
   return JSON.parse(bytes.toString('utf8')) as Record<string, unknown>;
 }
@@ -41,17 +57,23 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 /** Most values in a body of settings: making objects of many more would keep the process from everything else. */
 export const VALUES_MAX = 10_000;
 
-/** Fails with INVALID_REQUEST on text that cannot be kept: lone surrogates would be replaced on the way to core, and NUL cannot be stored. */
+/**
+ * Fails with INVALID_REQUEST on text that cannot be kept: lone surrogates would be replaced on the way to core, and NUL
+ * cannot be stored.
+ */
 export function rejectInvalidText(values: Record<string, unknown>): void {
   // A list of work instead of recursion: nobody bounds the nesting.
   const work: unknown[] = [values];
   for (let value = work.pop(); value !== undefined; value = work.pop()) {
     if (typeof value === 'string') checkText(value);
-    else if (typeof value === 'object' && value !== null) for (const [name, inner] of Object.entries(value)) work.push(name, inner);
+    else if (typeof value === 'object' && value !== null)
+      for (const [name, inner] of Object.entries(value)) work.push(name, inner);
   }
 }
 
 function checkText(text: string): void {
-  if (!text.isWellFormed()) throw new CoreError('INVALID_REQUEST', 'The body holds half of a surrogate pair, which is no text.');
-  if (text.includes('\0')) throw new CoreError('INVALID_REQUEST', 'The body holds the character NUL, which cannot be stored.');
+  if (!text.isWellFormed())
+    throw new CoreError('INVALID_REQUEST', 'The body holds half of a surrogate pair, which is no text.');
+  if (text.includes('\0'))
+    throw new CoreError('INVALID_REQUEST', 'The body holds the character NUL, which cannot be stored.');
 }

@@ -1,11 +1,12 @@
 /**
- * Checks keys again for as long as something that they opened stays open: connections that became another protocol, requests that wait. All that one key
- * has opened at one endpoint shares a check, so that a thousand waiting requests ask core no more often than one.
+ * Checks keys again for as long as something that they opened stays open: connections that became another protocol,
+ * requests that wait. All that one key has opened at one endpoint shares a check, so that a thousand waiting requests
+ * ask core no more often than one.
  */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
-import { accessKey, AWAY_AFTER_MS, LIVE_USED_MS } from './access-cache.ts';
 import type { AccessCache, AccessQuestion } from './access-cache.ts';
+import { AWAY_AFTER_MS, accessKey, LIVE_USED_MS } from './access-cache.ts';
 
 /** Time between two checks in milliseconds. */
 const RECHECK_MS = 2_000;
@@ -13,7 +14,8 @@ const RECHECK_MS = 2_000;
 const REVOKED_MS = 5_000;
 
 // A check may hear a decision that was good just before the revocation, and only the next one hears the new one.
-if (RECHECK_MS + LIVE_USED_MS + AWAY_AFTER_MS >= REVOKED_MS) throw new Error('keys are checked too rarely for the documented 5 s');
+if (RECHECK_MS + LIVE_USED_MS + AWAY_AFTER_MS >= REVOKED_MS)
+  throw new Error('keys are checked too rarely for the documented 5 s');
 
 /** Ends a watch. May be called more than once. */
 type Unwatch = () => void;
@@ -58,7 +60,9 @@ export class KeyWatch {
   #begin(name: string, isGood: () => Promise<boolean>): Watched {
     const watched: Watched = { listeners: new Set(), timer: undefined };
     this.#watched.set(name, watched);
-    const recheck = (): void => { watched.timer = this.#clock.after(RECHECK_MS, () => void check()); };
+    const recheck = (): void => {
+      watched.timer = this.#clock.after(RECHECK_MS, () => void check());
+    };
     const check = async (): Promise<void> => {
       const good = await isGood().catch((error: unknown) => !isUnauthorized(error));
       if (this.#watched.get(name) !== watched) return;

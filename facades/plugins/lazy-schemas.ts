@@ -1,6 +1,6 @@
 /**
- * Checks of requests and writers of answers, compiled from a route's schemas when the route is first used: all of them together take most of
- * the time in which a facade starts, and most routes of most facades are never asked.
+ * Checks of requests and writers of answers, compiled from a route's schemas when the route is first used: all of them
+ * together take most of the time in which a facade starts, and most routes of most facades are never asked.
  */
 import AjvCompiler from '@fastify/ajv-compiler';
 import SerializerSelector from '@fastify/fast-json-stringify-compiler';

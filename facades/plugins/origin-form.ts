@@ -5,8 +5,8 @@ const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/is;
 const SLASH = 47;
 
 /**
- * Makes the address of such a request what that of others is, before anything else looks at it. One that names two hosts is left as it is, and refused
- * (http-rules.ts).
+ * Makes the address of such a request what that of others is, before anything else looks at it. One that names two
+ * hosts is left as it is, and refused (http-rules.ts).
  */
 export function toOriginForm(request: IncomingMessage): void {
   const url = request.url ?? '/';

@@ -1,7 +1,7 @@
 /** Errors of our own edge, and how any error becomes one that a client may see. 5xx texts never leave the house. */
 import type { ErrorCode } from '../../proto/wire/error-help.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
 import type { Reason } from '../../proto/wire/reason.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
 import { HttpRejection } from './http-rejection.ts';
 
 /** A rate or concurrency limit was reached. */
@@ -36,7 +36,8 @@ export interface PublicError {
   faults?: readonly string[] | undefined;
 }
 
-const TEXT_500 = 'Something went wrong inside the service. The operator finds the cause in its log, by the X-Request-Id of this answer.';
+const TEXT_500 =
+  'Something went wrong inside the service. The operator finds the cause in its log, by the X-Request-Id of this answer.';
 const TEXT_503 = 'The service is not reachable right now; try again shortly.';
 
 /** Any thrown value as a CoreError. Faults of the HTTP framework keep their text when the client caused them. */
@@ -52,7 +53,9 @@ export function toCoreError(error: unknown): CoreError {
 export function publicError(error: CoreError): PublicError {
   const status = error.httpStatus;
   const text = status === 503 ? TEXT_503 : status >= 500 ? TEXT_500 : error.message;
-  const retryAfterSeconds = error instanceof TooManyRequests ? error.retryAfterSeconds : status === 429 || status === 503 ? 1 : undefined;
-  if (error instanceof HttpRejection) return { status, code: error.code, text, retryAfterSeconds, faults: error.faults };
+  const retryAfterSeconds =
+    error instanceof TooManyRequests ? error.retryAfterSeconds : status === 429 || status === 503 ? 1 : undefined;
+  if (error instanceof HttpRejection)
+    return { status, code: error.code, text, retryAfterSeconds, faults: error.faults };
   return { status, code: error.reason.toLowerCase() as Lowercase<Reason>, text, retryAfterSeconds };
 }

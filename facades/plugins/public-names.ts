@@ -32,28 +32,59 @@ export const REST_NAMES: FieldNames = {
 /** Names of REST v2, which puts settings together: a name is the way to the member. */
 export const REST_V2_NAMES: FieldNames = {
   ...COMMON,
-  allowed_cuda_versions: 'gpu.allowedCudaVersions', category: 'category', compute_type: 'gpu or cpu', container_disk_gb: 'disk',
-  data_center_id: 'dataCenter', entrypoint: 'entrypoint', env: 'env', execution_timeout_ms: 'timeout', flash_boot_type: 'flashboot',
-  gpu_count: 'gpu.count', gpu_ids: 'gpu.pools', idle_timeout_seconds: 'workers.idleTimeout', image_name: 'image', instance_ids: 'cpu',
-  is_serverless: 'serverless', locations: 'dataCenterIds', network_volume_id: 'mounts.network', network_volume_ids: 'networkVolumes', public_key: 'keys',
-  registry_auth_id: 'registry', scaler_type: 'scaling.type', scaler_value: 'scaling', size_gb: 'size', start_command: 'cmd', template_id: 'templateId',
-  volume_gb: 'mounts.persistent.size', volume_mount_path: 'mounts.persistent.path', workers_max: 'workers.max', workers_min: 'workers.min',
-  create_template: 'POST /v2/templates', queue_delay_ms: 'scaling.queueDelay',
+  allowed_cuda_versions: 'gpu.allowedCudaVersions',
+  category: 'category',
+  compute_type: 'gpu or cpu',
+  container_disk_gb: 'disk',
+  data_center_id: 'dataCenter',
+  entrypoint: 'entrypoint',
+  env: 'env',
+  execution_timeout_ms: 'timeout',
+  flash_boot_type: 'flashboot',
+  gpu_count: 'gpu.count',
+  gpu_ids: 'gpu.pools',
+  idle_timeout_seconds: 'workers.idleTimeout',
+  image_name: 'image',
+  instance_ids: 'cpu',
+  is_serverless: 'serverless',
+  locations: 'dataCenterIds',
+  network_volume_id: 'mounts.network',
+  network_volume_ids: 'networkVolumes',
+  public_key: 'keys',
+  registry_auth_id: 'registry',
+  scaler_type: 'scaling.type',
+  scaler_value: 'scaling',
+  size_gb: 'size',
+  start_command: 'cmd',
+  template_id: 'templateId',
+  volume_gb: 'mounts.persistent.size',
+  volume_mount_path: 'mounts.persistent.path',
+  workers_max: 'workers.max',
+  workers_min: 'workers.min',
+  create_template: 'POST /v2/templates',
+  queue_delay_ms: 'scaling.queueDelay',
 };
 
 /** Names of the GraphQL surface, for everything but pods. */
 export const GRAPHQL_NAMES: FieldNames = {
-  ...COMMON, ...publicNames(TEMPLATE, 'graphql'), ...publicNames(POD, 'graphql'), ...publicNames(ENDPOINT, 'graphql'), ...publicNames(VOLUME, 'graphql'),
-  create_template: 'saveTemplate', network_volume_ids: 'networkVolumeId',
+  ...COMMON,
+  ...publicNames(TEMPLATE, 'graphql'),
+  ...publicNames(POD, 'graphql'),
+  ...publicNames(ENDPOINT, 'graphql'),
+  ...publicNames(VOLUME, 'graphql'),
+  create_template: 'saveTemplate',
+  network_volume_ids: 'networkVolumeId',
 };
 
 /** Names of the pod mutations, which call some things otherwise. */
 export const GRAPHQL_POD_NAMES: FieldNames = { ...GRAPHQL_NAMES, gpu_ids: 'gpuTypeId', locations: 'dataCenterId' };
 
 /**
- * The text with public names. What stands in quotes is the client's own and stays as it is; a plain word counts as a field only where core
- * begins with it.
+ * The text with public names. What stands in quotes is the client's own and stays as it is; a plain word counts as a
+ * field only where core begins with it.
  */
 export function withPublicNames(text: string, names: FieldNames): string {
-  return text.replace(/"(?:[^"\\]|\\.)*"|^[a-z]+\b|\b[a-z]+(?:_[a-z]+)+\b/g, (word) => (Object.hasOwn(names, word) ? names[word]! : word));
+  return text.replace(/"(?:[^"\\]|\\.)*"|^[a-z]+\b|\b[a-z]+(?:_[a-z]+)+\b/g, (word) =>
+    Object.hasOwn(names, word) ? names[word]! : word,
+  );
 }

@@ -1,10 +1,26 @@
-/** The limits of docs/reference/api.md#rate-limits as a table, and the decision over them. Nothing here counts or answers. */
+/**
+ * The limits of docs/reference/api.md#rate-limits as a table, and the decision over them. Nothing here counts or
+ * answers.
+ */
 
 import { LB_REQUESTS_AT_ONCE } from '../../proto/wire/limits.ts';
 
 /** Operations with a limit of their own; status-sync counts as status. */
 export type LimitedOperation =
-  'runsync' | 'run' | 'status' | 'stream' | 'cancel' | 'retry' | 'purge-queue' | 'openai' | 'requests' | 'logs' | 'health' | 'lb' | 'management' | 'live';
+  | 'runsync'
+  | 'run'
+  | 'status'
+  | 'stream'
+  | 'cancel'
+  | 'retry'
+  | 'purge-queue'
+  | 'openai'
+  | 'requests'
+  | 'logs'
+  | 'health'
+  | 'lb'
+  | 'management'
+  | 'live';
 
 /** Base limits of one operation, per account and endpoint; of management and live per account. */
 export interface RateRule {
@@ -32,7 +48,8 @@ export const RATE_RULES: Record<LimitedOperation, RateRule> = {
   lb: { rate: 20_000, concurrency: LB_REQUESTS_AT_ONCE },
   // REST and GraphQL together, of an account. Several times what consoles and deployments ask for.
   management: { rate: 1_000, concurrency: 100 },
-  // Feeds of the console, as long as they are open: apart, so that a hundred tabs keep no program from managing what it does.
+  // Feeds of the console, as long as they are open: apart, so that a hundred tabs keep no program from managing what it
+  // does.
   live: { rate: 300, concurrency: 100 },
 };
 
@@ -57,7 +74,9 @@ export interface RateSample {
 }
 
 /** Yes, or no with the reason and the seconds to wait. */
-export type RateDecision = { allowed: true } | { allowed: false; cause: 'rate' | 'concurrency'; limit: number; retryAfterSeconds: number };
+export type RateDecision =
+  | { allowed: true }
+  | { allowed: false; cause: 'rate' | 'concurrency'; limit: number; retryAfterSeconds: number };
 
 /** Returns the larger of the base limit and the limit by running workers (docs/reference/api.md#rate-limits). */
 export function effectiveLimit(base: number, workersRunning: number, perWorker: number): number {
@@ -68,10 +87,16 @@ export function effectiveLimit(base: number, workersRunning: number, perWorker: 
 export function decideRate(rule: RateRule, sample: RateSample, perWorker: PerWorker): RateDecision {
   const rate = effectiveLimit(rule.rate, sample.workersRunning, perWorker.rate);
   if (sample.inWindow > rate) {
-    return { allowed: false, cause: 'rate', limit: rate, retryAfterSeconds: Math.max(1, Math.ceil(sample.windowLeftMs / 1000)) };
+    return {
+      allowed: false,
+      cause: 'rate',
+      limit: rate,
+      retryAfterSeconds: Math.max(1, Math.ceil(sample.windowLeftMs / 1000)),
+    };
   }
   if (rule.concurrency === undefined) return { allowed: true };
   const concurrency = effectiveLimit(rule.concurrency, sample.workersRunning, perWorker.concurrency);
-  if (sample.inFlight > concurrency) return { allowed: false, cause: 'concurrency', limit: concurrency, retryAfterSeconds: 1 };
+  if (sample.inFlight > concurrency)
+    return { allowed: false, cause: 'concurrency', limit: concurrency, retryAfterSeconds: 1 };
   return { allowed: true };
 }

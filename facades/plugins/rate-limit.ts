@@ -1,15 +1,18 @@
-/** Counts requests per account, endpoint and operation, and acts on the decision of rate-limit-rules.ts. Counts are per process. */
+/**
+ * Counts requests per account, endpoint and operation, and acts on the decision of rate-limit-rules.ts. Counts are per
+ * process.
+ */
 import type { FastifyReply } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { SharedPermits } from '../../core/runtime/shared-permits.ts';
-import { RequestLimit, RequestOperation } from '../../proto/gen/slipway/v1/edge_service.ts';
 import type { RefusedRequests } from '../../proto/gen/slipway/v1/edge_service.ts';
+import { RequestLimit, RequestOperation } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { FACADE_REQUESTS_MAX, REQUEST_WINDOW_SECONDS } from '../../proto/wire/limits.ts';
 import { FairQueue } from './fair-queue.ts';
 import { TooManyRequests } from './public-error.ts';
-import { decideRate, effectiveLimit, RATE_RULES } from './rate-limit-rules.ts';
 import type { LimitedOperation, PerWorker, RateDecision } from './rate-limit-rules.ts';
+import { decideRate, effectiveLimit, RATE_RULES } from './rate-limit-rules.ts';
 import { RejectionDelay } from './rejection-delay.ts';
 
 /** A request to be rate-limited. */
@@ -85,7 +88,10 @@ export class RateLimit {
     if (!turn) return left;
     const { accountId, bodyBytes = 0 } = request;
     const waits = turn.waits || bodyBytes > BODY_AT_ONCE_BYTES;
-    await this.#turns.enter({ accountId, waits, weight: turn.weight + Math.floor(bodyBytes / BODY_WEIGHT_BYTES) }, reply);
+    await this.#turns.enter(
+      { accountId, waits, weight: turn.weight + Math.floor(bodyBytes / BODY_WEIGHT_BYTES) },
+      reply,
+    );
     return left;
   }
 
@@ -94,12 +100,13 @@ export class RateLimit {
    * response closes the connection.
    */
   async delayRejection(who: string, reply: Pick<FastifyReply, 'raw'>): Promise<void> {
-    if (!await this.#delay.wait(who, reply)) reply.raw.shouldKeepAlive = false;
+    if (!(await this.#delay.wait(who, reply))) reply.raw.shouldKeepAlive = false;
   }
 
   async #count(request: LimitedRequest, reply: Pick<FastifyReply, 'raw'> | undefined): Promise<RateLeft> {
     const { operation, workersRunning } = request;
-    if (operation !== 'management' && operation !== 'live' && request.requestQuota !== undefined) await this.#withinQuota(request, request.requestQuota);
+    if (operation !== 'management' && operation !== 'live' && request.requestQuota !== undefined)
+      await this.#withinQuota(request, request.requestQuota);
     const name = `${operation} ${request.accountId} ${request.endpointId}`;
     const { rate, concurrency } = RATE_RULES[operation];
     const rule = { rate, concurrency: reply && concurrency };
@@ -108,7 +115,12 @@ export class RateLimit {
     const sample = { inWindow: window.consumedPoints, windowLeftMs: window.msBeforeNext, inFlight, workersRunning };
     const decision = decideRate(rule, sample, this.#perWorker);
     if (!decision.allowed) {
-      this.#refused(request, decision.cause, decision.cause === 'rate' ? RequestLimit.RATE : RequestLimit.AT_ONCE, decision.limit);
+      this.#refused(
+        request,
+        decision.cause,
+        decision.cause === 'rate' ? RequestLimit.RATE : RequestLimit.AT_ONCE,
+        decision.limit,
+      );
       throw tooManyRequests(operation, decision);
     }
     if (reply && concurrency !== undefined) this.#hold(name, { inFlight, request }, reply);
@@ -119,12 +131,16 @@ export class RateLimit {
   #refused(request: LimitedRequest, cause: Parameters<OnRejected>[1], limit: RequestLimit, most: number): void {
     const { accountId, endpointId, operation, apiKey } = request;
     this.#listeners.onRejected?.(operation, cause);
-    if (apiKey !== undefined) this.#listeners.reporter?.add({ accountId, endpointId, apiKey }, { limit, operation: ON_WIRE[operation], most });
+    if (apiKey !== undefined)
+      this.#listeners.reporter?.add({ accountId, endpointId, apiKey }, { limit, operation: ON_WIRE[operation], most });
   }
 
   #refuseShare(request: LimitedRequest): TooManyRequests {
     this.#refused(request, 'concurrency', RequestLimit.ACCOUNT_SHARE, 0);
-    return new TooManyRequests('The account has so many requests under way that none is left to it while others need the rest; try again shortly.', 1);
+    return new TooManyRequests(
+      'The account has so many requests under way that none is left to it while others need the rest; try again shortly.',
+      1,
+    );
   }
 
   /** The account's own limit, whatever its endpoints are allowed. */
@@ -133,10 +149,17 @@ export class RateLimit {
     if (consumedPoints <= quota) return;
     this.#refused(request, 'quota', RequestLimit.QUOTA, quota);
     const seconds = Math.max(1, Math.ceil(msBeforeNext / 1_000));
-    throw new TooManyRequests(`The account's quota of ${quota} requests in ${REQUEST_WINDOW_SECONDS} s is used up; try again in ${seconds} s.`, seconds);
+    throw new TooManyRequests(
+      `The account's quota of ${quota} requests in ${REQUEST_WINDOW_SECONDS} s is used up; try again in ${seconds} s.`,
+      seconds,
+    );
   }
 
-  #hold(name: string, { inFlight, request }: { inFlight: number; request: LimitedRequest }, reply: Pick<FastifyReply, 'raw'>): void {
+  #hold(
+    name: string,
+    { inFlight, request }: { inFlight: number; request: LimitedRequest },
+    reply: Pick<FastifyReply, 'raw'>,
+  ): void {
     if (reply.raw.closed) return;
     const { accountId, operation } = request;
     const isShared = !NOT_JOB_API.has(operation);
@@ -153,10 +176,19 @@ export class RateLimit {
 
 /** Relative cost of a request for a facade and core. Load-balancing requests cost their workers. */
 const WEIGHTS: Partial<Record<LimitedOperation, { weight: number; waits: boolean }>> = {
-  run: { weight: 1, waits: false }, runsync: { weight: 1, waits: true }, openai: { weight: 1, waits: true }, status: { weight: 1, waits: true },
-  stream: { weight: 2, waits: true }, cancel: { weight: 1, waits: false }, retry: { weight: 1, waits: false }, 'purge-queue': { weight: 2, waits: false },
-  requests: { weight: 4, waits: false }, logs: { weight: 2, waits: true }, health: { weight: 1, waits: false },
-  management: { weight: 4, waits: false }, live: { weight: 4, waits: true },
+  run: { weight: 1, waits: false },
+  runsync: { weight: 1, waits: true },
+  openai: { weight: 1, waits: true },
+  status: { weight: 1, waits: true },
+  stream: { weight: 2, waits: true },
+  cancel: { weight: 1, waits: false },
+  retry: { weight: 1, waits: false },
+  'purge-queue': { weight: 2, waits: false },
+  requests: { weight: 4, waits: false },
+  logs: { weight: 2, waits: true },
+  health: { weight: 1, waits: false },
+  management: { weight: 4, waits: false },
+  live: { weight: 4, waits: true },
 };
 /** Bytes of a body that weigh as much as a small request. */
 const BODY_WEIGHT_BYTES = 512 * 1024;
@@ -168,20 +200,33 @@ const NOT_JOB_API: ReadonlySet<LimitedOperation> = new Set(['lb', 'management', 
 
 /** Operations on the wire. UNSPECIFIED for those that are not for an endpoint. */
 const ON_WIRE: Record<LimitedOperation, RequestOperation> = {
-  runsync: RequestOperation.RUNSYNC, run: RequestOperation.RUN, status: RequestOperation.STATUS, stream: RequestOperation.STREAM,
-  cancel: RequestOperation.CANCEL, retry: RequestOperation.RETRY, 'purge-queue': RequestOperation.PURGE_QUEUE, openai: RequestOperation.OPENAI,
-  requests: RequestOperation.REQUESTS, logs: RequestOperation.LOGS, health: RequestOperation.HEALTH, lb: RequestOperation.LB,
-  management: RequestOperation.UNSPECIFIED, live: RequestOperation.UNSPECIFIED,
+  runsync: RequestOperation.RUNSYNC,
+  run: RequestOperation.RUN,
+  status: RequestOperation.STATUS,
+  stream: RequestOperation.STREAM,
+  cancel: RequestOperation.CANCEL,
+  retry: RequestOperation.RETRY,
+  'purge-queue': RequestOperation.PURGE_QUEUE,
+  openai: RequestOperation.OPENAI,
+  requests: RequestOperation.REQUESTS,
+  logs: RequestOperation.LOGS,
+  health: RequestOperation.HEALTH,
+  lb: RequestOperation.LB,
+  management: RequestOperation.UNSPECIFIED,
+  live: RequestOperation.UNSPECIFIED,
 };
 
 const WORDS: Partial<Record<LimitedOperation, string>> = {
-  lb: 'requests to the endpoint', management: 'requests to REST and to /graphql', live: 'pages of the console',
+  lb: 'requests to the endpoint',
+  management: 'requests to REST and to /graphql',
+  live: 'pages of the console',
 };
 
 function tooManyRequests(operation: LimitedOperation, decision: RateDecision & { allowed: false }): TooManyRequests {
   const what = WORDS[operation] ?? `requests to ${operation}`;
-  const text = decision.cause === 'rate'
-    ? `More than ${decision.limit} ${what} in ${REQUEST_WINDOW_SECONDS} s; try again in ${decision.retryAfterSeconds} s.`
-    : `More than ${decision.limit} ${what} at a time; try again shortly.`;
+  const text =
+    decision.cause === 'rate'
+      ? `More than ${decision.limit} ${what} in ${REQUEST_WINDOW_SECONDS} s; try again in ${decision.retryAfterSeconds} s.`
+      : `More than ${decision.limit} ${what} at a time; try again shortly.`;
   return new TooManyRequests(text, decision.retryAfterSeconds);
 }

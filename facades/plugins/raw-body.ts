@@ -1,18 +1,20 @@
 /**
- * Reads request bodies as raw bytes whatever their content type says: clients label JSON as forms and send JSON content types
- * without a body (docs/reference/api.md#clients). A faulty body is handed to the route as an error instead of being thrown here, because Fastify
- * would then close the connection under a client that is still sending, which never sees the answer.
+ * Reads request bodies as raw bytes whatever their content type says: clients label JSON as forms and send JSON content
+ * types without a body (docs/reference/api.md#clients). A faulty body is handed to the route as an error instead of
+ * being thrown here, because Fastify would then close the connection under a client that is still sending, which never
+ * sees the answer.
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { BytePieces } from '../../core/runtime/byte-pieces.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
 import type { MemoryBudget, MemoryPermit } from '../../core/runtime/memory-budget.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
 import { SlowBody, TooManyRequests } from './public-error.ts';
 import type { Caller } from './request-state.ts';
-import { isPacked, unpack } from './unpack.ts';
 import type { Unpacked } from './unpack.ts';
+import { isPacked, unpack } from './unpack.ts';
 
 /** A body, or the error of reading it. */
 export type RawBody = Buffer | CoreError;
@@ -27,7 +29,10 @@ export interface BodyTimeouts {
 
 /** Most bytes of a rejected body that are read and discarded, so that the client can read the response. */
 const DISCARD_BYTES_MAX = 64 * 1024 * 1024;
-/** Bodies up to this size, as most are, are not counted: each takes no more than its request does anyway, and counting costs time. */
+/**
+ * Bodies up to this size, as most are, are not counted: each takes no more than its request does anyway, and counting
+ * costs time.
+ */
 const UNCOUNTED_BYTES_MAX = 16 * 1024;
 const EMPTY = Buffer.alloc(0);
 
@@ -38,8 +43,8 @@ export interface BodyParts {
 }
 
 /**
- * Makes every route of an app receive `request.body` as RawBody. The limit is `request.bodyBytesMax`. A body that is not small counts in the
- * budget until its answer has gone or `dropBody` is called.
+ * Makes every route of an app receive `request.body` as RawBody. The limit is `request.bodyBytesMax`. A body that is
+ * not small counts in the budget until its answer has gone or `dropBody` is called.
  */
 export function readRawBodies(app: FastifyInstance, parts: BodyParts): void {
   app.removeAllContentTypeParsers();
@@ -48,13 +53,17 @@ export function readRawBodies(app: FastifyInstance, parts: BodyParts): void {
     request.sentContentType = headers['content-type'] ?? '';
     headers['content-type'] = undefined;
     // The reader of the body is not told of the reply.
-    if (announcedBytes(request.raw) > UNCOUNTED_BYTES_MAX) reply.raw.once('close', () => places.get(request.raw)?.release());
+    if (announcedBytes(request.raw) > UNCOUNTED_BYTES_MAX)
+      reply.raw.once('close', () => places.get(request.raw)?.release());
     done();
   });
   app.addContentTypeParser('*', (request, _payload, done) => {
     const whole = wholeBody(request.raw, request.bodyBytesMax);
     if (whole) return done(null, whole);
-    const limits = { bytesMax: request.bodyBytesMax, accountId: (request.caller as Caller | undefined)?.accountId ?? '' };
+    const limits = {
+      bytesMax: request.bodyBytesMax,
+      accountId: (request.caller as Caller | undefined)?.accountId ?? '',
+    };
     new BodyReader(request.raw, limits, parts, (body) => done(null, body)).start(response(request));
   });
   // A client that asks before it sends is told to go on only when its body is wanted.
@@ -87,7 +96,9 @@ function response(request: { raw: IncomingMessage }): ServerResponse | undefined
 /** Returns the announced size in bytes. Infinity if it is unknown or the body is compressed. */
 function announcedBytes(request: IncomingMessage): number {
   const { headers } = request;
-  return headers['transfer-encoding'] === undefined && !isPacked(request) ? Number(headers['content-length'] ?? 0) : Infinity;
+  return headers['transfer-encoding'] === undefined && !isPacked(request)
+    ? Number(headers['content-length'] ?? 0)
+    : Infinity;
 }
 
 /**
@@ -120,7 +131,12 @@ class BodyReader {
   #timer: Timer | undefined;
   #finished = false;
 
-  constructor(request: IncomingMessage, limits: { bytesMax: number; accountId: string }, parts: BodyParts, done: (body: RawBody) => void) {
+  constructor(
+    request: IncomingMessage,
+    limits: { bytesMax: number; accountId: string },
+    parts: BodyParts,
+    done: (body: RawBody) => void,
+  ) {
     this.#request = request;
     this.#bytesMax = limits.bytesMax;
     this.#accountId = limits.accountId;
@@ -155,7 +171,8 @@ class BodyReader {
       this.#pieces = new BytePieces(announcedBytes(this.#request) === bytes ? bytes : 0);
       begin();
     };
-    const noRoom = (): void => this.#finish(new TooManyRequests('Too much is being sent at once; try again shortly.', 1));
+    const noRoom = (): void =>
+      this.#finish(new TooManyRequests('Too much is being sent at once; try again shortly.', 1));
     this.#timer = clock.after(timeouts.totalMs, noRoom);
     places.set(this.#request, budget.acquire(this.#accountId, bytes, received));
   }
@@ -191,10 +208,15 @@ class BodyReader {
   /** One timer for many pieces: each may be a byte. */
   #waitForPiece(): void {
     this.#timer?.cancel();
-    const { clock, timeouts: { idleMs, totalMs } } = this.#parts;
+    const {
+      clock,
+      timeouts: { idleMs, totalMs },
+    } = this.#parts;
     const isLast = this.#deadlineMs < this.#pieceMs + idleMs;
     const dueMs = isLast ? this.#deadlineMs : this.#pieceMs + idleMs;
-    const text = isLast ? `The body did not arrive within ${totalMs / 1000} s.` : `No part of the body arrived for ${idleMs / 1000} s.`;
+    const text = isLast
+      ? `The body did not arrive within ${totalMs / 1000} s.`
+      : `No part of the body arrived for ${idleMs / 1000} s.`;
     const fromMs = this.#pieceMs;
     this.#timer = clock.after(Math.max(0, dueMs - clock.monotonicMs()), () => {
       if (isLast || this.#pieceMs === fromMs) this.#finish(new SlowBody(text));
@@ -203,7 +225,12 @@ class BodyReader {
   }
 
   #refuseLength(): void {
-    this.#refuse(new CoreError('PAYLOAD_TOO_LARGE', `The body is larger than the ${this.#bytesMax} bytes that this operation takes.`));
+    this.#refuse(
+      new CoreError(
+        'PAYLOAD_TOO_LARGE',
+        `The body is larger than the ${this.#bytesMax} bytes that this operation takes.`,
+      ),
+    );
   }
 
   #refuse(error: CoreError): void {

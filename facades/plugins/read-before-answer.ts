@@ -1,7 +1,7 @@
 /**
- * An answer that comes before all of its request's body has, behind an edge: Envoy ends the connection when such an answer is whole, and a client that sends
- * all before it reads finds a broken connection in its place. So the rest of the body is read first and thrown away. Without an edge the answer goes out at
- * once, and the rest is read behind it.
+ * An answer that comes before all of its request's body has, behind an edge: Envoy ends the connection when such an
+ * answer is whole, and a client that sends all before it reads finds a broken connection in its place. So the rest of
+ * the body is read first and thrown away. Without an edge the answer goes out at once, and the rest is read behind it.
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';

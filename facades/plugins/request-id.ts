@@ -15,14 +15,25 @@ export function requestIds(random: Random): (request: Pick<IncomingMessage, 'hea
   let count = 0;
   return ({ headers }) => {
     const given = headers[REQUEST_ID_HEADER];
-    return typeof given === 'string' && GIVEN.test(given) ? given : `${process}-${count += 1}`;
+    return typeof given === 'string' && GIVEN.test(given) ? given : `${process}-${(count += 1)}`;
   };
 }
 
-/** What a line of the log about a request names: the request, and the endpoint and job of its path or that it made. Only ids: a path may say anything. */
-export function idsOf(request: FastifyRequest): { requestId: string; endpointId?: string | undefined; jobId?: string | undefined } {
+/**
+ * What a line of the log about a request names: the request, and the endpoint and job of its path or that it made. Only
+ * ids: a path may say anything.
+ */
+export function idsOf(request: FastifyRequest): {
+  requestId: string;
+  endpointId?: string | undefined;
+  jobId?: string | undefined;
+} {
   const { endpointId, jobId } = (request.params ?? {}) as Record<string, string | undefined>;
-  return { requestId: request.id, endpointId: idOf(endpointId), jobId: request.jobId === '' ? idOf(jobId) : request.jobId };
+  return {
+    requestId: request.id,
+    endpointId: idOf(endpointId),
+    jobId: request.jobId === '' ? idOf(jobId) : request.jobId,
+  };
 }
 
 function idOf(text: string | undefined): string | undefined {

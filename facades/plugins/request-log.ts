@@ -12,7 +12,10 @@ export function logRequests(app: FastifyInstance, clock: Clock, logger: Logger):
     const startedMs = clock.monotonicMs();
     reply.raw.once('close', () => {
       const tookMs = Math.round((clock.monotonicMs() - startedMs) * 10) / 10;
-      logger.debug({ ...idsOf(request), method: request.method, path: pathOf(request), httpStatus: reply.raw.statusCode, tookMs }, 'request');
+      logger.debug(
+        { ...idsOf(request), method: request.method, path: pathOf(request), httpStatus: reply.raw.statusCode, tookMs },
+        'request',
+      );
     });
     done();
   });

@@ -1,4 +1,7 @@
-/** What the hooks learn about a request and hand to its route. Declared once, so that every request object has the same shape. */
+/**
+ * What the hooks learn about a request and hand to its route. Declared once, so that every request object has the same
+ * shape.
+ */
 import type { FastifyInstance } from 'fastify';
 import type { Trace } from '../../core/runtime/trace.ts';
 import type { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';

@@ -1,4 +1,7 @@
-/** A span for each request whose trace is recorded. Without tracing no hook is added. The query stays out: it may hold a key. */
+/**
+ * A span for each request whose trace is recorded. Without tracing no hook is added. The query stays out: it may hold a
+ * key.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Trace } from '../../core/runtime/trace.ts';
@@ -10,10 +13,15 @@ export function traceRequests(app: FastifyInstance, tracing: Tracing | undefined
   app.addHook('onRequest', (request, reply, done) => {
     const header = headerOf(request.raw);
     if (!tracing.records(header)) return done();
-    const { method, routeOptions: { url: route = 'none' } } = request;
+    const {
+      method,
+      routeOptions: { url: route = 'none' },
+    } = request;
     const { endpointId, jobId } = (request.params ?? {}) as Record<string, string | undefined>;
     const trace = tracing.root(`${method} ${route}`, header, {
-      'http.request.method': method, 'http.route': route, 'slipway.request.id': request.id,
+      'http.request.method': method,
+      'http.route': route,
+      'slipway.request.id': request.id,
       ...(endpointId === undefined ? {} : { 'slipway.endpoint.id': endpointId.slice(0, 64) }),
       ...(jobId === undefined ? {} : { 'slipway.job.id': jobId.slice(0, 64) }),
     });
@@ -30,16 +38,25 @@ export function traceRequests(app: FastifyInstance, tracing: Tracing | undefined
 }
 
 /**
- * The span of a request to a load-balancing endpoint, to the end of its answer; its worker then gets the span as its traceparent. Undefined: it is not
- * recorded, and what the client said goes on.
+ * The span of a request to a load-balancing endpoint, to the end of its answer; its worker then gets the span as its
+ * traceparent. Undefined: it is not recorded, and what the client said goes on.
  */
-export function traceForwarded(tracing: Tracing | undefined, request: IncomingMessage, reply: ServerResponse, endpointId: string): Trace | undefined {
+export function traceForwarded(
+  tracing: Tracing | undefined,
+  request: IncomingMessage,
+  reply: ServerResponse,
+  endpointId: string,
+): Trace | undefined {
   const header = headerOf(request);
   if (!tracing?.records(header)) return undefined;
   const { method = 'GET', rawHeaders } = request;
-  const trace = tracing.root(`${method} to a worker`, header, { 'http.request.method': method, 'slipway.endpoint.id': endpointId });
+  const trace = tracing.root(`${method} to a worker`, header, {
+    'http.request.method': method,
+    'slipway.endpoint.id': endpointId,
+  });
   if (!trace) return undefined;
-  for (let at = rawHeaders.length - 2; at >= 0; at -= 2) if (rawHeaders[at]!.toLowerCase() === 'traceparent') rawHeaders.splice(at, 2);
+  for (let at = rawHeaders.length - 2; at >= 0; at -= 2)
+    if (rawHeaders[at]!.toLowerCase() === 'traceparent') rawHeaders.splice(at, 2);
   rawHeaders.push('traceparent', trace.traceparent);
   reply.once('close', () => {
     const { statusCode, headersSent } = reply;

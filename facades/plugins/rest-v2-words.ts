@@ -2,8 +2,26 @@
 
 /** First segments that are never an endpoint's id, whether anything is served below them or not. */
 export const REST_V2_WORDS: readonly string[] = [
-  'account', 'billing', 'builds', 'catalog', 'clusters', 'docs', 'endpoints', 'flash', 'global-volumes', 'network-volumes', 'openapi.json', 'organization',
-  'pods', 'registries', 'sandboxes', 'secrets', 'serverless', 'signup', 'tags', 'templates',
+  'account',
+  'billing',
+  'builds',
+  'catalog',
+  'clusters',
+  'docs',
+  'endpoints',
+  'flash',
+  'global-volumes',
+  'network-volumes',
+  'openapi.json',
+  'organization',
+  'pods',
+  'registries',
+  'sandboxes',
+  'secrets',
+  'serverless',
+  'signup',
+  'tags',
+  'templates',
 ];
 
 const WORDS: ReadonlySet<string> = new Set(REST_V2_WORDS);

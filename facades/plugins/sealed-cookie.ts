@@ -1,12 +1,12 @@
 /**
- * Cookies that hold a key, sealed, so that neither a script nor whoever reads them learns it. Nothing is kept here: every facade replica that has the edges'
- * key opens what another one sealed; without that key a cookie ends with its process. What ends it everywhere is revoking the key, which is checked anew
- * at every request.
+ * Cookies that hold a key, sealed, so that neither a script nor whoever reads them learns it. Nothing is kept here:
+ * every facade replica that has the edges' key opens what another one sealed; without that key a cookie ends with its
+ * process. What ends it everywhere is revoking the key, which is checked anew at every request.
  */
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
-import { Sealer, SealError } from '../../core/runtime/seal.ts';
+import { SealError, Sealer } from '../../core/runtime/seal.ts';
 import { cookieValues, HOST_PREFIX } from '../../proto/wire/own-cookies.ts';
 
 /** A kind of cookie. */
@@ -68,7 +68,9 @@ export class SealedCookies<Held extends KeyHeld> {
 
   #open(sealed: string): Held | undefined {
     try {
-      return JSON.parse(this.#sealer.open(Buffer.from(sealed, 'base64url'), this.#kind.identity).toString('utf8')) as Held;
+      return JSON.parse(
+        this.#sealer.open(Buffer.from(sealed, 'base64url'), this.#kind.identity).toString('utf8'),
+      ) as Held;
     } catch (error) {
       if (error instanceof SealError) return undefined;
       throw error;

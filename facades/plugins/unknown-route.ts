@@ -4,8 +4,15 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CoreError } from '../../proto/wire/reason.ts';
-import { answerError, openaiErrorShape, pathOf, problemShape, queueErrorShape, restErrorShape } from './error-handler.ts';
 import type { ErrorShape } from './error-handler.ts';
+import {
+  answerError,
+  openaiErrorShape,
+  pathOf,
+  problemShape,
+  queueErrorShape,
+  restErrorShape,
+} from './error-handler.ts';
 import { HttpRejection } from './http-rejection.ts';
 import { isRestV2Path } from './rest-v2-words.ts';
 
@@ -26,12 +33,14 @@ type KnownPaths = Map<string, { form: RegExp; methods: Set<string> }>;
 const DOT_PART = /\/(\.|%2e){1,2}(\/|$)/i;
 
 /**
- * Adds the answer to an app, before its routes and behind what takes requests of workers, whose paths are their own. Returns it, for routes that catch
- * all under a path.
+ * Adds the answer to an app, before its routes and behind what takes requests of workers, whose paths are their own.
+ * Returns it, for routes that catch all under a path.
  */
 export function handleUnknownRoutes(app: FastifyInstance): RejectUnrouted {
   // Who resolved dots here would read another path than an edge before it, or a log behind it.
-  app.addHook('onRequest', (request, reply, done) => (DOT_PART.test(pathOf(request)) ? void rejectDots(request, reply) : done()));
+  app.addHook('onRequest', (request, reply, done) =>
+    DOT_PART.test(pathOf(request)) ? void rejectDots(request, reply) : done(),
+  );
   const known: KnownPaths = new Map();
   app.addHook('onRoute', ({ url, method, config }) => {
     if (config?.catchesAll) return;
@@ -48,7 +57,9 @@ export function handleUnknownRoutes(app: FastifyInstance): RejectUnrouted {
   };
   app.setNotFoundHandler(refuse);
   // Fastify would first find fault with its content type.
-  app.addHook('onRequest', (request, reply, done) => (request.is404 && request.method === 'QUERY' ? void refuse(request, reply) : done()));
+  app.addHook('onRequest', (request, reply, done) =>
+    request.is404 && request.method === 'QUERY' ? void refuse(request, reply) : done(),
+  );
   return refuse;
 }
 
@@ -65,13 +76,23 @@ export function isReadable(url: string): boolean {
 
 /** Answers one request whose path is none. */
 export function rejectPath(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  return answerError(new CoreError('INVALID_REQUEST', 'The path is not valid.'), request, reply, shapeOf(pathOf(request)));
+  return answerError(
+    new CoreError('INVALID_REQUEST', 'The path is not valid.'),
+    request,
+    reply,
+    shapeOf(pathOf(request)),
+  );
 }
 
 function rejectDots(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const path = pathOf(request);
   const text = 'A path is taken as it is written: write it without "." and ".." between its slashes.';
-  return answerError(new HttpRejection(text, { status: 400, code: 'path_not_normalized' }), request, reply, shapeOf(path));
+  return answerError(
+    new HttpRejection(text, { status: 400, code: 'path_not_normalized' }),
+    request,
+    reply,
+    shapeOf(path),
+  );
 }
 
 /** Answers one request that has no route. */
@@ -84,15 +105,23 @@ function rejectMethod(request: FastifyRequest, reply: FastifyReply, methods: rea
   const path = pathOf(request);
   const allow = methods.join(', ');
   const text = `${path.slice(0, 200)} is called with ${methods.join(' or ')}, not with ${request.method}.`;
-  return answerError(new HttpRejection(text, { status: 405, code: 'method_not_allowed', headers: { allow } }), request, reply, shapeOf(path));
+  return answerError(
+    new HttpRejection(text, { status: 405, code: 'method_not_allowed', headers: { allow } }),
+    request,
+    reply,
+    shapeOf(path),
+  );
 }
 
 /** As the router takes it: a parameter is one part of a path, a star is all the rest. */
 function formOf(url: string): RegExp {
-  const parts = url.split('/').filter((part) => part !== '').map((part) => {
-    if (part === '*') return '/.*';
-    return part.startsWith(':') ? '/[^/]+' : `/${part.replaceAll(/[^\w-]/g, '\\$&')}`;
-  });
+  const parts = url
+    .split('/')
+    .filter((part) => part !== '')
+    .map((part) => {
+      if (part === '*') return '/.*';
+      return part.startsWith(':') ? '/[^/]+' : `/${part.replaceAll(/[^\w-]/g, '\\$&')}`;
+    });
   return new RegExp(`^${parts.join('')}/?$`);
 }
 
@@ -101,7 +130,9 @@ function methodsOf(known: KnownPaths, path: string): string[] {
   // A path that is written out is that one and no id.
   const literal = known.get(plain);
   if (literal) return [...literal.methods].sort();
-  return [...new Set([...known.values()].filter(({ form }) => form.test(plain)).flatMap(({ methods }) => [...methods]))].sort();
+  return [
+    ...new Set([...known.values()].filter(({ form }) => form.test(plain)).flatMap(({ methods }) => [...methods])),
+  ].sort();
 }
 
 /** Error shape of the surface that a path belongs to. */
@@ -112,7 +143,9 @@ export function shapeOf(path: string): ErrorShape {
 }
 
 function explain(method: string, path: string): string {
-  if (/^\/+v2\/+flash(\/|$)/.test(path)) return 'Apps of Flash are not deployed here: call endpoints by their ids, /v2/{endpoint_id}/run.';
-  if (isRestV2Path(path)) return `There is no operation ${method} ${path.slice(0, 200)}; /v2/docs has those that there are.`;
+  if (/^\/+v2\/+flash(\/|$)/.test(path))
+    return 'Apps of Flash are not deployed here: call endpoints by their ids, /v2/{endpoint_id}/run.';
+  if (isRestV2Path(path))
+    return `There is no operation ${method} ${path.slice(0, 200)}; /v2/docs has those that there are.`;
   return `There is no operation ${method} ${path.slice(0, 200)}.`;
 }

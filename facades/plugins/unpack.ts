@@ -16,16 +16,25 @@ export interface Unpacked {
   stop(): void;
 }
 
-/** The request itself where it is not packed. `onFault` hears of bytes that are no gzip. Throws a refusal for any other encoding. */
+/**
+ * The request itself where it is not packed. `onFault` hears of bytes that are no gzip. Throws a refusal for any other
+ * encoding.
+ */
 export function unpack(request: IncomingMessage, onFault: (error: CoreError) => void): Unpacked {
   const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') return { body: request, stop: () => undefined };
   if (encoding !== 'gzip' && encoding !== 'x-gzip') {
     const headers = { 'accept-encoding': 'gzip, identity' };
-    throw new HttpRejection('Bodies may be packed with gzip or not at all.', { status: 415, code: 'unsupported_encoding', headers });
+    throw new HttpRejection('Bodies may be packed with gzip or not at all.', {
+      status: 415,
+      code: 'unsupported_encoding',
+      headers,
+    });
   }
   const gunzip = createGunzip({ chunkSize: PIECE_BYTES });
-  gunzip.on('error', () => onFault(new CoreError('INVALID_REQUEST', 'The body is not valid gzip, as its Content-Encoding says.')));
+  gunzip.on('error', () =>
+    onFault(new CoreError('INVALID_REQUEST', 'The body is not valid gzip, as its Content-Encoding says.')),
+  );
   request.pipe(gunzip);
   return {
     body: gunzip,

@@ -1,7 +1,11 @@
-/** POST /cancel/{job_id}: cancels a queued or running job; a final one is answered with the state it has (docs/reference/api.md#cancel-retry-purge). */
-import { presentReceipt, publicStatus } from './present-job.ts';
-import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
+/**
+ * POST /cancel/{job_id}: cancels a queued or running job; a final one is answered with the state it has
+ * (docs/reference/api.md#cancel-retry-purge).
+ */
+
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
+import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
+import { presentReceipt, publicStatus } from './present-job.ts';
 
 /** The route. */
 export function cancel({ jobs }: JobParts): JobHandler {

@@ -1,13 +1,16 @@
 /** GET /errors: errors of failed jobs of the endpoint, grouped (docs/reference/api.md#groups-of-errors). */
 import { CoreError } from '../../proto/wire/reason.ts';
-import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
+import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
 import { jobErrorsRecord } from '../resources/endpoints/present-job-errors.ts';
 import { querySpanMs } from './query-span.ts';
 
 const SINCE = { minMs: 60_000, maxMs: 7 * 86_400_000, text: 'from 60s to 7d, as 90s, 30m, 12h or 1d', units: 'smhd' };
 
-/** The route. Query: `since`, how far back from now, default a day; `group`, the id of one of them, whose jobs are all named. */
+/**
+ * The route. Query: `since`, how far back from now, default a day; `group`, the id of one of them, whose jobs are all
+ * named.
+ */
 export function errors({ jobs }: JobParts): JobHandler {
   return async (request, reply) => {
     const { group: groupId = '' } = request.query as Record<string, unknown>;

@@ -2,14 +2,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
 import { jobBytes } from '../jobs/job-bytes.ts';
-import { endpointIdOf } from '../jobs/job-parts.ts';
 import type { JobParts } from '../jobs/job-parts.ts';
+import { endpointIdOf } from '../jobs/job-parts.ts';
 
 /**
  * Returns the job once the budget has capacity, and holds it until the response ends. Reads the job again if it had
  * to wait.
  */
-export async function holdJob({ jobs, answers }: JobParts, request: FastifyRequest, reply: FastifyReply, read: () => Promise<Job>): Promise<Job> {
+export async function holdJob(
+  { jobs, answers }: JobParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  read: () => Promise<Job>,
+): Promise<Job> {
   let jobId = '';
   const { answer } = await answers.hold(request, reply, {
     read: async () => {
@@ -17,7 +22,8 @@ export async function holdJob({ jobs, answers }: JobParts, request: FastifyReque
       jobId = job.id;
       return job;
     },
-    reread: () => jobs.get(request.caller.apiKey, { endpointId: endpointIdOf(request), jobId, omitOutput: false, ttlMs: 0 }),
+    reread: () =>
+      jobs.get(request.caller.apiKey, { endpointId: endpointIdOf(request), jobId, omitOutput: false, ttlMs: 0 }),
     bytesOf: jobBytes,
   });
   return answer;

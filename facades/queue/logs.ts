@@ -1,14 +1,15 @@
 /**
- * GET /logs/{job_id}: what workers wrote while they ran a job's attempts (docs/reference/api.md#logs), as a page, or live as server-sent events for
- * `Accept: text/event-stream`. Events look like those of a worker's log; the id of each is the place behind it: `<attempt>-<offset>`.
+ * GET /logs/{job_id}: what workers wrote while they ran a job's attempts (docs/reference/api.md#logs), as a page, or
+ * live as server-sent events for `Accept: text/event-stream`. Events look like those of a worker's log; the id of each
+ * is the place behind it: `<attempt>-<offset>`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
 import type { JobLogLine } from '../../proto/gen/slipway/v1/job_log.ts';
 import type { GetJobLogResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
-import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
+import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
 import { LiveResponse } from '../jobs/live-response.ts';
 import { frameEvent, HEARTBEAT } from '../jobs/sse.ts';
 import type { HeldAnswer } from '../plugins/answer-budget.ts';
@@ -37,24 +38,39 @@ export function logs(parts: JobParts): JobHandler {
     const isLive = wantsEvents(request.headers.accept);
     const limit = isLive ? LINES_MAX : boundedNumber(request.query, 'limit', LINES_MAX, { min: 1, max: LINES_MAX });
     const asked = { endpointId: endpointIdOf(request), jobId: jobIdOf(request), limit };
-    const read: Read = (place) => parts.answers.hold(request, reply, {
-      read: () => parts.jobs.log(request.caller.apiKey, { ...asked, ...place }),
-      bytesOf: ({ lines }) => lines.reduce((bytes, { text }) => bytes + text.length + RECORD_BYTES, 0),
-    });
-    const place = placeOf(isLive ? request.headers['last-event-id'] : (request.query as Record<string, unknown>)['cursor']);
+    const read: Read = (place) =>
+      parts.answers.hold(request, reply, {
+        read: () => parts.jobs.log(request.caller.apiKey, { ...asked, ...place }),
+        bytesOf: ({ lines }) => lines.reduce((bytes, { text }) => bytes + text.length + RECORD_BYTES, 0),
+      });
+    const place = placeOf(
+      isLive ? request.headers['last-event-id'] : (request.query as Record<string, unknown>)['cursor'],
+    );
     if (isLive) return follow(parts, request, reply, place, read);
     const { answer: page } = await read(place);
-    return sendJson(reply, JSON.stringify({
-      id: asked.jobId, status: publicStatus(page.state), lines: page.lines.map(lineRecord), cursor: `${page.attempt}-${page.offset}`, more: page.more,
-      over: page.over, ...(page.missing === '' ? {} : { missing: page.missing }),
-    }));
+    return sendJson(
+      reply,
+      JSON.stringify({
+        id: asked.jobId,
+        status: publicStatus(page.state),
+        lines: page.lines.map(lineRecord),
+        cursor: `${page.attempt}-${page.offset}`,
+        more: page.more,
+        over: page.over,
+        ...(page.missing === '' ? {} : { missing: page.missing }),
+      }),
+    );
   };
 }
 
 function placeOf(text: unknown): Place {
   if (text === undefined || text === '') return { attempt: 0, offset: 0 };
   const [, attempt, offset] = /^(\d{1,9})-(\d{1,15})$/.exec(typeof text === 'string' ? text.trim() : '') ?? [];
-  if (attempt === undefined) throw new CoreError('INVALID_REQUEST', '"cursor" and Last-Event-ID must be what an earlier answer said: <attempt>-<offset>.');
+  if (attempt === undefined)
+    throw new CoreError(
+      'INVALID_REQUEST',
+      '"cursor" and Last-Event-ID must be what an earlier answer said: <attempt>-<offset>.',
+    );
   return { attempt: Number(attempt), offset: Number(offset) };
 }
 
@@ -62,7 +78,13 @@ function lineRecord({ time, text, attempt, workerId, shared }: JobLogLine) {
   return { source: 'container', ts: time?.toISOString(), line: text, attempt, workerId, ...(shared ? { shared } : {}) };
 }
 
-async function follow({ clock }: JobParts, request: FastifyRequest, reply: FastifyReply, start: Place, read: Read): Promise<FastifyReply> {
+async function follow(
+  { clock }: JobParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  start: Place,
+  read: Read,
+): Promise<FastifyReply> {
   const live = new LiveResponse(reply);
   const gone = new AbortController();
   live.whenGone(() => gone.abort());
@@ -86,7 +108,12 @@ async function follow({ clock }: JobParts, request: FastifyRequest, reply: Fasti
       held?.release();
       if (page) place = { attempt: page.attempt, offset: page.offset };
       if (page?.over) {
-        await live.write(frameEvent({ event: 'end', data: JSON.stringify({ id: jobIdOf(request), status: publicStatus(page.state) }) }));
+        await live.write(
+          frameEvent({
+            event: 'end',
+            data: JSON.stringify({ id: jobIdOf(request), status: publicStatus(page.state) }),
+          }),
+        );
         break;
       }
       if (clock.monotonicMs() - toldAtMs >= HEARTBEAT_MS) {

@@ -1,10 +1,14 @@
-/** POST /jobs/cancel and /jobs/retry: the same as /cancel and /retry for all jobs that a filter finds, some at a time (docs/reference/api.md#many-jobs). */
-import type { CancelJobsResponse, RetryJobsRequest } from '../../proto/gen/slipway/v1/job_service.ts';
+/**
+ * POST /jobs/cancel and /jobs/retry: the same as /cancel and /retry for all jobs that a filter finds, some at a time
+ * (docs/reference/api.md#many-jobs).
+ */
+
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
+import type { CancelJobsResponse, RetryJobsRequest } from '../../proto/gen/slipway/v1/job_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { PipelinedJobs } from '../core-client/pipelined-jobs.ts';
-import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
+import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
 import { cursorOf, stateName, stateOf, submittedOf } from '../jobs/job-selection.ts';
 import { queryTime } from '../jobs/query-time.ts';
 import { boundedNumber } from './query-numbers.ts';
@@ -23,32 +27,59 @@ interface Change {
   endedOf: (query: unknown, nowMs: number) => Ended;
 }
 
-/** A route. Query: `status`, `submittedFrom`, `submittedUntil` as of /requests; `limit` (1 to 1,000; default that), `cursor` (`nextCursor` of one before). */
+/**
+ * A route. Query: `status`, `submittedFrom`, `submittedUntil` as of /requests; `limit` (1 to 1,000; default that),
+ * `cursor` (`nextCursor` of one before).
+ */
 function many({ call, endedOf }: Change): (parts: JobParts) => JobHandler {
-  return ({ jobs, clock }) => async (request, reply) => {
-    const { query } = request;
-    const limit = boundedNumber(query, 'limit', LIMIT_MAX, { min: 1, max: LIMIT_MAX });
-    const state = stateOf((query as Record<string, unknown>)['status']);
-    const states = state === JobState.UNSPECIFIED ? [] : [state];
-    const nowMs = clock.nowMs();
-    const wanted = { endpointId: endpointIdOf(request), states, limit, cursor: cursorOf(query), ...submittedOf(query, nowMs), ...endedOf(query, nowMs) };
-    const { done, left, nextCursor } = await call(jobs, request.caller.apiKey, wanted);
-    const others = Object.fromEntries(left.map((part) => [stateName(part.state) ?? GONE, part.count]));
-    return sendJson(reply, JSON.stringify({ done, left: others, hasMore: nextCursor !== '', ...(nextCursor === '' ? {} : { nextCursor }) }));
-  };
+  return ({ jobs, clock }) =>
+    async (request, reply) => {
+      const { query } = request;
+      const limit = boundedNumber(query, 'limit', LIMIT_MAX, { min: 1, max: LIMIT_MAX });
+      const state = stateOf((query as Record<string, unknown>)['status']);
+      const states = state === JobState.UNSPECIFIED ? [] : [state];
+      const nowMs = clock.nowMs();
+      const wanted = {
+        endpointId: endpointIdOf(request),
+        states,
+        limit,
+        cursor: cursorOf(query),
+        ...submittedOf(query, nowMs),
+        ...endedOf(query, nowMs),
+      };
+      const { done, left, nextCursor } = await call(jobs, request.caller.apiKey, wanted);
+      const others = Object.fromEntries(left.map((part) => [stateName(part.state) ?? GONE, part.count]));
+      return sendJson(
+        reply,
+        JSON.stringify({
+          done,
+          left: others,
+          hasMore: nextCursor !== '',
+          ...(nextCursor === '' ? {} : { nextCursor }),
+        }),
+      );
+    };
 }
 
 /** Cancels them. */
-export const cancelJobs = many({ call: (jobs, apiKey, request) => jobs.cancelMany(apiKey, request), endedOf: refuseEnded });
+export const cancelJobs = many({
+  call: (jobs, apiKey, request) => jobs.cancelMany(apiKey, request),
+  endedOf: refuseEnded,
+});
 
-/** Queues them again. Query besides: `errorGroup` (the id of a group of /errors), `endedFrom` (a time as the others). */
+/**
+ * Queues them again. Query besides: `errorGroup` (the id of a group of /errors), `endedFrom` (a time as the others).
+ */
 export const retryJobs = many({ call: (jobs, apiKey, request) => jobs.retryMany(apiKey, request), endedOf });
 
 function endedOf(query: unknown, nowMs: number): Ended {
   const { errorGroup } = query as Record<string, unknown>;
   // Empty, as of a variable that is not set, it would be all jobs.
   if (errorGroup !== undefined && (typeof errorGroup !== 'string' || !/^[\da-f]{16}$/.test(errorGroup))) {
-    throw new CoreError('INVALID_REQUEST', '"errorGroup" must be one id of a group of errors, as GET /errors tells them: 16 hexadecimal digits.');
+    throw new CoreError(
+      'INVALID_REQUEST',
+      '"errorGroup" must be one id of a group of errors, as GET /errors tells them: 16 hexadecimal digits.',
+    );
   }
   return { errorGroup: errorGroup ?? '', endedFrom: queryTime(query, 'endedFrom', nowMs) };
 }
@@ -56,7 +87,8 @@ function endedOf(query: unknown, nowMs: number): Ended {
 /** Passed over it would have more jobs cancelled than were meant. */
 function refuseEnded(query: unknown): Ended {
   for (const name of ['errorGroup', 'endedFrom']) {
-    if (name in (query as object)) throw new CoreError('INVALID_REQUEST', `"${name}" is of jobs that have ended, of which none can be cancelled.`);
+    if (name in (query as object))
+      throw new CoreError('INVALID_REQUEST', `"${name}" is of jobs that have ended, of which none can be cancelled.`);
   }
   return { errorGroup: '', endedFrom: undefined };
 }

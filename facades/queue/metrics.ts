@@ -1,7 +1,7 @@
 /** GET /metrics: the endpoint's own metrics, for Prometheus with an API key (docs/reference/metrics.md#an-endpoint). */
 import { endpointCounts } from '../core-client/endpoint-counts.ts';
-import { endpointIdOf } from '../jobs/job-parts.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
+import { endpointIdOf } from '../jobs/job-parts.ts';
 import { endpointMetricsText } from '../resources/endpoints/endpoint-metrics.ts';
 
 /** The route. */

@@ -1,10 +1,11 @@
 /** Streamed output as public JSON (docs/reference/api.md#stream), with every chunk's bytes as the handler sent them. */
-import { JobState } from '../../proto/gen/slipway/v1/job.ts';
+
 import type { Chunk } from '../../proto/gen/slipway/v1/job.ts';
+import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 import { isFinal } from '../../proto/wire/final-state.ts';
-import { publicStatus } from './present-job.ts';
 import type { PublicStatus } from './present-job.ts';
+import { publicStatus } from './present-job.ts';
 import type { StreamShape } from './stream-shape.ts';
 
 const COMMA = Buffer.from(',');

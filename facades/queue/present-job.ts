@@ -1,10 +1,11 @@
 /**
- * The public job record (docs/reference/api.md#job-record), composed by hand so that `output` goes out byte for byte as the handler sent it.
- * Times are whole milliseconds and `error` is always a string, because the Go client decodes them so.
+ * The public job record (docs/reference/api.md#job-record), composed by hand so that `output` goes out byte for byte as
+ * the handler sent it. Times are whole milliseconds and `error` is always a string, because the Go client decodes them
+ * so.
  */
 import { isUtf8 } from 'node:buffer';
-import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
+import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 
 /** The six public states (docs/reference/api.md#states). */
@@ -13,13 +14,20 @@ export type PublicStatus = 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' |
 /** Returns the public name of a state. */
 export function publicStatus(state: JobState): PublicStatus {
   switch (state) {
-    case JobState.IN_QUEUE: return 'IN_QUEUE';
-    case JobState.IN_PROGRESS: return 'IN_PROGRESS';
-    case JobState.COMPLETED: return 'COMPLETED';
-    case JobState.FAILED: return 'FAILED';
-    case JobState.CANCELLED: return 'CANCELLED';
-    case JobState.TIMED_OUT: return 'TIMED_OUT';
-    case JobState.UNSPECIFIED: throw new CoreError('INTERNAL', 'core sent a job without a state');
+    case JobState.IN_QUEUE:
+      return 'IN_QUEUE';
+    case JobState.IN_PROGRESS:
+      return 'IN_PROGRESS';
+    case JobState.COMPLETED:
+      return 'COMPLETED';
+    case JobState.FAILED:
+      return 'FAILED';
+    case JobState.CANCELLED:
+      return 'CANCELLED';
+    case JobState.TIMED_OUT:
+      return 'TIMED_OUT';
+    case JobState.UNSPECIFIED:
+      throw new CoreError('INTERNAL', 'core sent a job without a state');
   }
 }
 
@@ -28,19 +36,26 @@ export function presentReceipt(id: string, status: PublicStatus): string {
   return `{"id":${JSON.stringify(id)},"status":"${status}"}`;
 }
 
-/** The answer of /run. A job that a worker took within the submission is still announced as queued (docs/reference/api.md#submit). */
+/**
+ * The answer of /run. A job that a worker took within the submission is still announced as queued
+ * (docs/reference/api.md#submit).
+ */
 export function presentAccepted(job: Job): string {
   return presentReceipt(job.id, job.state === JobState.IN_PROGRESS ? 'IN_QUEUE' : publicStatus(job.state));
 }
 
-/** Outputs up to this many bytes become part of one text: one write to the socket instead of a gathered one, which costs twice. */
+/**
+ * Outputs up to this many bytes become part of one text: one write to the socket instead of a gathered one, which costs
+ * twice.
+ */
 const SHORT_OUTPUT_BYTES_MAX = 16 * 1024;
 
 /** The full record as JSON text. Text of valid UTF-8 comes out of a string with the bytes it went in with. */
 export function presentJob(job: Job): string | Buffer {
   const head = recordHead(job);
   if (job.output === undefined) return `${head}}`;
-  if (job.output.length <= SHORT_OUTPUT_BYTES_MAX && isUtf8(job.output)) return `${head},"output":${job.output.toString('utf8')}}`;
+  if (job.output.length <= SHORT_OUTPUT_BYTES_MAX && isUtf8(job.output))
+    return `${head},"output":${job.output.toString('utf8')}}`;
   return Buffer.concat([Buffer.from(`${head},"output":`), job.output, CLOSE]);
 }
 

@@ -1,6 +1,7 @@
 /** POST /purge-queue: removes all queued jobs; running ones go on (docs/reference/api.md#cancel-retry-purge). */
-import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
+
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
+import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
 
 /** The route. */
 export function purgeQueue({ jobs }: JobParts): JobHandler {

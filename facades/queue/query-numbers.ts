@@ -3,8 +3,8 @@ import { WAIT_MS_DEFAULT, WAIT_MS_MAX, WAIT_MS_MIN } from '../../proto/wire/limi
 import { CoreError } from '../../proto/wire/reason.ts';
 
 /**
- * Hold of /stream without `wait`, in milliseconds: long enough that clients without a pause of their own do not spin, and well under the
- * 10 s after which the Python client gives up (docs/reference/api.md#clients).
+ * Hold of /stream without `wait`, in milliseconds: long enough that clients without a pause of their own do not spin,
+ * and well under the 10 s after which the Python client gives up (docs/reference/api.md#clients).
  */
 export const STREAM_HOLD_MS = 5_000;
 
@@ -33,12 +33,18 @@ export function streamWaitMs(query: unknown): number {
 /** `ttl` of /status: any whole number from 1, or 0 when it is not given. */
 export function statusTtlMs(query: unknown): number {
   const ttlMs = wholeNumber(query, 'ttl');
-  if (ttlMs !== undefined && ttlMs < 1) throw new CoreError('INVALID_REQUEST', '"ttl" must be a whole number of milliseconds from 1.');
+  if (ttlMs !== undefined && ttlMs < 1)
+    throw new CoreError('INVALID_REQUEST', '"ttl" must be a whole number of milliseconds from 1.');
   return ttlMs ?? 0;
 }
 
 /** Returns a number of a query within [min, max], or the default. */
-export function boundedNumber(query: unknown, name: string, fallback: number, { min, max }: { min: number; max: number }): number {
+export function boundedNumber(
+  query: unknown,
+  name: string,
+  fallback: number,
+  { min, max }: { min: number; max: number },
+): number {
   const value = wholeNumber(query, name) ?? fallback;
   if (value < min || value > max) throw new CoreError('INVALID_REQUEST', `"${name}" must be from ${min} to ${max}.`);
   return value;

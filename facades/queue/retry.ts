@@ -1,7 +1,8 @@
 /** POST /retry/{job_id}: queues a FAILED or TIMED_OUT job again under its id (docs/reference/api.md#states). */
-import { presentAccepted } from './present-job.ts';
-import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
+
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
+import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
+import { presentAccepted } from './present-job.ts';
 
 /** The route. */
 export function retry({ jobs }: JobParts): JobHandler {

@@ -1,8 +1,9 @@
 /** The queue surface: every operation of docs/reference/api.md#surfaces with its method, limits and right. */
 import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
 import { RUN_PAYLOAD_BYTES_MAX, RUNSYNC_PAYLOAD_BYTES_MAX } from '../../proto/wire/limits.ts';
-import { queueGate } from '../plugins/authenticate.ts';
+import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import type { GateParts, GateRule } from '../plugins/authenticate.ts';
+import { queueGate } from '../plugins/authenticate.ts';
 import { handleErrors, queueErrorShape } from '../plugins/error-handler.ts';
 import { cancel } from './cancel.ts';
 import { errors } from './errors.ts';
@@ -12,13 +13,12 @@ import { logs } from './logs.ts';
 import { cancelJobs, retryJobs } from './many-jobs.ts';
 import { metrics } from './metrics.ts';
 import { purgeQueue } from './purge-queue.ts';
-import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { requests } from './requests.ts';
 import { retry } from './retry.ts';
 import { run } from './run.ts';
 import { runsync } from './runsync.ts';
-import { statusSync } from './status-sync.ts';
 import { status } from './status.ts';
+import { statusSync } from './status-sync.ts';
 import { stream } from './stream.ts';
 import { times } from './times.ts';
 
@@ -29,12 +29,22 @@ interface QueueRoute extends Partial<GateRule> {
   handler: (parts: JobParts) => JobHandler;
 }
 
-/** Body of an operation that needs none: some clients send `{}`, some an empty one (docs/reference/api.md#clients). It is read and forgotten. */
+/**
+ * Body of an operation that needs none: some clients send `{}`, some an empty one (docs/reference/api.md#clients). It
+ * is read and forgotten.
+ */
 const IDLE_BODY_BYTES_MAX = 64 * 1024;
 
 const ROUTES: readonly QueueRoute[] = [
   { method: ['POST'], path: '/run', operation: 'run', write: true, bodyBytesMax: RUN_PAYLOAD_BYTES_MAX, handler: run },
-  { method: ['POST'], path: '/runsync', operation: 'runsync', write: true, bodyBytesMax: RUNSYNC_PAYLOAD_BYTES_MAX, handler: runsync },
+  {
+    method: ['POST'],
+    path: '/runsync',
+    operation: 'runsync',
+    write: true,
+    bodyBytesMax: RUNSYNC_PAYLOAD_BYTES_MAX,
+    handler: runsync,
+  },
   { method: ['GET', 'HEAD', 'POST'], path: '/status/:jobId', operation: 'status', write: setsTtl, handler: status },
   { method: ['GET', 'POST'], path: '/status-sync/:jobId', operation: 'status', handler: statusSync },
   { method: ['GET', 'POST'], path: '/stream/:jobId', operation: 'stream', handler: stream },
@@ -59,11 +69,16 @@ export function queueRoutes(app: FastifyInstance, parts: JobParts, gate: GatePar
   for (const { method, path, operation, write = false, bodyBytesMax = IDLE_BODY_BYTES_MAX, handler } of ROUTES) {
     const onRequest = queueGate(gate, { operation, write, bodyBytesMax });
     const serve = handler(parts);
-    app.route({ method, url: `/v2/:endpointId${path}`, onRequest, handler: (request, reply) => {
-      // A body that is too large, broken or late is rejected even where it is not used.
-      if (request.body instanceof Error) throw request.body;
-      return serve(request, reply);
-    } });
+    app.route({
+      method,
+      url: `/v2/:endpointId${path}`,
+      onRequest,
+      handler: (request, reply) => {
+        // A body that is too large, broken or late is rejected even where it is not used.
+        if (request.body instanceof Error) throw request.body;
+        return serve(request, reply);
+      },
+    });
   }
 }
 

@@ -1,17 +1,22 @@
 /** POST /run: stores a job and answers at once (docs/reference/api.md#submit). */
-import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
+
 import { orderedUuid } from '../../core/runtime/ordered-uuid.ts';
+import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
+import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
+import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
 import { bodyBytes } from '../plugins/raw-body.ts';
 import { presentAccepted } from './present-job.ts';
-import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
-import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { readSubmission } from './submission.ts';
 
 /** The route. */
 export function run({ jobs, bodies, clock, random }: JobParts): JobHandler {
   return async (request, reply) => {
     const body = bodyBytes(request.body);
-    const submission = await bodies.run(request.caller.accountId, body.length, readSubmission(body, request.headers['idempotency-key']));
+    const submission = await bodies.run(
+      request.caller.accountId,
+      body.length,
+      readSubmission(body, request.headers['idempotency-key']),
+    );
     const job = await jobs.submit(request.caller.apiKey, {
       ...submission,
       endpointId: endpointIdOf(request),

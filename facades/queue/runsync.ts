@@ -1,17 +1,20 @@
-/** POST /runsync: stores a job and waits for its end (docs/reference/api.md#submit). When the wait ends first, the job runs on and a receipt is answered. */
+/**
+ * POST /runsync: stores a job and waits for its end (docs/reference/api.md#submit). When the wait ends first, the job
+ * runs on and a receipt is answered.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { orderedUuid } from '../../core/runtime/ordered-uuid.ts';
-import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
+import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import { isFinal } from '../../proto/wire/final-state.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
+import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
+import { endpointIdOf, sendJson, whileConnected } from '../jobs/job-parts.ts';
 import { bodyBytes, dropBody } from '../plugins/raw-body.ts';
 import { idsOf } from '../plugins/request-id.ts';
 import { holdJob } from './hold-job.ts';
 import { presentJob, presentReceipt, publicStatus } from './present-job.ts';
 import { runsyncWaitMs } from './query-numbers.ts';
-import { endpointIdOf, sendJson, whileConnected } from '../jobs/job-parts.ts';
-import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { readSubmission } from './submission.ts';
 
 /** The route. */
@@ -34,13 +37,21 @@ async function submitAndWait(parts: JobParts, request: FastifyRequest, reply: Fa
 async function submit({ jobs, bodies, clock, random }: JobParts, request: FastifyRequest): Promise<OpenCall<Job>> {
   const waitMs = runsyncWaitMs(request.query);
   const body = bodyBytes(request.body);
-  const submission = await bodies.run(request.caller.accountId, body.length, readSubmission(body, request.headers['idempotency-key']));
-  return jobs.submitAndWait(request.caller.apiKey, {
-    ...submission,
-    endpointId: endpointIdOf(request),
-    requestId: orderedUuid({ clock, random }),
-    traceparent: request.trace?.traceparent,
-    kind: SubmitKind.SYNC,
-    waitMs,
-  }, () => dropBody(request));
+  const submission = await bodies.run(
+    request.caller.accountId,
+    body.length,
+    readSubmission(body, request.headers['idempotency-key']),
+  );
+  return jobs.submitAndWait(
+    request.caller.apiKey,
+    {
+      ...submission,
+      endpointId: endpointIdOf(request),
+      requestId: orderedUuid({ clock, random }),
+      traceparent: request.trace?.traceparent,
+      kind: SubmitKind.SYNC,
+      waitMs,
+    },
+    () => dropBody(request),
+  );
 }

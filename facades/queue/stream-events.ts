@@ -1,22 +1,23 @@
 /**
- * The live feed of a job's streamed output as server-sent events. It reads the log from a place of its own, so any number of readers
- * see everything, and a reader that comes back with Last-Event-ID goes on where it was. When an attempt is lost, ids go on with the
- * next attempt (`2-1` after `1-7`): what the lost one produced is void. Ends with `event: end` and the job's status.
+ * The live feed of a job's streamed output as server-sent events. It reads the log from a place of its own, so any
+ * number of readers see everything, and a reader that comes back with Last-Event-ID goes on where it was. When an
+ * attempt is lost, ids go on with the next attempt (`2-1` after `1-7`): what the lost one produced is void. Ends with
+ * `event: end` and the job's status.
  */
 import type { FastifyRequest } from 'fastify';
 import type { ChunkCursor } from '../../proto/gen/slipway/v1/job.ts';
 import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 import { isFinal } from '../../proto/wire/final-state.ts';
+import { chunkId, parseChunkId } from '../jobs/chunk-id.ts';
+import { pageBytes } from '../jobs/job-bytes.ts';
+import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
+import { endpointIdOf, jobIdOf, readingKey, whileAllowed } from '../jobs/job-parts.ts';
+import { LiveResponse } from '../jobs/live-response.ts';
+import { frameEvent, HEARTBEAT } from '../jobs/sse.ts';
 import type { HeldAnswer } from '../plugins/answer-budget.ts';
 import { publicError, toCoreError } from '../plugins/public-error.ts';
-import { chunkId, parseChunkId } from '../jobs/chunk-id.ts';
-import { LiveResponse } from '../jobs/live-response.ts';
-import { pageBytes } from '../jobs/job-bytes.ts';
 import { presentChunk } from './present-chunks.ts';
 import { publicStatus } from './present-job.ts';
-import { endpointIdOf, jobIdOf, readingKey, whileAllowed } from '../jobs/job-parts.ts';
-import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
-import { frameEvent, HEARTBEAT } from '../jobs/sse.ts';
 
 type HeldPage = HeldAnswer<ReadChunksResponse>;
 
@@ -32,14 +33,15 @@ export function streamEvents(parts: JobParts): JobHandler {
     const { apiKey } = request.caller;
     const live = new LiveResponse(reply);
     const watchKey = readingKey(parts, request);
-    const read = (cursor: ChunkCursor, waitMs: number): Promise<HeldPage> => answers.hold(request, reply, {
-      read: async () => {
-        const call = jobs.chunks(apiKey, { ...place, cursor, waitMs });
-        const takeBack = live.whenGone(call.abandon);
-        return whileAllowed(watchKey, call).finally(takeBack);
-      },
-      bytesOf: pageBytes,
-    });
+    const read = (cursor: ChunkCursor, waitMs: number): Promise<HeldPage> =>
+      answers.hold(request, reply, {
+        read: async () => {
+          const call = jobs.chunks(apiKey, { ...place, cursor, waitMs });
+          const takeBack = live.whenGone(call.abandon);
+          return whileAllowed(watchKey, call).finally(takeBack);
+        },
+        bytesOf: pageBytes,
+      });
     // Before the headers, so that an unknown job is a plain 404.
     const first = await read(startOf(request), 0);
     live.start('text/event-stream; charset=utf-8');
@@ -54,7 +56,10 @@ function startOf(request: FastifyRequest): ChunkCursor {
 }
 
 async function follow(
-  live: LiveResponse, first: HeldPage, jobId: string, next: (cursor: ChunkCursor) => Promise<HeldPage>,
+  live: LiveResponse,
+  first: HeldPage,
+  jobId: string,
+  next: (cursor: ChunkCursor) => Promise<HeldPage>,
 ): Promise<void> {
   try {
     let held = first;

@@ -16,14 +16,17 @@ export interface StreamShapeSigns {
   setting: StreamShapeSetting;
   /** HTTP method. Only SDKs use POST here. */
   method: string;
-  /** Content type that the request claims to have. All SDKs send a JSON one even without a body; plain curl sends none. */
+  /**
+   * Content type that the request claims to have. All SDKs send a JSON one even without a body; plain curl sends none.
+   */
   contentType: string;
 }
 
 /** Chooses by the request, then by the setting of the operator, then by the kind of client. Throws INVALID_REQUEST. */
 export function chooseStreamShape({ format, setting, method, contentType }: StreamShapeSigns): StreamShape {
   if (format === 'array' || format === 'object') return format;
-  if (format !== undefined && format !== '') throw new CoreError('INVALID_REQUEST', '"format" must be array or object.');
+  if (format !== undefined && format !== '')
+    throw new CoreError('INVALID_REQUEST', '"format" must be array or object.');
   if (setting === 'seed') return 'array';
   if (setting === 'sdk') return 'object';
   if (method === 'POST') return 'object';

@@ -1,15 +1,16 @@
 /**
- * GET or POST /stream/{job_id} (docs/reference/api.md#stream): the chunks since the previous call, each one delivered once. Holds a little
- * when there are none, so that clients without a pause of their own do not spin. `Accept: text/event-stream` gets the live feed.
+ * GET or POST /stream/{job_id} (docs/reference/api.md#stream): the chunks since the previous call, each one delivered
+ * once. Holds a little when there are none, so that clients without a pause of their own do not spin. `Accept:
+ * text/event-stream` gets the live feed.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ChunkCursor } from '../../proto/gen/slipway/v1/job.ts';
 import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 import { pageBytes } from '../jobs/job-bytes.ts';
+import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
+import { endpointIdOf, jobIdOf, sendJson, whileConnected } from '../jobs/job-parts.ts';
 import { presentChunks, streamStatus } from './present-chunks.ts';
 import { streamWaitMs } from './query-numbers.ts';
-import { endpointIdOf, jobIdOf, sendJson, whileConnected } from '../jobs/job-parts.ts';
-import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { streamEvents } from './stream-events.ts';
 import { chooseStreamShape, wantsEvents } from './stream-shape.ts';
 
@@ -30,8 +31,16 @@ export function stream(parts: JobParts): JobHandler {
   };
 }
 
-/** Reads on from the shared place. A page without room in memory is read again by its own place, because the shared one has moved on. */
-async function drain(parts: JobParts, request: FastifyRequest, reply: FastifyReply, waitMs: number): Promise<ReadChunksResponse> {
+/**
+ * Reads on from the shared place. A page without room in memory is read again by its own place, because the shared one
+ * has moved on.
+ */
+async function drain(
+  parts: JobParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  waitMs: number,
+): Promise<ReadChunksResponse> {
   const { jobs, answers } = parts;
   const { apiKey } = request.caller;
   const job = { endpointId: endpointIdOf(request), jobId: jobIdOf(request) };
@@ -39,7 +48,12 @@ async function drain(parts: JobParts, request: FastifyRequest, reply: FastifyRep
   let limit = CHUNKS_PER_READ;
   const { answer } = await answers.hold(request, reply, {
     read: async () => {
-      const page = await whileConnected(parts, request, reply, jobs.chunks(apiKey, { ...job, cursor: undefined, waitMs, limit }));
+      const page = await whileConnected(
+        parts,
+        request,
+        reply,
+        jobs.chunks(apiKey, { ...job, cursor: undefined, waitMs, limit }),
+      );
       const [first] = page.chunks;
       if (first) before = { attempt: first.attempt, number: first.number - 1 };
       limit = page.chunks.length;
@@ -47,7 +61,8 @@ async function drain(parts: JobParts, request: FastifyRequest, reply: FastifyRep
     },
     reread: async () => {
       const page = await jobs.chunks(apiKey, { ...job, cursor: before, waitMs: 0, limit }).answer;
-      // Of an attempt that was lost meanwhile nothing is left; what comes instead is still before the readers of the shared place.
+      // Of an attempt that was lost meanwhile nothing is left; what comes instead is still before the readers of the
+      // shared place.
       const chunks = page.chunks.filter(({ attempt }) => attempt === before?.attempt);
       return { ...page, chunks, more: page.more || chunks.length < page.chunks.length };
     },

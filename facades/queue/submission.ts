@@ -1,15 +1,17 @@
 /**
- * Reads the body of /run and /runsync (docs/reference/api.md#submit, docs/reference/api.md#s3-settings). Types are checked here, ranges are core's to decide.
- * `input` travels on as the bytes the client sent; unknown members are dropped.
+ * Reads the body of /run and /runsync (docs/reference/api.md#submit, docs/reference/api.md#s3-settings). Types are
+ * checked here, ranges are core's to decide. `input` travels on as the bytes the client sent; unknown members are
+ * dropped.
  */
-import type { JobPolicy, S3Config } from '../../proto/gen/slipway/v1/job.ts';
-import type { SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
+
 import { kindAt } from '../../core/runtime/json-bytes.ts';
 import type { JsonScan } from '../../core/runtime/json-scan.ts';
 import type { Work } from '../../core/runtime/sliced-work.ts';
+import type { JobPolicy, S3Config } from '../../proto/gen/slipway/v1/job.ts';
+import type { SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
 import { IDEMPOTENCY_KEY_LENGTH_MAX, INPUT_DEPTH_MAX } from '../../proto/wire/limits.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
 import type { Reason } from '../../proto/wire/reason.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
 import { isPlainObject, scanObject } from '../plugins/json-body.ts';
 
 /** Part of a submission that comes from the body and headers. */
@@ -30,7 +32,11 @@ export function* readSubmission(body: Buffer, idempotencyKey: string | string[] 
     throw new CoreError('INVALID_INPUT', 'The body must have a member "input" that is a JSON object.');
   }
   // The outer object counts one.
-  if (scan.depth > INPUT_DEPTH_MAX + 1) throw new CoreError('INVALID_INPUT', `"input", or a member beside it, is nested more than ${INPUT_DEPTH_MAX} deep.`);
+  if (scan.depth > INPUT_DEPTH_MAX + 1)
+    throw new CoreError(
+      'INVALID_INPUT',
+      `"input", or a member beside it, is nested more than ${INPUT_DEPTH_MAX} deep.`,
+    );
   return {
     input,
     webhook: readWebhook(scan),
@@ -44,7 +50,8 @@ export function* readSubmission(body: Buffer, idempotencyKey: string | string[] 
 function setting(scan: JsonScan, name: string, reason: Reason): unknown {
   const text = scan.member(name);
   if (text === undefined) return undefined;
-  if (text.length > SETTING_BYTES_MAX) throw new CoreError(reason, `"${name}" has ${text.length} bytes, but may have ${SETTING_BYTES_MAX}.`);
+  if (text.length > SETTING_BYTES_MAX)
+    throw new CoreError(reason, `"${name}" has ${text.length} bytes, but may have ${SETTING_BYTES_MAX}.`);
   return JSON.parse(text.toString('utf8')) as unknown;
 }
 
@@ -85,8 +92,16 @@ function readS3Config(settings: unknown): S3Config | undefined {
 
 function readIdempotencyKey(header: string | string[] | undefined): string {
   if (header === undefined) return '';
-  if (typeof header !== 'string' || header.length < 1 || header.length > IDEMPOTENCY_KEY_LENGTH_MAX || CONTROL.test(header)) {
-    throw new CoreError('INVALID_REQUEST', `Idempotency-Key must have 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable characters.`);
+  if (
+    typeof header !== 'string' ||
+    header.length < 1 ||
+    header.length > IDEMPOTENCY_KEY_LENGTH_MAX ||
+    CONTROL.test(header)
+  ) {
+    throw new CoreError(
+      'INVALID_REQUEST',
+      `Idempotency-Key must have 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable characters.`,
+    );
   }
   return header;
 }
@@ -99,7 +114,8 @@ function text(value: unknown, name: string, reason: Reason): string {
 
 function milliseconds(value: unknown, name: string): number | undefined {
   if (value === undefined || value === null) return undefined;
-  if (!Number.isSafeInteger(value)) throw new CoreError('INVALID_POLICY', `${name} must be a whole number of milliseconds.`);
+  if (!Number.isSafeInteger(value))
+    throw new CoreError('INVALID_POLICY', `${name} must be a whole number of milliseconds.`);
   return value as number;
 }
 

@@ -1,7 +1,8 @@
 /**
- * A program with its arguments as one text, `dockerArgs`, which is how some clients write what others write as a list. Quotes and backslashes mean
- * what they mean to a shell, and nothing else means anything: variables, operators and patterns are for the shell that the words may name.
- * Not a library: shell-quote replaces variables and takes `#` for a comment, shlex 3.0.0 loses backslashes beside quotes.
+ * A program with its arguments as one text, `dockerArgs`, which is how some clients write what others write as a list.
+ * Quotes and backslashes mean what they mean to a shell, and nothing else means anything: variables, operators and
+ * patterns are for the shell that the words may name. Not a library: shell-quote replaces variables and takes `#` for a
+ * comment, shlex 3.0.0 loses backslashes beside quotes.
  */
 import { CoreError } from '../../proto/wire/reason.ts';
 
@@ -23,8 +24,8 @@ export interface Command {
 }
 
 /**
- * Reads `dockerArgs`: words, or the form that runpodctl writes when an entry point belongs to it, {"cmd":[…],"entrypoint":[…]}. Throws CoreError
- * INVALID_REQUEST as commandOf does.
+ * Reads `dockerArgs`: words, or the form that runpodctl writes when an entry point belongs to it,
+ * {"cmd":[…],"entrypoint":[…]}. Throws CoreError INVALID_REQUEST as commandOf does.
  */
 export function dockerArgsOf(text: string): Command {
   return listsOf(text) ?? { startCommand: commandOf('dockerArgs', text), entrypoint: undefined };
@@ -35,7 +36,8 @@ function listsOf(text: string): Command | undefined {
   if (!JSON_FORM.test(text)) return undefined;
   try {
     const { cmd = [], entrypoint, ...rest } = JSON.parse(text) as Record<string, unknown>;
-    if (!isWords(cmd) || (entrypoint !== undefined && !isWords(entrypoint)) || Object.keys(rest).length > 0) return undefined;
+    if (!isWords(cmd) || (entrypoint !== undefined && !isWords(entrypoint)) || Object.keys(rest).length > 0)
+      return undefined;
     return { startCommand: cmd, entrypoint };
   } catch {
     return undefined;
@@ -46,7 +48,10 @@ function isWords(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((word) => typeof word === 'string');
 }
 
-/** The words of a text. Throws CoreError INVALID_REQUEST: a quote is not closed, or there is nothing behind a last backslash. */
+/**
+ * The words of a text. Throws CoreError INVALID_REQUEST: a quote is not closed, or there is nothing behind a last
+ * backslash.
+ */
 export function commandOf(field: string, text: string): string[] {
   const words: string[] = [];
   let word: string | undefined;
@@ -55,7 +60,10 @@ export function commandOf(field: string, text: string): string[] {
     const piece = PIECE.exec(text);
     if (!piece) throw new CoreError('INVALID_REQUEST', `${field}: ${UNFINISHED}`);
     const [, blanks, single, double, escaped, plain] = piece;
-    if (blanks === undefined) word = (word ?? '') + (single ?? double?.replace(ESCAPED, unescaped) ?? (escaped === '\n' ? '' : escaped) ?? plain ?? '');
+    if (blanks === undefined)
+      word =
+        (word ?? '') +
+        (single ?? double?.replace(ESCAPED, unescaped) ?? (escaped === '\n' ? '' : escaped) ?? plain ?? '');
     else if (word !== undefined) {
       words.push(word);
       word = undefined;

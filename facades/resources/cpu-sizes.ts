@@ -1,4 +1,7 @@
-/** CPU flavours and processors as this surface names them, and the contract's instance ids (docs/reference/management.md#cpu-sizes). */
+/**
+ * CPU flavours and processors as this surface names them, and the contract's instance ids
+ * (docs/reference/management.md#cpu-sizes).
+ */
 
 /** GB of memory for each processor, by flavour. */
 const GB_PER_VCPU = { cpu3c: 2, cpu3g: 4, cpu3m: 8, cpu5c: 2, cpu5g: 4, cpu5m: 8 } as const;
@@ -19,7 +22,10 @@ export interface SizeInput {
 }
 
 /** The instance ids that a body asks for, over those there were. Undefined: it says nothing about them. */
-export function instanceIdsOf({ cpuFlavorIds, vcpuCount, instanceIds }: SizeInput, before: readonly string[] = []): string[] | undefined {
+export function instanceIdsOf(
+  { cpuFlavorIds, vcpuCount, instanceIds }: SizeInput,
+  before: readonly string[] = [],
+): string[] | undefined {
   if (instanceIds !== undefined) return instanceIds;
   if (cpuFlavorIds === undefined && vcpuCount === undefined) return undefined;
   const sizes = before.map((id) => id.split('-'));
@@ -35,7 +41,10 @@ export function sizeOf(instanceId: string): { flavor: string; vcpuCount: number;
   return memory === undefined ? undefined : { flavor: flavor!, vcpuCount: Number(vcpus), memoryInGb: Number(memory) };
 }
 
-/** GB of memory for each processor of a flavour. One that is not known, which only other surfaces can give, has the least. */
+/**
+ * GB of memory for each processor of a flavour. One that is not known, which only other surfaces can give, has the
+ * least.
+ */
 export function gbPerVcpu(flavor: string): number {
   return Object.hasOwn(GB_PER_VCPU, flavor) ? GB_PER_VCPU[flavor as Flavor] : GB_PER_VCPU[DEFAULT_FLAVOR];
 }

@@ -1,11 +1,27 @@
 /** CUDA versions as clients name them (docs/reference/management.md#endpoints). */
 
 /** What `minCudaVersion` chooses from, newest first. */
-export const KNOWN_CUDA_VERSIONS = ['13.0', '12.9', '12.8', '12.7', '12.6', '12.5', '12.4', '12.3', '12.2', '12.1', '12.0', '11.8'];
+export const KNOWN_CUDA_VERSIONS = [
+  '13.0',
+  '12.9',
+  '12.8',
+  '12.7',
+  '12.6',
+  '12.5',
+  '12.4',
+  '12.3',
+  '12.2',
+  '12.1',
+  '12.0',
+  '11.8',
+];
 
 const VERSION = /^\d+\.\d+$/;
 
-/** This version and all newer ones. One that is newer than the list stands for itself, as does what is no version: core refuses it. */
+/**
+ * This version and all newer ones. One that is newer than the list stands for itself, as does what is no version: core
+ * refuses it.
+ */
 export function versionsFrom(lowest: string): string[] {
   if (!VERSION.test(lowest)) return [lowest];
   const newerOrSame = KNOWN_CUDA_VERSIONS.filter((version) => compare(version, lowest) >= 0);

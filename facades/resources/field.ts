@@ -1,23 +1,32 @@
 /**
- * How a resource is described: one table of its settings, which says of each how the public surfaces show it. REST shapes and records
- * (rest-shapes.ts), GraphQL fields, options of the command line and the names in error texts are made from it. What one surface does its own
- * way is written there, beside what is made.
+ * How a resource is described: one table of its settings, which says of each how the public surfaces show it. REST
+ * shapes and records (rest-shapes.ts), GraphQL fields, options of the command line and the names in error texts are
+ * made from it. What one surface does its own way is written there, beside what is made.
  */
 
 /** What a setting holds, and how each surface writes that. */
 export type Kind =
-  /** A text of `min` (0) to `max` characters. `none`: an empty one is none, which records leave out and GraphQL shows as null. */
+  /**
+   * A text of `min` (0) to `max` characters. `none`: an empty one is none, which records leave out and GraphQL shows as
+   * null.
+   */
   | { is: 'text'; min?: number; max: number; none?: true }
   /** A whole number; its bounds are core's. `span`: milliseconds, which the command line takes with a unit. */
   | { is: 'whole'; span?: true }
   | { is: 'flag' }
-  /** A list of texts, which match `pattern` where there is one. In GraphQL one text with commas, or with `asList` a list. */
+  /**
+   * A list of texts, which match `pattern` where there is one. In GraphQL one text with commas, or with `asList` a
+   * list.
+   */
   | { is: 'texts'; asList?: true; pattern?: string }
   /** A program with its arguments. In GraphQL one text, divided as a shell divides it. */
   | { is: 'command' }
   /** An environment. */
   | { is: 'variables' }
-  /** One of some words: public word to the contract's value. `prefix`: what its name in the contract has before it. The first is also what is unknown. */
+  /**
+   * One of some words: public word to the contract's value. `prefix`: what its name in the contract has before it. The
+   * first is also what is unknown.
+   */
   | { is: 'word'; words: Readonly<Record<string, number | string>>; prefix: string }
   /** A word of two, the first of them off: true and false in REST and the command line, an enum in GraphQL. */
   | { is: 'switch'; words: Readonly<Record<string, number>>; prefix: string; graphqlType: string };
@@ -30,13 +39,13 @@ export interface Field {
   /** A new one must say it. */
   required?: true;
   /**
-   * Absent: REST does not have it. `in`: what a body says about it; absent: bodies have no member of this kind. `out`: what a record says.
-   * `bodyOnly`: records do not have it, or have it in a way of their own.
+   * Absent: REST does not have it. `in`: what a body says about it; absent: bodies have no member of this kind. `out`:
+   * what a record says. `bodyOnly`: records do not have it, or have it in a way of their own.
    */
   rest?: { name: string; in?: string; out?: string; min?: number; bodyOnly?: true };
   /**
-   * `must`: never null in answers. `in` absent: inputs do not have it, or have it in a way of their own. `change`: what an input that only
-   * changes says instead.
+   * `must`: never null in answers. `in` absent: inputs do not have it, or have it in a way of their own. `change`: what
+   * an input that only changes says instead.
    */
   graphql?: { name: string; in?: string; change?: string; out?: string; must?: true };
   /** Options as commander writes them. `off`: about the same option with "no-". `row`: title of a row for people. */
@@ -58,16 +67,21 @@ export interface Rule {
 export type Table = Readonly<Record<string, Field & { rule: Rule }>>;
 
 /** What kinds can hold a value of the contract. */
-type KindOf<Value> =
-  [Value] extends [boolean] ? { is: 'flag' }
-    : [Value] extends [number] ? Kind & { is: 'whole' | 'word' | 'switch' }
-      : [Value] extends [string] ? Kind & { is: 'text' | 'word' }
-        : [Value] extends [string[]] ? Kind & { is: 'texts' | 'command' } : { is: 'variables' };
+type KindOf<Value> = [Value] extends [boolean]
+  ? { is: 'flag' }
+  : [Value] extends [number]
+    ? Kind & { is: 'whole' | 'word' | 'switch' }
+    : [Value] extends [string]
+      ? Kind & { is: 'text' | 'word' }
+      : [Value] extends [string[]]
+        ? Kind & { is: 'texts' | 'command' }
+        : { is: 'variables' };
 
 /** Describes all settings of a message; a setting that is missing is an error of types. */
 export function describe<Settings>() {
   return <const Fields extends { [Name in keyof Settings]: Field & { kind: KindOf<Settings[Name]> } }>(
-    rules: { readonly [Name in keyof Settings]: Rule }, fields: Fields,
+    rules: { readonly [Name in keyof Settings]: Rule },
+    fields: Fields,
   ): { readonly [Name in keyof Fields]: Fields[Name] & { rule: Rule } } => {
     const named = Object.entries<Field>(fields as never).map(([name, field]) => {
       const rule = rules[name as keyof Settings];
@@ -84,7 +98,9 @@ export function changeable(table: Table): Table {
 
 /** Names that a surface has for settings, by those of the contract in snake case. */
 export function publicNames(table: Table, surface: 'rest' | 'graphql'): Record<string, string> {
-  const named = Object.entries(table).flatMap(([field, { [surface]: shown }]) => (shown ? [[snake(field), shown.name] as const] : []));
+  const named = Object.entries(table).flatMap(([field, { [surface]: shown }]) =>
+    shown ? [[snake(field), shown.name] as const] : [],
+  );
   return Object.fromEntries(named);
 }
 
@@ -95,12 +111,14 @@ export function wordOf({ words }: Kind & { is: 'word' | 'switch' }, value: unkno
 }
 
 function filled(field: Field, rule: Rule): Field {
-  const fill = (text: string): string => text.replaceAll(/\{(default|min|max|span)\}/g, (_whole, part: keyof Rule | 'span') => (
-    part === 'span' ? span(rule.default as number) : String(rule[part])
-  ));
-  const fillAll = <Part extends object>(part: Part): Part => Object.fromEntries(
-    Object.entries(part).map(([name, value]) => [name, typeof value === 'string' ? fill(value) : value as unknown]),
-  ) as Part;
+  const fill = (text: string): string =>
+    text.replaceAll(/\{(default|min|max|span)\}/g, (_whole, part: keyof Rule | 'span') =>
+      part === 'span' ? span(rule.default as number) : String(rule[part]),
+    );
+  const fillAll = <Part extends object>(part: Part): Part =>
+    Object.fromEntries(
+      Object.entries(part).map(([name, value]) => [name, typeof value === 'string' ? fill(value) : (value as unknown)]),
+    ) as Part;
   return {
     ...field,
     ...(field.rest && { rest: fillAll(field.rest) }),
@@ -111,7 +129,12 @@ function filled(field: Field, rule: Rule): Field {
 
 /** Milliseconds in the largest unit that fits. */
 function span(ms: number): string {
-  const units: [number, string][] = [[86_400_000, 'd'], [3_600_000, 'h'], [60_000, 'm'], [1_000, 's']];
+  const units: [number, string][] = [
+    [86_400_000, 'd'],
+    [3_600_000, 'h'],
+    [60_000, 'm'],
+    [1_000, 's'],
+  ];
   const [size, unit] = units.find(([size]) => ms % size === 0) ?? [1, 'ms'];
   return `${ms / size}${unit}`;
 }

@@ -14,7 +14,9 @@ export function noChanges<Message>(): FieldChanges<Message> {
 
 /** Adds a field when the client gave it. */
 export function change<Message, Field extends keyof Message & string>(
-  fields: FieldChanges<Message>, field: Field, value: Message[Field] | undefined,
+  fields: FieldChanges<Message>,
+  field: Field,
+  value: Message[Field] | undefined,
 ): void {
   if (value === undefined) return;
   fields.changes[field] = value;

@@ -1,10 +1,18 @@
 /** A schema for one of several words, written as OpenAPI readers expect it: a string with an enum. */
-import { Type } from 'typebox';
+
 import type { TUnsafe } from 'typebox';
+import { Type } from 'typebox';
 
 /** The schema; `missing`: the word that counts when none is given. */
-export function oneOf<const Word extends string>(words: readonly Word[], description?: string, missing?: NoInfer<Word>): TUnsafe<Word> {
+export function oneOf<const Word extends string>(
+  words: readonly Word[],
+  description?: string,
+  missing?: NoInfer<Word>,
+): TUnsafe<Word> {
   return Type.Unsafe<Word>({
-    type: 'string', enum: words, ...(description === undefined ? {} : { description }), ...(missing === undefined ? {} : { default: missing }),
+    type: 'string',
+    enum: words,
+    ...(description === undefined ? {} : { description }),
+    ...(missing === undefined ? {} : { default: missing }),
   });
 }

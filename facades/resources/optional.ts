@@ -1,6 +1,9 @@
-/** A member of a body that need not be given. `null` counts as not given (read-json.ts), and the description says so. */
-import { Type } from 'typebox';
+/**
+ * A member of a body that need not be given. `null` counts as not given (read-json.ts), and the description says so.
+ */
+
 import type { TSchema } from 'typebox';
+import { Type } from 'typebox';
 
 /** The schema with the mark. */
 export function optional<Schema extends TSchema>(schema: Schema): ReturnType<typeof Type.Optional<Schema>> {

@@ -1,6 +1,10 @@
-/** Schemas of a described resource on the REST surface: members of bodies and of records. Their values are rest-values.ts's. */
-import { Type } from 'typebox';
+/**
+ * Schemas of a described resource on the REST surface: members of bodies and of records. Their values are
+ * rest-values.ts's.
+ */
+
 import type { TSchema } from 'typebox';
+import { Type } from 'typebox';
 import type { Kind, Rule, Table } from './field.ts';
 import { oneOf } from './one-of.ts';
 import { optional } from './optional.ts';
@@ -15,28 +19,59 @@ const COMMAND_PART_LENGTH_MAX = 131_072;
 
 /** Members of a body. Those of a body that creates something are required where they must be, and tell the defaults. */
 export function bodyMembers(table: Table, { creates = false } = {}): Record<string, TSchema> {
-  const shown = Object.values(table).flatMap((field) => (field.rest?.in === undefined ? [] : [{ ...field, rest: field.rest, about: field.rest.in }]));
-  const members = Object.fromEntries(shown.map(({ kind, rule, rest, about, required }) => {
-    const schema = member(kind, about, { ...rule, min: rest.min ?? rule.min! });
-    return [rest.name, creates && required ? schema : optional(schema)];
-  }));
-  // An empty environment is what leaving it out means; generators of Python clients give up on a body with an object for a default.
-  const known = shown.filter(({ kind, rule }) => rule.default !== undefined && !rule.conditional && kind.is !== 'variables');
-  return creates ? withDefaults(members, Object.fromEntries(known.map(({ kind, rule, rest }) => [rest.name, asJson(kind, rule.default)]))) : members;
+  const shown = Object.values(table).flatMap((field) =>
+    field.rest?.in === undefined ? [] : [{ ...field, rest: field.rest, about: field.rest.in }],
+  );
+  const members = Object.fromEntries(
+    shown.map(({ kind, rule, rest, about, required }) => {
+      const schema = member(kind, about, { ...rule, min: rest.min ?? rule.min! });
+      return [rest.name, creates && required ? schema : optional(schema)];
+    }),
+  );
+  // An empty environment is what leaving it out means; generators of Python clients give up on a body with an object
+  // for a default.
+  const known = shown.filter(
+    ({ kind, rule }) => rule.default !== undefined && !rule.conditional && kind.is !== 'variables',
+  );
+  return creates
+    ? withDefaults(
+        members,
+        Object.fromEntries(known.map(({ kind, rule, rest }) => [rest.name, asJson(kind, rule.default)])),
+      )
+    : members;
 }
 
 /** One member of a body. */
 export function member(kind: Kind, description: string, { min, max }: Rule): TSchema {
   switch (kind.is) {
-    case 'text': return Type.String({ ...(kind.min === undefined ? {} : { minLength: kind.min }), maxLength: kind.max, description });
-    case 'whole': return Type.Integer({ minimum: min!, maximum: max!, description });
-    case 'flag': case 'switch': return Type.Boolean({ description });
-    case 'texts': return Type.Array(Type.String(kind.pattern === undefined ? { maxLength: LISTED_LENGTH_MAX } : { pattern: kind.pattern }), {
-      maxItems: LIST_LENGTH_MAX, description,
-    });
-    case 'command': return Type.Array(Type.String({ maxLength: COMMAND_PART_LENGTH_MAX }), { maxItems: COMMAND_PARTS_MAX, description });
-    case 'variables': return textMap(description);
-    case 'word': return oneOf(Object.keys(kind.words), description);
+    case 'text':
+      return Type.String({
+        ...(kind.min === undefined ? {} : { minLength: kind.min }),
+        maxLength: kind.max,
+        description,
+      });
+    case 'whole':
+      return Type.Integer({ minimum: min!, maximum: max!, description });
+    case 'flag':
+    case 'switch':
+      return Type.Boolean({ description });
+    case 'texts':
+      return Type.Array(
+        Type.String(kind.pattern === undefined ? { maxLength: LISTED_LENGTH_MAX } : { pattern: kind.pattern }),
+        {
+          maxItems: LIST_LENGTH_MAX,
+          description,
+        },
+      );
+    case 'command':
+      return Type.Array(Type.String({ maxLength: COMMAND_PART_LENGTH_MAX }), {
+        maxItems: COMMAND_PARTS_MAX,
+        description,
+      });
+    case 'variables':
+      return textMap(description);
+    case 'word':
+      return oneOf(Object.keys(kind.words), description);
   }
 }
 
@@ -49,12 +84,20 @@ export function recordMembers(table: Table): Record<string, TSchema> {
 function shownMember(kind: Kind, out: string | undefined): TSchema {
   const about = out === undefined ? {} : { description: out };
   switch (kind.is) {
-    case 'text': return kind.none ? Type.Optional(Type.String(about)) : Type.String(about);
-    case 'whole': return Type.Integer(about);
-    case 'flag': case 'switch': return Type.Boolean(about);
-    case 'texts': case 'command': return Type.Array(Type.String(), about);
-    case 'variables': return textMap(out ?? '');
-    case 'word': return oneOf(Object.keys(kind.words), out);
+    case 'text':
+      return kind.none ? Type.Optional(Type.String(about)) : Type.String(about);
+    case 'whole':
+      return Type.Integer(about);
+    case 'flag':
+    case 'switch':
+      return Type.Boolean(about);
+    case 'texts':
+    case 'command':
+      return Type.Array(Type.String(), about);
+    case 'variables':
+      return textMap(out ?? '');
+    case 'word':
+      return oneOf(Object.keys(kind.words), out);
   }
 }
 

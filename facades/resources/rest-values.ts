@@ -1,57 +1,88 @@
 /**
- * What the REST surface says of a described resource, and the way between that and the contract. Without the schemas (rest-shapes.ts): the
- * command line shows the same records, and the library of schemas takes a third of a command's start.
+ * What the REST surface says of a described resource, and the way between that and the contract. Without the schemas
+ * (rest-shapes.ts): the command line shows the same records, and the library of schemas takes a third of a command's
+ * start.
  */
 import { usableEnv } from './env-names.ts';
-import { wordOf } from './field.ts';
 import type { Field, Kind, Table } from './field.ts';
-import { change, noChanges } from './mask-fields.ts';
+import { wordOf } from './field.ts';
 import type { FieldChanges } from './mask-fields.ts';
+import { change, noChanges } from './mask-fields.ts';
 
 /** The value of a kind in JSON. */
-type ValueOf<One> =
-  One extends { is: 'text' } ? string
-    : One extends { is: 'whole' } ? number
-      : One extends { is: 'flag' | 'switch' } ? boolean
-        : One extends { is: 'texts' | 'command' } ? string[]
-          : One extends { is: 'variables' } ? Record<string, string>
-            : One extends { is: 'word'; words: infer Words } ? keyof Words : never;
+type ValueOf<One> = One extends { is: 'text' }
+  ? string
+  : One extends { is: 'whole' }
+    ? number
+    : One extends { is: 'flag' | 'switch' }
+      ? boolean
+      : One extends { is: 'texts' | 'command' }
+        ? string[]
+        : One extends { is: 'variables' }
+          ? Record<string, string>
+          : One extends { is: 'word'; words: infer Words }
+            ? keyof Words
+            : never;
 
 /** Settings with a name on this surface, by it. */
 type Members<Fields> = {
-  [Name in keyof Fields as Fields[Name] extends { rest: { name: infer Shown extends string } } ? Shown : never]:
-  Fields[Name] extends { kind: infer One } ? ValueOf<One> : never
+  [Name in keyof Fields as Fields[Name] extends { rest: { name: infer Shown extends string } }
+    ? Shown
+    : never]: Fields[Name] extends { kind: infer One } ? ValueOf<One> : never;
 };
 
 /** The names of settings that may be none. */
-type MaybeNone<Fields> = { [Name in keyof Fields]: Fields[Name] extends { kind: { none: true } } ? Name : never }[keyof Fields];
+type MaybeNone<Fields> = {
+  [Name in keyof Fields]: Fields[Name] extends { kind: { none: true } } ? Name : never;
+}[keyof Fields];
 
 /** Settings that records have. */
-type Recorded<Fields> = { [Name in keyof Fields as Fields[Name] extends { rest: { bodyOnly: true } } ? never : Name]: Fields[Name] };
+type Recorded<Fields> = {
+  [Name in keyof Fields as Fields[Name] extends { rest: { bodyOnly: true } } ? never : Name]: Fields[Name];
+};
 
 /** A record's members that are settings. */
-export type RestRecord<Fields> = Members<Omit<Recorded<Fields>, MaybeNone<Fields>>> & Partial<Members<Pick<Recorded<Fields>, MaybeNone<Recorded<Fields>>>>>;
+export type RestRecord<Fields> = Members<Omit<Recorded<Fields>, MaybeNone<Fields>>> &
+  Partial<Members<Pick<Recorded<Fields>, MaybeNone<Recorded<Fields>>>>>;
 
 /** A body's members that are settings. */
-export type RestBody<Fields> = Partial<Members<{
-  [Name in keyof Fields as Fields[Name] extends { rest: { in: string } } ? Name : never]: Fields[Name]
-}>>;
+export type RestBody<Fields> = Partial<
+  Members<{
+    [Name in keyof Fields as Fields[Name] extends { rest: { in: string } } ? Name : never]: Fields[Name];
+  }>
+>;
 
 /** A record's members of a message. */
-export function restRecord<Fields extends Table>(table: Fields, message: { readonly [Name in keyof Fields]: unknown }): RestRecord<Fields> {
-  const shown = Object.entries(table).filter(([name, { kind, rest }]) => isRecorded(rest) && !isNone(kind, message[name]));
-  return Object.fromEntries(shown.map(([name, { kind, rest }]) => [rest!.name, present(kind, message[name])])) as RestRecord<Fields>;
+export function restRecord<Fields extends Table>(
+  table: Fields,
+  message: { readonly [Name in keyof Fields]: unknown },
+): RestRecord<Fields> {
+  const shown = Object.entries(table).filter(
+    ([name, { kind, rest }]) => isRecorded(rest) && !isNone(kind, message[name]),
+  );
+  return Object.fromEntries(
+    shown.map(([name, { kind, rest }]) => [rest!.name, present(kind, message[name])]),
+  ) as RestRecord<Fields>;
 }
 
-/** The settings that a body names. `own`: what the surface makes of them itself, by the contract's names; undefined: not given. */
+/**
+ * The settings that a body names. `own`: what the surface makes of them itself, by the contract's names; undefined: not
+ * given.
+ */
 export function restChanges<Message extends object>(
-  table: Table, body: object, own: { [Name in keyof Message]?: Message[Name] | undefined } = {},
+  table: Table,
+  body: object,
+  own: { [Name in keyof Message]?: Message[Name] | undefined } = {},
 ): FieldChanges<Message> {
   const changes = noChanges<Message>();
   for (const [name, { kind, rest }] of Object.entries(table)) {
     const field = name as keyof Message & string;
     const given = rest && (body as Record<string, unknown>)[rest.name];
-    change(changes, field, field in own ? own[field] : given === undefined ? undefined : read(kind, given) as Message[typeof field]);
+    change(
+      changes,
+      field,
+      field in own ? own[field] : given === undefined ? undefined : (read(kind, given) as Message[typeof field]),
+    );
   }
   return changes;
 }

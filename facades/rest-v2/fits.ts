@@ -1,4 +1,7 @@
-/** Checks values against the schemas of REST v2 and tells each misfit by the way to its member: `$.workers.max: must be >= 0`. */
+/**
+ * Checks values against the schemas of REST v2 and tells each misfit by the way to its member: `$.workers.max: must be
+ * >= 0`.
+ */
 import AjvCompiler from '@fastify/ajv-compiler';
 import type { TSchema } from 'typebox';
 import { misfit } from './rejections.ts';
@@ -15,7 +18,14 @@ interface Fault {
 type Validate = ((value: unknown) => boolean) & { errors?: Fault[] | null };
 
 const OPTIONS = {
-  allErrors: true, verbose: true, coerceTypes: false, useDefaults: false, removeAdditional: false, discriminator: true, strict: false, validateSchema: false,
+  allErrors: true,
+  verbose: true,
+  coerceTypes: false,
+  useDefaults: false,
+  removeAdditional: false,
+  discriminator: true,
+  strict: false,
+  validateSchema: false,
 };
 const compiled = new WeakMap<TSchema, Validate>();
 let compile: ((route: { schema: TSchema }) => Validate) | undefined;
@@ -30,25 +40,39 @@ export function checkFits(schema: TSchema, value: unknown, root = '$'): void {
 function compiledOf(schema: TSchema): Validate {
   const known = compiled.get(schema);
   if (known) return known;
-  compile ??= (AjvCompiler as unknown as () => (external: object, options: object) => typeof compile)()({}, { customOptions: OPTIONS })!;
+  compile ??= (AjvCompiler as unknown as () => (external: object, options: object) => typeof compile)()(
+    {},
+    { customOptions: OPTIONS },
+  )!;
   const validate = compile({ schema });
   compiled.set(schema, validate);
   return validate;
 }
 
 function faultText({ keyword, instancePath, params, message, parentSchema }: Fault, root: string): string {
-  const way = instancePath.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-  const at = way.reduce((text, part) => (/^\d+$/.test(part) ? `${text}[${part}]` : `${text}.${part.slice(0, 64)}`), root);
+  const way = instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const at = way.reduce(
+    (text, part) => (/^\d+$/.test(part) ? `${text}[${part}]` : `${text}.${part.slice(0, 64)}`),
+    root,
+  );
   switch (keyword) {
-    case 'additionalProperties': return `${at}: additional properties ${quoted(params['additionalProperty'])} not allowed`;
-    case 'required': return `${at}: missing property ${quoted(params['missingProperty'])}`;
-    case 'enum': return `${at}: must be one of ${(params['allowedValues'] as unknown[]).filter((word) => word !== null).join(', ')}`;
+    case 'additionalProperties':
+      return `${at}: additional properties ${quoted(params['additionalProperty'])} not allowed`;
+    case 'required':
+      return `${at}: missing property ${quoted(params['missingProperty'])}`;
+    case 'enum':
+      return `${at}: must be one of ${(params['allowedValues'] as unknown[]).filter((word) => word !== null).join(', ')}`;
     case 'discriminator': {
       const tag = String(params['tag']);
-      const words = parentSchema?.oneOf?.flatMap(({ properties }) => properties[tag]?.enum ?? [properties[tag]?.const ?? '']) ?? [];
+      const words =
+        parentSchema?.oneOf?.flatMap(({ properties }) => properties[tag]?.enum ?? [properties[tag]?.const ?? '']) ?? [];
       return `${at}.${tag}: must be one of ${words.join(', ')}`;
     }
-    default: return `${at}: ${message ?? 'does not fit'}`;
+    default:
+      return `${at}: ${message ?? 'does not fit'}`;
   }
 }
 

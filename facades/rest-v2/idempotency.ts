@@ -9,6 +9,7 @@ const KEY_LENGTH_MAX = 191;
 export function requestIdOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
   const key = headers[HEADER];
   if (key === undefined) return '';
-  if (typeof key !== 'string' || key.length > KEY_LENGTH_MAX) throw misfit([`Idempotency-Key: must have at most ${KEY_LENGTH_MAX} characters`]);
+  if (typeof key !== 'string' || key.length > KEY_LENGTH_MAX)
+    throw misfit([`Idempotency-Key: must have at most ${KEY_LENGTH_MAX} characters`]);
   return key;
 }

@@ -1,6 +1,6 @@
 /**
- * What an operation of REST v2 is: one record that says how it is called, what it takes and answers, and what it does. Routes, checks of requests and the
- * OpenAPI document are made from these records, so that they cannot disagree.
+ * What an operation of REST v2 is: one record that says how it is called, what it takes and answers, and what it does.
+ * Routes, checks of requests and the OpenAPI document are made from these records, so that they cannot disagree.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TObject, TSchema } from 'typebox';
@@ -13,7 +13,19 @@ import type { BodyWork } from '../plugins/body-work.ts';
 
 /** Parts that operations work with. */
 export interface RestV2Parts {
-  core: Pick<CoreClient, 'access' | 'endpoints' | 'templates' | 'volumes' | 'registryAuths' | 'machines' | 'pods' | 'usage' | 'catalog' | 'pipelined'>;
+  core: Pick<
+    CoreClient,
+    | 'access'
+    | 'endpoints'
+    | 'templates'
+    | 'volumes'
+    | 'registryAuths'
+    | 'machines'
+    | 'pods'
+    | 'usage'
+    | 'catalog'
+    | 'pipelined'
+  >;
   answers: AnswerBudget;
   bodies: BodyWork;
   config: FacadeConfig;

@@ -1,8 +1,8 @@
 /** Reads the parts of a request of REST v2: ids of its path, its query and its body. */
 import type { FastifyRequest } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
-import { CoreError } from '../../proto/wire/reason.ts';
 import type { Reason } from '../../proto/wire/reason.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
 import { isId } from '../plugins/authenticate.ts';
 import type { BodyWork } from '../plugins/body-work.ts';
 import { parseSettings, rejectInvalidText } from '../plugins/json-body.ts';
@@ -16,7 +16,10 @@ export const BODY_BYTES_MAX = 1024 * 1024;
 const CATALOG_ID = /^[^\0]{1,191}$/;
 
 /** Why there is nothing of an id; NOT_FOUND of all others. */
-const REASONS: Readonly<Record<string, Reason>> = { endpointId: 'ENDPOINT_NOT_FOUND', templateId: 'TEMPLATE_NOT_FOUND' };
+const REASONS: Readonly<Record<string, Reason>> = {
+  endpointId: 'ENDPOINT_NOT_FOUND',
+  templateId: 'TEMPLATE_NOT_FOUND',
+};
 
 /** Returns the ids of a path. NOT_FOUND: one can be none, and never reaches core. */
 export function readPath({ params }: Pick<FastifyRequest, 'params'>, isOfCatalog: boolean): Record<string, string> {
@@ -40,7 +43,9 @@ export function readQuery(schema: TObject, { query }: Pick<FastifyRequest, 'quer
   return read;
 }
 
-/** A list may be written with commas or by repeating its name. What cannot be turned stays a text, which does not fit. */
+/**
+ * A list may be written with commas or by repeating its name. What cannot be turned stays a text, which does not fit.
+ */
 function typed(type: string | undefined, value: string | string[]): unknown {
   if (type === 'array') return [value].flat().flatMap((text) => text.split(','));
   if (typeof value !== 'string') return value;
@@ -49,8 +54,15 @@ function typed(type: string | undefined, value: string | string[]): unknown {
   return value;
 }
 
-/** Returns the body as its schema has it. INVALID_REQUEST: it is no JSON object. 422: it does not fit. `null` is not the same as left out. */
-export async function readBody(schema: TSchema, { body, caller }: Pick<FastifyRequest, 'body' | 'caller'>, bodies: BodyWork): Promise<unknown> {
+/**
+ * Returns the body as its schema has it. INVALID_REQUEST: it is no JSON object. 422: it does not fit. `null` is not the
+ * same as left out.
+ */
+export async function readBody(
+  schema: TSchema,
+  { body, caller }: Pick<FastifyRequest, 'body' | 'caller'>,
+  bodies: BodyWork,
+): Promise<unknown> {
   const bytes = bodyBytes(body);
   const values = await bodies.run(caller.accountId, bytes.length, parseSettings(bytes));
   rejectInvalidText(values);

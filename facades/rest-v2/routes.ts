@@ -1,11 +1,11 @@
 /**
- * REST v2 (docs/reference/management.md#rest-v2): its operations as routes behind the gate, the description of them, and the refusal of all else under its
- * words.
+ * REST v2 (docs/reference/management.md#rest-v2): its operations as routes behind the gate, the description of them,
+ * and the refusal of all else under its words.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import type { CoreError } from '../../proto/wire/reason.ts';
-import { forbidden, restV2Gate } from '../plugins/authenticate.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
+import { forbidden, restV2Gate } from '../plugins/authenticate.ts';
 import { handleErrors, problemShape } from '../plugins/error-handler.ts';
 import { bodyBytes } from '../plugins/raw-body.ts';
 import { REST_V2_WORDS } from '../plugins/rest-v2-words.ts';
@@ -21,7 +21,12 @@ const ALL: readonly Operation[] = [...operations, ...docsOperations(() => ALL)];
 const CAUGHT: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /** Adds the routes. `refuse`: answers what no operation takes. */
-export async function restV2Routes(app: FastifyInstance, parts: RestV2Parts, gate: GateParts, refuse: RejectUnrouted): Promise<void> {
+export async function restV2Routes(
+  app: FastifyInstance,
+  parts: RestV2Parts,
+  gate: GateParts,
+  refuse: RejectUnrouted,
+): Promise<void> {
   handleErrors(app, problemShape, parts.logger, lackingRight);
   parts.answers.rejectOverBudget(app);
   const gated = restV2Gate(gate, BODY_BYTES_MAX);
@@ -34,14 +39,24 @@ export async function restV2Routes(app: FastifyInstance, parts: RestV2Parts, gat
   }
 }
 
-function addOperation(app: FastifyInstance, operation: Operation, parts: RestV2Parts, gated: ReturnType<typeof restV2Gate>): void {
+function addOperation(
+  app: FastifyInstance,
+  operation: Operation,
+  parts: RestV2Parts,
+  gated: ReturnType<typeof restV2Gate>,
+): void {
   const { method, path, query, checksQuery, body, status, tag } = operation;
   app.route({
-    method, url: path.replaceAll(/\{(\w+)\}/g, ':$1'), ...(operation.open ? {} : { onRequest: gated }),
+    method,
+    url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    ...(operation.open ? {} : { onRequest: gated }),
     handler: async (request, reply) => {
       const known = operation.open ? { apiKey: '', accountId: '' } : request.caller;
       const call = {
-        request, reply, apiKey: known.apiKey, accountId: known.accountId,
+        request,
+        reply,
+        apiKey: known.apiKey,
+        accountId: known.accountId,
         path: readPath(request, tag === 'catalog'),
         query: query && !checksQuery ? readQuery(query, request) : {},
         // A body that is too large or broken is refused also where it means nothing.
@@ -56,7 +71,12 @@ function addOperation(app: FastifyInstance, operation: Operation, parts: RestV2P
 }
 
 /** Takes what no operation does, so that nothing under a word of ours is ever an endpoint's. */
-function catchAll(app: FastifyInstance, url: string, onRequest: ReturnType<typeof restV2Gate>, refuse: RejectUnrouted): void {
+function catchAll(
+  app: FastifyInstance,
+  url: string,
+  onRequest: ReturnType<typeof restV2Gate>,
+  refuse: RejectUnrouted,
+): void {
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => refuse(request, reply);
   const free = CAUGHT.filter((method) => !app.hasRoute({ method, url }));
   app.route({ method: free, url, config: { catchesAll: true }, onRequest, handler });

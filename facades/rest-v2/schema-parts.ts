@@ -1,6 +1,7 @@
 /** Parts of the schemas of REST v2, and the names under which the OpenAPI document has them. */
-import { Type } from 'typebox';
+
 import type { TObject, TProperties, TSchema, TUnsafe } from 'typebox';
+import { Type } from 'typebox';
 
 const names = new WeakMap<object, string>();
 

@@ -1,6 +1,10 @@
-/** Schemas of query parameters that add things or leave things out. Bounded so that any query that fits them also fits into a request's headers. */
-import { Type } from 'typebox';
+/**
+ * Schemas of query parameters that add things or leave things out. Bounded so that any query that fits them also fits
+ * into a request's headers.
+ */
+
 import type { TArray, TBoolean, TOptional, TString } from 'typebox';
+import { Type } from 'typebox';
 
 const TEXT_LENGTH_MAX = 191;
 const LIST_LENGTH_MAX = 20;
@@ -14,7 +18,9 @@ export function only(description: string): TOptional<TString> {
 /** A parameter that may be repeated; one of its values must be met. */
 export function anyOf(description: string): TOptional<TArray<TString>> {
   const listed = Type.String({ maxLength: LISTED_LENGTH_MAX });
-  return Type.Optional(Type.Array(listed, { maxItems: LIST_LENGTH_MAX, description: `Only ${description}, any of them.` }));
+  return Type.Optional(
+    Type.Array(listed, { maxItems: LIST_LENGTH_MAX, description: `Only ${description}, any of them.` }),
+  );
 }
 
 /** A parameter that adds something to the answer. */

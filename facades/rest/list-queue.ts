@@ -1,6 +1,7 @@
 /**
- * Turns of lists that come in several pages. Few of an account are written at a time, so that each that has begun gets its next page: an answer that
- * has begun can only be finished or cut. The others wait before their first byte, for a bounded time.
+ * Turns of lists that come in several pages. Few of an account are written at a time, so that each that has begun gets
+ * its next page: an answer that has begun can only be finished or cut. The others wait before their first byte, for a
+ * bounded time.
  */
 import type { FastifyReply } from 'fastify';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -39,9 +40,16 @@ export class ListQueue {
       isNow = true;
       begun.resolve();
     });
-    const timer = isNow ? undefined : this.#clock.after(WAIT_MS_MAX, () => {
-      begun.reject(new TooManyRequests('Too many long lists of the account are being read; read them one after the other.', RETRY_AFTER_SECONDS));
-    });
+    const timer = isNow
+      ? undefined
+      : this.#clock.after(WAIT_MS_MAX, () => {
+          begun.reject(
+            new TooManyRequests(
+              'Too many long lists of the account are being read; read them one after the other.',
+              RETRY_AFTER_SECONDS,
+            ),
+          );
+        });
     // The place is given back with the response also where the wait was in vain.
     const end = (): void => {
       timer?.cancel();
@@ -50,7 +58,10 @@ export class ListQueue {
     };
     if (raw.closed) end();
     else raw.once('close', end);
-    void begun.promise.then(() => timer?.cancel(), () => undefined);
+    void begun.promise.then(
+      () => timer?.cancel(),
+      () => undefined,
+    );
     return { isNow, begun: begun.promise };
   }
 }

@@ -1,4 +1,7 @@
-/** Tells clients which members of a body mean nothing here: they are taken without effect, as upstream takes them, and named in a header. */
+/**
+ * Tells clients which members of a body mean nothing here: they are taken without effect, as upstream takes them, and
+ * named in a header.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 
@@ -25,14 +28,23 @@ export function nameIgnored(shapes: readonly { $id?: string; properties?: object
   return (request, reply, body) => {
     const ref = (request.routeOptions.schema?.body as Partial<TObject & { $ref: string }> | undefined)?.$ref ?? '';
     const names = known.get(ref);
-    const ignored = names === undefined ? [] : Object.keys(body).filter((name) => !names.has(name) || isForCpu(name, body, ref));
+    const ignored =
+      names === undefined ? [] : Object.keys(body).filter((name) => !names.has(name) || isForCpu(name, body, ref));
     if (ignored.length > 0) reply.header(IGNORED_HEADER, ignored.slice(0, NAMES_MAX).map(safe).join(', '));
   };
 }
 
-/** Tools send sizes along with GPUs; only what is made without any has one. A change does not say which of both it is about. */
+/**
+ * Tools send sizes along with GPUs; only what is made without any has one. A change does not say which of both it is
+ * about.
+ */
 function isForCpu(name: string, body: Record<string, unknown>, ref: string): boolean {
-  return (name === 'vcpuCount' || name === 'cpuFlavorIds') && body[name] !== null && body['computeType'] !== 'CPU' && ref.endsWith('CreateInput#');
+  return (
+    (name === 'vcpuCount' || name === 'cpuFlavorIds') &&
+    body[name] !== null &&
+    body['computeType'] !== 'CPU' &&
+    ref.endsWith('CreateInput#')
+  );
 }
 
 /** Other characters could end the header, or are read differently by every client. */

@@ -3,11 +3,14 @@ import type { preHandlerHookHandler } from 'fastify';
 import type { TObject } from 'typebox';
 
 /**
- * A hook for one schema: `true` and `false` where it wants a boolean, and a list of one where it wants a list. Lists may be written `name[]`
- * too, as many clients do (docs/reference/management.md#lists): left alone it would count as unknown, and nothing would be filtered.
+ * A hook for one schema: `true` and `false` where it wants a boolean, and a list of one where it wants a list. Lists
+ * may be written `name[]` too, as many clients do (docs/reference/management.md#lists): left alone it would count as
+ * unknown, and nothing would be filtered.
  */
 export function readQuery(schema: TObject): preHandlerHookHandler {
-  const types = new Map(Object.entries(schema.properties).map(([name, member]) => [name, (member as { type?: string }).type]));
+  const types = new Map(
+    Object.entries(schema.properties).map(([name, member]) => [name, (member as { type?: string }).type]),
+  );
   return (request, _reply, done) => {
     const query = request.query as Record<string, unknown>;
     for (const [written, value] of Object.entries(query)) {

@@ -1,14 +1,19 @@
 /** What the routes of the REST surface work with. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type {
-  FastifyBaseLogger, FastifyInstance, onRequestAsyncHookHandler, preHandlerHookHandler, RawReplyDefaultExpression,
-  RawRequestDefaultExpression, RawServerDefault,
+  FastifyBaseLogger,
+  FastifyInstance,
+  onRequestAsyncHookHandler,
+  preHandlerHookHandler,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
 } from 'fastify';
-import { Type } from 'typebox';
 import type { TArray, TSchema, TUnsafe } from 'typebox';
+import { Type } from 'typebox';
 import type { Logger } from '../../core/runtime/logger.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
 import type { Reason } from '../../proto/wire/reason.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
 import type { FacadeConfig } from '../config.ts';
 import type { CoreClient } from '../core-client/core-client.ts';
 import { isId } from '../plugins/authenticate.ts';
@@ -17,12 +22,19 @@ import type { ListRoom } from './send-list.ts';
 
 /** An app whose handlers know the types of their schemas. */
 export type RestApp = FastifyInstance<
-  RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, TypeBoxTypeProvider
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
 >;
 
 /** Parts handed to every REST route. */
 export interface RestParts {
-  core: Pick<CoreClient, 'endpoints' | 'templates' | 'volumes' | 'registryAuths' | 'pods' | 'usage' | 'catalog' | 'pipelined'>;
+  core: Pick<
+    CoreClient,
+    'endpoints' | 'templates' | 'volumes' | 'registryAuths' | 'pods' | 'usage' | 'catalog' | 'pipelined'
+  >;
   /** For answers that come in pages. */
   room: ListRoom;
   config: FacadeConfig;
@@ -34,12 +46,15 @@ export interface RestParts {
 }
 
 /** Body of every error (docs/reference/management.md#errors-of-rest). */
-export const RestError = Type.Object({
-  message: Type.String({ description: 'What to do about it, for a person.' }),
-  error: Type.String({ description: 'The same text: some clients read it here.' }),
-  status: Type.Integer({ description: 'HTTP status.' }),
-  code: Type.String({ description: 'Lower-case word for programs, for instance name_taken.' }),
-}, { $id: 'Error' });
+export const RestError = Type.Object(
+  {
+    message: Type.String({ description: 'What to do about it, for a person.' }),
+    error: Type.String({ description: 'The same text: some clients read it here.' }),
+    status: Type.Integer({ description: 'HTTP status.' }),
+    code: Type.String({ description: 'Lower-case word for programs, for instance name_taken.' }),
+  },
+  { $id: 'Error' },
+);
 
 /** A reference to a shape that was added to the app by its $id. */
 export function ref<Shape>(id: string): TUnsafe<Shape> {
@@ -69,7 +84,10 @@ export function errors(...statuses: number[]): Record<number, TSchema> {
 
 /** What a path can name, and how its absence is told. */
 const THINGS = {
-  endpoint: 'ENDPOINT_NOT_FOUND', template: 'TEMPLATE_NOT_FOUND', pod: 'NOT_FOUND', 'network volume': 'NOT_FOUND',
+  endpoint: 'ENDPOINT_NOT_FOUND',
+  template: 'TEMPLATE_NOT_FOUND',
+  pod: 'NOT_FOUND',
+  'network volume': 'NOT_FOUND',
   'container registry auth': 'NOT_FOUND',
 } satisfies Record<string, Reason>;
 

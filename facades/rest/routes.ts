@@ -1,4 +1,6 @@
-/** The REST surface under /v1 (docs/reference/management.md#operations): all operations, and the description of them. */
+/**
+ * The REST surface under /v1 (docs/reference/management.md#operations): all operations, and the description of them.
+ */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -6,40 +8,49 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { FacadeConfig } from '../config.ts';
 import type { CoreClient } from '../core-client/core-client.ts';
 import type { AnswerBudget } from '../plugins/answer-budget.ts';
-import { restGate } from '../plugins/authenticate.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
+import { restGate } from '../plugins/authenticate.ts';
 import type { BodyWork } from '../plugins/body-work.ts';
 import { docsPage } from '../plugins/docs-page.ts';
 import { handleErrors, restErrorShape } from '../plugins/error-handler.ts';
+import { EndpointCreateInput, EndpointRecord, EndpointUpdateInput } from '../resources/endpoints/endpoint-schemas.ts';
+import { PodRecord } from '../resources/pods/pod-record.ts';
+import { RegistryAuthCreateInput, RegistryAuthRecord } from '../resources/registry-auths/registry-auth-schemas.ts';
+import { TemplateCreateInput, TemplateRecord, TemplateUpdateInput } from '../resources/templates/template-schemas.ts';
+import {
+  NetworkVolumeCreateInput,
+  NetworkVolumeRecord,
+  NetworkVolumeUpdateInput,
+} from '../resources/volumes/volume-schemas.ts';
 import { BillingRecord, VolumeBillingRecord } from './billing/billing-schemas.ts';
 import { endpointBilling } from './billing/endpoint-billing.ts';
 import { podBilling } from './billing/pod-billing.ts';
 import { volumeBilling } from './billing/volume-billing.ts';
 import { DESCRIBED_PAGE, describeRoutes, openapi } from './docs/openapi.ts';
-import { createEndpoint, getEndpoint } from './endpoints/endpoints.ts';
 import { deleteEndpoint } from './endpoints/delete-endpoint.ts';
-import { EndpointCreateInput, EndpointRecord, EndpointUpdateInput } from '../resources/endpoints/endpoint-schemas.ts';
 import { endpointMetrics } from './endpoints/endpoint-metrics.ts';
+import { createEndpoint, getEndpoint } from './endpoints/endpoints.ts';
 import { listEndpoints } from './endpoints/list-endpoints.ts';
 import { updateEndpoint } from './endpoints/update-endpoint.ts';
 import { ListQueue } from './list-queue.ts';
 import { nameIgnored } from './name-ignored.ts';
-import { createPod, deletePod, getPod, listPods } from './pods/pods.ts';
 import { actOnPod } from './pods/act-on-pod.ts';
 import { PodCreateInput, PodUpdateInput } from './pods/pod-inputs.ts';
-import { PodRecord } from '../resources/pods/pod-record.ts';
+import { createPod, deletePod, getPod, listPods } from './pods/pods.ts';
 import { updatePod } from './pods/update-pod.ts';
-import { readJson, REST_BODY_BYTES_MAX } from './read-json.ts';
-import { createRegistryAuth, deleteRegistryAuth, getRegistryAuth, listRegistryAuths } from './registry-auths/registry-auths.ts';
-import { RegistryAuthCreateInput, RegistryAuthRecord } from '../resources/registry-auths/registry-auth-schemas.ts';
-import { RestError } from './rest-parts.ts';
+import { REST_BODY_BYTES_MAX, readJson } from './read-json.ts';
+import {
+  createRegistryAuth,
+  deleteRegistryAuth,
+  getRegistryAuth,
+  listRegistryAuths,
+} from './registry-auths/registry-auths.ts';
 import type { RestApp, RestParts } from './rest-parts.ts';
-import { TemplateCreateInput, TemplateRecord, TemplateUpdateInput } from '../resources/templates/template-schemas.ts';
+import { RestError } from './rest-parts.ts';
 import { createTemplate, deleteTemplate, getTemplate, listTemplates } from './templates/templates.ts';
 import { updateTemplate } from './templates/update-template.ts';
-import { createVolume, deleteVolume, getVolume, listVolumes } from './volumes/volumes.ts';
 import { updateVolume } from './volumes/update-volume.ts';
-import { NetworkVolumeCreateInput, NetworkVolumeRecord, NetworkVolumeUpdateInput } from '../resources/volumes/volume-schemas.ts';
+import { createVolume, deleteVolume, getVolume, listVolumes } from './volumes/volumes.ts';
 
 /** What the surface needs. */
 export interface RestSurface {
@@ -53,17 +64,54 @@ export interface RestSurface {
 }
 
 const SHAPES = [
-  RestError, TemplateRecord, TemplateCreateInput, TemplateUpdateInput, NetworkVolumeRecord, NetworkVolumeCreateInput,
-  NetworkVolumeUpdateInput, RegistryAuthRecord, RegistryAuthCreateInput, PodRecord, PodCreateInput, PodUpdateInput, EndpointRecord,
-  EndpointCreateInput, EndpointUpdateInput, BillingRecord, VolumeBillingRecord,
+  RestError,
+  TemplateRecord,
+  TemplateCreateInput,
+  TemplateUpdateInput,
+  NetworkVolumeRecord,
+  NetworkVolumeCreateInput,
+  NetworkVolumeUpdateInput,
+  RegistryAuthRecord,
+  RegistryAuthCreateInput,
+  PodRecord,
+  PodCreateInput,
+  PodUpdateInput,
+  EndpointRecord,
+  EndpointCreateInput,
+  EndpointUpdateInput,
+  BillingRecord,
+  VolumeBillingRecord,
 ];
 const ROUTES = [
-  createPod, listPods, getPod, updatePod, actOnPod, deletePod,
-  createEndpoint, listEndpoints, getEndpoint, endpointMetrics, updateEndpoint, deleteEndpoint,
-  createVolume, listVolumes, getVolume, updateVolume, deleteVolume,
-  createTemplate, listTemplates, getTemplate, updateTemplate, deleteTemplate,
-  createRegistryAuth, listRegistryAuths, getRegistryAuth, deleteRegistryAuth,
-  podBilling, endpointBilling, volumeBilling,
+  createPod,
+  listPods,
+  getPod,
+  updatePod,
+  actOnPod,
+  deletePod,
+  createEndpoint,
+  listEndpoints,
+  getEndpoint,
+  endpointMetrics,
+  updateEndpoint,
+  deleteEndpoint,
+  createVolume,
+  listVolumes,
+  getVolume,
+  updateVolume,
+  deleteVolume,
+  createTemplate,
+  listTemplates,
+  getTemplate,
+  updateTemplate,
+  deleteTemplate,
+  createRegistryAuth,
+  listRegistryAuths,
+  getRegistryAuth,
+  deleteRegistryAuth,
+  podBilling,
+  endpointBilling,
+  volumeBilling,
 ];
 
 /** Adds the REST routes. */
@@ -77,7 +125,11 @@ export async function restRoutes(plain: FastifyInstance, surface: RestSurface): 
   openapi(app);
   await docsPage(plain, { path: '/v1/docs', title: 'Slipway API', schema: DESCRIBED_PAGE });
   const parts: RestParts = {
-    core, room: { answers, turns: new ListQueue(clock) }, config, logger, gate: restGate(gate, REST_BODY_BYTES_MAX),
+    core,
+    room: { answers, turns: new ListQueue(clock) },
+    config,
+    logger,
+    gate: restGate(gate, REST_BODY_BYTES_MAX),
     readJson: readJson(bodies, nameIgnored(SHAPES)),
   };
   for (const add of ROUTES) add(app, parts);

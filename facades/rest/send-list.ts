@@ -1,11 +1,11 @@
 /**
- * Answers a list that core gives in pages. One page is answered as it is. A longer list is written page by page, the next one read when its
- * client has taken the one before: however long the list, the facade holds a page of it.
+ * Answers a list that core gives in pages. One page is answered as it is. A longer list is written page by page, the
+ * next one read when its client has taken the one before: however long the list, the facade holds a page of it.
  */
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { eachPage } from '../../proto/wire/pages.ts';
 import type { PageAsked } from '../../proto/wire/pages.ts';
+import { eachPage } from '../../proto/wire/pages.ts';
 import type { CallOptions } from '../core-client/service-calls.ts';
 import type { AnswerBudget, HeldAnswer } from '../plugins/answer-budget.ts';
 import type { ListQueue } from './list-queue.ts';
@@ -14,7 +14,8 @@ import type { ListQueue } from './list-queue.ts';
 const HELD_BYTES = 8 * 1024 * 1024;
 
 /**
- * Time for the next page of a list that has begun, in milliseconds: it waits for pages of others, and its client can only be cut off.
+ * Time for the next page of a list that has begun, in milliseconds: it waits for pages of others, and its client can
+ * only be cut off.
  */
 const NEXT_PAGE_MS = 60_000;
 
@@ -31,9 +32,15 @@ export interface ListSource<Response, Entry> {
   present(response: Response): Entry[] | Promise<Entry[]>;
 }
 
-/** What a list answers: its records, or where they are written. TooManyRequests: so many long lists of the account are under way. */
+/**
+ * What a list answers: its records, or where they are written. TooManyRequests: so many long lists of the account are
+ * under way.
+ */
 export async function sendList<Response extends { nextPageToken: string }, Entry>(
-  room: ListRoom, request: FastifyRequest, reply: FastifyReply, source: ListSource<Response, Entry>,
+  room: ListRoom,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  source: ListSource<Response, Entry>,
 ): Promise<Entry[]> {
   const { present } = source;
   const options = { apiKey: request.caller.apiKey, repeatable: true };
@@ -73,13 +80,18 @@ function inner(reply: FastifyReply, records: unknown[]): string {
 }
 
 /**
- * The first page, with its turn where others follow; or what reads it again once there is a turn: apart, so that nothing keeps the page meanwhile.
+ * The first page, with its turn where others follow; or what reads it again once there is a turn: apart, so that
+ * nothing keeps the page meanwhile.
  */
 async function begin<Response extends { nextPageToken: string }>(
-  { answers, turns }: ListRoom, request: FastifyRequest, reply: FastifyReply, { read, options }: BegunSource<Response>,
+  { answers, turns }: ListRoom,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { read, options }: BegunSource<Response>,
 ): Promise<HeldAnswer<Response> | { again: Promise<() => Promise<HeldAnswer<Response>>> }> {
   const bytesOf = ({ nextPageToken }: Response): number => (nextPageToken === '' ? 0 : HELD_BYTES);
-  const hold = (): Promise<HeldAnswer<Response>> => answers.hold(request, reply, { read: () => read({ pageToken: '' }, options), bytesOf });
+  const hold = (): Promise<HeldAnswer<Response>> =>
+    answers.hold(request, reply, { read: () => read({ pageToken: '' }, options), bytesOf });
   const held = await hold();
   if (held.answer.nextPageToken === '') return held;
   const turn = turns.enter(request.caller.accountId, reply);

@@ -1,24 +1,25 @@
 /**
- * Ends attempts because core said so: alone over the worker's stop channel, else with its worker (docs/reference/worker-protocol.md#stopping). A worker
- * that does not stop an attempt gets nothing new: an SDK that takes jobs ahead would hold a new one back until the stopped one is over, and so keep
- * itself from being killed.
+ * Ends attempts because core said so: alone over the worker's stop channel, else with its worker
+ * (docs/reference/worker-protocol.md#stopping). A worker that does not stop an attempt gets nothing new: an SDK that
+ * takes jobs ahead would hold a new one back until the stopped one is over, and so keep itself from being killed.
  */
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { AttemptRef, AttemptStop } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+
 import type { Clock } from '../../core/runtime/clock.ts';
-import { someAttempts } from '../../core/runtime/logger.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import { someAttempts } from '../../core/runtime/logger.ts';
+import type { AttemptRef, AttemptStop } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import { attemptKey } from '../spool/attempt-key.ts';
-import type { WorkerPool } from '../units/workers/worker-pool.ts';
 import type { Worker } from '../units/workers/worker.ts';
-import type { AttemptTable } from './attempt-table.ts';
+import type { WorkerPool } from '../units/workers/worker-pool.ts';
 import type { Attempt, StopRequest } from './attempt.ts';
+import type { AttemptTable } from './attempt-table.ts';
 import type { Holdings } from './holding.ts';
 import type { OutcomeReporter } from './outcome-reporter.ts';
 import { replaceWorker } from './replace-worker.ts';
-import { decideStop } from './stop-policy.ts';
 import type { StopPolicy } from './stop-policy.ts';
+import { decideStop } from './stop-policy.ts';
 import type { ToCore } from './to-core.ts';
 import type { WorkerPolls } from './worker-polls.ts';
 import type { WorkerReporter } from './worker-reporter.ts';
@@ -62,19 +63,26 @@ export class AttemptStopper {
       const attempt = table.get(attemptKey(ref));
       if (!attempt) {
         // Core still counts a slot for it; nothing runs here, so nothing needs the disk.
-        if (!outcomes.has(attemptKey(ref))) toCore.addOutcome({ ref, kind: OutcomeKind.STOPPED, output: undefined, error: '' });
+        if (!outcomes.has(attemptKey(ref)))
+          toCore.addOutcome({ ref, kind: OutcomeKind.STOPPED, output: undefined, error: '' });
       } else if (attempt.phase !== 'handed') void table.end(attempt, OutcomeKind.STOPPED);
       else if (!attempt.stop) this.#stop(attempt);
     }
   }
 
-  /** Another worker could begin what this one's worker has in hand. Nothing happens when that goes on meanwhile, or is about to be ended anyway. */
+  /**
+   * Another worker could begin what this one's worker has in hand. Nothing happens when that goes on meanwhile, or is
+   * about to be ended anyway.
+   */
   recall(ref: AttemptRef): void {
     const { table, holdings, pool, clock } = this.#parts;
     const worker = pool.get(ref.workerId);
     if (!worker || worker.hasEnded || !table.get(attemptKey(ref))?.inHand) return;
     const goesOnMs = clock.monotonicMs() - GOING_ON_MS;
-    const running = holdings.of(worker.id).all().filter((attempt) => !attempt.inHand);
+    const running = holdings
+      .of(worker.id)
+      .all()
+      .filter((attempt) => !attempt.inHand);
     if (running.some(({ stop, beganAtMs = 0 }) => stop !== undefined || beganAtMs > goesOnMs)) return;
     replaceWorker({ table, holdings }, worker, 'The job before it takes long, and another worker can begin it.');
   }
@@ -94,9 +102,12 @@ export class AttemptStopper {
     // One that must not begin what it has in hand does so when its job stops: it is killed instead, after the grace.
     if (!poll || !holding || holding.isFinal || holding.jobsToStop.length === 0) return;
     const jobsToStop = holding.takeJobsToStop();
-    poll.answer([Buffer.from(JSON.stringify({ jobsToStop }))]).then((delivered) => {
-      if (!delivered) holding.putBackJobsToStop(jobsToStop);
-    }, () => {});
+    poll.answer([Buffer.from(JSON.stringify({ jobsToStop }))]).then(
+      (delivered) => {
+        if (!delivered) holding.putBackJobsToStop(jobsToStop);
+      },
+      () => {},
+    );
   }
 
   /** Looks after attempts that should have ended. Called often. */
@@ -123,11 +134,14 @@ export class AttemptStopper {
     const { table, holdings, pool, logger } = this.#parts;
     // The end of one must not begin the next.
     for (const { ref, phase } of table.all()) if (phase === 'handed') holdings.of(ref.workerId).isFinal = true;
-    if (table.size > 0) logger.error({ ...someAttempts(table.all().map(({ ref }) => ref)), reason }, 'ending all attempts');
+    if (table.size > 0)
+      logger.error({ ...someAttempts(table.all().map(({ ref }) => ref)), reason }, 'ending all attempts');
     for (const attempt of table.all()) {
       const worker = pool.get(attempt.ref.workerId);
       const wasHanded = attempt.phase === 'handed';
-      void table.end(attempt, wasHanded && !attempt.inHand ? OutcomeKind.LOST : OutcomeKind.RETURNED, { error: reason });
+      void table.end(attempt, wasHanded && !attempt.inHand ? OutcomeKind.LOST : OutcomeKind.RETURNED, {
+        error: reason,
+      });
       if (worker && wasHanded) pool.kill(worker, { state: WorkerState.STOPPED, reason });
     }
   }
@@ -147,7 +161,10 @@ export class AttemptStopper {
     this.signal(worker, ref.jobId);
   }
 
-  /** The worker has it in hand: it cannot hear of it before it begins, and all waits until then. One that it has not read does not wait, as it may never. */
+  /**
+   * The worker has it in hand: it cannot hear of it before it begins, and all waits until then. One that it has not
+   * read does not wait, as it may never.
+   */
   #isEarly(worker: Worker, attempt: Attempt, now: number): boolean {
     const stop = attempt.stop!;
     if (!stop.early) return false;

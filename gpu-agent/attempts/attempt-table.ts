@@ -1,9 +1,10 @@
 /** All attempts that this agent holds, and the one way in which they end. */
-import type { AttemptRef, OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { LossCause, OutcomeKind as Kind } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { enumName } from '../../proto/wire/enum-name.ts';
+
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import type { AttemptRef, OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { OutcomeKind as Kind, LossCause } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { enumName } from '../../proto/wire/enum-name.ts';
 import type { Attempt } from './attempt.ts';
 import type { ChunkLog } from './chunk-log.ts';
 import type { Holdings } from './holding.ts';
@@ -38,7 +39,12 @@ export class AttemptTable {
 
   /** `onEnd` is told of ends of attempts, before their workers may go on; default: nobody is. */
   constructor(options: {
-    holdings: Holdings; outcomes: OutcomeReporter; chunks: ChunkLog; keeper: Pick<Keeper, 'ended'>; clock: Clock; logger: Logger;
+    holdings: Holdings;
+    outcomes: OutcomeReporter;
+    chunks: ChunkLog;
+    keeper: Pick<Keeper, 'ended'>;
+    clock: Clock;
+    logger: Logger;
     onEnd?: AttemptEnd | undefined;
   }) {
     this.#clock = options.clock;
@@ -93,22 +99,40 @@ export class AttemptTable {
     // Only of an attempt whose result counts do the last chunks matter.
     if (kind !== Kind.COMPLETED && kind !== Kind.FAILED) {
       this.#chunks.forget(attempt.key);
-      this.#logger.info({ ...attempt.ref, kind: enumName(Kind, kind), reason: ending.error }, 'attempt ended without a result');
-    } else if (this.#logger.isLevelEnabled('debug')) this.#logger.debug({ ...attempt.ref, kind: enumName(Kind, kind) }, 'attempt ended with a result');
-    const reported = (kind === Kind.COMPLETED || kind === Kind.FAILED) && attempt.beganAtMs !== undefined && !ending.unmeasured;
+      this.#logger.info(
+        { ...attempt.ref, kind: enumName(Kind, kind), reason: ending.error },
+        'attempt ended without a result',
+      );
+    } else if (this.#logger.isLevelEnabled('debug'))
+      this.#logger.debug({ ...attempt.ref, kind: enumName(Kind, kind) }, 'attempt ended with a result');
+    const reported =
+      (kind === Kind.COMPLETED || kind === Kind.FAILED) && attempt.beganAtMs !== undefined && !ending.unmeasured;
     const executionMs = reported ? Math.round(nowMs - attempt.beganAtMs!) : undefined;
     if (attempt.beganAtMs !== undefined && !ending.unmeasured) holding?.pace.ended(executionMs);
-    const outcome = { ref: attempt.ref, kind, output: ending.output, error: ending.error ?? '', executionMs, cause: ending.cause };
+    const outcome = {
+      ref: attempt.ref,
+      kind,
+      output: ending.output,
+      error: ending.error ?? '',
+      executionMs,
+      cause: ending.cause,
+    };
     const safe = this.#outcomes.report(outcome, { mayWait: ending.mayWait, key: attempt.key });
     // Its worker goes on once it is answered.
-    if (next.length > 0) void safe.then(() => { for (const begun of next) begun.begin(this.#clock.monotonicMs()); });
+    if (next.length > 0)
+      void safe.then(() => {
+        for (const begun of next) begun.begin(this.#clock.monotonicMs());
+      });
     if (attempt.isKept) void safe.then(() => this.#keeper.ended(attempt));
     this.#onEnd(kind, attempt);
     for (const listener of this.#listeners) listener(workerId);
     return safe;
   }
 
-  /** Ends what a worker held when its process ended, and gives back what it never saw. Of several attempts nobody knows which one took all memory. */
+  /**
+   * Ends what a worker held when its process ended, and gives back what it never saw. Of several attempts nobody knows
+   * which one took all memory.
+   */
   endAllOf(workerId: string, cause: string, ranOutOfMemory = false): void {
     this.returnWaiting(workerId, cause);
     // The end of one must not begin the next.
@@ -119,14 +143,19 @@ export class AttemptTable {
     for (const attempt of all) {
       if (attempt.stop) void this.end(attempt, Kind.STOPPED);
       else if (attempt.inHand || attempt.unread) void this.end(attempt, Kind.RETURNED, { error: cause });
-      else void this.end(attempt, Kind.LOST, { error: cause, ...(ranOutOfMemory && isAlone && { cause: LossCause.OUT_OF_MEMORY }) });
+      else
+        void this.end(attempt, Kind.LOST, {
+          error: cause,
+          ...(ranOutOfMemory && isAlone && { cause: LossCause.OUT_OF_MEMORY }),
+        });
     }
   }
 
   /** Gives back what the worker never saw. */
   returnWaiting(workerId: string, cause: string): void {
     for (const attempt of this.all()) {
-      if (attempt.ref.workerId === workerId && attempt.phase !== 'handed') void this.end(attempt, Kind.RETURNED, { error: cause });
+      if (attempt.ref.workerId === workerId && attempt.phase !== 'handed')
+        void this.end(attempt, Kind.RETURNED, { error: cause });
     }
   }
 }

@@ -1,8 +1,11 @@
-/** The part of a job's trace that an agent records: the attempt from its arrival, and the handler from when its worker was given the job. */
+/**
+ * The part of a job's trace that an agent records: the attempt from its arrival, and the handler from when its worker
+ * was given the job.
+ */
 import type { Trace } from '../../core/runtime/trace.ts';
 import type { Tracing } from '../../core/runtime/tracing.ts';
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { enumName } from '../../proto/wire/enum-name.ts';
 
 export class AttemptTrace {
@@ -16,7 +19,12 @@ export class AttemptTrace {
   constructor(tracing: Tracing | undefined, traceparent: string, { endpointId, jobId, attempt, workerId }: AttemptRef) {
     this.#tracing = tracing;
     this.#traceparent = traceparent;
-    this.#attributes = { 'slipway.endpoint.id': endpointId, 'slipway.job.id': jobId, 'slipway.attempt': attempt, 'slipway.worker.id': workerId };
+    this.#attributes = {
+      'slipway.endpoint.id': endpointId,
+      'slipway.job.id': jobId,
+      'slipway.attempt': attempt,
+      'slipway.worker.id': workerId,
+    };
     this.#attempt = tracing?.child('attempt', 'consumer', traceparent, this.#attributes);
   }
 

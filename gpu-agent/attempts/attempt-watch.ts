@@ -1,10 +1,14 @@
-/** Notices attempts that nothing happens to: a job that its worker never asks for goes back, a job nobody hears of is lost. */
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+/**
+ * Notices attempts that nothing happens to: a job that its worker never asks for goes back, a job nobody hears of is
+ * lost.
+ */
+
 import type { Clock } from '../../core/runtime/clock.ts';
+import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';
-import type { AttemptTable } from './attempt-table.ts';
 import type { Attempt } from './attempt.ts';
+import type { AttemptTable } from './attempt-table.ts';
 import type { Holdings } from './holding.ts';
 import type { ToCore } from './to-core.ts';
 import type { WorkerPolls } from './worker-polls.ts';
@@ -30,8 +34,13 @@ export class AttemptWatch {
 
   /** `look`: the room of a worker may have changed with time. */
   constructor(options: {
-    toCore: Pick<ToCore, 'addWaiting'>; table: AttemptTable; pool: WorkerPool; polls: WorkerPolls; holdings: Holdings;
-    look(worker: Worker): void; clock: Clock;
+    toCore: Pick<ToCore, 'addWaiting'>;
+    table: AttemptTable;
+    pool: WorkerPool;
+    polls: WorkerPolls;
+    holdings: Holdings;
+    look(worker: Worker): void;
+    clock: Clock;
   }) {
     this.#table = options.table;
     this.#pool = options.pool;
@@ -54,15 +63,26 @@ export class AttemptWatch {
           continue;
         }
         if (attempt.beganAtMs !== undefined) this.#holdings.get(worker.id)?.pace.runs(now - attempt.beganAtMs);
-        // Without an end of that answer the worker can still read it: only its end, or the job's own timeout, ends the wait.
-        if (attempt.confirmed || attempt.mayBeUnread || attempt.stop || now - attempt.silentSinceMs <= worker.sdk.traits.silenceMsMax) continue;
-        void this.#table.end(attempt, OutcomeKind.LOST, { error: `The worker ${worker.id} was given the job and went silent.` });
+        // Without an end of that answer the worker can still read it: only its end, or the job's own timeout, ends the
+        // wait.
+        if (
+          attempt.confirmed ||
+          attempt.mayBeUnread ||
+          attempt.stop ||
+          now - attempt.silentSinceMs <= worker.sdk.traits.silenceMsMax
+        )
+          continue;
+        void this.#table.end(attempt, OutcomeKind.LOST, {
+          error: `The worker ${worker.id} was given the job and went silent.`,
+        });
       } else if (attempt.ahead) {
         this.#keep(attempt, now - attempt.waitingSinceMs, now);
       } else if (now - attempt.waitingSinceMs > (attempt.phase === 'fetching' ? FETCH_MS_MAX : TAKE_WAIT_MS_MAX)) {
         // Until it asks again it has no room, whatever it declared.
         this.#polls.distrust(worker.id);
-        void this.#table.end(attempt, OutcomeKind.RETURNED, { error: `The worker ${worker.id} did not ask for the job.` });
+        void this.#table.end(attempt, OutcomeKind.RETURNED, {
+          error: `The worker ${worker.id} did not ask for the job.`,
+        });
       }
     }
     for (const worker of this.#pool.all()) if (this.#holdings.get(worker.id)?.pace.canBe) this.#look(worker);
@@ -70,7 +90,8 @@ export class AttemptWatch {
 
   /** It waits here for a worker that is busy for longer than was thought. */
   #keep(attempt: Attempt, waitedMs: number, now: number): void {
-    if (waitedMs > AHEAD_WAIT_MS_MAX) void this.#table.end(attempt, OutcomeKind.RETURNED, { error: 'The jobs before it took longer than expected.' });
+    if (waitedMs > AHEAD_WAIT_MS_MAX)
+      void this.#table.end(attempt, OutcomeKind.RETURNED, { error: 'The jobs before it took longer than expected.' });
     else if (waitedMs > IN_HAND_MS) this.#tell(attempt, now);
   }
 

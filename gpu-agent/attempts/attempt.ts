@@ -1,13 +1,13 @@
 /** One attempt of a job as the agent holds it. */
 import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { S3Config } from '../../proto/gen/slipway/v1/job.ts';
-import type { AttemptTrace } from './attempt-trace.ts';
 import { attemptKey } from '../spool/attempt-key.ts';
 import type { KeptAttempt } from '../spool/run-log.ts';
+import type { AttemptTrace } from './attempt-trace.ts';
 
 /**
- * fetching: its input is on the way; waiting: for the worker's next take; handed: answered to a take; ended: an outcome exists.
- * Only ever forward.
+ * fetching: its input is on the way; waiting: for the worker's next take; handed: answered to a take; ended: an outcome
+ * exists. Only ever forward.
  */
 type AttemptPhase = 'fetching' | 'waiting' | 'handed' | 'ended';
 
@@ -41,15 +41,18 @@ export class Attempt {
   handedAtMs = 0;
   /** The worker has it and begins it when one before it ends. */
   inHand = false;
-  /** When the worker began it: at the answer to its take, or when the one before it had ended. Undefined: not yet, or nobody saw it. */
+  /**
+   * When the worker began it: at the answer to its take, or when the one before it had ended. Undefined: not yet, or
+   * nobody saw it.
+   */
   beganAtMs: number | undefined;
   /** When core last heard that it waits in hand. */
   waitingToldMs = 0;
   /** The operating system has all of that answer. */
   flushed = false;
   /**
-   * When the worker was seen to be done with that answer: it took again, or the connection carried something else or ended. Undefined: it may still read
-   * the answer, and then runs the job, however late.
+   * When the worker was seen to be done with that answer: it took again, or the connection carried something else or
+   * ended. Undefined: it may still read the answer, and then runs the job, however late.
    */
   answerOverAtMs: number | undefined;
   /** Its worker names its jobs and not this one, and may still read the answer: it has not begun it. */
@@ -65,20 +68,35 @@ export class Attempt {
   chunkNumber = 0;
   /** Values that its handler yielded. */
   yielded = 0;
-  /** Why a yielded value is not among its chunks. Such an attempt only succeeds when its outcome brings all values along. */
+  /**
+   * Why a yielded value is not among its chunks. Such an attempt only succeeds when its outcome brings all values
+   * along.
+   */
   leftOut: string | undefined;
   /** Why its worker could not send one of its values, a progress value perhaps, as the worker's output says. */
   unsendable: string | undefined;
   /** A successor of this agent would find it: it was given to a worker that outlives the agent. */
   isKept = false;
-  /** Why yielded values may be missing that this agent never saw: then it must run again, unless its outcome brings all of them along. */
+  /**
+   * Why yielded values may be missing that this agent never saw: then it must run again, unless its outcome brings all
+   * of them along.
+   */
   missed: string | undefined;
   /** A value is on its way: it may be lost with the agent. Of workers that outlive the agent. */
   begun = false;
-  /** The last value, while its worker may not know that it was taken; `before`: number of the chunk before it. Of workers that outlive the agent. */
+  /**
+   * The last value, while its worker may not know that it was taken; `before`: number of the chunk before it. Of
+   * workers that outlive the agent.
+   */
   lastValue: { mark: string; before: number } | undefined;
 
-  constructor(options: { ref: AttemptRef; input: readonly Uint8Array[] | undefined; s3Config: S3Config | undefined; nowMs: number; ahead?: boolean }) {
+  constructor(options: {
+    ref: AttemptRef;
+    input: readonly Uint8Array[] | undefined;
+    s3Config: S3Config | undefined;
+    nowMs: number;
+    ahead?: boolean;
+  }) {
     this.ref = options.ref;
     this.key = attemptKey(options.ref);
     this.s3Config = options.s3Config;
@@ -93,7 +111,16 @@ export class Attempt {
     const attempt = new Attempt({ ref, input: undefined, s3Config: undefined, nowMs });
     // All of an answer that was given up with its connection is either there or not: the worker's next words tell.
     return Object.assign(attempt, {
-      phase: 'handed' as const, handedAtMs: nowMs, namedAtMs: nowMs, flushed: true, isKept: true, chunkNumber, yielded, leftOut, missed, lastValue,
+      phase: 'handed' as const,
+      handedAtMs: nowMs,
+      namedAtMs: nowMs,
+      flushed: true,
+      isKept: true,
+      chunkNumber,
+      yielded,
+      leftOut,
+      missed,
+      lastValue,
     });
   }
 

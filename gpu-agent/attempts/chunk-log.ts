@@ -1,7 +1,8 @@
 /**
- * Yielded output that core has not stored yet, in order, to be sent again after a reconnect. Bounded for the whole agent and for each attempt: where it is
- * full, the next chunk waits and with it the worker's POST, which slows the generator down. Attempts take turns, so that one that yields much keeps no other
- * waiting; and only so much is on its way to core that a core which stores slowly goes on reading what comes behind it, heartbeats above all.
+ * Yielded output that core has not stored yet, in order, to be sent again after a reconnect. Bounded for the whole
+ * agent and for each attempt: where it is full, the next chunk waits and with it the worker's POST, which slows the
+ * generator down. Attempts take turns, so that one that yields much keeps no other waiting; and only so much is on its
+ * way to core that a core which stores slowly goes on reading what comes behind it, heartbeats above all.
  */
 import type { BudgetFill } from '../../core/runtime/budget-metrics.ts';
 import type { AttemptChunk, ChunkAck } from '../../proto/gen/slipway/v1/agent_service.ts';
@@ -49,7 +50,10 @@ export class ChunkLog {
   #flyingBytes = 0;
 
   /** `stored` is told up to which number core has stored the chunks of an attempt. */
-  constructor({ stored = () => undefined, ...bounds }: { stored?: (key: string, number: number) => void } & Partial<ChunkBounds> = {}) {
+  constructor({
+    stored = () => undefined,
+    ...bounds
+  }: { stored?: (key: string, number: number) => void } & Partial<ChunkBounds> = {}) {
     this.#stored = stored;
     this.#bounds = { ...BOUNDS, ...bounds };
   }
@@ -61,7 +65,9 @@ export class ChunkLog {
 
   /** There is something to take. */
   get isReady(): boolean {
-    return this.#turns.size > 0 && this.#flying < this.#bounds.flyingMax && this.#flyingBytes < this.#bounds.flyingBytesMax;
+    return (
+      this.#turns.size > 0 && this.#flying < this.#bounds.flyingMax && this.#flyingBytes < this.#bounds.flyingBytesMax
+    );
   }
 
   /** Bytes of all chunks, and how many values wait for room. */
@@ -73,8 +79,14 @@ export class ChunkLog {
   async room(key: string): Promise<void> {
     for (;;) {
       const entry = this.#entries.get(key);
-      if (entry && entry.bytes >= this.#bounds.attemptBytesMax) await new Promise<void>((resolve) => { entry.waiting.push(resolve); });
-      else if (this.#bytes >= this.#bounds.bytesMax) await new Promise<void>((resolve) => { this.#waiting.push(resolve); });
+      if (entry && entry.bytes >= this.#bounds.attemptBytesMax)
+        await new Promise<void>((resolve) => {
+          entry.waiting.push(resolve);
+        });
+      else if (this.#bytes >= this.#bounds.bytesMax)
+        await new Promise<void>((resolve) => {
+          this.#waiting.push(resolve);
+        });
       else return;
     }
   }
@@ -84,7 +96,7 @@ export class ChunkLog {
     const chunk = { ...given, output: ownBytes(given.output), metrics: given.metrics && ownBytes(given.metrics) };
     const key = attemptKey(chunk.ref!);
     let entry = this.#entries.get(key);
-    if (!entry) this.#entries.set(key, entry = { chunks: [], flying: 0, bytes: 0, waiting: [] });
+    if (!entry) this.#entries.set(key, (entry = { chunks: [], flying: 0, bytes: 0, waiting: [] }));
     const bytes = bytesOf(chunk);
     entry.chunks.push(chunk);
     entry.bytes += bytes;

@@ -1,20 +1,26 @@
 /**
- * What a worker's requests tell about the jobs it holds (docs/reference/worker-protocol.md#ping): a job that it names is confirmed; a job that it stopped
- * naming has ended, as it was asked to or without a result that reached the agent.
+ * What a worker's requests tell about the jobs it holds (docs/reference/worker-protocol.md#ping): a job that it names
+ * is confirmed; a job that it stopped naming has ended, as it was asked to or without a result that reached the agent.
  */
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+
 import type { Clock } from '../../core/runtime/clock.ts';
+import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { ResultLine } from '../units/workers/result-lines.ts';
 import type { Worker } from '../units/workers/worker.ts';
-import type { AttemptTable } from './attempt-table.ts';
 import type { Attempt } from './attempt.ts';
+import type { AttemptTable } from './attempt-table.ts';
 import type { Holdings } from './holding.ts';
 
-/** How long a job that the worker has read, or never will, may be missing from its list before it counts as lost, in milliseconds. */
+/**
+ * How long a job that the worker has read, or never will, may be missing from its list before it counts as lost, in
+ * milliseconds.
+ */
 const UNNAMED_MS_MAX = 30_000;
 /** A list may have been made a moment before the job was handed over. */
 const LIST_DELAY_MS = 2_000;
-/** The output of a worker may come so long after its requests, in milliseconds: an engine hands on that of containers. */
+/**
+ * The output of a worker may come so long after its requests, in milliseconds: an engine hands on that of containers.
+ */
 const OUTPUT_DELAY_MS = 1_000;
 
 export class Evidence {
@@ -33,7 +39,8 @@ export class Evidence {
     const now = this.#clock.monotonicMs();
     for (const attempt of this.#holdings.get(worker.id)?.all() ?? []) {
       if (jobIds.has(attempt.ref.jobId)) attempt.named(now);
-      else if (worker.sdk.traits.listsJobs && !attempt.inHand) this.#missing(worker, attempt, now - attempt.silentSinceMs);
+      else if (worker.sdk.traits.listsJobs && !attempt.inHand)
+        this.#missing(worker, attempt, now - attempt.silentSinceMs);
     }
   }
 
@@ -48,8 +55,8 @@ export class Evidence {
 
   #idle(worker: Worker): void {
     if (!worker.sdk.traits.listsJobs) return;
-    // Its takes follow one another: what was answered to an earlier one is known to this one. An answer that is still being written
-    // belongs to a connection that was given up, and comes back by itself.
+    // Its takes follow one another: what was answered to an earlier one is known to this one. An answer that is still
+    // being written belongs to a connection that was given up, and comes back by itself.
     const error = `The worker ${worker.id} asked for new jobs without having returned a result of this one; its log may say why.`;
     for (const attempt of this.#holdings.get(worker.id)?.all() ?? []) {
       if (attempt.flushed && attempt.stop) this.#gone(attempt, error);
@@ -68,7 +75,8 @@ export class Evidence {
   }
 
   #missing(worker: Worker, attempt: Attempt, unnamedMs: number): void {
-    // A handler that blocks the event loop leaves the answer in the socket: given up, the job would run when it is read, and once more as its next attempt.
+    // A handler that blocks the event loop leaves the answer in the socket: given up, the job would run when it is
+    // read, and once more as its next attempt.
     if (attempt.mayBeUnread) this.#unread(attempt, unnamedMs);
     else if (unnamedMs > (attempt.stop ? LIST_DELAY_MS : UNNAMED_MS_MAX)) this.#lost(worker, attempt);
   }
@@ -81,15 +89,19 @@ export class Evidence {
   }
 
   #lost(worker: Worker, attempt: Attempt): void {
-    this.#gone(attempt, attempt.confirmed
-      ? `The worker ${worker.id} stopped working on the job without returning a result.`
-      : `The worker ${worker.id} was given the job and never confirmed it.`);
+    this.#gone(
+      attempt,
+      attempt.confirmed
+        ? `The worker ${worker.id} stopped working on the job without returning a result.`
+        : `The worker ${worker.id} was given the job and never confirmed it.`,
+    );
   }
 
   #gone(attempt: Attempt, error: string): void {
     if (attempt.stop) void this.#table.end(attempt, OutcomeKind.STOPPED);
     // Another attempt would end in the same way.
-    else if (attempt.unsendable !== undefined) void this.#table.end(attempt, OutcomeKind.FAILED, { error: attempt.unsendable });
+    else if (attempt.unsendable !== undefined)
+      void this.#table.end(attempt, OutcomeKind.FAILED, { error: attempt.unsendable });
     else void this.#table.end(attempt, OutcomeKind.LOST, { error });
   }
 }

@@ -1,9 +1,12 @@
-/** Gives waiting attempts to a worker's open takes, and takes them back when the worker left before it had the answer. */
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+/**
+ * Gives waiting attempts to a worker's open takes, and takes them back when the worker left before it had the answer.
+ */
+
 import type { Clock } from '../../core/runtime/clock.ts';
+import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Worker } from '../units/workers/worker.ts';
-import type { AttemptTable } from './attempt-table.ts';
 import type { Attempt } from './attempt.ts';
+import type { AttemptTable } from './attempt-table.ts';
 import type { Holding, Holdings } from './holding.ts';
 import type { Keeper } from './keeper.ts';
 import type { OpenTake, WorkerPolls } from './worker-polls.ts';
@@ -76,7 +79,9 @@ export class HandOver {
       take.reserve();
       await kept;
     }
-    const jobs = attempts.flatMap(({ ref, input, s3Config, trace }) => (input ? [{ id: ref.jobId, input, s3Config, traceparent: trace?.handed() }] : []));
+    const jobs = attempts.flatMap(({ ref, input, s3Config, trace }) =>
+      input ? [{ id: ref.jobId, input, s3Config, traceparent: trace?.handed() }] : [],
+    );
     // All of them ended while that was written.
     if (jobs.length === 0) return take.empty();
     const delivered = await take.answer(jobs);
@@ -85,7 +90,9 @@ export class HandOver {
       attempt.flushed = delivered;
     }
     // Takes of such a worker overlap, so that a later one says nothing about this answer.
-    const over = (): void => { for (const attempt of attempts) attempt.answerOver(this.#parts.clock.monotonicMs()); };
+    const over = (): void => {
+      for (const attempt of attempts) attempt.answerOver(this.#parts.clock.monotonicMs());
+    };
     if (delivered && !worker.sdk.traits.tellsFreeSlots) take.onOver?.(over);
     for (const attempt of attempts) {
       // Whatever the worker said about the job in the meantime proves that it has it.

@@ -1,4 +1,7 @@
-/** What one worker holds for core: attempts that wait for its next take, attempts it was given, and those of them that should end. */
+/**
+ * What one worker holds for core: attempts that wait for its next take, attempts it was given, and those of them that
+ * should end.
+ */
 import type { Attempt, StopRequest } from './attempt.ts';
 import { Pace } from './pace.ts';
 
@@ -11,7 +14,9 @@ export class Holding {
   readonly #waiting: Attempt[] = [];
   /** Attempts that should stop, some of which may have ended. */
   readonly #stopping = new Set<Attempt>();
-  /** Jobs to stop that no stop poll has carried yet. Each is about the worker's current attempt of the job, or its last. */
+  /**
+   * Jobs to stop that no stop poll has carried yet. Each is about the worker's current attempt of the job, or its last.
+   */
   readonly #jobsToStop = new Set<string>();
   #closed = false;
   /** How many attempts the worker runs at a time, as its last take said; the others are in hand. */
@@ -83,13 +88,17 @@ export class Holding {
     this.#waiting.push(attempt);
   }
 
-  /** Hands over at most `count` waiting attempts, the oldest first, and behind them those that are ahead, unless it keeps these. */
+  /**
+   * Hands over at most `count` waiting attempts, the oldest first, and behind them those that are ahead, unless it
+   * keeps these.
+   */
   handOver(count: number, nowMs: number, keepsAhead = false): Attempt[] {
     const picked: Attempt[] = [];
     for (const attempt of this.#waiting) {
       if (picked.length >= count && (count === 0 || keepsAhead)) break;
       if (picked.length >= count && !attempt.ahead) continue;
-      // An earlier attempt of the same job may still run here: the worker names jobs only, so the two could not be told apart.
+      // An earlier attempt of the same job may still run here: the worker names jobs only, so the two could not be told
+      // apart.
       if (!this.#held.has(attempt.ref.jobId)) picked.push(attempt);
     }
     const begun = this.begun;
@@ -181,7 +190,7 @@ export class Holdings {
   /** What a worker holds; for workers of this machine only, because it is kept until it is dropped. */
   of(workerId: string): Holding {
     let holding = this.#byWorker.get(workerId);
-    if (!holding) this.#byWorker.set(workerId, holding = new Holding());
+    if (!holding) this.#byWorker.set(workerId, (holding = new Holding()));
     return holding;
   }
 

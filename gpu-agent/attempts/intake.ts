@@ -1,24 +1,26 @@
 /** Takes assignments in: gets inputs that were left out, and gives back at once what cannot run here. */
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { Assignment, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+
 import type { BudgetFill } from '../../core/runtime/budget-metrics.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { MemoryBudget } from '../../core/runtime/memory-budget.ts';
-import type { WorkerPool } from '../units/workers/worker-pool.ts';
-import type { Worker } from '../units/workers/worker.ts';
-import type { AttemptTable } from './attempt-table.ts';
-import { attemptKey } from '../spool/attempt-key.ts';
 import type { Tracing } from '../../core/runtime/tracing.ts';
-import { AttemptTrace } from './attempt-trace.ts';
+import type { Assignment, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { attemptKey } from '../spool/attempt-key.ts';
+import type { Worker } from '../units/workers/worker.ts';
+import type { WorkerPool } from '../units/workers/worker-pool.ts';
 import { Attempt } from './attempt.ts';
+import type { AttemptTable } from './attempt-table.ts';
+import { AttemptTrace } from './attempt-trace.ts';
 import type { HandOver } from './hand-over.ts';
 import type { Holdings } from './holding.ts';
 import type { OutcomeReporter } from './outcome-reporter.ts';
 import type { LargeToCore } from './to-core.ts';
 
 /**
- * Inputs of one worker that were fetched and not handed over, in bytes: three of the largest. It can be given a thousand jobs at once, and a worker that
- * asks for as many and takes none must not fill the agent's memory. The others wait where they are until it has taken some.
+ * Inputs of one worker that were fetched and not handed over, in bytes: three of the largest. It can be given a
+ * thousand jobs at once, and a worker that asks for as many and takes none must not fill the agent's memory. The others
+ * wait where they are until it has taken some.
  */
 const FETCHED_BYTES_MAX = 64 * 1024 * 1024;
 

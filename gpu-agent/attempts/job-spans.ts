@@ -1,4 +1,7 @@
-/** From when to when each worker ran which attempts: whose lines are whose in its log. In memory, the latest of each worker. */
+/**
+ * From when to when each worker ran which attempts: whose lines are whose in its log. In memory, the latest of each
+ * worker.
+ */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { JobSpan } from '../units/workers/job-lines.ts';
 import type { Attempt } from './attempt.ts';
@@ -22,7 +25,7 @@ export class JobSpans {
     if (attempt.handedAtMs === 0 || attempt.inHand) return;
     const { workerId } = attempt.ref;
     let spans = this.#ended.get(workerId);
-    if (!spans) this.#ended.set(workerId, spans = []);
+    if (!spans) this.#ended.set(workerId, (spans = []));
     if (spans.length >= SPANS_MAX) spans.splice(0, SPANS_MAX / 2);
     spans.push({ ...spanOf(attempt), toMs: this.#clock.monotonicMs() });
   }
@@ -30,7 +33,7 @@ export class JobSpans {
   /** What a worker ran and runs; a copy. */
   of(workerId: string): JobSpan[] {
     const running = (this.#holdings.get(workerId)?.all() ?? []).filter((attempt) => !attempt.inHand);
-    return [...this.#ended.get(workerId) ?? [], ...running.map(spanOf)];
+    return [...(this.#ended.get(workerId) ?? []), ...running.map(spanOf)];
   }
 
   /** The worker is forgotten. */

@@ -1,10 +1,12 @@
 /**
- * Keeps for the agent's successor what it must know of workers in containers, which outlive the agent, and of their attempts; take-up.ts takes it up.
- * Of workers that are processes, which end with the agent, it keeps nothing and costs nothing.
+ * Keeps for the agent's successor what it must know of workers in containers, which outlive the agent, and of their
+ * attempts; take-up.ts takes it up. Of workers that are processes, which end with the agent, it keeps nothing and costs
+ * nothing.
  *
- * A value that a worker streams is kept before the worker is answered, so none that was taken is lost with the agent. The Python SDK sends no value
- * again whose connection broke: one that was on its way when the agent ended is missing, and its attempt must run again unless the outcome brings all
- * values along. Our own SDK sends it again: it gets the same numbers as before, which core stores once.
+ * A value that a worker streams is kept before the worker is answered, so none that was taken is lost with the agent.
+ * The Python SDK sends no value again whose connection broke: one that was on its way when the agent ended is missing,
+ * and its attempt must run again unless the outcome brings all values along. Our own SDK sends it again: it gets the
+ * same numbers as before, which core stores once.
  */
 import { createHash } from 'node:crypto';
 import type { AttemptChunk } from '../../proto/gen/slipway/v1/agent_service.ts';
@@ -28,7 +30,9 @@ export class Keeper {
     if (worker.outlives) this.#log.worker(worker.id, worker.isRunning ? keptWorker(worker) : undefined);
   }
 
-  /** The worker is about to be given these. What resolves when that is kept; undefined: nothing has to be waited for. */
+  /**
+   * The worker is about to be given these. What resolves when that is kept; undefined: nothing has to be waited for.
+   */
   handed(worker: Worker, attempts: readonly Attempt[]): Promise<void> | undefined {
     if (!worker.outlives) return undefined;
     for (const attempt of attempts) {
@@ -45,7 +49,10 @@ export class Keeper {
     this.#log.attempt(keptOf(attempt));
   }
 
-  /** A value has arrived: answers whether it was taken before. Its chunks follow, `taken` and, when the worker knows that, `answered`. */
+  /**
+   * A value has arrived: answers whether it was taken before. Its chunks follow, `taken` and, when the worker knows
+   * that, `answered`.
+   */
   value(worker: Worker, attempt: Attempt, body: Buffer): boolean {
     const mark = markOf(body);
     const again = worker.sdk.traits.sendsAgain && attempt.lastValue?.mark === mark;
@@ -86,20 +93,37 @@ export class Keeper {
 
 function keptOf({ ref, chunkNumber, yielded, begun, leftOut, missed, lastValue }: Attempt): KeptAttempt {
   return {
-    ref, chunkNumber, yielded, ...(begun && { begun }), ...(lastValue && { lastValue }),
-    ...(leftOut !== undefined && { leftOut }), ...(missed !== undefined && { missed }),
+    ref,
+    chunkNumber,
+    yielded,
+    ...(begun && { begun }),
+    ...(lastValue && { lastValue }),
+    ...(leftOut !== undefined && { leftOut }),
+    ...(missed !== undefined && { missed }),
   };
 }
 
 function keptWorker({ endpointId, token, spec, sdk, asked, refresh, state }: Worker): KeptWorker {
   const { imageName, gpuUuids, concurrency, version, initTimeoutSeconds, httpServer } = spec;
   return {
-    endpointId, token, image: imageName, gpuUuids, concurrency, version, initTimeoutSeconds, ...(httpServer && { httpServer }),
-    sdk: sdk.version, asked, refresh, frozen: state === WorkerState.FROZEN,
+    endpointId,
+    token,
+    image: imageName,
+    gpuUuids,
+    concurrency,
+    version,
+    initTimeoutSeconds,
+    ...(httpServer && { httpServer }),
+    sdk: sdk.version,
+    asked,
+    refresh,
+    frozen: state === WorkerState.FROZEN,
   };
 }
 
 function markOf(body: Buffer): string {
-  const hash = createHash('sha1').update(body.subarray(0, MARK_BYTES)).update(body.subarray(Math.max(MARK_BYTES, body.length - MARK_BYTES)));
+  const hash = createHash('sha1')
+    .update(body.subarray(0, MARK_BYTES))
+    .update(body.subarray(Math.max(MARK_BYTES, body.length - MARK_BYTES)));
   return `${body.length} ${hash.digest('base64')}`;
 }

@@ -1,15 +1,17 @@
 /**
- * Brings outcomes to core: onto the wire at once, again after every reconnect, until core has acknowledged them; and onto the disk, unless
- * core was faster. An outcome is safe as soon as either has happened; only then is its worker answered.
+ * Brings outcomes to core: onto the wire at once, again after every reconnect, until core has acknowledged them; and
+ * onto the disk, unless core was faster. An outcome is safe as soon as either has happened; only then is its worker
+ * answered.
  */
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { AttemptOutcome, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import type { AttemptOutcome, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { SIDE_STREAM_BYTES_MIN } from '../../proto/wire/limits.ts';
-import type { OutcomeSpool } from '../spool/outcome-spool.ts';
 import { attemptKey } from '../spool/attempt-key.ts';
 import { Grace } from '../spool/grace.ts';
+import type { OutcomeSpool } from '../spool/outcome-spool.ts';
 import type { ChunkLog } from './chunk-log.ts';
 import { ownBytes } from './own-bytes.ts';
 import type { LargeToCore, ToCore } from './to-core.ts';
@@ -28,13 +30,15 @@ interface Pending {
 }
 
 /**
- * For this long, in milliseconds, and up to twice as long, an outcome waits for core before it is written to the disk. A core that is there
- * acknowledges within a few milliseconds: then nothing is written, and no flush stands in the way of others on a disk that is shared.
+ * For this long, in milliseconds, and up to twice as long, an outcome waits for core before it is written to the disk.
+ * A core that is there acknowledges within a few milliseconds: then nothing is written, and no flush stands in the way
+ * of others on a disk that is shared.
  */
 const DISK_AFTER_MS = 10;
 /**
- * The same for an outcome whose worker does not wait for it. A busy core acknowledges after tens of milliseconds, and under a load of short jobs writing
- * them all was an eighth of what the agent did. Were the agent killed meanwhile, attempts of so short a time ago would be lost, and run again.
+ * The same for an outcome whose worker does not wait for it. A busy core acknowledges after tens of milliseconds, and
+ * under a load of short jobs writing them all was an eighth of what the agent did. Were the agent killed meanwhile,
+ * attempts of so short a time ago would be lost, and run again.
  */
 const DISK_AFTER_LONG_MS = 100;
 
@@ -57,7 +61,12 @@ export class OutcomeReporter {
   readonly #listeners: ((workerId: string) => void)[] = [];
 
   constructor(options: {
-    spool: OutcomeSpool; chunks: ChunkLog; toCore: Pick<ToCore, 'addOutcome'>; large: Pick<LargeToCore, 'send'>; clock: Clock; logger: Logger;
+    spool: OutcomeSpool;
+    chunks: ChunkLog;
+    toCore: Pick<ToCore, 'addOutcome'>;
+    large: Pick<LargeToCore, 'send'>;
+    clock: Clock;
+    logger: Logger;
     /** See DISK_AFTER_MS, the default. 0: onto the disk at once. */
     diskAfterMs?: number | undefined;
   }) {
@@ -84,7 +93,14 @@ export class OutcomeReporter {
     for (const { outcome, chunks } of entries) {
       for (const chunk of chunks) this.#chunks.add(chunk);
       const large = isLarge(outcome);
-      const pending = { ref: outcome.ref!, outcome: large ? undefined : outcome, large, unread: 0, grace: undefined, onSafe: () => {} };
+      const pending = {
+        ref: outcome.ref!,
+        outcome: large ? undefined : outcome,
+        large,
+        unread: 0,
+        grace: undefined,
+        onSafe: () => {},
+      };
       this.#keep(attemptKey(outcome.ref!), pending);
     }
     return entries.length;
@@ -106,10 +122,14 @@ export class OutcomeReporter {
   }
 
   /**
-   * Resolves once the outcome is on disk or acknowledged. Never rejects: without a working disk it waits for core. `mayWait`: nobody waits until it is safe.
-   * `key`: its attempt's, where that is known: a text that is made anew is read anew by each map.
+   * Resolves once the outcome is on disk or acknowledged. Never rejects: without a working disk it waits for core.
+   * `mayWait`: nobody waits until it is safe. `key`: its attempt's, where that is known: a text that is made anew is
+   * read anew by each map.
    */
-  report(given: AttemptOutcome, { mayWait = false, key = attemptKey(given.ref!) }: { mayWait?: boolean | undefined; key?: string } = {}): Promise<void> {
+  report(
+    given: AttemptOutcome,
+    { mayWait = false, key = attemptKey(given.ref!) }: { mayWait?: boolean | undefined; key?: string } = {},
+  ): Promise<void> {
     const outcome = { ...given, output: given.output && ownBytes(given.output) };
     return new Promise((resolve) => {
       const large = isLarge(outcome);
@@ -147,7 +167,10 @@ export class OutcomeReporter {
     for (const [key, pending] of this.#pending) this.#send(key, pending);
   }
 
-  /** A large outcome with its output, or undefined when it was acknowledged or there is none any more. Rejects: it may be tried again. */
+  /**
+   * A large outcome with its output, or undefined when it was acknowledged or there is none any more. Rejects: it may
+   * be tried again.
+   */
   async load(key: string): Promise<AttemptOutcome | undefined> {
     const pending = this.#pending.get(key);
     if (!pending?.large) return undefined;
@@ -158,7 +181,10 @@ export class OutcomeReporter {
     } catch (error) {
       pending.unread += 1;
       if (pending.unread < READS_MAX) throw error;
-      this.#logger.error({ err: error, ...pending.ref }, 'a result could not be read from the disk, its attempt is lost');
+      this.#logger.error(
+        { err: error, ...pending.ref },
+        'a result could not be read from the disk, its attempt is lost',
+      );
       this.#lose(key, pending);
       return undefined;
     }
@@ -197,7 +223,12 @@ export class OutcomeReporter {
   /** What has no output to be COMPLETED with must not wait for ever: its job, and its worker's end, wait with it. */
   #lose(key: string, pending: Pending): void {
     pending.large = false;
-    pending.outcome = { ref: pending.ref, kind: OutcomeKind.LOST, output: undefined, error: 'Its result could not be read from the disk.' };
+    pending.outcome = {
+      ref: pending.ref,
+      kind: OutcomeKind.LOST,
+      output: undefined,
+      error: 'Its result could not be read from the disk.',
+    };
     this.#send(key, pending);
   }
 

@@ -1,6 +1,6 @@
 /**
- * Bytes that are kept for long are kept alone. What a worker sends is cut out of its request, and a piece of memory lives as long as any view of it: one
- * byte out of twenty megabytes would be counted as one and take them all.
+ * Bytes that are kept for long are kept alone. What a worker sends is cut out of its request, and a piece of memory
+ * lives as long as any view of it: one byte out of twenty megabytes would be counted as one and take them all.
  */
 
 /** What a view may keep beside itself, in bytes; beyond it, and beyond its own length, it is copied. */

@@ -1,18 +1,27 @@
 /**
- * Keeps a worker of the Python SDK awake (docs/reference/worker-protocol.md#short-jobs). That SDK sleeps a second whenever no room is left, and a job that it
- * has not started yet, which may take it 0.1 s, takes twice the room. A worker that is never given the last of its room asks again at once. Pure.
+ * Keeps a worker of the Python SDK awake (docs/reference/worker-protocol.md#short-jobs). That SDK sleeps a second
+ * whenever no room is left, and a job that it has not started yet, which may take it 0.1 s, takes twice the room. A
+ * worker that is never given the last of its room asks again at once. Pure.
  */
 
 /** With less room too few jobs would run at a time: such a worker does better with a list, and the sleep after it. */
 export const PACED_MIN = 8;
-/** An execution that takes longer is none for which a worker is kept awake, in milliseconds: all of its room matters more. As in core. */
+/**
+ * An execution that takes longer is none for which a worker is kept awake, in milliseconds: all of its room matters
+ * more. As in core.
+ */
 const SHORT_MS_MAX = 500;
 /** Short executions in a row before it is. */
 const MEASURED_MIN = 3;
-/** An answer has so much of the room at least while there are jobs for it: each take costs the worker as much as a job. */
+/**
+ * An answer has so much of the room at least while there are jobs for it: each take costs the worker as much as a job.
+ */
 const ANSWER_SHARE = 1 / 8;
 
-/** Without a take for so long it sleeps, or is busy with something else, in milliseconds: a job would wait for it though another worker may be free. */
+/**
+ * Without a take for so long it sleeps, or is busy with something else, in milliseconds: a job would wait for it though
+ * another worker may be free.
+ */
 const ASLEEP_MS = 200;
 
 export class Pace {
@@ -26,7 +35,10 @@ export class Pace {
   /** When it was given something last. */
   #givenAtMs = 0;
 
-  /** It asks for so many jobs. `held`: attempts that it was given and that have not ended; `idle`: it says that it has none. */
+  /**
+   * It asks for so many jobs. `held`: attempts that it was given and that have not ended; `idle`: it says that it has
+   * none.
+   */
   asks(requested: number, { held, idle }: { held: number; idle: boolean }): void {
     this.#concurrency = idle ? requested : Math.max(this.#concurrency, requested + held);
     if (idle) this.#fresh = [];
@@ -69,7 +81,10 @@ export class Pace {
     return this.canBe && this.#short >= MEASURED_MIN;
   }
 
-  /** How many jobs it can hold and stay awake, between its takes, too. `asks`: one is open. Undefined: it is not kept awake, or sleeps all the same. */
+  /**
+   * How many jobs it can hold and stay awake, between its takes, too. `asks`: one is open. Undefined: it is not kept
+   * awake, or sleeps all the same.
+   */
   room(asks: boolean, nowMs: number): number | undefined {
     return this.isOn && (asks || nowMs - this.#givenAtMs <= ASLEEP_MS) ? this.#concurrency - 1 : undefined;
   }

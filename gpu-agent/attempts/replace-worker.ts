@@ -5,12 +5,17 @@ import type { AttemptTable } from './attempt-table.ts';
 import type { Holdings } from './holding.ts';
 
 /** From here on it gets no answer to its results any more; the bridge ends it when the last of them is safe. */
-export function replaceWorker({ holdings, table }: { holdings: Holdings; table: AttemptTable }, worker: Worker, reason: string): void {
+export function replaceWorker(
+  { holdings, table }: { holdings: Holdings; table: AttemptTable },
+  worker: Worker,
+  reason: string,
+): void {
   // Before the outcomes: core must not give it the same jobs again.
   worker.recycle();
   const holding = holdings.get(worker.id);
   const inHand = holding?.inHand() ?? [];
   if (!holding || inHand.length === 0) return;
   holding.isFinal = true;
-  for (const attempt of inHand) void table.end(attempt, attempt.stop ? OutcomeKind.STOPPED : OutcomeKind.RETURNED, { error: reason });
+  for (const attempt of inHand)
+    void table.end(attempt, attempt.stop ? OutcomeKind.STOPPED : OutcomeKind.RETURNED, { error: reason });
 }

@@ -1,6 +1,11 @@
-/** When a worker is killed because one of its attempts does not end (docs/reference/worker-protocol.md#stopping). Pure. */
+/**
+ * When a worker is killed because one of its attempts does not end (docs/reference/worker-protocol.md#stopping). Pure.
+ */
 
-/** `auto`: when no other attempt would be hurt; `always`; `never`: the handler runs to its end and its result is dropped. */
+/**
+ * `auto`: when no other attempt would be hurt; `always`; `never`: the handler runs to its end and its result is
+ * dropped.
+ */
 export type StopPolicy = 'auto' | 'always' | 'never';
 
 /** What is known about an attempt that should end. */
@@ -14,7 +19,9 @@ export interface StopFacts {
   holdsOthers: boolean;
 }
 
-/** What to do about it now. Under `auto` a worker with other attempts is looked at again until it holds only this one. */
+/**
+ * What to do about it now. Under `auto` a worker with other attempts is looked at again until it holds only this one.
+ */
 export function decideStop(facts: StopFacts): 'wait' | 'kill' {
   if (facts.askedMs < facts.graceMs || facts.policy === 'never') return 'wait';
   return facts.policy === 'always' || !facts.holdsOthers ? 'kill' : 'wait';

@@ -4,8 +4,8 @@ import { WorkerSpec } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { KeptAttempt, KeptWorker, LastRun, RunLog } from '../spool/run-log.ts';
 import type { SdkTraits } from '../units/workers/sdk-traits.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';
-import type { AttemptTable } from './attempt-table.ts';
 import { Attempt } from './attempt.ts';
+import type { AttemptTable } from './attempt-table.ts';
 import type { ChunkLog } from './chunk-log.ts';
 import type { Holdings } from './holding.ts';
 import type { OutcomeReporter } from './outcome-reporter.ts';
@@ -54,7 +54,14 @@ export function dropAll(last: LastRun, runLog: RunLog): void {
 }
 
 function specOf({ image, gpuUuids, concurrency, version, initTimeoutSeconds, httpServer }: KeptWorker): WorkerSpec {
-  return WorkerSpec.fromPartial({ imageName: image, gpuUuids: [...gpuUuids], concurrency, version, initTimeoutSeconds, ...(httpServer && { httpServer }) });
+  return WorkerSpec.fromPartial({
+    imageName: image,
+    gpuUuids: [...gpuUuids],
+    concurrency,
+    version,
+    initTimeoutSeconds,
+    ...(httpServer && { httpServer }),
+  });
 }
 
 function missedBy({ begun }: KeptAttempt, { run }: LastRun, { sendsAgain }: SdkTraits): string | undefined {

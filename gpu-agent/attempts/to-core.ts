@@ -8,13 +8,18 @@ export interface LargeOutcome {
   readonly ref: AttemptRef;
   /** All chunks of its attempt are stored, so it may be. */
   isReady(): boolean;
-  /** The outcome with its output, or undefined when there is nothing to send any more. Rejects: it may be tried again. */
+  /**
+   * The outcome with its output, or undefined when there is nothing to send any more. Rejects: it may be tried again.
+   */
   load(): Promise<AttemptOutcome | undefined>;
   /** Core has it. */
   acknowledge(): void;
 }
 
-/** Whatever is given to it leaves as soon as it can; without a session it may be dropped, and its owner gives it again to the next one. */
+/**
+ * Whatever is given to it leaves as soon as it can; without a session it may be dropped, and its owner gives it again
+ * to the next one.
+ */
 export interface ToCore {
   addOutcome(outcome: AttemptOutcome, key?: string): void;
   addProgress(progress: AttemptProgress): void;
@@ -28,6 +33,9 @@ export interface ToCore {
 export interface LargeToCore {
   /** Sends it as soon as its turn comes. */
   send(outcome: LargeOutcome): void;
-  /** The input of an attempt. `gone`: core says that the attempt is not current any more. Rejects when it did not arrive. */
+  /**
+   * The input of an attempt. `gone`: core says that the attempt is not current any more. Rejects when it did not
+   * arrive.
+   */
   fetchInput(ref: AttemptRef): Promise<readonly Uint8Array[] | 'gone'>;
 }

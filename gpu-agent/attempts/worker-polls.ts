@@ -17,9 +17,15 @@ export interface JobParts {
 export interface OpenTake {
   /** Jobs it asks for, 1 or more. */
   readonly requested: number;
-  /** Answers it with these jobs. Resolves to true once the operating system has all of the answer, to false when the worker left before. */
+  /**
+   * Answers it with these jobs. Resolves to true once the operating system has all of the answer, to false when the
+   * worker left before.
+   */
   answer(jobs: readonly JobParts[]): Promise<boolean>;
-  /** Calls `listener` once the worker has read the answer or never will: its connection carries something else, or has ended. Where that can be seen. */
+  /**
+   * Calls `listener` once the worker has read the answer or never will: its connection carries something else, or has
+   * ended. Where that can be seen.
+   */
   onOver?(listener: () => void): void;
   /** It is about to be answered: nobody else shall. */
   reserve(): void;

@@ -1,6 +1,7 @@
 /**
- * Tells core about workers, and only what changed. A worker's end is told last: core takes what an ended worker still holds as lost, so
- * until core has acknowledged all outcomes of its attempts the worker counts as DRAINING, however long large results are on their way.
+ * Tells core about workers, and only what changed. A worker's end is told last: core takes what an ended worker still
+ * holds as lost, so until core has acknowledged all outcomes of its attempts the worker counts as DRAINING, however
+ * long large results are on their way.
  */
 import type { WorkerReport } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { HttpHealth, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
@@ -21,7 +22,10 @@ export class WorkerReporter {
   readonly #ended = new Set<string>();
 
   constructor(options: {
-    toCore: Pick<ToCore, 'addWorker'>; room: WorkerRoom; owes: (workerId: string) => boolean; keeper: Pick<Keeper, 'worker'>;
+    toCore: Pick<ToCore, 'addWorker'>;
+    room: WorkerRoom;
+    owes: (workerId: string) => boolean;
+    keeper: Pick<Keeper, 'worker'>;
   }) {
     this.#toCore = options.toCore;
     this.#room = options.room;
@@ -41,7 +45,8 @@ export class WorkerReporter {
     if (worker.hasEnded) return;
     const told = this.#capacities.get(worker.id);
     const { capacity, keepsAhead, blocked } = this.#room.of(worker);
-    if (capacity !== told?.capacity || keepsAhead !== told.keepsAhead || blocked !== told.blocked) this.#toCore.addWorker(worker.id);
+    if (capacity !== told?.capacity || keepsAhead !== told.keepsAhead || blocked !== told.blocked)
+      this.#toCore.addWorker(worker.id);
   }
 
   /** It owes no outcome any more: its end may be told. */
@@ -66,10 +71,20 @@ export class WorkerReporter {
     this.#capacities.set(worker.id, { capacity, keepsAhead, blocked });
     const { id: workerId, endpointId, state, reason, exitCode, sdk, refresh } = worker;
     const report = {
-      workerId, endpointId, state, capacity, reason, exitCode, sdkVersion: sdk.version, refresh,
-      address: worker.http?.address ?? '', health: worker.http?.health ?? HttpHealth.UNSPECIFIED,
+      workerId,
+      endpointId,
+      state,
+      capacity,
+      reason,
+      exitCode,
+      sdkVersion: sdk.version,
+      refresh,
+      address: worker.http?.address ?? '',
+      health: worker.http?.health ?? HttpHealth.UNSPECIFIED,
       singleUse: worker.http?.singleUse ?? false,
-      takesAhead: !worker.hasEnded && this.#room.takesAhead(worker), keepsAhead, blocked,
+      takesAhead: !worker.hasEnded && this.#room.takesAhead(worker),
+      keepsAhead,
+      blocked,
     };
     if (!worker.hasEnded) return report;
     if (this.#owes(worker.id)) {

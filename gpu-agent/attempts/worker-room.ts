@@ -1,7 +1,7 @@
 /** How much room a worker has, from what it is, what it holds and what it asks for. */
 import type { Clock } from '../../core/runtime/clock.ts';
-import { capacity, takeLimit } from '../units/workers/capacity.ts';
 import type { CapacityFacts } from '../units/workers/capacity.ts';
+import { capacity, takeLimit } from '../units/workers/capacity.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import type { Holdings } from './holding.ts';
 import type { Pace } from './pace.ts';
@@ -32,7 +32,11 @@ export class WorkerRoom {
   of(worker: Worker): Room {
     if (worker.hasEnded) return { capacity: 0, keepsAhead: false, blocked: false };
     const facts = this.#facts(worker);
-    return { capacity: capacity(facts), keepsAhead: keepsAhead(facts), blocked: this.#holdings.get(worker.id)?.awaitsEnd ?? false };
+    return {
+      capacity: capacity(facts),
+      keepsAhead: keepsAhead(facts),
+      blocked: this.#holdings.get(worker.id)?.awaitsEnd ?? false,
+    };
   }
 
   /** How many jobs may be answered to one of its takes. */
@@ -46,7 +50,14 @@ export class WorkerRoom {
   /** Its open take may be answered with more jobs than it asks for. */
   takesAhead(worker: Worker): boolean {
     const { requested, declared, leaving, blocked, traits } = this.#facts(worker);
-    return !leaving && !blocked && requested > 0 && declared === undefined && traits.tellsFreeSlots && !this.#paceOf(worker)?.canBe;
+    return (
+      !leaving &&
+      !blocked &&
+      requested > 0 &&
+      declared === undefined &&
+      traits.tellsFreeSlots &&
+      !this.#paceOf(worker)?.canBe
+    );
   }
 
   /** What it was given beyond its room waits here until it asks for it. */
@@ -54,7 +65,10 @@ export class WorkerRoom {
     return keepsAhead(this.#facts(worker)) || (this.#paceOf(worker)?.canBe ?? false);
   }
 
-  /** Undefined: it is none to be kept awake. A job that it gets late might begin only after a long one that came before: it gets all at once. */
+  /**
+   * Undefined: it is none to be kept awake. A job that it gets late might begin only after a long one that came before:
+   * it gets all at once.
+   */
   #paceOf(worker: Worker): Pace | undefined {
     const { tellsFreeSlots, startsLate } = worker.sdk.traits;
     const canBe = tellsFreeSlots && !startsLate && this.#polls.declared(worker.id) === undefined;

@@ -12,8 +12,8 @@ import type { HandOver } from '../attempts/hand-over.ts';
 import type { Holdings } from '../attempts/holding.ts';
 import type { Keeper } from '../attempts/keeper.ts';
 import type { ToCore } from '../attempts/to-core.ts';
-import type { WorkerPool } from '../units/workers/worker-pool.ts';
 import type { WorkerReporter } from '../attempts/worker-reporter.ts';
+import type { WorkerPool } from '../units/workers/worker-pool.ts';
 import type { OpenPolls } from './open-polls.ts';
 
 export interface BridgeParts {

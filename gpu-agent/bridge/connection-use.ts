@@ -1,4 +1,6 @@
-/** Tells when the client of a connection is done with an answer: it sends another request on it, or the connection ends. */
+/**
+ * Tells when the client of a connection is done with an answer: it sends another request on it, or the connection ends.
+ */
 import type { Socket } from 'node:net';
 
 const LISTENERS = new WeakMap<Socket, () => void>();

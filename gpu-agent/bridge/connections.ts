@@ -1,6 +1,7 @@
 /**
- * The connections of workers, in bounds: all of them share the files that this process may have open, its memory and its one thread. Whose a
- * connection is shows in its first request; until then it is nobody's. When there are too many, whoever has the most loses his oldest.
+ * The connections of workers, in bounds: all of them share the files that this process may have open, its memory and
+ * its one thread. Whose a connection is shows in its first request; until then it is nobody's. When there are too many,
+ * whoever has the most loses his oldest.
  */
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -13,8 +14,8 @@ const OF_WORKER_MAX = 1_024;
 const ALL_MAX = 8_192;
 const FILES_DEFAULT = 4_096;
 /**
- * Requests of one connection that are not answered. No client of workers sends a second one before; the next may be here before the end of an answer
- * was noticed.
+ * Requests of one connection that are not answered. No client of workers sends a second one before; the next may be
+ * here before the end of an answer was noticed.
  */
 const UNANSWERED_MAX = 2;
 /** A worker has one link; that before it may not have ended yet. */
@@ -50,7 +51,9 @@ export class Connections {
 
   /** `bounds`: default what the process may have. */
   constructor(
-    logger: Logger, endpointOf: EndpointOf, bounds: ConnectionBounds = { all: Math.min(ALL_MAX, Math.floor(openFilesMax() / 2)), ofWorker: OF_WORKER_MAX },
+    logger: Logger,
+    endpointOf: EndpointOf,
+    bounds: ConnectionBounds = { all: Math.min(ALL_MAX, Math.floor(openFilesMax() / 2)), ofWorker: OF_WORKER_MAX },
   ) {
     this.#logger = logger;
     this.#endpointOf = endpointOf;
@@ -108,7 +111,9 @@ export class Connections {
       return false;
     }
     connection.unanswered += 1;
-    response.once('close', () => { connection.unanswered -= 1; });
+    response.once('close', () => {
+      connection.unanswered -= 1;
+    });
     return true;
   }
 
@@ -152,7 +157,10 @@ export class Connections {
     if (this.#told.size >= OF_WORKER_MAX) this.#told.clear();
     this.#told.add(mark);
     const workerId = owner === NOBODY ? undefined : owner;
-    this.#logger.warn({ endpointId: this.#endpointOf(owner), workerId }, `a client of the bridge ${what}: its connections are cut`);
+    this.#logger.warn(
+      { endpointId: this.#endpointOf(owner), workerId },
+      `a client of the bridge ${what}: its connections are cut`,
+    );
   }
 }
 

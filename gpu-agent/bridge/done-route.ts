@@ -1,6 +1,6 @@
 /**
- * job-done: a result, or a progress value; job-done-batch: several of them. A known job is never answered 4xx: the SDK would lose its result
- * (docs/reference/worker-protocol.md#results).
+ * job-done: a result, or a progress value; job-done-batch: several of them. A known job is never answered 4xx: the SDK
+ * would lose its result (docs/reference/worker-protocol.md#results).
  */
 import type { FastifyInstance } from 'fastify';
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
@@ -8,13 +8,13 @@ import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Attempt } from '../attempts/attempt.ts';
 import { replaceWorker } from '../attempts/replace-worker.ts';
 import type { Worker } from '../units/workers/worker.ts';
-import { interpretResult } from './interpret-result.ts';
-import type { Result, ResultBody } from './interpret-result.ts';
 import type { BridgeParts } from './bridge-parts.ts';
-import { elementCount } from './split-chunk.ts';
+import type { Result, ResultBody } from './interpret-result.ts';
+import { interpretResult } from './interpret-result.ts';
 import { readResultBatch } from './result-batch.ts';
-import { answerNobody, queryText, workerOfCall } from './worker-call.ts';
+import { elementCount } from './split-chunk.ts';
 import type { CallParams } from './worker-call.ts';
+import { answerNobody, queryText, workerOfCall } from './worker-call.ts';
 
 /** Adds both routes. */
 export function registerDone(app: FastifyInstance, prefix: string, parts: BridgeParts): void {
@@ -22,11 +22,17 @@ export function registerDone(app: FastifyInstance, prefix: string, parts: Bridge
   app.post(`${prefix}/job-done/:worker/:job`, async (request, reply) => {
     const worker = workerOfCall(parts, request);
     if (worker === 'refused') return answerNobody(parts, reply, worker);
-    const result = { body: (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody, isStream: queryText(request, 'isStream') === 'true' };
+    const result = {
+      body: (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody,
+      isStream: queryText(request, 'isStream') === 'true',
+    };
     const { job } = request.params as CallParams;
     if (worker !== 'gone') {
       // What the worker wrote before this request, of a value that it could not send perhaps, may not have been read.
-      if (result.isStream) await new Promise<void>((resolve) => { parts.clock.soon(resolve); });
+      if (result.isStream)
+        await new Promise<void>((resolve) => {
+          parts.clock.soon(resolve);
+        });
       const attempt = parts.holdings.get(worker.id)?.of(job!);
       await parts.handOver.whileSent(worker, attempt, () => postResult(parts, worker, job!, result));
     }
@@ -42,12 +48,17 @@ interface PostedResult {
   goesOn?: boolean;
 }
 
-/** A result or a progress value of a worker's job. Resolves when it is safe. Many wait for core at a time, so none takes more promises than it needs. */
+/**
+ * A result or a progress value of a worker's job. Resolves when it is safe. Many wait for core at a time, so none takes
+ * more promises than it needs.
+ */
 export function postResult(parts: BridgeParts, worker: Worker, jobId: string, result: PostedResult): Promise<void> {
   const attempt = parts.holdings.get(worker.id)?.of(jobId);
   // A result of an attempt that is not current any more is dropped; the worker has nothing to learn from it.
   if (!attempt) return withheld(parts, worker) ?? Promise.resolve();
-  return accept(parts, worker, attempt, result).then((kind) => (kind === 'progress' ? undefined : withheld(parts, worker)));
+  return accept(parts, worker, attempt, result).then((kind) =>
+    kind === 'progress' ? undefined : withheld(parts, worker),
+  );
 }
 
 /** Answered once all of them are safe; sending all again after a failure changes nothing. */
@@ -59,15 +70,22 @@ function registerBatch(app: FastifyInstance, prefix: string, parts: BridgeParts)
     const results = 'bytes' in body ? readResultBatch(body.bytes) : undefined;
     if (!results) return reply.code(400).send();
     const holding = parts.holdings.get(worker.id);
-    await Promise.all(results.map(async ({ jobId, isStream, body: bytes }) => {
-      const attempt = holding?.of(jobId);
-      if (attempt) await accept(parts, worker, attempt, { body: { bytes }, isStream });
-    }));
+    await Promise.all(
+      results.map(async ({ jobId, isStream, body: bytes }) => {
+        const attempt = holding?.of(jobId);
+        if (attempt) await accept(parts, worker, attempt, { body: { bytes }, isStream });
+      }),
+    );
     return reply.code(200).send();
   });
 }
 
-function accept(parts: BridgeParts, worker: Worker, attempt: Attempt, posted: PostedResult): Promise<'progress' | 'result'> {
+function accept(
+  parts: BridgeParts,
+  worker: Worker,
+  attempt: Attempt,
+  posted: PostedResult,
+): Promise<'progress' | 'result'> {
   const { body } = posted;
   attempt.named(parts.clock.monotonicMs());
   const read = parts.work.run(worker.endpointId, 'bytes' in body ? body.bytes.length : 0, interpretResult(body));
@@ -75,14 +93,23 @@ function accept(parts: BridgeParts, worker: Worker, attempt: Attempt, posted: Po
   return Promise.resolve(read).then((result) => settle(parts, worker, attempt, { ...posted, result }));
 }
 
-async function settleProgress({ logger, toCore }: BridgeParts, attempt: Attempt, result: Result & { kind: 'ignored' | 'progress' }): Promise<'progress'> {
+async function settleProgress(
+  { logger, toCore }: BridgeParts,
+  attempt: Attempt,
+  result: Result & { kind: 'ignored' | 'progress' },
+): Promise<'progress'> {
   if (attempt.phase === 'ended') return 'progress';
   if (result.kind === 'ignored') logger.warn({ ...attempt.ref, reason: result.why }, 'progress value dropped');
   else if (!attempt.stop) toCore.addProgress({ ref: attempt.ref, output: result.output });
   return 'progress';
 }
 
-function settle(parts: BridgeParts, worker: Worker, attempt: Attempt, read: PostedResult & { result: Result }): Promise<'progress' | 'result'> {
+function settle(
+  parts: BridgeParts,
+  worker: Worker,
+  attempt: Attempt,
+  read: PostedResult & { result: Result },
+): Promise<'progress' | 'result'> {
   const { result, isStream, goesOn } = read;
   if (result.kind === 'ignored' || result.kind === 'progress') return settleProgress(parts, attempt, result);
   if (attempt.phase === 'ended') return Promise.resolve('result');
@@ -90,20 +117,30 @@ function settle(parts: BridgeParts, worker: Worker, attempt: Attempt, read: Post
   // Before the attempt ends, so that no other job can take its place.
   if (result.refresh) replaceWorker(parts, worker, 'Its worker is replaced.');
   const mayHaveGap = result.kind === 'completed' && (attempt.leftOut !== undefined || mayMiss(attempt, isStream));
-  const safe = mayHaveGap ? finishUnlessGap(parts, worker, attempt, { result, goesOn }) : finish(parts, attempt, result, goesOn);
+  const safe = mayHaveGap
+    ? finishUnlessGap(parts, worker, attempt, { result, goesOn })
+    : finish(parts, attempt, result, goesOn);
   return safe.then(() => 'result');
 }
 
 async function finishUnlessGap(
-  parts: BridgeParts, worker: Worker, attempt: Attempt, { result, goesOn }: { result: Result & { kind: 'completed' }; goesOn: boolean | undefined },
+  parts: BridgeParts,
+  worker: Worker,
+  attempt: Attempt,
+  { result, goesOn }: { result: Result & { kind: 'completed' }; goesOn: boolean | undefined },
 ): Promise<void> {
-  if (!await hasGap(parts, worker, attempt, result.output)) await finish(parts, attempt, result, goesOn);
-  else if (attempt.leftOut !== undefined) await finish(parts, attempt, { ...result, kind: 'failed', error: attempt.leftOut });
+  if (!(await hasGap(parts, worker, attempt, result.output))) await finish(parts, attempt, result, goesOn);
+  else if (attempt.leftOut !== undefined)
+    await finish(parts, attempt, { ...result, kind: 'failed', error: attempt.leftOut });
   // Another attempt streams all of it.
-  else await parts.table.end(attempt, attempt.stop ? OutcomeKind.STOPPED : OutcomeKind.LOST, { error: attempt.missed! });
+  else
+    await parts.table.end(attempt, attempt.stop ? OutcomeKind.STOPPED : OutcomeKind.LOST, { error: attempt.missed! });
 }
 
-/** A worker that must not begin another job is ended as soon as its last result is safe, and waits for its answer until then. Undefined: it may go on. */
+/**
+ * A worker that must not begin another job is ended as soon as its last result is safe, and waits for its answer until
+ * then. Undefined: it may go on.
+ */
 function withheld({ holdings, pool }: BridgeParts, worker: Worker): Promise<void> | undefined {
   const holding = holdings.get(worker.id);
   if (!holding?.isFinal) return undefined;
@@ -116,15 +153,27 @@ function mayMiss(attempt: Attempt, isStream: boolean): boolean {
   return attempt.missed !== undefined && (isStream || attempt.yielded > 0);
 }
 
-/** A value is neither among the chunks nor, where the worker aggregates, in the list of all that its generator yielded. */
-async function hasGap(parts: BridgeParts, worker: Worker, attempt: Attempt, output: Buffer | undefined): Promise<boolean> {
+/**
+ * A value is neither among the chunks nor, where the worker aggregates, in the list of all that its generator yielded.
+ */
+async function hasGap(
+  parts: BridgeParts,
+  worker: Worker,
+  attempt: Attempt,
+  output: Buffer | undefined,
+): Promise<boolean> {
   if (output === undefined) return true;
   // A worker that does not aggregate brings an empty list.
   const least = Math.max(1, attempt.yielded);
-  return await parts.work.run(worker.endpointId, output.length, elementCount(output, least)) < least;
+  return (await parts.work.run(worker.endpointId, output.length, elementCount(output, least))) < least;
 }
 
-function finish(parts: BridgeParts, attempt: Attempt, result: Result & { kind: 'completed' | 'failed' }, goesOn = false): Promise<void> {
+function finish(
+  parts: BridgeParts,
+  attempt: Attempt,
+  result: Result & { kind: 'completed' | 'failed' },
+  goesOn = false,
+): Promise<void> {
   // While its output was looked at.
   if (attempt.phase === 'ended') return Promise.resolve();
   if (attempt.stop) return parts.table.end(attempt, OutcomeKind.STOPPED);

@@ -1,7 +1,10 @@
-/** What a job-done body means: the table of docs/reference/worker-protocol.md#results as one pure function. The output travels on byte for byte. */
+/**
+ * What a job-done body means: the table of docs/reference/worker-protocol.md#results as one pure function. The output
+ * travels on byte for byte.
+ */
 import { kindAt } from '../../core/runtime/json-bytes.ts';
-import { scanJson } from '../../core/runtime/json-scan.ts';
 import type { JsonScan } from '../../core/runtime/json-scan.ts';
+import { scanJson } from '../../core/runtime/json-scan.ts';
 import type { Work } from '../../core/runtime/sliced-work.ts';
 import { CHUNK_BYTES_MAX, OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { cutText } from './split-chunk.ts';
@@ -28,7 +31,8 @@ const TRUE = Buffer.from('true');
 
 /** Reads a result. Never throws: whatever cannot be used makes the job FAILED with a text that says why. */
 export function* interpretResult(body: ResultBody): Work<Result> {
-  if ('oversizeBytes' in body) return failed(oversizeError(body.head, body.oversizeBytes) ?? tooLarge(body.oversizeBytes));
+  if ('oversizeBytes' in body)
+    return failed(oversizeError(body.head, body.oversizeBytes) ?? tooLarge(body.oversizeBytes));
   const scan = yield* scanJson(body.bytes, ['output', 'error', 'status', 'stopPod']);
   const fault = faultOf(scan);
   if (fault !== undefined) return failed(fault);
@@ -37,24 +41,33 @@ export function* interpretResult(body: ResultBody): Work<Result> {
   if (isProgress(scan.member('status'))) return progress(output);
   const isTooLarge = output !== undefined && output.length > OUTPUT_BYTES_MAX;
   const error = scan.member('error');
-  if (error && (yield* isNonEmpty(error))) return { kind: 'failed', output: isTooLarge ? undefined : output, error: errorText(error), refresh };
+  if (error && (yield* isNonEmpty(error)))
+    return { kind: 'failed', output: isTooLarge ? undefined : output, error: errorText(error), refresh };
   if (isTooLarge) return { ...failed(tooLarge(output.length)), refresh };
   return { kind: 'completed', output, refresh };
 }
 
 /** Reads a job-stream body: the yielded value and its metrics, or why it cannot be used. */
-export function* interpretChunk(body: ResultBody): Work<{ output: Buffer; metrics: Buffer | undefined } | { why: string }> {
+export function* interpretChunk(
+  body: ResultBody,
+): Work<{ output: Buffer; metrics: Buffer | undefined } | { why: string }> {
   if ('oversizeBytes' in body) return { why: tooLarge(body.oversizeBytes) };
   const scan = yield* scanJson(body.bytes, ['output', 'metrics']);
   const why = faultOf(scan);
   if (why !== undefined) return { why };
   const metrics = scan.member('metrics');
-  return { output: scan.member('output') ?? NULL, metrics: metrics && kindAt(metrics, 0) === 'object' ? metrics : undefined };
+  return {
+    output: scan.member('output') ?? NULL,
+    metrics: metrics && kindAt(metrics, 0) === 'object' ? metrics : undefined,
+  };
 }
 
 function progress(output: Buffer | undefined): Result {
   if (output && output.length > CHUNK_BYTES_MAX) {
-    return { kind: 'ignored', why: `A progress value of ${output.length} bytes is over the limit of ${CHUNK_BYTES_MAX}.` };
+    return {
+      kind: 'ignored',
+      why: `A progress value of ${output.length} bytes is over the limit of ${CHUNK_BYTES_MAX}.`,
+    };
   }
   return { kind: 'progress', output: output ?? NULL };
 }
@@ -69,7 +82,8 @@ function tooLarge(bytes: number): string {
 
 function faultOf({ fault, kind }: JsonScan): string | undefined {
   if (fault?.kind === 'utf8') return 'The handler returned a result that is not valid UTF-8.';
-  if (fault) return `The handler returned a result that is not valid JSON (NaN and Infinity are not): see byte ${fault.at}.`;
+  if (fault)
+    return `The handler returned a result that is not valid JSON (NaN and Infinity are not): see byte ${fault.at}.`;
   return kind === 'object' ? undefined : 'The worker sent a result that is not a JSON object.';
 }
 
@@ -102,6 +116,6 @@ function errorText(error: Buffer): string {
   const isText = kindAt(error, 0) === 'string';
   const whole = !isCut ? error : isText ? cutText(error, ERROR_BYTES_MAX) : error.subarray(0, ERROR_BYTES_MAX);
   // NUL cannot be stored as text.
-  const text = (isText ? JSON.parse(whole.toString()) as string : whole.toString()).replaceAll('\0', '\uFFFD');
+  const text = (isText ? (JSON.parse(whole.toString()) as string) : whole.toString()).replaceAll('\0', '\uFFFD');
   return isCut ? `${text} … [cut from ${error.length} bytes]` : text;
 }

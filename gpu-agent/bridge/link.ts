@@ -1,20 +1,21 @@
 /**
- * job-link: a connection on which a worker of `slipway/worker` makes all calls that come with every job (gpu-agent/handler/frames.ts). They mean what the
- * requests of the same name mean, and are answered when those would be; only requests and answers of one moment travel together.
+ * job-link: a connection on which a worker of `slipway/worker` makes all calls that come with every job
+ * (gpu-agent/handler/frames.ts). They mean what the requests of the same name mean, and are answered when those would
+ * be; only requests and answers of one moment travel together.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { delay } from '../../core/runtime/clock.ts';
-import type { Worker } from '../units/workers/worker.ts';
-import { Answer, FrameKind, FrameReader, FrameWriter, LINK_BODY_BYTES_MAX, LINK_PROTOCOL } from '../handler/frames.ts';
 import type { Frame, NewFrame } from '../handler/frames.ts';
+import { Answer, FrameKind, FrameReader, FrameWriter, LINK_BODY_BYTES_MAX, LINK_PROTOCOL } from '../handler/frames.ts';
+import type { Worker } from '../units/workers/worker.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import type { Connections } from './connections.ts';
 import { postResult } from './done-route.ts';
 import type { HeldCall } from './open-polls.ts';
 import { postValue } from './stream-route.ts';
-import { BATCH_MAX, LEAVING_PAUSE_MS, holdTake } from './take-route.ts';
+import { BATCH_MAX, holdTake, LEAVING_PAUSE_MS } from './take-route.ts';
 import { workerOf } from './worker-call.ts';
 
 /** What workers are about to send. */
@@ -25,7 +26,10 @@ export interface Arriving {
   fresh: Set<Socket>;
 }
 
-/** Bytes of calls whose answer has not left beyond which a link is not read: what waits is in memory, also for a worker that reads nothing. */
+/**
+ * Bytes of calls whose answer has not left beyond which a link is not read: what waits is in memory, also for a worker
+ * that reads nothing.
+ */
 const UNANSWERED_BYTES_MAX = 16 * 1024 * 1024;
 /** What each call takes at least, so that their number is bounded too. */
 const CALL_BYTES = 8 * 1_024;
@@ -48,19 +52,28 @@ export interface LinkSurroundings {
 
 /** Workers that broke their link: they get no other, only requests. */
 const broke = new WeakSet<Worker>();
-/** Pause before such a worker is refused one, in milliseconds: with its connections bounded, so is how often it asks. */
+/**
+ * Pause before such a worker is refused one, in milliseconds: with its connections bounded, so is how often it asks.
+ */
 const REFUSE_MS = 1_000;
 const NO_LINK = 'HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n';
 const NO_KEY = 'HTTP/1.1 401 Unauthorized\r\nconnection: close\r\n\r\n';
 const KINDS: ReadonlySet<number> = new Set([FrameKind.TAKE, FrameKind.RESULT, FrameKind.VALUE, FrameKind.PROGRESS]);
 
 /** Opens links on a server that hands over what asks for one. */
-export function acceptLinks(server: Server, parts: BridgeParts, { links, arriving, connections }: LinkSurroundings): void {
+export function acceptLinks(
+  server: Server,
+  parts: BridgeParts,
+  { links, arriving, connections }: LinkSurroundings,
+): void {
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     arriving.fresh.delete(socket);
     socket.on('error', () => {});
     const [, token, workerId] = PATH.exec(request.url ?? '') ?? [];
-    const worker = token !== undefined && workerId !== undefined ? workerOf(parts, { token, worker: workerId }, request.headers['user-agent']) : 'gone';
+    const worker =
+      token !== undefined && workerId !== undefined
+        ? workerOf(parts, { token, worker: workerId }, request.headers['user-agent'])
+        : 'gone';
     if (typeof worker === 'string') return refuse(socket, worker === 'gone' ? NO_LINK : NO_KEY);
     if (broke.has(worker)) {
       connections.own(socket, worker.id);
@@ -91,7 +104,12 @@ class WorkerLink {
   #held: LinkTake | undefined;
   #unanswered = 0;
 
-  constructor({ parts, worker, socket, arriving }: { parts: BridgeParts; worker: Worker; socket: Socket; arriving: Arriving }) {
+  constructor({
+    parts,
+    worker,
+    socket,
+    arriving,
+  }: { parts: BridgeParts; worker: Worker; socket: Socket; arriving: Arriving }) {
     this.#parts = parts;
     this.#worker = worker;
     this.#socket = socket;
@@ -122,7 +140,10 @@ class WorkerLink {
   /** What came is not of this protocol: nothing of what follows can be understood. */
   #break(error: unknown): void {
     broke.add(this.#worker);
-    this.#parts.logger.warn({ err: error, workerId: this.#worker.id, endpointId: this.#worker.endpointId }, 'a worker broke its link');
+    this.#parts.logger.warn(
+      { err: error, workerId: this.#worker.id, endpointId: this.#worker.endpointId },
+      'a worker broke its link',
+    );
     this.#socket.destroy();
   }
 
@@ -134,7 +155,8 @@ class WorkerLink {
       return this.#answer(frame, { flag: Answer.EMPTY });
     }
     const said = { requested: within(requested), batch: true, idle: holds === 0, concurrency: within(concurrency) };
-    // A worker asks in one take at a time, whatever it says that it is: held ones cost it nothing, and the agent a look at each.
+    // A worker asks in one take at a time, whatever it says that it is: held ones cost it nothing, and the agent a look
+    // at each.
     this.#held?.empty();
     holdTake(this.#parts, this.#worker, said, (onClosed) => {
       this.#held = new LinkTake((answer, written) => this.#answer(frame, answer, written), onClosed);
@@ -142,7 +164,10 @@ class WorkerLink {
     });
   }
 
-  /** Without async functions for results: thousands of them wait for core at a time, and each collection of young objects copies all that waits. */
+  /**
+   * Without async functions for results: thousands of them wait for core at a time, and each collection of young
+   * objects copies all that waits.
+   */
   #post(frame: Frame): void {
     this.#arriving.posts += 1;
     const over = (flag: number, written?: Written): void => {
@@ -152,14 +177,20 @@ class WorkerLink {
     const failed = (error: unknown): void => {
       // It is posted instead.
       const attempt = this.#parts.holdings.get(this.#worker.id)?.of(name);
-      this.#parts.logger.error({ err: error, workerId: this.#worker.id, endpointId: this.#worker.endpointId, ...attempt?.ref }, 'a call of a worker failed');
+      this.#parts.logger.error(
+        { err: error, workerId: this.#worker.id, endpointId: this.#worker.endpointId, ...attempt?.ref },
+        'a call of a worker failed',
+      );
       over(Answer.FAILED);
     };
     const { kind, flag, name, body: bytes } = frame;
     const isResult = kind === FrameKind.RESULT || kind === FrameKind.PROGRESS;
     if (!isResult) return void this.#value(frame).then((written) => over(Answer.DONE, written), failed);
     try {
-      postResult(this.#parts, this.#worker, name, { body: { bytes }, isStream: flag === 1, goesOn: true }).then(() => over(Answer.DONE), failed);
+      postResult(this.#parts, this.#worker, name, { body: { bytes }, isStream: flag === 1, goesOn: true }).then(
+        () => over(Answer.DONE),
+        failed,
+      );
     } catch (error) {
       failed(error);
     }
@@ -172,7 +203,12 @@ class WorkerLink {
     const attempt = worker.outlives ? parts.holdings.get(worker.id)?.of(name) : undefined;
     if (attempt) parts.keeper.begun(attempt);
     const kept = await postValue(parts, worker, name, { bytes });
-    return kept && ((error) => { if (!error) parts.keeper.answered(kept); });
+    return (
+      kept &&
+      ((error) => {
+        if (!error) parts.keeper.answered(kept);
+      })
+    );
   }
 
   #answer(frame: Frame, answer: LinkAnswer, written?: Written): void {
@@ -214,7 +250,9 @@ class LinkTake implements HeldCall {
 
   answer(body: readonly Uint8Array[]): Promise<boolean> {
     if (!this.close()) return Promise.resolve(false);
-    return new Promise((resolve) => { this.#answer({ flag: Answer.DONE, body }, (error) => resolve(!error)); });
+    return new Promise((resolve) => {
+      this.#answer({ flag: Answer.DONE, body }, (error) => resolve(!error));
+    });
   }
 
   /** It cannot be answered any more. False: it could not before. */

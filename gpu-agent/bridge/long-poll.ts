@@ -1,8 +1,11 @@
-/** A request that is held open until there is something to say, or for at most 20 s (docs/reference/worker-protocol.md#taking-jobs). */
+/**
+ * A request that is held open until there is something to say, or for at most 20 s
+ * (docs/reference/worker-protocol.md#taking-jobs).
+ */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { bytesIn, smallJoined } from '../handler/frames.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { bytesIn, smallJoined } from '../handler/frames.ts';
 import { onceOver } from './connection-use.ts';
 
 /** How long a poll is held before it is answered 204, in milliseconds. The shortest client limit is 30 s. */
@@ -42,7 +45,10 @@ export class LongPoll {
     this.#response.writeHead(204).end();
   }
 
-  /** Answers with a JSON body. Resolves to true once the operating system has all of it, to false when the client left before. */
+  /**
+   * Answers with a JSON body. Resolves to true once the operating system has all of it, to false when the client left
+   * before.
+   */
   answer(body: readonly Uint8Array[], headers?: Record<string, string>): Promise<boolean> {
     if (!this.#open) return Promise.resolve(false);
     this.#close();
@@ -50,7 +56,11 @@ export class LongPoll {
       this.#response.once('finish', () => resolve(true));
       this.#response.once('close', () => resolve(this.#response.writableFinished));
       // The Python SDK wants exactly this content type (docs/reference/worker-protocol.md#taking-jobs).
-      this.#response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytesIn(body), ...headers });
+      this.#response.writeHead(200, {
+        'content-type': 'application/json',
+        'content-length': bytesIn(body),
+        ...headers,
+      });
       const writes = smallJoined(body);
       const last = writes.pop();
       for (const bytes of writes) this.#response.write(bytes);
@@ -58,7 +68,10 @@ export class LongPoll {
     });
   }
 
-  /** Calls `listener` once the connection of an answer carries another request, or has ended. To be called after the answer. */
+  /**
+   * Calls `listener` once the connection of an answer carries another request, or has ended. To be called after the
+   * answer.
+   */
   onOver(listener: () => void): void {
     onceOver(this.#socket, listener);
   }

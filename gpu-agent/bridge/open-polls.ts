@@ -1,13 +1,17 @@
-/** The requests that workers hold open: takes, which wait for jobs, and stop polls, which wait to hear what to stop; and what the last take said. */
+/**
+ * The requests that workers hold open: takes, which wait for jobs, and stop polls, which wait to hear what to stop; and
+ * what the last take said.
+ */
 import type { JobParts, OpenStopPoll, OpenTake, WorkerPolls } from '../attempts/worker-polls.ts';
 import { composeJob, composeJobs, traceHeaders } from './job-body.ts';
 import type { LongPoll } from './long-poll.ts';
 
 /** What is used of a held request. */
-export type HeldCall = Pick<LongPoll, 'answer' | 'empty'> & Partial<Pick<LongPoll, 'onOver'>> & {
-  /** Its worker is of this repository: it finds a job's trace in the job. Others find it in the headers. */
-  tracesInJobs?: boolean;
-};
+export type HeldCall = Pick<LongPoll, 'answer' | 'empty'> &
+  Partial<Pick<LongPoll, 'onOver'>> & {
+    /** Its worker is of this repository: it finds a job's trace in the job. Others find it in the headers. */
+    tracesInJobs?: boolean;
+  };
 
 /** What a take asks for. */
 export interface Demand {
@@ -32,14 +36,18 @@ export class OpenPolls implements WorkerPolls {
     const { takes } = this.#of(workerId);
     const take = new HeldTake(poll, demand);
     takes.add(take);
-    return () => { takes.delete(take); };
+    return () => {
+      takes.delete(take);
+    };
   }
 
   /** Keeps a stop poll until the function that it answers is called. */
   holdStop(workerId: string, poll: HeldCall): () => void {
     const { stops } = this.#of(workerId);
     stops.add(poll);
-    return () => { stops.delete(poll); };
+    return () => {
+      stops.delete(poll);
+    };
   }
 
   /** Notes the concurrency that a worker declares in words. Undefined: it declares none. */
@@ -48,7 +56,7 @@ export class OpenPolls implements WorkerPolls {
   }
 
   takes(workerId: string): OpenTake[] {
-    return [...this.#byWorker.get(workerId)?.takes ?? []].filter((take) => !take.isReserved);
+    return [...(this.#byWorker.get(workerId)?.takes ?? [])].filter((take) => !take.isReserved);
   }
 
   stopPoll(workerId: string): OpenStopPoll | undefined {
@@ -73,7 +81,7 @@ export class OpenPolls implements WorkerPolls {
   /** Answers all of a worker's requests that there is nothing: it ends. */
   empty(workerId: string): void {
     const polls = this.#byWorker.get(workerId);
-    for (const poll of [...polls?.takes ?? [], ...polls?.stops ?? []]) poll.empty();
+    for (const poll of [...(polls?.takes ?? []), ...(polls?.stops ?? [])]) poll.empty();
   }
 
   /** The worker is forgotten. */
@@ -83,7 +91,7 @@ export class OpenPolls implements WorkerPolls {
 
   #of(workerId: string): Polls {
     let polls = this.#byWorker.get(workerId);
-    if (!polls) this.#byWorker.set(workerId, polls = { takes: new Set(), stops: new Set(), declared: undefined });
+    if (!polls) this.#byWorker.set(workerId, (polls = { takes: new Set(), stops: new Set(), declared: undefined }));
     return polls;
   }
 }

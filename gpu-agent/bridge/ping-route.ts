@@ -19,7 +19,9 @@ export function registerPing(app: FastifyInstance, prefix: string, parts: Bridge
       if (queryText(request, 'status') === 'unhealthy') {
         parts.pool.unhealthy(worker, `Check ${queryText(request, 'check')} failed: ${queryText(request, 'reason')}`);
       } else {
-        const jobIds = queryText(request, 'job_id').split(',').filter((id) => id !== '');
+        const jobIds = queryText(request, 'job_id')
+          .split(',')
+          .filter((id) => id !== '');
         parts.evidence.listed(worker, new Set(jobIds));
       }
       return reply.code(200).send();

@@ -1,6 +1,7 @@
 /**
- * Several results in one body (docs/reference/worker-protocol.md#results-in-one-request): of each a line with the job's id, whether its handler was a generator
- * and the length of the result, then the result as it would be alone. Nothing is looked at beyond the lengths, so that this costs no time per byte.
+ * Several results in one body (docs/reference/worker-protocol.md#results-in-one-request): of each a line with the job's
+ * id, whether its handler was a generator and the length of the result, then the result as it would be alone. Nothing
+ * is looked at beyond the lengths, so that this costs no time per byte.
  */
 
 /** One of them. */
@@ -21,7 +22,7 @@ const NEW_LINE = 0x0a;
 /** Reads a body; undefined: it is none. The results are pieces of the same memory. */
 export function readResultBatch(bytes: Buffer): BatchedResult[] | undefined {
   const results: BatchedResult[] = [];
-  for (let at = 0; at < bytes.length;) {
+  for (let at = 0; at < bytes.length; ) {
     const end = bytes.subarray(at, at + LINE_BYTES_MAX).indexOf(NEW_LINE);
     const [, jobId, stream, length] = (end < 0 ? undefined : LINE.exec(bytes.toString('latin1', at, at + end))) ?? [];
     if (jobId === undefined || results.length === RESULTS_MAX) return undefined;

@@ -1,33 +1,33 @@
 /**
- * The agent's local HTTP side that workers talk to: the routes of docs/reference/worker-protocol.md#routes on the loopback address and, where there are
- * containers, at the one where they find the host.
+ * The agent's local HTTP side that workers talk to: the routes of docs/reference/worker-protocol.md#routes on the
+ * loopback address and, where there are containers, at the one where they find the host.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import Fastify from 'fastify';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import Fastify from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
 import { createServer } from '../../core/runtime/node-http.ts';
 import { BaseService } from '../../core/runtime/service.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { noteRequest } from './connection-use.ts';
-import { Connections } from './connections.ts';
 import type { ConnectionBounds } from './connections.ts';
+import { Connections } from './connections.ts';
 import { registerDone } from './done-route.ts';
-import { acceptLinks, asksForLink } from './link.ts';
 import type { Arriving } from './link.ts';
+import { acceptLinks, asksForLink } from './link.ts';
 import { registerPing } from './ping-route.ts';
 import { passBody, readBody } from './raw-body.ts';
 import { registerStop } from './stop-route.ts';
 import { registerStream } from './stream-route.ts';
 import { registerTake } from './take-route.ts';
-import { isToken, workerOfCall } from './worker-call.ts';
 import type { CallParams } from './worker-call.ts';
+import { isToken, workerOfCall } from './worker-call.ts';
 
 /**
- * How long an idle connection is kept, in milliseconds. It must outlast every client's own pool: the SDK does not repeat a result whose
- * connection the server closed in the same moment.
+ * How long an idle connection is kept, in milliseconds. It must outlast every client's own pool: the SDK does not
+ * repeat a result whose connection the server closed in the same moment.
  */
 const KEEP_ALIVE_MS = 3_600_000;
 /** A worker may be about to send something on a connection that it made before. In milliseconds, all three. */
@@ -51,7 +51,11 @@ export class Bridge extends BaseService {
   constructor(options: { parts: BridgeParts; port: number; bounds?: ConnectionBounds }) {
     super();
     this.#options = options;
-    this.#connections = new Connections(options.parts.logger, (id) => options.parts.pool.get(id)?.endpointId, options.bounds);
+    this.#connections = new Connections(
+      options.parts.logger,
+      (id) => options.parts.pool.get(id)?.endpointId,
+      options.bounds,
+    );
   }
 
   /** Its address, once it has started. */
@@ -69,8 +73,8 @@ export class Bridge extends BaseService {
   }
 
   /**
-   * Listens at another address of this host, too: at the port where workers of an earlier run look for it, else at the same port as here, else at
-   * any that is free. Answers which.
+   * Listens at another address of this host, too: at the port where workers of an earlier run look for it, else at the
+   * same port as here, else at any that is free. Answers which.
    */
   async listenAt(host: string, formerPort = 0): Promise<number> {
     for (const port of [formerPort, Number(new URL(this.url).port)].filter((known) => known !== 0)) {
@@ -91,8 +95,8 @@ export class Bridge extends BaseService {
   }
 
   /**
-   * Its workers go on without this agent, and nobody new connects: resolves when all that they have begun to send was taken, after five seconds
-   * at most. False: something may still be on its way.
+   * Its workers go on without this agent, and nobody new connects: resolves when all that they have begun to send was
+   * taken, after five seconds at most. False: something may still be on its way.
    */
   async drain(): Promise<boolean> {
     const { clock } = this.#options.parts;
@@ -107,7 +111,11 @@ export class Bridge extends BaseService {
 
   #build(): FastifyInstance {
     const app = buildApp(this.#options.parts, this.#arriving, this.#connections);
-    acceptLinks(app.server, this.#options.parts, { links: this.#links, arriving: this.#arriving, connections: this.#connections });
+    acceptLinks(app.server, this.#options.parts, {
+      links: this.#links,
+      arriving: this.#arriving,
+      connections: this.#connections,
+    });
     return app;
   }
 
@@ -148,7 +156,9 @@ function buildApp(parts: BridgeParts, arriving: Arriving, connections: Connectio
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) => {
     const worker = workerOfCall(parts, request);
-    return typeof worker === 'string' ? passBody(payload) : readBody(payload, replies.get(payload)!, parts.bodies, worker.id);
+    return typeof worker === 'string'
+      ? passBody(payload)
+      : readBody(payload, replies.get(payload)!, parts.bodies, worker.id);
   });
   // The reader of a body is not told of the reply.
   const replies = new WeakMap<IncomingMessage, ServerResponse>();
@@ -156,7 +166,8 @@ function buildApp(parts: BridgeParts, arriving: Arriving, connections: Connectio
     replies.set(request.raw, reply.raw);
     arriving.fresh.delete(request.raw.socket);
     noteRequest(request.raw.socket);
-    // What it sends on a connection that has ended with its agent is lost: SDKs send nothing again, and do not look while their handler computes.
+    // What it sends on a connection that has ended with its agent is lost: SDKs send nothing again, and do not look
+    // while their handler computes.
     const { worker: workerId = '', token = '' } = request.params as Partial<CallParams>;
     const worker = parts.pool.get(workerId);
     if (worker?.outlives) reply.raw.setHeader('connection', 'close');
@@ -165,7 +176,9 @@ function buildApp(parts: BridgeParts, arriving: Arriving, connections: Connectio
     if (request.method !== 'POST') return;
     request.raw.headers['content-type'] = 'application/octet-stream';
     arriving.posts += 1;
-    reply.raw.once('close', () => { arriving.posts -= 1; });
+    reply.raw.once('close', () => {
+      arriving.posts -= 1;
+    });
   });
   app.setErrorHandler(async (error, request, reply) => {
     // 5xx makes the SDK try again; a 4xx would lose a result (docs/reference/worker-protocol.md#results).
@@ -174,7 +187,8 @@ function buildApp(parts: BridgeParts, arriving: Arriving, connections: Connectio
     const attempt = parts.holdings.get(workerId ?? '')?.of(jobId ?? '')?.ref.attempt;
     const ids = { endpointId: parts.pool.get(workerId ?? '')?.endpointId, jobId, attempt, workerId };
     // Who leaves is not told, and could fill the disk with lines.
-    if (request.raw.socket.destroyed) parts.logger.debug({ err: error, url, ...ids }, 'a worker left before its call was answered');
+    if (request.raw.socket.destroyed)
+      parts.logger.debug({ err: error, url, ...ids }, 'a worker left before its call was answered');
     else parts.logger.error({ err: error, url, ...ids }, 'bridge request failed');
     return reply.code(500).send();
   });

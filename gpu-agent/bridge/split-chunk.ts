@@ -1,4 +1,7 @@
-/** Cuts a yielded value over the chunk limit into several (docs/reference/worker-protocol.md#streaming): on the raw JSON text, without decoding it. */
+/**
+ * Cuts a yielded value over the chunk limit into several (docs/reference/worker-protocol.md#streaming): on the raw JSON
+ * text, without decoding it.
+ */
 import { BACKSLASH, LETTER_U, OPEN_BRACKET, QUOTE } from '../../core/runtime/json-bytes.ts';
 import { itemEnds } from '../../core/runtime/json-items.ts';
 import { scanJson } from '../../core/runtime/json-scan.ts';
@@ -7,8 +10,9 @@ import type { Work } from '../../core/runtime/sliced-work.ts';
 const LETTER_D = 0x64;
 
 /**
- * The JSON text of `value` in pieces of at most `bytesMax`: a text is cut between code points, an array between its elements. One piece
- * when it is small enough. Undefined when it cannot be cut. The text must be valid JSON without blanks around it.
+ * The JSON text of `value` in pieces of at most `bytesMax`: a text is cut between code points, an array between its
+ * elements. One piece when it is small enough. Undefined when it cannot be cut. The text must be valid JSON without
+ * blanks around it.
  */
 export function* splitChunk(value: Buffer, bytesMax: number): Work<Buffer[] | undefined> {
   if (value.length <= bytesMax) return [value];
@@ -17,7 +21,9 @@ export function* splitChunk(value: Buffer, bytesMax: number): Work<Buffer[] | un
   return undefined;
 }
 
-/** How many elements the outermost array has, counted up to `most`; 0 for what is no array. The text must be valid JSON. */
+/**
+ * How many elements the outermost array has, counted up to `most`; 0 for what is no array. The text must be valid JSON.
+ */
 export function* elementCount(value: Buffer, most: number): Work<number> {
   const { kind, items } = yield* scanJson(value);
   return kind === 'array' ? Math.min(items, most) : 0;
@@ -30,7 +36,7 @@ export function cutText(value: Buffer, bytesMax: number): Buffer {
 
 function* splitText(value: Buffer, bytesMax: number): Work<Buffer[]> {
   const pieces: Buffer[] = [];
-  for (let start = 1; start < value.length - 1;) {
+  for (let start = 1; start < value.length - 1; ) {
     const end = pieceEnd(value, start, bytesMax);
     pieces.push(quoted(value, start, end));
     start = end;
@@ -77,7 +83,9 @@ function isLowSurrogate(text: Buffer, at: number): boolean {
 
 /** The digit after \ud, in lower case; 0: something else stands there. */
 function surrogateDigit(text: Buffer, at: number): number {
-  return text[at] === BACKSLASH && text[at + 1] === LETTER_U && (text[at + 2]! | 0x20) === LETTER_D ? text[at + 3]! | 0x20 : 0;
+  return text[at] === BACKSLASH && text[at + 1] === LETTER_U && (text[at + 2]! | 0x20) === LETTER_D
+    ? text[at + 3]! | 0x20
+    : 0;
 }
 
 function* splitArray(value: Buffer, bytesMax: number): Work<Buffer[] | undefined> {

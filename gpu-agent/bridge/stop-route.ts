@@ -1,8 +1,8 @@
 /** job-stop: a worker waits to hear which of its jobs it should stop (docs/reference/worker-protocol.md#stopping). */
 import type { FastifyInstance } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
-import { LongPoll } from './long-poll.ts';
 import type { BridgeParts } from './bridge-parts.ts';
+import { LongPoll } from './long-poll.ts';
 import { answerNobody, workerOfCall } from './worker-call.ts';
 
 /** Pause before the answer to a worker that was told to end and asks again, in milliseconds. */

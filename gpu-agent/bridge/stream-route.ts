@@ -1,16 +1,19 @@
-/** job-stream: one yielded value. The generator waits for the answer, so it comes from memory (docs/reference/worker-protocol.md#streaming). */
+/**
+ * job-stream: one yielded value. The generator waits for the answer, so it comes from memory
+ * (docs/reference/worker-protocol.md#streaming).
+ */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Work } from '../../core/runtime/sliced-work.ts';
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { CHUNK_BYTES_MAX } from '../../proto/wire/limits.ts';
 import type { Attempt } from '../attempts/attempt.ts';
 import type { Worker } from '../units/workers/worker.ts';
-import { interpretChunk } from './interpret-result.ts';
-import type { ResultBody } from './interpret-result.ts';
 import type { BridgeParts } from './bridge-parts.ts';
+import type { ResultBody } from './interpret-result.ts';
+import { interpretChunk } from './interpret-result.ts';
 import { splitChunk } from './split-chunk.ts';
-import { answerNobody, workerOfCall } from './worker-call.ts';
 import type { CallParams } from './worker-call.ts';
+import { answerNobody, workerOfCall } from './worker-call.ts';
 
 /** Longest metrics of one value in bytes: half of a chunk. */
 const METRICS_BYTES_MAX = CHUNK_BYTES_MAX / 2;
@@ -27,14 +30,27 @@ export function registerStream(app: FastifyInstance, prefix: string, parts: Brid
     const worker = workerOfCall(parts, request);
     if (worker === 'refused') return answerNobody(parts, reply, worker);
     if (worker === 'gone') return reply.code(200).send();
-    const kept = await postValue(parts, worker, (request.params as CallParams).job!, (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody);
+    const kept = await postValue(
+      parts,
+      worker,
+      (request.params as CallParams).job!,
+      (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody,
+    );
     if (kept) reply.raw.once('finish', () => parts.keeper.answered(kept));
     return reply.code(200).send();
   });
 }
 
-/** A value that a worker's job yielded. Resolves when it was taken, with its attempt when the keeper has to know that its worker heard of that. */
-export async function postValue(parts: BridgeParts, worker: Worker, jobId: string, body: ResultBody): Promise<Attempt | undefined> {
+/**
+ * A value that a worker's job yielded. Resolves when it was taken, with its attempt when the keeper has to know that
+ * its worker heard of that.
+ */
+export async function postValue(
+  parts: BridgeParts,
+  worker: Worker,
+  jobId: string,
+  body: ResultBody,
+): Promise<Attempt | undefined> {
   const attempt = parts.holdings.get(worker.id)?.of(jobId);
   if (!attempt || attempt.stop) return undefined;
   await append(parts, worker, attempt, body);
@@ -53,24 +69,33 @@ async function append(parts: BridgeParts, worker: Worker, attempt: Attempt, body
   if (failure !== undefined) {
     // Its output would have a hole: better an end with a reason.
     const safe = parts.table.end(attempt, OutcomeKind.FAILED, { error: failure });
-    // After the end, which takes an undelivered stop along: the worker still runs the job. Unless it has it anew by now.
+    // After the end, which takes an undelivered stop along: the worker still runs the job. Unless it has it anew by
+    // now.
     if (!parts.holdings.get(worker.id)?.of(attempt.ref.jobId)) parts.stopper.signal(worker, attempt.ref.jobId);
     return safe;
   }
   // Once of each attempt: one may yield very many.
-  if (leftOut !== undefined && attempt.leftOut === undefined) parts.logger.warn({ ...attempt.ref, reason: leftOut }, 'streamed value left out');
+  if (leftOut !== undefined && attempt.leftOut === undefined)
+    parts.logger.warn({ ...attempt.ref, reason: leftOut }, 'streamed value left out');
   attempt.leftOut ??= leftOut;
   await addAll(parts, attempt, { pieces, metrics, keeps: worker.outlives });
 }
 
 async function addAll(
-  parts: BridgeParts, attempt: Attempt, { pieces, metrics, keeps }: { pieces: readonly Buffer[]; metrics: Buffer | undefined; keeps: boolean },
+  parts: BridgeParts,
+  attempt: Attempt,
+  { pieces, metrics, keeps }: { pieces: readonly Buffer[]; metrics: Buffer | undefined; keeps: boolean },
 ): Promise<void> {
   for (const [index, output] of pieces.entries()) {
     await parts.chunks.room(attempt.key);
     if (attempt.phase === 'ended') return;
     attempt.chunkNumber += 1;
-    const chunk = { ref: attempt.ref, number: attempt.chunkNumber, output, metrics: index === pieces.length - 1 ? metrics : undefined };
+    const chunk = {
+      ref: attempt.ref,
+      number: attempt.chunkNumber,
+      output,
+      metrics: index === pieces.length - 1 ? metrics : undefined,
+    };
     if (keeps) parts.keeper.chunk(chunk);
     parts.chunks.add(chunk);
   }
@@ -83,7 +108,10 @@ interface Cut {
   metrics?: Buffer | undefined;
   /** Why the job fails at once. */
   failure?: string;
-  /** Why it has no place in the stream. A worker that aggregates brings it once more with its outcome, which has room for it (done-route.ts). */
+  /**
+   * Why it has no place in the stream. A worker that aggregates brings it once more with its outcome, which has room
+   * for it (done-route.ts).
+   */
   leftOut?: string;
 }
 
@@ -93,7 +121,9 @@ function* cutUp(body: ResultBody): Work<Cut> {
   const { output, metrics } = chunk;
   const metricsBytes = metrics?.length ?? 0;
   if (metricsBytes > METRICS_BYTES_MAX) {
-    return { failure: `The metrics of a streamed value take ${metricsBytes} bytes; they may take ${METRICS_BYTES_MAX}.` };
+    return {
+      failure: `The metrics of a streamed value take ${metricsBytes} bytes; they may take ${METRICS_BYTES_MAX}.`,
+    };
   }
   const pieces = yield* splitChunk(output, CHUNK_BYTES_MAX - metricsBytes);
   return pieces ? { pieces, metrics } : { leftOut: tooLarge(output.length) };

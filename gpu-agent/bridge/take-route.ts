@@ -1,10 +1,13 @@
-/** job-take and job-take-batch: a worker asks for work and is held until there is some (docs/reference/worker-protocol.md#taking-jobs). */
+/**
+ * job-take and job-take-batch: a worker asks for work and is held until there is some
+ * (docs/reference/worker-protocol.md#taking-jobs).
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Worker } from '../units/workers/worker.ts';
+import type { BridgeParts } from './bridge-parts.ts';
 import { LongPoll } from './long-poll.ts';
 import type { Demand, HeldCall } from './open-polls.ts';
-import type { BridgeParts } from './bridge-parts.ts';
 import { answerNobody, queryCount, queryText, workerOfCall } from './worker-call.ts';
 
 /** Most jobs in one answer. */
@@ -15,14 +18,20 @@ export const LEAVING_PAUSE_MS = 200;
 /** Adds both routes; a POST is taken like a GET. */
 export function registerTake(app: FastifyInstance, prefix: string, parts: BridgeParts): void {
   const route = (path: string, batch: boolean): void => {
-    const handler = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => take(parts, request, reply, batch);
+    const handler = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
+      take(parts, request, reply, batch);
     app.route({ method: ['GET', 'POST'], url: `${prefix}/${path}/:worker`, handler });
   };
   route('job-take', false);
   route('job-take-batch', true);
 }
 
-async function take(parts: BridgeParts, request: FastifyRequest, reply: FastifyReply, batch: boolean): Promise<FastifyReply> {
+async function take(
+  parts: BridgeParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  batch: boolean,
+): Promise<FastifyReply> {
   const worker = workerOfCall(parts, request);
   if (typeof worker === 'string') return answerNobody(parts, reply, worker);
   if (worker.isStopping) {
@@ -30,10 +39,17 @@ async function take(parts: BridgeParts, request: FastifyRequest, reply: FastifyR
     return reply.code(204).send();
   }
   reply.hijack();
-  holdTake(parts, worker, {
-    requested: batch ? (queryCount(request, 'batch_size', BATCH_MAX) ?? 1) : 1, batch,
-    idle: queryText(request, 'job_in_progress') === '0', concurrency: queryCount(request, 'concurrency', BATCH_MAX),
-  }, (onClosed) => new LongPoll({ response: reply.raw, clock: parts.clock, onClosed }));
+  holdTake(
+    parts,
+    worker,
+    {
+      requested: batch ? (queryCount(request, 'batch_size', BATCH_MAX) ?? 1) : 1,
+      batch,
+      idle: queryText(request, 'job_in_progress') === '0',
+      concurrency: queryCount(request, 'concurrency', BATCH_MAX),
+    },
+    (onClosed) => new LongPoll({ response: reply.raw, clock: parts.clock, onClosed }),
+  );
   return reply;
 }
 
@@ -45,8 +61,16 @@ export interface TakeCall extends Demand {
   concurrency: number | undefined;
 }
 
-/** Keeps a worker's take until there are jobs for it. `open` makes what can be answered, and calls what it is given once it cannot be any more. */
-export function holdTake(parts: BridgeParts, worker: Worker, call: TakeCall, open: (onClosed: () => void) => HeldCall): void {
+/**
+ * Keeps a worker's take until there are jobs for it. `open` makes what can be answered, and calls what it is given once
+ * it cannot be any more.
+ */
+export function holdTake(
+  parts: BridgeParts,
+  worker: Worker,
+  call: TakeCall,
+  open: (onClosed: () => void) => HeldCall,
+): void {
   parts.evidence.takes(worker, call.idle);
   parts.polls.declare(worker.id, call.concurrency);
   const holding = parts.holdings.of(worker.id);

@@ -1,5 +1,6 @@
 /**
- * Who calls: the worker named in the address, proven by the token in it. The Authorization header may be anything (docs/reference/worker-protocol.md#routes).
+ * Who calls: the worker named in the address, proven by the token in it. The Authorization header may be anything
+ * (docs/reference/worker-protocol.md#routes).
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -16,7 +17,8 @@ export interface CallParams {
 }
 
 /**
- * Bounds of the pause before an answer that nothing can follow from, in milliseconds: some SDKs ask again at once (docs/reference/worker-protocol.md#routes).
+ * Bounds of the pause before an answer that nothing can follow from, in milliseconds: some SDKs ask again at once
+ * (docs/reference/worker-protocol.md#routes).
  */
 const PAUSE_MS_MIN = 1_000;
 const PAUSE_MS_MAX = 5_000;
@@ -28,7 +30,9 @@ export function workerOfCall(parts: BridgeParts, request: FastifyRequest): Worke
 
 /** The same for a call that is no request of the routes. */
 export function workerOf(
-  parts: Pick<BridgeParts, 'pool' | 'reporter'>, call: Pick<CallParams, 'token' | 'worker'>, userAgent: string | undefined,
+  parts: Pick<BridgeParts, 'pool' | 'reporter'>,
+  call: Pick<CallParams, 'token' | 'worker'>,
+  userAgent: string | undefined,
 ): Worker | 'gone' | 'refused' {
   const worker = parts.pool.get(call.worker);
   if (!worker || worker.hasEnded) return 'gone';
@@ -45,7 +49,11 @@ export function isToken(token: string, worker: Worker): boolean {
 }
 
 /** Ends a call of nobody after a pause: 404 for a worker that is gone, 401 for a wrong token. */
-export async function answerNobody(parts: BridgeParts, reply: FastifyReply, who: 'gone' | 'refused'): Promise<FastifyReply> {
+export async function answerNobody(
+  parts: BridgeParts,
+  reply: FastifyReply,
+  who: 'gone' | 'refused',
+): Promise<FastifyReply> {
   await delay(parts.clock, PAUSE_MS_MIN + parts.random.fraction() * (PAUSE_MS_MAX - PAUSE_MS_MIN), parts.stopping);
   return reply.code(who === 'gone' ? 404 : 401).send();
 }

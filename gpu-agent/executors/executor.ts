@@ -1,12 +1,13 @@
 /**
- * What runs the units of a machine: workers and pods. The layers above know only this; beside it stand `process`, commands of this host, and
- * `container`, images on a container engine. Whatever is only possible on one of them says so in words instead of failing silently.
+ * What runs the units of a machine: workers and pods. The layers above know only this; beside it stand `process`,
+ * commands of this host, and `container`, images on a container engine. Whatever is only possible on one of them says
+ * so in words instead of failing silently.
  */
 import type { HostUser } from '../../core/runtime/host-user.ts';
 import type { ImageCredentials } from '../images/prepare-error.ts';
 
-export { PrepareError } from '../images/prepare-error.ts';
 export type { ImageCredentials, PrepareFailure } from '../images/prepare-error.ts';
+export { PrepareError } from '../images/prepare-error.ts';
 
 /** The image of a unit. */
 export interface ImageRequest {
@@ -17,8 +18,8 @@ export interface ImageRequest {
   /** Undefined: the registry is asked without any. */
   credentials: ImageCredentials | undefined;
   /**
-   * Told what the name resolved to here, answers what it shall mean: the same for all units of a version, whichever machine was first.
-   * Not called when `digest` is given.
+   * Told what the name resolved to here, answers what it shall mean: the same for all units of a version, whichever
+   * machine was first. Not called when `digest` is given.
    */
   settle(digest: string): Promise<string>;
 }
@@ -29,7 +30,10 @@ export interface Mount {
   source: string;
   /** Absolute path where the unit finds it. */
   target: string;
-  /** Opens what others left in it to a unit that runs as `name`: an image's user as the image says it, `root` for root. Never rejects. */
+  /**
+   * Opens what others left in it to a unit that runs as `name`: an image's user as the image says it, `root` for root.
+   * Never rejects.
+   */
   admit?(name: string): Promise<void>;
 }
 
@@ -70,7 +74,10 @@ export interface Launch {
   workingDirectory: string;
   /** Its whole environment; nothing is inherited, but an image's own variables stand where nothing is said. */
   env: Readonly<Record<string, string>>;
-  /** Directories of the host inside. For a command of this host they are views: where both paths are the same nothing is mounted. */
+  /**
+   * Directories of the host inside. For a command of this host they are views: where both paths are the same nothing is
+   * mounted.
+   */
   mounts: readonly Mount[];
   gpus: readonly LaunchGpu[];
   limits: UnitLimits;
@@ -118,19 +125,21 @@ export interface RunningUnit {
 /** Starts units of one kind. */
 export interface Executor {
   /**
-   * Sees to all that a start needs, an image for instance, and tries again what may pass. `progress` takes a line for people whenever there is
-   * news. Rejects with PrepareError, or with the signal's reason when that aborts.
+   * Sees to all that a start needs, an image for instance, and tries again what may pass. `progress` takes a line for
+   * people whenever there is news. Rejects with PrepareError, or with the signal's reason when that aborts.
    */
   prepare(launch: Launch, progress: (text: string) => void, signal: AbortSignal): Promise<void>;
   /** Starts what was prepared. Never throws: a failure shows in `ended`. */
   start(launch: Launch): RunningUnit;
   /**
-   * What an earlier run of the agent left running under this id, its further output going to `onOutput`; one that has ended since says how. Undefined:
-   * nothing runs, and nothing is known of it.
+   * What an earlier run of the agent left running under this id, its further output going to `onOutput`; one that has
+   * ended since says how. Undefined: nothing runs, and nothing is known of it.
    */
   adopt(unitId: string, onOutput: (bytes: Buffer) => void): Promise<RunningUnit | undefined>;
   /** Ends and removes everything that earlier runs of this machine's agent left, but for these ids. */
   sweep(keep: ReadonlySet<string>): Promise<unknown>;
-  /** The agent stops: lets go of what can live on without it and of all connections. Nothing else is called afterwards. */
+  /**
+   * The agent stops: lets go of what can live on without it and of all connections. Nothing else is called afterwards.
+   */
   close(): Promise<void>;
 }

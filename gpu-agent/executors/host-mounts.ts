@@ -20,21 +20,31 @@ export interface HostMount {
 /** Returns all of them, the latest last; none where there is no /proc. */
 export async function hostMounts(): Promise<HostMount[]> {
   const lines = (await readFile('/proc/self/mountinfo', 'utf8').catch(() => '')).split('\n');
-  return lines.filter((line) => line !== '').map((line) => {
-    const [before = '', after = ''] = line.split(' - ');
-    const [, , , root = '', point = '', options = ''] = before.split(' ');
-    const [type = '', source = '', fileSystemOptions = ''] = after.split(' ');
-    return {
-      root: plain(root), point: plain(point), options: options.split(','), type, source: plain(source), fileSystemOptions: fileSystemOptions.split(','),
-    };
-  });
+  return lines
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [before = '', after = ''] = line.split(' - ');
+      const [, , , root = '', point = '', options = ''] = before.split(' ');
+      const [type = '', source = '', fileSystemOptions = ''] = after.split(' ');
+      return {
+        root: plain(root),
+        point: plain(point),
+        options: options.split(','),
+        type,
+        source: plain(source),
+        fileSystemOptions: fileSystemOptions.split(','),
+      };
+    });
 }
 
 /** Returns the mount that a path is on: of the longest points the latest. Undefined: there is no /proc. */
 export function mountOf(path: string, mounts: readonly HostMount[]): HostMount | undefined {
-  return mounts.filter(({ point }) => isBelow(path, point)).reduce<HostMount | undefined>(
-    (best, mount) => (best && best.point.length > mount.point.length ? best : mount), undefined,
-  );
+  return mounts
+    .filter(({ point }) => isBelow(path, point))
+    .reduce<HostMount | undefined>(
+      (best, mount) => (best && best.point.length > mount.point.length ? best : mount),
+      undefined,
+    );
 }
 
 /** Whether a path is a directory or something in it. */

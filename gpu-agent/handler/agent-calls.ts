@@ -1,6 +1,6 @@
 /**
- * Requests to the agent over connections that stay open, by what Node brings itself: a package for it took a third of the processor time of a worker's
- * start, and 9 MB of each worker.
+ * Requests to the agent over connections that stay open, by what Node brings itself: a package for it took a third of
+ * the processor time of a worker's start, and 9 MB of each worker.
  */
 import type { Agent as HttpAgent, IncomingHttpHeaders } from 'node:http';
 import { Agent, request } from './node-http.ts';
@@ -17,8 +17,14 @@ export class AgentCalls {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #silenceMs: number;
 
-  /** `connections`: most of them; others wait. `silenceMs`: a call in which nothing has come for so long fails; 0: it waits for ever. */
-  constructor(headers: Readonly<Record<string, string>>, { connections, silenceMs }: { connections: number; silenceMs: number }) {
+  /**
+   * `connections`: most of them; others wait. `silenceMs`: a call in which nothing has come for so long fails; 0: it
+   * waits for ever.
+   */
+  constructor(
+    headers: Readonly<Record<string, string>>,
+    { connections, silenceMs }: { connections: number; silenceMs: number },
+  ) {
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections, maxFreeSockets: connections });
     this.#headers = headers;
     this.#silenceMs = silenceMs;
@@ -29,13 +35,20 @@ export class AgentCalls {
     const method = body === undefined ? 'GET' : 'POST';
     const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
     return new Promise((resolve, reject) => {
-      const call = request(url, { method, agent: this.#agent, headers: { ...this.#headers, ...length }, timeout: this.#silenceMs });
+      const call = request(url, {
+        method,
+        agent: this.#agent,
+        headers: { ...this.#headers, ...length },
+        timeout: this.#silenceMs,
+      });
       call.once('timeout', () => call.destroy(new Error('the agent has said nothing for too long')));
       call.once('error', reject);
       call.once('response', (response) => {
         const pieces: Buffer[] = [];
         response.on('data', (piece: Buffer) => pieces.push(piece)).once('error', reject);
-        response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(pieces) }));
+        response.once('end', () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(pieces) }),
+        );
       });
       call.end(body);
     });

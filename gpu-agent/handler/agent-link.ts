@@ -32,12 +32,23 @@ export class AgentLink {
   /** Opens one. Undefined: this agent knows no links. Rejects when it cannot be reached. */
   static open(url: string, headers: Record<string, string>): Promise<AgentLink | undefined> {
     return new Promise((resolve, reject) => {
-      const call = request(url, { agent: false, timeout: OPEN_MS_MAX, headers: { ...headers, connection: 'Upgrade', upgrade: LINK_PROTOCOL } });
-      call.once('upgrade', (_: IncomingMessage, socket: Duplex & { setNoDelay?(on: boolean): void; setTimeout?(ms: number): void }, head: Buffer) => {
-        socket.setNoDelay?.(true);
-        socket.setTimeout?.(0);
-        resolve(new AgentLink(socket, head));
+      const call = request(url, {
+        agent: false,
+        timeout: OPEN_MS_MAX,
+        headers: { ...headers, connection: 'Upgrade', upgrade: LINK_PROTOCOL },
       });
+      call.once(
+        'upgrade',
+        (
+          _: IncomingMessage,
+          socket: Duplex & { setNoDelay?(on: boolean): void; setTimeout?(ms: number): void },
+          head: Buffer,
+        ) => {
+          socket.setNoDelay?.(true);
+          socket.setTimeout?.(0);
+          resolve(new AgentLink(socket, head));
+        },
+      );
       call.once('response', (response) => {
         response.resume();
         resolve(undefined);

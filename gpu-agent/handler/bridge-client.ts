@@ -26,7 +26,8 @@ export class BridgeClient {
     this.#config = config;
     this.#results = new ResultSender({
       single: (jobId, body, isStream) => this.#single(jobId, body, isStream),
-      batch: async (body) => (await this.#post(config.doneUrl.replace('/job-done/', '/job-done-batch/').replace('/$ID', ''), body)) < 400,
+      batch: async (body) =>
+        (await this.#post(config.doneUrl.replace('/job-done/', '/job-done-batch/').replace('/$ID', ''), body)) < 400,
     });
     this.#headers = { authorization: config.key, 'user-agent': `Slipway-Worker/${SDK_VERSION}` };
     this.#polls = new AgentCalls(this.#headers, { connections: 4, silenceMs: POLL_TIMEOUT_MS });
@@ -38,13 +39,14 @@ export class BridgeClient {
     const link = await this.#linked();
     if (link) {
       const { empty, body } = await link.ask(FrameKind.TAKE, `${count} ${concurrency} ${holdsJobs ? 1 : 0}`);
-      return empty ? [] : JSON.parse(body.toString()) as Record<string, unknown>[];
+      return empty ? [] : (JSON.parse(body.toString()) as Record<string, unknown>[]);
     }
     const url = this.#config.takeUrl.replace('/job-take/', '/job-take-batch/');
     const traces = new Map<string, string>();
     const query = `&batch_size=${count}&concurrency=${concurrency}&job_in_progress=${holdsJobs ? 1 : 0}`;
     const found = await this.#get(`${url}${query}`, (header) => {
-      for (const [id, traceparent] of header.split(',').map((pair) => pair.split('='))) if (traceparent !== undefined) traces.set(id!, traceparent);
+      for (const [id, traceparent] of header.split(',').map((pair) => pair.split('=')))
+        if (traceparent !== undefined) traces.set(id!, traceparent);
     });
     const jobs = Array.isArray(found) ? (found as Record<string, unknown>[]) : [];
     return traces.size === 0 ? jobs : jobs.map((job) => ({ ...job, traceparent: traces.get(job['id'] as string) }));
@@ -76,7 +78,7 @@ export class BridgeClient {
 
   /** Posts a progress value. */
   async progress(jobId: string, body: string): Promise<void> {
-    if (!await this.#tell(FrameKind.PROGRESS, jobId, body)) await this.#single(jobId, body, false);
+    if (!(await this.#tell(FrameKind.PROGRESS, jobId, body))) await this.#single(jobId, body, false);
   }
 
   /** Posts a yielded value. */
@@ -102,7 +104,10 @@ export class BridgeClient {
   /** Says it over the link. False: it has to be posted, for the first time or once more, which changes nothing. */
   async #tell(kind: number, jobId: string, body: string, isStream = false): Promise<boolean> {
     if (!this.goesByLink(body)) return false;
-    return await this.#link!.ask(kind, jobId, isStream ? 1 : 0, body).then(() => true, () => false);
+    return await this.#link!.ask(kind, jobId, isStream ? 1 : 0, body).then(
+      () => true,
+      () => false,
+    );
   }
 
   async #single(jobId: string, body: string, isStream: boolean): Promise<void> {

@@ -1,6 +1,8 @@
 /** Where this worker finds its agent: the variables of the worker protocol. */
 
-/** The four addresses with the worker's id filled in; `$ID` in the two result addresses still stands for the job's id. */
+/**
+ * The four addresses with the worker's id filled in; `$ID` in the two result addresses still stands for the job's id.
+ */
 export interface WorkerConfig {
   workerId: string;
   takeUrl: string;
@@ -18,7 +20,10 @@ export function readWorkerConfig(env: Readonly<Record<string, string | undefined
   const workerId = env.RUNPOD_POD_ID ?? '';
   const address = (name: string): string => {
     const value = env[name];
-    if (!value) throw new Error(`${name} is not set: a handler is started by Slipway, for instance with "npm start -- --handler <file>"`);
+    if (!value)
+      throw new Error(
+        `${name} is not set: a handler is started by Slipway, for instance with "npm start -- --handler <file>"`,
+      );
     return value.replaceAll('$RUNPOD_POD_ID', workerId);
   };
   return {

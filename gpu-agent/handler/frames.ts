@@ -1,8 +1,10 @@
 /**
- * Frames of the link between a worker and its agent (docs/reference/worker-protocol.md#link): what several jobs have to say at the same time travels in one
- * write. Both ends use this; it imports nothing, because a handler is shipped without the agent.
+ * Frames of the link between a worker and its agent (docs/reference/worker-protocol.md#link): what several jobs have to
+ * say at the same time travels in one write. Both ends use this; it imports nothing, because a handler is shipped
+ * without the agent.
  *
- * A frame: bytes that follow (4), number of the call (4), kind (1), flag (1), bytes of the name (2), name, body. Numbers are big-endian.
+ * A frame: bytes that follow (4), number of the call (4), kind (1), flag (1), bytes of the name (2), name, body.
+ * Numbers are big-endian.
  */
 
 /** What the worker asks for in the Upgrade header. */
@@ -23,19 +25,26 @@ export interface Frame {
   kind: number;
   /** RESULT: 1 when the handler was a generator. ANSWER: see Answer. */
   flag: number;
-  /** RESULT, VALUE, PROGRESS: the job's id. TAKE: jobs wanted, concurrency, and whether it holds any (0 or 1), with blanks between. */
+  /**
+   * RESULT, VALUE, PROGRESS: the job's id. TAKE: jobs wanted, concurrency, and whether it holds any (0 or 1), with
+   * blanks between.
+   */
   name: string;
   /** A piece of what was received. */
   body: Buffer;
 }
 
 /** One to write. Default: no flag, no name, no body. A body may come in pieces. */
-export type NewFrame = Pick<Frame, 'call' | 'kind'> & Partial<Pick<Frame, 'flag' | 'name'>> & { body?: readonly Uint8Array[] | string };
+export type NewFrame = Pick<Frame, 'call' | 'kind'> &
+  Partial<Pick<Frame, 'flag' | 'name'>> & { body?: readonly Uint8Array[] | string };
 
 const HEAD_BYTES = 12;
 const LENGTH_BYTES = 4;
 const NAME_BYTES_MAX = 600;
-/** Pieces of this size and more are written as they are: a copy of many megabytes would keep the process from everything else. Bytes. */
+/**
+ * Pieces of this size and more are written as they are: a copy of many megabytes would keep the process from everything
+ * else. Bytes.
+ */
 const LARGE_PIECE_BYTES = 64 * 1024;
 
 /** Cuts what arrives into frames. */
@@ -62,13 +71,20 @@ export class FrameReader {
     while (all.length - at >= HEAD_BYTES) {
       const length = LENGTH_BYTES + all.readUInt32BE(at);
       const nameEnd = at + HEAD_BYTES + all.readUInt16BE(at + 10);
-      if (length > this.#bytesMax || nameEnd > at + length || nameEnd - at - HEAD_BYTES > NAME_BYTES_MAX) throw new Error('not a frame of a worker');
+      if (length > this.#bytesMax || nameEnd > at + length || nameEnd - at - HEAD_BYTES > NAME_BYTES_MAX)
+        throw new Error('not a frame of a worker');
       if (all.length - at < length) {
         this.#needed = length;
         break;
       }
       const name = all.toString('utf8', at + HEAD_BYTES, nameEnd);
-      frames.push({ call: all.readUInt32BE(at + 4), kind: all[at + 8]!, flag: all[at + 9]!, name, body: all.subarray(nameEnd, at + length) });
+      frames.push({
+        call: all.readUInt32BE(at + 4),
+        kind: all[at + 8]!,
+        flag: all[at + 9]!,
+        name,
+        body: all.subarray(nameEnd, at + length),
+      });
       at += length;
     }
     this.#pieces = at < all.length ? [all.subarray(at)] : [];
@@ -99,7 +115,7 @@ export class FrameWriter {
   add({ call, kind, flag, name, body }: NewFrame, written?: (error?: Error | null) => void): void {
     if (this.#pieces.length === 0) this.#soon(() => this.#flush());
     const id = name ?? '';
-    const pieces = typeof body === 'string' ? [Buffer.from(body)] : body ?? [];
+    const pieces = typeof body === 'string' ? [Buffer.from(body)] : (body ?? []);
     const bytes = bytesIn(pieces);
     const nameBytes = Buffer.byteLength(id);
     const head = Buffer.allocUnsafe(HEAD_BYTES + nameBytes);
@@ -121,11 +137,16 @@ export class FrameWriter {
     this.#waiting = [];
     const last = writes.pop()!;
     for (const bytes of writes) this.#sink.write(bytes, () => {});
-    this.#sink.write(last, (error) => { for (const written of waiting) written(error); });
+    this.#sink.write(last, (error) => {
+      for (const written of waiting) written(error);
+    });
   }
 }
 
-/** The same bytes: pieces in a row become one as long as all of it is small, because a write costs more than such a copy. */
+/**
+ * The same bytes: pieces in a row become one as long as all of it is small, because a write costs more than such a
+ * copy.
+ */
 export function smallJoined(pieces: readonly Uint8Array[]): Uint8Array[] {
   const joined: Uint8Array[] = [];
   let row: Uint8Array[] = [];

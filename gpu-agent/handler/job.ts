@@ -6,7 +6,13 @@ export interface Job<Input = unknown> {
   /** What the caller sent. */
   input: Input;
   /** Storage settings, when the caller gave any. */
-  s3Config?: { accessId?: string; accessSecret?: string; bucketName?: string; endpointUrl?: string; objectPath?: string };
+  s3Config?: {
+    accessId?: string;
+    accessSecret?: string;
+    bucketName?: string;
+    endpointUrl?: string;
+    objectPath?: string;
+  };
   /** W3C trace context, when the job's trace is recorded: begin your own spans under it. */
   traceparent?: string;
   /** Aborts when the job is cancelled or has timed out: the handler should end, and what it returns is dropped. */
@@ -14,8 +20,9 @@ export interface Job<Input = unknown> {
 }
 
 /**
- * The user's code. It returns the output, or a promise of it, or is a generator whose values are streamed. A returned object with a
- * truthy `error` fails the job; with a truthy `refresh_worker` this worker is replaced before its next job.
+ * The user's code. It returns the output, or a promise of it, or is a generator whose values are streamed. A returned
+ * object with a truthy `error` fails the job; with a truthy `refresh_worker` this worker is replaced before its next
+ * job.
  */
 export type Handler<Input = unknown> = (job: Job<Input>) => unknown;
 

@@ -1,4 +1,7 @@
-/** Makes `import … from 'slipway/worker'` and `require('slipway/worker')` work in any file: `node --import <this file> handler.ts`. */
+/**
+ * Makes `import … from 'slipway/worker'` and `require('slipway/worker')` work in any file: `node --import <this file>
+ * handler.ts`.
+ */
 import { registerHooks } from 'node:module';
 
 const WORKER_MODULE = new URL('./worker.ts', import.meta.url).href;

@@ -1,6 +1,6 @@
 /**
- * Sends results to the agent, those that come at the same time in one request: a request costs more than the result in it. The first goes at once; what
- * comes while two requests are under way leaves with the next. There is no timer.
+ * Sends results to the agent, those that come at the same time in one request: a request costs more than the result in
+ * it. The first goes at once; what comes while two requests are under way leaves with the next. There is no timer.
  */
 
 /** The two ways to the agent. Both reject when it cannot be reached. */
@@ -48,7 +48,15 @@ export class ResultSender {
     if (this.#flights >= FLIGHTS_MAX || this.#waiting.length === 0) return;
     this.#flights += 1;
     const batch = this.#next();
-    this.#post(batch).then(() => { for (const { resolve } of batch) resolve(); }, (error: unknown) => { for (const { reject } of batch) reject(error); })
+    this.#post(batch)
+      .then(
+        () => {
+          for (const { resolve } of batch) resolve();
+        },
+        (error: unknown) => {
+          for (const { reject } of batch) reject(error);
+        },
+      )
       .finally(() => {
         this.#flights -= 1;
         this.#fly();
@@ -57,14 +65,16 @@ export class ResultSender {
 
   #next(): Waiting[] {
     let length = 0;
-    const end = this.#waiting.findIndex(({ body }, index) => index >= RESULTS_MAX || (length += body.length) > LENGTH_MAX);
+    const end = this.#waiting.findIndex(
+      ({ body }, index) => index >= RESULTS_MAX || (length += body.length) > LENGTH_MAX,
+    );
     return this.#waiting.splice(0, end < 0 ? this.#waiting.length : Math.max(1, end));
   }
 
   async #post(batch: readonly Waiting[]): Promise<void> {
     const [first] = batch;
     if (batch.length === 1 && first) return this.#posts.single(first.jobId, first.body, first.isStream);
-    if (this.#batches && await this.#posts.batch(batch.map(encode).join(''))) return;
+    if (this.#batches && (await this.#posts.batch(batch.map(encode).join('')))) return;
     // An older agent.
     this.#batches = false;
     await Promise.all(batch.map(({ jobId, body, isStream }) => this.#posts.single(jobId, body, isStream)));

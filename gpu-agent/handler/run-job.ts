@@ -1,22 +1,30 @@
 /** Runs one job through the handler and posts what comes of it, with the bodies of the worker protocol. */
 import type { BridgeClient } from './bridge-client.ts';
 import type { WorkerConfig } from './config.ts';
-import { SDK_VERSION } from './job.ts';
 import type { Job, StartOptions } from './job.ts';
+import { SDK_VERSION } from './job.ts';
 
 type Result = Record<string, unknown>;
 
 /**
- * Runs a job to its end. Resolves to true when this worker should be replaced. Rejects when the result could not be posted. `onLeft` is called when
- * another job may take its place before the result is safe.
+ * Runs a job to its end. Resolves to true when this worker should be replaced. Rejects when the result could not be
+ * posted. `onLeft` is called when another job may take its place before the result is safe.
  */
-export async function runJob(job: Job, options: StartOptions, client: BridgeClient, config: WorkerConfig, onLeft: () => void): Promise<boolean> {
+export async function runJob(
+  job: Job,
+  options: StartOptions,
+  client: BridgeClient,
+  config: WorkerConfig,
+  onLeft: () => void,
+): Promise<boolean> {
   let isStream = false;
   let result: Result;
   try {
     const returned: unknown = await options.handler(job);
     isStream = isGenerator(returned);
-    result = isStream ? await drain(returned as AsyncIterable<unknown>, job, options, client) : asResult(returned, config);
+    result = isStream
+      ? await drain(returned as AsyncIterable<unknown>, job, options, client)
+      : asResult(returned, config);
   } catch (error) {
     result = { error: JSON.stringify(describe(error, config)) };
   }
@@ -30,7 +38,12 @@ export async function runJob(job: Job, options: StartOptions, client: BridgeClie
 }
 
 /** Posts each yielded value before the next one is asked for. */
-async function drain(values: AsyncIterable<unknown>, job: Job, options: StartOptions, client: BridgeClient): Promise<Result> {
+async function drain(
+  values: AsyncIterable<unknown>,
+  job: Job,
+  options: StartOptions,
+  client: BridgeClient,
+): Promise<Result> {
   const all: unknown[] = [];
   try {
     for await (const value of values) {
@@ -72,7 +85,10 @@ function encode(result: Result, config: WorkerConfig): string {
   try {
     return JSON.stringify(result);
   } catch (error) {
-    return JSON.stringify({ error: JSON.stringify(describe(error, config)), ...(result.stopPod ? { stopPod: true } : {}) });
+    return JSON.stringify({
+      error: JSON.stringify(describe(error, config)),
+      ...(result.stopPod ? { stopPod: true } : {}),
+    });
   }
 }
 

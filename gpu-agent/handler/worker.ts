@@ -1,10 +1,10 @@
 /**
- * The module `slipway/worker`: runs a JavaScript or TypeScript handler as a worker. It speaks the worker protocol of the Python SDK, so
- * the same agent serves both.
+ * The module `slipway/worker`: runs a JavaScript or TypeScript handler as a worker. It speaks the worker protocol of
+ * the Python SDK, so the same agent serves both.
  */
 import { BridgeClient, pause } from './bridge-client.ts';
-import { readWorkerConfig } from './config.ts';
 import type { WorkerConfig } from './config.ts';
+import { readWorkerConfig } from './config.ts';
 import type { Job, StartOptions } from './job.ts';
 import { runJob } from './run-job.ts';
 
@@ -30,7 +30,8 @@ export async function start<Input = unknown>(options: StartOptions<Input>): Prom
 /** Shows a progress value on a running job. The last one before the result counts. Never rejects. */
 export async function progress(job: Pick<Job, 'id'>, value: unknown): Promise<void> {
   client ??= new BridgeClient(readWorkerConfig());
-  await client.progress(job.id, JSON.stringify({ status: 'IN_PROGRESS', output: value ?? null }))
+  await client
+    .progress(job.id, JSON.stringify({ status: 'IN_PROGRESS', output: value ?? null }))
     .catch((error: unknown) => console.error('progress was not sent:', error));
 }
 
@@ -71,7 +72,9 @@ class Worker {
       this.#resize();
       const free = Math.min(this.#concurrency - this.#inSlots, HELD_MAX - this.#held.size);
       if (free <= 0) {
-        await new Promise<void>((resolve) => { this.#slotFreed = resolve; });
+        await new Promise<void>((resolve) => {
+          this.#slotFreed = resolve;
+        });
         // Slots that are freed in the same moment are asked for together.
         await new Promise((resolve) => setImmediate(resolve));
         continue;
@@ -102,7 +105,9 @@ class Worker {
     };
     this.#inSlots += 1;
     const done = runJob(job, this.#options, this.#client, this.#config, leaveSlot)
-      .then((refresh) => { if (refresh) this.#leaving = true; })
+      .then((refresh) => {
+        if (refresh) this.#leaving = true;
+      })
       .catch((error: unknown) => console.error(`the result of job ${job.id} could not be returned:`, error))
       .finally(() => {
         // The answer to a result may come after the next attempt of the same job.
@@ -122,7 +127,8 @@ class Worker {
   async #stopLoop(): Promise<void> {
     for (;;) {
       try {
-        for (const jobId of await this.#client.stops()) this.#held.get(jobId)?.controller.abort(new Error('the job was stopped'));
+        for (const jobId of await this.#client.stops())
+          this.#held.get(jobId)?.controller.abort(new Error('the job was stopped'));
       } catch (error) {
         console.error('the agent could not be asked for stops:', error);
         await pause(RETRY_MS);

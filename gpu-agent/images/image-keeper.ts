@@ -1,10 +1,13 @@
-/** The images that this agent brought to the machine: when each was last used, which make way when they take more disk than they may. */
+/**
+ * The images that this agent brought to the machine: when each was last used, which make way when they take more disk
+ * than they may.
+ */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { parseImageName } from './image-name.ts';
+import type { ImageStore, StoredImage } from './image-store.ts';
 import { digestOf } from './image-store.ts';
 import { LayerSizes } from './layer-sizes.ts';
-import type { ImageStore, StoredImage } from './image-store.ts';
 
 /** An image under one of its names. */
 export interface PresentImage {
@@ -26,7 +29,9 @@ export class ImageKeeper {
   readonly #file: string;
   readonly #budgetBytes: number;
   readonly #clock: Clock;
-  /** When each was last used by id, in milliseconds since 1970. Images of others are not in it, and are never removed. */
+  /**
+   * When each was last used by id, in milliseconds since 1970. Images of others are not in it, and are never removed.
+   */
   #usedAtMs = new Map<string, number>();
   readonly #layers = new LayerSizes();
   #saving: Promise<void> = Promise.resolve();
@@ -54,14 +59,21 @@ export class ImageKeeper {
   /** All images of the machine, the latest used first. */
   async present(store: ImageStore): Promise<PresentImage[]> {
     const images = await store.list();
-    const sorted = images.toSorted((one, other) => (this.#usedAtMs.get(other.id) ?? 0) - (this.#usedAtMs.get(one.id) ?? 0));
-    return sorted.flatMap((image) => image.names.flatMap((full) => {
-      const name = parseImageName(full);
-      return name ? [{ name: asWritten(full), digest: digestOf(image, name), sizeBytes: image.sizeBytes }] : [];
-    }));
+    const sorted = images.toSorted(
+      (one, other) => (this.#usedAtMs.get(other.id) ?? 0) - (this.#usedAtMs.get(one.id) ?? 0),
+    );
+    return sorted.flatMap((image) =>
+      image.names.flatMap((full) => {
+        const name = parseImageName(full);
+        return name ? [{ name: asWritten(full), digest: digestOf(image, name), sizeBytes: image.sizeBytes }] : [];
+      }),
+    );
   }
 
-  /** Removes the longest unused of its own until they fit, but none that is in use or `wanted` by name. Answers how many. */
+  /**
+   * Removes the longest unused of its own until they fit, but none that is in use or `wanted` by name. Answers how
+   * many.
+   */
   async shrink(store: ImageStore, wanted: readonly NamedImage[]): Promise<number> {
     if (this.#budgetBytes === 0) return 0;
     let own = (await store.list()).filter(({ id }) => this.#usedAtMs.has(id));
@@ -73,8 +85,9 @@ export class ImageKeeper {
   }
 
   /**
-   * Makes room on a full disk: removes the longest unused of its own, as `shrink` does and whatever the budget, until `hasRoom` says so. What came from
-   * no registry stays: nobody could pull it again. Answers how many. One call at a time is served, so that none removes more than is needed.
+   * Makes room on a full disk: removes the longest unused of its own, as `shrink` does and whatever the budget, until
+   * `hasRoom` says so. What came from no registry stays: nobody could pull it again. Answers how many. One call at a
+   * time is served, so that none removes more than is needed.
    */
   makeRoom(store: ImageStore, wanted: readonly NamedImage[], hasRoom: () => Promise<boolean>): Promise<number> {
     const made = this.#making.then(async () => {
@@ -87,13 +100,16 @@ export class ImageKeeper {
 
   /** Removes images, the longest unused first, until `isEnough`, which is asked before the first and after each. */
   async #remove(
-    store: ImageStore, wanted: readonly NamedImage[], images: readonly StoredImage[], isEnough: (gone: StoredImage | undefined) => Promise<boolean>,
+    store: ImageStore,
+    wanted: readonly NamedImage[],
+    images: readonly StoredImage[],
+    isEnough: (gone: StoredImage | undefined) => Promise<boolean>,
   ): Promise<number> {
     if (await isEnough(undefined)) return 0;
     const inUse = await store.inUse();
     let removed = 0;
     for (const image of images.toSorted((one, other) => this.#usedAtMs.get(one.id)! - this.#usedAtMs.get(other.id)!)) {
-      if (inUse.has(image.id) || wanted.some((one) => isNamed(image, one)) || !await store.remove(image.id)) continue;
+      if (inUse.has(image.id) || wanted.some((one) => isNamed(image, one)) || !(await store.remove(image.id))) continue;
       this.#usedAtMs.delete(image.id);
       removed += 1;
       if (await isEnough(image)) break;
@@ -103,11 +119,13 @@ export class ImageKeeper {
   }
 
   #save(): Promise<void> {
-    this.#saving = this.#saving.then(async () => {
-      await writeFile(`${this.#file}.new`, JSON.stringify(Object.fromEntries(this.#usedAtMs)));
-      await rename(`${this.#file}.new`, this.#file);
-      // Forgetting when an image was used costs a pull at most.
-    }).catch(() => undefined);
+    this.#saving = this.#saving
+      .then(async () => {
+        await writeFile(`${this.#file}.new`, JSON.stringify(Object.fromEntries(this.#usedAtMs)));
+        await rename(`${this.#file}.new`, this.#file);
+        // Forgetting when an image was used costs a pull at most.
+      })
+      .catch(() => undefined);
     return this.#saving;
   }
 }
@@ -123,8 +141,13 @@ export function isNamed(image: Pick<StoredImage, 'names' | 'digests'>, wanted: N
   if (!name) return false;
   const digest = wanted.digest || name.digest;
   if (digest !== '') return image.digests.includes(`${name.repository}@${digest}`);
-  const meant = [`${name.repository}:${name.tag}`, `localhost/${wanted.name.includes('/') ? '' : `${name.repository.split('/').at(-1)!}:${name.tag}`}`];
-  return image.names.map((full) => parseImageName(full)).some((own) => own && meant.includes(`${own.repository}:${own.tag}`));
+  const meant = [
+    `${name.repository}:${name.tag}`,
+    `localhost/${wanted.name.includes('/') ? '' : `${name.repository.split('/').at(-1)!}:${name.tag}`}`,
+  ];
+  return image.names
+    .map((full) => parseImageName(full))
+    .some((own) => own && meant.includes(`${own.repository}:${own.tag}`));
 }
 
 function asWritten(full: string): string {

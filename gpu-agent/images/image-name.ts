@@ -1,4 +1,7 @@
-/** Names of images as people write them, in full: `ollama/ollama` is `docker.io/ollama/ollama:latest` to every engine. Pure. */
+/**
+ * Names of images as people write them, in full: `ollama/ollama` is `docker.io/ollama/ollama:latest` to every engine.
+ * Pure.
+ */
 
 /** The parts of a name. */
 export interface ImageName {
@@ -23,7 +26,12 @@ export function parseImageName(text: string): ImageName | undefined {
   const hasTag = colon > named.lastIndexOf('/');
   const tag = hasTag ? named.slice(colon + 1) : digest === '' ? 'latest' : '';
   const repository = inFull(hasTag ? named.slice(0, colon) : named);
-  if (text.split('@').length > 2 || (text.includes('@') && !DIGEST.test(digest)) || (tag === '' ? digest === '' : !TAG.test(tag))) return undefined;
+  if (
+    text.split('@').length > 2 ||
+    (text.includes('@') && !DIGEST.test(digest)) ||
+    (tag === '' ? digest === '' : !TAG.test(tag))
+  )
+    return undefined;
   if (!REPOSITORY.test(repository)) return undefined;
   return { repository, registry: repository.split('/')[0]!, tag: digest === '' ? tag : '', digest };
 }

@@ -1,13 +1,16 @@
-/** Sees to it that an image is here: units that want the same one share a pull, what may pass is tried again, what cannot is said in a sentence. */
+/**
+ * Sees to it that an image is here: units that want the same one share a pull, what may pass is tried again, what
+ * cannot is said in a sentence.
+ */
 import type { BackoffOptions } from '../../core/runtime/backoff.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import { retry } from '../../core/runtime/retry.ts';
-import { fullName, parseImageName } from './image-name.ts';
 import type { ImageName } from './image-name.ts';
-import { digestsOf } from './image-store.ts';
+import { fullName, parseImageName } from './image-name.ts';
 import type { ImageStore, StoredImage } from './image-store.ts';
-import { PrepareError } from './prepare-error.ts';
+import { digestsOf } from './image-store.ts';
 import type { ImageCredentials } from './prepare-error.ts';
+import { PrepareError } from './prepare-error.ts';
 import { pullFailure } from './pull-failure.ts';
 import { PullProgress } from './pull-progress.ts';
 import type { RegistryGuard } from './registry-guard.ts';
@@ -19,7 +22,10 @@ export interface WantedImage {
   /** `sha256:…` when it is settled which bytes that means, else empty. */
   digest: string;
   credentials: ImageCredentials | undefined;
-  /** Told what the name resolved to here, answers what it shall mean. Not called when `digest` is given or the image came from no registry. */
+  /**
+   * Told what the name resolved to here, answers what it shall mean. Not called when `digest` is given or the image
+   * came from no registry.
+   */
   settle(digest: string): Promise<string>;
 }
 
@@ -37,7 +43,10 @@ export interface PullerOptions {
   triesMax?: number;
   /** Default: nobody counts. */
   onPull?: OnPull | undefined;
-  /** The disk is full: removes images that nobody needs until there is room for about so many bytes. Answers how many. Default: none. */
+  /**
+   * The disk is full: removes images that nobody needs until there is room for about so many bytes. Answers how many.
+   * Default: none.
+   */
   makeRoom?: ((bytes: number) => Promise<number>) | undefined;
 }
 
@@ -66,18 +75,28 @@ export class ImagePuller {
   readonly #options: PullerOptions;
   /** By image and credentials: nobody profits from what another may pull. */
   readonly #pulls = new Map<string, SharedPull>();
-  /** Images of which something came that is not whole: engines keep little or nothing of it, so that the next pull begins anew. */
+  /**
+   * Images of which something came that is not whole: engines keep little or nothing of it, so that the next pull
+   * begins anew.
+   */
   readonly #unfinished = new Set<string>();
 
   constructor(options: PullerOptions) {
     this.#options = options;
   }
 
-  /** Resolves with the image once it is here and it is settled that it is the right one. PrepareError, or the signal's reason. */
+  /**
+   * Resolves with the image once it is here and it is settled that it is the right one. PrepareError, or the signal's
+   * reason.
+   */
   async prepare(wanted: WantedImage, progress: (text: string) => void, signal: AbortSignal): Promise<StoredImage> {
     signal.throwIfAborted();
     const name = parseImageName(wanted.name);
-    if (!name) throw new PrepareError('REFUSED', `${wanted.name} cannot be the name of an image: write it like registry/path:tag`);
+    if (!name)
+      throw new PrepareError(
+        'REFUSED',
+        `${wanted.name} cannot be the name of an image: write it like registry/path:tag`,
+      );
     const local = wanted.digest === '' ? await this.#local(wanted.name, name) : undefined;
     if (local) return local;
     if (wanted.digest !== '') return this.#exact({ ...name, digest: wanted.digest }, wanted, progress, signal);
@@ -89,12 +108,22 @@ export class ImagePuller {
   }
 
   /** Of several digests the one by which the registry has the image: others would not find it there. */
-  async #digestAtRegistry(image: StoredImage, name: ImageName, { credentials }: WantedImage, signal: AbortSignal): Promise<string> {
+  async #digestAtRegistry(
+    image: StoredImage,
+    name: ImageName,
+    { credentials }: WantedImage,
+    signal: AbortSignal,
+  ): Promise<string> {
     const digests = digestsOf(image, name);
     if (digests.length < 2) return digests[0] ?? '';
     for (const digest of digests) {
       // All layers are here: only the manifest is asked for.
-      const has = await this.#options.store.pull({ ...name, digest }, credentials, () => undefined, signal).then(() => true, () => false);
+      const has = await this.#options.store
+        .pull({ ...name, digest }, credentials, () => undefined, signal)
+        .then(
+          () => true,
+          () => false,
+        );
       if (has) return digest;
     }
     return digests[0]!;
@@ -105,11 +134,15 @@ export class ImagePuller {
     const { store } = this.#options;
     const bare = name.repository === `docker.io/library/${written.split(/[:@]/)[0]!}`;
     if (name.registry !== 'localhost' && !bare) return undefined;
-    const full = name.registry === 'localhost' ? fullName(name) : `localhost/${name.repository.split('/').at(-1)!}:${name.tag}`;
+    const full =
+      name.registry === 'localhost' ? fullName(name) : `localhost/${name.repository.split('/').at(-1)!}:${name.tag}`;
     const image = await store.find(full);
     if (image) return image;
     if (name.registry === 'localhost') {
-      throw new PrepareError('NOT_FOUND', `this machine has no image ${written}: build it here, or push it to a registry and name that`);
+      throw new PrepareError(
+        'NOT_FOUND',
+        `this machine has no image ${written}: build it here, or push it to a registry and name that`,
+      );
     }
     // What Docker builds gets no registry in front; it has no digest of one.
     const built = await store.find(fullName(name));
@@ -117,11 +150,21 @@ export class ImagePuller {
   }
 
   /** It is settled which bytes: those that are here need no registry. */
-  async #exact(name: ImageName, wanted: WantedImage, progress: (text: string) => void, signal: AbortSignal): Promise<StoredImage> {
-    return await this.#options.store.find(fullName(name)) ?? this.#pull(name, wanted, progress, signal);
+  async #exact(
+    name: ImageName,
+    wanted: WantedImage,
+    progress: (text: string) => void,
+    signal: AbortSignal,
+  ): Promise<StoredImage> {
+    return (await this.#options.store.find(fullName(name))) ?? this.#pull(name, wanted, progress, signal);
   }
 
-  async #pull(name: ImageName, wanted: WantedImage, progress: (text: string) => void, signal: AbortSignal): Promise<StoredImage> {
+  async #pull(
+    name: ImageName,
+    wanted: WantedImage,
+    progress: (text: string) => void,
+    signal: AbortSignal,
+  ): Promise<StoredImage> {
     const key = JSON.stringify([fullName(name), wanted.credentials?.username, wanted.credentials?.password]);
     const shared = this.#pulls.get(key) ?? this.#begin(key, name, wanted);
     shared.listeners.add(progress);
@@ -138,9 +181,13 @@ export class ImagePuller {
     const abort = new AbortController();
     const shared: SharedPull = { done: undefined!, listeners: new Set(), text: `pulling ${wanted.name}`, abort };
     const startedAtMs = this.#options.clock.monotonicMs();
-    const count = (result: 'pulled' | 'failed' | 'abandoned'): void => this.#options.onPull?.(result, this.#options.clock.monotonicMs() - startedAtMs);
+    const count = (result: 'pulled' | 'failed' | 'abandoned'): void =>
+      this.#options.onPull?.(result, this.#options.clock.monotonicMs() - startedAtMs);
     shared.done = this.#tryPull(name, wanted, shared).finally(() => this.#pulls.delete(key));
-    shared.done.then(() => count('pulled'), () => count(abort.signal.aborted ? 'abandoned' : 'failed'));
+    shared.done.then(
+      () => count('pulled'),
+      () => count(abort.signal.aborted ? 'abandoned' : 'failed'),
+    );
     // Whoever still waits is told; nobody may be left.
     shared.done.catch(() => undefined);
     this.#pulls.set(key, shared);
@@ -152,15 +199,26 @@ export class ImagePuller {
     const { store, guard, architecture, clock, random, pause = PAUSE, triesMax = TRIES_MAX } = this.#options;
     const { signal } = shared.abort;
     await guard.check(wanted.name, name.registry);
-    const failureOf = (error: unknown): ReturnType<typeof pullFailure> => pullFailure({
-      name: wanted.name, registry: name.registry, words: (error as Error).message, credentials: wanted.credentials,
-    });
+    const failureOf = (error: unknown): ReturnType<typeof pullFailure> =>
+      pullFailure({
+        name: wanted.name,
+        registry: name.registry,
+        words: (error as Error).message,
+        credentials: wanted.credentials,
+      });
     try {
       await retry(() => this.#pullWithRoom(name, wanted, shared), {
-        clock, random, pause, triesMax, signal,
+        clock,
+        random,
+        pause,
+        triesMax,
+        signal,
         mayHelp: (error) => failureOf(error).mayPass,
         onFailure: (error, failures) => {
-          const { error: { message }, mayPass } = failureOf(error);
+          const {
+            error: { message },
+            mayPass,
+          } = failureOf(error);
           if (mayPass && failures < triesMax && !signal.aborted) tell(shared, `${message}; trying again`);
         },
       });
@@ -170,7 +228,11 @@ export class ImagePuller {
     }
     this.#unfinished.delete(fullName(name));
     const image = await store.find(fullName(name));
-    if (!image) throw new PrepareError('NOT_FOUND', `${wanted.name} was pulled and is gone again: something removes images from this machine`);
+    if (!image)
+      throw new PrepareError(
+        'NOT_FOUND',
+        `${wanted.name} was pulled and is gone again: something removes images from this machine`,
+      );
     if (image.architecture !== '' && architecture !== '' && image.architecture !== architecture) {
       const words = `${wanted.name} is for ${image.architecture}, but this machine is ${architecture}: build it for ${architecture}`;
       throw new PrepareError('WRONG_PLATFORM', words);
@@ -191,9 +253,18 @@ export class ImagePuller {
     for (;;) {
       const progress = new PullProgress(wanted.name, this.#unfinished.has(fullName(name)));
       try {
-        return await store.pull(name, wanted.credentials, this.#news(progress, fullName(name), shared), shared.abort.signal);
+        return await store.pull(
+          name,
+          wanted.credentials,
+          this.#news(progress, fullName(name), shared),
+          shared.abort.signal,
+        );
       } catch (error) {
-        const { failure } = pullFailure({ name: wanted.name, registry: name.registry, words: (error as Error).message }).error;
+        const { failure } = pullFailure({
+          name: wanted.name,
+          registry: name.registry,
+          words: (error as Error).message,
+        }).error;
         if (shared.abort.signal.aborted || failure !== 'NO_SPACE' || !makeRoom) throw error;
         const removed = await makeRoom(progress.totalBytes * UNPACKED_FACTOR);
         if (removed === 0) throw error;

@@ -1,4 +1,7 @@
-/** What an engine has of images: looks them up, pulls one, lists and removes them. Speaks what Docker and Podman both understand. */
+/**
+ * What an engine has of images: looks them up, pulls one, lists and removes them. Speaks what Docker and Podman both
+ * understand.
+ */
 import type Docker from 'dockerode';
 import type { ImageName } from './image-name.ts';
 import { parseImageName } from './image-name.ts';
@@ -16,7 +19,10 @@ export interface StoredImage {
   sizeBytes: number;
   /** Processor it was built for, for instance `amd64`; empty in a list. */
   architecture: string;
-  /** Whom its programs run as, as it was built: a name or number, with a group or not, empty for root. Undefined in a list. */
+  /**
+   * Whom its programs run as, as it was built: a name or number, with a group or not, empty for root. Undefined in a
+   * list.
+   */
   user?: string;
 }
 
@@ -33,7 +39,11 @@ export class ImageStore {
     try {
       const info = await this.#docker.getImage(name).inspect();
       return {
-        id: idOf(info.Id), names: info.RepoTags ?? [], digests: info.RepoDigests ?? [], sizeBytes: info.Size, architecture: info.Architecture ?? '',
+        id: idOf(info.Id),
+        names: info.RepoTags ?? [],
+        digests: info.RepoDigests ?? [],
+        sizeBytes: info.Size,
+        architecture: info.Architecture ?? '',
         user: info.Config?.User ?? '',
       };
     } catch (error) {
@@ -45,16 +55,32 @@ export class ImageStore {
   async list(): Promise<StoredImage[]> {
     const images = await this.#docker.listImages();
     return images.map((info) => ({
-      id: idOf(info.Id), names: info.RepoTags ?? [], digests: info.RepoDigests ?? [], sizeBytes: info.Size, architecture: '',
+      id: idOf(info.Id),
+      names: info.RepoTags ?? [],
+      digests: info.RepoDigests ?? [],
+      sizeBytes: info.Size,
+      architecture: '',
     }));
   }
 
-  /** Layers of an image and the bytes of each, from the lowest. Entries of its history that added nothing are left out. Undefined: it is gone. */
+  /**
+   * Layers of an image and the bytes of each, from the lowest. Entries of its history that added nothing are left out.
+   * Undefined: it is gone.
+   */
   async layers(id: string): Promise<{ diffIds: string[]; sizes: number[] } | undefined> {
     const image = this.#docker.getImage(id);
     try {
-      const [{ RootFS }, history] = await Promise.all([image.inspect(), image.history() as Promise<{ Size: number }[]>]);
-      return { diffIds: RootFS.Layers ?? [], sizes: history.map(({ Size }) => Size).filter((bytes) => bytes > 0).reverse() };
+      const [{ RootFS }, history] = await Promise.all([
+        image.inspect(),
+        image.history() as Promise<{ Size: number }[]>,
+      ]);
+      return {
+        diffIds: RootFS.Layers ?? [],
+        sizes: history
+          .map(({ Size }) => Size)
+          .filter((bytes) => bytes > 0)
+          .reverse(),
+      };
     } catch (error) {
       if (statusOf(error) === 404) return undefined;
       throw error;
@@ -62,8 +88,17 @@ export class ImageStore {
   }
 
   /** Resolves once all of it is here. Rejects with the engine's words, or the signal's reason. */
-  async pull(name: ImageName, credentials: ImageCredentials | undefined, onEvent: (event: PullEvent) => void, signal: AbortSignal): Promise<void> {
-    const auth = credentials && { username: credentials.username, password: credentials.password, serveraddress: name.registry };
+  async pull(
+    name: ImageName,
+    credentials: ImageCredentials | undefined,
+    onEvent: (event: PullEvent) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const auth = credentials && {
+      username: credentials.username,
+      password: credentials.password,
+      serveraddress: name.registry,
+    };
     const stream = await this.#openPull(name, auth, signal);
     let failure = '';
     try {
@@ -98,27 +133,42 @@ export class ImageStore {
 
   #openPull(name: ImageName, authconfig: object | undefined, abortSignal: AbortSignal): Promise<NodeJS.ReadableStream> {
     return new Promise((resolve, reject) => {
-      this.#docker.modem.dial({
-        path: '/images/create?', options: { _query: { fromImage: name.repository, tag: name.digest || name.tag }, _body: {} },
-        method: 'POST', authconfig, abortSignal, isStream: true,
-        statusCodes: { 200: true, 400: 'bad request', 404: 'not found', 500: 'server error' },
-      } as Parameters<Docker['modem']['dial']>[0], (error, stream) => {
-        if (error) reject(abortSignal.aborted ? abortSignal.reason as Error : error as Error);
-        else resolve(stream as NodeJS.ReadableStream);
-      });
+      this.#docker.modem.dial(
+        {
+          path: '/images/create?',
+          options: { _query: { fromImage: name.repository, tag: name.digest || name.tag }, _body: {} },
+          method: 'POST',
+          authconfig,
+          abortSignal,
+          isStream: true,
+          statusCodes: { 200: true, 400: 'bad request', 404: 'not found', 500: 'server error' },
+        } as Parameters<Docker['modem']['dial']>[0],
+        (error, stream) => {
+          if (error) reject(abortSignal.aborted ? (abortSignal.reason as Error) : (error as Error));
+          else resolve(stream as NodeJS.ReadableStream);
+        },
+      );
     });
   }
 }
 
-/** What the image is called at its registry: the digest of what `name` meant when it was pulled. Empty: it came from no registry. */
+/**
+ * What the image is called at its registry: the digest of what `name` meant when it was pulled. Empty: it came from no
+ * registry.
+ */
 export function digestOf(image: StoredImage, name: ImageName): string {
   const own = digestsOf(image, name);
   return own.find((digest) => name.digest === '' || digest === name.digest) ?? '';
 }
 
-/** All that its engine calls it there. Podman adds the digest that an image had before it was pushed from here, which no registry knows. */
+/**
+ * All that its engine calls it there. Podman adds the digest that an image had before it was pushed from here, which no
+ * registry knows.
+ */
 export function digestsOf(image: StoredImage, name: ImageName): string[] {
-  return image.digests.map(parseImageName).flatMap((digest) => (digest?.repository === name.repository ? [digest.digest] : []));
+  return image.digests
+    .map(parseImageName)
+    .flatMap((digest) => (digest?.repository === name.repository ? [digest.digest] : []));
 }
 
 /** Status of an engine's answer; undefined: it gave none. */

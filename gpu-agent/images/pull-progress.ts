@@ -1,4 +1,7 @@
-/** How far a pull is, in words: `pulling x: 43 % of 2.8 GB`. Made from the lines that Docker and Podman send while they pull. Pure. */
+/**
+ * How far a pull is, in words: `pulling x: 43 % of 2.8 GB`. Made from the lines that Docker and Podman send while they
+ * pull. Pure.
+ */
 
 /** One line of an engine's answer to a pull. */
 export interface PullEvent {
@@ -63,7 +66,7 @@ export class PullProgress {
     if (layers.some((layer) => !layer.done && layer.totalBytes === 0)) {
       return `${this.#pulling}: ${arrived} of ${layers.length} layers, ${sizeText(done)}`;
     }
-    return `${this.#pulling}: ${Math.floor(done / total * 100)} % of ${sizeText(total)}`;
+    return `${this.#pulling}: ${Math.floor((done / total) * 100)} % of ${sizeText(total)}`;
   }
 }
 

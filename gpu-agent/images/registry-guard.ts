@@ -1,11 +1,12 @@
 /**
- * Refuses registries at addresses of no public network: the engine asks them from the host's own network, past the firewall of containers, so that a name of
- * an image would reach the programs of this host and of the networks around it. The operator names those that may be asked.
+ * Refuses registries at addresses of no public network: the engine asks them from the host's own network, past the
+ * firewall of containers, so that a name of an image would reach the programs of this host and of the networks around
+ * it. The operator names those that may be asked.
  */
 import { lookup } from 'node:dns/promises';
 import { isPrivateAddress } from '../../core/runtime/private-address.ts';
-import { hostOf, isPrivateByName, mayBePrivate } from '../../core/runtime/private-registries.ts';
 import type { PrivateRegistries } from '../../core/runtime/private-registries.ts';
+import { hostOf, isPrivateByName, mayBePrivate } from '../../core/runtime/private-registries.ts';
 import { PrepareError } from './prepare-error.ts';
 
 /** Addresses of a host name. Rejects when it has none. */
@@ -24,14 +25,17 @@ export class RegistryGuard {
   }
 
   /**
-   * Resolves where the registry of an image may be asked. PrepareError REFUSED, with one text whatever is or is not at its address: else names of images
-   * would tell what listens where.
+   * Resolves where the registry of an image may be asked. PrepareError REFUSED, with one text whatever is or is not at
+   * its address: else names of images would tell what listens where.
    */
   async check(image: string, registry: string): Promise<void> {
     if (mayBePrivate(this.#allowed, registry)) return;
     if (isPrivateByName(registry) || (await this.#addressesOf(hostOf(registry))).some(isPrivateAddress)) {
-      throw new PrepareError('REFUSED', `${image} is not pulled: its registry has an address of a private network. The machine's operator can name it in `
-        + 'SLIPWAY_PRIVATE_REGISTRIES');
+      throw new PrepareError(
+        'REFUSED',
+        `${image} is not pulled: its registry has an address of a private network. The machine's operator can name it in ` +
+          'SLIPWAY_PRIVATE_REGISTRIES',
+      );
     }
   }
 

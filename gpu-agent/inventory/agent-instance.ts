@@ -1,6 +1,7 @@
 /**
- * The name of this run of the agent, and of the run that had the data folder before. Core lets a successor in while the machine's lease still
- * lasts, and nobody else: an agent on a copy of the folder must not take the machine from the one that runs.
+ * The name of this run of the agent, and of the run that had the data folder before. Core lets a successor in while the
+ * machine's lease still lasts, and nobody else: an agent on a copy of the folder must not take the machine from the one
+ * that runs.
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,15 +1,22 @@
-/** Reads how busy this machine's GPUs are while the agent runs. Machines whose GPUs are all virtual have no driver to ask. */
-import type { GpuLoad } from '../../proto/gen/slipway/v1/machine.ts';
+/**
+ * Reads how busy this machine's GPUs are while the agent runs. Machines whose GPUs are all virtual have no driver to
+ * ask.
+ */
+
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { Loop } from '../../core/runtime/loop.ts';
+import type { GpuLoad } from '../../proto/gen/slipway/v1/machine.ts';
 import { askColumnsOfAny, listAny, summaryOfAny } from './ask-driver.ts';
 import type { MachineGpu } from './machine-gpu.ts';
 import { LOAD_FIELDS, parseLoads } from './nvidia-smi-output.ts';
 
 /** Between two looks, in milliseconds: a scrape of metrics every 15 s finds one that is new. */
 const PERIOD_MS = 5_000;
-/** A driver that takes long is asked at most this share of the time: without its persistence mode it wakes idle cards for each answer. */
+/**
+ * A driver that takes long is asked at most this share of the time: without its persistence mode it wakes idle cards
+ * for each answer.
+ */
 const SHARE_MAX = 1 / 20;
 
 /** What it needs. */
@@ -59,7 +66,7 @@ export class GpuLoads extends Loop {
     }
     const isSliced = real.some(({ migProfile }) => migProfile !== '');
     // Old drivers print no table of slices.
-    const [list, summary] = isSliced ? [await listAny() ?? '', await summaryOfAny() ?? ''] : ['', ''];
+    const [list, summary] = isSliced ? [(await listAny()) ?? '', (await summaryOfAny()) ?? ''] : ['', ''];
     return parseLoads(real, query, list, summary);
   }
 }

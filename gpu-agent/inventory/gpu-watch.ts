@@ -1,6 +1,6 @@
 /**
- * Watches whether this machine's GPUs are well: one that the driver lists no more (it fell off the bus), or whose memory can no longer be repaired,
- * gets nothing new. What runs on it goes on, and ends as it can.
+ * Watches whether this machine's GPUs are well: one that the driver lists no more (it fell off the bus), or whose
+ * memory can no longer be repaired, gets nothing new. What runs on it goes on, and ends as it can.
  */
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -49,11 +49,18 @@ export class GpuWatch extends Loop {
       return;
     }
     // Old drivers do not know the fields; what is listed is well then.
-    const faults = parseFaults(real.map(({ uuid }) => uuid), list, await askColumnsOfAny(HEALTH_FIELDS) ?? '');
+    const faults = parseFaults(
+      real.map(({ uuid }) => uuid),
+      list,
+      (await askColumnsOfAny(HEALTH_FIELDS)) ?? '',
+    );
     const changed = real.filter(({ uuid }) => faults.get(uuid) !== this.#faults.get(uuid));
     this.#faults = faults;
     for (const { uuid, name } of changed) {
-      logger.warn({ uuid, name, fault: faults.get(uuid) ?? '' }, faults.has(uuid) ? 'a GPU is not well' : 'a GPU is well again');
+      logger.warn(
+        { uuid, name, fault: faults.get(uuid) ?? '' },
+        faults.has(uuid) ? 'a GPU is not well' : 'a GPU is well again',
+      );
     }
     if (changed.length > 0) onChange();
   }

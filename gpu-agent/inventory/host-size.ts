@@ -22,7 +22,9 @@ export function freeMemoryShare(): number {
 
 /** Threads of one core by the text of /proc/cpuinfo; 0: it does not say. */
 export function threadsPerCore(text: string): number {
-  const [threads, cores] = ['siblings', 'cpu cores'].map((name) => Number(new RegExp(`^${name}\\s*:\\s*(\\d+)$`, 'm').exec(text)?.[1] ?? 0));
+  const [threads, cores] = ['siblings', 'cpu cores'].map((name) =>
+    Number(new RegExp(`^${name}\\s*:\\s*(\\d+)$`, 'm').exec(text)?.[1] ?? 0),
+  );
   return threads && cores ? Math.max(1, Math.round(threads / cores)) : 0;
 }
 

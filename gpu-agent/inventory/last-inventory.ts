@@ -1,6 +1,6 @@
 /**
- * The machine as the last run of the agent reported it. A start whose inventory takes long reports it again, so that the
- * lease does not end meanwhile; then it reports what there is.
+ * The machine as the last run of the agent reported it. A start whose inventory takes long reports it again, so that
+ * the lease does not end meanwhile; then it reports what there is.
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

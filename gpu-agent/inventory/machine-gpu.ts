@@ -9,6 +9,9 @@ export interface MachineGpu {
   migProfile: string;
   /** Declared by configuration, not by a driver. */
   virtual: boolean;
-  /** The driver's number of a whole card, by PCI bus. Undefined: a slice, a virtual GPU, or numbers of this machine cannot be relied upon. */
+  /**
+   * The driver's number of a whole card, by PCI bus. Undefined: a slice, a virtual GPU, or numbers of this machine
+   * cannot be relied upon.
+   */
   index?: number | undefined;
 }

@@ -1,4 +1,7 @@
-/** The GPUs of this machine: those that its driver has when the agent starts and those of its configuration, and how they are from then on. */
+/**
+ * The GPUs of this machine: those that its driver has when the agent starts and those of its configuration, and how
+ * they are from then on.
+ */
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Service } from '../../core/runtime/service.ts';
@@ -56,7 +59,9 @@ export class MachineGpus {
 
   /** Without numbers while one of them is not well: the driver may count the others anew. */
   get all(): readonly MachineGpu[] {
-    return this.#all.some(({ uuid }) => this.faultOf(uuid) !== '') ? this.#all.map((gpu) => ({ ...gpu, index: undefined })) : this.#all;
+    return this.#all.some(({ uuid }) => this.faultOf(uuid) !== '')
+      ? this.#all.map((gpu) => ({ ...gpu, index: undefined }))
+      : this.#all;
   }
 
   /** The driver's; empty without one. */

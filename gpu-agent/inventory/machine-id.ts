@@ -7,8 +7,8 @@ import type { Random } from '../../core/runtime/clock.ts';
 const ID_LENGTH = 12;
 
 /**
- * The id that was kept is none any more. Another must not take its place by itself: this would be another machine then, which knows nothing of the
- * containers that the former one left on its GPUs.
+ * The id that was kept is none any more. Another must not take its place by itself: this would be another machine then,
+ * which knows nothing of the containers that the former one left on its GPUs.
  */
 export class MachineIdError extends Error {}
 
@@ -21,8 +21,10 @@ export async function machineId(folder: string, random: Random): Promise<string>
   });
   if (known === undefined) return choose(path, random);
   if (!/^[a-z0-9]{12}\s*$/.test(known)) {
-    throw new MachineIdError(`${path} does not hold the id of a machine, which has 12 lowercase letters and digits. Put the id back that \`slipway machines\` `
-      + 'shows for this machine. Or remove its containers and this file: then it joins as another machine, without the pods of the former one.');
+    throw new MachineIdError(
+      `${path} does not hold the id of a machine, which has 12 lowercase letters and digits. Put the id back that \`slipway machines\` ` +
+        'shows for this machine. Or remove its containers and this file: then it joins as another machine, without the pods of the former one.',
+    );
   }
   return known.trim();
 }

@@ -22,9 +22,9 @@ interface Card {
 }
 
 /**
- * The GPUs to offer: each card, or its slices when it has any. `list` is the answer to `-L`. What it leaves out is told by `query`, the
- * answer to `--query-gpu=… --format=csv`, of whole cards and by `summary`, the answer without options, of slices. A card in MIG mode
- * without slices runs nothing.
+ * The GPUs to offer: each card, or its slices when it has any. `list` is the answer to `-L`. What it leaves out is told
+ * by `query`, the answer to `--query-gpu=… --format=csv`, of whole cards and by `summary`, the answer without options,
+ * of slices. A card in MIG mode without slices runs nothing.
  */
 export function parseGpus(query: string, list: string, summary: string): MachineGpu[] {
   const facts = parseQuery(query);
@@ -32,7 +32,10 @@ export function parseGpus(query: string, list: string, summary: string): Machine
   return parseList(list).flatMap(({ uuid, name, slices }): MachineGpu[] => {
     if (slices.length > 0) {
       return slices.map(({ place, ...slice }) => ({
-        ...slice, name, memoryMib: memory.get(place)?.totalMib ?? roundedMib(slice.migProfile), virtual: false,
+        ...slice,
+        name,
+        memoryMib: memory.get(place)?.totalMib ?? roundedMib(slice.migProfile),
+        virtual: false,
       }));
     }
     const card = facts.get(uuid);
@@ -40,43 +43,80 @@ export function parseGpus(query: string, list: string, summary: string): Machine
   });
 }
 
-/** Numbers of cards by UUID, as CUDA counts them by PCI bus. None beside a card in MIG mode, whose slices it counts in ways of its own. */
+/**
+ * Numbers of cards by UUID, as CUDA counts them by PCI bus. None beside a card in MIG mode, whose slices it counts in
+ * ways of its own.
+ */
 export function parseIndexes(query: string, list: string): Map<string, number> {
   const cards = parseList(list);
-  if (cards.some(({ slices }) => slices.length > 0) || [...parseQuery(query).values()].some(({ mig }) => mig)) return new Map();
+  if (cards.some(({ slices }) => slices.length > 0) || [...parseQuery(query).values()].some(({ mig }) => mig))
+    return new Map();
   return new Map(cards.map(({ uuid, number }) => [uuid, number]));
 }
 
-/** Why nothing may run on GPUs and slices that are known, by their UUIDs. `list` is the answer to `-L`, `health` the one to HEALTH_FIELDS as CSV. */
+/**
+ * Why nothing may run on GPUs and slices that are known, by their UUIDs. `list` is the answer to `-L`, `health` the one
+ * to HEALTH_FIELDS as CSV.
+ */
 export function parseFaults(known: readonly string[], list: string, health: string): Map<string, string> {
-  const broken = new Set(health.split('\n').map((line) => line.split(',').map((cell) => cell.trim()))
-    .flatMap(([uuid = '', failure = '']) => (/^(1|yes)$/i.test(failure) ? [uuid] : [])));
+  const broken = new Set(
+    health
+      .split('\n')
+      .map((line) => line.split(',').map((cell) => cell.trim()))
+      .flatMap(([uuid = '', failure = '']) => (/^(1|yes)$/i.test(failure) ? [uuid] : [])),
+  );
   const cards = parseList(list);
-  const cardOf = new Map(cards.flatMap(({ uuid, slices }) => [uuid, ...slices.map((slice) => slice.uuid)].map((each) => [each, uuid] as const)));
-  return new Map(known.flatMap((uuid): [string, string][] => {
-    const card = cardOf.get(uuid);
-    if (card === undefined) return [[uuid, 'the driver does not list it any more']];
-    return broken.has(card) ? [[uuid, 'rows of its memory failed and could not be replaced (remapped_rows.failure)']] : [];
-  }));
+  const cardOf = new Map(
+    cards.flatMap(({ uuid, slices }) =>
+      [uuid, ...slices.map((slice) => slice.uuid)].map((each) => [each, uuid] as const),
+    ),
+  );
+  return new Map(
+    known.flatMap((uuid): [string, string][] => {
+      const card = cardOf.get(uuid);
+      if (card === undefined) return [[uuid, 'the driver does not list it any more']];
+      return broken.has(card)
+        ? [[uuid, 'rows of its memory failed and could not be replaced (remapped_rows.failure)']]
+        : [];
+    }),
+  );
 }
 
 /**
- * How busy GPUs and slices are that are known, those that the driver tells something of. `query` is the answer to LOAD_FIELDS as CSV; of slices `list` is the
- * answer to `-L` and `summary` the one without options.
+ * How busy GPUs and slices are that are known, those that the driver tells something of. `query` is the answer to
+ * LOAD_FIELDS as CSV; of slices `list` is the answer to `-L` and `summary` the one without options.
  */
 export function parseLoads(known: readonly MachineGpu[], query: string, list: string, summary: string): GpuLoad[] {
-  const cards = new Map(query.split('\n').slice(1).map((line) => line.split(',').map((cell) => cell.trim())).map(([uuid = '', ...cells]) => {
-    const [utilization, memoryUsedMib, temperatureCelsius, powerWatts] = cells.map(figureOf);
-    return [uuid, { utilization: utilization === undefined ? undefined : utilization / 100, memoryUsedMib, temperatureCelsius, powerWatts }];
-  }));
+  const cards = new Map(
+    query
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split(',').map((cell) => cell.trim()))
+      .map(([uuid = '', ...cells]) => {
+        const [utilization, memoryUsedMib, temperatureCelsius, powerWatts] = cells.map(figureOf);
+        return [
+          uuid,
+          {
+            utilization: utilization === undefined ? undefined : utilization / 100,
+            memoryUsedMib,
+            temperatureCelsius,
+            powerWatts,
+          },
+        ];
+      }),
+  );
   const sliceMemory = parseSliceMemory(summary);
-  const slices = new Map(parseList(list).flatMap((card) => card.slices.map(({ uuid, place }) => [uuid, { cardUuid: card.uuid, place }])));
+  const slices = new Map(
+    parseList(list).flatMap((card) => card.slices.map(({ uuid, place }) => [uuid, { cardUuid: card.uuid, place }])),
+  );
   return known.flatMap(({ uuid }): GpuLoad[] => {
     const whole = cards.get(uuid);
     if (whole) return [{ uuid, ...whole }];
     const slice = slices.get(uuid);
     const card = slice && cards.get(slice.cardUuid);
-    return card ? [{ ...card, uuid, utilization: undefined, memoryUsedMib: sliceMemory.get(slice.place)?.usedMib }] : [];
+    return card
+      ? [{ ...card, uuid, utilization: undefined, memoryUsedMib: sliceMemory.get(slice.place)?.usedMib }]
+      : [];
   });
 }
 
@@ -105,19 +145,33 @@ function parseQuery(query: string): Map<string, { memoryMib: number; mig: boolea
   );
 }
 
-/** Memory of each MIG slice in MiB, by the numbers of its card and of itself, as the table of MIG devices gives them: `0/3`. */
+/**
+ * Memory of each MIG slice in MiB, by the numbers of its card and of itself, as the table of MIG devices gives them:
+ * `0/3`.
+ */
 function parseSliceMemory(summary: string): Map<string, { usedMib: number; totalMib: number }> {
   // Card, GPU instance, compute instance, slice | used / total.
   const rows = summary.matchAll(/^\|\s+(\d+)\s+\d+\s+\d+\s+(\d+)\s+\|\s+(\d+)MiB\s+\/\s+(\d+)MiB/gm);
-  return new Map([...rows].map(([, card, slice, used, total]) => [`${card}/${slice}`, { usedMib: Number(used), totalMib: Number(total) }]));
+  return new Map(
+    [...rows].map(([, card, slice, used, total]) => [
+      `${card}/${slice}`,
+      { usedMib: Number(used), totalMib: Number(total) },
+    ]),
+  );
 }
 
-/** A profile's own number is a round one above what there is (`1g.18gb` has 16384 MiB); it stands in where the driver prints no table. */
+/**
+ * A profile's own number is a round one above what there is (`1g.18gb` has 16384 MiB); it stands in where the driver
+ * prints no table.
+ */
 function roundedMib(migProfile: string): number {
   return Number(/(\d+)gb/.exec(migProfile)?.[1] ?? 0) * MIB_PER_GIB;
 }
 
-/** Cards and their MIG slices. Slices like `1c.3g.71gb` share their memory with their neighbours, and each counts with all of it. */
+/**
+ * Cards and their MIG slices. Slices like `1c.3g.71gb` share their memory with their neighbours, and each counts with
+ * all of it.
+ */
 function parseList(list: string): Card[] {
   const cards: Card[] = [];
   let number = '';

@@ -2,7 +2,7 @@
 import type { Logger } from '../../core/runtime/logger.ts';
 import { askColumns, askDriver } from './ask-driver.ts';
 import type { MachineGpu } from './machine-gpu.ts';
-import { QUERY_FIELDS, parseCudaVersion, parseGpus, parseIndexes } from './nvidia-smi-output.ts';
+import { parseCudaVersion, parseGpus, parseIndexes, QUERY_FIELDS } from './nvidia-smi-output.ts';
 
 /** GPUs and the driver's CUDA version. Never rejects. */
 export async function readGpus(logger: Logger): Promise<{ gpus: MachineGpu[]; cudaVersion: string }> {
@@ -13,7 +13,8 @@ export async function readGpus(logger: Logger): Promise<{ gpus: MachineGpu[]; cu
     const gpus = parseGpus(query, list, summary).map((gpu) => ({ ...gpu, index: indexes.get(gpu.uuid) }));
     return { gpus, cudaVersion: parseCudaVersion(summary) };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') logger.warn({ err: error }, 'nvidia-smi did not answer, going on without GPUs');
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      logger.warn({ err: error }, 'nvidia-smi did not answer, going on without GPUs');
     return { gpus: [], cudaVersion: '' };
   }
 }

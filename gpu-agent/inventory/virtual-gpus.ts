@@ -20,5 +20,11 @@ export function parseVirtualGpu(text: string): VirtualGpu | undefined {
 export function makeVirtualGpus(kinds: readonly VirtualGpu[], machineId: string): MachineGpu[] {
   return kinds
     .flatMap((kind) => Array.from({ length: kind.count }, () => kind))
-    .map(({ name, memoryMib }, index) => ({ uuid: `VIRTUAL-${machineId}-${index}`, name, memoryMib, migProfile: '', virtual: true }));
+    .map(({ name, memoryMib }, index) => ({
+      uuid: `VIRTUAL-${machineId}-${index}`,
+      name,
+      memoryMib,
+      migProfile: '',
+      virtual: true,
+    }));
 }

@@ -11,11 +11,20 @@ export interface MachineExecutors {
 }
 
 /** What runs it; or why nothing does. */
-type Choice = { by: 'process' | 'container'; executor: Executor } | { by: 'nothing'; why: 'no-command' | 'no-engine' | 'not-allowed' };
+type Choice =
+  | { by: 'process' | 'container'; executor: Executor }
+  | { by: 'nothing'; why: 'no-command' | 'no-engine' | 'not-allowed' };
 
-/** An image is run as a container, whatever its command, and never as anything else; a command alone is one of this host. */
-export function chooseExecutor(spec: Pick<WorkerSpec, 'imageName' | 'startCommand'>, { process, container }: MachineExecutors): Choice {
-  if (spec.imageName !== '') return container ? { by: 'container', executor: container } : { by: 'nothing', why: 'no-engine' };
+/**
+ * An image is run as a container, whatever its command, and never as anything else; a command alone is one of this
+ * host.
+ */
+export function chooseExecutor(
+  spec: Pick<WorkerSpec, 'imageName' | 'startCommand'>,
+  { process, container }: MachineExecutors,
+): Choice {
+  if (spec.imageName !== '')
+    return container ? { by: 'container', executor: container } : { by: 'nothing', why: 'no-engine' };
   if (spec.startCommand.length === 0) return { by: 'nothing', why: 'no-command' };
   return process ? { by: 'process', executor: process } : { by: 'nothing', why: 'not-allowed' };
 }

@@ -3,8 +3,22 @@ import type { Ulimit } from '../executors/container/container-plan.ts';
 
 /** Names in setrlimit, without RLIMIT_ and in lower case. */
 const NAMES: ReadonlySet<string> = new Set([
-  'as', 'core', 'cpu', 'data', 'fsize', 'locks', 'memlock', 'msgqueue', 'nice', 'nofile', 'nproc', 'rss', 'rtprio', 'rttime',
-  'sigpending', 'stack',
+  'as',
+  'core',
+  'cpu',
+  'data',
+  'fsize',
+  'locks',
+  'memlock',
+  'msgqueue',
+  'nice',
+  'nofile',
+  'nproc',
+  'rss',
+  'rtprio',
+  'rttime',
+  'sigpending',
+  'stack',
 ]);
 /** Engines take different numbers for infinity. This one they all take, and no machine has as much of anything. */
 const UNLIMITED = Number.MAX_SAFE_INTEGER;

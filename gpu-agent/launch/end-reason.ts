@@ -18,7 +18,10 @@ export function describeExit(exit: UnitExit): string {
   return `ended with exit code ${exit.code}`;
 }
 
-/** What would help, as the rest of a sentence; empty where nothing is known. `memoryGb`: most that it may have; 0: what its machine has. */
+/**
+ * What would help, as the rest of a sentence; empty where nothing is known. `memoryGb`: most that it may have; 0: what
+ * its machine has.
+ */
 export function exitAdvice(exit: UnitExit, memoryGb: number): string {
   if (!exit.outOfMemory) return '';
   if (memoryGb > 0) return `: it has ${memoryGb} GiB; choose a larger size or a smaller batch`;
@@ -26,12 +29,16 @@ export function exitAdvice(exit: UnitExit, memoryGb: number): string {
 }
 
 /**
- * The whole reason of a worker that ended on its own. `early`: before what it ended; empty: it was well before. `memoryGb`: as for its advice.
+ * The whole reason of a worker that ended on its own. `early`: before what it ended; empty: it was well before.
+ * `memoryGb`: as for its advice.
  */
 export function endReason(exit: UnitExit, early: string, logTail: Buffer, memoryGb = 0): string {
   // What could not be started says itself what to do: it wrote nothing, and how its preparation went on is no cause.
   if (exit.failure !== undefined) return `The worker ${describeExit(exit)}.`;
-  return withLog(`The worker ${describeExit(exit)}${early === '' ? '' : ` ${early}`}${exitAdvice(exit, memoryGb)}.`, logTail);
+  return withLog(
+    `The worker ${describeExit(exit)}${early === '' ? '' : ` ${early}`}${exitAdvice(exit, memoryGb)}.`,
+    logTail,
+  );
 }
 
 /** Cuts what is too long between two words. */

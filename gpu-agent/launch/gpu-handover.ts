@@ -1,6 +1,7 @@
 /**
- * GPUs whose process was told to end and has not ended yet. Core gives the GPUs of a pod away as soon as it is stopped or deleted; whoever
- * gets them here waits for the last one's end, which its grace bounds, so that two never share the memory of one.
+ * GPUs whose process was told to end and has not ended yet. Core gives the GPUs of a pod away as soon as it is stopped
+ * or deleted; whoever gets them here waits for the last one's end, which its grace bounds, so that two never share the
+ * memory of one.
  */
 
 /** GPUs in use. */

@@ -1,4 +1,7 @@
-/** Variables that every process of this machine gets, worker or pod: what programs need to run, who it is, which GPUs it has. Pure. */
+/**
+ * Variables that every process of this machine gets, worker or pod: what programs need to run, who it is, which GPUs it
+ * has. Pure.
+ */
 
 /** What the machine knows about a process. */
 export interface HostFacts {
@@ -48,20 +51,25 @@ export function nameVariables(id: string, { machineName, volumePath }: HostFacts
 }
 
 /** Which GPUs it has, whatever its owner says; `chosen` is the owner's CUDA_VISIBLE_DEVICES. */
-export function gpuVariables({ gpus, gpuTypeId, hostEnv }: HostFacts, chosen: string | undefined): Record<string, string> {
+export function gpuVariables(
+  { gpus, gpuTypeId, hostEnv }: HostFacts,
+  chosen: string | undefined,
+): Record<string, string> {
   const real = gpus.filter((gpu) => !gpu.virtual);
   return {
     RUNPOD_GPU_COUNT: String(gpus.length),
     ...(gpuTypeId === '' ? {} : { RUNPOD_GPU_TYPE_ID: gpuTypeId }),
-    // Its engine hands a container its own cards and no others, which CUDA counts from 0 there: the variable is the image's and its owner's.
+    // Its engine hands a container its own cards and no others, which CUDA counts from 0 there: the variable is the
+    // image's and its owner's.
     ...(hostEnv === undefined ? {} : hostCuda(real, chosen)),
     NVIDIA_VISIBLE_DEVICES: real.map(({ uuid }) => uuid).join(',') || 'void',
   };
 }
 
 /**
- * A command sees all cards of its host. It gets numbers where it can: many programs, vLLM before 0.27 among them, take nothing else for an entry. Its
- * owner's numbers count the cards that it was given, as in a container; else somebody's 0 would be everybody's. Empty hides every GPU.
+ * A command sees all cards of its host. It gets numbers where it can: many programs, vLLM before 0.27 among them, take
+ * nothing else for an entry. Its owner's numbers count the cards that it was given, as in a container; else somebody's
+ * 0 would be everybody's. Empty hides every GPU.
  */
 function hostCuda(gpus: readonly GivenGpu[], chosen: string | undefined): Record<string, string> {
   const byNumber = gpus.length > 0 && gpus.every(({ index }) => index !== undefined);
@@ -70,6 +78,11 @@ function hostCuda(gpus: readonly GivenGpu[], chosen: string | undefined): Record
   const isNumbers = entries.every((entry) => /^\d+$/.test(entry));
   return {
     ...(byNumber && { CUDA_DEVICE_ORDER: 'PCI_BUS_ID' }),
-    CUDA_VISIBLE_DEVICES: chosen === undefined ? own.join(',') : isNumbers ? entries.flatMap((entry) => own[Number(entry)] ?? []).join(',') : chosen,
+    CUDA_VISIBLE_DEVICES:
+      chosen === undefined
+        ? own.join(',')
+        : isNumbers
+          ? entries.flatMap((entry) => own[Number(entry)] ?? []).join(',')
+          : chosen,
   };
 }

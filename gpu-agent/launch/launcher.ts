@@ -1,23 +1,29 @@
-/** Makes of a worker's or pod's description what its executor starts: user, folders, volumes, environment, GPUs, limits, image. */
+/**
+ * Makes of a worker's or pod's description what its executor starts: user, folders, volumes, environment, GPUs, limits,
+ * image.
+ */
 import { availableParallelism } from 'node:os';
 import { join, posix } from 'node:path';
 import type { HostUser } from '../../core/runtime/host-user.ts';
 import type { SettleImageRequest, WorkerSpec } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { PrepareError } from '../executors/executor.ts';
 import type { Executor, ImageRequest, Launch, Mount } from '../executors/executor.ts';
+import { PrepareError } from '../executors/executor.ts';
 import type { MachineGpu } from '../inventory/machine-gpu.ts';
 import { dropFolder, giveFolder } from '../users/given-folder.ts';
-import { hostEnvOf } from '../users/worker-users.ts';
 import type { WorkerUser, WorkerUsers } from '../users/worker-users.ts';
-import { REFUSALS, chooseExecutor } from './choose-executor.ts';
+import { hostEnvOf } from '../users/worker-users.ts';
 import type { MachineExecutors } from './choose-executor.ts';
+import { chooseExecutor, REFUSALS } from './choose-executor.ts';
 import type { HostFacts } from './host-env.ts';
 import { limitsOf } from './limits.ts';
-import type { VolumeFolders } from './volume-folders.ts';
 import { buildPodEnv } from './pod-env.ts';
+import type { VolumeFolders } from './volume-folders.ts';
 import { buildWorkerEnv } from './worker-env.ts';
 
-/** Seconds a worker may take to ask for work when its endpoint does not say (docs/reference/worker-protocol.md#environment). */
+/**
+ * Seconds a worker may take to ask for work when its endpoint does not say
+ * (docs/reference/worker-protocol.md#environment).
+ */
 const INIT_TIMEOUT_SECONDS = 420;
 
 /** What all units of a machine share. */
@@ -83,7 +89,9 @@ export class UnitLauncher {
     return choice.by === 'nothing' ? undefined : choice.executor;
   }
 
-  /** Makes a worker ready to be started. Rejects with the reason; PrepareError REFUSED: this machine can never start it. */
+  /**
+   * Makes a worker ready to be started. Rejects with the reason; PrepareError REFUSED: this machine can never start it.
+   */
   async worker({ workerId, endpointId, token, spec, httpVariables, onOutput }: WorkerAsk): Promise<Ready> {
     const choice = chooseExecutor(spec, this.#parts.executors);
     if (choice.by === 'nothing') throw new PrepareError('REFUSED', REFUSALS[choice.why]);
@@ -93,11 +101,27 @@ export class UnitLauncher {
     if (by === 'process') await giveFolder(scratch, user);
     const mounts = await this.#parts.volumes.open(spec.volumes, by, user);
     const env = buildWorkerEnv({
-      ...this.#facts(spec, by, user, mounts), workerId, endpointId, token, userEnv: spec.env, bridgeUrl: this.#parts.bridgeUrl(by),
-      initTimeoutSeconds: initTimeoutSeconds(spec), httpVariables,
+      ...this.#facts(spec, by, user, mounts),
+      workerId,
+      endpointId,
+      token,
+      userEnv: spec.env,
+      bridgeUrl: this.#parts.bridgeUrl(by),
+      initTimeoutSeconds: initTimeoutSeconds(spec),
+      httpVariables,
     });
     const settled = { endpointId, version: spec.version, podId: '', run: 0 };
-    return { executor, launch: { ...this.#base(spec, by, user, scratch), unitId: workerId, image: this.#image(spec, by, settled), mounts, env, onOutput } };
+    return {
+      executor,
+      launch: {
+        ...this.#base(spec, by, user, scratch),
+        unitId: workerId,
+        image: this.#image(spec, by, settled),
+        mounts,
+        env,
+        onOutput,
+      },
+    };
   }
 
   /** Makes a pod ready to be started. Rejects as `worker` does. */
@@ -114,7 +138,10 @@ export class UnitLauncher {
     const hasOwn = by === 'container' && spec.volumeMountPath !== '' && !isTaken;
     const mounts = hasOwn ? [...volumes, { ...disk, target: spec.volumeMountPath }] : volumes;
     const image = this.#image(spec, by, { endpointId: '', version: 0, podId, run });
-    return { executor, launch: { ...this.#base(spec, by, user, disk.source), unitId: podId, image, mounts, env, onOutput } };
+    return {
+      executor,
+      launch: { ...this.#base(spec, by, user, disk.source), unitId: podId, image, mounts, env, onOutput },
+    };
   }
 
   /** Removes a worker's own folder. */
@@ -127,8 +154,12 @@ export class UnitLauncher {
   }
 
   /** What worker and pod have in common. Images bring their own user and start where they say. */
-  #base(spec: WorkerSpec, by: 'process' | 'container', user: WorkerUser | undefined, folder: string)
-    : Pick<Launch, 'command' | 'entrypoint' | 'user' | 'workingDirectory' | 'gpus' | 'limits'> {
+  #base(
+    spec: WorkerSpec,
+    by: 'process' | 'container',
+    user: WorkerUser | undefined,
+    folder: string,
+  ): Pick<Launch, 'command' | 'entrypoint' | 'user' | 'workingDirectory' | 'gpus' | 'limits'> {
     return {
       command: spec.startCommand,
       entrypoint: by === 'container' ? spec.entrypoint : [],
@@ -139,10 +170,16 @@ export class UnitLauncher {
     };
   }
 
-  #facts(spec: WorkerSpec, by: 'process' | 'container', user: WorkerUser | undefined, [volume]: readonly Mount[]): HostFacts {
+  #facts(
+    spec: WorkerSpec,
+    by: 'process' | 'container',
+    user: WorkerUser | undefined,
+    [volume]: readonly Mount[],
+  ): HostFacts {
     const { machineName, locations, hostEnv } = this.#parts;
     return {
-      machineName, locations,
+      machineName,
+      locations,
       // An image has what its programs need; the host's paths mean nothing in it.
       hostEnv: by === 'container' ? undefined : hostEnvOf(hostEnv, user),
       gpus: this.#gpus(spec),
@@ -156,7 +193,11 @@ export class UnitLauncher {
     return this.#parts.gpus().filter((gpu) => spec.gpuUuids.includes(gpu.uuid));
   }
 
-  #image(spec: WorkerSpec, by: 'process' | 'container', whose: Omit<SettleImageRequest, 'imageName' | 'digest'>): ImageRequest | undefined {
+  #image(
+    spec: WorkerSpec,
+    by: 'process' | 'container',
+    whose: Omit<SettleImageRequest, 'imageName' | 'digest'>,
+  ): ImageRequest | undefined {
     if (by === 'process') return undefined;
     return {
       name: spec.imageName,

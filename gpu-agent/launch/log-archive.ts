@@ -1,6 +1,7 @@
 /**
- * Logs of workers and pods that ended, as files in the agent's data folder. Their bytes, their number and the age of workers' are bounded; whoever has the
- * most loses his oldest, so that an endpoint whose workers end all the time takes no other's away.
+ * Logs of workers and pods that ended, as files in the agent's data folder. Their bytes, their number and the age of
+ * workers' are bounded; whoever has the most loses his oldest, so that an endpoint whose workers end all the time takes
+ * no other's away.
  */
 import { chmod, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -63,7 +64,9 @@ export class LogArchive {
     const all = await readdir(this.#folder);
     const names = all.filter((name) => name.endsWith('.log'));
     // Of an agent that was killed between the two files; it would stay for ever.
-    const lonely = all.filter((name) => name.endsWith(INDEX_END) && !all.includes(`${name.slice(0, -INDEX_END.length)}.log`));
+    const lonely = all.filter(
+      (name) => name.endsWith(INDEX_END) && !all.includes(`${name.slice(0, -INDEX_END.length)}.log`),
+    );
     await Promise.all(lonely.map((name) => rm(join(this.#folder, name), { force: true })));
     const found: Kept[] = [];
     // One after the other: a thousand indexes at once would fill the memory.
@@ -72,8 +75,15 @@ export class LogArchive {
     await this.prune();
   }
 
-  /** Keeps the log of what ended, and beside it when its parts arrived and what a worker ran then. `owner`: a worker's endpoint, or the pod itself. */
-  async keep({ id, owner }: { id: string; owner: string }, { bytes, ...index }: KeptLog, spans: readonly object[] = []): Promise<void> {
+  /**
+   * Keeps the log of what ended, and beside it when its parts arrived and what a worker ran then. `owner`: a worker's
+   * endpoint, or the pod itself.
+   */
+  async keep(
+    { id, owner }: { id: string; owner: string },
+    { bytes, ...index }: KeptLog,
+    spans: readonly object[] = [],
+  ): Promise<void> {
     await this.#write({ id, owner }, bytes, JSON.stringify({ ...index, spans, owner }));
   }
 
@@ -101,9 +111,10 @@ export class LogArchive {
     const early = this.#writing.get(id);
     if (!early && !this.#has(id)) return undefined;
     try {
-      const [bytes, index] = early ? [early.log, early.index]
+      const [bytes, index] = early
+        ? [early.log, early.index]
         : await Promise.all([readFile(this.#path(id)), readFile(this.#indexPath(id), 'utf8')]);
-      return { bytes, ...JSON.parse(index) as Omit<ArchivedLog, 'bytes'> };
+      return { bytes, ...(JSON.parse(index) as Omit<ArchivedLog, 'bytes'>) };
     } catch {
       return undefined;
     }
@@ -164,7 +175,10 @@ export class LogArchive {
 
   /** What an earlier run kept. */
   async #find(id: string): Promise<Kept> {
-    const [log, index] = await Promise.all([stat(this.#path(id)), readFile(this.#indexPath(id), 'utf8').catch(() => '')]);
+    const [log, index] = await Promise.all([
+      stat(this.#path(id)),
+      readFile(this.#indexPath(id), 'utf8').catch(() => ''),
+    ]);
     return { id, owner: ownerOf(index) ?? id, bytes: log.size + Buffer.byteLength(index), atMs: log.mtimeMs };
   }
 

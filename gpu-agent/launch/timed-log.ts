@@ -5,7 +5,10 @@ import { LogRing } from './log-ring.ts';
 /** Instants that are kept; beyond them every second one goes, so that old parts are known less exactly. */
 const STAMPS_MAX = 4_096;
 
-/** Bytes from `at` on, counted since the worker's start, arrived then: by the steady clock, and for people in milliseconds since 1970. */
+/**
+ * Bytes from `at` on, counted since the worker's start, arrived then: by the steady clock, and for people in
+ * milliseconds since 1970.
+ */
 export interface Stamp {
   at: number;
   steadyMs: number;
@@ -38,7 +41,9 @@ export class TimedLog extends LogRing {
     super.write(bytes);
   }
 
-  /** Puts what was kept of an earlier one before all that was written since: who reads on by bytes reads on in this one. */
+  /**
+   * Puts what was kept of an earlier one before all that was written since: who reads on by bytes reads on in this one.
+   */
   precede({ bytes, start, stamps }: KeptLog): void {
     const own = this.kept();
     const from = start + bytes.length;

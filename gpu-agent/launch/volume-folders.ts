@@ -1,24 +1,28 @@
 /**
- * The directories of network volumes on this machine: `<folder>/<id>`. Root in a container may leave there what makes whoever runs it root, and open
- * it to everybody, so nobody but the agent passes the folder; images have their volume mounted, commands have a view of it (host-views.ts). Where that
- * cannot be had, a volume serves either images or commands for as long as it is there.
+ * The directories of network volumes on this machine: `<folder>/<id>`. Root in a container may leave there what makes
+ * whoever runs it root, and open it to everybody, so nobody but the agent passes the folder; images have their volume
+ * mounted, commands have a view of it (host-views.ts). Where that cannot be had, a volume serves either images or
+ * commands for as long as it is there.
  */
-import { chmod, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runsAsRoot } from '../../core/runtime/host-user.ts';
 import type { HostUser } from '../../core/runtime/host-user.ts';
+import { runsAsRoot } from '../../core/runtime/host-user.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { VolumeMount } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { PrepareError } from '../executors/executor.ts';
 import type { Mount } from '../executors/executor.ts';
+import { PrepareError } from '../executors/executor.ts';
 import type { HostViews } from '../executors/process/host-views.ts';
 import { giveFolder } from '../users/given-folder.ts';
-import { ROOT, SharedFolders, closeToOthers, openShared } from '../users/shared-folder.ts';
+import { closeToOthers, openShared, ROOT, SharedFolders } from '../users/shared-folder.ts';
 import { FolderQuota } from './folder-quota.ts';
 
 /** What an id must look like before it becomes part of a path: nothing that leads elsewhere. */
 const PLAIN_ID = /^[a-z0-9]{1,64}$/;
-/** What may lie in the folder besides volumes: the agent's own, and what a file system or a NAS has in its top directory. */
+/**
+ * What may lie in the folder besides volumes: the agent's own, and what a file system or a NAS has in its top
+ * directory.
+ */
 const OTHERS = /^(?:\..*|lost\+found)$/;
 /** Who has used a volume, and what it serves where that must be only one: a file each. */
 const RECORDS = '.users';
@@ -49,18 +53,20 @@ export class VolumeFolders {
   }
 
   /**
-   * Makes volumes where they are not there yet and ready for a unit of their account. Answers where it finds them; a mount of a command whose two paths
-   * are the same is none. `user`: as whom commands run here, undefined as the agent. Rejects when an id is not plain, a directory cannot be made, or
-   * the volume serves the other kind (PrepareError).
+   * Makes volumes where they are not there yet and ready for a unit of their account. Answers where it finds them; a
+   * mount of a command whose two paths are the same is none. `user`: as whom commands run here, undefined as the agent.
+   * Rejects when an id is not plain, a directory cannot be made, or the volume serves the other kind (PrepareError).
    */
   async open(volumes: readonly VolumeMount[], by: By, user: HostUser | undefined): Promise<Mount[]> {
-    for (const { networkVolumeId: id } of volumes) if (!PLAIN_ID.test(id)) throw new Error(`${JSON.stringify(id)} is not the id of a network volume`);
+    for (const { networkVolumeId: id } of volumes)
+      if (!PLAIN_ID.test(id)) throw new Error(`${JSON.stringify(id)} is not the id of a network volume`);
     if (volumes.length === 0) return [];
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     this.#mixes ??= this.#canMix(user !== undefined);
     const mixes = await this.#mixes;
     const mounts: Mount[] = [];
-    for (const volume of volumes) mounts.push(mixes ? await this.#share(volume, by, user) : await this.#dedicate(volume, by, user));
+    for (const volume of volumes)
+      mounts.push(mixes ? await this.#share(volume, by, user) : await this.#dedicate(volume, by, user));
     return mounts;
   }
 
@@ -69,14 +75,19 @@ export class VolumeFolders {
     return this.#quota.holds();
   }
 
-  async #share({ networkVolumeId: id, mountPath, sizeGb }: VolumeMount, by: By, user: HostUser | undefined): Promise<Mount> {
+  async #share(
+    { networkVolumeId: id, mountPath, sizeGb }: VolumeMount,
+    by: By,
+    user: HostUser | undefined,
+  ): Promise<Mount> {
     const [source, record] = [join(this.#folder, id), join(this.#folder, RECORDS, id)];
     const isNew = await openShared(source, user);
     if (isNew) await this.#shared.begin(record);
     await this.#quota.bound(id, sizeGb, isNew).catch((error: unknown) => {
       this.#logger.warn({ err: error, volume: id }, 'a network volume is not held to its size');
     });
-    if (by === 'container') return { source, target: mountPath, admit: (name) => this.#shared.admit(source, record, name) };
+    if (by === 'container')
+      return { source, target: mountPath, admit: (name) => this.#shared.admit(source, record, name) };
     await this.#shared.admit(source, record, user ? String(user.uid) : ROOT);
     return { source, target: user ? this.#views!.pathOf(source, user) : source };
   }
@@ -85,10 +96,13 @@ export class VolumeFolders {
     const source = join(this.#folder, id);
     const record = join(this.#folder, SERVES, id);
     await mkdir(join(this.#folder, SERVES), { recursive: true, mode: 0o700 });
-    const serves = await writeFile(record, by, { flag: 'wx' }).then(() => by as string, (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
-      return readFile(record, 'utf8');
-    });
+    const serves = await writeFile(record, by, { flag: 'wx' }).then(
+      () => by as string,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') throw error;
+        return readFile(record, 'utf8');
+      },
+    );
     if (serves !== by) {
       const words = `network volume ${id} serves ${WORDS[by === 'process' ? 'container' : 'process']} on this machine, so it cannot serve ${WORDS[by]}`;
       throw new PrepareError('REFUSED', `${words}: use another volume, or another machine (its agent's log says why)`);
@@ -98,22 +112,30 @@ export class VolumeFolders {
     return { source, target: by === 'container' ? mountPath : source };
   }
 
-  /** Whether one volume may serve images and commands: nobody but the agent passes the folder, and commands have views or are the agent's equals. */
+  /**
+   * Whether one volume may serve images and commands: nobody but the agent passes the folder, and commands have views
+   * or are the agent's equals.
+   */
   async #canMix(hasUsers: boolean): Promise<boolean> {
     const hindrance = await this.#hindrance(hasUsers);
     if (hindrance === undefined) return true;
     // Only root has users for its workers, and there they walk in.
     if (hasUsers) await chmod(this.#folder, PASSABLE).catch(() => undefined);
-    this.#logger.warn({ reason: hindrance, folder: this.#folder }, 'a network volume serves either images or commands on this machine');
+    this.#logger.warn(
+      { reason: hindrance, folder: this.#folder },
+      'a network volume serves either images or commands on this machine',
+    );
     return false;
   }
 
   async #hindrance(hasUsers: boolean): Promise<string | undefined> {
     const strange = (await readdir(this.#folder)).find((name) => !PLAIN_ID.test(name) && !OTHERS.test(name));
-    if (strange !== undefined) return `${strange} lies in the folder of volumes, which the agent therefore does not close: give volumes a folder of their own`;
-    if (hasUsers && this.#views && !await this.#views.isAble()) return 'the agent may not mount (it needs CAP_SYS_ADMIN and /run)';
+    if (strange !== undefined)
+      return `${strange} lies in the folder of volumes, which the agent therefore does not close: give volumes a folder of their own`;
+    if (hasUsers && this.#views && !(await this.#views.isAble()))
+      return 'the agent may not mount (it needs CAP_SYS_ADMIN and /run)';
     this.#isClosed = await closeToOthers(this.#folder);
-    if (!this.#isClosed) return 'the folder of volumes is not the agent\'s own';
+    if (!this.#isClosed) return "the folder of volumes is not the agent's own";
     return runsAsRoot() ? undefined : 'the agent is not root';
   }
 }

@@ -1,13 +1,19 @@
-/** The environment of a worker: docs/reference/worker-protocol.md#environment over the template's variables over a few of the host's. Pure. */
+/**
+ * The environment of a worker: docs/reference/worker-protocol.md#environment over the template's variables over a few
+ * of the host's. Pure.
+ */
 
-import { gpuVariables, hostDefaults, nameVariables } from './host-env.ts';
 import type { HostFacts } from './host-env.ts';
+import { gpuVariables, hostDefaults, nameVariables } from './host-env.ts';
 
 /** What a worker's environment is made from. */
 export interface WorkerEnvFacts extends HostFacts {
   workerId: string;
   endpointId: string;
-  /** Proves to the bridge who calls; part of every address, because the Authorization header may be foreign (docs/reference/worker-protocol.md#routes). */
+  /**
+   * Proves to the bridge who calls; part of every address, because the Authorization header may be foreign
+   * (docs/reference/worker-protocol.md#routes).
+   */
   token: string;
   /** Address of the bridge, for instance `http://127.0.0.1:9000`. */
   bridgeUrl: string;
@@ -15,7 +21,10 @@ export interface WorkerEnvFacts extends HostFacts {
   userEnv: Readonly<Record<string, string>>;
   /** Seconds it may take to ask for work. */
   initTimeoutSeconds: number;
-  /** Where it shall serve HTTP; then it speaks no worker protocol and learns no address of the bridge. Undefined: it asks for work. */
+  /**
+   * Where it shall serve HTTP; then it speaks no worker protocol and learns no address of the bridge. Undefined: it
+   * asks for work.
+   */
   httpVariables?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -29,7 +38,14 @@ const REMOVED = /^RUNPOD_(REALTIME_PORT|REALTIME_CONCURRENCY|USE_CORE|CORE_PATH|
 export function buildWorkerEnv(facts: WorkerEnvFacts): Record<string, string> {
   const user = Object.fromEntries(Object.entries(facts.userEnv).filter(([name]) => !REMOVED.test(name)));
   const gpus = gpuVariables(facts, user.CUDA_VISIBLE_DEVICES);
-  const env = { ...facts.hostEnv, ...defaults(facts), ...user, ...gpus, ...identity(facts), ...(facts.httpVariables ?? addresses(facts)) };
+  const env = {
+    ...facts.hostEnv,
+    ...defaults(facts),
+    ...user,
+    ...gpus,
+    ...identity(facts),
+    ...(facts.httpVariables ?? addresses(facts)),
+  };
   if (!(Number(env.RUNPOD_PING_INTERVAL) >= PING_INTERVAL_MS_MIN)) env.RUNPOD_PING_INTERVAL = String(PING_INTERVAL_MS);
   return { ...env, ...proxyExceptions(env, new URL(facts.bridgeUrl).hostname) };
 }
@@ -59,7 +75,10 @@ function identity(facts: WorkerEnvFacts): Record<string, string> {
   };
 }
 
-/** The four templates of docs/reference/worker-protocol.md#environment. `$ID` and `$RUNPOD_POD_ID` stay as they stand: the SDK replaces them. */
+/**
+ * The four templates of docs/reference/worker-protocol.md#environment. `$ID` and `$RUNPOD_POD_ID` stay as they stand:
+ * the SDK replaces them.
+ */
 function addresses(facts: WorkerEnvFacts): Record<string, string> {
   const base = `${facts.bridgeUrl}/v2/${facts.endpointId}/${facts.token}`;
   const query = `?gpu=${encodeURIComponent(facts.gpus[0]?.name ?? 'cpu').replaceAll('%20', '+')}`;

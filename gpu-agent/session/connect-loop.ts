@@ -1,22 +1,22 @@
 /**
- * Keeps the agent in a session: connects, runs it to its end, pauses a little longer after each failure, tries the next address. While core is
- * away, or refuses this agent, it says so once and then once a minute.
+ * Keeps the agent in a session: connects, runs it to its end, pauses a little longer after each failure, tries the next
+ * address. While core is away, or refuses this agent, it says so once and then once a minute.
  */
 import { status } from '@grpc/grpc-js';
-import type { Hello, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { backoffMs } from '../../core/runtime/backoff.ts';
-import { delay } from '../../core/runtime/clock.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
+import { delay } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { BaseService } from '../../core/runtime/service.ts';
+import type { Hello, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Transport } from '../../proto/wire/channel.ts';
 import { explainConnection } from '../../proto/wire/tls.ts';
 import type { TlsSource } from '../../proto/wire/tls-source.ts';
 import { CoreLink } from './core-link.ts';
 import type { Lease } from './lease.ts';
 import type { Outbox, Reports } from './outbox.ts';
-import { Session } from './session.ts';
 import type { SessionEnd } from './session.ts';
+import { Session } from './session.ts';
 
 /** Pauses between tries: short, because jobs wait for this machine. */
 const PAUSE = { firstMs: 100, maxMs: 1_000 };
@@ -25,7 +25,11 @@ const QUICK_TRIES = 15;
 const LATE_PAUSE = { firstMs: 1_000, maxMs: 5_000 };
 /** Core refuses this agent, which lasts until somebody acts. */
 const REFUSED_PAUSE = { firstMs: 500, maxMs: 30_000 };
-const REFUSALS: ReadonlySet<status | undefined> = new Set([status.UNAUTHENTICATED, status.FAILED_PRECONDITION, status.INVALID_ARGUMENT]);
+const REFUSALS: ReadonlySet<status | undefined> = new Set([
+  status.UNAUTHENTICATED,
+  status.FAILED_PRECONDITION,
+  status.INVALID_ARGUMENT,
+]);
 /** How often a failure that goes on is told, in milliseconds. */
 const TELL_PERIOD_MS = 60_000;
 
@@ -160,11 +164,19 @@ export class ConnectLoop extends BaseService {
     }
     if (this.#told && this.#told.code === code && atMs - this.#told.atMs < TELL_PERIOD_MS) return;
     this.#told = { code, atMs };
-    logger.warn({ address, reason, failures: this.#failures }, REFUSALS.has(code) ? 'core refuses this agent, will try again' : 'no session, will try again');
+    logger.warn(
+      { address, reason, failures: this.#failures },
+      REFUSALS.has(code) ? 'core refuses this agent, will try again' : 'no session, will try again',
+    );
   }
 }
 
-/** Milliseconds until an agent tries core again after so many failures in a row, spread so that a thousand of them do not come back together. */
+/**
+ * Milliseconds until an agent tries core again after so many failures in a row, spread so that a thousand of them do
+ * not come back together.
+ */
 export function reconnectMs(failures: number, random: Random): number {
-  return failures <= QUICK_TRIES ? backoffMs(failures, PAUSE, random) : backoffMs(failures - QUICK_TRIES, LATE_PAUSE, random);
+  return failures <= QUICK_TRIES
+    ? backoffMs(failures, PAUSE, random)
+    : backoffMs(failures - QUICK_TRIES, LATE_PAUSE, random);
 }

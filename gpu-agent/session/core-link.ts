@@ -1,9 +1,12 @@
-/** The gRPC connections of one session: one for the session itself, one for large payloads, so that these never hold a heartbeat up. */
+/**
+ * The gRPC connections of one session: one for the session itself, one for large payloads, so that these never hold a
+ * heartbeat up.
+ */
 import type { ClientDuplexStream, Metadata } from '@grpc/grpc-js';
-import { AgentServiceClient } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { SessionRequest, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { callMetadata } from '../../proto/wire/channel.ts';
+import { AgentServiceClient } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Transport } from '../../proto/wire/channel.ts';
+import { callMetadata } from '../../proto/wire/channel.ts';
 import { PieceAgentServiceClient } from '../../proto/wire/piece-messages.ts';
 import type { TlsSource } from '../../proto/wire/tls-source.ts';
 

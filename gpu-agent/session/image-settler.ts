@@ -29,7 +29,10 @@ export class ImageSettler {
     this.#link = undefined;
   }
 
-  /** The digest to run, which another machine may have said first. Rejects when core does not know whose image it is, or cannot be reached. */
+  /**
+   * The digest to run, which another machine may have said first. Rejects when core does not know whose image it is, or
+   * cannot be reached.
+   */
   settle(request: SettleImageRequest): Promise<string> {
     const mayHelp = (error: unknown): boolean => !FINAL.has((error as { code?: number }).code);
     return retry(() => this.#once(request), { ...this.#options, pause: PAUSE, triesMax: TRIES_MAX, mayHelp });

@@ -1,15 +1,16 @@
 /** What core says on the session, handed to whom it concerns, in the order of the message's fields. */
-import type { DesiredImage, SessionResponse, WorkerLogRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
+
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import type { DesiredImage, SessionResponse, WorkerLogRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
 import type { AttemptStopper } from '../attempts/attempt-stopper.ts';
 import type { ChunkLog } from '../attempts/chunk-log.ts';
 import type { Intake } from '../attempts/intake.ts';
 import type { JobSpans } from '../attempts/job-spans.ts';
 import type { OutcomeReporter } from '../attempts/outcome-reporter.ts';
-import type { PodKeeper } from '../units/pods/pod-keeper.ts';
 import type { LogArchive } from '../launch/log-archive.ts';
+import type { PodKeeper } from '../units/pods/pod-keeper.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';
 import { readJobLog } from './job-log.ts';
 import type { LargePayloads } from './large-payloads.ts';
@@ -87,16 +88,30 @@ export class Inbound {
     try {
       if (request.job) {
         const job = await readJobLog(this.#parts, request.workerId, request.job);
-        return outbox.addLogReply({ requestId: request.requestId, log: Buffer.alloc(0), found: job !== undefined, job });
+        return outbox.addLogReply({
+          requestId: request.requestId,
+          log: Buffer.alloc(0),
+          found: job !== undefined,
+          job,
+        });
       }
       const ring = (pool.get(request.workerId) ?? pods.get(request.workerId))?.log;
       // One that has written nothing yet may have a log of an earlier run of the agent.
-      const log = ring && ring.size > 0 ? ring.tail(bytes) : (await archive.tail(request.workerId, bytes)) ?? ring?.tail(bytes);
-      outbox.addLogReply({ requestId: request.requestId, log: log ?? Buffer.alloc(0), found: log !== undefined, job: undefined });
+      const log =
+        ring && ring.size > 0 ? ring.tail(bytes) : ((await archive.tail(request.workerId, bytes)) ?? ring?.tail(bytes));
+      outbox.addLogReply({
+        requestId: request.requestId,
+        log: log ?? Buffer.alloc(0),
+        found: log !== undefined,
+        job: undefined,
+      });
     } catch (error) {
       const { workerId, job } = request;
       const endpointId = pool.get(workerId)?.endpointId;
-      logger.warn({ err: error, endpointId, jobId: job?.jobId, attempt: job?.attempt, workerId }, 'log could not be read');
+      logger.warn(
+        { err: error, endpointId, jobId: job?.jobId, attempt: job?.attempt, workerId },
+        'log could not be read',
+      );
       outbox.addLogReply({ requestId: request.requestId, log: Buffer.alloc(0), found: false, job: undefined });
     }
   }

@@ -1,11 +1,12 @@
 /** Reads the lines of one attempt from the log of its worker, or all lines of a worker or a pod; it may have ended. */
-import type { JobLogPage, JobLogPlace } from '../../proto/gen/slipway/v1/job_log.ts';
+
 import type { Clock } from '../../core/runtime/clock.ts';
+import type { JobLogPage, JobLogPlace } from '../../proto/gen/slipway/v1/job_log.ts';
 import type { JobSpans } from '../attempts/job-spans.ts';
 import type { ArchivedLog, LogArchive } from '../launch/log-archive.ts';
 import type { PodKeeper } from '../units/pods/pod-keeper.ts';
-import { jobLines } from '../units/workers/job-lines.ts';
 import type { AttributedLog } from '../units/workers/job-lines.ts';
+import { jobLines } from '../units/workers/job-lines.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';
 
 /** Where it looks. */
@@ -18,7 +19,11 @@ export interface JobLogParts {
 }
 
 /** Undefined: nothing is kept of the worker, or no list of core has named the pod yet. */
-export async function readJobLog({ pool, pods, archive, spans, clock }: JobLogParts, id: string, place: JobLogPlace): Promise<JobLogPage | undefined> {
+export async function readJobLog(
+  { pool, pods, archive, spans, clock }: JobLogParts,
+  id: string,
+  place: JobLogPlace,
+): Promise<JobLogPage | undefined> {
   const pod = pods.get(id);
   const log = (pool.get(id) ?? pod)?.log;
   // One that has written nothing yet may have a log of an earlier run of the agent.

@@ -1,10 +1,17 @@
-/** Payloads over 256 KiB, each on a stream of its own beside the session: inputs on the way in, outcomes on the way out. */
+/**
+ * Payloads over 256 KiB, each on a stream of its own beside the session: inputs on the way in, outcomes on the way out.
+ */
 import { status } from '@grpc/grpc-js';
-import type { AttemptOutcome, AttemptRef, FetchInputResponse, ReportOutcomeRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { SIDE_STREAM_PIECE_BYTES } from '../../proto/wire/limits.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { retry, retryUntil } from '../../core/runtime/retry.ts';
+import type {
+  AttemptOutcome,
+  AttemptRef,
+  FetchInputResponse,
+  ReportOutcomeRequest,
+} from '../../proto/gen/slipway/v1/agent_service.ts';
+import { SIDE_STREAM_PIECE_BYTES } from '../../proto/wire/limits.ts';
 import type { LargeOutcome, LargeToCore } from '../attempts/to-core.ts';
 import type { CoreLink } from './core-link.ts';
 
@@ -68,7 +75,13 @@ export class LargePayloads implements LargeToCore {
     };
     try {
       const { clock, random } = this.#options;
-      return await retry(fetch, { clock, random, pause: PAUSE, triesMax: FETCHES_MAX, mayHelp: (error) => !isGone(error) });
+      return await retry(fetch, {
+        clock,
+        random,
+        pause: PAUSE,
+        triesMax: FETCHES_MAX,
+        mayHelp: (error) => !isGone(error),
+      });
     } catch (error) {
       if (isGone(error)) return 'gone';
       throw error;
@@ -84,7 +97,8 @@ export class LargePayloads implements LargeToCore {
       await uploadOnce(link, outcome);
       large.acknowledge();
     };
-    const onFailure = (error: unknown): void => logger.warn({ err: error, ...ref }, 'a large outcome did not reach core, will try again');
+    const onFailure = (error: unknown): void =>
+      logger.warn({ err: error, ...ref }, 'a large outcome did not reach core, will try again');
     await retryUntil(this.#ended.signal, upload, { clock, random, pause: PAUSE, onFailure });
     this.#uploading.delete(key);
     // It may have been asked for again by a newer session while this try ran.
@@ -114,14 +128,21 @@ function uploadOnce(link: CoreLink, outcome: AttemptOutcome): Promise<void> {
       const { value, done } = messages.next();
       if (done) call.end();
       // Waiting for each piece keeps memory and the connection's window small.
-      else call.write(value, (error?: Error | null) => { if (!error) next(); });
+      else
+        call.write(value, (error?: Error | null) => {
+          if (!error) next();
+        });
     };
     next();
   });
 }
 
 function* pieces(outcome: AttemptOutcome, output: Buffer): Generator<ReportOutcomeRequest, undefined> {
-  yield { outcome: { ...outcome, output: undefined }, piece: output.subarray(0, SIDE_STREAM_PIECE_BYTES), size: output.length };
+  yield {
+    outcome: { ...outcome, output: undefined },
+    piece: output.subarray(0, SIDE_STREAM_PIECE_BYTES),
+    size: output.length,
+  };
   for (let at = SIDE_STREAM_PIECE_BYTES; at < output.length; at += SIDE_STREAM_PIECE_BYTES) {
     yield { outcome: undefined, piece: output.subarray(at, at + SIDE_STREAM_PIECE_BYTES) };
   }

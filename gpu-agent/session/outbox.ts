@@ -1,15 +1,24 @@
 /**
- * What waits to go to core on the session. Levels (heartbeat, workers, pods, progress) are kept once and replaced; outcomes and log replies are
- * queues, and chunks wait in their log. What gathers while the stream is busy leaves together in the next message. Bounded by what the agent holds: one
- * entry per worker and pod, one outcome per attempt, and the chunk log's own limits.
+ * What waits to go to core on the session. Levels (heartbeat, workers, pods, progress) are kept once and replaced;
+ * outcomes and log replies are queues, and chunks wait in their log. What gathers while the stream is busy leaves
+ * together in the next message. Bounded by what the agent holds: one entry per worker and pod, one outcome per attempt,
+ * and the chunk log's own limits.
  */
-import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+
 import type {
-  AttemptOutcome, AttemptProgress, AttemptRef, GpuLoads, MachineContainers, PodReport, WorkerLogReply, WorkerReport,
+  AttemptOutcome,
+  AttemptProgress,
+  AttemptRef,
+  GpuLoads,
+  MachineContainers,
+  PodReport,
+  WorkerLogReply,
+  WorkerReport,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
-import { ownBytes } from '../attempts/own-bytes.ts';
 import type { ChunkLog } from '../attempts/chunk-log.ts';
+import { ownBytes } from '../attempts/own-bytes.ts';
 import type { ToCore } from '../attempts/to-core.ts';
 import { attemptKey } from '../spool/attempt-key.ts';
 
@@ -56,7 +65,11 @@ export class Outbox implements ToCore {
   /** Something waits besides chunks and the outcomes behind them. */
   get #hasOthers(): boolean {
     const queued = this.#outcomes.length + this.#logReplies.length;
-    return this.#heartbeat !== undefined || this.#containers || this.#workers.size + this.#pods.size + this.#progress.size + this.#waiting.size + queued > 0;
+    return (
+      this.#heartbeat !== undefined ||
+      this.#containers ||
+      this.#workers.size + this.#pods.size + this.#progress.size + this.#waiting.size + queued > 0
+    );
   }
 
   addHeartbeat(sequence: number): void {
@@ -110,7 +123,10 @@ export class Outbox implements ToCore {
     this.onWaiting?.();
   }
 
-  /** A new session's hello tells all about workers and pods as they are now; what changes from here on waits for the welcome. */
+  /**
+   * A new session's hello tells all about workers and pods as they are now; what changes from here on waits for the
+   * welcome.
+   */
   beginSession(): void {
     this.#leaving = false;
     this.#heartbeat = undefined;

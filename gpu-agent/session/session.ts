@@ -1,10 +1,14 @@
-/** One connection's whole life: hello, welcome, then messages both ways until anything fails. A reconnect is a new session. */
-import { status } from '@grpc/grpc-js';
+/**
+ * One connection's whole life: hello, welcome, then messages both ways until anything fails. A reconnect is a new
+ * session.
+ */
+
 import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
-import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { Hello, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { BatchingStream } from '../../proto/wire/batching-stream.ts';
+import { status } from '@grpc/grpc-js';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { Hello, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import type { Lease } from './lease.ts';
 import type { Outbox, Reports } from './outbox.ts';
 
@@ -53,8 +57,15 @@ export class Session {
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    const onLeft = (): void => { if (!this.#ended) options.outbox.left(); };
-    this.#sending = new BatchingStream({ sink: options.stream, clock: options.clock, take: () => this.#take(), onLeft });
+    const onLeft = (): void => {
+      if (!this.#ended) options.outbox.left();
+    };
+    this.#sending = new BatchingStream({
+      sink: options.stream,
+      clock: options.clock,
+      take: () => this.#take(),
+      onLeft,
+    });
   }
 
   /** Runs it to its end. Never rejects. */
@@ -63,7 +74,9 @@ export class Session {
     return new Promise((resolve) => {
       this.#settle = resolve;
       stream.on('data', (message: SessionResponse) => this.#receive(message));
-      stream.on('error', ({ code, details, message }: ServiceError) => this.end(`${status[code] ?? 'failed'}: ${details || message}`, code));
+      stream.on('error', ({ code, details, message }: ServiceError) =>
+        this.end(`${status[code] ?? 'failed'}: ${details || message}`, code),
+      );
       stream.on('end', () => this.end(this.#farewell));
       this.#timer = clock.after(WELCOME_MS_MAX, () => this.end('core did not welcome the agent in time'));
       lease.beginSession();
@@ -120,7 +133,8 @@ export class Session {
   #tick(): void {
     const { clock, outbox } = this.#options;
     if (this.#ended) return;
-    if (clock.monotonicMs() - this.#answeredAtMs > PERIODS_SILENT_MAX * this.#periodMs) return this.end('core stopped answering');
+    if (clock.monotonicMs() - this.#answeredAtMs > PERIODS_SILENT_MAX * this.#periodMs)
+      return this.end('core stopped answering');
     outbox.addHeartbeat(this.#beat());
     this.#timer = clock.after(this.#periodMs, () => this.#tick());
   }

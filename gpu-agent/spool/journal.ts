@@ -1,6 +1,6 @@
 /**
- * Append-only files with records, one fsync for all records that arrive while the one before runs. A file is a segment: when it is
- * long enough the next one begins, and a segment that holds nothing of use any more is deleted by its owner.
+ * Append-only files with records, one fsync for all records that arrive while the one before runs. A file is a segment:
+ * when it is long enough the next one begins, and a segment that holds nothing of use any more is deleted by its owner.
  */
 import { join } from 'node:path';
 import { Batcher } from '../../core/runtime/batcher.ts';
@@ -8,8 +8,8 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import type { Disk, DiskFile } from '../../core/runtime/disk.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { SlicedWork } from '../../core/runtime/sliced-work.ts';
-import { PAYLOAD_OFFSET, RecordKind, decodeRecords, encodeRecord } from './record.ts';
 import type { SpoolRecord } from './record.ts';
+import { decodeRecords, encodeRecord, PAYLOAD_OFFSET, RecordKind } from './record.ts';
 
 /** Where a record's payload stands. */
 export interface RecordPlace {
@@ -65,10 +65,16 @@ export class Journal {
     return this.#segment;
   }
 
-  /** Reads what earlier runs left, oldest first, and begins a new segment. A torn end is dropped: its writer was never answered. */
+  /**
+   * Reads what earlier runs left, oldest first, and begins a new segment. A torn end is dropped: its writer was never
+   * answered.
+   */
   async open(onRecord: (record: SpoolRecord, place: RecordPlace) => void): Promise<number[]> {
     await this.#disk.mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    const segments = (await this.#disk.readdir(this.#folder)).map(segmentOf).filter((id) => id !== undefined).sort((a, b) => a - b);
+    const segments = (await this.#disk.readdir(this.#folder))
+      .map(segmentOf)
+      .filter((id) => id !== undefined)
+      .sort((a, b) => a - b);
     for (const segment of segments) {
       const { records, torn } = decodeRecords(await this.#readSegment(segment));
       for (const record of records) onRecord(record, { segment, offset: record.offset, bytes: record.payload.length });
@@ -119,7 +125,9 @@ export class Journal {
   /** The system does not always name the file. */
   async #readSegment(segment: number): Promise<Buffer> {
     const path = this.#path(segment);
-    return this.#disk.readFile(path).catch((error: NodeJS.ErrnoException) => { throw Object.assign(error, { path }); });
+    return this.#disk.readFile(path).catch((error: NodeJS.ErrnoException) => {
+      throw Object.assign(error, { path });
+    });
   }
 
   async #flush(writes: Write[]): Promise<RecordPlace[]> {
@@ -134,8 +142,9 @@ export class Journal {
       }
       if (writes.some((write) => write.durable)) await this.#handle.datasync();
     } catch (error) {
-      // What stands at the end of this segment is unknown now: go on in a fresh one, or over it where there is none to be had. One that
-      // holds nothing else is made anew itself: a disk that stays full would get a file for each write that fails.
+      // What stands at the end of this segment is unknown now: go on in a fresh one, or over it where there is none to
+      // be had. One that holds nothing else is made anew itself: a disk that stays full would get a file for each write
+      // that fails.
       await this.#begin(start === 0 ? this.#segment : this.#segment + 1).catch(() => {});
       throw error;
     }

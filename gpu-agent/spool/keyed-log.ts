@@ -1,14 +1,18 @@
 /**
- * A small table on disk that outlives a killed agent: the last value of each key, appended line by line and written anew when most lines are
- * out of date. Nothing waits for it and nothing is synced: it must survive the end of a process, not of the host, with which all that it tells
- * of ends too. What is written while a write runs leaves with the next one, and of several values of a key only the last.
+ * A small table on disk that outlives a killed agent: the last value of each key, appended line by line and written
+ * anew when most lines are out of date. Nothing waits for it and nothing is synced: it must survive the end of a
+ * process, not of the host, with which all that it tells of ends too. What is written while a write runs leaves with
+ * the next one, and of several values of a key only the last.
  */
 import type { Disk, DiskFile } from '../../core/runtime/disk.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 
 /** Lines beyond twice the live ones at which the file is written anew. */
 const STALE_LINES_MAX = 1_000;
-/** Bytes beyond twice the live ones at which it is, too: streamed values are among the lines, and many of them are of megabytes. */
+/**
+ * Bytes beyond twice the live ones at which it is, too: streamed values are among the lines, and many of them are of
+ * megabytes.
+ */
 const STALE_BYTES_MAX = 16 * 1024 * 1024;
 /** What is live is a fraction of this; a file beyond it was not written by an agent. */
 const FILE_BYTES_MAX = 1024 * 1024 * 1024;
@@ -37,12 +41,16 @@ export class KeyedLog<Value> {
   }
 
   /**
-   * Reads what an earlier run left and begins a file of its own. A line that was cut off, and whatever follows it, is dropped. Never rejects:
-   * what cannot be read counts as nothing, which is said, and on a disk that takes nothing it tries again with the next value.
+   * Reads what an earlier run left and begins a file of its own. A line that was cut off, and whatever follows it, is
+   * dropped. Never rejects: what cannot be read counts as nothing, which is said, and on a disk that takes nothing it
+   * tries again with the next value.
    */
   async open(): Promise<ReadonlyMap<string, Value>> {
     const left = await readKeyedLog<Value>(this.#path, this.#disk).catch((error: unknown) => {
-      this.#logger.error({ err: error, path: this.#path }, 'what the run before held cannot be read: nothing of it goes on');
+      this.#logger.error(
+        { err: error, path: this.#path },
+        'what the run before held cannot be read: nothing of it goes on',
+      );
       return new Map<string, Value>();
     });
     for (const [key, value] of left) this.#live.set(key, value);
@@ -66,7 +74,9 @@ export class KeyedLog<Value> {
     if (this.#live.delete(key)) this.#write(key);
   }
 
-  /** Resolves when all that was said so far is in the file, or could not be written: then only the next run knows less. */
+  /**
+   * Resolves when all that was said so far is in the file, or could not be written: then only the next run knows less.
+   */
   async written(): Promise<void> {
     await this.#writing;
   }
@@ -81,7 +91,9 @@ export class KeyedLog<Value> {
 
   #write(key: string): void {
     this.#dirty.add(key);
-    this.#writing ??= this.#writeAll().finally(() => { this.#writing = undefined; });
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined;
+    });
   }
 
   /** Never rejects: without a disk the agent goes on, and only its next run knows less. */
@@ -103,11 +115,18 @@ export class KeyedLog<Value> {
 
   /** Most of it is out of date: writing it anew costs less than what was added since it was. */
   #isStale(lines: number): boolean {
-    return this.#lines + lines > 2 * this.#live.size + STALE_LINES_MAX || this.#bytes > 2 * this.#freshBytes + STALE_BYTES_MAX;
+    return (
+      this.#lines + lines > 2 * this.#live.size + STALE_LINES_MAX ||
+      this.#bytes > 2 * this.#freshBytes + STALE_BYTES_MAX
+    );
   }
 
   #complain(error: unknown): void {
-    if (!this.#failed) this.#logger.warn({ err: error, path: this.#path }, 'what this agent holds was not written down: a restart would lose it');
+    if (!this.#failed)
+      this.#logger.warn(
+        { err: error, path: this.#path },
+        'what this agent holds was not written down: a restart would lose it',
+      );
     this.#failed = true;
   }
 

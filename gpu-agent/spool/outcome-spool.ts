@@ -1,19 +1,20 @@
 /**
- * Keeps outcomes on disk until core has acknowledged them, so that a result survives the agent. Chunks that core has not stored yet are
- * kept beside their outcome: a job must not be COMPLETED without them.
+ * Keeps outcomes on disk until core has acknowledged them, so that a result survives the agent. Chunks that core has
+ * not stored yet are kept beside their outcome: a job must not be COMPLETED without them.
  */
-import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Disk } from '../../core/runtime/disk.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { attemptKey } from './attempt-key.ts';
-import { Journal } from './journal.ts';
 import type { RecordPlace } from './journal.ts';
-import { entryPieces } from './spool-entry.ts';
-import type { SpoolEntry } from './spool-entry.ts';
-import { RecordKind } from './record.ts';
+import { Journal } from './journal.ts';
 import type { SpoolRecord } from './record.ts';
+import { RecordKind } from './record.ts';
+import type { SpoolEntry } from './spool-entry.ts';
+import { entryPieces } from './spool-entry.ts';
 
 /** What a spool works with. */
 export interface OutcomeSpoolOptions {
@@ -47,7 +48,9 @@ export class OutcomeSpool {
   #tidying: Promise<void> = Promise.resolve();
   #tidyAsked = false;
   #closed = false;
-  /** While an earlier run's files are read: keys by the names that acknowledgements had before they named the endpoint. */
+  /**
+   * While an earlier run's files are read: keys by the names that acknowledgements had before they named the endpoint.
+   */
   readonly #formerNames = new Map<string, string>();
 
   constructor({ folder, logger, clock, disk, segmentBytesMax = SEGMENT_BYTES_MAX }: OutcomeSpoolOptions) {
@@ -146,7 +149,10 @@ export class OutcomeSpool {
     this.#noteFormerName(entry.outcome.ref!, key);
   }
 
-  /** Where the former name fits two outcomes it counts for none: sending one again harms nobody, forgetting the other would. */
+  /**
+   * Where the former name fits two outcomes it counts for none: sending one again harms nobody, forgetting the other
+   * would.
+   */
   #noteFormerName({ jobId, attempt }: AttemptRef, key: string): void {
     const name = `${jobId}#${attempt}`;
     const known = this.#formerNames.get(name);
@@ -175,11 +181,13 @@ export class OutcomeSpool {
   #tidy(): void {
     if (this.#tidyAsked || this.#closed) return;
     this.#tidyAsked = true;
-    this.#tidying = this.#tidying.then(async () => {
-      this.#tidyAsked = false;
-      await this.#dropEmpty();
-      await this.#compact();
-    }).catch((error: unknown) => this.#logger.warn({ err: error }, 'spool was not tidied'));
+    this.#tidying = this.#tidying
+      .then(async () => {
+        this.#tidyAsked = false;
+        await this.#dropEmpty();
+        await this.#compact();
+      })
+      .catch((error: unknown) => this.#logger.warn({ err: error }, 'spool was not tidied'));
   }
 
   /** Oldest first and without gaps: the acknowledgements in a segment are needed as long as an older segment exists. */

@@ -24,8 +24,8 @@ export interface SpoolRecord {
 }
 
 /**
- * The bytes of a record, whose payload is given in pieces: a small one in one piece, a large one in several, so that results of many megabytes
- * are not copied.
+ * The bytes of a record, whose payload is given in pieces: a small one in one piece, a large one in several, so that
+ * results of many megabytes are not copied.
  */
 export function* encodeRecord(kind: number, payload: readonly Uint8Array[]): Work<Uint8Array[]> {
   const bytes = payload.reduce((sum, piece) => sum + piece.length, 0);
@@ -43,7 +43,10 @@ export function* encodeRecord(kind: number, payload: readonly Uint8Array[]): Wor
   return bytes <= SUMMED_AT_ONCE_BYTES ? [Buffer.concat([head, ...payload])] : [head, ...payload];
 }
 
-/** All whole records from the start of a file. `torn` tells how many bytes after them make no sense: the end of a write cut short. */
+/**
+ * All whole records from the start of a file. `torn` tells how many bytes after them make no sense: the end of a write
+ * cut short.
+ */
 export function decodeRecords(file: Buffer): { records: SpoolRecord[]; torn: number } {
   const records: SpoolRecord[] = [];
   let at = 0;

@@ -1,7 +1,7 @@
 /**
- * What this run of the agent tells its successor: which workers and pods run in containers, which attempts they hold, and the chunks of these that
- * core has not stored. Containers outlive their agent; the next one goes on with them as if nothing had been. No environment and no secret is in it
- * but the token by which a worker is known to the bridge.
+ * What this run of the agent tells its successor: which workers and pods run in containers, which attempts they hold,
+ * and the chunks of these that core has not stored. Containers outlive their agent; the next one goes on with them as
+ * if nothing had been. No environment and no secret is in it but the token by which a worker is known to the bridge.
  */
 import { join } from 'node:path';
 import type { Disk } from '../../core/runtime/disk.ts';
@@ -99,7 +99,11 @@ export class RunLog {
   async open(): Promise<LastRun> {
     const last = sorted(await this.#log.open());
     for (const id of [...last.workers.keys(), ...last.pods.keys()]) this.#kept.add(id);
-    for (const [key, chunks] of last.chunks) this.#chunks.set(key, chunks.map(({ number }) => number));
+    for (const [key, chunks] of last.chunks)
+      this.#chunks.set(
+        key,
+        chunks.map(({ number }) => number),
+      );
     return last;
   }
 
@@ -176,12 +180,19 @@ export async function readRunLog(folder: string, disk: Disk): Promise<LastRun> {
 }
 
 function sorted(left: ReadonlyMap<string, unknown>): LastRun {
-  const of = <Value>(kind: Kind): [string, Value][] => [...left].filter(([name, value]) => name.startsWith(`${kind}/`) && isWhole(kind, value))
-    .map(([name, value]) => [name.slice(kind.length + 1), value as Value]);
+  const of = <Value>(kind: Kind): [string, Value][] =>
+    [...left]
+      .filter(([name, value]) => name.startsWith(`${kind}/`) && isWhole(kind, value))
+      .map(([name, value]) => [name.slice(kind.length + 1), value as Value]);
   const chunks = new Map<string, AttemptChunk[]>();
   for (const [, { ref, number, output, metrics }] of of<KeptChunk>('chunk')) {
     const key = attemptKey(ref);
-    const chunk = { ref, number, output: Buffer.from(output, 'latin1'), metrics: metrics === undefined ? undefined : Buffer.from(metrics, 'latin1') };
+    const chunk = {
+      ref,
+      number,
+      output: Buffer.from(output, 'latin1'),
+      metrics: metrics === undefined ? undefined : Buffer.from(metrics, 'latin1'),
+    };
     // Of one attempt there may be many thousands.
     const own = chunks.get(key);
     if (own) own.push(chunk);
@@ -189,17 +200,22 @@ function sorted(left: ReadonlyMap<string, unknown>): LastRun {
   }
   for (const list of chunks.values()) list.sort((a, b) => a.number - b.number);
   return {
-    run: isWhole('run', left.get('run')) ? left.get('run') as KeptRun : undefined,
+    run: isWhole('run', left.get('run')) ? (left.get('run') as KeptRun) : undefined,
     workers: new Map(of<KeptWorker>('worker')),
     pods: new Map(of<KeptPod>('pod')),
-    attempts: of<KeptAttempt>('attempt').map(([, attempt]) => attempt), chunks,
+    attempts: of<KeptAttempt>('attempt').map(([, attempt]) => attempt),
+    chunks,
   };
 }
 
-/** What must be there of each. A line that lacks it is no agent's: what it may have told of does not go on, and all else does. */
+/**
+ * What must be there of each. A line that lacks it is no agent's: what it may have told of does not go on, and all else
+ * does.
+ */
 const WHOLE: Readonly<Record<Kind, (value: Record<string, unknown>) => boolean>> = {
   run: ({ bridge, aliveMs, leaseMs }) => isText(bridge) && Number.isFinite(aliveMs) && Number.isFinite(leaseMs),
-  worker: ({ endpointId, token, image, gpuUuids }) => [endpointId, token, image].every(isText) && Array.isArray(gpuUuids),
+  worker: ({ endpointId, token, image, gpuUuids }) =>
+    [endpointId, token, image].every(isText) && Array.isArray(gpuUuids),
   pod: ({ image, gpuUuids }) => isText(image) && Array.isArray(gpuUuids),
   attempt: ({ ref, chunkNumber }) => isRef(ref) && Number.isSafeInteger(chunkNumber),
   chunk: ({ ref, number, output }) => isRef(ref) && Number.isSafeInteger(number) && isText(output),

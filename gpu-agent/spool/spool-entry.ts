@@ -15,14 +15,19 @@ const OUTPUT = 3;
 /** What is smaller is encoded in one piece. */
 const SMALL_BYTES_MAX = 16 * 1024;
 
-/** Its bytes as a SessionRequest, in pieces: the texts of users, which may have many megabytes, are pieces of their own and not copied. */
+/**
+ * Its bytes as a SessionRequest, in pieces: the texts of users, which may have many megabytes, are pieces of their own
+ * and not copied.
+ */
 export function entryPieces({ outcome, chunks }: SpoolEntry): Uint8Array[] {
   const outputs = [outcome.output, ...chunks.map(({ output }) => output)];
   if (outputs.reduce((sum, output) => sum + (output?.length ?? 0), 0) <= SMALL_BYTES_MAX) {
     return [SessionRequest.encode(SessionRequest.create({ chunks, outcomes: [outcome] })).finish()];
   }
   return [
-    ...chunks.flatMap((chunk) => withOutput(CHUNKS, AttemptChunk.encode({ ...chunk, output: Buffer.alloc(0) }).finish(), chunk.output)),
+    ...chunks.flatMap((chunk) =>
+      withOutput(CHUNKS, AttemptChunk.encode({ ...chunk, output: Buffer.alloc(0) }).finish(), chunk.output),
+    ),
     ...withOutput(OUTCOMES, AttemptOutcome.encode({ ...outcome, output: undefined }).finish(), outcome.output),
   ];
 }

@@ -1,8 +1,12 @@
-/** The machine's end of one tunnel (proto/wire/tunnel.ts): each stream becomes a connection to the worker that it names, and to nothing else. */
-import { constants, performServerHandshake } from 'node:http2';
+/**
+ * The machine's end of one tunnel (proto/wire/tunnel.ts): each stream becomes a connection to the worker that it names,
+ * and to nothing else.
+ */
+
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
-import { connect } from 'node:net';
+import { constants, performServerHandshake } from 'node:http2';
 import type { Socket } from 'node:net';
+import { connect } from 'node:net';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { TUNNEL_OPTIONS, watchTunnel } from '../../proto/wire/tunnel.ts';
 
@@ -30,7 +34,12 @@ export function serveTunnel(socket: Socket, { find, clock }: TunnelEndOptions): 
   return session;
 }
 
-function join(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, find: TunnelEndOptions['find'], clock: Clock): void {
+function join(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  find: TunnelEndOptions['find'],
+  clock: Clock,
+): void {
   stream.on('error', () => undefined);
   const name = headers[':authority'];
   const target = headers[':method'] === 'CONNECT' && name !== undefined ? find(name) : undefined;
@@ -45,7 +54,9 @@ function join(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, find: Tun
     worker.pipe(stream);
   });
   // What is cut on one side is cut on the other: an end in order would look like a whole answer.
-  worker.on('error', () => (isOpen || stream.destroyed ? stream.close(constants.NGHTTP2_CONNECT_ERROR) : refuse(stream)));
+  worker.on('error', () =>
+    isOpen || stream.destroyed ? stream.close(constants.NGHTTP2_CONNECT_ERROR) : refuse(stream),
+  );
   endTogether(stream, worker, clock);
 }
 

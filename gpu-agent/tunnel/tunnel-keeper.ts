@@ -1,22 +1,23 @@
 /**
- * Keeps a tunnel open to each facade, so that these reach the workers of this machine although they cannot dial it. An edge says how many facades it
- * has; each gets one. A tunnel that ends is opened again, with pauses that grow; what goes wrong is said once and then once a minute.
+ * Keeps a tunnel open to each facade, so that these reach the workers of this machine although they cannot dial it. An
+ * edge says how many facades it has; each gets one. A tunnel that ends is opened again, with pauses that grow; what
+ * goes wrong is said once and then once a minute.
  */
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { isIP } from 'node:net';
 import type { Socket } from 'node:net';
+import { isIP } from 'node:net';
 import { backoffMs } from '../../core/runtime/backoff.ts';
-import { delay } from '../../core/runtime/clock.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
+import { delay } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { request as httpRequest } from '../../core/runtime/node-http.ts';
 import { BaseService } from '../../core/runtime/service.ts';
 import { explainConnection } from '../../proto/wire/tls.ts';
 import type { TlsSource } from '../../proto/wire/tls-source.ts';
 import { TUNNEL_COUNT_HEADER, TUNNEL_FACADES_MAX, TUNNEL_PATH, TUNNEL_PROTOCOL } from '../../proto/wire/tunnel.ts';
-import { serveTunnel } from './tunnel-end.ts';
 import type { TunnelEndOptions } from './tunnel-end.ts';
+import { serveTunnel } from './tunnel-end.ts';
 
 /** Pauses between tries: requests wait for the first, and a facade that refuses does so for long. */
 const PAUSE = { firstMs: 100, maxMs: 5_000 };
@@ -76,7 +77,10 @@ export class TunnelKeeper extends BaseService {
       failures = stood ? 1 : failures + 1;
       if (stood || clock.monotonicMs() - toldAtMs >= TELL_PERIOD_MS) {
         toldAtMs = clock.monotonicMs();
-        logger.warn({ url, reason }, 'no tunnel, will try again: facades cannot reach the workers of this machine by it');
+        logger.warn(
+          { url, reason },
+          'no tunnel, will try again: facades cannot reach the workers of this machine by it',
+        );
       }
       await delay(clock, backoffMs(failures, PAUSE, random), this.ending);
     }
@@ -101,7 +105,9 @@ export class TunnelKeeper extends BaseService {
     this.ending.addEventListener('abort', end, { once: true });
     return new Promise((resolve) => {
       let reason = 'it was ended';
-      session.on('error', (error) => { reason = error.message; });
+      session.on('error', (error) => {
+        reason = error.message;
+      });
       session.once('close', () => {
         this.ending.removeEventListener('abort', end);
         resolve(reason);
@@ -114,11 +120,15 @@ export class TunnelKeeper extends BaseService {
     const headers = { authorization: `Bearer ${key}`, connection: 'Upgrade', upgrade: TUNNEL_PROTOCOL };
     const options = { headers, agent: false, signal: this.ending } as const;
     return new Promise((resolve, reject) => {
-      const asked = url.startsWith('https:') ? httpsRequest(url, { ...options, ...tls.material(), ...serverName(url) }) : httpRequest(url, options);
+      const asked = url.startsWith('https:')
+        ? httpsRequest(url, { ...options, ...tls.material(), ...serverName(url) })
+        : httpRequest(url, options);
       const timer = clock.after(OPEN_MS, () => asked.destroy(new Error(`there was no answer in ${OPEN_MS / 1_000} s`)));
       asked.once('close', () => timer.cancel());
       asked.on('error', reject);
-      asked.once('response', (answer) => { void refusal(answer).then((text) => reject(new Error(text))); });
+      asked.once('response', (answer) => {
+        void refusal(answer).then((text) => reject(new Error(text)));
+      });
       asked.once('upgrade', (answer, socket: Socket, head) => {
         timer.cancel();
         if (head.length > 0) socket.unshift(head);

@@ -18,7 +18,10 @@ export interface PrepareOptions {
 
 /** Answers what starts it. Rejects when it could not be prepared or is not wanted any more. */
 export async function prepareUnit(options: PrepareOptions): Promise<() => RunningUnit> {
-  const { parts: { clock, onStart }, signal } = options;
+  const {
+    parts: { clock, onStart },
+    signal,
+  } = options;
   const startedAtMs = clock.monotonicMs();
   try {
     const start = await prepare(options);
@@ -34,7 +37,13 @@ async function prepare({ kind, desired, gpus, progress, parts, signal }: Prepare
   const { launch, executor } = await kind.launch(desired);
   await Promise.race([parts.handover.free(gpus.uuids), aborted(signal)]);
   signal.throwIfAborted();
-  await executor.prepare(launch, (line) => { if (!signal.aborted) progress.say(line); }, signal);
+  await executor.prepare(
+    launch,
+    (line) => {
+      if (!signal.aborted) progress.say(line);
+    },
+    signal,
+  );
   if (parts.starts.isFull) progress.say('waiting for others to start');
   await parts.starts.enter(launch.unitId, kind.policy.initTimeoutMs !== undefined, signal);
   signal.throwIfAborted();

@@ -1,15 +1,16 @@
 /**
- * What to do with a unit, a worker or a pod: one level-triggered rule for both. It looks at what is wanted, what is and what time it is, says
- * what to do now, and remembers nothing; the driver (unit.ts) carries it out and looks again whenever anything has changed. Pure.
+ * What to do with a unit, a worker or a pod: one level-triggered rule for both. It looks at what is wanted, what is and
+ * what time it is, says what to do now, and remembers nothing; the driver (unit.ts) carries it out and looks again
+ * whenever anything has changed. Pure.
  *
- *   unknown > adopting > absent > preparing > running <> freezing > frozen         exited (a worker: for good, a pod: until it is tried again)
- *                 any of absent, exited, settled: > settling > settled, > removing > gone
+ *   unknown > adopting > absent > preparing > running <> freezing > frozen         exited (a worker: for good, a pod:
+ * until it is tried again) any of absent, exited, settled: > settling > settled, > removing > gone
  */
 
 /**
- * run: it shall run. freeze: it shall stand still with all it has in memory, once it holds nothing. drain: it gets nothing new and ends when it
- * holds nothing. stand: nothing of it runs, its files stay. gone: nothing of it runs and nothing stays. halt: the agent stops; nothing of it may
- * run here and nothing is decided about it.
+ * run: it shall run. freeze: it shall stand still with all it has in memory, once it holds nothing. drain: it gets
+ * nothing new and ends when it holds nothing. stand: nothing of it runs, its files stay. gone: nothing of it runs and
+ * nothing stays. halt: the agent stops; nothing of it may run here and nothing is decided about it.
  */
 export type Want = 'run' | 'freeze' | 'drain' | 'stand' | 'gone' | 'halt';
 
@@ -23,11 +24,23 @@ export interface Desired {
 }
 
 /**
- * unknown: nobody has looked whether it runs from before. absent: nothing of it runs. exited: it ran, or could not be started, and has ended by
- * itself or for good. settled: nothing of it runs, and its files are as they should stand. gone: for good.
+ * unknown: nobody has looked whether it runs from before. absent: nothing of it runs. exited: it ran, or could not be
+ * started, and has ended by itself or for good. settled: nothing of it runs, and its files are as they should stand.
+ * gone: for good.
  */
 export type Phase =
-  | 'unknown' | 'adopting' | 'absent' | 'preparing' | 'running' | 'freezing' | 'frozen' | 'exited' | 'settling' | 'settled' | 'removing' | 'gone';
+  | 'unknown'
+  | 'adopting'
+  | 'absent'
+  | 'preparing'
+  | 'running'
+  | 'freezing'
+  | 'frozen'
+  | 'exited'
+  | 'settling'
+  | 'settled'
+  | 'removing'
+  | 'gone';
 
 /** What a unit is at this moment. */
 export interface Observed {
@@ -64,8 +77,8 @@ export interface Policy {
 }
 
 /**
- * Why it ends. unwanted: as its desired state says. replaced: another run or disk is wanted. condemned: as the agent decided. late: it did not ask
- * for work in time. grace: it did not end in time.
+ * Why it ends. unwanted: as its desired state says. replaced: another run or disk is wanted. condemned: as the agent
+ * decided. late: it did not ask for work in time. grace: it did not end in time.
  */
 export type EndCause = 'unwanted' | 'replaced' | 'condemned' | 'late' | 'grace';
 
@@ -106,12 +119,24 @@ export function isLive(phase: Phase): boolean {
 /** What to do now; nothing when it only has to be waited for. */
 export function step(desired: Desired, observed: Observed, policy: Policy, nowMs: number): Action[] {
   switch (observed.phase) {
-    case 'unknown': return [{ do: 'adopt' }];
-    case 'preparing': return stepPreparing(desired, observed, policy, nowMs);
-    case 'running': case 'freezing': case 'frozen': return stepLive(desired, observed, policy, nowMs);
-    case 'absent': case 'exited': case 'settled': return stepStill(desired, observed, policy, nowMs);
+    case 'unknown':
+      return [{ do: 'adopt' }];
+    case 'preparing':
+      return stepPreparing(desired, observed, policy, nowMs);
+    case 'running':
+    case 'freezing':
+    case 'frozen':
+      return stepLive(desired, observed, policy, nowMs);
+    case 'absent':
+    case 'exited':
+    case 'settled':
+      return stepStill(desired, observed, policy, nowMs);
     // What is under way ends by itself.
-    case 'adopting': case 'settling': case 'removing': case 'gone': return [];
+    case 'adopting':
+    case 'settling':
+    case 'removing':
+    case 'gone':
+      return [];
   }
 }
 
@@ -138,7 +163,8 @@ function mayFreeze({ asked, busy, retryAtMs = 0 }: Observed, nowMs: number): boo
 function stepStill(desired: Desired, observed: Observed, policy: Policy, nowMs: number): Action[] {
   const { phase, condemned, retryAtMs = 0, settledDisk } = observed;
   const { want, disk } = desired;
-  if (!policy.restarts && (phase === 'exited' || want !== 'run' || condemned)) return nowMs >= retryAtMs ? [{ do: 'remove' }] : [];
+  if (!policy.restarts && (phase === 'exited' || want !== 'run' || condemned))
+    return nowMs >= retryAtMs ? [{ do: 'remove' }] : [];
   if (want === 'stand') return phase === 'settled' && settledDisk === disk ? [] : [{ do: 'settle', disk }];
   if (want === 'halt') return phase === 'settled' ? [] : [{ do: 'settle', disk: undefined }];
   if (nowMs < retryAtMs) return [];
@@ -146,7 +172,12 @@ function stepStill(desired: Desired, observed: Observed, policy: Policy, nowMs: 
 }
 
 /** How what is prepared or runs should end, and why. Undefined: it should not. */
-function endOf(desired: Desired, observed: Observed, policy: Policy, nowMs: number): { how: 'stop' | 'kill'; why: EndCause } | undefined {
+function endOf(
+  desired: Desired,
+  observed: Observed,
+  policy: Policy,
+  nowMs: number,
+): { how: 'stop' | 'kill'; why: EndCause } | undefined {
   const { want } = desired;
   const { phase, condemned, busy, made, asked, sinceMs } = observed;
   if (condemned) return { how: condemned, why: 'condemned' };
@@ -154,6 +185,7 @@ function endOf(desired: Desired, observed: Observed, policy: Policy, nowMs: numb
   if (want === 'gone') return { how: busy ? 'kill' : 'stop', why: 'unwanted' };
   if (want === 'stand' || want === 'halt' || (want === 'drain' && !busy)) return { how: 'stop', why: 'unwanted' };
   if (made && (made.run !== desired.run || made.disk !== desired.disk)) return { how: 'stop', why: 'replaced' };
-  const isLate = phase === 'running' && !asked && policy.initTimeoutMs !== undefined && nowMs - sinceMs > policy.initTimeoutMs;
+  const isLate =
+    phase === 'running' && !asked && policy.initTimeoutMs !== undefined && nowMs - sinceMs > policy.initTimeoutMs;
   return isLate ? { how: 'kill', why: 'late' } : undefined;
 }

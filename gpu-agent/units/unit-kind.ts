@@ -17,7 +17,10 @@ export interface UnitKind {
   isBusy(): boolean;
   /** What runs it. Undefined: nothing on this machine can. */
   executor(): Executor | undefined;
-  /** Makes ready what is its own, folders for instance, and says what to start. Rejects with the reason; PrepareError REFUSED: for good. */
+  /**
+   * Makes ready what is its own, folders for instance, and says what to start. Rejects with the reason; PrepareError
+   * REFUSED: for good.
+   */
   launch(desired: Desired): Promise<{ launch: Launch; executor: Executor }>;
   /** Its phase, what is wanted of it or its progress changed. */
   changed(): void;
@@ -29,7 +32,10 @@ export interface UnitKind {
   started(): void;
   /** It was asked to end. */
   stopping(): void;
-  /** It has ended, or could not be started. `pauseMs`: it is started again after so long; Infinity: when something else is wanted. Before `changed`. */
+  /**
+   * It has ended, or could not be started. `pauseMs`: it is started again after so long; Infinity: when something else
+   * is wanted. Before `changed`.
+   */
   exited(exit: UnitExit, pauseMs: number | undefined): void;
   /** Brings its files in order, for this disk if one is named, and keeps its log. Never rejects. */
   settleFiles(disk: number | undefined): Promise<void>;

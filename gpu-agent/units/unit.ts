@@ -1,17 +1,18 @@
 /**
- * One unit of this machine, a worker or a pod: looks what it is, asks the rule (step.ts) what to do, and does it through its launch and its
- * executor. All that happens to a unit happens here and once: its kind says what it is made of and is told of what becomes of it.
+ * One unit of this machine, a worker or a pod: looks what it is, asks the rule (step.ts) what to do, and does it
+ * through its launch and its executor. All that happens to a unit happens here and once: its kind says what it is made
+ * of and is told of what becomes of it.
  */
 import { backoffMs } from '../../core/runtime/backoff.ts';
 import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
-import { PrepareError } from '../executors/executor.ts';
 import type { RunningUnit, UnitExit } from '../executors/executor.ts';
+import { PrepareError } from '../executors/executor.ts';
 import type { GpuUse } from '../launch/gpu-handover.ts';
 import { TimedLog } from '../launch/timed-log.ts';
 import { prepareUnit } from './prepare-unit.ts';
 import { Progress } from './progress.ts';
-import { advance, isLive, step } from './step.ts';
 import type { Action, Desired, EndCause, Observed, Phase } from './step.ts';
+import { advance, isLive, step } from './step.ts';
 import type { UnitKind, UnitParts } from './unit-kind.ts';
 
 /** Pauses before what ended by itself is started again: from 1 to 60 s. */
@@ -44,7 +45,13 @@ export class Unit {
   readonly #end: () => void;
 
   /** Nothing happens before the first `look`. `former`: it should run from before. */
-  constructor(id: string, desired: Desired, kind: UnitKind, parts: UnitParts, former?: Pick<Observed, 'asked' | 'made'>) {
+  constructor(
+    id: string,
+    desired: Desired,
+    kind: UnitKind,
+    parts: UnitParts,
+    former?: Pick<Observed, 'asked' | 'made'>,
+  ) {
     this.id = id;
     this.#desired = desired;
     this.#kind = kind;
@@ -56,8 +63,16 @@ export class Unit {
     });
     ({ promise: this.over, resolve: this.#end } = Promise.withResolvers<void>());
     this.#is = {
-      phase: 'unknown', sinceMs: parts.clock.monotonicMs(), made: former?.made, asked: former?.asked ?? false, condemned: undefined, abandoned: false,
-      stopAskedAtMs: undefined, killed: false, retryAtMs: undefined, settledDisk: undefined,
+      phase: 'unknown',
+      sinceMs: parts.clock.monotonicMs(),
+      made: former?.made,
+      asked: former?.asked ?? false,
+      condemned: undefined,
+      abandoned: false,
+      stopAskedAtMs: undefined,
+      killed: false,
+      retryAtMs: undefined,
+      settledDisk: undefined,
     };
   }
 
@@ -121,11 +136,19 @@ export class Unit {
     this.#looking = true;
     try {
       for (let count = 0; count < ACTIONS_MAX; count += 1) {
-        const actions = step(this.#desired, { ...this.#is, busy: this.#kind.isBusy() }, this.#kind.policy, this.#parts.clock.monotonicMs());
+        const actions = step(
+          this.#desired,
+          { ...this.#is, busy: this.#kind.isBusy() },
+          this.#kind.policy,
+          this.#parts.clock.monotonicMs(),
+        );
         if (actions.length === 0) return;
         for (const action of actions) this.#do(action);
       }
-      this.#parts.logger.error({ ...this.#kind.ids, phase: this.#is.phase, want: this.#desired.want }, 'a unit runs in a circle');
+      this.#parts.logger.error(
+        { ...this.#kind.ids, phase: this.#is.phase, want: this.#desired.want },
+        'a unit runs in a circle',
+      );
     } finally {
       this.#looking = false;
     }
@@ -133,41 +156,70 @@ export class Unit {
 
   #do(action: Action): void {
     switch (action.do) {
-      case 'adopt': return void this.#adopt();
-      case 'prepare': return void this.#prepare();
-      case 'abandon': return this.#abandon(action.why);
-      case 'stop': return this.#stop(action.why);
-      case 'kill': return this.#kill(action.why);
-      case 'freeze': return void this.#freeze();
-      case 'thaw': return void this.#thaw();
-      case 'settle': return void this.#settle(action.disk);
-      case 'remove': return void this.#remove();
+      case 'adopt':
+        return void this.#adopt();
+      case 'prepare':
+        return void this.#prepare();
+      case 'abandon':
+        return this.#abandon(action.why);
+      case 'stop':
+        return this.#stop(action.why);
+      case 'kill':
+        return this.#kill(action.why);
+      case 'freeze':
+        return void this.#freeze();
+      case 'thaw':
+        return void this.#thaw();
+      case 'settle':
+        return void this.#settle(action.disk);
+      case 'remove':
+        return void this.#remove();
     }
   }
 
   async #adopt(): Promise<void> {
     this.#enter('adopting');
-    const running = await this.#kind.executor()?.adopt(this.id, (bytes) => this.#kind.output(bytes)).catch((error: unknown) => {
-      this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'could not look whether it runs from before');
-      return undefined;
-    });
+    const running = await this.#kind
+      .executor()
+      ?.adopt(this.id, (bytes) => this.#kind.output(bytes))
+      .catch((error: unknown) => {
+        this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'could not look whether it runs from before');
+        return undefined;
+      });
     if (running) this.#runs(running);
     else this.#enter('absent');
     this.look();
   }
 
   async #prepare(): Promise<void> {
-    const { signal } = this.#preparation = new AbortController();
+    const { signal } = (this.#preparation = new AbortController());
     this.#use = this.#parts.handover.use(this.#kind.gpuUuids);
-    Object.assign(this.#is, { made: this.#desired, asked: false, abandoned: false, stopAskedAtMs: undefined, killed: false, retryAtMs: undefined });
+    Object.assign(this.#is, {
+      made: this.#desired,
+      asked: false,
+      abandoned: false,
+      stopAskedAtMs: undefined,
+      killed: false,
+      retryAtMs: undefined,
+    });
     this.#enter('preparing');
     let start: () => RunningUnit;
     try {
-      start = await prepareUnit({ kind: this.#kind, desired: this.#desired, gpus: this.#use, progress: this.#progress, parts: this.#parts, signal });
+      start = await prepareUnit({
+        kind: this.#kind,
+        desired: this.#desired,
+        gpus: this.#use,
+        progress: this.#progress,
+        parts: this.#parts,
+        signal,
+      });
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
       const isRefused = error instanceof PrepareError && error.failure === 'REFUSED';
-      this.#exited({ code: undefined, signal: undefined, failure: signal.aborted ? 'it was not wanted any more' : text }, isRefused);
+      this.#exited(
+        { code: undefined, signal: undefined, failure: signal.aborted ? 'it was not wanted any more' : text },
+        isRefused,
+      );
       return this.look();
     }
     this.#runs(start());
@@ -285,7 +337,8 @@ export class Unit {
     }
     this.#is.sinceMs = this.#parts.clock.monotonicMs();
     if (phase !== 'preparing') this.#progress.clear();
-    if (phase === 'absent') Object.assign(this.#is, { made: undefined, abandoned: false, stopAskedAtMs: undefined, killed: false });
+    if (phase === 'absent')
+      Object.assign(this.#is, { made: undefined, abandoned: false, stopAskedAtMs: undefined, killed: false });
     // What condemned a pod was said of one start.
     if (phase === 'absent' && this.#kind.policy.restarts) this.#is.condemned = undefined;
     this.#parts.logger.debug({ ...this.#kind.ids, from, to: phase }, 'unit changed its phase');

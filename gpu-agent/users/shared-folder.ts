@@ -1,14 +1,15 @@
 /**
- * Folders that several users of one account share, below one that nobody else passes: each image has a user of its own, which may change with every
- * release, and commands have the account's. All may do with what is in there what its owner may. New entries of a program have the modes that it
- * gave them, so they are opened when somebody else comes; a folder that has one user only keeps its modes for ever.
+ * Folders that several users of one account share, below one that nobody else passes: each image has a user of its own,
+ * which may change with every release, and commands have the account's. All may do with what is in there what its owner
+ * may. New entries of a program have the modes that it gave them, so they are opened when somebody else comes; a folder
+ * that has one user only keeps its modes for ever.
  */
 import { execFile } from 'node:child_process';
 import { chmod, lchown, lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { runsAsRoot } from '../../core/runtime/host-user.ts';
 import type { HostUser } from '../../core/runtime/host-user.ts';
+import { runsAsRoot } from '../../core/runtime/host-user.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 
 const run = promisify(execFile);
@@ -24,8 +25,8 @@ const PATH = '/usr/sbin:/usr/bin:/sbin:/bin';
 const OPEN_MS_MAX = 60_000;
 
 /**
- * Gives group and others what the owner has. On a mount without symbolic links, in a namespace of its own that goes with the shell: whoever swaps a
- * directory for a link meanwhile leads root nowhere. The last line is the latest mount.
+ * Gives group and others what the owner has. On a mount without symbolic links, in a namespace of its own that goes
+ * with the shell: whoever swaps a directory for a link meanwhile leads root nowhere. The last line is the latest mount.
  */
 const OPEN_ALL = `
 mount --bind "$1" "$1" && mount -o remount,bind,nosuid,nodev,nosymfollow "$1" || exit 3
@@ -34,12 +35,18 @@ cd "$1" && exec find . -xdev '(' -type d -o -type f ')' \\
   '(' -perm -u=r ! -perm -go=r -o -perm -u=w ! -perm -go=w -o -perm -u=x ! -perm -go=x ')' -exec chmod go=u -- {} +
 `;
 
-/** Makes it where it is not there, with `owner` if one is given, and opens it, not what is in it. True: it was made. The one above must be closed. */
+/**
+ * Makes it where it is not there, with `owner` if one is given, and opens it, not what is in it. True: it was made. The
+ * one above must be closed.
+ */
 export async function openShared(path: string, owner?: HostUser): Promise<boolean> {
-  const made = await mkdir(path).then(() => true, (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-    return false;
-  });
+  const made = await mkdir(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+      return false;
+    },
+  );
   const found = await lstat(path);
   if (!found.isDirectory()) throw new Error(`${path} is not a folder`);
   if (made && owner && runsAsRoot()) await lchown(path, owner.uid, owner.gid);
@@ -68,12 +75,15 @@ export class SharedFolders {
   }
 
   /**
-   * Opens what others left in a folder, before a unit comes that runs as `name` there; `record` is the file that says who has come so far, the
-   * agent's own. Never rejects: at worst something stays closed to it.
+   * Opens what others left in a folder, before a unit comes that runs as `name` there; `record` is the file that says
+   * who has come so far, the agent's own. Never rejects: at worst something stays closed to it.
    */
   async admit(path: string, record: string, name: string): Promise<void> {
     try {
-      const known = await readFile(record, 'utf8').then((text) => text.split('\n').filter((line) => line !== ''), () => undefined);
+      const known = await readFile(record, 'utf8').then(
+        (text) => text.split('\n').filter((line) => line !== ''),
+        () => undefined,
+      );
       if (name !== ROOT && (known === undefined || known.some((other) => other !== name))) await this.#open(path);
       if (known?.includes(name)) return;
       await mkdir(dirname(record), { recursive: true, mode: CLOSED });
@@ -81,7 +91,10 @@ export class SharedFolders {
     } catch (error) {
       if (this.#hasWarned) return;
       this.#hasWarned = true;
-      this.#logger.warn({ err: error, path }, 'files that another user left in a shared folder were not opened: others may find some closed');
+      this.#logger.warn(
+        { err: error, path },
+        'files that another user left in a shared folder were not opened: others may find some closed',
+      );
     }
   }
 

@@ -15,14 +15,22 @@ const UID_MAX = 2 ** 32 - 2;
 /** So many accounts must find room above the base. */
 const ACCOUNTS_ROOM = 1_000_000;
 
-/** Reads `same`, `per-account`, `per-account:BASE`, `NAME`, `UID` or `UID:GID`; undefined: it is none of these, or root. */
+/**
+ * Reads `same`, `per-account`, `per-account:BASE`, `NAME`, `UID` or `UID:GID`; undefined: it is none of these, or root.
+ */
 export function parseWorkerUser(text: string): WorkerUserSetting | undefined {
   if (text === 'same') return { kind: 'same' };
   if (text === 'per-account') return { kind: 'per-account', base: ACCOUNT_UID_BASE };
   const [, base] = /^per-account:(\d+)$/.exec(text) ?? [];
-  if (base !== undefined) return isUid(Number(base) + ACCOUNTS_ROOM) && isUid(Number(base)) ? { kind: 'per-account', base: Number(base) } : undefined;
+  if (base !== undefined)
+    return isUid(Number(base) + ACCOUNTS_ROOM) && isUid(Number(base))
+      ? { kind: 'per-account', base: Number(base) }
+      : undefined;
   const [, uid, gid = uid] = /^(\d+)(?::(\d+))?$/.exec(text) ?? [];
-  if (uid !== undefined) return isUid(Number(uid)) && isUid(Number(gid)) ? { kind: 'numbered', uid: Number(uid), gid: Number(gid) } : undefined;
+  if (uid !== undefined)
+    return isUid(Number(uid)) && isUid(Number(gid))
+      ? { kind: 'numbered', uid: Number(uid), gid: Number(gid) }
+      : undefined;
   return /^[a-z_][a-z0-9_-]*$/i.test(text) && text !== 'root' ? { kind: 'named', name: text } : undefined;
 }
 

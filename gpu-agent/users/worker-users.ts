@@ -1,14 +1,14 @@
 /**
- * Which user of this host runs the workers and pods of an account, and the folders that this user needs: a home that outlives workers, where
- * caches and models stay, and one for temporary files, which is emptied when the agent starts.
+ * Which user of this host runs the workers and pods of an account, and the folders that this user needs: a home that
+ * outlives workers, where caches and models stay, and one for temporary files, which is emptied when the agent starts.
  */
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, readdir } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { runsAsRoot, tryAs } from '../../core/runtime/host-user.ts';
 import type { HostUser } from '../../core/runtime/host-user.ts';
+import { runsAsRoot, tryAs } from '../../core/runtime/host-user.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { dropFolder, giveFolder } from './given-folder.ts';
 import type { WorkerUserSetting } from './worker-user-setting.ts';
@@ -41,7 +41,10 @@ export class WorkerUsers {
     this.#folder = join(dataDir, 'users');
     this.#logger = logger;
     if (setting.kind !== this.#setting.kind && !isOneself(setting)) {
-      logger.warn({ asked: setting }, 'workers run as the agent\'s own user: only an agent that runs as root can give them another');
+      logger.warn(
+        { asked: setting },
+        "workers run as the agent's own user: only an agent that runs as root can give them another",
+      );
     }
   }
 
@@ -51,8 +54,8 @@ export class WorkerUsers {
   }
 
   /**
-   * Looks whether workers can be run as they should, opens the way to these folders of the agent, and empties folders of temporary files.
-   * WorkerUserError: they cannot.
+   * Looks whether workers can be run as they should, opens the way to these folders of the agent, and empties folders
+   * of temporary files. WorkerUserError: they cannot.
    */
   async open(dataDir: string, passable: readonly string[]): Promise<void> {
     if (!this.differ) return;
@@ -61,19 +64,27 @@ export class WorkerUsers {
     const probe = this.#one ?? this.#ofAccount(0);
     const failure = await tryAs(probe, 'cd -- "$1"', this.#folder);
     if (failure !== undefined) {
-      throw new WorkerUserError(`Workers cannot run as user ${probe.uid} in ${dataDir} (${failure}). Choose a data folder that all users can reach, `
-        + 'such as /var/lib/slipway-agent: SLIPWAY_AGENT_DATA_DIR, or --data-dir.');
+      throw new WorkerUserError(
+        `Workers cannot run as user ${probe.uid} in ${dataDir} (${failure}). Choose a data folder that all users can reach, ` +
+          'such as /var/lib/slipway-agent: SLIPWAY_AGENT_DATA_DIR, or --data-dir.',
+      );
     }
     for (const name of await readdir(this.#folder)) {
-      await dropFolder(join(this.#folder, name, 'tmp')).catch((error: unknown) => this.#logger.warn({ err: error }, 'temporary files were not removed'));
+      await dropFolder(join(this.#folder, name, 'tmp')).catch((error: unknown) =>
+        this.#logger.warn({ err: error }, 'temporary files were not removed'),
+      );
     }
     this.#logger.info({ as: this.#setting }, 'workers run as users of their own');
   }
 
-  /** The user of an account, whose folders are there afterwards. Undefined: the agent's own. Fails when core gave no number. */
+  /**
+   * The user of an account, whose folders are there afterwards. Undefined: the agent's own. Fails when core gave no
+   * number.
+   */
   async of(accountNumber: number): Promise<WorkerUser | undefined> {
     if (!this.differ) return undefined;
-    if (!this.#one && accountNumber <= 0) throw new Error('core did not say which account it belongs to: bring core to the agent\'s release');
+    if (!this.#one && accountNumber <= 0)
+      throw new Error("core did not say which account it belongs to: bring core to the agent's release");
     const user = this.#one ?? this.#ofAccount(accountNumber);
     const folder = join(this.#folder, String(user.uid));
     await openFolder(folder);
@@ -90,7 +101,10 @@ export class WorkerUsers {
 }
 
 /** Variables of the host for processes of a user: what belongs to the agent's own user is replaced. */
-export function hostEnvOf(hostEnv: Readonly<Record<string, string>>, user: WorkerUser | undefined): Record<string, string> {
+export function hostEnvOf(
+  hostEnv: Readonly<Record<string, string>>,
+  user: WorkerUser | undefined,
+): Record<string, string> {
   if (!user) return { ...hostEnv };
   const { XDG_CACHE_HOME: _, ...shared } = hostEnv;
   return { ...shared, HOME: user.home, USER: user.name, LOGNAME: user.name, SHELL: '/bin/sh', TMPDIR: user.tmp };
@@ -111,8 +125,10 @@ async function namedUser(setting: WorkerUserSetting): Promise<(HostUser & { name
     if (Number(uid.stdout) === 0) throw new Error('it is root');
     return { uid: Number(uid.stdout), gid: Number(gid.stdout), name };
   } catch (error) {
-    throw new WorkerUserError(`Workers cannot run as ${name} (${(error as Error).message.trim().split('\n').at(-1)}). `
-      + `Make it (useradd --system ${name}), or use per-account: SLIPWAY_WORKER_USER, or --worker-user.`);
+    throw new WorkerUserError(
+      `Workers cannot run as ${name} (${(error as Error).message.trim().split('\n').at(-1)}). ` +
+        `Make it (useradd --system ${name}), or use per-account: SLIPWAY_WORKER_USER, or --worker-user.`,
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 /**
- * What an edge says to an activator when it hands over a request that it has let in: whose endpoint the request is for. Core makes it, Envoy adds it
- * for activators alone, a facade believes it; all three have the edges' key, clients and workers have not.
+ * What an edge says to an activator when it hands over a request that it has let in: whose endpoint the request is for.
+ * Core makes it, Envoy adds it for activators alone, a facade believes it; all three have the edges' key, clients and
+ * workers have not.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 

@@ -1,6 +1,6 @@
 /**
- * What waits for a stream, in its order, and how much of it one message takes. A queue knows when it is full: whoever feeds it refuses more, or
- * stops reading what brings more, until it no longer is.
+ * What waits for a stream, in its order, and how much of it one message takes. A queue knows when it is full: whoever
+ * feeds it refuses more, or stops reading what brings more, until it no longer is.
  */
 import { BATCH_MESSAGE_BYTES } from './limits.ts';
 
@@ -82,7 +82,8 @@ export class BatchQueue<Item> {
       count += 1;
     }
     if (count === 0) return [];
-    if (this.#items.length - count <= this.#itemsMax * LOW_SHARE && this.#bytes <= this.#bytesMax * LOW_SHARE) this.#isFull = false;
+    if (this.#items.length - count <= this.#itemsMax * LOW_SHARE && this.#bytes <= this.#bytesMax * LOW_SHARE)
+      this.#isFull = false;
     this.#sizes.splice(0, count);
     return this.#items.splice(0, count);
   }

@@ -1,7 +1,8 @@
 /**
- * The sending side of a long stream. One message is in flight at a time; what gathers until the transport has taken it leaves together with
- * the next one. There is no timer: a single thing leaves after the present turn, under load the messages grow by themselves, and a peer that
- * does not read gets nothing more, so that what waits stays with its owner, who bounds it (`BatchQueue`) and decides what goes first.
+ * The sending side of a long stream. One message is in flight at a time; what gathers until the transport has taken it
+ * leaves together with the next one. There is no timer: a single thing leaves after the present turn, under load the
+ * messages grow by themselves, and a peer that does not read gets nothing more, so that what waits stays with its
+ * owner, who bounds it (`BatchQueue`) and decides what goes first.
  */
 
 /** A stream to write to, as gRPC has it. */

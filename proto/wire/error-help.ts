@@ -1,6 +1,7 @@
 /**
- * Cause and fix of every error code that a client can meet (docs/reference/errors.md is made from it). Codes of core's reasons are those of error.proto in
- * lower case; the others are of HTTP itself, of load balancing, of OpenAI routes and of GraphQL.
+ * Cause and fix of every error code that a client can meet (docs/reference/errors.md is made from it). Codes of core's
+ * reasons are those of error.proto in lower case; the others are of HTTP itself, of load balancing, of OpenAI routes
+ * and of GraphQL.
  */
 import type { Reason } from './reason.ts';
 
@@ -25,7 +26,11 @@ const REASON_HELP: Record<Lowercase<Reason>, ErrorHelp> = {
     cause: '`input` is missing, is no JSON object, or is nested deeper than 256.',
     fix: 'Send `{"input": {…}}`; wrap a list or a text in an object.',
   },
-  invalid_policy: { http: [400], cause: 'A member of `policy` is out of range.', fix: 'Use the bounds of [policy](api.md#policy), in milliseconds.' },
+  invalid_policy: {
+    http: [400],
+    cause: 'A member of `policy` is out of range.',
+    fix: 'Use the bounds of [policy](api.md#policy), in milliseconds.',
+  },
   invalid_webhook: {
     http: [400],
     cause: '`webhook` is no http(s) URL, is longer than 2,048 characters, or leads to a private address.',
@@ -51,8 +56,16 @@ const REASON_HELP: Record<Lowercase<Reason>, ErrorHelp> = {
     cause: 'There is no such job, or it was purged, or its ttl or retention has elapsed.',
     fix: 'Read results within their [retention](api.md#retention), or have them sent by webhook.',
   },
-  template_not_found: { http: [404], cause: 'The account of the key has no such template.', fix: 'Check the id: `npx slipway templates`.' },
-  not_found: { http: [404], cause: 'The path, or the thing that it names, does not exist.', fix: 'Check the method, the path and the ids in it.' },
+  template_not_found: {
+    http: [404],
+    cause: 'The account of the key has no such template.',
+    fix: 'Check the id: `npx slipway templates`.',
+  },
+  not_found: {
+    http: [404],
+    cause: 'The path, or the thing that it names, does not exist.',
+    fix: 'Check the method, the path and the ids in it.',
+  },
   job_not_retryable: {
     http: [400],
     cause: 'The job is neither FAILED nor TIMED_OUT.',
@@ -73,7 +86,11 @@ const REASON_HELP: Record<Lowercase<Reason>, ErrorHelp> = {
     cause: 'The endpoint has workersMin or workersMax above 0 and cannot be deleted.',
     fix: 'Set both to 0, then delete it.',
   },
-  in_use: { http: [400], cause: 'Something else uses the thing.', fix: 'Change or delete the user, which the text names, first.' },
+  in_use: {
+    http: [400],
+    cause: 'Something else uses the thing.',
+    fix: 'Change or delete the user, which the text names, first.',
+  },
   name_taken: { http: [400], cause: 'Another thing of the account has this name.', fix: 'Choose another name.' },
   rate_limited: {
     http: [429],
@@ -100,7 +117,11 @@ const REASON_HELP: Record<Lowercase<Reason>, ErrorHelp> = {
     cause: 'No machine can hold the pod now.',
     fix: 'Read in the text why each machine was not taken; stop other pods, or ask for less.',
   },
-  pod_fixed: { http: [400], cause: 'The pod is locked, or it is a worker of an endpoint.', fix: 'Unlock the pod; change the endpoint of a worker instead.' },
+  pod_fixed: {
+    http: [400],
+    cause: 'The pod is locked, or it is a worker of an endpoint.',
+    fix: 'Unlock the pod; change the endpoint of a worker instead.',
+  },
   webhook_not_redrivable: {
     http: [400],
     cause: 'No webhook call of the job has ended, or it was redriven 20 times.',
@@ -110,24 +131,60 @@ const REASON_HELP: Record<Lowercase<Reason>, ErrorHelp> = {
 
 /** Codes of HTTP, before any operation. */
 const HTTP_HELP = {
-  conflict: { http: [409], cause: 'The state of the thing does not allow the change.', fix: 'Read the thing, and follow the text.' },
-  expectation_failed: { http: [417], cause: 'The request has an `Expect` that is not `100-continue`.', fix: 'Leave the header out.' },
+  conflict: {
+    http: [409],
+    cause: 'The state of the thing does not allow the change.',
+    fix: 'Read the thing, and follow the text.',
+  },
+  expectation_failed: {
+    http: [417],
+    cause: 'The request has an `Expect` that is not `100-continue`.',
+    fix: 'Leave the header out.',
+  },
   forbidden: {
     http: [403],
     cause: 'The API key is valid and may not do this: it reads only, is for some endpoints, or is for jobs alone.',
     fix: 'Use a key with the permission, or have one made.',
   },
-  headers_too_large: { http: [431], cause: 'The headers have more than 16 KiB, or there are more than 200.', fix: 'Send less in headers and cookies.' },
-  method_not_allowed: { http: [405], cause: 'The path exists and does not take this method.', fix: 'Use a method of the `Allow` header.' },
-  not_implemented: { http: [501], cause: 'The operation exists in the public API and not in this service.', fix: 'Read in the text what to use instead.' },
-  not_own_page: { http: [403], cause: 'The request came from a page of another origin.', fix: 'Open the console by its own address.' },
-  path_not_normalized: { http: [400], cause: 'The path has `.` or `..` between its slashes.', fix: 'Send the path that is meant.' },
-  unsupported_encoding: { http: [415], cause: 'The body is packed with something else than gzip.', fix: 'Send it with `Content-Encoding: gzip`, or unpacked.' },
+  headers_too_large: {
+    http: [431],
+    cause: 'The headers have more than 16 KiB, or there are more than 200.',
+    fix: 'Send less in headers and cookies.',
+  },
+  method_not_allowed: {
+    http: [405],
+    cause: 'The path exists and does not take this method.',
+    fix: 'Use a method of the `Allow` header.',
+  },
+  not_implemented: {
+    http: [501],
+    cause: 'The operation exists in the public API and not in this service.',
+    fix: 'Read in the text what to use instead.',
+  },
+  not_own_page: {
+    http: [403],
+    cause: 'The request came from a page of another origin.',
+    fix: 'Open the console by its own address.',
+  },
+  path_not_normalized: {
+    http: [400],
+    cause: 'The path has `.` or `..` between its slashes.',
+    fix: 'Send the path that is meant.',
+  },
+  unsupported_encoding: {
+    http: [415],
+    cause: 'The body is packed with something else than gzip.',
+    fix: 'Send it with `Content-Encoding: gzip`, or unpacked.',
+  },
 } satisfies Record<string, ErrorHelp>;
 
 /** Codes of load-balancing endpoints and of ports of pods. */
 const LOAD_BALANCING_HELP = {
-  affinity_worker_gone: { http: [404], cause: 'The worker that `X-Runpod-Worker-Id` names has ended.', fix: 'Send the request without the header.' },
+  affinity_worker_gone: {
+    http: [404],
+    cause: 'The worker that `X-Runpod-Worker-Id` names has ended.',
+    fix: 'Send the request without the header.',
+  },
   needs_edge: {
     http: [503],
     cause: 'The workers of the endpoint speak HTTP/2, and the request did not come through an edge.',
@@ -138,12 +195,20 @@ const LOAD_BALANCING_HELP = {
     cause: 'No worker became ready in time.',
     fix: 'Try again; `npx slipway why ENDPOINT` says why there is none. workersMin above 0 keeps one ready.',
   },
-  pod_not_listening: { http: [502], cause: 'The pod does not run, or its program does not listen on this port.', fix: 'Start the pod; listen on 0.0.0.0.' },
-  processing_timeout: { http: [504], cause: 'The worker did not answer in time.', fix: 'Answer sooner, or give long work to a queue endpoint.' },
+  pod_not_listening: {
+    http: [502],
+    cause: 'The pod does not run, or its program does not listen on this port.',
+    fix: 'Start the pod; listen on 0.0.0.0.',
+  },
+  processing_timeout: {
+    http: [504],
+    cause: 'The worker did not answer in time.',
+    fix: 'Answer sooner, or give long work to a queue endpoint.',
+  },
   worker_failed: {
     http: [502],
     cause: 'The worker ended the connection before it answered, or its answer is no valid HTTP.',
-    fix: 'Read the worker\'s log. The request may have been begun, so repeat it only if that is safe.',
+    fix: "Read the worker's log. The request may have been begun, so repeat it only if that is safe.",
   },
   worker_timeout: {
     http: [400],
@@ -155,22 +220,54 @@ const LOAD_BALANCING_HELP = {
 /** Codes in OpenAI's envelope, unless the worker's own error has one. */
 const OPENAI_HELP = {
   job_cancelled: { http: [500], cause: 'The job behind the request was cancelled.', fix: 'Send the request again.' },
-  job_failed: { http: [500], cause: 'The worker reported an error.', fix: 'Read the text and the worker\'s log.' },
-  job_timed_out: { http: [500], cause: 'The job ran longer than its execution timeout.', fix: 'Raise `executionTimeoutMs` of the endpoint, or ask for less.' },
-  output_too_large: { http: [500], cause: 'The answer is larger than a job\'s output may be.', fix: 'Stream it, or ask for less.' },
-  worker_lost: { http: [200], cause: 'The worker was lost in the middle of a streamed answer.', fix: 'Send the request again.' },
+  job_failed: { http: [500], cause: 'The worker reported an error.', fix: "Read the text and the worker's log." },
+  job_timed_out: {
+    http: [500],
+    cause: 'The job ran longer than its execution timeout.',
+    fix: 'Raise `executionTimeoutMs` of the endpoint, or ask for less.',
+  },
+  output_too_large: {
+    http: [500],
+    cause: "The answer is larger than a job's output may be.",
+    fix: 'Stream it, or ask for less.',
+  },
+  worker_lost: {
+    http: [200],
+    cause: 'The worker was lost in the middle of a streamed answer.',
+    fix: 'Send the request again.',
+  },
 } satisfies Record<string, ErrorHelp>;
 
 /** `extensions.code` of GraphQL. */
 const GRAPHQL_HELP = {
-  RUNPOD: { http: [200, 401], cause: 'The operation was refused.', fix: '`extensions.reason` has one of the codes above, in upper case.' },
-  GRAPHQL_VALIDATION_FAILED: { http: [400], cause: 'The document does not fit the schema. Nothing ran.', fix: 'Correct the field that the text names.' },
-  BAD_USER_INPUT: { http: [200, 400], cause: 'A variable or an argument has a wrong type.', fix: 'Correct the value that the text names.' },
-  INTERNAL_SERVER_ERROR: { http: [200], cause: 'A fault of the service.', fix: 'Give the `X-Request-Id` of the answer to the operator.' },
+  RUNPOD: {
+    http: [200, 401],
+    cause: 'The operation was refused.',
+    fix: '`extensions.reason` has one of the codes above, in upper case.',
+  },
+  GRAPHQL_VALIDATION_FAILED: {
+    http: [400],
+    cause: 'The document does not fit the schema. Nothing ran.',
+    fix: 'Correct the field that the text names.',
+  },
+  BAD_USER_INPUT: {
+    http: [200, 400],
+    cause: 'A variable or an argument has a wrong type.',
+    fix: 'Correct the value that the text names.',
+  },
+  INTERNAL_SERVER_ERROR: {
+    http: [200],
+    cause: 'A fault of the service.',
+    fix: 'Give the `X-Request-Id` of the answer to the operator.',
+  },
 } satisfies Record<string, ErrorHelp>;
 
 /** A code in the body of an error, in `code` of problems and of OpenAI's envelope. */
-export type ErrorCode = Lowercase<Reason> | keyof typeof HTTP_HELP | keyof typeof LOAD_BALANCING_HELP | keyof typeof OPENAI_HELP;
+export type ErrorCode =
+  | Lowercase<Reason>
+  | keyof typeof HTTP_HELP
+  | keyof typeof LOAD_BALANCING_HELP
+  | keyof typeof OPENAI_HELP;
 
 /** All codes, in the order of the page. */
 export const ERROR_HELP = {

@@ -1,4 +1,7 @@
-/** Fields of messages in pieces, so that texts of users, which may have many megabytes, are not copied for every message that they stand in. */
+/**
+ * Fields of messages in pieces, so that texts of users, which may have many megabytes, are not copied for every message
+ * that they stand in.
+ */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
 /** A field whose bytes are these pieces: a text, or a message whose fields may stand in any order. */

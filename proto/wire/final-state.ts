@@ -3,5 +3,10 @@ import { JobState } from '../gen/slipway/v1/job.ts';
 
 /** The job will not change any more unless it is retried. */
 export function isFinal(state: JobState): boolean {
-  return state === JobState.COMPLETED || state === JobState.FAILED || state === JobState.CANCELLED || state === JobState.TIMED_OUT;
+  return (
+    state === JobState.COMPLETED ||
+    state === JobState.FAILED ||
+    state === JobState.CANCELLED ||
+    state === JobState.TIMED_OUT
+  );
 }

@@ -1,13 +1,22 @@
-/** Sizes that both ends of a wire must agree on. Each carries its unit; relations between them are checked when the file loads. */
+/**
+ * Sizes that both ends of a wire must agree on. Each carries its unit; relations between them are checked when the file
+ * loads.
+ */
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** Largest body of POST /run in bytes (docs/reference/api.md#limits; binary, so that nothing legal under either reading is refused). */
+/**
+ * Largest body of POST /run in bytes (docs/reference/api.md#limits; binary, so that nothing legal under either reading
+ * is refused).
+ */
 export const RUN_PAYLOAD_BYTES_MAX = 10 * MIB;
 /** Largest body of POST /runsync in bytes (docs/reference/api.md#limits). */
 export const RUNSYNC_PAYLOAD_BYTES_MAX = 20 * MIB;
-/** Largest output of a job in bytes. A larger one makes the job FAILED with a text that says so (docs/reference/worker-protocol.md#results). */
+/**
+ * Largest output of a job in bytes. A larger one makes the job FAILED with a text that says so
+ * (docs/reference/worker-protocol.md#results).
+ */
 export const OUTPUT_BYTES_MAX = 20 * MIB;
 /** Largest streamed chunk in bytes (docs/reference/api.md#limits). */
 export const CHUNK_BYTES_MAX = 1_000_000;
@@ -47,9 +56,15 @@ export const HTTP_HEADERS_MAX = 200;
 export const HEADERS_TOO_LARGE = `The URI and the headers may take ${HTTP_HEADER_BYTES_MAX} bytes together, and there may be ${HTTP_HEADERS_MAX} headers.`;
 /** Longest time for the headers of an HTTP request, in milliseconds. */
 export const HTTP_HEADERS_MS = 20_000;
-/** How long the facade keeps an idle HTTP connection, in milliseconds. Whoever sends to it must give up idle ones earlier. */
+/**
+ * How long the facade keeps an idle HTTP connection, in milliseconds. Whoever sends to it must give up idle ones
+ * earlier.
+ */
 export const HTTP_KEEP_ALIVE_MS = 72_000;
-/** Defaults of load-balancing endpoints, in milliseconds: a request's wait for a worker, its time at the worker, the silence of a WebSocket. */
+/**
+ * Defaults of load-balancing endpoints, in milliseconds: a request's wait for a worker, its time at the worker, the
+ * silence of a WebSocket.
+ */
 export const LB_HOLD_MS_DEFAULT = 120_000;
 export const LB_PROCESSING_MS_DEFAULT = 330_000;
 export const LB_SOCKET_IDLE_MS_DEFAULT = 600_000;
@@ -58,25 +73,32 @@ export const LB_BODY_BYTES_MAX = 30 * 1024 * 1024;
 /** Longest headers of an answer of a worker or pod, in bytes and by number: what an edge takes, a facade takes. */
 export const LB_ANSWER_HEADER_BYTES_MAX = 64 * KIB;
 export const LB_ANSWER_HEADERS_MAX = 200;
-/** How long a silent connection to a worker is kept, in milliseconds: half of what its agent has seen that it does (gpu-agent/units/http/single-use.ts). */
+/**
+ * How long a silent connection to a worker is kept, in milliseconds: half of what its agent has seen that it does
+ * (gpu-agent/units/http/single-use.ts).
+ */
 export const LB_KEPT_MS = 1_000;
 /**
- * A proxy knows no exact limit for one worker, an activator does. So an endpoint whose workers get fewer requests at once than this, the default
- * of endpoints of this type, is served through activators alone.
+ * A proxy knows no exact limit for one worker, an activator does. So an endpoint whose workers get fewer requests at
+ * once than this, the default of endpoints of this type, is served through activators alone.
  */
 export const LB_DIRECT_CONCURRENCY_MIN = 100;
 /** Requests at a time to one load-balancing endpoint, and what each of its workers adds when it has many. */
 export const LB_REQUESTS_AT_ONCE = 2_000;
 export const LB_REQUESTS_AT_ONCE_PER_WORKER = 20;
 
-if (RUNSYNC_PAYLOAD_BYTES_MAX >= MESSAGE_BYTES_MAX || OUTPUT_BYTES_MAX >= MESSAGE_BYTES_MAX) throw new Error('a payload does not fit into a message');
+if (RUNSYNC_PAYLOAD_BYTES_MAX >= MESSAGE_BYTES_MAX || OUTPUT_BYTES_MAX >= MESSAGE_BYTES_MAX)
+  throw new Error('a payload does not fit into a message');
 if (CHUNK_BYTES_MAX >= MESSAGE_BYTES_MAX / 2) throw new Error('chunks do not fit into a message');
 
 /**
- * Requests to the job API that a facade has under way at a time, of all accounts: each is a call to core, and many wait. They are shared out, since the
- * limits of one endpoint times many endpoints are all there are.
+ * Requests to the job API that a facade has under way at a time, of all accounts: each is a call to core, and many
+ * wait. They are shared out, since the limits of one endpoint times many endpoints are all there are.
  */
 export const FACADE_REQUESTS_MAX = 16_000;
 
-/** Calls to core that a facade has under way; one more is refused. Keys are checked by such calls too: some are always left beside the requests. */
+/**
+ * Calls to core that a facade has under way; one more is refused. Keys are checked by such calls too: some are always
+ * left beside the requests.
+ */
 export const FACADE_CALLS_MAX = FACADE_REQUESTS_MAX + 4_000;

@@ -1,7 +1,8 @@
 /**
- * Times of parts that share a fact by repeating it over a connection. Whoever forgets what it heard must wait for longer than a dead connection stays
- * unnoticed, another one takes to open, and the fact takes to be repeated: silence means that nothing is known, never that there is nothing. All pairs stand
- * in PAIRS, and the relation is checked when the file loads.
+ * Times of parts that share a fact by repeating it over a connection. Whoever forgets what it heard must wait for
+ * longer than a dead connection stays unnoticed, another one takes to open, and the fact takes to be repeated: silence
+ * means that nothing is known, never that there is nothing. All pairs stand in PAIRS, and the relation is checked when
+ * the file loads.
  */
 
 const SUBSCRIPTION_MS = 15_000;
@@ -13,7 +14,10 @@ export const LINK_TIMERS = {
   demandRepeatMs: 4_000,
   /** How long a facade reports an endpoint after its last request has ended. */
   demandRememberedMs: 60_000,
-  /** How long core tells a stream of an endpoint's changes after the last demand; it looks this often, so at most twice as long. */
+  /**
+   * How long core tells a stream of an endpoint's changes after the last demand; it looks this often, so at most twice
+   * as long.
+   */
   subscriptionMs: SUBSCRIPTION_MS,
   /** How long a facade keeps what it knows of an endpoint after its last demand where core compares no versions. */
   unversionedKeptMs: 2 * SUBSCRIPTION_MS + 5_000,
@@ -21,9 +25,14 @@ export const LINK_TIMERS = {
   rotationMissedMs: 5_000,
   /** How long a report of a facade or edge is valid. */
   demandValidMs: 45_000,
-  /** Without a break for this long, core has heard everybody who was cut off by a start or an outage: from then on workers without requests are idle. */
+  /**
+   * Without a break for this long, core has heard everybody who was cut off by a start or an outage: from then on
+   * workers without requests are idle.
+   */
   reportsSettleMs: 10_000,
-  /** An agent takes core's word that no client is with a draining worker only when their session has lasted this long. */
+  /**
+   * An agent takes core's word that no client is with a draining worker only when their session has lasted this long.
+   */
   drainSettleMs: 15_000,
   /** Pings of channels and of Envoys' connections: how often, and how long the answer may take. */
   pingMs: 20_000,
@@ -64,38 +73,63 @@ const reopenMs = t.reopenTryMs + t.reopenPauseMs;
 export const PAIRS: readonly Pair[] = [
   {
     name: 'demands of facades and edge authorizers, kept by core',
-    repeatMs: t.demandRepeatMs + t.demandChangedMs, detectMs: t.demandPingMs + t.demandPingAnswerMs, reopenMs, forgetMs: t.demandValidMs,
+    repeatMs: t.demandRepeatMs + t.demandChangedMs,
+    detectMs: t.demandPingMs + t.demandPingAnswerMs,
+    reopenMs,
+    forgetMs: t.demandValidMs,
   },
   {
     name: 'demands of facades of the last release, kept by core',
-    repeatMs: t.demandRepeatMs + t.demandChangedMs, detectMs: t.pingMs + t.pingAnswerMs, reopenMs, forgetMs: t.demandValidMs,
+    repeatMs: t.demandRepeatMs + t.demandChangedMs,
+    detectMs: t.pingMs + t.pingAnswerMs,
+    reopenMs,
+    forgetMs: t.demandValidMs,
   },
   {
     name: 'load reports of Envoys, kept by core',
-    repeatMs: t.loadReportMs, detectMs: t.pingMs + t.pingAnswerMs, reopenMs: LOAD_REOPEN_MS, forgetMs: t.demandValidMs,
+    repeatMs: t.loadReportMs,
+    detectMs: t.pingMs + t.pingAnswerMs,
+    reopenMs: LOAD_REOPEN_MS,
+    forgetMs: t.demandValidMs,
   },
   {
     name: 'reports after a start of core, before workers are idle',
-    repeatMs: t.loadReportMs, detectMs: 0, reopenMs: LOAD_REOPEN_MS, forgetMs: t.reportsSettleMs,
+    repeatMs: t.loadReportMs,
+    detectMs: 0,
+    reopenMs: LOAD_REOPEN_MS,
+    forgetMs: t.reportsSettleMs,
   },
   {
     name: 'reports after a start of core, before an agent ends a draining worker',
-    repeatMs: t.loadReportMs, detectMs: 0, reopenMs: LOAD_REOPEN_MS, forgetMs: t.drainSettleMs,
+    repeatMs: t.loadReportMs,
+    detectMs: 0,
+    reopenMs: LOAD_REOPEN_MS,
+    forgetMs: t.drainSettleMs,
   },
   {
     name: 'interest of a facade in an endpoint, kept by core while the stream stands',
-    repeatMs: t.demandRepeatMs + t.demandChangedMs, detectMs: 0, reopenMs: 0, forgetMs: t.subscriptionMs,
+    repeatMs: t.demandRepeatMs + t.demandChangedMs,
+    detectMs: 0,
+    reopenMs: 0,
+    forgetMs: t.subscriptionMs,
   },
   {
     name: 'answers of the other side of a tunnel, before it is taken for gone',
-    repeatMs: t.tunnelPingMs, detectMs: t.tunnelPingMs, reopenMs: 0, forgetMs: t.tunnelSilenceMs,
+    repeatMs: t.tunnelPingMs,
+    detectMs: t.tunnelPingMs,
+    reopenMs: 0,
+    forgetMs: t.tunnelSilenceMs,
   },
   {
     name: 'changes by a core without versions, kept by a facade that has stopped asking',
-    repeatMs: 2 * t.subscriptionMs, detectMs: 0, reopenMs: 0, forgetMs: t.unversionedKeptMs,
+    repeatMs: 2 * t.subscriptionMs,
+    detectMs: 0,
+    reopenMs: 0,
+    forgetMs: t.unversionedKeptMs,
   },
 ];
 
 for (const pair of PAIRS) {
-  if (pair.forgetMs <= pair.repeatMs + pair.detectMs + pair.reopenMs) throw new Error(`${pair.name}: forgotten before it can be said again`);
+  if (pair.forgetMs <= pair.repeatMs + pair.detectMs + pair.reopenMs)
+    throw new Error(`${pair.name}: forgotten before it can be said again`);
 }

@@ -8,7 +8,8 @@ export interface PageAsked {
 
 /** Yields the pages of a list, starting at `first`. Each is requested when the previous one was used. */
 export async function* eachPage<Response extends { nextPageToken: string }>(
-  read: (page: PageAsked) => Promise<Response>, first = '',
+  read: (page: PageAsked) => Promise<Response>,
+  first = '',
 ): AsyncGenerator<Response, void, undefined> {
   let pageToken = first;
   do {
@@ -20,7 +21,8 @@ export async function* eachPage<Response extends { nextPageToken: string }>(
 
 /** Returns all entries of a list, page by page. For callers that read one list at a time. */
 export async function allPages<Response extends { nextPageToken: string }, Entry>(
-  read: (page: PageAsked) => Promise<Response>, entriesOf: (response: Response) => Entry[],
+  read: (page: PageAsked) => Promise<Response>,
+  entriesOf: (response: Response) => Entry[],
 ): Promise<Entry[]> {
   const all: Entry[] = [];
   for await (const response of eachPage(read)) all.push(...entriesOf(response));

@@ -1,14 +1,35 @@
 /**
- * Answers of workers and pods in the path form, where they share an origin with the API, the console and each other. As a reverse proxy with a prefix does
- * (ProxyPassReverse), addresses that the program believes to be its own get the prefix, and cookies are for its own paths. Headers by which an answer would
- * speak for the whole origin are dropped. Envoy does the same on its own way to workers (deploy/envoy/worker-answers.ts). Pure.
+ * Answers of workers and pods in the path form, where they share an origin with the API, the console and each other. As
+ * a reverse proxy with a prefix does (ProxyPassReverse), addresses that the program believes to be its own get the
+ * prefix, and cookies are for its own paths. Headers by which an answer would speak for the whole origin are dropped.
+ * Envoy does the same on its own way to workers (deploy/envoy/worker-answers.ts). Pure.
  */
 
-/** What acts on a whole origin, whatever path it came from: stored data, transport, reports about other addresses, scripts for other paths. */
+/**
+ * What acts on a whole origin, whatever path it came from: stored data, transport, reports about other addresses,
+ * scripts for other paths.
+ */
 export const ORIGIN_HEADERS: readonly string[] = [
-  'accept-ch', 'activate-storage-access', 'alt-svc', 'attribution-reporting-register-source', 'attribution-reporting-register-trigger', 'clear-site-data',
-  'critical-ch', 'expect-ct', 'nel', 'observe-browsing-topics', 'origin-agent-cluster', 'public-key-pins', 'public-key-pins-report-only', 'refresh',
-  'report-to', 'reporting-endpoints', 'service-worker-allowed', 'set-login', 'strict-transport-security', 'use-as-dictionary',
+  'accept-ch',
+  'activate-storage-access',
+  'alt-svc',
+  'attribution-reporting-register-source',
+  'attribution-reporting-register-trigger',
+  'clear-site-data',
+  'critical-ch',
+  'expect-ct',
+  'nel',
+  'observe-browsing-topics',
+  'origin-agent-cluster',
+  'public-key-pins',
+  'public-key-pins-report-only',
+  'refresh',
+  'report-to',
+  'reporting-endpoints',
+  'service-worker-allowed',
+  'set-login',
+  'strict-transport-security',
+  'use-as-dictionary',
 ];
 const OF_ORIGIN = new Set(ORIGIN_HEADERS);
 const ADDRESS = /^(?:location|content-location)$/;
@@ -34,7 +55,9 @@ export function inPathForm(name: string, value: string, form: PathForm): string 
   return lower === 'set-cookie' ? cookieIn(value, form.prefix) : value;
 }
 
-/** An address of the program's own with the prefix; others, and those that are relative to the request's, as they are. */
+/**
+ * An address of the program's own with the prefix; others, and those that are relative to the request's, as they are.
+ */
 function addressIn(value: string, { prefix, host, proto }: PathForm): string {
   const [, scheme, authority, rest] = WITH_HOST.exec(value) ?? [];
   if (authority === undefined) return value.startsWith('/') ? prefixed(value, prefix) : value;
@@ -45,13 +68,19 @@ function addressIn(value: string, { prefix, host, proto }: PathForm): string {
 
 /** Programs that know X-Forwarded-Prefix have put it there themselves. */
 function prefixed(path: string, prefix: string): string {
-  return path === prefix || (path.startsWith(prefix) && '/?#'.includes(path.charAt(prefix.length))) ? path : prefix + path;
+  return path === prefix || (path.startsWith(prefix) && '/?#'.includes(path.charAt(prefix.length)))
+    ? path
+    : prefix + path;
 }
 
 /** For the program's own paths, and for this host alone. */
 function cookieIn(value: string, prefix: string): string {
-  return value.split(';').filter((part, index) => index === 0 || !COOKIE_DOMAIN.test(part)).map((part, index) => {
-    const path = index === 0 ? undefined : COOKIE_PATH.exec(part)?.[1];
-    return path?.startsWith('/') ? ` Path=${prefixed(path, prefix)}` : part;
-  }).join(';');
+  return value
+    .split(';')
+    .filter((part, index) => index === 0 || !COOKIE_DOMAIN.test(part))
+    .map((part, index) => {
+      const path = index === 0 ? undefined : COOKIE_PATH.exec(part)?.[1];
+      return path?.startsWith('/') ? ` Path=${prefixed(path, prefix)}` : part;
+    })
+    .join(';');
 }

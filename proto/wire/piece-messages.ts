@@ -1,7 +1,10 @@
-/** Pieces of large inputs and outcomes on their streams of their own, each encoded with one copy instead of three and two buffers that it outgrows. */
+/**
+ * Pieces of large inputs and outcomes on their streams of their own, each encoded with one copy instead of three and
+ * two buffers that it outgrows.
+ */
 import { makeGenericClientConstructor } from '@grpc/grpc-js';
-import { AgentServiceService, ReportOutcomeRequest } from '../gen/slipway/v1/agent_service.ts';
 import type { AgentServiceClient, FetchInputResponse } from '../gen/slipway/v1/agent_service.ts';
+import { AgentServiceService, ReportOutcomeRequest } from '../gen/slipway/v1/agent_service.ts';
 import type { ClientConstructor } from './channel.ts';
 import { inField } from './field-pieces.ts';
 
@@ -17,7 +20,10 @@ export function encodeFetchInputResponse({ piece }: FetchInputResponse): Buffer 
 
 /** Bytes of a ReportOutcomeRequest. */
 export function encodeReportOutcomeRequest(request: ReportOutcomeRequest): Buffer {
-  return Buffer.concat([ReportOutcomeRequest.encode({ ...request, piece: EMPTY }).finish(), ...inField(OUTCOME_PIECE, [request.piece])]);
+  return Buffer.concat([
+    ReportOutcomeRequest.encode({ ...request, piece: EMPTY }).finish(),
+    ...inField(OUTCOME_PIECE, [request.piece]),
+  ]);
 }
 
 /** AgentService whose pieces are encoded so. */
@@ -30,4 +36,7 @@ export const PieceAgentService = {
 type Client = ClientConstructor<AgentServiceClient>;
 
 /** Its client. */
-export const PieceAgentServiceClient = makeGenericClientConstructor(PieceAgentService, 'slipway.v1.AgentService') as unknown as Client;
+export const PieceAgentServiceClient = makeGenericClientConstructor(
+  PieceAgentService,
+  'slipway.v1.AgentService',
+) as unknown as Client;

@@ -1,6 +1,7 @@
 /** Why a call failed: the closed list of error.proto, its two tables, and how a reason travels inside a gRPC status. */
-import { Metadata, status as Code } from '@grpc/grpc-js';
+
 import type { ServiceError } from '@grpc/grpc-js';
+import { status as Code, Metadata } from '@grpc/grpc-js';
 import { ErrorInfo } from '../gen/google/rpc/error_details.ts';
 import { Status } from '../gen/google/rpc/status.ts';
 import { ErrorReason } from '../gen/slipway/v1/error.ts';
@@ -64,21 +65,27 @@ const ERROR_INFO_TYPE = 'type.googleapis.com/google.rpc.ErrorInfo';
 const STATUS_DETAILS_KEY = 'grpc-status-details-bin';
 
 /**
- * Longest text of a status in characters. It travels in headers, twice, with up to 13 bytes for a character; whoever gets more than 64 KiB of headers ends
- * the connection, and with it the calls of everybody else on it.
+ * Longest text of a status in characters. It travels in headers, twice, with up to 13 bytes for a character; whoever
+ * gets more than 64 KiB of headers ends the connection, and with it the calls of everybody else on it.
  */
 const TEXT_LENGTH_MAX = 4_000;
 
-/** The status of a failed unary call: code, text and a google.rpc.Status detail with the reason. A text that repeats what was sent may be cut. */
+/**
+ * The status of a failed unary call: code, text and a google.rpc.Status detail with the reason. A text that repeats
+ * what was sent may be cut.
+ */
 export function toGrpcStatus(reason: Reason, message: string): { code: Code; details: string; metadata: Metadata } {
   const code = REASONS[reason].grpc;
   const metadata = new Metadata();
-  const details = message.length > TEXT_LENGTH_MAX ? `${message.slice(0, TEXT_LENGTH_MAX - 1).toWellFormed()}…` : message;
+  const details =
+    message.length > TEXT_LENGTH_MAX ? `${message.slice(0, TEXT_LENGTH_MAX - 1).toWellFormed()}…` : message;
   metadata.set(STATUS_DETAILS_KEY, encodeStatus(code, details, reason));
   return { code, details, metadata };
 }
 
-/** Reads a failed call. A status without a reason, for instance of a broken connection, becomes UNAVAILABLE or INTERNAL. */
+/**
+ * Reads a failed call. A status without a reason, for instance of a broken connection, becomes UNAVAILABLE or INTERNAL.
+ */
 export function fromGrpcError(error: unknown): CoreError {
   if (error instanceof CoreError) return error;
   const failed = error as Partial<ServiceError>;
@@ -98,7 +105,9 @@ export function reasonFromName(name: string): Reason {
 
 function encodeStatus(code: number, message: string, reason: string): Buffer {
   const info = ErrorInfo.encode({ reason, domain: DOMAIN, metadata: {} }).finish();
-  return Buffer.from(Status.encode({ code, message, details: [{ typeUrl: ERROR_INFO_TYPE, value: Buffer.from(info) }] }).finish());
+  return Buffer.from(
+    Status.encode({ code, message, details: [{ typeUrl: ERROR_INFO_TYPE, value: Buffer.from(info) }] }).finish(),
+  );
 }
 
 /** The reason of our own detail; what a proxy in between made of a status may hold others, or be no status at all. */

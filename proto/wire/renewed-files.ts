@@ -1,5 +1,8 @@
-/** Files that somebody may replace while the process runs: read anew whenever they are needed; the last good content stays while the new one cannot be used. */
-import { X509Certificate, createHash } from 'node:crypto';
+/**
+ * Files that somebody may replace while the process runs: read anew whenever they are needed; the last good content
+ * stays while the new one cannot be used.
+ */
+import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 export class RenewedFiles<Value> {
@@ -26,7 +29,10 @@ export class RenewedFiles<Value> {
     return this.#version;
   }
 
-  /** Reads the files and returns their value, the same object while they are the same. Throws only if they were never good. */
+  /**
+   * Reads the files and returns their value, the same object while they are the same. Throws only if they were never
+   * good.
+   */
   current(): Value {
     try {
       const value = this.#read();
@@ -41,7 +47,10 @@ export class RenewedFiles<Value> {
 
   #read(): Value {
     const texts = this.#files.map((file) => readFileSync(file));
-    const fingerprint = createHash('sha256').update(texts.map((text) => `${text.length} `).join('')).update(Buffer.concat(texts)).digest('hex');
+    const fingerprint = createHash('sha256')
+      .update(texts.map((text) => `${text.length} `).join(''))
+      .update(Buffer.concat(texts))
+      .digest('hex');
     if (this.#good?.fingerprint === fingerprint) return this.#good.value;
     if (this.#rejected?.fingerprint === fingerprint) throw this.#rejected.error;
     try {
@@ -58,7 +67,10 @@ export class RenewedFiles<Value> {
 
 /** Returns a PEM file of authorities. */
 export function authorityFile(file: string): RenewedFiles<{ pem: string; validity: Validity }> {
-  return new RenewedFiles([file], ([pem]) => ({ pem: pem!.toString(), validity: authoritiesValidity(validities(pem!, file)) }));
+  return new RenewedFiles([file], ([pem]) => ({
+    pem: pem!.toString(),
+    validity: authoritiesValidity(validities(pem!, file)),
+  }));
 }
 
 /** When a certificate is valid, in milliseconds since 1970. */

@@ -1,10 +1,13 @@
-/** Certificates of a client of ours. Its files are read anew for each handshake, so that renewed ones count without a restart. */
+/**
+ * Certificates of a client of ours. Its files are read anew for each handshake, so that renewed ones count without a
+ * restart.
+ */
 import { createSecureContext } from 'node:tls';
 import { ChannelCredentials, credentials } from '@grpc/grpc-js';
-import { authoritiesValidity, chainValidity, RenewedFiles, validities } from './renewed-files.ts';
 import type { Validity } from './renewed-files.ts';
-import { trustedHere } from './tls.ts';
+import { authoritiesValidity, chainValidity, RenewedFiles, validities } from './renewed-files.ts';
 import type { TlsFiles } from './tls.ts';
+import { trustedHere } from './tls.ts';
 
 /** As Node's own TLS takes them. */
 export interface TlsMaterial {
@@ -35,13 +38,19 @@ export class TlsSource {
     return this.#files.current().material;
   }
 
-  /** Returns credentials for one channel, which asks for `material` at each handshake. Throws if the files were never good. */
+  /**
+   * Returns credentials for one channel, which asks for `material` at each handshake. Throws if the files were never
+   * good.
+   */
   credentials(): ChannelCredentials {
     this.#files.current();
     return new RenewedCredentials(() => this.#files.current().credentials);
   }
 
-  /** Reads the files; returns when the certificates in use end, by what they are, and what is wrong with the files. For CertificateWatch. */
+  /**
+   * Reads the files; returns when the certificates in use end, by what they are, and what is wrong with the files. For
+   * CertificateWatch.
+   */
   check(): { version: number; fault: string | undefined; validity: Readonly<Record<string, Validity>> } {
     const { validity } = this.#files.current();
     return { version: this.#files.version, fault: this.#files.fault, validity };
@@ -60,7 +69,9 @@ function load({ caFile, certFile, certKeyFile }: TlsFiles, texts: readonly Buffe
   try {
     createSecureContext({ cert, key });
   } catch (error) {
-    throw new Error(`${certKeyFile} does not hold the private key of ${certFile}: ${(error as Error).message}`, { cause: error });
+    throw new Error(`${certKeyFile} does not hold the private key of ${certFile}: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
   return { material: { ca, cert, key }, credentials: credentials.createSsl(ca, key, cert), validity };
 }
@@ -87,7 +98,10 @@ class RenewedCredentials extends ChannelCredentials {
   _createSecureConnector(...parts: Parameters<ChannelCredentials['_createSecureConnector']>): Connector {
     const first = this.#latest()._createSecureConnector(...parts);
     return {
-      connect: (socket) => this.#latest()._createSecureConnector(...parts).connect(socket),
+      connect: (socket) =>
+        this.#latest()
+          ._createSecureConnector(...parts)
+          .connect(socket),
       waitForReady: () => first.waitForReady(),
       getCallCredentials: () => first.getCallCredentials(),
       destroy: () => first.destroy(),

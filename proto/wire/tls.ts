@@ -14,50 +14,87 @@ export interface TlsFiles {
 
 /** What is wrong with them, for people; nothing: none. */
 export function tlsFaults({ caFile, certFile, certKeyFile }: TlsFiles): string[] {
-  if ((certFile === '') !== (certKeyFile === '')) return ['SLIPWAY_CORE_CERT_FILE and SLIPWAY_CORE_CERT_KEY_FILE belong together, but only one is set'];
+  if ((certFile === '') !== (certKeyFile === ''))
+    return ['SLIPWAY_CORE_CERT_FILE and SLIPWAY_CORE_CERT_KEY_FILE belong together, but only one is set'];
   const read = (name: string, file: string): string | undefined => (file === '' ? undefined : wrongPem(name, file));
   const single = [
-    read('SLIPWAY_CORE_CA_FILE', caFile), read('SLIPWAY_CORE_CERT_FILE', certFile), read('SLIPWAY_CORE_CERT_KEY_FILE', certKeyFile),
+    read('SLIPWAY_CORE_CA_FILE', caFile),
+    read('SLIPWAY_CORE_CERT_FILE', certFile),
+    read('SLIPWAY_CORE_CERT_KEY_FILE', certKeyFile),
   ].filter((fault) => fault !== undefined);
   if (single.length > 0 || certFile === '') return single;
   try {
     createSecureContext({ cert: readFileSync(certFile), key: readFileSync(certKeyFile) });
     return [];
   } catch (error) {
-    return [`SLIPWAY_CORE_CERT_KEY_FILE does not hold the private key of SLIPWAY_CORE_CERT_FILE: ${(error as Error).message}`];
+    return [
+      `SLIPWAY_CORE_CERT_KEY_FILE does not hold the private key of SLIPWAY_CORE_CERT_FILE: ${(error as Error).message}`,
+    ];
   }
 }
 
 function wrongPem(name: string, file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8').includes('-----BEGIN ') ? undefined : `${name} names ${file}, which is no PEM file`;
+    return readFileSync(file, 'utf8').includes('-----BEGIN ')
+      ? undefined
+      : `${name} names ${file}, which is no PEM file`;
   } catch (error) {
     return `${name} names a file that cannot be read: ${(error as Error).message}`;
   }
 }
 
-/** Returns the authorities that this machine trusts: the system's own; those that Node brings where the system has none, in a bare container for instance. */
+/**
+ * Returns the authorities that this machine trusts: the system's own; those that Node brings where the system has none,
+ * in a bare container for instance.
+ */
 export function trustedHere(): Buffer {
   const system = getCACertificates('system');
-  return Buffer.from([...(system.length > 0 ? system : getCACertificates('bundled')), ...getCACertificates('extra')].join('\n'));
+  return Buffer.from(
+    [...(system.length > 0 ? system : getCACertificates('bundled')), ...getCACertificates('extra')].join('\n'),
+  );
 }
 
 /** Words of OpenSSL and Node, and what they mean for who reads them. */
 const MEANINGS: readonly (readonly [RegExp, (address: string) => string])[] = [
-  [/unable to (?:verify|get)|self[- ]signed/i, (address) =>
-    `the certificate of ${address} is signed by an authority that is not trusted here; name its file (--ca-file, SLIPWAY_CORE_CA_FILE)`],
-  [/certificate has expired/i, (address) => `the certificate of ${address} has expired, or the clock of this machine is wrong`],
-  [/certificate is not yet valid/i, (address) => `the certificate of ${address} is not valid yet, or the clock of this machine is wrong`],
-  [/altnames|does not match certificate/i, (address) => `the certificate of ${address} is for other names than this one`],
-  [/alert (?:number 116|certificate required)|certificate required/i, (address) =>
-    `${address} takes only clients with a certificate; name yours (--cert-file and --cert-key-file, SLIPWAY_CORE_CERT_FILE and _KEY_FILE)`],
-  [/\balert\b/i, (address) =>
-    `${address} refuses the certificate of this machine: it is of another authority, has expired, or names something else than is wanted there`],
-  [/wrong version number|packet length too long/i, (address) => `${address} does not speak TLS; without it the address is HOST:PORT alone`],
+  [
+    /unable to (?:verify|get)|self[- ]signed/i,
+    (address) =>
+      `the certificate of ${address} is signed by an authority that is not trusted here; name its file (--ca-file, SLIPWAY_CORE_CA_FILE)`,
+  ],
+  [
+    /certificate has expired/i,
+    (address) => `the certificate of ${address} has expired, or the clock of this machine is wrong`,
+  ],
+  [
+    /certificate is not yet valid/i,
+    (address) => `the certificate of ${address} is not valid yet, or the clock of this machine is wrong`,
+  ],
+  [
+    /altnames|does not match certificate/i,
+    (address) => `the certificate of ${address} is for other names than this one`,
+  ],
+  [
+    /alert (?:number 116|certificate required)|certificate required/i,
+    (address) =>
+      `${address} takes only clients with a certificate; name yours (--cert-file and --cert-key-file, SLIPWAY_CORE_CERT_FILE and _KEY_FILE)`,
+  ],
+  [
+    /\balert\b/i,
+    (address) =>
+      `${address} refuses the certificate of this machine: it is of another authority, has expired, or names something else than is wanted there`,
+  ],
+  [
+    /wrong version number|packet length too long/i,
+    (address) => `${address} does not speak TLS; without it the address is HOST:PORT alone`,
+  ],
   [/ECONNREFUSED/, () => 'nobody listens there'],
-  [/Last error: Failed to connect/, (address) => (address.startsWith('grpcs:')
-    ? `${address} ended the connection as it began; it may want another certificate of this machine`
-    : `${address} ended the connection as it began; where TLS is spoken the address is grpcs://${address}`)],
+  [
+    /Last error: Failed to connect/,
+    (address) =>
+      address.startsWith('grpcs:')
+        ? `${address} ended the connection as it began; it may want another certificate of this machine`
+        : `${address} ended the connection as it began; where TLS is spoken the address is grpcs://${address}`,
+  ],
 ];
 
 /** What a failed connection means, where that is known: one line. `details`: of the gRPC status. */

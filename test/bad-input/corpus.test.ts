@@ -1,17 +1,18 @@
 // test: postgres, 10 s
 /** Runs the corpus: each wrong request gets its status and code, nothing is stored, and the server goes on working. */
-import t from 'tap';
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { jobRows } from '../helpers/job-rows.ts';
-import { exchange, requestText, sendAndLeave } from '../helpers/raw-http.ts';
 import type { RawAnswer } from '../helpers/raw-http.ts';
+import { exchange, requestText, sendAndLeave } from '../helpers/raw-http.ts';
 import { startSystem } from '../helpers/system.ts';
-import { CORPUS, OTHERWISE } from './corpus.ts';
 import type { BadRequest } from './corpus.ts';
+import { CORPUS, OTHERWISE } from './corpus.ts';
 import { LEGAL } from './legal.ts';
 
 const BODY_IDLE_MS = 400;
@@ -19,7 +20,11 @@ const BODY_TOTAL_MS = 1_500;
 const CASES_MIN = 60;
 
 const system = await startSystem(t, {
-  facadeEnv: { SLIPWAY_RATE_LIMITS: 'false', SLIPWAY_BODY_IDLE_MS: String(BODY_IDLE_MS), SLIPWAY_BODY_TOTAL_MS: String(BODY_TOTAL_MS) },
+  facadeEnv: {
+    SLIPWAY_RATE_LIMITS: 'false',
+    SLIPWAY_BODY_IDLE_MS: String(BODY_IDLE_MS),
+    SLIPWAY_BODY_TOTAL_MS: String(BODY_TOTAL_MS),
+  },
 });
 const rows = jobRows(t, system.database.url);
 const command = jsHandler('all.js');
@@ -32,7 +37,10 @@ const otherKey = await system.newKey(KeyScope.ALL, accountId);
 const other = endpointJobs(system, await system.createEndpoint({ ...asleep, key: otherKey }));
 const authorization = `Bearer ${system.key}`;
 const names: Record<string, string> = {
-  endpoint: parked.id, job: await parked.run({}), secondEndpoint: second, otherEndpoint: other.id,
+  endpoint: parked.id,
+  job: await parked.run({}),
+  secondEndpoint: second,
+  otherEndpoint: other.id,
   otherJob: await other.run({}, {}, { authorization: `Bearer ${otherKey}` }),
 };
 
@@ -42,7 +50,7 @@ function fill(path: string): string {
 
 function bytesOf(body: BadRequest['body']): Uint8Array {
   if (typeof body === 'function') return body();
-  return typeof body === 'string' ? Buffer.from(body) : body ?? new Uint8Array();
+  return typeof body === 'string' ? Buffer.from(body) : (body ?? new Uint8Array());
 }
 
 function send(request: Omit<BadRequest, 'name' | 'status' | 'code'>): Promise<RawAnswer> {
@@ -76,13 +84,15 @@ t.test('wrong requests', async (t) => {
   t.ok(CORPUS.length >= CASES_MIN, `${CORPUS.length} cases`);
   t.equal(new Set(CORPUS.map(({ name }) => name)).size, CORPUS.length, 'every case has a name of its own');
   for (const bad of CORPUS) {
-    await t.test(bad.name, (t) => storesNothing(t, async () => {
-      const answer = await send(bad);
-      const { status, code } = OTHERWISE.get(bad.name) ?? bad;
-      t.equal(answer.status, status, answer.text.slice(0, 200));
-      t.equal(codeOf(answer), code, answer.text.slice(0, 200));
-      t.notMatch(answer.text, /\bat \/|node_modules|postgres|select |insert /i, 'says nothing about the inside');
-    }));
+    await t.test(bad.name, (t) =>
+      storesNothing(t, async () => {
+        const answer = await send(bad);
+        const { status, code } = OTHERWISE.get(bad.name) ?? bad;
+        t.equal(answer.status, status, answer.text.slice(0, 200));
+        t.equal(codeOf(answer), code, answer.text.slice(0, 200));
+        t.notMatch(answer.text, /\bat \/|node_modules|postgres|select |insert /i, 'says nothing about the inside');
+      }),
+    );
   }
   await serverWorks(t);
 });
@@ -92,7 +102,9 @@ t.test('strange but legal requests', async (t) => {
     await t.test(name, async (t) => {
       const answer = await send(headers ? { body, headers } : { body });
       t.equal(answer.status, 200, answer.text.slice(0, 200));
-      const [row] = await rows.sql<{ input: Buffer }[]>`SELECT input FROM job_input WHERE job_id = ${String(answer.json?.id)}`;
+      const [row] = await rows.sql<
+        { input: Buffer }[]
+      >`SELECT input FROM job_input WHERE job_id = ${String(answer.json?.id)}`;
       t.ok(row!.input.equals(Buffer.from(input)), 'the input is kept byte for byte');
     });
   }
@@ -103,31 +115,94 @@ const head = (path: string, lines: string[]): string =>
   `POST ${fill(path)} HTTP/1.1\r\nhost: slipway\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\n${lines.join('\r\n')}\r\n\r\n`;
 
 /** Bytes on the wire that need their own timing: name, what is sent, what is answered. */
-const WIRE: [name: string, request: { pieces: (string | Uint8Array)[]; pauseMs?: number }, status: number, code: string | undefined][] = [
-  ['content-length over the limit, no body yet', { pieces: [head('/v2/{endpoint}/run', ['content-length: 10485761'])] }, 400, 'payload_too_large'],
-  ['content-length of a petabyte', { pieces: [head('/v2/{endpoint}/runsync', ['content-length: 1000000000000000'])] }, 400, 'payload_too_large'],
-  ['over the limit and asking to go on', {
-    pieces: [head('/v2/{endpoint}/run', ['content-length: 10485761', 'expect: 100-continue'])],
-  }, 400, 'payload_too_large'],
-  ['wrong key and a large body', {
-    pieces: [head('/v2/{endpoint}/run', ['content-length: 10000000', 'expect: 100-continue']).replace(system.key, 'wrong')],
-  }, 401, 'unauthorized'],
-  ['over the limit without content-length', {
-    pieces: [head('/v2/{endpoint}/run', ['transfer-encoding: chunked']), ...chunks(11, 1024 * 1024)],
-  }, 400, 'payload_too_large'],
-  ['wrong chunk size', { pieces: [head('/v2/{endpoint}/run', ['transfer-encoding: chunked']), 'zz\r\n{}\r\n'] }, 400, 'invalid_request'],
-  ['a body that stops coming', { pieces: [head('/v2/{endpoint}/run', ['content-length: 12']), '{"input"'] }, 400, 'invalid_request'],
-  ['a chunked body that stops coming', { pieces: [head('/v2/{endpoint}/run', ['transfer-encoding: chunked']), '5\r\n{"inp'] }, 400, 'invalid_request'],
-  ['a body that comes byte by byte for too long', {
-    pieces: [head('/v2/{endpoint}/run', ['content-length: 100']), ...'x'.repeat(100).split('')], pauseMs: 50,
-  }, 400, 'invalid_request'],
+const WIRE: [
+  name: string,
+  request: { pieces: (string | Uint8Array)[]; pauseMs?: number },
+  status: number,
+  code: string | undefined,
+][] = [
+  [
+    'content-length over the limit, no body yet',
+    { pieces: [head('/v2/{endpoint}/run', ['content-length: 10485761'])] },
+    400,
+    'payload_too_large',
+  ],
+  [
+    'content-length of a petabyte',
+    { pieces: [head('/v2/{endpoint}/runsync', ['content-length: 1000000000000000'])] },
+    400,
+    'payload_too_large',
+  ],
+  [
+    'over the limit and asking to go on',
+    {
+      pieces: [head('/v2/{endpoint}/run', ['content-length: 10485761', 'expect: 100-continue'])],
+    },
+    400,
+    'payload_too_large',
+  ],
+  [
+    'wrong key and a large body',
+    {
+      pieces: [
+        head('/v2/{endpoint}/run', ['content-length: 10000000', 'expect: 100-continue']).replace(system.key, 'wrong'),
+      ],
+    },
+    401,
+    'unauthorized',
+  ],
+  [
+    'over the limit without content-length',
+    {
+      pieces: [head('/v2/{endpoint}/run', ['transfer-encoding: chunked']), ...chunks(11, 1024 * 1024)],
+    },
+    400,
+    'payload_too_large',
+  ],
+  [
+    'wrong chunk size',
+    { pieces: [head('/v2/{endpoint}/run', ['transfer-encoding: chunked']), 'zz\r\n{}\r\n'] },
+    400,
+    'invalid_request',
+  ],
+  [
+    'a body that stops coming',
+    { pieces: [head('/v2/{endpoint}/run', ['content-length: 12']), '{"input"'] },
+    400,
+    'invalid_request',
+  ],
+  [
+    'a chunked body that stops coming',
+    { pieces: [head('/v2/{endpoint}/run', ['transfer-encoding: chunked']), '5\r\n{"inp'] },
+    400,
+    'invalid_request',
+  ],
+  [
+    'a body that comes byte by byte for too long',
+    {
+      pieces: [head('/v2/{endpoint}/run', ['content-length: 100']), ...'x'.repeat(100).split('')],
+      pauseMs: 50,
+    },
+    400,
+    'invalid_request',
+  ],
   ['no HTTP', { pieces: ['hello\r\n\r\n'] }, 400, 'invalid_request'],
   ['TLS on a plain port', { pieces: [Buffer.from('16030100a5010000a10303', 'hex')] }, 400, 'invalid_request'],
   ['unknown method', { pieces: ['BREW /v2/x/run HTTP/1.1\r\nhost: slipway\r\n\r\n'] }, 400, 'invalid_request'],
   ['no host', { pieces: ['GET /v2/x/health HTTP/1.1\r\n\r\n'] }, 400, 'invalid_request'],
-  ['two lengths', { pieces: [head('/v2/{endpoint}/run', ['content-length: 12', 'content-length: 13']), '{"input":{}}'] }, 400, 'invalid_request'],
+  [
+    'two lengths',
+    { pieces: [head('/v2/{endpoint}/run', ['content-length: 12', 'content-length: 13']), '{"input":{}}'] },
+    400,
+    'invalid_request',
+  ],
   ['blank before the colon', { pieces: ['GET / HTTP/1.1\r\nhost : slipway\r\n\r\n'] }, 400, 'invalid_request'],
-  ['10,000 headers', { pieces: [`GET / HTTP/1.1\r\nhost: slipway\r\n${'a: b\r\n'.repeat(10_000)}\r\n`] }, 431, 'headers_too_large'],
+  [
+    '10,000 headers',
+    { pieces: [`GET / HTTP/1.1\r\nhost: slipway\r\n${'a: b\r\n'.repeat(10_000)}\r\n`] },
+    431,
+    'headers_too_large',
+  ],
   ['unknown HTTP version', { pieces: ['GET / HTTP/9.9\r\nhost: slipway\r\n\r\n'] }, 400, 'invalid_request'],
 ];
 
@@ -138,12 +213,14 @@ function chunks(count: number, size: number): string[] {
 
 t.test('wrong bytes on the wire', async (t) => {
   for (const [name, request, ...given] of WIRE) {
-    await t.test(name, (t) => storesNothing(t, async () => {
-      const { status, code } = OTHERWISE.get(name) ?? { status: given[0], code: given[1] };
-      const answer = await exchange(system.url, request);
-      t.equal(answer.status, status, answer.text.slice(0, 200));
-      t.equal(codeOf(answer), code, answer.text.slice(0, 200));
-    }));
+    await t.test(name, (t) =>
+      storesNothing(t, async () => {
+        const { status, code } = OTHERWISE.get(name) ?? { status: given[0], code: given[1] };
+        const answer = await exchange(system.url, request);
+        t.equal(answer.status, status, answer.text.slice(0, 200));
+        t.equal(codeOf(answer), code, answer.text.slice(0, 200));
+      }),
+    );
   }
   await serverWorks(t);
 });
@@ -151,7 +228,9 @@ t.test('wrong bytes on the wire', async (t) => {
 t.test('clients that go away in the middle', async (t) => {
   await storesNothing(t, async () => {
     const cut: (string | Uint8Array)[][] = [
-      ['POST /v2'], [head('/v2/{endpoint}/run', ['content-length: 12'])], [head('/v2/{endpoint}/run', ['content-length: 12']), '{"inp'],
+      ['POST /v2'],
+      [head('/v2/{endpoint}/run', ['content-length: 12'])],
+      [head('/v2/{endpoint}/run', ['content-length: 12']), '{"inp'],
       [head('/v2/{endpoint}/run', ['transfer-encoding: chunked']), ...chunks(3, 1024 * 1024)],
     ];
     for (const pieces of cut) await sendAndLeave(system.url, { pieces });
@@ -162,7 +241,12 @@ t.test('clients that go away in the middle', async (t) => {
 t.test('a body that comes slowly but in time is taken', async (t) => {
   const body = '{"input":{"slow":true}}';
   const answer = await exchange(system.url, {
-    pieces: [head('/v2/{endpoint}/run', [`content-length: ${body.length}`, 'connection: close']), body.slice(0, 9), body.slice(9, 15), body.slice(15)],
+    pieces: [
+      head('/v2/{endpoint}/run', [`content-length: ${body.length}`, 'connection: close']),
+      body.slice(0, 9),
+      body.slice(9, 15),
+      body.slice(15),
+    ],
     pauseMs: BODY_IDLE_MS / 4,
   });
   t.equal(answer.status, 200);
@@ -172,7 +256,10 @@ t.test('many at once change nothing for the others', async (t) => {
   await storesNothing(t, async () => {
     const small = CORPUS.filter(({ body }) => typeof body !== 'function');
     const answers = await Promise.all(small.map(send));
-    t.same(answers.map(({ status }) => status), small.map(({ name, status }) => OTHERWISE.get(name)?.status ?? status));
+    t.same(
+      answers.map(({ status }) => status),
+      small.map(({ name, status }) => OTHERWISE.get(name)?.status ?? status),
+    );
   });
   await serverWorks(t);
 });

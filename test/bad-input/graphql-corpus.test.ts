@@ -1,33 +1,48 @@
 // test: postgres, 10 s
-/** Runs the corpus of /graphql: each wrong request gets its status and code, nothing changes, and the server goes on working. */
+/**
+ * Runs the corpus of /graphql: each wrong request gets its status and code, nothing changes, and the server goes on
+ * working.
+ */
 import postgres from 'postgres';
 import t from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
-import { graphqlClient } from '../facades/graphql/graphql-client.ts';
 import type { GraphqlBody, GraphqlClient } from '../facades/graphql/graphql-client.ts';
+import { graphqlClient } from '../facades/graphql/graphql-client.ts';
 import { call } from '../helpers/grpc-clients.ts';
-import { exchange, requestText } from '../helpers/raw-http.ts';
 import type { RawAnswer } from '../helpers/raw-http.ts';
+import { exchange, requestText } from '../helpers/raw-http.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
-import { GRAPHQL_CORPUS } from './graphql-corpus.ts';
 import type { BadGraphql } from './graphql-corpus.ts';
+import { GRAPHQL_CORPUS } from './graphql-corpus.ts';
 
 const CASES_MIN = 60;
 /** What a wrong request could have changed. */
 const TABLES = ['account', 'endpoint', 'template', 'network_volume', 'registry_auth', 'pod', 'audit_event'];
 
 /** One thing of each kind. Answers their ids. */
-async function make({ ok }: GraphqlClient, name: string): Promise<Record<'template' | 'podTemplate' | 'endpoint' | 'volume' | 'auth' | 'pod', string>> {
-  const id = async (mutation: string): Promise<string> => Object.values(await ok<Record<string, { id: string }>>(`mutation { ${mutation} { id } }`))[0]!.id;
-  const template = await id(`saveTemplate(input: { name: "${name}", imageName: "", dockerArgs: "true", isServerless: true })`);
+async function make(
+  { ok }: GraphqlClient,
+  name: string,
+): Promise<Record<'template' | 'podTemplate' | 'endpoint' | 'volume' | 'auth' | 'pod', string>> {
+  const id = async (mutation: string): Promise<string> =>
+    Object.values(await ok<Record<string, { id: string }>>(`mutation { ${mutation} { id } }`))[0]!.id;
+  const template = await id(
+    `saveTemplate(input: { name: "${name}", imageName: "", dockerArgs: "true", isServerless: true })`,
+  );
   return {
     template,
     podTemplate: await id(`saveTemplate(input: { name: "${name} pods", imageName: "", dockerArgs: "true" })`),
-    endpoint: await id(`saveEndpoint(input: { name: "${name}", templateId: "${template}", gpuIds: "AMPERE_24", workersMax: 1 })`),
+    endpoint: await id(
+      `saveEndpoint(input: { name: "${name}", templateId: "${template}", gpuIds: "AMPERE_24", workersMax: 1 })`,
+    ),
     volume: await id(`createNetworkVolume(input: { name: "${name}", size: 5, dataCenterId: "A" })`),
     auth: await id(`saveRegistryAuth(input: { name: "${name}", username: "u", password: "p" })`),
-    pod: await waitFor('a pod', () => id(`deployCpuPod(input: { name: "${name}", imageName: "", dockerArgs: "sleep 3600" })`), 30_000),
+    pod: await waitFor(
+      'a pod',
+      () => id(`deployCpuPod(input: { name: "${name}", imageName: "", dockerArgs: "sleep 3600" })`),
+      30_000,
+    ),
   };
 }
 
@@ -58,20 +73,31 @@ t.test('/graphql', async (t) => {
 
   await waitFor('the machine', async () => (await sql`SELECT FROM machine`).length > 0, 30_000);
   const mine = await make(own, 'own');
-  const theirs = Object.entries(await make(other, 'other')).map(([name, id]) => [`other${name[0]!.toUpperCase()}${name.slice(1)}`, id]);
+  const theirs = Object.entries(await make(other, 'other')).map(([name, id]) => [
+    `other${name[0]!.toUpperCase()}${name.slice(1)}`,
+    id,
+  ]);
   const names: Record<string, string> = { ...mine, ...Object.fromEntries(theirs) };
 
   const fill = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole);
   const send = (bad: BadGraphql): Promise<RawAnswer> => {
     const { method = 'POST', path = '/graphql', headers = {} } = bad;
-    const given: Record<string, string> = { authorization: `Bearer ${system.key}`, 'content-type': 'application/json', ...headers };
+    const given: Record<string, string> = {
+      authorization: `Bearer ${system.key}`,
+      'content-type': 'application/json',
+      ...headers,
+    };
     if (given.authorization === '') delete given.authorization;
     return exchange(system.url, { pieces: [requestText(method, path, given, bytesOf(bad, fill))] });
   };
 
   await t.test('wrong requests', async (t) => {
     t.ok(GRAPHQL_CORPUS.length >= CASES_MIN, `${GRAPHQL_CORPUS.length} cases`);
-    t.equal(new Set(GRAPHQL_CORPUS.map(({ name }) => name)).size, GRAPHQL_CORPUS.length, 'every case has a name of its own');
+    t.equal(
+      new Set(GRAPHQL_CORPUS.map(({ name }) => name)).size,
+      GRAPHQL_CORPUS.length,
+      'every case has a name of its own',
+    );
     const before = await stored(sql);
     for (const bad of GRAPHQL_CORPUS) {
       await t.test(bad.name, async (t) => {
@@ -81,8 +107,15 @@ t.test('/graphql', async (t) => {
         t.equal(answer.status, bad.status, shown);
         t.equal(errors?.[0]?.extensions.code, bad.code, shown);
         t.equal(errors?.[0]?.extensions.reason, bad.reason, shown);
-        t.ok(Object.values(data ?? {}).every((value) => value === null), 'no data');
-        t.notMatch(answer.text, /\bat \/|node_modules|postgres|select |insert |stack/i, 'says nothing about the inside');
+        t.ok(
+          Object.values(data ?? {}).every((value) => value === null),
+          'no data',
+        );
+        t.notMatch(
+          answer.text,
+          /\bat \/|node_modules|postgres|select |insert |stack/i,
+          'says nothing about the inside',
+        );
         t.same(await stored(sql), before, 'nothing changed');
       });
     }
@@ -91,8 +124,15 @@ t.test('/graphql', async (t) => {
   await t.test('other methods and paths', async (t) => {
     const body = JSON.stringify({ query: '{ myself { id } }' });
     const headers = { authorization: `Bearer ${system.key}`, 'content-type': 'application/json' };
-    for (const [method, path] of [['GET', '/graphql?query={__typename}'], ['PUT', '/graphql'], ['DELETE', '/graphql'], ['POST', '/graphql/v1']] as const) {
-      const answer = await exchange(system.url, { pieces: [requestText(method, path, headers, Buffer.from(method === 'GET' ? '' : body))] });
+    for (const [method, path] of [
+      ['GET', '/graphql?query={__typename}'],
+      ['PUT', '/graphql'],
+      ['DELETE', '/graphql'],
+      ['POST', '/graphql/v1'],
+    ] as const) {
+      const answer = await exchange(system.url, {
+        pieces: [requestText(method, path, headers, Buffer.from(method === 'GET' ? '' : body))],
+      });
       const known = path !== '/graphql/v1';
       t.equal(answer.status, known ? 405 : 404, `${method} ${path}`);
       t.equal(answer.json?.code, known ? 'method_not_allowed' : 'not_found', answer.text);
@@ -100,15 +140,26 @@ t.test('/graphql', async (t) => {
   });
 
   await t.test('strange but legal requests', async (t) => {
-    const body = Buffer.from(JSON.stringify({ query: '{ myself { id } }', variables: null, operationName: null, extensions: { x: 1 } }));
+    const body = Buffer.from(
+      JSON.stringify({ query: '{ myself { id } }', variables: null, operationName: null, extensions: { x: 1 } }),
+    );
     for (const type of ['', 'text/plain', 'application/graphql', 'application/json; charset=utf-8']) {
       const headers = { authorization: `Bearer ${system.key}`, ...(type ? { 'content-type': type } : {}) };
       const answer = await exchange(system.url, { pieces: [requestText('POST', '/graphql', headers, body)] });
       t.same(answer.json, { data: { myself: { id: system.accountId } } }, `content type ${JSON.stringify(type)}`);
     }
-    const inQuery = await exchange(system.url, { pieces: [requestText('POST', `/graphql?api_key=${system.key}`, {}, body)] });
+    const inQuery = await exchange(system.url, {
+      pieces: [requestText('POST', `/graphql?api_key=${system.key}`, {}, body)],
+    });
     t.equal(inQuery.status, 200, 'the key in the query');
-    t.match(await own.ok(`{ a: myself { ...all } b: myself { ...all } __schema { queryType { name } } } fragment all on User { id endpoints { id } }`), {
-      a: { endpoints: [{ id: mine.endpoint }] }, b: { id: system.accountId } });
+    t.match(
+      await own.ok(
+        `{ a: myself { ...all } b: myself { ...all } __schema { queryType { name } } } fragment all on User { id endpoints { id } }`,
+      ),
+      {
+        a: { endpoints: [{ id: mine.endpoint }] },
+        b: { id: system.accountId },
+      },
+    );
   });
 });

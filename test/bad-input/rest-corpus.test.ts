@@ -1,13 +1,16 @@
 // test: postgres, 10 s
-/** Runs the corpus of the REST surface: each wrong request gets its status and code, nothing changes, and the server goes on working. */
+/**
+ * Runs the corpus of the REST surface: each wrong request gets its status and code, nothing changes, and the server
+ * goes on working.
+ */
 import postgres from 'postgres';
 import t from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { call } from '../helpers/grpc-clients.ts';
-import { publicRequest } from '../helpers/public-api.ts';
 import type { PublicRequest } from '../helpers/public-api.ts';
-import { exchange, requestText } from '../helpers/raw-http.ts';
+import { publicRequest } from '../helpers/public-api.ts';
 import type { RawAnswer } from '../helpers/raw-http.ts';
+import { exchange, requestText } from '../helpers/raw-http.ts';
 import { ScriptedAgent } from '../helpers/scripted-agent.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
@@ -16,19 +19,37 @@ import { REST_CORPUS } from './rest-corpus.ts';
 
 const CASES_MIN = 40;
 /** Every table that a request of this surface could change. */
-const TABLES = ['account', 'api_key', 'audit_event', 'endpoint', 'network_volume', 'pod', 'price', 'registry_auth', 'template'];
+const TABLES = [
+  'account',
+  'api_key',
+  'audit_event',
+  'endpoint',
+  'network_volume',
+  'pod',
+  'price',
+  'registry_auth',
+  'template',
+];
 
 t.setTimeout(180_000);
 const system = await startSystem(t, { agents: 0 });
-const agent = new ScriptedAgent({ address: system.cores[0]!.address, agentKey: system.agentKey, locations: ['EU-RO-1', 'RO'] });
+const agent = new ScriptedAgent({
+  address: system.cores[0]!.address,
+  agentKey: system.agentKey,
+  locations: ['EU-RO-1', 'RO'],
+});
 await agent.connect();
 t.teardown(() => agent.drop());
 const sql = postgres(system.database.url, { max: 1, onnotice: () => undefined });
 t.teardown(() => sql.end());
 const { accountId } = await call(system.clients.access, 'createAccount', { name: 'other' }, system.rootKey);
 const names: Record<string, string> = {
-  key: system.key, agentKey: system.agentKey, rootKey: system.rootKey, readKey: await system.newKey(KeyScope.READ_ONLY),
-    ...await makeOwn(), ...await makeOthers(),
+  key: system.key,
+  agentKey: system.agentKey,
+  rootKey: system.rootKey,
+  readKey: await system.newKey(KeyScope.READ_ONLY),
+  ...(await makeOwn()),
+  ...(await makeOthers()),
 };
 
 async function made(request: PublicRequest, path: string, body: object): Promise<string> {
@@ -41,15 +62,30 @@ async function makeOwn(): Promise<Record<string, string>> {
   const make = (path: string, body: object): Promise<string> => made(system.request, path, body);
   const auth = await make('containerregistryauth', { name: 'used', username: 'me', password: 'secret' });
   const volume = await make('networkvolumes', { name: 'used', size: 10, dataCenterId: 'EU-RO-1' });
-  const template = await make('templates', { name: 'used', imageName: '', dockerStartCmd: ['true'], isServerless: true,
-    containerRegistryAuthId: auth });
-  const endpoint = await make('endpoints', { name: 'used', templateId: template, workersMin: 1, workersMax: 2, networkVolumeId: volume });
+  const template = await make('templates', {
+    name: 'used',
+    imageName: '',
+    dockerStartCmd: ['true'],
+    isServerless: true,
+    containerRegistryAuthId: auth,
+  });
+  const endpoint = await make('endpoints', {
+    name: 'used',
+    templateId: template,
+    workersMin: 1,
+    workersMax: 2,
+    networkVolumeId: volume,
+  });
   const worker = await waitFor('a worker', async () => {
     const { json } = await system.request('GET', `/v1/endpoints/${endpoint}?includeWorkers=true`);
     return (json['workers'] as { id: string }[])[0]?.id;
   });
   return {
-    auth, volume, template, endpoint, worker,
+    auth,
+    volume,
+    template,
+    endpoint,
+    worker,
     freeTemplate: await make('templates', { name: 'free', imageName: 'x', isServerless: true }),
     podTemplate: await make('templates', { name: 'of pods', imageName: 'x' }),
     freeVolume: await make('networkvolumes', { name: 'free', size: 100, dataCenterId: 'EU-RO-1' }),
@@ -76,23 +112,37 @@ function fill(text: string): string {
 
 function bytesOf(body: BadRequest['body']): Uint8Array {
   if (typeof body === 'function') return body();
-  return typeof body === 'string' ? Buffer.from(fill(body)) : body ?? new Uint8Array();
+  return typeof body === 'string' ? Buffer.from(fill(body)) : (body ?? new Uint8Array());
 }
 
 function send({ method = 'POST', path = '', headers = {}, body }: BadRequest): Promise<RawAnswer> {
   const bytes = bytesOf(body);
-  const own = { authorization: `Bearer ${system.key}`, ...(bytes.length > 0 ? { 'content-type': 'application/json' } : {}) };
-  const given = Object.fromEntries(Object.entries({ ...own, ...headers }).map(([name, value]) => [name, fill(value)]).filter(([,
-    value]) => value !== ''));
+  const own = {
+    authorization: `Bearer ${system.key}`,
+    ...(bytes.length > 0 ? { 'content-type': 'application/json' } : {}),
+  };
+  const given = Object.fromEntries(
+    Object.entries({ ...own, ...headers })
+      .map(([name, value]) => [name, fill(value)])
+      .filter(([, value]) => value !== ''),
+  );
   return exchange(system.url, { pieces: [requestText(method, fill(path), given, bytes)] });
 }
 
 /** All rows as they are, without what agents and reads may note meanwhile. */
 async function rows(): Promise<string> {
-  const found = await Promise.all(TABLES.map((table) => sql<{ row: string }[]>`
+  const found = await Promise.all(
+    TABLES.map(
+      (table) => sql<{ row: string }[]>`
     SELECT (to_jsonb(r) - ARRAY['last_used_at', 'state', 'state_changed_at',
-      'status_text'])::text AS row FROM ${sql(table)} r ORDER BY 1`));
-  return JSON.stringify(found.map((table) => table.map(({ row }) => row)), undefined, 1);
+      'status_text'])::text AS row FROM ${sql(table)} r ORDER BY 1`,
+    ),
+  );
+  return JSON.stringify(
+    found.map((table) => table.map(({ row }) => row)),
+    undefined,
+    1,
+  );
 }
 
 t.test('wrong requests', async (t) => {
@@ -107,8 +157,12 @@ t.test('wrong requests', async (t) => {
       t.same(Object.keys(answer.json ?? {}), ['message', 'error', 'status', 'code'], 'the shape of all errors');
       t.equal(answer.json?.['status'], wrong.status);
       t.equal(answer.json?.['message'], answer.json?.['error']);
-      t.notMatch(answer.text, /\bat \/|node_modules|postgres|select |insert |undefined/i, 'says nothing about the inside');
-      t.equal(await rows() === before, true, 'nothing changed');
+      t.notMatch(
+        answer.text,
+        /\bat \/|node_modules|postgres|select |insert |undefined/i,
+        'says nothing about the inside',
+      );
+      t.equal((await rows()) === before, true, 'nothing changed');
     });
   }
 });

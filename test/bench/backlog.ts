@@ -40,23 +40,36 @@ export async function measureDrain(bench: Bench, kind: MachineKind): Promise<Fig
 
 /** One drain of so many jobs. Throws when not every job is completed with its output. */
 export async function drainOnce(
-  stack: Stack, kind: MachineKind, jobs: number, command = workerCommand(stack.root),
+  stack: Stack,
+  kind: MachineKind,
+  jobs: number,
+  command = workerCommand(stack.root),
 ): Promise<{ rate: number; cpu: Record<string, number> }> {
   const endpointId = await stack.createEndpoint(SHAPES[kind].workers, command);
   await fillQueue(stack, endpointId, jobs);
   const machine = await startMachine(stack, kind, endpointId);
-  const processes: Record<string, number> = { core: stack.processes.core, postgres: stack.processes.postgres, machine: machine.pid };
+  const processes: Record<string, number> = {
+    core: stack.processes.core,
+    postgres: stack.processes.postgres,
+    machine: machine.pid,
+  };
   try {
     let from: { done: number; cpu: Record<string, number> } | undefined;
-    await waitFor(`${jobs} completed jobs`, async () => {
-      const [row] = await stack.sql<{ completed: string }[]>`SELECT sum(completed) AS completed FROM endpoint_tally WHERE endpoint_id = ${endpointId}`;
-      const done = Number(row?.completed ?? 0);
-      if (done >= jobs * STARTING_SHARE) from ??= { done, cpu: cpuOf(processes) };
-      return done >= jobs;
-    }, DRAIN_MS_MAX);
+    await waitFor(
+      `${jobs} completed jobs`,
+      async () => {
+        const [row] = await stack.sql<
+          { completed: string }[]
+        >`SELECT sum(completed) AS completed FROM endpoint_tally WHERE endpoint_id = ${endpointId}`;
+        const done = Number(row?.completed ?? 0);
+        if (done >= jobs * STARTING_SHARE) from ??= { done, cpu: cpuOf(processes) };
+        return done >= jobs;
+      },
+      DRAIN_MS_MAX,
+    );
     const cpu = cpuPer(from!.cpu, processes, jobs - from!.done);
     await checkOutcomes(stack, endpointId, { jobs, output: OUTPUTS[kind] });
-    return { rate: jobs / await drainSeconds(stack, endpointId), cpu };
+    return { rate: jobs / (await drainSeconds(stack, endpointId)), cpu };
   } finally {
     await machine.stop();
   }

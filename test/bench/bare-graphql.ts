@@ -1,9 +1,12 @@
-/** A child that answers the public GraphQL schema with Fastify and graphql-js from memory: the ceiling of the GraphQL figures. */
+/**
+ * A child that answers the public GraphQL schema with Fastify and graphql-js from memory: the ceiling of the GraphQL
+ * figures.
+ */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Fastify from 'fastify';
-import { buildSchema, execute, parse, validate } from 'graphql';
 import type { DocumentNode } from 'graphql';
+import { buildSchema, execute, parse, validate } from 'graphql';
 import { serveParent } from './child.ts';
 
 const FOLDER = join(import.meta.dirname, '../../facades/graphql');
@@ -28,4 +31,11 @@ app.post('/graphql', async (request, reply) => {
   const result = await execute({ schema, document: documentOf((request.body as { query: string }).query), rootValue });
   return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(result));
 });
-serveParent({ url: await app.listen({ host: '127.0.0.1', port: 0 }) }, { answerFrom: (data: unknown) => { rootValue = data; } });
+serveParent(
+  { url: await app.listen({ host: '127.0.0.1', port: 0 }) },
+  {
+    answerFrom: (data: unknown) => {
+      rootValue = data;
+    },
+  },
+);

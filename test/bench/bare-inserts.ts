@@ -1,4 +1,7 @@
-/** A child that inserts rows in batches with one statement each and does nothing else: the ceiling of every figure that stores jobs. */
+/**
+ * A child that inserts rows in batches with one statement each and does nothing else: the ceiling of every figure that
+ * stores jobs.
+ */
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import { packBytes, textArray } from '../../core/store/pack.ts';

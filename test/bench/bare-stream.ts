@@ -1,6 +1,10 @@
-/** A child that is one end of a bidirectional gRPC stream and does nothing else: the ceiling of everything that goes over one. */
-import { makeGenericClientConstructor } from '@grpc/grpc-js';
+/**
+ * A child that is one end of a bidirectional gRPC stream and does nothing else: the ceiling of everything that goes
+ * over one.
+ */
+
 import type { Client, ClientDuplexStream, ServerDuplexStream } from '@grpc/grpc-js';
+import { makeGenericClientConstructor } from '@grpc/grpc-js';
 import { openServer, systemTransport } from '../../proto/wire/channel.ts';
 import { INPUT } from './bench.ts';
 import { serveParent } from './child.ts';
@@ -12,8 +16,13 @@ const WINDOW = 4;
 const asIs = (bytes: Buffer): Buffer => bytes;
 const SERVICE = {
   echo: {
-    path: '/bench.Bare/Echo', requestStream: true, responseStream: true,
-    requestSerialize: asIs, requestDeserialize: asIs, responseSerialize: asIs, responseDeserialize: asIs,
+    path: '/bench.Bare/Echo',
+    requestStream: true,
+    responseStream: true,
+    requestSerialize: asIs,
+    requestDeserialize: asIs,
+    responseSerialize: asIs,
+    responseDeserialize: asIs,
   },
 } as const;
 
@@ -31,7 +40,9 @@ async function serve(): Promise<string> {
 
 /** Parts a second that went to the other end and came back. */
 async function run({ address, seconds }: { address: string; seconds: number }): Promise<number> {
-  const Echo = makeGenericClientConstructor(SERVICE, 'Bare') as unknown as new (...of: ConstructorParameters<typeof Client>) => EchoClient;
+  const Echo = makeGenericClientConstructor(SERVICE, 'Bare') as unknown as new (
+    ...of: ConstructorParameters<typeof Client>
+  ) => EchoClient;
   const client = systemTransport.openClient(Echo, address);
   const stream = client.echo();
   const message = Buffer.from(INPUT.repeat(BATCH));
@@ -48,7 +59,7 @@ async function run({ address, seconds }: { address: string; seconds: number }): 
     });
     for (let sent = 0; sent < WINDOW; sent += 1) stream.write(message);
   });
-  const rate = answers * BATCH / ((performance.now() - startedAt) / 1_000);
+  const rate = (answers * BATCH) / ((performance.now() - startedAt) / 1_000);
   client.close();
   return rate;
 }

@@ -2,14 +2,19 @@
 import type { Child } from './child.ts';
 import type { Database } from './database.ts';
 import type { Figure, Spread } from './figure.ts';
+import { ofRounds } from './figure.ts';
 import type { Load, LoadResult } from './load-generator.ts';
 import type { Options } from './options.ts';
-import { ofRounds } from './figure.ts';
 import { cpuUs } from './process-usage.ts';
 import type { RunFacts } from './run-facts.ts';
 
 /** The input of every job: about 300 bytes, as a small real one. */
-export const INPUT = JSON.stringify({ prompt: 'a lighthouse in fog, '.repeat(10), steps: 20, seed: 1_234_567, size: [512, 512] });
+export const INPUT = JSON.stringify({
+  prompt: 'a lighthouse in fog, '.repeat(10),
+  steps: 20,
+  seed: 1_234_567,
+  size: [512, 512],
+});
 
 /** The parts of a run. */
 export interface Bench {
@@ -32,12 +37,17 @@ export interface Loaded extends LoadResult {
 }
 
 /** Sends a load, a short one first to warm up, then the measured rounds. */
-export async function measureLoad(bench: Bench, load: Omit<Load, 'seconds'>, processes: Record<string, number>): Promise<Loaded> {
+export async function measureLoad(
+  bench: Bench,
+  load: Omit<Load, 'seconds'>,
+  processes: Record<string, number>,
+): Promise<Loaded> {
   const { seconds, rounds } = bench.options;
   await bench.load.ask<LoadResult>('run', { ...load, seconds: Math.min(2, seconds) } satisfies Load);
   const results: LoadResult[] = [];
   const before = cpuOf(processes);
-  for (let round = 0; round < rounds; round += 1) results.push(await bench.load.ask<LoadResult>('run', { ...load, seconds } satisfies Load));
+  for (let round = 0; round < rounds; round += 1)
+    results.push(await bench.load.ask<LoadResult>('run', { ...load, seconds } satisfies Load));
   const loaded = loadedOf(results);
   return { ...loaded, cpu: cpuPer(before, processes, loaded.answers) };
 }
@@ -47,8 +57,12 @@ export function loadedOf(results: readonly LoadResult[]): Loaded {
   const of = (field: LoadField): ReturnType<typeof ofRounds> => ofRounds(results.map((result) => result[field]));
   const [rate, p50Ms, p95Ms, p99Ms] = [of('rate'), of('p50Ms'), of('p95Ms'), of('p99Ms')];
   return {
-    rate: rate.value, p50Ms: p50Ms.value, p95Ms: p95Ms.value, p99Ms: p99Ms.value,
-    answers: results.reduce((sum, result) => sum + result.answers, 0), cpu: {},
+    rate: rate.value,
+    p50Ms: p50Ms.value,
+    p95Ms: p95Ms.value,
+    p99Ms: p99Ms.value,
+    answers: results.reduce((sum, result) => sum + result.answers, 0),
+    cpu: {},
     spread: { rate: rate.spread, p50Ms: p50Ms.spread, p95Ms: p95Ms.spread, p99Ms: p99Ms.spread },
   };
 }
@@ -59,12 +73,21 @@ export function cpuOf(processes: Record<string, number>): Record<string, number>
 }
 
 /** CPU time since `before` for each of `count` operations. */
-export function cpuPer(before: Record<string, number>, processes: Record<string, number>, count: number): Record<string, number> {
+export function cpuPer(
+  before: Record<string, number>,
+  processes: Record<string, number>,
+  count: number,
+): Record<string, number> {
   return Object.fromEntries(Object.entries(cpuOf(processes)).map(([name, us]) => [name, (us - before[name]!) / count]));
 }
 
 /** Three figures of one load. `ofHttp`: compare with the ceiling, which is of many connections. */
-export function loadFigures(name: string, path: Figure['path'], { spread, ...result }: Loaded, ofHttp: boolean): Figure[] {
+export function loadFigures(
+  name: string,
+  path: Figure['path'],
+  { spread, ...result }: Loaded,
+  ofHttp: boolean,
+): Figure[] {
   return [
     { name, path, value: result.rate, spread: spread.rate, unit: '/s', ofHttp, cpu: result.cpu },
     { name: `${name}, p50`, path, value: result.p50Ms, spread: spread.p50Ms, unit: 'ms' },

@@ -1,10 +1,11 @@
 /**
- * `--beside`: this checkout and another one, or the same with other settings, side by side in one run and loaded in turn. What else the machine does meets both
- * alike, so that small differences can be told; who is first changes from pair to pair.
+ * `--beside`: this checkout and another one, or the same with other settings, side by side in one run and loaded in
+ * turn. What else the machine does meets both alike, so that small differences can be told; who is first changes from
+ * pair to pair.
  */
 import { drainOnce } from './backlog.ts';
 import type { Bench } from './bench.ts';
-import { INPUT, cpuOf, cpuPer } from './bench.ts';
+import { cpuOf, cpuPer, INPUT } from './bench.ts';
 import { median } from './figure.ts';
 import type { Load, LoadResult } from './load-generator.ts';
 import { SHAPES, startMachine, workerCommand } from './machine.ts';
@@ -32,7 +33,10 @@ interface Side {
 }
 
 const SCENARIOS = [
-  { route: 'runsync', connections: 1 }, { route: 'runsync', connections: 64 }, { route: 'runsync', connections: 256 }, { route: 'run', connections: 64 },
+  { route: 'runsync', connections: 1 },
+  { route: 'runsync', connections: 64 },
+  { route: 'runsync', connections: 256 },
+  { route: 'run', connections: 64 },
 ] as const;
 const EXPECT = { run: '"IN_QUEUE"', runsync: '"COMPLETED"' };
 /** Programs are compiled as they run: a short start would compare that. */
@@ -42,8 +46,14 @@ const WARM_UPS = 2;
 export async function measureBeside(bench: Bench): Promise<string> {
   const { only } = bench.options;
   const routes = SCENARIOS.filter(({ route }) => only.includes(route));
-  const compared = [...routes.length > 0 ? await byHttp(bench, routes) : [], ...only.includes('drain') ? [await byDrain(bench)] : []];
-  const head = ['| | this | other | rate, this / other | CPU µs, this | other | CPU, this / other |', '|---|---|---|---|---|---|---|'];
+  const compared = [
+    ...(routes.length > 0 ? await byHttp(bench, routes) : []),
+    ...(only.includes('drain') ? [await byDrain(bench)] : []),
+  ];
+  const head = [
+    '| | this | other | rate, this / other | CPU µs, this | other | CPU, this / other |',
+    '|---|---|---|---|---|---|---|',
+  ];
   return [...head, ...compared.map(row)].join('\n');
 }
 
@@ -57,8 +67,16 @@ async function byHttp(bench: Bench, routes: readonly (typeof SCENARIOS)[number][
     for (const { route, connections } of routes) {
       const scenario = `POST /${route} ×${connections}`;
       bench.say(`${scenario}: ${rounds} pairs of ${seconds} s`);
-      for (let warmUp = 0; warmUp < WARM_UPS; warmUp += 1) for (const side of sides) await side.run(route, connections, seconds);
-      compared.push({ scenario, pairs: await inPairs(rounds, () => own.run(route, connections, seconds), () => other.run(route, connections, seconds)) });
+      for (let warmUp = 0; warmUp < WARM_UPS; warmUp += 1)
+        for (const side of sides) await side.run(route, connections, seconds);
+      compared.push({
+        scenario,
+        pairs: await inPairs(
+          rounds,
+          () => own.run(route, connections, seconds),
+          () => other.run(route, connections, seconds),
+        ),
+      });
     }
     return compared;
   } finally {
@@ -78,7 +96,14 @@ async function byDrain(bench: Bench): Promise<Compared> {
     }
   };
   bench.say(`${scenario}: ${rounds} pairs`);
-  return { scenario, pairs: await inPairs(rounds, () => drain(startOwn), () => drain(startOther)) };
+  return {
+    scenario,
+    pairs: await inPairs(
+      rounds,
+      () => drain(startOwn),
+      () => drain(startOther),
+    ),
+  };
 }
 
 function startOwn(bench: Bench): Promise<Stack> {
@@ -90,26 +115,37 @@ function startOther(bench: Bench): Promise<Stack> {
   return startStack(bench, env, { root });
 }
 
-async function inPairs(count: number, own: () => Promise<Round>, other: () => Promise<Round>): Promise<Compared['pairs']> {
+async function inPairs(
+  count: number,
+  own: () => Promise<Round>,
+  other: () => Promise<Round>,
+): Promise<Compared['pairs']> {
   const pairs: Compared['pairs'] = [];
   for (let pair = 0; pair < count; pair += 1) {
     const first = pair % 2 === 0 ? await own() : undefined;
     const second = await other();
-    pairs.push({ own: first ?? await own(), other: second });
+    pairs.push({ own: first ?? (await own()), other: second });
   }
   return pairs;
 }
 
 async function openSide(bench: Bench, stack: Stack): Promise<Side> {
   const command = workerCommand(stack.root);
-  const endpoints = { run: await stack.createEndpoint(0, command), runsync: await stack.createEndpoint(SHAPES.agent.workers, command) };
+  const endpoints = {
+    run: await stack.createEndpoint(0, command),
+    runsync: await stack.createEndpoint(SHAPES.agent.workers, command),
+  };
   const machine = await startMachine(stack, 'agent', endpoints.runsync);
   const all: Record<string, number> = { ...stack.processes, machine: machine.pid };
   return {
     run: async (route, connections, seconds) => {
       const load: Load = {
-        url: `${stack.url}/v2/${endpoints[route]}/${route}`, headers: { authorization: `Bearer ${stack.key}` }, body: `{"input":${INPUT}}`,
-        expect: EXPECT[route], connections, seconds,
+        url: `${stack.url}/v2/${endpoints[route]}/${route}`,
+        headers: { authorization: `Bearer ${stack.key}` },
+        body: `{"input":${INPUT}}`,
+        expect: EXPECT[route],
+        connections,
+        seconds,
       };
       const before = cpuOf(all);
       const { rate, p50Ms, answers } = await bench.load.ask<LoadResult>('run', load);
@@ -123,7 +159,8 @@ async function openSide(bench: Bench, stack: Stack): Promise<Side> {
 }
 
 function row({ scenario, pairs }: Compared): string {
-  const ratio = (of: (round: Round) => number): string => median(pairs.map(({ own, other }) => of(own) / of(other))).toFixed(2);
+  const ratio = (of: (round: Round) => number): string =>
+    median(pairs.map(({ own, other }) => of(own) / of(other))).toFixed(2);
   const shown = (side: 'own' | 'other'): string => {
     const rounds = pairs.map((pair) => pair[side]);
     const p50 = rounds.flatMap(({ p50Ms }) => p50Ms ?? []);
@@ -131,8 +168,10 @@ function row({ scenario, pairs }: Compared): string {
   };
   const cpu = (side: 'own' | 'other'): string => {
     const names = Object.keys(pairs[0]![side].cpu);
-    return [...names.map((name) => `${name} ${median(pairs.map((pair) => pair[side].cpu[name]!)).toFixed(0)}`),
-      `all ${median(pairs.map((pair) => total(pair[side]))).toFixed(0)}`].join(', ');
+    return [
+      ...names.map((name) => `${name} ${median(pairs.map((pair) => pair[side].cpu[name]!)).toFixed(0)}`),
+      `all ${median(pairs.map((pair) => total(pair[side]))).toFixed(0)}`,
+    ].join(', ');
   };
   return `| ${[scenario, shown('own'), shown('other'), ratio(({ rate }) => rate), cpu('own'), cpu('other'), ratio(total)].join(' | ')} |`;
 }

@@ -1,4 +1,7 @@
-/** Others in the database of a drain: one who keeps a transaction open, which keeps vacuum from removing anything, and one who updates rows. */
+/**
+ * Others in the database of a drain: one who keeps a transaction open, which keeps vacuum from removing anything, and
+ * one who updates rows.
+ */
 import type postgres from 'postgres';
 import { median } from './figure.ts';
 
@@ -22,7 +25,10 @@ export async function holdSnapshot(sql: postgres.Sql): Promise<Snapshot> {
   const openedAt = performance.now();
   const openSeconds = (): number => (performance.now() - openedAt) / 1_000;
   return {
-    reach: (seconds) => new Promise((resolve) => { setTimeout(resolve, Math.max(0, seconds - openSeconds()) * 1_000); }),
+    reach: (seconds) =>
+      new Promise((resolve) => {
+        setTimeout(resolve, Math.max(0, seconds - openSeconds()) * 1_000);
+      }),
     openSeconds,
     end: async () => {
       await connection`ROLLBACK`;
@@ -49,17 +55,24 @@ export async function startBystander(sql: postgres.Sql): Promise<Bystander> {
   const loop = (async () => {
     for (let turn = 0; !stopped; turn += 1) {
       const startedAt = performance.now();
-      await sql`UPDATE bystander SET count = count + 1 WHERE id = ${1 + turn % 1_000}`;
+      await sql`UPDATE bystander SET count = count + 1 WHERE id = ${1 + (turn % 1_000)}`;
       times.push(performance.now() - startedAt);
-      await new Promise((resolve) => { setTimeout(resolve, PERIOD_MS); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, PERIOD_MS);
+      });
     }
   })();
   return {
-    forget: () => { times = []; },
+    forget: () => {
+      times = [];
+    },
     median: () => {
       if (times.length === 0) throw new Error(TOO_SHORT);
       return median(times);
     },
-    stop: async () => { stopped = true; await loop; },
+    stop: async () => {
+      stopped = true;
+      await loop;
+    },
   };
 }

@@ -1,4 +1,6 @@
-/** The bare ceilings: what Fastify, a gRPC stream and PostgreSQL do on this machine when nothing else is asked of them. */
+/**
+ * The bare ceilings: what Fastify, a gRPC stream and PostgreSQL do on this machine when nothing else is asked of them.
+ */
 import type { Bench } from './bench.ts';
 import { INPUT, measureLoad } from './bench.ts';
 import { Child } from './child.ts';
@@ -9,7 +11,12 @@ import { median, ofRounds } from './figure.ts';
 export async function measureCeilings(bench: Bench): Promise<{ ceilings: Ceilings; figures: Figure[] }> {
   const http = await measureHttp(bench);
   const inserts = await measureInserts(bench);
-  const figures = [...http.figures, ...await measureStream(bench), ...inserts.figures, ...await measureTwoCommits(bench)];
+  const figures = [
+    ...http.figures,
+    ...(await measureStream(bench)),
+    ...inserts.figures,
+    ...(await measureTwoCommits(bench)),
+  ];
   return { ceilings: { http: http.rate, inserts: inserts.rate }, figures };
 }
 
@@ -23,7 +30,14 @@ async function measureHttp(bench: Bench): Promise<{ rate: number; figures: Figur
   return {
     rate: many.rate,
     figures: [
-      { name: 'ceiling: Fastify no-op POST ×64', path: '', value: many.rate, spread: many.spread.rate, unit: '/s', cpu: many.cpu },
+      {
+        name: 'ceiling: Fastify no-op POST ×64',
+        path: '',
+        value: many.rate,
+        spread: many.spread.rate,
+        unit: '/s',
+        cpu: many.cpu,
+      },
       { name: 'ceiling: Fastify no-op POST ×1, p50', path: '', value: one.p50Ms, spread: one.spread.p50Ms, unit: 'ms' },
     ],
   };
@@ -31,10 +45,14 @@ async function measureHttp(bench: Bench): Promise<{ rate: number; figures: Figur
 
 async function measureStream(bench: Bench): Promise<Figure[]> {
   bench.say('ceiling: gRPC stream, 50 jobs a message, there and back');
-  const [server, client] = [await Child.start('test/bench/bare-stream.ts'), await Child.start('test/bench/bare-stream.ts')];
+  const [server, client] = [
+    await Child.start('test/bench/bare-stream.ts'),
+    await Child.start('test/bench/bare-stream.ts'),
+  ];
   const address = await server.ask<string>('serve');
   const rates: number[] = [];
-  for (let round = 0; round < bench.options.rounds; round += 1) rates.push(await client.ask<number>('run', { address, seconds: bench.options.seconds }));
+  for (let round = 0; round < bench.options.rounds; round += 1)
+    rates.push(await client.ask<number>('run', { address, seconds: bench.options.seconds }));
   await client.stop();
   await server.stop();
   return [{ name: 'ceiling: gRPC stream, jobs in messages of 50', path: '', ...ofRounds(rates), unit: '/s' }];
@@ -45,9 +63,13 @@ async function measureInserts(bench: Bench): Promise<{ rate: number; figures: Fi
   const inserts = await Child.start('test/bench/bare-inserts.ts');
   const rates: number[] = [];
   const parameters = { url: bench.database.url, seconds: bench.options.seconds, body: INPUT };
-  for (let round = 0; round < bench.options.rounds; round += 1) rates.push(await inserts.ask<number>('run', parameters));
+  for (let round = 0; round < bench.options.rounds; round += 1)
+    rates.push(await inserts.ask<number>('run', parameters));
   await inserts.stop();
-  return { rate: median(rates), figures: [{ name: 'ceiling: rows inserted in batches of 500', path: '', ...ofRounds(rates), unit: '/s' }] };
+  return {
+    rate: median(rates),
+    figures: [{ name: 'ceiling: rows inserted in batches of 500', path: '', ...ofRounds(rates), unit: '/s' }],
+  };
 }
 
 async function measureTwoCommits(bench: Bench): Promise<Figure[]> {
@@ -55,8 +77,26 @@ async function measureTwoCommits(bench: Bench): Promise<Figure[]> {
   const key = 'bench';
   const env = { BENCH_PEER: 'two-commits', BENCH_STORE: bench.database.url, BENCH_QUEUE: 'ceiling', BENCH_KEY: key };
   const server = await Child.start('test/bench/peers/peer-server.ts', env);
-  const load = { url: `${server.ready.url}/runsync`, headers: { authorization: `Bearer ${key}` }, body: `{"input":${INPUT}}`, expect: '"done":true' };
-  const one = await measureLoad(bench, { ...load, connections: 1 }, { fastify: server.pid, postgres: bench.database.pid });
+  const load = {
+    url: `${server.ready.url}/runsync`,
+    headers: { authorization: `Bearer ${key}` },
+    body: `{"input":${INPUT}}`,
+    expect: '"done":true',
+  };
+  const one = await measureLoad(
+    bench,
+    { ...load, connections: 1 },
+    { fastify: server.pid, postgres: bench.database.pid },
+  );
   await server.stop();
-  return [{ name: 'ceiling: Fastify and two commits ×1, p50', path: '', value: one.p50Ms, spread: one.spread.p50Ms, unit: 'ms', cpu: one.cpu }];
+  return [
+    {
+      name: 'ceiling: Fastify and two commits ×1, p50',
+      path: '',
+      value: one.p50Ms,
+      spread: one.spread.p50Ms,
+      unit: 'ms',
+      cpu: one.cpu,
+    },
+  ];
 }

@@ -1,9 +1,10 @@
 /**
- * Child processes: the programs under test, which say when they are ready, and the bench's own children, which also answer questions.
- * Both ends of that small protocol are here.
+ * Child processes: the programs under test, which say when they are ready, and the bench's own children, which also
+ * answer questions. Both ends of that small protocol are here.
  */
-import { fork } from 'node:child_process';
+
 import type { ChildProcess } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import { NODE_ENVIRONMENT } from '../../core/runtime/node-settings.ts';
@@ -21,8 +22,16 @@ export interface Ready {
   url?: string;
 }
 
-interface Question { id: number; ask: string; with: unknown }
-interface Answer { id: number; answer?: unknown; error?: string }
+interface Question {
+  id: number;
+  ask: string;
+  with: unknown;
+}
+interface Answer {
+  id: number;
+  answer?: unknown;
+  error?: string;
+}
 
 /** A running child. */
 export class Child {
@@ -41,7 +50,8 @@ export class Child {
       else waiting?.reject(new Error(message.error));
     });
     process.once('exit', (code, signal) => {
-      for (const waiting of this.#open.values()) waiting.reject(new Error(`${process.spawnfile} ended with ${code ?? signal}`));
+      for (const waiting of this.#open.values())
+        waiting.reject(new Error(`${process.spawnfile} ended with ${code ?? signal}`));
       this.#open.clear();
     });
   }
@@ -49,12 +59,20 @@ export class Child {
   /** Starts a file of this repository, or one of another by its whole path, and waits until it is ready. */
   static async start(file: string, env: Record<string, string> = {}, execArgv: readonly string[] = []): Promise<Child> {
     const child = fork(resolve(ROOT, file), {
-      env: { ...process.env, ...NODE_ENVIRONMENT, ...env }, execArgv: [...execArgv], stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      env: { ...process.env, ...NODE_ENVIRONMENT, ...env },
+      execArgv: [...execArgv],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     const ready = await new Promise<Ready>((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`${file} was not ready after ${START_MS_MAX} ms`)), START_MS_MAX);
-      child.once('exit', (code, signal) => { clearTimeout(timer); reject(new Error(`${file} ended with ${code ?? signal} before it was ready`)); });
-      child.once('message', (message: Ready) => { clearTimeout(timer); resolve(message); });
+      child.once('exit', (code, signal) => {
+        clearTimeout(timer);
+        reject(new Error(`${file} ended with ${code ?? signal} before it was ready`));
+      });
+      child.once('message', (message: Ready) => {
+        clearTimeout(timer);
+        resolve(message);
+      });
     });
     return new Child(child, ready);
   }
@@ -91,12 +109,18 @@ export class Child {
 }
 
 /** The child's side: says that it is ready and answers questions until the parent goes away. */
-export function serveParent(ready: Omit<Ready, 'ready'>, answers: Record<string, (parameters: never) => Promise<unknown> | unknown>): void {
+export function serveParent(
+  ready: Omit<Ready, 'ready'>,
+  answers: Record<string, (parameters: never) => Promise<unknown> | unknown>,
+): void {
   process.on('message', async (question: Question) => {
     try {
       process.send!({ id: question.id, answer: await answers[question.ask]!(question.with as never) } satisfies Answer);
     } catch (error) {
-      process.send!({ id: question.id, error: error instanceof Error ? error.stack ?? error.message : String(error) } satisfies Answer);
+      process.send!({
+        id: question.id,
+        error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      } satisfies Answer);
     }
   });
   process.on('disconnect', () => process.exit(0));

@@ -1,15 +1,15 @@
 /**
- * What containers cost: starting one through the agent's executor beside a bare `podman run` of the same image, and waking a frozen one
- * beside asking one that is warm. Rounds of both alternate, so that whatever else the machine does meets both. A process of its own
- * (containers.ts), because its helpers are those of the tests.
+ * What containers cost: starting one through the agent's executor beside a bare `podman run` of the same image, and
+ * waking a frozen one beside asking one that is warm. Rounds of both alternate, so that whatever else the machine does
+ * meets both. A process of its own (containers.ts), because its helpers are those of the tests.
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import root from 'tap';
 import { launchOf, makeExecutor, startContainer } from '../helpers/containers.ts';
-import { BASE_IMAGE, startPodman } from '../helpers/podman.ts';
 import type { TestPodman } from '../helpers/podman.ts';
+import { BASE_IMAGE, startPodman } from '../helpers/podman.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 import type { Figure } from './figure.ts';
 import { median } from './figure.ts';
@@ -47,7 +47,10 @@ async function ownStart(executor: Executor): Promise<number> {
   let end = async (): Promise<unknown> => undefined;
   const ms = await timed(async () => {
     const unit = executor.start(launch);
-    end = async () => { unit.kill(); return unit.ended; };
+    end = async () => {
+      unit.kill();
+      return unit.ended;
+    };
     await up.promise;
   });
   await end();
@@ -74,7 +77,8 @@ async function measureWakes(executor: Executor): Promise<Figure[]> {
   const launch = launchOf('exec python3 -u -m http.server 8000');
   const unit = await startContainer(executor, launch);
   await waitFor('it to listen', () => launch.output().includes('8000') && unit.address);
-  const ask = async (): Promise<unknown> => (await fetch(`http://${unit.address}:8000/`, { headers: { connection: 'close' } })).arrayBuffer();
+  const ask = async (): Promise<unknown> =>
+    (await fetch(`http://${unit.address}:8000/`, { headers: { connection: 'close' } })).arrayBuffer();
   const [warm, woken]: [number[], number[]] = [[], []];
   for (let round = 0; round <= ROUNDS; round += 1) {
     const warmMs = await timed(ask);
@@ -102,7 +106,11 @@ root.setTimeout(0);
 const podman = await startPodman();
 const { executor, networks } = makeExecutor(podman);
 try {
-  const figures = [...await measureStarts(podman, executor), ...await measureWakes(executor), ...await measureFlashBoot(podman, ROUNDS)];
+  const figures = [
+    ...(await measureStarts(podman, executor)),
+    ...(await measureWakes(executor)),
+    ...(await measureFlashBoot(podman, ROUNDS)),
+  ];
   process.send!({ figures });
 } finally {
   await executor.sweep(new Set());

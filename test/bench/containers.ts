@@ -13,11 +13,15 @@ export async function measureContainers({ say }: Pick<Bench, 'say'>): Promise<Fi
     return [];
   }
   say('starts and wakes of containers');
-  const child = fork(join(import.meta.dirname, 'container-figures.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const child = fork(join(import.meta.dirname, 'container-figures.ts'), {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
   let measured: Figure[] | undefined;
   // The helpers' test runner says things of its own.
-  child.on('message', ({ figures }: { figures?: Figure[] }) => { measured ??= figures; });
-  const [code] = await once(child, 'exit') as [number | null];
+  child.on('message', ({ figures }: { figures?: Figure[] }) => {
+    measured ??= figures;
+  });
+  const [code] = (await once(child, 'exit')) as [number | null];
   if (!measured) throw new Error(`the measurement of containers ended with code ${code}`);
   return measured;
 }

@@ -1,4 +1,7 @@
-/** Part `costs`: what a job costs however many wait behind it, and however many workers there are. It shall stay the same, or become less. */
+/**
+ * Part `costs`: what a job costs however many wait behind it, and however many workers there are. It shall stay the
+ * same, or become less.
+ */
 import type { Bench } from './bench.ts';
 import { cpuOf, cpuPer } from './bench.ts';
 import type { Figure } from './figure.ts';
@@ -13,7 +16,10 @@ const WARM_UP = 10_000;
 const JOBS = 20_000;
 /** Shares of `--queued-jobs` that wait behind them. */
 const BACKLOGS = [0.01, 0.1, 1];
-/** A worker of the agent is a process of Node with 100 jobs; a thousand of them need more memory than the machines have that this is run on. */
+/**
+ * A worker of the agent is a process of Node with 100 jobs; a thousand of them need more memory than the machines have
+ * that this is run on.
+ */
 const WORKERS: Readonly<Record<MachineKind, readonly number[]>> = { session: [1, 10, 100, 1_000], agent: [1, 10, 100] };
 const CAPACITY = 10;
 /** A fifth more is within what can be measured on a machine shared with others. */
@@ -25,26 +31,40 @@ export async function measureCosts(bench: Bench): Promise<Figure[]> {
   const { queuedJobs } = bench.options;
   const backlogs = BACKLOGS.map((share) => Math.round(queuedJobs * share));
   return [
-    ...await compared(backlogs, backlogText, 'session', (backlog) => drainCost(bench, 'session', backlog)),
-    ...await compared(backlogs, backlogText, 'agent', (backlog) => drainCost(bench, 'agent', backlog)),
-    ...await compared(WORKERS.session, workersText, 'session', (workers) => workersCost(bench, 'session', { workers, capacity: CAPACITY })),
-    ...await compared(WORKERS.agent, workersText, 'agent', (workers) => workersCost(bench, 'agent', { workers })),
+    ...(await compared(backlogs, backlogText, 'session', (backlog) => drainCost(bench, 'session', backlog))),
+    ...(await compared(backlogs, backlogText, 'agent', (backlog) => drainCost(bench, 'agent', backlog))),
+    ...(await compared(WORKERS.session, workersText, 'session', (workers) =>
+      workersCost(bench, 'session', { workers, capacity: CAPACITY }),
+    )),
+    ...(await compared(WORKERS.agent, workersText, 'agent', (workers) => workersCost(bench, 'agent', { workers }))),
   ];
 }
 
 const backlogText = (backlog: number): string => `drain before ${backlog.toLocaleString('en')} more`;
-const workersText = (workers: number): string => `from submission to outcome, ${workers.toLocaleString('en')} worker${workers === 1 ? '' : 's'}`;
+const workersText = (workers: number): string =>
+  `from submission to outcome, ${workers.toLocaleString('en')} worker${workers === 1 ? '' : 's'}`;
 
-/** Each step, and the processor time for a job in times of the first step: of core and PostgreSQL, and of these with the machine and its workers. */
+/**
+ * Each step, and the processor time for a job in times of the first step: of core and PostgreSQL, and of these with the
+ * machine and its workers.
+ */
 async function compared(
-  steps: readonly number[], nameOf: (step: number) => string, path: MachineKind, measure: (step: number) => Promise<Cost>,
+  steps: readonly number[],
+  nameOf: (step: number) => string,
+  path: MachineKind,
+  measure: (step: number) => Promise<Cost>,
 ): Promise<Figure[]> {
   const costs: Cost[] = [];
   for (const step of steps) costs.push(await measure(step));
   const own = ({ cpu }: Cost): number => cpu!.core! + cpu!.postgres!;
   const all = (cost: Cost): number => own(cost) + cost.cpu!.machine!;
-  const ratio = (what: string, of: (cost: Cost) => number, place: number): Figure => (
-    { name: `processor time of a job, ${nameOf(steps[place]!)}${what}`, path, value: of(costs[place]!) / of(costs[0]!), unit: '×', target: MORE_MOST });
+  const ratio = (what: string, of: (cost: Cost) => number, place: number): Figure => ({
+    name: `processor time of a job, ${nameOf(steps[place]!)}${what}`,
+    path,
+    value: of(costs[place]!) / of(costs[0]!),
+    unit: '×',
+    target: MORE_MOST,
+  });
   return steps.flatMap((step, place): Figure[] => [
     { name: nameOf(step), path, unit: '/s', ...costs[place]! },
     ...(place === 0 ? [] : [ratio('', own, place)]),
@@ -77,7 +97,11 @@ async function drainCost(bench: Bench, kind: MachineKind, backlog: number): Prom
 }
 
 /** Jobs that are submitted while so many workers take them. */
-async function workersCost(bench: Bench, kind: MachineKind, machineOptions: MachineOptions & { workers: number }): Promise<Cost> {
+async function workersCost(
+  bench: Bench,
+  kind: MachineKind,
+  machineOptions: MachineOptions & { workers: number },
+): Promise<Cost> {
   bench.say(`cost of a job: ${machineOptions.workers} workers, ${kind}`);
   const stack = await startStack(bench);
   try {

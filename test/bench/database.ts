@@ -1,6 +1,6 @@
 /**
- * The bench's own PostgreSQL: a fresh cluster in a temporary folder that flushes every commit to disk, as `npm start` has it, and has
- * written as much before as one that has been up for a while.
+ * The bench's own PostgreSQL: a fresh cluster in a temporary folder that flushes every commit to disk, as `npm start`
+ * has it, and has written as much before as one that has been up for a while.
  */
 import postgres from 'postgres';
 import { startPostgres } from '../helpers/throwaway-postgres.ts';
@@ -24,7 +24,10 @@ export async function startDatabase(settings: Record<string, string> = {}): Prom
 const FILLED = 1.2e9;
 const MESSAGE = 1e6;
 
-/** Segments of the log that are there are used again; a new one is filled with zeros first, 50 ms in which nobody commits, ours or a peer. */
+/**
+ * Segments of the log that are there are used again; a new one is filled with zeros first, 50 ms in which nobody
+ * commits, ours or a peer.
+ */
 async function fillSegments(url: string): Promise<void> {
   const sql = postgres(url, { max: 1 });
   for (let filled = 0; filled < FILLED; filled += 16 * MESSAGE) {

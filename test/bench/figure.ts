@@ -55,7 +55,9 @@ export function machineText(): string {
 /** A warning when other programs keep the machine busy; empty otherwise. */
 export function busyText(): string {
   const [load] = loadavg();
-  return load! > cpus().length / 4 ? `the machine is busy with other work (load ${load!.toFixed(1)} on ${cpus().length} cores): rates will be too low` : '';
+  return load! > cpus().length / 4
+    ? `the machine is busy with other work (load ${load!.toFixed(1)} on ${cpus().length} cores): rates will be too low`
+    : '';
 }
 
 const HEADS = ['figure', 'path', 'measured', 'target', 'of bare HTTP', 'of bare inserts', 'CPU µs per operation'];
@@ -73,11 +75,17 @@ export function markdownTable(lines: readonly string[], figures: readonly Figure
 
 function rowsOf(figures: readonly Figure[], ceilings: Ceilings): string[][] {
   const share = (figure: Figure, wanted: boolean | undefined, ceiling: number): string =>
-    wanted && ceiling > 0 ? `${(100 * figure.value / ceiling).toFixed(0)} %` : '';
+    wanted && ceiling > 0 ? `${((100 * figure.value) / ceiling).toFixed(0)} %` : '';
   return figures.map((figure) => [
-    figure.name, figure.path, measuredText(figure), targetText(figure),
-    share(figure, figure.ofHttp, ceilings.http), share(figure, figure.ofInserts, ceilings.inserts),
-    Object.entries(figure.cpu ?? {}).map(([name, us]) => `${name} ${us.toFixed(0)}`).join(', '),
+    figure.name,
+    figure.path,
+    measuredText(figure),
+    targetText(figure),
+    share(figure, figure.ofHttp, ceilings.http),
+    share(figure, figure.ofInserts, ceilings.inserts),
+    Object.entries(figure.cpu ?? {})
+      .map(([name, us]) => `${name} ${us.toFixed(0)}`)
+      .join(', '),
   ]);
 }
 
@@ -107,6 +115,7 @@ function show(value: number, unit: Figure['unit']): string {
 
 function align(rows: string[][]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  const pad = (cell: string, column: number): string => (column > 1 && column < 6 ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!));
+  const pad = (cell: string, column: number): string =>
+    column > 1 && column < 6 ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!);
   return rows.map((row) => row.map(pad).join('  ').trimEnd()).join('\n');
 }

@@ -1,8 +1,8 @@
 /** Queues many jobs quickly, over the contract's pipeline, as a facade would. */
 import { Metadata } from '@grpc/grpc-js';
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
-import { JobServiceClient, PipelineRequest, SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { PipelineCall, PipelineResponse } from '../../proto/gen/slipway/v1/job_service.ts';
+import { JobServiceClient, PipelineRequest, SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
 import { systemTransport } from '../../proto/wire/channel.ts';
 import { INPUT } from './bench.ts';
 import type { Stack } from './stack.ts';
@@ -21,7 +21,10 @@ export async function fillQueue(stack: Stack, endpointId: string, count: number)
   const send = (): void => {
     while (sent < count && sent - stored < WINDOW) {
       const size = Math.min(BATCH, count - sent);
-      const calls = Array.from({ length: size }, (_, i): PipelineCall => ({ callId: sent + i, apiKey: stack.key, call: { $case: 'submit', value: submit } }));
+      const calls = Array.from(
+        { length: size },
+        (_, i): PipelineCall => ({ callId: sent + i, apiKey: stack.key, call: { $case: 'submit', value: submit } }),
+      );
       stream.write(PipelineRequest.fromPartial({ calls }));
       sent += size;
     }

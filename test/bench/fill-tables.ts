@@ -19,8 +19,12 @@ export async function fillTables(sql: Sql, endpointId: string, { finished, queue
   await sql`INSERT INTO account (id, name) VALUES ('account', 'account')`;
   await sql`INSERT INTO template (id, account_id, name) VALUES ('template', 'account', 'template')`;
   await sql`INSERT INTO endpoint (id, account_id, name, template_id, workers_max) VALUES (${endpointId}, 'account', 'endpoint', 'template', 1000)`;
-  await each(expired, (count, before) => finish(sql, endpointId, count, { secondsAgo: finished + expired - before, life: '-1 day' }));
-  await each(finished, (count, before) => finish(sql, endpointId, count, { secondsAgo: finished - before, life: '1 day' }));
+  await each(expired, (count, before) =>
+    finish(sql, endpointId, count, { secondsAgo: finished + expired - before, life: '-1 day' }),
+  );
+  await each(finished, (count, before) =>
+    finish(sql, endpointId, count, { secondsAgo: finished - before, life: '1 day' }),
+  );
   await each(queued, (count) => queue(sql, endpointId, count));
   await sql`INSERT INTO endpoint_tally (endpoint_id, slot, completed, queued) VALUES (${endpointId}, 0, ${finished + expired}, ${queued})`;
   await sql`VACUUM ANALYZE`;
@@ -31,7 +35,12 @@ async function each(count: number, work: (count: number, before: number) => Prom
   for (let before = 0; before < count; before += BATCH) await work(Math.min(BATCH, count - before), before);
 }
 
-async function finish(sql: Sql, endpointId: string, count: number, { secondsAgo, life }: { secondsAgo: number; life: string }): Promise<void> {
+async function finish(
+  sql: Sql,
+  endpointId: string,
+  count: number,
+  { secondsAgo, life }: { secondsAgo: number; life: string },
+): Promise<void> {
   await sql`
     WITH made AS (
       INSERT INTO job (endpoint_id, id, state, low_priority, attempt, machine_id, worker_id, execution_timeout_ms, retention_ms, submitted_at,

@@ -1,7 +1,10 @@
-/** A child that keeps a facade busy in one of several ways for a while, as somebody who does not heed refusals does; and counts what it was answered. */
-import { request } from 'node:http';
+/**
+ * A child that keeps a facade busy in one of several ways for a while, as somebody who does not heed refusals does; and
+ * counts what it was answered.
+ */
+
 import type { IncomingMessage } from 'node:http';
-import { Agent } from 'node:http';
+import { Agent, request } from 'node:http';
 import { serveParent } from './child.ts';
 
 /** What to send. */
@@ -30,11 +33,19 @@ function once(flood: Flood, agent: Agent, body: string): Promise<void> {
       counts[what] = (counts[what] ?? 0) + 1;
       resolve();
     };
-    const headers = { ...flood.headers, 'content-type': 'application/json', ...(flood.method === 'POST' && { 'content-length': Buffer.byteLength(body) }) };
-    const sent = request(flood.url + flood.path, { method: flood.method, headers, agent }, (answer: IncomingMessage) => {
-      answer.resume();
-      answer.once('close', () => end(String(answer.statusCode)));
-    });
+    const headers = {
+      ...flood.headers,
+      'content-type': 'application/json',
+      ...(flood.method === 'POST' && { 'content-length': Buffer.byteLength(body) }),
+    };
+    const sent = request(
+      flood.url + flood.path,
+      { method: flood.method, headers, agent },
+      (answer: IncomingMessage) => {
+        answer.resume();
+        answer.once('close', () => end(String(answer.statusCode)));
+      },
+    );
     sent.once('error', () => end('broken'));
     sent.end(flood.method === 'POST' ? body : undefined);
   });

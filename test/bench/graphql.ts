@@ -1,4 +1,7 @@
-/** Part `graphql`: what an account with 1,000 endpoints gets at /graphql, next to graphql-js answering the same from memory. */
+/**
+ * Part `graphql`: what an account with 1,000 endpoints gets at /graphql, next to graphql-js answering the same from
+ * memory.
+ */
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
 import { call } from '../helpers/grpc-clients.ts';
@@ -7,8 +10,8 @@ import { loadFigures, measureLoad } from './bench.ts';
 import { Child } from './child.ts';
 import type { Figure } from './figure.ts';
 import type { Load } from './load-generator.ts';
-import { startStack } from './stack.ts';
 import type { Stack } from './stack.ts';
+import { startStack } from './stack.ts';
 
 const ENDPOINTS = 1_000;
 const CREATED_AT_ONCE = 32;
@@ -30,7 +33,7 @@ export async function measureGraphql(bench: Bench): Promise<Figure[]> {
     bench.say(`graphql: creating ${ENDPOINTS} endpoints`);
     const endpointId = await createEndpoints(stack);
     const small = `{ endpoint(id: "${endpointId}") { ${FIELDS} } }`;
-    const data = { ...await ask(stack, LIST), ...await ask(stack, small) };
+    const data = { ...(await ask(stack, LIST)), ...(await ask(stack, small)) };
     await bare.ask('answerFrom', data);
     const { facade, core, postgres } = stack.processes;
     const ours = { facade, core, postgres, load: bench.load.pid };
@@ -41,9 +44,16 @@ export async function measureGraphql(bench: Bench): Promise<Figure[]> {
       const load = { connections, expect: endpointId };
       const mine = await measureLoad(bench, { ...load, ...requestOf(stack, query) }, ours);
       const [rate, p50, p99] = loadFigures(`GraphQL ${name} ×${connections}`, '', mine, false);
-      figures.push({ ...rate!, ...(target && connections > 1 ? { target: RATE_MIN } : {}) },
-        { ...p50!, ...(target && connections === 1 ? { target: P50_MS_MAX } : {}) }, p99!);
-      const ceiling = await measureLoad(bench, { ...load, url: `${bare.ready.url}/graphql`, headers: {}, body: bodyOf(query) }, theirs);
+      figures.push(
+        { ...rate!, ...(target && connections > 1 ? { target: RATE_MIN } : {}) },
+        { ...p50!, ...(target && connections === 1 ? { target: P50_MS_MAX } : {}) },
+        p99!,
+      );
+      const ceiling = await measureLoad(
+        bench,
+        { ...load, url: `${bare.ready.url}/graphql`, headers: {}, body: bodyOf(query) },
+        theirs,
+      );
       figures.push(...loadFigures(`ceiling: graphql-js ${name} ×${connections}`, '', ceiling, false).slice(0, 2));
     };
     await measure('list of 1,000', LIST, 1, true);
@@ -67,8 +77,12 @@ function requestOf(stack: Stack, query: string): Pick<Load, 'url' | 'headers' | 
 
 async function ask(stack: Stack, query: string): Promise<Record<string, unknown>> {
   const { url, headers, body } = requestOf(stack, query);
-  const response = await fetch(url, { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body });
-  const { data, errors } = await response.json() as { data: Record<string, unknown>; errors?: unknown };
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body,
+  });
+  const { data, errors } = (await response.json()) as { data: Record<string, unknown>; errors?: unknown };
   if (errors) throw new Error(`an answer was wrong: ${JSON.stringify(errors)}`);
   return data;
 }
@@ -83,7 +97,11 @@ async function createEndpoints({ clients, key }: Stack): Promise<string> {
     while (next < ENDPOINTS) {
       next += 1;
       const endpoint = Endpoint.fromPartial({
-        name: `endpoint ${next}`, templateId: made!.id, gpuIds: ['AMPERE_16', 'AMPERE_24'], locations: ['US'], allowedCudaVersions: ['12.8', '12.9'],
+        name: `endpoint ${next}`,
+        templateId: made!.id,
+        gpuIds: ['AMPERE_16', 'AMPERE_24'],
+        locations: ['US'],
+        allowedCudaVersions: ['12.8', '12.9'],
         idleTimeoutSeconds: 60,
       });
       const request = { endpoint, requestId: '', workersMax: 0, retryLimit: undefined };

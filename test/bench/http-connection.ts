@@ -1,9 +1,10 @@
 /**
- * One keep-alive HTTP/1.1 connection that sends the same requests again and again. Written by hand, so that generating the load costs a
- * small part of serving it: no headers objects, no streams, no promises.
+ * One keep-alive HTTP/1.1 connection that sends the same requests again and again. Written by hand, so that generating
+ * the load costs a small part of serving it: no headers objects, no streams, no promises.
  */
-import { connect } from 'node:net';
+
 import type { Socket } from 'node:net';
+import { connect } from 'node:net';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
@@ -34,7 +35,10 @@ export class HttpConnection {
     this.#socket = connect({ host, port, noDelay: true });
     this.#socket.on('data', (data) => this.#receive(data));
     this.closed = new Promise((resolve, reject) => {
-      this.#socket.on('close', () => { if (this.#waiting) reject(new Error('the server closed a connection in the middle')); else resolve(); });
+      this.#socket.on('close', () => {
+        if (this.#waiting) reject(new Error('the server closed a connection in the middle'));
+        else resolve();
+      });
       this.#socket.on('error', reject);
     });
   }
@@ -77,7 +81,11 @@ export class HttpConnection {
     this.#needed = end;
     if (this.#received.length < end) return;
     this.#waiting = false;
-    this.#onAnswer(Number(head.slice(9, 12)), performance.now() - this.#sentAt, this.#received.subarray(bodyStart, end));
+    this.#onAnswer(
+      Number(head.slice(9, 12)),
+      performance.now() - this.#sentAt,
+      this.#received.subarray(bodyStart, end),
+    );
     this.#more = this.#received.length === end ? [] : [this.#received.subarray(end)];
     this.#bytes = this.#received.length - end;
     this.#needed = 0;

@@ -21,18 +21,29 @@ export function hasEnvoy(): boolean {
 export async function startLbEdge(stack: Stack) {
   const dataDir = await mkdtemp(join(tmpdir(), 'slw-bench-'));
   const edge = await Child.start('deploy/envoy/main.ts', {
-    SLIPWAY_EDGE_LISTEN: '127.0.0.1:0', SLIPWAY_EDGE_DATA_DIR: dataDir, SLIPWAY_EDGE_ENVOY: ENVOY, SLIPWAY_EDGE_FACADES: new URL(stack.url).host,
-    SLIPWAY_CORE_ADDRESS: stack.coreAddress, SLIPWAY_EDGE_KEY: stack.edgeKey, SLIPWAY_EDGE_ACCESS_LOG: 'false', SLIPWAY_EDGE_DRAIN_MS: '0',
-    SLIPWAY_EDGE_REQUESTS_PER_ADDRESS: '10000000', SLIPWAY_LOG_LEVEL: 'error',
+    SLIPWAY_EDGE_LISTEN: '127.0.0.1:0',
+    SLIPWAY_EDGE_DATA_DIR: dataDir,
+    SLIPWAY_EDGE_ENVOY: ENVOY,
+    SLIPWAY_EDGE_FACADES: new URL(stack.url).host,
+    SLIPWAY_CORE_ADDRESS: stack.coreAddress,
+    SLIPWAY_EDGE_KEY: stack.edgeKey,
+    SLIPWAY_EDGE_ACCESS_LOG: 'false',
+    SLIPWAY_EDGE_DRAIN_MS: '0',
+    SLIPWAY_EDGE_REQUESTS_PER_ADDRESS: '10000000',
+    SLIPWAY_LOG_LEVEL: 'error',
   });
   const { pid } = JSON.parse(readFileSync(join(dataDir, 'running.json'), 'utf8')) as { pid: number };
-  const stats = async (filter: string): Promise<string> => (await askAdmin(adminSocket(dataDir, 0), `/stats?filter=${filter}`)).text;
+  const stats = async (filter: string): Promise<string> =>
+    (await askAdmin(adminSocket(dataDir, 0), `/stats?filter=${filter}`)).text;
   return {
-    url: `http://${edge.ready.addresses!['public']}`, pid,
+    url: `http://${edge.ready.addresses!['public']}`,
+    pid,
     /** Endpoints that it knows. */
-    clusters: async (): Promise<number> => Number(/active_clusters: (\d+)/.exec(await stats('cluster_manager.active_clusters'))?.[1] ?? 0),
+    clusters: async (): Promise<number> =>
+      Number(/active_clusters: (\d+)/.exec(await stats('cluster_manager.active_clusters'))?.[1] ?? 0),
     /** Bytes that Prometheus reads at once. */
-    prometheusBytes: async (): Promise<number> => (await askAdmin(adminSocket(dataDir, 0), '/stats/prometheus')).text.length,
+    prometheusBytes: async (): Promise<number> =>
+      (await askAdmin(adminSocket(dataDir, 0), '/stats/prometheus')).text.length,
     memoryMib: (): number => memoryMib(pid).now,
     stop: async (): Promise<void> => {
       await edge.stop();

@@ -1,22 +1,26 @@
-/** Part `lb`: what the way to a worker of a load-balancing endpoint costs, through Envoy and through the activator, next to the worker itself. */
-import { mkdtemp, rm } from 'node:fs/promises';
+/**
+ * Part `lb`: what the way to a worker of a load-balancing endpoint costs, through Envoy and through the activator, next
+ * to the worker itself.
+ */
+
 import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Endpoint, EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { waitFor } from '../helpers/wait-for.ts';
-import { INPUT, measureLoad } from './bench.ts';
 import type { Bench } from './bench.ts';
+import { INPUT, measureLoad } from './bench.ts';
 import { Child } from './child.ts';
-import { median } from './figure.ts';
 import type { Figure } from './figure.ts';
-import { hasEnvoy, startLbEdge } from './lb-edge.ts';
+import { median } from './figure.ts';
 import type { BenchEdge } from './lb-edge.ts';
+import { hasEnvoy, startLbEdge } from './lb-edge.ts';
 import { measureReadiness } from './lb-readiness.ts';
-import { startStack } from './stack.ts';
 import type { Stack } from './stack.ts';
+import { startStack } from './stack.ts';
 
 /** Targets: milliseconds over a direct request (p50, p95), and over the worker's own start. */
 const OVER_MS = { Envoy: { p50: 1, p95: 2 }, activator: { p50: 1.5, p95: 4 } } as const;
@@ -42,7 +46,7 @@ export async function measureLb(bench: Bench): Promise<Figure[]> {
     const fromZero = await measureFromZero(bench, stack, edge);
     const ways = await measureWays(bench, stack, edge);
     await stops.pop()!();
-    return [...ways, ...fromZero, ...await measureReadiness(bench, stack, edge)];
+    return [...ways, ...fromZero, ...(await measureReadiness(bench, stack, edge))];
   } finally {
     for (const stop of stops.toReversed()) await stop();
   }
@@ -50,18 +54,51 @@ export async function measureLb(bench: Bench): Promise<Figure[]> {
 
 async function startAgent(stack: Stack): Promise<{ stop(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-agent-'));
-  const child = await Child.start('gpu-agent/main.ts', {
-    SLIPWAY_CORE_ADDRESS: stack.coreAddress, SLIPWAY_AGENT_KEY: await stack.newAgentKey(), SLIPWAY_AGENT_DATA_DIR: folder, SLIPWAY_CPU_SLOTS: '8',
-    SLIPWAY_LOG_LEVEL: 'error', SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true', SLIPWAY_AGENT_CONTAINERS: 'none',
-  }, stack.flags('agent'));
-  return { stop: async () => { await child.stop(); await rm(folder, { recursive: true, force: true }); } };
+  const child = await Child.start(
+    'gpu-agent/main.ts',
+    {
+      SLIPWAY_CORE_ADDRESS: stack.coreAddress,
+      SLIPWAY_AGENT_KEY: await stack.newAgentKey(),
+      SLIPWAY_AGENT_DATA_DIR: folder,
+      SLIPWAY_CPU_SLOTS: '8',
+      SLIPWAY_LOG_LEVEL: 'error',
+      SLIPWAY_WORKER_USER: 'same',
+      SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
+      SLIPWAY_AGENT_CONTAINERS: 'none',
+    },
+    stack.flags('agent'),
+  );
+  return {
+    stop: async () => {
+      await child.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 async function createEndpoint(stack: Stack, fields: Partial<Endpoint>): Promise<string> {
-  const template = Template.fromPartial({ name: `lb-${Math.trunc(performance.now() * 1_000)}`, startCommand: [NODE, WORKER], serverless: true });
+  const template = Template.fromPartial({
+    name: `lb-${Math.trunc(performance.now() * 1_000)}`,
+    startCommand: [NODE, WORKER],
+    serverless: true,
+  });
   const { id: templateId } = (await call(stack.clients.templates, 'createTemplate', { template }, stack.key)).template!;
-  const endpoint = Endpoint.fromPartial({ name: 'lb', templateId, type: EndpointType.LB, computeType: 'CPU', idleTimeoutSeconds: 3_600, ...fields });
-  return (await call(stack.clients.endpoints, 'createEndpoint', { endpoint, requestId: '', workersMax: 1, retryLimit: undefined }, stack.key)).endpoint!.id;
+  const endpoint = Endpoint.fromPartial({
+    name: 'lb',
+    templateId,
+    type: EndpointType.LB,
+    computeType: 'CPU',
+    idleTimeoutSeconds: 3_600,
+    ...fields,
+  });
+  return (
+    await call(
+      stack.clients.endpoints,
+      'createEndpoint',
+      { endpoint, requestId: '', workersMax: 1, retryLimit: undefined },
+      stack.key,
+    )
+  ).endpoint!.id;
 }
 
 /** Latency at two paces, and requests a second as fast as it goes. */
@@ -71,10 +108,18 @@ async function measureWays(bench: Bench, stack: Stack, edge: BenchEdge): Promise
   const held = await createEndpoint(stack, { workersMin: 1, workerConcurrency: 99 });
   const headers = { authorization: `Bearer ${stack.key}` };
   for (const id of [straight, held]) {
-    await waitFor('a worker', async () => (await fetch(`${edge.url}/v2/${id}/x`, { method: 'POST', headers })).ok, 60_000);
+    await waitFor(
+      'a worker',
+      async () => (await fetch(`${edge.url}/v2/${id}/x`, { method: 'POST', headers })).ok,
+      60_000,
+    );
   }
   const [worker] = await stack.sql<{ address: string }[]>`SELECT address FROM worker WHERE endpoint_id = ${straight}`;
-  const urls = { direct: `http://${worker!.address}/x`, Envoy: `${edge.url}/v2/${straight}/x`, activator: `${stack.url}/v2/${held}/x` };
+  const urls = {
+    direct: `http://${worker!.address}/x`,
+    Envoy: `${edge.url}/v2/${straight}/x`,
+    activator: `${stack.url}/v2/${held}/x`,
+  };
   const load = { headers, body: `{"input":${INPUT}}`, expect: 'ok' };
   const processes = { envoy: edge.pid, facade: stack.processes.facade, core: stack.processes.core };
   const figures: Figure[] = [];
@@ -82,11 +127,25 @@ async function measureWays(bench: Bench, stack: Stack, edge: BenchEdge): Promise
     const times = { p50: 0, p95: 0 };
     for (const path of ['direct', 'Envoy', 'activator'] as const) {
       bench.say(`lb: ${perSecond} requests/s, ${path}`);
-      const { p50Ms, p95Ms, cpu } = await measureLoad(bench, { ...load, url: urls[path], connections: CONNECTIONS, perSecond }, processes);
+      const { p50Ms, p95Ms, cpu } = await measureLoad(
+        bench,
+        { ...load, url: urls[path], connections: CONNECTIONS, perSecond },
+        processes,
+      );
       if (path === 'direct') Object.assign(times, { p50: p50Ms, p95: p95Ms });
-      for (const [name, value] of [['p50', p50Ms], ['p95', p95Ms]] as const) {
+      for (const [name, value] of [
+        ['p50', p50Ms],
+        ['p95', p95Ms],
+      ] as const) {
         const target = path === 'direct' ? {} : { target: times[name] + OVER_MS[path][name] };
-        figures.push({ name: `LB at ${perSecond}/s, ${name}`, path, value, unit: 'ms', ...target, ...(name === 'p50' ? { cpu } : {}) });
+        figures.push({
+          name: `LB at ${perSecond}/s, ${name}`,
+          path,
+          value,
+          unit: 'ms',
+          ...target,
+          ...(name === 'p50' ? { cpu } : {}),
+        });
       }
     }
   }
@@ -96,7 +155,8 @@ async function measureWays(bench: Bench, stack: Stack, edge: BenchEdge): Promise
     const { rate, cpu } = await measureLoad(bench, { ...load, url: urls[path], connections: CONNECTIONS }, processes);
     if (path === 'direct') ceiling = rate;
     figures.push({ name: `LB ×${CONNECTIONS}`, path, value: rate, unit: '/s', cpu });
-    if (path !== 'direct') figures.push({ name: `LB ×${CONNECTIONS}, share of direct`, path, value: 100 * rate / ceiling, unit: '%' });
+    if (path !== 'direct')
+      figures.push({ name: `LB ×${CONNECTIONS}, share of direct`, path, value: (100 * rate) / ceiling, unit: '%' });
   }
   return figures;
 }
@@ -108,7 +168,7 @@ async function measureFromZero(bench: Bench, stack: Stack, edge: BenchEdge): Pro
     bench.say('lb: from zero');
     const known = await edge.clusters();
     const id = await createEndpoint(stack, {});
-    await waitFor('Envoy to know it', async () => await edge.clusters() > known);
+    await waitFor('Envoy to know it', async () => (await edge.clusters()) > known);
     own.push(await ownStartMs());
     const since = performance.now();
     const answer = await fetch(`${edge.url}/v2/${id}/x`, { headers: { authorization: `Bearer ${stack.key}` } });
@@ -126,7 +186,12 @@ async function ownStartMs(): Promise<number> {
   const port = 20_000 + Math.trunc(performance.now() % 10_000);
   const child = spawn(NODE, [WORKER], { env: { ...process.env, PORT: String(port) }, stdio: 'ignore' });
   try {
-    await waitFor('the worker', () => fetch(`http://127.0.0.1:${port}/`).then(({ ok }) => ok, () => false));
+    await waitFor('the worker', () =>
+      fetch(`http://127.0.0.1:${port}/`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    );
     return performance.now() - since;
   } finally {
     child.kill('SIGKILL');

@@ -1,6 +1,7 @@
 /** A child that sends one HTTP request over a number of connections for a while and tells how it went. */
-import { HttpConnection } from './http-connection.ts';
+
 import { serveParent } from './child.ts';
+import { HttpConnection } from './http-connection.ts';
 
 /** What to send. */
 export interface Load {
@@ -31,13 +32,16 @@ export interface LoadResult {
   answers: number;
 }
 
-/** The requests that each connection sends in turn. With several paths all connections have the same ones, from another on. */
+/**
+ * The requests that each connection sends in turn. With several paths all connections have the same ones, from another
+ * on.
+ */
 function requestsOf(load: Load): Buffer[][] {
   const connections = Array.from({ length: load.connections }, (_, connection) => connection);
   if (!load.paths) return connections.map((connection) => [requestText(load, connection, new URL(load.url).pathname)]);
   const all = load.paths.map((path) => requestText(load, 0, path));
   return connections.map((connection) => {
-    const from = Math.floor(all.length * connection / load.connections);
+    const from = Math.floor((all.length * connection) / load.connections);
     return [...all.slice(from), ...all.slice(0, from)];
   });
 }
@@ -45,8 +49,15 @@ function requestsOf(load: Load): Buffer[][] {
 function requestText(load: Load, connection: number, pathname: string): Buffer {
   const body = load.body.replaceAll('{connection}', String(connection));
   const { host } = new URL(load.url);
-  const headers = { host, 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...load.headers };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  const headers = {
+    host,
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    ...load.headers,
+  };
+  const lines = Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');
   return Buffer.from(`${load.method ?? 'POST'} ${pathname} HTTP/1.1\r\n${lines}\r\n${body}`);
 }
 
@@ -56,7 +67,7 @@ function paced(connections: readonly HttpConnection[], perSecond: number): NodeJ
   let sent = 0;
   let turn = 0;
   return setInterval(() => {
-    const due = Math.floor((performance.now() - startedAt) / 1_000 * perSecond);
+    const due = Math.floor(((performance.now() - startedAt) / 1_000) * perSecond);
     for (let tried = 0; tried < connections.length && sent < due; tried += 1) {
       const connection = connections[turn++ % connections.length]!;
       if (connection.busy) continue;
@@ -76,7 +87,9 @@ async function run(load: Load): Promise<LoadResult> {
     times.push(ms);
     if (status !== 200 || !body.includes(expect)) wrong ??= `${status} ${body.toString().slice(0, 300)}`;
   };
-  const connections = requestsOf(load).map((requests) => new HttpConnection(hostname, Number(port), requests, onAnswer, load.perSecond === undefined));
+  const connections = requestsOf(load).map(
+    (requests) => new HttpConnection(hostname, Number(port), requests, onAnswer, load.perSecond === undefined),
+  );
   const startedAt = performance.now();
   const pace = load.perSecond === undefined ? undefined : paced(connections, load.perSecond);
   if (!pace) for (const connection of connections) connection.start();

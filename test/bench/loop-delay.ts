@@ -1,6 +1,7 @@
 /**
- * Loaded into a program under test (`--import`): for how long its event loop was busy at a time, told to the bench when it asks. It is processor time of
- * the loop's thread from one look to the next, so that other programs on a busy machine do not count.
+ * Loaded into a program under test (`--import`): for how long its event loop was busy at a time, told to the bench when
+ * it asks. It is processor time of the loop's thread from one look to the next, so that other programs on a busy
+ * machine do not count.
  */
 
 /** Milliseconds between two looks; what is told is up to so much too long. */

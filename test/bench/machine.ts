@@ -12,7 +12,10 @@ import type { Stack } from './stack.ts';
 /** session: the session protocol alone. agent: the real agent, its bridge, and JavaScript workers. */
 export type MachineKind = 'session' | 'agent';
 
-/** Workers of an endpoint, and jobs that each holds at once. Workers of the agent say it themselves: see noop-handler.js. */
+/**
+ * Workers of an endpoint, and jobs that each holds at once. Workers of the agent say it themselves: see
+ * noop-handler.js.
+ */
 export const SHAPES: Record<MachineKind, { workers: number; capacity: number }> = {
   session: { workers: 4, capacity: 500 },
   agent: { workers: 2, capacity: 100 },
@@ -61,14 +64,24 @@ export interface MachineOptions {
 }
 
 /** Joins a machine and waits until the endpoint's workers are ready. */
-export async function startMachine(stack: Stack, kind: MachineKind, endpointId: string, options: MachineOptions = {}): Promise<Machine> {
+export async function startMachine(
+  stack: Stack,
+  kind: MachineKind,
+  endpointId: string,
+  options: MachineOptions = {},
+): Promise<Machine> {
   const { workers = SHAPES[kind].workers, ready = workers } = options;
-  const machine = kind === 'session' ? await startSessionWorker(stack, workers, options) : await startAgent(stack, workers, options);
+  const machine =
+    kind === 'session' ? await startSessionWorker(stack, workers, options) : await startAgent(stack, workers, options);
   try {
-    await waitFor('workers of the machine', async () => {
-      const { workers: counts } = await call(stack.clients.jobs, 'getHealth', { endpointId }, stack.key);
-      return counts!.ready + counts!.running >= ready;
-    }, READY_MS_MAX);
+    await waitFor(
+      'workers of the machine',
+      async () => {
+        const { workers: counts } = await call(stack.clients.jobs, 'getHealth', { endpointId }, stack.key);
+        return counts!.ready + counts!.running >= ready;
+      },
+      READY_MS_MAX,
+    );
     return machine;
   } catch (error) {
     await machine.stop();
@@ -76,20 +89,46 @@ export async function startMachine(stack: Stack, kind: MachineKind, endpointId: 
   }
 }
 
-async function startSessionWorker(stack: Stack, cpuSlots: number, { core, capacity = SHAPES.session.capacity }: MachineOptions): Promise<Machine> {
+async function startSessionWorker(
+  stack: Stack,
+  cpuSlots: number,
+  { core, capacity = SHAPES.session.capacity }: MachineOptions,
+): Promise<Machine> {
   const child = await Child.start('test/bench/session-worker.ts');
   const machineId = `${randomBytes(6).toString('hex')}`;
-  const options: SessionWorkerOptions = { address: core ?? stack.coreAddress, agentKey: await stack.newAgentKey(), machineId, cpuSlots, capacity };
+  const options: SessionWorkerOptions = {
+    address: core ?? stack.coreAddress,
+    agentKey: await stack.newAgentKey(),
+    machineId,
+    cpuSlots,
+    capacity,
+  };
   await child.ask('join', options);
   return { pid: child.pid, child, stop: () => child.stop() };
 }
 
 async function startAgent(stack: Stack, wanted: number, { core }: MachineOptions): Promise<Machine> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-agent-'));
-  const child = await Child.start(join(stack.root, 'gpu-agent/main.ts'), {
-    SLIPWAY_CORE_ADDRESS: core ?? stack.coreAddress, SLIPWAY_AGENT_KEY: await stack.newAgentKey(), SLIPWAY_AGENT_DATA_DIR: folder,
-    SLIPWAY_CPU_SLOTS: String(wanted), SLIPWAY_LOG_LEVEL: 'warn', SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
-    ...stack.env,
-  }, stack.flags('agent'));
-  return { pid: child.pid, child, stop: async () => { await child.stop(); await rm(folder, { recursive: true, force: true }); } };
+  const child = await Child.start(
+    join(stack.root, 'gpu-agent/main.ts'),
+    {
+      SLIPWAY_CORE_ADDRESS: core ?? stack.coreAddress,
+      SLIPWAY_AGENT_KEY: await stack.newAgentKey(),
+      SLIPWAY_AGENT_DATA_DIR: folder,
+      SLIPWAY_CPU_SLOTS: String(wanted),
+      SLIPWAY_LOG_LEVEL: 'warn',
+      SLIPWAY_WORKER_USER: 'same',
+      SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
+      ...stack.env,
+    },
+    stack.flags('agent'),
+  );
+  return {
+    pid: child.pid,
+    child,
+    stop: async () => {
+      await child.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
 }

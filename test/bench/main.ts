@@ -7,23 +7,23 @@ import { Child } from './child.ts';
 import { measureContainers } from './containers.ts';
 import { measureCosts } from './costs.ts';
 import { startDatabase } from './database.ts';
-import { measureFloods } from './floods.ts';
-import { measureGraphql } from './graphql.ts';
 import type { Ceilings, Figure } from './figure.ts';
 import { busyText, machineText, markdownTable, reached, table } from './figure.ts';
+import { measureFloods } from './floods.ts';
+import { measureGraphql } from './graphql.ts';
 import { measureLb } from './load-balancing.ts';
 import { measureLongQueue } from './long-queue.ts';
 import { measureNeighbours } from './neighbours.ts';
+import type { Options, Part } from './options.ts';
+import { HELP, RACED, readOptions } from './options.ts';
 import { race } from './peers/race.ts';
 import { raceReport, verdictsOf } from './peers/race-report.ts';
-import { HELP, RACED, readOptions } from './options.ts';
-import type { Options, Part } from './options.ts';
 import { measurePython } from './python.ts';
 import { measureReading } from './reading.ts';
 import { measureReplicas } from './replicas.ts';
-import { measureSizes } from './sizes.ts';
 import { writeReport } from './report-file.ts';
 import { factLines, runFacts } from './run-facts.ts';
+import { measureSizes } from './sizes.ts';
 import { measureSteady } from './steady.ts';
 import { measureRun, measureRunsync } from './submissions.ts';
 import { measureTables } from './tables.ts';
@@ -38,29 +38,32 @@ async function measureAll(bench: Bench, parts: readonly Part[]): Promise<{ figur
     ceilings = measured.ceilings;
     figures.push(...measured.figures);
   }
-  if (wants('run')) figures.push(...await measureRun(bench));
-  if (wants('runsync')) figures.push(...await measureRunsync(bench, 'session'), ...await measureRunsync(bench, 'agent'));
-  if (wants('drain')) figures.push(...await measureDrain(bench, 'session'), ...await measureDrain(bench, 'agent'));
-  if (wants('memory')) figures.push(...await measureMemory(bench));
-  if (wants('graphql')) figures.push(...await measureGraphql(bench));
-  if (wants('containers')) figures.push(...await measureContainers(bench));
-  if (wants('lb')) figures.push(...await measureLb(bench));
-  if (wants('tables')) figures.push(...await measureTables(bench));
-  if (wants('traces')) figures.push(...await measureTraces(bench));
-  if (wants('python')) figures.push(...await measurePython(bench));
-  if (wants('long-queue')) figures.push(...await measureLongQueue(bench));
-  if (wants('reading')) figures.push(...await measureReading(bench));
-  if (wants('neighbours')) figures.push(...await measureNeighbours(bench));
-  if (wants('floods')) figures.push(...await measureFloods(bench));
-  if (wants('sizes')) figures.push(...await measureSizes(bench));
-  if (wants('costs')) figures.push(...await measureCosts(bench));
-  if (wants('replicas')) figures.push(...await measureReplicas(bench));
-  if (wants('steady')) figures.push(...await measureSteady(bench));
+  if (wants('run')) figures.push(...(await measureRun(bench)));
+  if (wants('runsync'))
+    figures.push(...(await measureRunsync(bench, 'session')), ...(await measureRunsync(bench, 'agent')));
+  if (wants('drain')) figures.push(...(await measureDrain(bench, 'session')), ...(await measureDrain(bench, 'agent')));
+  if (wants('memory')) figures.push(...(await measureMemory(bench)));
+  if (wants('graphql')) figures.push(...(await measureGraphql(bench)));
+  if (wants('containers')) figures.push(...(await measureContainers(bench)));
+  if (wants('lb')) figures.push(...(await measureLb(bench)));
+  if (wants('tables')) figures.push(...(await measureTables(bench)));
+  if (wants('traces')) figures.push(...(await measureTraces(bench)));
+  if (wants('python')) figures.push(...(await measurePython(bench)));
+  if (wants('long-queue')) figures.push(...(await measureLongQueue(bench)));
+  if (wants('reading')) figures.push(...(await measureReading(bench)));
+  if (wants('neighbours')) figures.push(...(await measureNeighbours(bench)));
+  if (wants('floods')) figures.push(...(await measureFloods(bench)));
+  if (wants('sizes')) figures.push(...(await measureSizes(bench)));
+  if (wants('costs')) figures.push(...(await measureCosts(bench)));
+  if (wants('replicas')) figures.push(...(await measureReplicas(bench)));
+  if (wants('steady')) figures.push(...(await measureSteady(bench)));
   return { figures, ceilings };
 }
 
 async function main(options: Options): Promise<void> {
-  const say = (text: string): void => { process.stderr.write(`· ${text}\n`); };
+  const say = (text: string): void => {
+    process.stderr.write(`· ${text}\n`);
+  };
   const busy = busyText();
   if (busy) say(busy);
   const stops: (() => Promise<void>)[] = [];
@@ -89,15 +92,22 @@ async function report(bench: Bench): Promise<void> {
 /** With what is measured of Slipway alone. */
 async function reportRace(bench: Bench): Promise<void> {
   const { contestants, absent, results } = await race(bench);
-  const { figures, ceilings } = await measureAll(bench, bench.options.only.filter((part) => !RACED.includes(part)));
+  const { figures, ceilings } = await measureAll(
+    bench,
+    bench.options.only.filter((part) => !RACED.includes(part)),
+  );
   const settings = Object.fromEntries(contestants.map(({ name, settings: text }) => [name, text]));
   const facts = { ...bench.facts, absent, contestants: settings };
   const verdicts = verdictsOf(results);
   const json = JSON.stringify({ ...facts, results, verdicts, ceilings, figures }, null, 2);
-  const markdown = [raceReport(facts, results), ...(figures.length > 0 ? [markdownTable(['', '## Slipway alone'], figures, ceilings)] : [])].join('\n');
+  const markdown = [
+    raceReport(facts, results),
+    ...(figures.length > 0 ? [markdownTable(['', '## Slipway alone'], figures, ceilings)] : []),
+  ].join('\n');
   writeReport(bench, markdown, json);
   console.log(bench.options.json ? json : markdown);
-  if (!verdicts.every((verdict) => verdict.reached) || !figures.every(reached)) bench.say('a target is missed (marked NO)');
+  if (!verdicts.every((verdict) => verdict.reached) || !figures.every(reached))
+    bench.say('a target is missed (marked NO)');
 }
 
 try {

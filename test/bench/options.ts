@@ -5,13 +5,37 @@ import { ROOT } from './child.ts';
 
 /** Parts of the bench, in the order in which they run. */
 export const PARTS = [
-  'ceilings', 'run', 'runsync', 'drain', 'memory', 'graphql', 'containers', 'lb', 'tables', 'python', 'long-queue',
-  'reading', 'neighbours', 'floods', 'sizes', 'traces', 'costs', 'replicas', 'steady',
+  'ceilings',
+  'run',
+  'runsync',
+  'drain',
+  'memory',
+  'graphql',
+  'containers',
+  'lb',
+  'tables',
+  'python',
+  'long-queue',
+  'reading',
+  'neighbours',
+  'floods',
+  'sizes',
+  'traces',
+  'costs',
+  'replicas',
+  'steady',
 ] as const;
 export type Part = (typeof PARTS)[number];
 /** The scenarios of the race by their numbers. */
 const NUMBERED: Readonly<Record<string, Part>> = {
-  P1: 'runsync', P2: 'run', P3: 'drain', P4: 'long-queue', P5: 'reading', P6: 'python', P7: 'neighbours', P8: 'sizes',
+  P1: 'runsync',
+  P2: 'run',
+  P3: 'drain',
+  P4: 'long-queue',
+  P5: 'reading',
+  P6: 'python',
+  P7: 'neighbours',
+  P8: 'sizes',
 };
 /** Those with peers, and what the race measures of Slipway alone. */
 export const RACED: readonly Part[] = ['runsync', 'run', 'drain', 'long-queue'];
@@ -81,23 +105,43 @@ export function readOptions(argv: string[]): Options | 'help' {
   const { values } = parseArgs({
     args: argv,
     options: {
-      only: { type: 'string' }, seconds: { type: 'string' }, rounds: { type: 'string' }, profile: { type: 'string' }, 'drain-jobs': { type: 'string' },
-      'table-jobs': { type: 'string' }, 'queued-jobs': { type: 'string' }, endpoints: { type: 'string' }, readers: { type: 'string' },
-      minutes: { type: 'string' }, 'open-seconds': { type: 'string' },
-      report: { type: 'string' }, json: { type: 'boolean' }, peers: { type: 'boolean' }, help: { type: 'boolean' }, beside: { type: 'string' },
+      only: { type: 'string' },
+      seconds: { type: 'string' },
+      rounds: { type: 'string' },
+      profile: { type: 'string' },
+      'drain-jobs': { type: 'string' },
+      'table-jobs': { type: 'string' },
+      'queued-jobs': { type: 'string' },
+      endpoints: { type: 'string' },
+      readers: { type: 'string' },
+      minutes: { type: 'string' },
+      'open-seconds': { type: 'string' },
+      report: { type: 'string' },
+      json: { type: 'boolean' },
+      peers: { type: 'boolean' },
+      help: { type: 'boolean' },
+      beside: { type: 'string' },
       'beside-set': { type: 'string', multiple: true },
     },
   });
   if (values.help) return 'help';
-  const only = values.only === undefined ? PARTS : values.only.split(',').map((name) => {
-    const part = NUMBERED[name.trim()] ?? PARTS.find((known) => known === name.trim());
-    if (!part) throw new Error(`--only: there is no part ${name}; there are ${PARTS.join(', ')}`);
-    return part;
-  });
+  const only =
+    values.only === undefined
+      ? PARTS
+      : values.only.split(',').map((name) => {
+          const part = NUMBERED[name.trim()] ?? PARTS.find((known) => known === name.trim());
+          if (!part) throw new Error(`--only: there is no part ${name}; there are ${PARTS.join(', ')}`);
+          return part;
+        });
   const beRaced = values.peers ? only.filter((part) => RACED.includes(part) || BESIDE_RACE.includes(part)) : only;
   const beside = besideOf(values.beside, values['beside-set']);
   return {
-    only: beRaced, beside, json: values.json ?? false, profile: values.profile, report: values.report, peers: values.peers ?? false,
+    only: beRaced,
+    beside,
+    json: values.json ?? false,
+    profile: values.profile,
+    report: values.report,
+    peers: values.peers ?? false,
     seconds: count('--seconds', values.seconds, 4, values.peers ? RACE_SECONDS_MAX : 60),
     rounds: count('--rounds', values.rounds, beside ? 8 : values.peers ? 5 : 3, 100),
     drainJobs: Math.max(1_000, count('--drain-jobs', values['drain-jobs'], values.peers ? 100_000 : 20_000, 2_000_000)),
@@ -112,17 +156,20 @@ export function readOptions(argv: string[]): Options | 'help' {
 
 function besideOf(folder: string | undefined, variables: readonly string[] | undefined): Options['beside'] {
   if (folder === undefined && variables === undefined) return undefined;
-  const env = Object.fromEntries((variables ?? []).map((text) => {
-    const [, name, value] = /^(\w+)=(.*)$/s.exec(text) ?? [];
-    if (name === undefined) throw new Error(`--beside-set: ${text} is not NAME=VALUE`);
-    return [name, value!];
-  }));
+  const env = Object.fromEntries(
+    (variables ?? []).map((text) => {
+      const [, name, value] = /^(\w+)=(.*)$/s.exec(text) ?? [];
+      if (name === undefined) throw new Error(`--beside-set: ${text} is not NAME=VALUE`);
+      return [name, value!];
+    }),
+  );
   return { root: folder === undefined ? ROOT : resolve(process.env.INIT_CWD ?? process.cwd(), folder), env };
 }
 
 function count(name: string, text: string | undefined, fallback: number, max: number): number {
   if (text === undefined) return fallback;
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > max) throw new Error(`${name} must be a whole number from 1 to ${max}`);
+  if (!Number.isInteger(value) || value < 1 || value > max)
+    throw new Error(`${name} must be a whole number from 1 to ${max}`);
   return value;
 }

@@ -20,7 +20,10 @@ const right = { jobs: 23, completed: 20, output: { ok: true } };
 async function found(change: string, check: () => Promise<void>): Promise<boolean> {
   await sql`BEGIN`;
   await sql.unsafe(change);
-  const wrong = await check().then(() => false, () => true);
+  const wrong = await check().then(
+    () => false,
+    () => true,
+  );
   await sql`ROLLBACK`;
   return wrong;
 }
@@ -35,7 +38,10 @@ t.test('outcomes', async (t) => {
   t.ok(await found(`UPDATE job SET retries = 1 WHERE id = ${oneOf}`, check), 'one was retried');
   t.ok(await found(`UPDATE job SET state = 'FAILED' WHERE id = ${oneOf}`, check), 'one has failed');
   t.ok(await found(`DELETE FROM job_output WHERE job_id = ${oneOf}`, check), 'one has no output');
-  t.ok(await found(`UPDATE job_output SET output = '{"ok":false}' WHERE job_id = ${oneOf}`, check), 'one has another output');
+  t.ok(
+    await found(`UPDATE job_output SET output = '{"ok":false}' WHERE job_id = ${oneOf}`, check),
+    'one has another output',
+  );
   await checkOutcomes(db, ENDPOINT, { jobs: 0, since: await databaseNow(db) });
 });
 

@@ -1,8 +1,11 @@
-/** The local server of the Python SDK itself (`--rp_serve_api`), with the handler of the part `python`: what a user would measure without Slipway. */
+/**
+ * The local server of the Python SDK itself (`--rp_serve_api`), with the handler of the part `python`: what a user
+ * would measure without Slipway.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { PYTHONS } from '../helpers/handlers.ts';
 import { waitFor } from '../helpers/wait-for.ts';
@@ -11,17 +14,44 @@ import type { LoadResult } from './load-generator.ts';
 
 const START_MS_MAX = 60_000;
 
-/** One round over as many connections as jobs run at once in the other figure. It has no queue, keeps nothing and checks no key. */
+/**
+ * One round over as many connections as jobs run at once in the other figure. It has no queue, keeps nothing and checks
+ * no key.
+ */
 export async function loadLocalServer(bench: Bench, concurrency: number): Promise<LoadResult> {
   bench.say(`the SDK's own local server, ${concurrency} connections`);
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const args = [join(import.meta.dirname, 'short_handler.py'), '--rp_serve_api', '--rp_api_host', '127.0.0.1', '--rp_api_port', String(port)];
-  const child = spawn(PYTHONS.new, args, { env: { ...process.env, CONCURRENCY: String(concurrency) }, stdio: 'ignore' });
+  const args = [
+    join(import.meta.dirname, 'short_handler.py'),
+    '--rp_serve_api',
+    '--rp_api_host',
+    '127.0.0.1',
+    '--rp_api_port',
+    String(port),
+  ];
+  const child = spawn(PYTHONS.new, args, {
+    env: { ...process.env, CONCURRENCY: String(concurrency) },
+    stdio: 'ignore',
+  });
   const ended = once(child, 'exit');
   try {
-    await waitFor('the SDK\'s own server', () => fetch(url).then(() => true, () => false), START_MS_MAX);
-    const load = { url: `${url}/runsync`, headers: {}, body: '{"input":{"a":1}}', expect: '"ok":true', connections: concurrency };
+    await waitFor(
+      "the SDK's own server",
+      () =>
+        fetch(url).then(
+          () => true,
+          () => false,
+        ),
+      START_MS_MAX,
+    );
+    const load = {
+      url: `${url}/runsync`,
+      headers: {},
+      body: '{"input":{"a":1}}',
+      expect: '"ok":true',
+      connections: concurrency,
+    };
     return await bench.load.ask<LoadResult>('run', { ...load, seconds: bench.options.seconds });
   } finally {
     child.kill('SIGKILL');

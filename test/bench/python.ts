@@ -1,9 +1,12 @@
-/** Part `python`: one worker of the real SDK (runpod 1.12.0), through the real agent, with jobs of 5 ms; beside it the SDK's own server, in turn. */
+/**
+ * Part `python`: one worker of the real SDK (runpod 1.12.0), through the real agent, with jobs of 5 ms; beside it the
+ * SDK's own server, in turn.
+ */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { PYTHONS } from '../helpers/handlers.ts';
 import type { Bench } from './bench.ts';
-import { cpuOf, cpuPer, loadFigures, loadedOf } from './bench.ts';
+import { cpuOf, cpuPer, loadedOf, loadFigures } from './bench.ts';
 import type { Figure } from './figure.ts';
 import { ofRounds } from './figure.ts';
 import { fillQueue } from './fill-queue.ts';
@@ -12,11 +15,17 @@ import { completedAt } from './long-queue.ts';
 import { startMachine } from './machine.ts';
 import { checkOutcomes, databaseNow } from './outcomes.ts';
 import { loadLocalServer } from './python-local-server.ts';
-import { startStack } from './stack.ts';
 import type { Stack } from './stack.ts';
+import { startStack } from './stack.ts';
 
-/** Concurrency, jobs, jobs a second that we want, and clients that each wait for their job's result, so that it waits behind those of the others. */
-const SHAPES = [{ concurrency: 1, jobs: 500, target: 50, waiting: 8 }, { concurrency: 50, jobs: 5_000, target: 1_500, waiting: 64 }] as const;
+/**
+ * Concurrency, jobs, jobs a second that we want, and clients that each wait for their job's result, so that it waits
+ * behind those of the others.
+ */
+const SHAPES = [
+  { concurrency: 1, jobs: 500, target: 50, waiting: 8 },
+  { concurrency: 50, jobs: 5_000, target: 1_500, waiting: 64 },
+] as const;
 type Shape = (typeof SHAPES)[number];
 /** Of short_handler.py. */
 const OUTPUT = { ok: true };
@@ -58,13 +67,29 @@ function figuresOf(rounds: readonly Round[], { concurrency, target, waiting }: S
   const rates = ofRounds(rounds.map(({ rate }) => rate));
   const waited = loadedOf(rounds.map((round) => round.waited));
   return [
-    { name: `python worker, jobs of 5 ms ×${concurrency}`, path: 'agent', ...rates, unit: '/s', target, cpu: rounds.at(-1)!.cpu },
+    {
+      name: `python worker, jobs of 5 ms ×${concurrency}`,
+      path: 'agent',
+      ...rates,
+      unit: '/s',
+      target,
+      cpu: rounds.at(-1)!.cpu,
+    },
     ...loadFigures(`POST /runsync ×${waiting} to it, jobs of 5 ms ×${concurrency}`, 'agent', waited, false),
-    { name: `the SDK's own local server ×${concurrency}, the same jobs`, path: '', ...ofRounds(rounds.map(({ local }) => local.rate)), unit: '/s' },
+    {
+      name: `the SDK's own local server ×${concurrency}, the same jobs`,
+      path: '',
+      ...ofRounds(rounds.map(({ local }) => local.rate)),
+      unit: '/s',
+    },
   ];
 }
 
-async function measureWorker(bench: Bench, stack: Stack, { concurrency, jobs, waiting }: Shape): Promise<Omit<Round, 'local'>> {
+async function measureWorker(
+  bench: Bench,
+  stack: Stack,
+  { concurrency, jobs, waiting }: Shape,
+): Promise<Omit<Round, 'local'>> {
   const command = ['env', `CONCURRENCY=${concurrency}`, PYTHONS.new, join(import.meta.dirname, 'short_handler.py')];
   const endpointId = await stack.createEndpoint(1, command);
   const machine = await startMachine(stack, 'agent', endpointId, { workers: 1 });
@@ -80,8 +105,12 @@ async function measureWorker(bench: Bench, stack: Stack, { concurrency, jobs, wa
       FROM (SELECT finished_at, percent_rank() OVER (ORDER BY finished_at) AS place FROM job WHERE endpoint_id = ${endpointId}) AS j`;
     const since = await databaseNow(stack);
     const waited = await bench.load.ask<LoadResult>('run', {
-      url: `${stack.url}/v2/${endpointId}/runsync`, headers: { authorization: `Bearer ${stack.key}` }, body: '{"input":{"a":1}}', expect: '"COMPLETED"',
-      connections: waiting, seconds: bench.options.seconds,
+      url: `${stack.url}/v2/${endpointId}/runsync`,
+      headers: { authorization: `Bearer ${stack.key}` },
+      body: '{"input":{"a":1}}',
+      expect: '"COMPLETED"',
+      connections: waiting,
+      seconds: bench.options.seconds,
     } satisfies Load);
     await checkOutcomes(stack, endpointId, { jobs: waited.answers, output: OUTPUT, since });
     return { rate: row!.rate, cpu, waited };

@@ -6,10 +6,10 @@ import { Child } from './child.ts';
 import type { Figure } from './figure.ts';
 import { ofRounds, worstOf } from './figure.ts';
 import { fillQueue } from './fill-queue.ts';
-import { NODE_WITH_HANDLERS, SHAPES, benchFile, startMachine, workerCommand } from './machine.ts';
+import { benchFile, NODE_WITH_HANDLERS, SHAPES, startMachine, workerCommand } from './machine.ts';
 import { databaseNow } from './outcomes.ts';
-import { startStack } from './stack.ts';
 import type { Stack } from './stack.ts';
+import { startStack } from './stack.ts';
 import type { StreamsRead } from './stream-readers.ts';
 import { watchLease } from './watch-lease.ts';
 
@@ -21,7 +21,7 @@ const STREAMS_PER_WORKER = 100;
 const DONE_MS_MAX = 120_000;
 
 export async function measureReading(bench: Bench): Promise<Figure[]> {
-  return [...await measureStatus(bench), ...await measureStreams(bench)];
+  return [...(await measureStatus(bench)), ...(await measureStreams(bench))];
 }
 
 async function measureStatus(bench: Bench): Promise<Figure[]> {
@@ -31,18 +31,35 @@ async function measureStatus(bench: Bench): Promise<Figure[]> {
     const endpointId = await stack.createEndpoint(SHAPES.session.workers, workerCommand());
     await fillQueue(stack, endpointId, STATUS_JOBS);
     const machine = await startMachine(stack, 'session', endpointId);
-    await waitFor('their ends', async () => {
-      const [row] = await stack.sql`SELECT coalesce(sum(completed), 0)::int AS completed FROM endpoint_tally WHERE endpoint_id = ${endpointId}`;
-      return row!.completed >= STATUS_JOBS;
-    }, DONE_MS_MAX);
+    await waitFor(
+      'their ends',
+      async () => {
+        const [row] =
+          await stack.sql`SELECT coalesce(sum(completed), 0)::int AS completed FROM endpoint_tally WHERE endpoint_id = ${endpointId}`;
+        return row!.completed >= STATUS_JOBS;
+      },
+      DONE_MS_MAX,
+    );
     await machine.stop();
-    const rows = await stack.sql<{ id: string }[]>`SELECT id FROM job WHERE endpoint_id = ${endpointId} ORDER BY md5(id)`;
+    const rows = await stack.sql<
+      { id: string }[]
+    >`SELECT id FROM job WHERE endpoint_id = ${endpointId} ORDER BY md5(id)`;
     const load = {
-      url: stack.url, method: 'GET', paths: rows.map(({ id }) => `/v2/${endpointId}/status/${id}`), headers: { authorization: `Bearer ${stack.key}` },
-      body: '', expect: '"COMPLETED"', connections: 64,
+      url: stack.url,
+      method: 'GET',
+      paths: rows.map(({ id }) => `/v2/${endpointId}/status/${id}`),
+      headers: { authorization: `Bearer ${stack.key}` },
+      body: '',
+      expect: '"COMPLETED"',
+      connections: 64,
     };
     const { facade, core, postgres } = stack.processes;
-    const [rate, ...times] = loadFigures('GET /status ×64', '', await measureLoad(bench, load, { facade, core, postgres, load: bench.load.pid }), true);
+    const [rate, ...times] = loadFigures(
+      'GET /status ×64',
+      '',
+      await measureLoad(bench, load, { facade, core, postgres, load: bench.load.pid }),
+      true,
+    );
     return [{ ...rate!, target: STATUS_RATE_MIN }, ...times];
   } finally {
     await stack.stop();
@@ -62,14 +79,21 @@ async function measureStreams(bench: Bench): Promise<Figure[]> {
   const child = await Child.start('test/bench/stream-readers.ts');
   try {
     const workers = Math.ceil(readers / STREAMS_PER_WORKER);
-    const command = ['env', `BENCH_VALUES=${seconds * CHUNKS_PER_SECOND}`, ...NODE_WITH_HANDLERS, benchFile('stream-handler.js')];
+    const command = [
+      'env',
+      `BENCH_VALUES=${seconds * CHUNKS_PER_SECOND}`,
+      ...NODE_WITH_HANDLERS,
+      benchFile('stream-handler.js'),
+    ];
     const endpointId = await stack.createEndpoint(workers, command);
     const machine = await startMachine(stack, 'agent', endpointId, { workers });
     try {
       const processes = { ...stack.processes, 'agent and workers': machine.pid, readers: child.pid };
       const measured: StreamRound[] = [];
       for (let round = 1; round <= rounds; round += 1) {
-        bench.say(`${readers} readers of streams of ${CHUNKS_PER_SECOND} values a second, ${seconds} s, round ${round}`);
+        bench.say(
+          `${readers} readers of streams of ${CHUNKS_PER_SECOND} values a second, ${seconds} s, round ${round}`,
+        );
         measured.push(await readStreams(bench, { stack, endpointId, child, processes }));
       }
       return streamFigures(readers, measured);
@@ -109,8 +133,23 @@ function streamFigures(readers: number, rounds: readonly StreamRound[]): Figure[
   const target = 0.9 * readers * CHUNKS_PER_SECOND;
   return [
     { name: `${name}, values read`, path: 'agent', ...rates, unit: '/s', target, cpu: rounds.at(-1)!.cpu },
-    { name: `${name}, from yield to reader, p50`, path: 'agent', ...ofRounds(rounds.map(({ p50Ms }) => p50Ms)), unit: 'ms' },
-    { name: `${name}, from yield to reader, p99`, path: 'agent', ...ofRounds(rounds.map(({ p99Ms }) => p99Ms)), unit: 'ms' },
-    { name: `${name}, delay of a heartbeat at most`, path: 'agent', ...worstOf(rounds.map(({ delayMs }) => delayMs)), unit: 'ms' },
+    {
+      name: `${name}, from yield to reader, p50`,
+      path: 'agent',
+      ...ofRounds(rounds.map(({ p50Ms }) => p50Ms)),
+      unit: 'ms',
+    },
+    {
+      name: `${name}, from yield to reader, p99`,
+      path: 'agent',
+      ...ofRounds(rounds.map(({ p99Ms }) => p99Ms)),
+      unit: 'ms',
+    },
+    {
+      name: `${name}, delay of a heartbeat at most`,
+      path: 'agent',
+      ...worstOf(rounds.map(({ delayMs }) => delayMs)),
+      unit: 'ms',
+    },
   ];
 }

@@ -1,13 +1,16 @@
-/** Part `replicas`: what a /runsync costs with one and with three replicas of core, each with a machine; both stacks are loaded in turns. */
+/**
+ * Part `replicas`: what a /runsync costs with one and with three replicas of core, each with a machine; both stacks are
+ * loaded in turns.
+ */
 import type { Bench } from './bench.ts';
-import { INPUT, cpuOf, cpuPer } from './bench.ts';
+import { cpuOf, cpuPer, INPUT } from './bench.ts';
 import type { Figure } from './figure.ts';
 import { median } from './figure.ts';
 import type { Load, LoadResult } from './load-generator.ts';
 import type { Machine } from './machine.ts';
 import { startMachine, workerCommand } from './machine.ts';
-import { startStack } from './stack.ts';
 import type { Stack } from './stack.ts';
+import { startStack } from './stack.ts';
 
 const CORES = 3;
 const CONNECTIONS = 64;
@@ -45,7 +48,10 @@ export async function measureReplicas(bench: Bench): Promise<Figure[]> {
       { ...figureOf('one replica', one), cpu: one.at(-1)!.cpu },
       { ...figureOf('three replicas', three), cpu: three.at(-1)!.cpu },
       {
-        name: 'processor time of core and PostgreSQL, three replicas over one', path: 'agent', unit: '×', target: COST_MOST,
+        name: 'processor time of core and PostgreSQL, three replicas over one',
+        path: 'agent',
+        unit: '×',
+        target: COST_MOST,
         value: median(three.map(({ total }, round) => total / one[round]!.total)),
       },
     ];
@@ -58,7 +64,12 @@ export async function measureReplicas(bench: Bench): Promise<Figure[]> {
 }
 
 function figureOf(name: string, rounds: readonly Round[]): Figure {
-  return { name: `POST /runsync ×${CONNECTIONS}, ${name}`, path: 'agent', value: median(rounds.map(({ rate }) => rate)), unit: '/s' };
+  return {
+    name: `POST /runsync ×${CONNECTIONS}, ${name}`,
+    path: 'agent',
+    value: median(rounds.map(({ rate }) => rate)),
+    unit: '/s',
+  };
 }
 
 async function startSide(bench: Bench, cores: number): Promise<Side> {
@@ -69,15 +80,24 @@ async function startSide(bench: Bench, cores: number): Promise<Side> {
     const endpointId = await stack.createEndpoint(MACHINES, workerCommand());
     const addresses = [stack.coreAddress, ...stack.replicas.map((replica) => replica.ready.address!)];
     for (let place = 0; place < MACHINES; place += 1) {
-      machines.push(await startMachine(stack, 'agent', endpointId, { workers: 1, ready: place + 1, core: addresses[place % addresses.length]! }));
+      machines.push(
+        await startMachine(stack, 'agent', endpointId, {
+          workers: 1,
+          ready: place + 1,
+          core: addresses[place % addresses.length]!,
+        }),
+      );
     }
     const { core, facade, postgres } = stack.processes;
     const processes: Record<string, number> = { core, facade, postgres };
     for (const [place, replica] of stack.replicas.entries()) processes[`core${place + 2}`] = replica.pid;
     for (const [place, machine] of machines.entries()) processes[`machine${place + 1}`] = machine.pid;
     const load = {
-      url: `${stack.url}/v2/${endpointId}/runsync`, headers: { authorization: `Bearer ${stack.key}` }, body: `{"input":${INPUT}}`,
-      expect: '"COMPLETED"', connections: CONNECTIONS,
+      url: `${stack.url}/v2/${endpointId}/runsync`,
+      headers: { authorization: `Bearer ${stack.key}` },
+      body: `{"input":${INPUT}}`,
+      expect: '"COMPLETED"',
+      connections: CONNECTIONS,
     };
     return { stack, machines, processes, load };
   } catch (error) {
@@ -89,9 +109,13 @@ async function startSide(bench: Bench, cores: number): Promise<Side> {
 
 async function loadRound(bench: Bench, { processes, load }: Side): Promise<Round> {
   const before = cpuOf(processes);
-  const { rate, answers } = await bench.load.ask<LoadResult>('run', { ...load, seconds: bench.options.seconds } satisfies Load);
+  const { rate, answers } = await bench.load.ask<LoadResult>('run', {
+    ...load,
+    seconds: bench.options.seconds,
+  } satisfies Load);
   const each = cpuPer(before, processes, answers);
-  const sum = (prefix: string): number => Object.entries(each).reduce((total, [name, us]) => (name.startsWith(prefix) ? total + us : total), 0);
+  const sum = (prefix: string): number =>
+    Object.entries(each).reduce((total, [name, us]) => (name.startsWith(prefix) ? total + us : total), 0);
   const cpu = { facade: each.facade!, core: sum('core'), postgres: each.postgres!, machines: sum('machine') };
   return { rate, cpu, total: cpu.core + cpu.postgres };
 }

@@ -25,7 +25,15 @@ export interface RunFacts {
   seconds: number;
 }
 
-const SETTINGS = ['fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers', 'max_wal_size', 'min_wal_size', 'wal_sync_method'];
+const SETTINGS = [
+  'fsync',
+  'synchronous_commit',
+  'full_page_writes',
+  'shared_buffers',
+  'max_wal_size',
+  'min_wal_size',
+  'wal_sync_method',
+];
 
 /** Of this run. `busy`: see RunFacts. */
 export async function runFacts(database: Database, { rounds, seconds }: Options, busy: string): Promise<RunFacts> {
@@ -33,16 +41,31 @@ export async function runFacts(database: Database, { rounds, seconds }: Options,
   const rows = await sql<{ name: string; setting: string }[]>`
     SELECT name, current_setting(name) AS setting FROM pg_settings WHERE name = ANY(${[...SETTINGS, 'server_version']}) ORDER BY name`;
   await sql.end();
-  const { server_version: postgresVersion = '', ...settings } = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
+  const { server_version: postgresVersion = '', ...settings } = Object.fromEntries(
+    rows.map(({ name, setting }) => [name, setting]),
+  );
   const redis = findRedis();
-  const versions = { Node: process.version, PostgreSQL: postgresVersion, ...(redis !== undefined && { Redis: redisVersion(redis) }), ...pythonVersions() };
+  const versions = {
+    Node: process.version,
+    PostgreSQL: postgresVersion,
+    ...(redis !== undefined && { Redis: redisVersion(redis) }),
+    ...pythonVersions(),
+  };
   return { machine: machineText(), busy, commit: commitText(), versions, settings, rounds, seconds };
 }
 
 /** For people. */
 export function factLines({ machine, busy, commit, versions, settings }: RunFacts): string[] {
-  const listed = (of: Record<string, string>): string => Object.entries(of).map((parts) => parts.join(' ')).join(', ');
-  return [machine, ...(busy === '' ? [] : [busy]), `commit ${commit}; ${listed(versions)}`, `PostgreSQL: ${listed(settings)}`];
+  const listed = (of: Record<string, string>): string =>
+    Object.entries(of)
+      .map((parts) => parts.join(' '))
+      .join(', ');
+  return [
+    machine,
+    ...(busy === '' ? [] : [busy]),
+    `commit ${commit}; ${listed(versions)}`,
+    `PostgreSQL: ${listed(settings)}`,
+  ];
 }
 
 function redisVersion(program: string): string {
@@ -53,14 +76,19 @@ function redisVersion(program: string): string {
 function pythonVersions(): Record<string, string> {
   if (!existsSync(PYTHONS.new)) return {};
   const program = 'import platform, importlib.metadata as m; print(platform.python_version(), m.version("runpod"))';
-  const [python = 'unknown', runpod = 'unknown'] = execFileSync(PYTHONS.new, ['-c', program], { encoding: 'utf8' }).trim().split(' ');
+  const [python = 'unknown', runpod = 'unknown'] = execFileSync(PYTHONS.new, ['-c', program], { encoding: 'utf8' })
+    .trim()
+    .split(' ');
   return { Python: python, runpod };
 }
 
 function commitText(): string {
-  const git = (...args: string[]): string => execFileSync('git', ['-C', ROOT, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  const git = (...args: string[]): string =>
+    execFileSync('git', ['-C', ROOT, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
   try {
-    return git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--untracked-files=no') === '' ? '' : '+');
+    return (
+      git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--untracked-files=no') === '' ? '' : '+')
+    );
   } catch {
     return 'unknown';
   }

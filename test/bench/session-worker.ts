@@ -1,6 +1,6 @@
 /**
- * A child that is a machine by itself: it speaks the session protocol as an agent does and completes every job at once, without a bridge,
- * a worker process or a disk. It shows what core can do at most.
+ * A child that is a machine by itself: it speaks the session protocol as an agent does and completes every job at once,
+ * without a bridge, a worker process or a disk. It shows what core can do at most.
  */
 import { ScriptedAgent } from '../helpers/scripted-agent.ts';
 import { waitFor } from '../helpers/wait-for.ts';

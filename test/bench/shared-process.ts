@@ -1,6 +1,6 @@
 /**
- * A child in which several cores, or several facades, run at once: what they differ by is what they were told, and nothing of two processes, which differ by
- * hundredths of their own for as long as they run.
+ * A child in which several cores, or several facades, run at once: what they differ by is what they were told, and
+ * nothing of two processes, which differ by hundredths of their own for as long as they run.
  */
 import { buildCore } from '../../core/app.ts';
 import { readCoreConfig } from '../../core/config.ts';

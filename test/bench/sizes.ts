@@ -1,20 +1,28 @@
-/** Part `sizes`: jobs whose input comes back as their output, from 1 KB to 10 MB: throughput, memory, and what that does to heartbeats. */
+/**
+ * Part `sizes`: jobs whose input comes back as their output, from 1 KB to 10 MB: throughput, memory, and what that does
+ * to heartbeats.
+ */
 import { createHash } from 'node:crypto';
 import { HEARTBEAT_PERIOD_MS } from '../../core/domain/lease.ts';
-import { cpuOf, cpuPer } from './bench.ts';
 import type { Bench } from './bench.ts';
+import { cpuOf, cpuPer } from './bench.ts';
 import type { Child } from './child.ts';
 import type { Figure } from './figure.ts';
 import { ofRounds, worstOf } from './figure.ts';
 import type { Load, LoadResult } from './load-generator.ts';
 import type { Machine } from './machine.ts';
-import { NODE_WITH_HANDLERS, benchFile, startMachine } from './machine.ts';
+import { benchFile, NODE_WITH_HANDLERS, startMachine } from './machine.ts';
 import { memoryMib } from './process-usage.ts';
-import { startStack } from './stack.ts';
 import type { Stack } from './stack.ts';
+import { startStack } from './stack.ts';
 import { watchLease } from './watch-lease.ts';
 
-const SIZES = [{ name: '1 KB', bytes: 1e3 }, { name: '100 KB', bytes: 1e5 }, { name: '1 MB', bytes: 1e6 }, { name: '10 MB', bytes: 1e7 }] as const;
+const SIZES = [
+  { name: '1 KB', bytes: 1e3 },
+  { name: '100 KB', bytes: 1e5 },
+  { name: '1 MB', bytes: 1e6 },
+  { name: '10 MB', bytes: 1e7 },
+] as const;
 type Size = (typeof SIZES)[number];
 const CONNECTIONS = 8;
 const WORKERS = 2;
@@ -47,7 +55,9 @@ export async function measureSizes(bench: Bench): Promise<Figure[]> {
     const machine = await startMachine(stack, 'agent', endpointId, { workers: WORKERS });
     try {
       const quiet = watchLease(stack);
-      await new Promise((resolve) => { setTimeout(resolve, QUIET_MS); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, QUIET_MS);
+      });
       const place: Place = { stack, machine, endpointId, quietMs: await quiet.worst() };
       const measured = new Map<Size, Round[]>(SIZES.map((size) => [size, []]));
       for (let round = 1; round <= bench.options.rounds; round += 1) {
@@ -57,8 +67,18 @@ export async function measureSizes(bench: Bench): Promise<Figure[]> {
         }
       }
       const pids = { core: stack.processes.core, facade: stack.processes.facade, agent: machine.pid };
-      const memory = Object.entries(pids).map(([name, pid]): Figure => ({ name: `most memory of ${name}`, path: '', value: memoryMib(pid).peak, unit: 'MiB' }));
-      return [...[...measured].flatMap(([{ name, bytes }, rounds]) => figuresOf(`${name} both ways`, bytes, rounds)), ...memory];
+      const memory = Object.entries(pids).map(
+        ([name, pid]): Figure => ({
+          name: `most memory of ${name}`,
+          path: '',
+          value: memoryMib(pid).peak,
+          unit: 'MiB',
+        }),
+      );
+      return [
+        ...[...measured].flatMap(([{ name, bytes }, rounds]) => figuresOf(`${name} both ways`, bytes, rounds)),
+        ...memory,
+      ];
     } finally {
       await machine.stop();
     }
@@ -67,7 +87,11 @@ export async function measureSizes(bench: Bench): Promise<Figure[]> {
   }
 }
 
-async function measureSize(bench: Bench, { stack, machine, endpointId, quietMs }: Place, bytes: number): Promise<Round> {
+async function measureSize(
+  bench: Bench,
+  { stack, machine, endpointId, quietMs }: Place,
+  bytes: number,
+): Promise<Round> {
   const programs = { ...stack.children, agent: machine.child };
   const processes = { ...stack.processes, 'agent and workers': machine.pid };
   await longestTurns(programs);
@@ -75,28 +99,61 @@ async function measureSize(bench: Bench, { stack, machine, endpointId, quietMs }
   const before = cpuOf(processes);
   const { rate, p50Ms, answers } = await bench.load.ask<LoadResult>('run', loadOf(bench, stack, endpointId, bytes));
   const cpu = cpuPer(before, processes, answers);
-  return { rate, p50Ms, delayMs: Math.max(await lease.worst() - quietMs, 0), turnsMs: await longestTurns(programs), cpu };
+  return {
+    rate,
+    p50Ms,
+    delayMs: Math.max((await lease.worst()) - quietMs, 0),
+    turnsMs: await longestTurns(programs),
+    cpu,
+  };
 }
 
 function figuresOf(name: string, bytes: number, rounds: readonly Round[]): Figure[] {
   const programs = Object.keys(rounds[0]!.turnsMs);
   return [
-    { name, path: 'agent', ...ofRounds(rounds.map(({ rate }) => 2 * bytes * rate / 1e6)), unit: 'MB/s', cpu: rounds.at(-1)!.cpu },
+    {
+      name,
+      path: 'agent',
+      ...ofRounds(rounds.map(({ rate }) => (2 * bytes * rate) / 1e6)),
+      unit: 'MB/s',
+      cpu: rounds.at(-1)!.cpu,
+    },
     { name: `${name}, p50`, path: 'agent', ...ofRounds(rounds.map(({ p50Ms }) => p50Ms)), unit: 'ms' },
-    { name: `${name}, delay of a heartbeat at most`, path: 'agent', ...worstOf(rounds.map(({ delayMs }) => delayMs)), unit: 'ms', target: DELAY_MS_MAX },
-    ...programs.map((program): Figure => (
-      { name: `${name}, longest turn of ${program}`, path: 'agent', ...worstOf(rounds.map(({ turnsMs }) => turnsMs[program]!)), unit: 'ms' })),
+    {
+      name: `${name}, delay of a heartbeat at most`,
+      path: 'agent',
+      ...worstOf(rounds.map(({ delayMs }) => delayMs)),
+      unit: 'ms',
+      target: DELAY_MS_MAX,
+    },
+    ...programs.map(
+      (program): Figure => ({
+        name: `${name}, longest turn of ${program}`,
+        path: 'agent',
+        ...worstOf(rounds.map(({ turnsMs }) => turnsMs[program]!)),
+        unit: 'ms',
+      }),
+    ),
   ];
 }
 
 /** The longest time for which each program's event loop was busy since they were last asked. */
 async function longestTurns(programs: Record<string, Pick<Child, 'ask'>>): Promise<Record<string, number>> {
-  return Object.fromEntries(await Promise.all(Object.entries(programs).map(async ([name, child]) => [name, await child.ask<number>('loopMs')] as const)));
+  return Object.fromEntries(
+    await Promise.all(
+      Object.entries(programs).map(async ([name, child]) => [name, await child.ask<number>('loopMs')] as const),
+    ),
+  );
 }
 
-/** Of which no piece is like another, so that nothing can be left out or twice, and nothing is stored smaller than it is. */
+/**
+ * Of which no piece is like another, so that nothing can be left out or twice, and nothing is stored smaller than it
+ * is.
+ */
 function textOf(bytes: number): string {
-  const pieces = Array.from({ length: Math.ceil(bytes / 64) }, (_, number) => createHash('sha256').update(String(number)).digest('hex'));
+  const pieces = Array.from({ length: Math.ceil(bytes / 64) }, (_, number) =>
+    createHash('sha256').update(String(number)).digest('hex'),
+  );
   return pieces.join('').slice(0, bytes);
 }
 
@@ -104,7 +161,11 @@ function textOf(bytes: number): string {
 function loadOf(bench: Bench, stack: Stack, endpointId: string, bytes: number): Load {
   const input = JSON.stringify({ blob: textOf(bytes - 50) });
   return {
-    url: `${stack.url}/v2/${endpointId}/runsync`, headers: { authorization: `Bearer ${stack.key}` }, body: `{"input":${input}}`,
-    expect: `"output":${input}`, connections: CONNECTIONS, seconds: bench.options.seconds,
+    url: `${stack.url}/v2/${endpointId}/runsync`,
+    headers: { authorization: `Bearer ${stack.key}` },
+    body: `{"input":${input}}`,
+    expect: `"output":${input}`,
+    connections: CONNECTIONS,
+    seconds: bench.options.seconds,
   };
 }

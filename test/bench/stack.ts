@@ -1,13 +1,16 @@
-/** A fresh Slipway for one part of the bench: its own database, core and facade as processes, an account, and an endpoint. */
+/**
+ * A fresh Slipway for one part of the bench: its own database, core and facade as processes, an account, and an
+ * endpoint.
+ */
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import postgres from 'postgres';
-import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { NODE_FLAGS } from '../../core/runtime/node-settings.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
+import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
-import { call, grpcClients } from '../helpers/grpc-clients.ts';
 import type { GrpcClients } from '../helpers/grpc-clients.ts';
+import { call, grpcClients } from '../helpers/grpc-clients.ts';
 import type { Bench } from './bench.ts';
 import { Child, ROOT } from './child.ts';
 
@@ -44,7 +47,10 @@ export interface Stack {
   env: Record<string, string>;
   /** Flags of Node for a program under test. */
   flags(program: string): string[];
-  /** Creates an endpoint that keeps at least `workers` workers, of the account of this key, default the first. Answers its id. */
+  /**
+   * Creates an endpoint that keeps at least `workers` workers, of the account of this key, default the first. Answers
+   * its id.
+   */
   createEndpoint(workers: number, command: string[], ownerKey?: string): Promise<string>;
   /** A key of an account of its own. */
   newAccountKey(): Promise<string>;
@@ -52,12 +58,19 @@ export interface Stack {
 }
 
 /**
- * Starts it. `env`: more variables of its programs. `watchLoops`: each can be asked for `loopMs`, see loop-delay.ts. `root`: another checkout to start.
- * `cores`: replicas of core, all of which the facade uses. `start`: default each as a process of its own.
+ * Starts it. `env`: more variables of its programs. `watchLoops`: each can be asked for `loopMs`, see loop-delay.ts.
+ * `root`: another checkout to start. `cores`: replicas of core, all of which the facade uses. `start`: default each as
+ * a process of its own.
  */
 export async function startStack(
-  bench: Bench, env: Record<string, string> = {},
-  { watchLoops = false, root = ROOT, cores = 1, start }: { watchLoops?: boolean; root?: string; cores?: number; start?: StartProgram } = {},
+  bench: Bench,
+  env: Record<string, string> = {},
+  {
+    watchLoops = false,
+    root = ROOT,
+    cores = 1,
+    start,
+  }: { watchLoops?: boolean; root?: string; cores?: number; start?: StartProgram } = {},
 ): Promise<Stack> {
   const watched = watchLoops ? ['--import', join(import.meta.dirname, 'loop-delay.ts')] : [];
   const name = `bench_${randomBytes(4).toString('hex')}`;
@@ -66,19 +79,38 @@ export async function startStack(
   const databaseUrl = bench.database.url.replace(/\/[^/]*$/, `/${name}`);
   const rootKey = randomBytes(24).toString('hex');
   const edgeKey = randomBytes(24).toString('hex');
-  const stops: (() => Promise<void>)[] = [async () => { await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`; await admin.end(); }];
-  const stop = async (): Promise<void> => { for (const each of stops.toReversed()) await each(); };
-  const profiled = (program: string): string[] => (bench.options.profile === undefined ? []
-    : ['--cpu-prof', `--cpu-prof-dir=${resolve(workingFolder(), bench.options.profile)}`, `--cpu-prof-name=${program}-${name}.cpuprofile`]);
+  const stops: (() => Promise<void>)[] = [
+    async () => {
+      await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`;
+      await admin.end();
+    },
+  ];
+  const stop = async (): Promise<void> => {
+    for (const each of stops.toReversed()) await each();
+  };
+  const profiled = (program: string): string[] =>
+    bench.options.profile === undefined
+      ? []
+      : [
+          '--cpu-prof',
+          `--cpu-prof-dir=${resolve(workingFolder(), bench.options.profile)}`,
+          `--cpu-prof-name=${program}-${name}.cpuprofile`,
+        ];
   const flags = (program: string): string[] => [...NODE_FLAGS, ...watched, ...profiled(program)];
   const files = { core: 'core/main.ts', facade: 'facades/main.ts' };
-  const startProgram: StartProgram = start ?? ((program, variables) => Child.start(join(root, files[program]), variables, flags(program)));
+  const startProgram: StartProgram =
+    start ?? ((program, variables) => Child.start(join(root, files[program]), variables, flags(program)));
   try {
     const secretKey = randomBytes(32).toString('hex');
     const startCore = async (): Promise<Program> => {
       const child = await startProgram('core', {
-        SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey, SLIPWAY_EDGE_KEY: edgeKey,
-        SLIPWAY_SECRET_KEY: secretKey, SLIPWAY_LOG_LEVEL: 'warn', ...env,
+        SLIPWAY_DATABASE_URL: databaseUrl,
+        SLIPWAY_CORE_LISTEN: '127.0.0.1:0',
+        SLIPWAY_ROOT_KEY: rootKey,
+        SLIPWAY_EDGE_KEY: edgeKey,
+        SLIPWAY_SECRET_KEY: secretKey,
+        SLIPWAY_LOG_LEVEL: 'warn',
+        ...env,
       });
       stops.push(() => child.stop());
       return child;
@@ -89,17 +121,21 @@ export async function startStack(
     const coreAddress = core.ready.address!;
     const facade = await startProgram('facade', {
       SLIPWAY_CORE_ADDRESS: [core, ...replicas].map((child) => child.ready.address!).join(','),
-      SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0', SLIPWAY_RATE_LIMITS: 'false', SLIPWAY_LOG_LEVEL: 'warn',
-      SLIPWAY_EDGE_KEY: edgeKey, ...env,
+      SLIPWAY_HTTP_HOST: '127.0.0.1',
+      SLIPWAY_HTTP_PORT: '0',
+      SLIPWAY_RATE_LIMITS: 'false',
+      SLIPWAY_LOG_LEVEL: 'warn',
+      SLIPWAY_EDGE_KEY: edgeKey,
+      ...env,
     });
     stops.push(() => facade.stop());
     const clients = grpcClients(coreAddress);
     stops.push(async () => clients.close());
     const sql = postgres(databaseUrl, { max: 1 });
     stops.push(() => sql.end());
-    const newAccount = async (): Promise<string> => (
-      (await call(clients.access, 'createAccount', { name: `bench-${randomBytes(4).toString('hex')}` }, rootKey)).accountId
-    );
+    const newAccount = async (): Promise<string> =>
+      (await call(clients.access, 'createAccount', { name: `bench-${randomBytes(4).toString('hex')}` }, rootKey))
+        .accountId;
     const newKey = async (scope: KeyScope): Promise<string> => {
       // Keys of machines belong to no account.
       const owner = scope === KeyScope.AGENT ? '' : await newAccount();
@@ -108,9 +144,17 @@ export async function startStack(
     };
     const key = await newKey(KeyScope.ALL);
     const createEndpoint = async (workers: number, command: string[], ownerKey = key): Promise<string> => {
-      const template = Template.fromPartial({ name: `bench-${randomBytes(4).toString('hex')}`, startCommand: command, serverless: true });
+      const template = Template.fromPartial({
+        name: `bench-${randomBytes(4).toString('hex')}`,
+        startCommand: command,
+        serverless: true,
+      });
       const made = await call(clients.templates, 'createTemplate', { template }, ownerKey);
-      const endpoint = Endpoint.fromPartial({ name: template.name, templateId: made.template!.id, workersMin: workers });
+      const endpoint = Endpoint.fromPartial({
+        name: template.name,
+        templateId: made.template!.id,
+        workersMin: workers,
+      });
       const asked = { endpoint, requestId: '', workersMax: WORKERS_MAX, retryLimit: undefined };
       return (await call(clients.endpoints, 'createEndpoint', asked, ownerKey)).endpoint!.id;
     };
@@ -118,8 +162,23 @@ export async function startStack(
     const newAgentKey = (): Promise<string> => newKey(KeyScope.AGENT);
     const children = { core, facade };
     return {
-      url: facade.ready.url!, coreAddress, databaseUrl, edgeKey, key, newAgentKey, processes, replicas, children, clients, sql, root, env, flags,
-      createEndpoint, newAccountKey: () => newKey(KeyScope.ALL), stop,
+      url: facade.ready.url!,
+      coreAddress,
+      databaseUrl,
+      edgeKey,
+      key,
+      newAgentKey,
+      processes,
+      replicas,
+      children,
+      clients,
+      sql,
+      root,
+      env,
+      flags,
+      createEndpoint,
+      newAccountKey: () => newKey(KeyScope.ALL),
+      stop,
     };
   } catch (error) {
     await stop();

@@ -1,11 +1,11 @@
 /** Part `steady`: minutes of even load. What a job costs and what the tables take must not grow with time. */
 import type { Bench } from './bench.ts';
-import { INPUT, cpuOf, cpuPer } from './bench.ts';
+import { cpuOf, cpuPer, INPUT } from './bench.ts';
 import type { Figure } from './figure.ts';
 import type { Load, LoadResult } from './load-generator.ts';
 import { startMachine, workerCommand } from './machine.ts';
-import { startStack } from './stack.ts';
 import type { Stack } from './stack.ts';
+import { startStack } from './stack.ts';
 
 const PER_SECOND = 400;
 const MINUTE_S = 60;
@@ -31,7 +31,9 @@ export async function measureSteady(bench: Bench): Promise<Figure[]> {
         const one = await loadMinute(bench, stack, endpointId);
         all.push(one);
         const times = `p50 ${one.p50Ms.toFixed(1)} ms, p99 ${one.p99Ms.toFixed(1)} ms, ${one.cpuUs.toFixed(0)} µs a job`;
-        bench.say(`minute ${minute} of ${minutes}: ${one.rate.toFixed(0)}/s, ${times}, tables ${one.tablesMib.toFixed(1)} MiB, ${one.deadRows} dead rows`);
+        bench.say(
+          `minute ${minute} of ${minutes}: ${one.rate.toFixed(0)}/s, ${times}, tables ${one.tablesMib.toFixed(1)} MiB, ${one.deadRows} dead rows`,
+        );
       }
       return figuresOf(all);
     } finally {
@@ -46,8 +48,13 @@ async function loadMinute(bench: Bench, stack: Stack, endpointId: string): Promi
   const { core, postgres } = stack.processes;
   const before = cpuOf({ core, postgres });
   const load: Load = {
-    url: `${stack.url}/v2/${endpointId}/runsync`, headers: { authorization: `Bearer ${stack.key}` }, body: `{"input":${INPUT}}`,
-    expect: '"COMPLETED"', connections: 64, perSecond: PER_SECOND, seconds: MINUTE_S,
+    url: `${stack.url}/v2/${endpointId}/runsync`,
+    headers: { authorization: `Bearer ${stack.key}` },
+    body: `{"input":${INPUT}}`,
+    expect: '"COMPLETED"',
+    connections: 64,
+    perSecond: PER_SECOND,
+    seconds: MINUTE_S,
   };
   const result = await bench.load.ask<LoadResult>('run', load);
   const cpu = cpuPer(before, { core, postgres }, result.answers);
@@ -66,7 +73,19 @@ function figuresOf(all: readonly Minute[]): Figure[] {
     { name: `its p50 in minute ${all.length}`, path: 'agent', value: last.p50Ms, unit: 'ms' },
     { name: `tables and indexes after minute ${FIRST_MINUTE}`, path: '', value: first.tablesMib, unit: 'MiB' },
     { name: `tables and indexes after minute ${all.length}`, path: '', value: last.tablesMib, unit: 'MiB' },
-    { name: `tables and indexes, ${times}`, path: '', value: last.tablesMib / first.tablesMib, unit: '×', target: GROWTH_MOST },
-    { name: `processor time of core and PostgreSQL for a job, ${times}`, path: 'agent', value: last.cpuUs / first.cpuUs, unit: '×', target: GROWTH_MOST },
+    {
+      name: `tables and indexes, ${times}`,
+      path: '',
+      value: last.tablesMib / first.tablesMib,
+      unit: '×',
+      target: GROWTH_MOST,
+    },
+    {
+      name: `processor time of core and PostgreSQL for a job, ${times}`,
+      path: 'agent',
+      value: last.cpuUs / first.cpuUs,
+      unit: '×',
+      target: GROWTH_MOST,
+    },
   ];
 }

@@ -7,7 +7,7 @@ const values = Number(process.env.BENCH_VALUES);
 
 start({
   concurrency: 100,
-  async* handler() {
+  async *handler() {
     const startedAtMs = Date.now();
     for (let number = 1; number <= values; number += 1) {
       yield { number, atMs: Date.now() };

@@ -4,8 +4,8 @@ import { INPUT, loadFigures, measureLoad } from './bench.ts';
 import type { Figure } from './figure.ts';
 import type { MachineKind } from './machine.ts';
 import { SHAPES, startMachine, workerCommand } from './machine.ts';
-import { startStack } from './stack.ts';
 import type { Stack } from './stack.ts';
+import { startStack } from './stack.ts';
 
 /** Targets are for what core and facade do; what a job costs in the agent and its worker depends on the handler. */
 const RUN_RATE_MIN = 5_000;
@@ -18,7 +18,11 @@ export async function measureRun(bench: Bench): Promise<Figure[]> {
   try {
     const endpointId = await stack.createEndpoint(0, workerCommand());
     bench.say('POST /run, 64 connections, no workers');
-    const result = await measureLoad(bench, { ...loadOn(stack, `/v2/${endpointId}/run`), expect: '"IN_QUEUE"', connections: 64 }, processesOf(bench, stack));
+    const result = await measureLoad(
+      bench,
+      { ...loadOn(stack, `/v2/${endpointId}/run`), expect: '"IN_QUEUE"', connections: 64 },
+      processesOf(bench, stack),
+    );
     const [rate, ...times] = loadFigures('POST /run ×64', '', result, true);
     return [{ ...rate!, target: RUN_RATE_MIN, ofInserts: true }, ...times];
   } finally {
@@ -36,9 +40,19 @@ export async function measureRunsync(bench: Bench, kind: MachineKind): Promise<F
       const load = { ...loadOn(stack, `/v2/${endpointId}/runsync`), expect: '"COMPLETED"' };
       const processes = { ...processesOf(bench, stack), machine: machine.pid };
       bench.say(`POST /runsync, 1 connection, ${kind}`);
-      const one = loadFigures('POST /runsync ×1', kind, await measureLoad(bench, { ...load, connections: 1 }, processes), false);
+      const one = loadFigures(
+        'POST /runsync ×1',
+        kind,
+        await measureLoad(bench, { ...load, connections: 1 }, processes),
+        false,
+      );
       bench.say(`POST /runsync, 64 connections, ${kind}`);
-      const many = loadFigures('POST /runsync ×64', kind, await measureLoad(bench, { ...load, connections: 64 }, processes), true);
+      const many = loadFigures(
+        'POST /runsync ×64',
+        kind,
+        await measureLoad(bench, { ...load, connections: 64 }, processes),
+        true,
+      );
       if (kind === 'session') {
         one[1]!.target = RUNSYNC_P50_MS_MAX;
         many[0]!.target = RUNSYNC_RATE_MIN;
@@ -57,5 +71,10 @@ function loadOn(stack: Stack, path: string) {
 }
 
 function processesOf(bench: Bench, stack: Stack): Record<string, number> {
-  return { facade: stack.processes.facade, core: stack.processes.core, postgres: stack.processes.postgres, load: bench.load.pid };
+  return {
+    facade: stack.processes.facade,
+    core: stack.processes.core,
+    postgres: stack.processes.postgres,
+    load: bench.load.pid,
+  };
 }

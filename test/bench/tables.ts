@@ -1,6 +1,7 @@
 /**
- * Part `tables`: what the engine's statements cost beside millions of finished jobs and a long queue, next to the same on small tables. Both
- * databases are used in turn in one run; processor time and pages of PostgreSQL are counted besides time, because they say the same on a busy machine.
+ * Part `tables`: what the engine's statements cost beside millions of finished jobs and a long queue, next to the same
+ * on small tables. Both databases are used in turn in one run; processor time and pages of PostgreSQL are counted
+ * besides time, because they say the same on a busy machine.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import postgres from 'postgres';
@@ -9,17 +10,17 @@ import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { createLogger } from '../../core/runtime/logger.ts';
 import { orderedUuid } from '../../core/runtime/ordered-uuid.ts';
 import { Sealer } from '../../core/runtime/seal.ts';
-import { openDatabase } from '../../core/store/database.ts';
 import type { Sql } from '../../core/store/database.ts';
+import { openDatabase } from '../../core/store/database.ts';
 import { migrate } from '../../core/store/migrate.ts';
-import { makeStores } from '../../core/store/storage.ts';
 import type { Stores } from '../../core/store/storage.ts';
+import { makeStores } from '../../core/store/storage.ts';
 import type { Bench } from './bench.ts';
 import { INPUT } from './bench.ts';
-import { fillTables } from './fill-tables.ts';
-import type { Fill } from './fill-tables.ts';
 import type { Figure } from './figure.ts';
 import { median } from './figure.ts';
+import type { Fill } from './fill-tables.ts';
+import { fillTables } from './fill-tables.ts';
 import { cpuUs } from './process-usage.ts';
 
 const ENDPOINT = 'ep1234567890ab';
@@ -62,7 +63,10 @@ async function insert({ stores }: Tables): Promise<number> {
   const policy = { lowPriority: false, executionTimeoutMs: 600_000, retentionMs: 1_800_000, ttlMs: 86_400_000 };
   const placements = Array.from({ length: BATCH }, () => {
     const id = `${orderedUuid({ clock: systemClock, random: systemRandom })}-u1`;
-    return { job: { endpointId: ENDPOINT, id, ...policy, input, webhookSealed: undefined, s3ConfigSealed: undefined }, slot: undefined };
+    return {
+      job: { endpointId: ENDPOINT, id, ...policy, input, webhookSealed: undefined, s3ConfigSealed: undefined },
+      slot: undefined,
+    };
   });
   return (await stores.submissions.insert(placements, randomUUID())).length;
 }
@@ -74,21 +78,42 @@ function claimsAndOutcomes(): [claim: Scenario[2], outcomes: Scenario[2]] {
   return [
     async (tables) => {
       const claims = await tables.stores.claims.claim({
-        endpointId: ENDPOINT, slots, claimId: randomUUID(), afterNormal: places.get(tables) ?? 0, afterLow: 0, inputBytesMax: 65_536,
+        endpointId: ENDPOINT,
+        slots,
+        claimId: randomUUID(),
+        afterNormal: places.get(tables) ?? 0,
+        afterLow: 0,
+        inputBytesMax: 65_536,
       });
       places.set(tables, Math.max(...claims.map(({ position }) => position)));
-      held.set(tables, [...(held.get(tables) ?? []), ...claims.map(({ job: { jobId, attempt } }) => ({ jobId, attempt }))]);
+      held.set(tables, [
+        ...(held.get(tables) ?? []),
+        ...claims.map(({ job: { jobId, attempt } }) => ({ jobId, attempt })),
+      ]);
       return claims.length;
     },
     async (tables) => {
-      const batch = held.get(tables)!.splice(0, BATCH).sort((a, b) => (a.jobId < b.jobId ? -1 : 1));
-      const entries = batch.map((key) => ({ ...key, endpointId: ENDPOINT, machineId: 'machine', rule, output, error: undefined }));
+      const batch = held
+        .get(tables)!
+        .splice(0, BATCH)
+        .sort((a, b) => (a.jobId < b.jobId ? -1 : 1));
+      const entries = batch.map((key) => ({
+        ...key,
+        endpointId: ENDPOINT,
+        machineId: 'machine',
+        rule,
+        output,
+        error: undefined,
+      }));
       return (await tables.stores.outcomes.record(entries)).length;
     },
   ];
 }
 
-const one = async (work: Promise<unknown>): Promise<number> => { await work; return 1; };
+const one = async (work: Promise<unknown>): Promise<number> => {
+  await work;
+  return 1;
+};
 const [claim, outcomes] = claimsAndOutcomes();
 const SCENARIOS: Scenario[] = [
   ['insert of 500', 8, insert],
@@ -96,24 +121,40 @@ const SCENARIOS: Scenario[] = [
   ['outcomes of 500', 16, outcomes],
   ['GetHealth', 5, ({ stores }) => one(stores.counts.health(ENDPOINT))],
   ['look at the queue by a submission', 5, ({ stores }) => one(stores.counts.queued([ENDPOINT]))],
-  ['list of 100', 5, ({ stores }) => one(stores.jobs.list(ENDPOINT, { state: undefined, oldestFirst: false, offset: 0, limit: 100 }))],
-  ['list of 100 FAILED', 5, ({ stores }) => one(stores.jobs.list(ENDPOINT, { state: 'FAILED', oldestFirst: false, offset: 0, limit: 100 }))],
-  ['list of 100 of a minute, ten minutes ago', 5, ({ stores }) => {
-    const submitted = { fromMs: systemClock.nowMs() - 660_000, untilMs: systemClock.nowMs() - 600_000 };
-    return one(stores.jobs.list(ENDPOINT, { state: undefined, oldestFirst: false, submitted, offset: 0, limit: 100 }));
-  }],
+  [
+    'list of 100',
+    5,
+    ({ stores }) => one(stores.jobs.list(ENDPOINT, { state: undefined, oldestFirst: false, offset: 0, limit: 100 })),
+  ],
+  [
+    'list of 100 FAILED',
+    5,
+    ({ stores }) => one(stores.jobs.list(ENDPOINT, { state: 'FAILED', oldestFirst: false, offset: 0, limit: 100 })),
+  ],
+  [
+    'list of 100 of a minute, ten minutes ago',
+    5,
+    ({ stores }) => {
+      const submitted = { fromMs: systemClock.nowMs() - 660_000, untilMs: systemClock.nowMs() - 600_000 };
+      return one(
+        stores.jobs.list(ENDPOINT, { state: undefined, oldestFirst: false, submitted, offset: 0, limit: 100 }),
+      );
+    },
+  ],
   ['reaping', 5, async ({ stores }) => (await stores.deletions.reapExpired(1_000)).deleted.length],
 ];
 
 /** Fills a small and a large database and measures both in turn. */
 export async function measureTables(bench: Bench): Promise<Figure[]> {
   const { tableJobs } = bench.options;
-  bench.say(`tables of ${tableJobs.toLocaleString('en')} finished and ${(tableJobs / 10).toLocaleString('en')} queued jobs`);
+  bench.say(
+    `tables of ${tableJobs.toLocaleString('en')} finished and ${(tableJobs / 10).toLocaleString('en')} queued jobs`,
+  );
   const small = await openTables(bench, SMALL);
   const large = await openTables(bench, { finished: tableJobs, queued: tableJobs / 10, expired: 20_000 });
   try {
     const figures: Figure[] = [];
-    for (const scenario of SCENARIOS) figures.push(...await compare(bench, scenario, small, large));
+    for (const scenario of SCENARIOS) figures.push(...(await compare(bench, scenario, small, large)));
     return figures;
   } finally {
     await small.close();
@@ -126,14 +167,24 @@ async function compare(bench: Bench, [name, times, work]: Scenario, small: Table
   for (let i = 0; i <= times; i += 1) {
     const [a, b] = [await measure(small, work), await measure(large, work)];
     // The first is a warm-up: plans are made, and pages come from the disk that a service in use has in memory.
-    if (i > 0) { costs[0].push(a); costs[1].push(b); }
+    if (i > 0) {
+      costs[0].push(a);
+      costs[1].push(b);
+    }
   }
   const [few, many] = costs.map(middle) as [Cost, Cost];
   bench.say(`${name}: small ${costText(few)}; large ${costText(many)}`);
-  const figure: Figure = { name: `${name}, large tables`, path: '', value: many.ms, unit: 'ms', cpu: { postgres: many.cpuUs } };
+  const figure: Figure = {
+    name: `${name}, large tables`,
+    path: '',
+    value: many.ms,
+    unit: 'ms',
+    cpu: { postgres: many.cpuUs },
+  };
   const ratio: Figure = { name: `${name}, large over small`, path: '', value: many.ms / few.ms, unit: '×' };
   if (name.startsWith('claim')) return [figure, { ...ratio, target: CLAIM_RATIO_MAX }];
-  if (name === 'reaping') return [{ ...figure, value: many.rows / many.ms * 1_000, unit: '/s', target: REAP_RATE_MIN }, ratio];
+  if (name === 'reaping')
+    return [{ ...figure, value: (many.rows / many.ms) * 1_000, unit: '/s', target: REAP_RATE_MIN }, ratio];
   if (name === 'GetHealth') return [{ ...figure, target: HEALTH_MS_MAX }, ratio];
   return [name.startsWith('list') ? { ...figure, target: LIST_MS_MAX } : figure, ratio];
 }
@@ -142,7 +193,14 @@ function middle(costs: readonly Cost[]): Cost {
   const of = (field: keyof Cost): number => median(costs.map((cost) => cost[field]));
   // The kernel counts processor time in steps of 10 ms: only the mean says something.
   const mean = costs.reduce((sum, cost) => sum + cost.cpuUs, 0) / costs.length;
-  return { ms: of('ms'), pages: of('pages'), read: of('read'), walBytes: of('walBytes'), cpuUs: mean, rows: of('rows') };
+  return {
+    ms: of('ms'),
+    pages: of('pages'),
+    read: of('read'),
+    walBytes: of('walBytes'),
+    cpuUs: mean,
+    rows: of('rows'),
+  };
 }
 
 function costText({ ms, pages, read, walBytes, cpuUs: cpu, rows }: Cost): string {
@@ -156,7 +214,14 @@ async function measure(tables: Tables, work: Scenario[2]): Promise<Cost> {
   const rows = await work(tables);
   const ms = performance.now() - startedMs;
   const after = await counted(tables);
-  return { ms, rows, pages: after.pages - before.pages, read: after.read - before.read, walBytes: after.wal - before.wal, cpuUs: after.cpu - before.cpu };
+  return {
+    ms,
+    rows,
+    pages: after.pages - before.pages,
+    read: after.read - before.read,
+    walBytes: after.wal - before.wal,
+    cpuUs: after.cpu - before.cpu,
+  };
 }
 
 async function counted({ hot, pid }: Tables): Promise<{ pages: number; read: number; wal: number; cpu: number }> {
@@ -172,7 +237,11 @@ async function openTables(bench: Bench, fill: Fill): Promise<Tables> {
   const admin = postgres(bench.database.url, { max: 1 });
   await admin`CREATE DATABASE ${admin(name)}`;
   const logger = createLogger('bench', 'warn');
-  const database = openDatabase(bench.database.url.replace(/\/[^/]*$/, `/${name}`), { logger, hotConnectionsMax: 1, connectionsMax: 1 });
+  const database = openDatabase(bench.database.url.replace(/\/[^/]*$/, `/${name}`), {
+    logger,
+    hotConnectionsMax: 1,
+    connectionsMax: 1,
+  });
   await migrate(database, logger);
   await fillTables(database.sql, ENDPOINT, fill);
   const [row] = await database.hot<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`;
@@ -182,5 +251,10 @@ async function openTables(bench: Bench, fill: Fill): Promise<Tables> {
     await admin.end();
   };
   // One connection for all, so that its process has all the processor time.
-  return { stores: makeStores({ ...database, sql: database.hot }, new Sealer('0'.repeat(64))), hot: database.hot, pid: row!.pid, close };
+  return {
+    stores: makeStores({ ...database, sql: database.hot }, new Sealer('0'.repeat(64))),
+    hot: database.hot,
+    pid: row!.pid,
+    close,
+  };
 }

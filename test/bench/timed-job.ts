@@ -1,7 +1,7 @@
 /** One job with the moments that it went through, in milliseconds since 1970 by the clock of this machine. */
 import { performance } from 'node:perf_hooks';
-import { call } from '../helpers/grpc-clients.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import { call } from '../helpers/grpc-clients.ts';
 import type { System } from '../helpers/system.ts';
 
 export interface Moments {
@@ -22,7 +22,18 @@ export async function timedJob(system: System, endpointId: string): Promise<Mome
   const sentMs = nowMs();
   const { id: jobId, output } = await endpointJobs(system, endpointId).runSync({});
   const answeredMs = nowMs();
-  const { job } = await call(system.clients.jobs, 'getJob', { endpointId, jobId, omitOutput: true, ttlMs: 0 }, system.key);
+  const { job } = await call(
+    system.clients.jobs,
+    'getJob',
+    { endpointId, jobId, omitOutput: true, ttlMs: 0 },
+    system.key,
+  );
   const { taken, began } = output as { taken: number; began: number };
-  return { sentMs, answeredMs, claimMs: job!.submitTime!.getTime() + Number(job!.delayMs), takenMs: taken * 1_000, beganMs: began * 1_000 };
+  return {
+    sentMs,
+    answeredMs,
+    claimMs: job!.submitTime!.getTime() + Number(job!.delayMs),
+    takenMs: taken * 1_000,
+    beganMs: began * 1_000,
+  };
 }

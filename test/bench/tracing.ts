@@ -1,30 +1,33 @@
 /**
- * Part `traces`: what recording 10 % of the traces costs, in turns of two stacks of which one records. The cores of both are one process, the facades another:
- * what two equal processes differ by, for as long as they run, is more than what is measured. A third stack, which records nothing either, shows what such
- * turns can tell.
+ * Part `traces`: what recording 10 % of the traces costs, in turns of two stacks of which one records. The cores of
+ * both are one process, the facades another: what two equal processes differ by, for as long as they run, is more than
+ * what is measured. A third stack, which records nothing either, shows what such turns can tell.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { NODE_FLAGS } from '../../core/runtime/node-settings.ts';
 import type { Bench } from './bench.ts';
 import { INPUT } from './bench.ts';
-import { Child } from './child.ts';
 import type { Ready } from './child.ts';
+import { Child } from './child.ts';
 import type { Figure } from './figure.ts';
 import { median } from './figure.ts';
 import type { Load, LoadResult } from './load-generator.ts';
 import { SHAPES, startMachine, workerCommand } from './machine.ts';
 import { threadsUs } from './process-usage.ts';
 import type { SharedStart } from './shared-process.ts';
-import { startStack } from './stack.ts';
 import type { StartProgram } from './stack.ts';
+import { startStack } from './stack.ts';
 
 const SHARED = 'test/bench/shared-process.ts';
 const PERCENT = 10;
 const CONNECTIONS = 64;
 /** Times the processor time of core and facade without. */
 const COST_MAX = 1.03;
-/** Of each kind in a round, each turn of this part of a round's length: what else the machine does changes less between short ones. */
+/**
+ * Of each kind in a round, each turn of this part of a round's length: what else the machine does changes less between
+ * short ones.
+ */
 const PAIRS = 12;
 const TURN_PART = 0.5;
 /** What is compiled late costs for long: a tenth of the jobs must be enough to have the code of spans compiled. */
@@ -45,8 +48,12 @@ interface Shared {
 
 /** The figures are medians over pairs of what the second side took, in times of the first. */
 export async function measureTraces(bench: Bench): Promise<Figure[]> {
-  const collector = createServer((request, reply) => { request.resume().on('end', () => reply.writeHead(200).end()); });
-  await new Promise<void>((resolve) => { collector.listen(0, '127.0.0.1', resolve); });
+  const collector = createServer((request, reply) => {
+    request.resume().on('end', () => reply.writeHead(200).end());
+  });
+  await new Promise<void>((resolve) => {
+    collector.listen(0, '127.0.0.1', resolve);
+  });
   const url = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
   const pairs: Record<'traced' | 'again', Pair[]> = { traced: [], again: [] };
   try {
@@ -57,17 +64,36 @@ export async function measureTraces(bench: Bench): Promise<Figure[]> {
     collector.close();
   }
   const ratios = (of: Pair[]): number[] => of.map(([first, second]) => second / first);
-  const text = (of: Pair[]): string => ratios(of).toSorted((a, b) => a - b).map((ratio) => ratio.toFixed(3)).join(' ');
+  const text = (of: Pair[]): string =>
+    ratios(of)
+      .toSorted((a, b) => a - b)
+      .map((ratio) => ratio.toFixed(3))
+      .join(' ');
   bench.say(`with traces: ${text(pairs.traced)}; both without: ${text(pairs.again)}`);
-  const cpu = { plain: median(pairs.traced.map(([plain]) => plain)), traced: median(pairs.traced.map(([, traced]) => traced)) };
+  const cpu = {
+    plain: median(pairs.traced.map(([plain]) => plain)),
+    traced: median(pairs.traced.map(([, traced]) => traced)),
+  };
   return [
-    { name: `processor time with traces of ${PERCENT} %`, path: 'session', value: median(ratios(pairs.traced)), unit: '×', target: COST_MAX, cpu },
+    {
+      name: `processor time with traces of ${PERCENT} %`,
+      path: 'session',
+      value: median(ratios(pairs.traced)),
+      unit: '×',
+      target: COST_MAX,
+      cpu,
+    },
     { name: 'the same of two sides without traces', path: 'session', value: median(ratios(pairs.again)), unit: '×' },
   ];
 }
 
 /** Processes of each round are new, and their sides started in another order. */
-async function measureRound(bench: Bench, url: string, round: number, pairs: Record<'traced' | 'again', Pair[]>): Promise<void> {
+async function measureRound(
+  bench: Bench,
+  url: string,
+  round: number,
+  pairs: Record<'traced' | 'again', Pair[]>,
+): Promise<void> {
   const shared = await startShared();
   const sides = {} as Record<Name, Side>;
   try {
@@ -80,7 +106,8 @@ async function measureRound(bench: Bench, url: string, round: number, pairs: Rec
     for (const side of Object.values(sides)) await side.run(WARM_UP_S);
     const seconds = bench.options.seconds * TURN_PART;
     for (let turn = 0; turn < PAIRS; turn += 1) {
-      for (const other of ['traced', 'again'] as const) pairs[other].push(await measurePair(sides.plain, sides[other], seconds, turn % 2 === 0));
+      for (const other of ['traced', 'again'] as const)
+        pairs[other].push(await measurePair(sides.plain, sides[other], seconds, turn % 2 === 0));
     }
   } finally {
     for (const side of Object.values(sides).toReversed()) await side.stop();
@@ -102,12 +129,14 @@ async function startShared(): Promise<Shared> {
   return {
     start: async (program, env) => {
       const child = children[program];
-      const name = `${program} ${count += 1}`;
+      const name = `${program} ${(count += 1)}`;
       const ready = await child.ask<Ready>('start', { name, program, env } satisfies SharedStart);
       return { pid: child.pid, ready, ask: child.ask.bind(child), stop: () => child.ask<void>('stop', { name }) };
     },
     used: () => threadsUs(children.core.pid) + threadsUs(children.facade.pid),
-    stop: async () => { for (const child of Object.values(children)) await child.stop(); },
+    stop: async () => {
+      for (const child of Object.values(children)) await child.stop();
+    },
   };
 }
 
@@ -117,8 +146,11 @@ async function startSide(bench: Bench, { start, used }: Shared, env: Record<stri
   const endpointId = await stack.createEndpoint(SHAPES.session.workers, workerCommand());
   const machine = await startMachine(stack, 'session', endpointId);
   const load = {
-    url: `${stack.url}/v2/${endpointId}/runsync`, headers: { authorization: `Bearer ${stack.key}` }, body: `{"input":${INPUT}}`,
-    connections: CONNECTIONS, expect: '"COMPLETED"',
+    url: `${stack.url}/v2/${endpointId}/runsync`,
+    headers: { authorization: `Bearer ${stack.key}` },
+    body: `{"input":${INPUT}}`,
+    connections: CONNECTIONS,
+    expect: '"COMPLETED"',
   };
   return {
     /** Processor time of core and facade for each job, in microseconds. */

@@ -10,9 +10,13 @@ export function watchLease(stack: Pick<Stack, 'sql'>): { worst(): Promise<number
   let stopped = false;
   const loop = (async () => {
     while (!stopped) {
-      const [row] = await stack.sql<{ ms: number }[]>`SELECT extract(epoch FROM min(lease_expires_at) - clock_timestamp())::float8 * 1000 AS ms FROM machine`;
+      const [row] = await stack.sql<
+        { ms: number }[]
+      >`SELECT extract(epoch FROM min(lease_expires_at) - clock_timestamp())::float8 * 1000 AS ms FROM machine`;
       leastMs = Math.min(leastMs, row!.ms);
-      await new Promise((resolve) => { setTimeout(resolve, LOOK_MS); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, LOOK_MS);
+      });
     }
   })();
   return {

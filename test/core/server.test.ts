@@ -1,6 +1,6 @@
 // test: postgres
 /** The gRPC edge: request ids, hidden faults, a graceful stop. */
-import { credentials, Metadata, status as Code } from '@grpc/grpc-js';
+import { status as Code, credentials, Metadata } from '@grpc/grpc-js';
 import t from 'tap';
 import { AccessServiceClient, Api } from '../../proto/gen/slipway/v1/access_service.ts';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
@@ -15,21 +15,28 @@ t.test('request ids come back; a caller may bring one; a key may come bare', asy
   const core = await startReplicas(t);
   const client = new AccessServiceClient(core.replicas[0]!.address, credentials.createInsecure());
   t.teardown(() => client.close());
-  const ask = (entries: Record<string, string>): Promise<{ id: unknown; code: number }> => new Promise((resolve) => {
-    const metadata = new Metadata();
-    for (const [name, value] of Object.entries(entries)) metadata.set(name, value);
-    let id: unknown;
-    let code = -1;
-    client.checkAccess({ endpointId: '', write: false, api: Api.JOBS }, metadata, () => undefined)
-      .on('metadata', (received) => { id = received.get('x-request-id')[0]; })
-      .on('status', (received) => {
-        code = received.code;
-        id ??= received.metadata.get('x-request-id')[0];
-        resolve({ id, code });
-      });
-  });
+  const ask = (entries: Record<string, string>): Promise<{ id: unknown; code: number }> =>
+    new Promise((resolve) => {
+      const metadata = new Metadata();
+      for (const [name, value] of Object.entries(entries)) metadata.set(name, value);
+      let id: unknown;
+      let code = -1;
+      client
+        .checkAccess({ endpointId: '', write: false, api: Api.JOBS }, metadata, () => undefined)
+        .on('metadata', (received) => {
+          id = received.get('x-request-id')[0];
+        })
+        .on('status', (received) => {
+          code = received.code;
+          id ??= received.metadata.get('x-request-id')[0];
+          resolve({ id, code });
+        });
+    });
   t.match(await ask({ authorization: core.key }), { id: /^[a-z0-9]{20}$/, code: Code.OK });
-  t.match(await ask({ authorization: `bearer ${core.key}`, 'x-request-id': 'mine-1' }), { id: 'mine-1', code: Code.OK });
+  t.match(await ask({ authorization: `bearer ${core.key}`, 'x-request-id': 'mine-1' }), {
+    id: 'mine-1',
+    code: Code.OK,
+  });
   t.match(await ask({ 'x-request-id': 'mine-2' }), { id: 'mine-2', code: Code.UNAUTHENTICATED });
 });
 
@@ -56,5 +63,8 @@ t.test('a stop ends sessions and waits normally, and what ran goes on with the n
     return row!.state === 'COMPLETED' && row!.attempt === 1;
   });
   t.pass('the attempt survived');
-  await t.rejects(call(core.clients.jobs, 'getJob', { endpointId, jobId: id, omitOutput: true, ttlMs: 0 }, core.key), /not reachable/);
+  await t.rejects(
+    call(core.clients.jobs, 'getJob', { endpointId, jobId: id, omitOutput: true, ttlMs: 0 }, core.key),
+    /not reachable/,
+  );
 });

@@ -5,14 +5,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { buildCore } from '../../core/app.ts';
 import { readCoreConfig } from '../../core/config.ts';
 import { createDatabase } from '../helpers/database.ts';
 import { occupy } from '../helpers/ports.ts';
-import { QUICK, startPostgres } from '../helpers/throwaway-postgres.ts';
 import { administer, urlOf } from '../helpers/template-database.ts';
+import { QUICK, startPostgres } from '../helpers/throwaway-postgres.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(60_000);
@@ -20,14 +20,20 @@ t.setTimeout(60_000);
 /** A core that is started on these, and all that it logs. */
 function coreOn(t: Test, url: string, listen = '127.0.0.1:0') {
   const lines: string[] = [];
-  const logger = pino({ level: 'warn' }, new Writable({
-    write(line: Buffer, _encoding, done) {
-      lines.push(line.toString());
-      done();
-    },
-  }));
+  const logger = pino(
+    { level: 'warn' },
+    new Writable({
+      write(line: Buffer, _encoding, done) {
+        lines.push(line.toString());
+        done();
+      },
+    }),
+  );
   const secretKey = randomBytes(32).toString('hex');
-  const core = buildCore(readCoreConfig({ SLIPWAY_DATABASE_URL: url, SLIPWAY_CORE_LISTEN: listen, SLIPWAY_SECRET_KEY: secretKey }), { logger });
+  const core = buildCore(
+    readCoreConfig({ SLIPWAY_DATABASE_URL: url, SLIPWAY_CORE_LISTEN: listen, SLIPWAY_SECRET_KEY: secretKey }),
+    { logger },
+  );
   t.teardown(() => core.stop());
   return { core, logged: () => lines.join('') };
 }
@@ -36,7 +42,9 @@ t.test('a database that is not there, and never will be by waiting', async (t) =
   const url = new URL((await createDatabase(t)).url);
   url.pathname = '/not_made';
   const { core, logged } = coreOn(t, url.href);
-  await t.rejects(core.start(), { message: 'SLIPWAY_DATABASE_URL does not let core in: database "not_made" does not exist' });
+  await t.rejects(core.start(), {
+    message: 'SLIPWAY_DATABASE_URL does not let core in: database "not_made" does not exist',
+  });
   t.notMatch(logged(), /not there yet/);
 });
 
@@ -77,24 +85,39 @@ t.test('a port that another program has', async (t) => {
 
 t.test('an address that this machine does not have', async (t) => {
   const { core } = coreOn(t, (await createDatabase(t)).url, '192.0.2.1:50051');
-  await t.rejects(core.start(), { message: /^cannot listen at 192\.0\.2\.1:50051: this machine has no such address; choose one of its own/ });
+  await t.rejects(core.start(), {
+    message: /^cannot listen at 192\.0\.2\.1:50051: this machine has no such address; choose one of its own/,
+  });
 });
 
 t.test('a root key that can be guessed, and one that is short, do not start', async (t) => {
   const env = { SLIPWAY_DATABASE_URL: 'postgres://x', SLIPWAY_SECRET_KEY: '0'.repeat(64) };
   const start = (rootKey: string) => () => readCoreConfig({ ...env, SLIPWAY_ROOT_KEY: rootKey });
   for (const weak of ['aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'abcabcabcabcabcabcabcabc', '0123456012345601234560']) {
-    t.throws(start(weak), /SLIPWAY_ROOT_KEY has fewer than 8 different characters and can be guessed: make one with openssl rand -hex 32/, weak);
+    t.throws(
+      start(weak),
+      /SLIPWAY_ROOT_KEY has fewer than 8 different characters and can be guessed: make one with openssl rand -hex 32/,
+      weak,
+    );
   }
   t.throws(start('short-but-0123456'), /SLIPWAY_ROOT_KEY must have at least 20 characters/);
   for (const good of ['01234567012345670123', randomBytes(32).toString('hex')]) t.equal(start(good)().rootKey, good);
   t.equal(start('')().rootKey, '', 'none is none');
-  t.throws(() => readCoreConfig({ ...env, SLIPWAY_EDGE_KEY: 'short' }), /SLIPWAY_EDGE_KEY must have at least 20 characters/);
+  t.throws(
+    () => readCoreConfig({ ...env, SLIPWAY_EDGE_KEY: 'short' }),
+    /SLIPWAY_EDGE_KEY must have at least 20 characters/,
+  );
 });
 
 t.test('a file of authorities for webhooks that holds none does not start', async (t) => {
   const env = { SLIPWAY_DATABASE_URL: 'postgres://x', SLIPWAY_SECRET_KEY: '0'.repeat(64) };
   const file = join(t.testdir({ 'junk.pem': 'junk' }), 'junk.pem');
-  t.throws(() => readCoreConfig({ ...env, SLIPWAY_WEBHOOK_CA_FILE: file }), /SLIPWAY_WEBHOOK_CA_FILE: .*junk\.pem holds no certificate in PEM form/);
-  t.throws(() => readCoreConfig({ ...env, SLIPWAY_WEBHOOK_CA_FILE: `${file}.none` }), /SLIPWAY_WEBHOOK_CA_FILE: .*ENOENT/);
+  t.throws(
+    () => readCoreConfig({ ...env, SLIPWAY_WEBHOOK_CA_FILE: file }),
+    /SLIPWAY_WEBHOOK_CA_FILE: .*junk\.pem holds no certificate in PEM form/,
+  );
+  t.throws(
+    () => readCoreConfig({ ...env, SLIPWAY_WEBHOOK_CA_FILE: `${file}.none` }),
+    /SLIPWAY_WEBHOOK_CA_FILE: .*ENOENT/,
+  );
 });

@@ -1,25 +1,29 @@
 // test: 10 s
 /**
- * bootstrap.mjs in a copy of the project that holds nothing else: when it installs, what it says, and how it hands signals and exit codes
- * on. npm is a small script here that does what `npm ci` leaves behind.
+ * bootstrap.mjs in a copy of the project that holds nothing else: when it installs, what it says, and how it hands
+ * signals and exit codes on. npm is a small script here that does what `npm ci` leaves behind.
  */
 import { spawn } from 'node:child_process';
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
-import t from 'tap';
 import type { Test } from 'tap';
-import { helpText, readOptions } from '../../deploy/local/options.ts';
+import t from 'tap';
 import type { LocalOptions } from '../../deploy/local/options.ts';
+import { helpText, readOptions } from '../../deploy/local/options.ts';
 import { occupy, quietPort } from '../helpers/ports.ts';
 import { isAlive, scratch } from '../helpers/scratch.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 const root = join(import.meta.dirname, '../..');
 const LOCK = {
-  '': { name: 'x' }, 'node_modules/a': { version: '1.0.0' }, 'node_modules/d': { version: '2.0.0', dev: true },
-  'node_modules/o': { version: '3.0.0', optional: true }, 'node_modules/w': { link: true }, 'examples/w': { version: '1.0.0' },
+  '': { name: 'x' },
+  'node_modules/a': { version: '1.0.0' },
+  'node_modules/d': { version: '2.0.0', dev: true },
+  'node_modules/o': { version: '3.0.0', optional: true },
+  'node_modules/w': { link: true },
+  'examples/w': { version: '1.0.0' },
 };
 const NPM = `const { appendFileSync, mkdirSync, symlinkSync, writeFileSync, existsSync } = require('node:fs');
 appendFileSync('asked', process.argv.slice(2).join(' ') + '\\n');
@@ -51,7 +55,8 @@ async function project(t: Test) {
     writeFileSync(path(name), text);
   };
   mkdirSync(path('deploy/local'), { recursive: true });
-  for (const file of ['deploy/local/bootstrap.mjs', 'deploy/local/start-help.txt']) copyFileSync(join(root, file), path(file));
+  for (const file of ['deploy/local/bootstrap.mjs', 'deploy/local/start-help.txt'])
+    copyFileSync(join(root, file), path(file));
   const lock = (packages: object): void => write('package-lock.json', JSON.stringify({ packages }));
   lock(LOCK);
   write('npm-cli.js', NPM);
@@ -63,12 +68,19 @@ async function project(t: Test) {
     const args = given.some((argument) => argument.startsWith('--port')) ? given : [...given, `--port=${port}`];
     const { npm_lifecycle_event: _, npm_node_execpath: __, ...env } = process.env;
     const child = spawn(process.execPath, [path('deploy/local/bootstrap.mjs'), ...args], {
-      cwd: folder, detached: true, stdio: ['ignore', 'pipe', 'pipe'],
+      cwd: folder,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...env, INIT_CWD: '/somewhere', npm_execpath: path('npm-cli.js') },
     });
     const run = { child, text: '', code: once(child, 'close').then(([code]) => code as number) };
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => { run.text += part.toString(); });
-    t.teardown(() => { if (isAlive(child.pid!)) child.kill('SIGKILL'); });
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (part: Buffer) => {
+        run.text += part.toString();
+      });
+    t.teardown(() => {
+      if (isAlive(child.pid!)) child.kill('SIGKILL');
+    });
     return run;
   };
   return { ...place, lock, start };
@@ -91,7 +103,10 @@ t.test('a port that another program has is found before the installation', async
   for (const args of [['--port', String(port)], [`--port=${port}`]]) {
     const run = start('start', ...args);
     t.equal(await run.code, 2);
-    t.match(run.text, new RegExp(`Port ${port} is taken by another program. Choose another one: npm start -- --port \\d+`));
+    t.match(
+      run.text,
+      new RegExp(`Port ${port} is taken by another program. Choose another one: npm start -- --port \\d+`),
+    );
   }
   t.same(lines('asked'), [], 'npm was not asked');
   for (const args of [['--port', 'x'], ['--port=0'], ['--port']]) {
@@ -138,7 +153,9 @@ t.test('an installation that is stopped leaves no npm behind, which would be in 
     const stopped = start('start');
     await waitFor('npm and a script of it', () => lines('installing').length > 0);
     const pids = lines('installing')[0]!.split(' ').map(Number);
-    t.teardown(() => { for (const pid of pids) if (isAlive(pid)) process.kill(pid, 'SIGKILL'); });
+    t.teardown(() => {
+      for (const pid of pids) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+    });
     process.kill(-stopped.child.pid!, signal);
     await waitFor(`the end of both after ${signal}`, () => pids.every((pid) => !isAlive(pid)));
     t.equal(await stopped.code, 128 + constants.signals[signal]);

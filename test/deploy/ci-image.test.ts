@@ -16,7 +16,11 @@ t.test('every package that .ci/run installs is in the image', async (t) => {
   const installed = packagesOf(read('.ci/run'));
   const inImage = packagesOf(read('deploy/images/ci/Containerfile'));
   t.ok(installed.size > 10, 'packages were found');
-  t.same([...installed].filter((name) => !inImage.has(name)), [], 'none is missing');
+  t.same(
+    [...installed].filter((name) => !inImage.has(name)),
+    [],
+    'none is missing',
+  );
 });
 
 t.test('the workflow builds that image and mounts the project where it runs .ci/run', async (t) => {
@@ -28,5 +32,8 @@ t.test('the workflow builds that image and mounts the project where it runs .ci/
 });
 
 t.test('.nvmrc names the Node that comes with the packages', async (t) => {
-  t.equal(read('.nvmrc').trim(), (JSON.parse(read('package.json')) as { dependencies: { node: string } }).dependencies.node);
+  t.equal(
+    read('.nvmrc').trim(),
+    (JSON.parse(read('package.json')) as { dependencies: { node: string } }).dependencies.node,
+  );
 });

@@ -1,14 +1,17 @@
 // test: postgres, 10 s
-/** Core's role in the embedded PostgreSQL: no superuser, and enough for migrations and everything else; a data folder of before is carried over. */
+/**
+ * Core's role in the embedded PostgreSQL: no superuser, and enough for migrations and everything else; a data folder of
+ * before is carried over.
+ */
 import { join } from 'node:path';
 import postgres from 'postgres';
 import t from 'tap';
 import { systemClock } from '../../core/runtime/clock.ts';
+import { migrate } from '../../core/store/migrate.ts';
 import { ensureCoreRole } from '../../deploy/local/core-role.ts';
 import { createCluster, postgresProcess, postgresUrl } from '../../deploy/local/postgres.ts';
 import { findPostgres } from '../../deploy/local/postgres-program.ts';
 import { ProcessLog } from '../../deploy/local/process-log.ts';
-import { migrate } from '../../core/store/migrate.ts';
 import { Child } from '../helpers/child.ts';
 import { startReplicas } from '../helpers/core-replicas.ts';
 import { logger } from '../helpers/job-engine.ts';
@@ -37,8 +40,10 @@ for (const before of ['a new data folder', 'one of an earlier release']) {
     t.ok((await core.submit(endpointId)).id, 'it works');
     const sql = postgres(url, { max: 1, onnotice: () => undefined });
     t.teardown(() => sql.end({ timeout: 1 }));
-    t.match(await sql`SELECT current_user AS name, rolsuper AS super, rolcreaterole AS roles FROM pg_roles WHERE rolname = current_user`,
-      [{ name: 'slipway_core', super: false, roles: false }]);
+    t.match(
+      await sql`SELECT current_user AS name, rolsuper AS super, rolcreaterole AS roles FROM pg_roles WHERE rolname = current_user`,
+      [{ name: 'slipway_core', super: false, roles: false }],
+    );
     const others = await sql`SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE n.nspname IN ('public', 'drizzle') AND c.relowner <> 'slipway_core'::regrole
       UNION ALL SELECT proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace

@@ -27,7 +27,10 @@ function asOrdinaryUser<T>(action: () => T): T {
 }
 
 const unusable = (dir: string) => ({
-  constructor: UsageError, message: new RegExp(`^The data folder ${dir} cannot be used \\(.+\\)\\. Choose another one: npm start -- --data-dir DIR$`),
+  constructor: UsageError,
+  message: new RegExp(
+    `^The data folder ${dir} cannot be used \\(.+\\)\\. Choose another one: npm start -- --data-dir DIR$`,
+  ),
 });
 
 t.test('a folder that is missing', async (t) => {
@@ -46,7 +49,14 @@ t.test('places where none can be made', async (t) => {
   const folder = await openFolder(t);
   writeFileSync(join(folder, 'file'), '');
   symlinkSync('/nowhere/at/all', join(folder, 'astray'));
-  for (const dir of ['/proc/x', '/proc/x/y', '/sys/x', '/dev/null', '/dev/null/x', ...['file', 'file/x/y', 'astray'].map((name) => join(folder, name))]) {
+  for (const dir of [
+    '/proc/x',
+    '/proc/x/y',
+    '/sys/x',
+    '/dev/null',
+    '/dev/null/x',
+    ...['file', 'file/x/y', 'astray'].map((name) => join(folder, name)),
+  ]) {
     t.throws(() => openDataDir(dir), unusable(dir), dir);
   }
   const closed = join(folder, 'closed');
@@ -55,7 +65,8 @@ t.test('places where none can be made', async (t) => {
   mkdirSync(join(barred, 'data'), { recursive: true });
   chmodSync(barred, 0o600);
   asOrdinaryUser(() => {
-    for (const dir of [join(closed, 'x', 'y'), closed, join(barred, 'data'), join(barred, 'x')]) t.throws(() => openDataDir(dir), unusable(dir), dir);
+    for (const dir of [join(closed, 'x', 'y'), closed, join(barred, 'data'), join(barred, 'x')])
+      t.throws(() => openDataDir(dir), unusable(dir), dir);
   });
   t.same(readdirSync(closed), []);
 });
@@ -77,13 +88,17 @@ t.test('one launcher at a time', async (t) => {
   const data = openDataDir(dir);
   const way = join(dir, '..', 'way');
   symlinkSync(dir, way);
-  const claims = await Promise.allSettled([data, openDataDir(way), data].map((each) => claimDataDir(each, 'no launcher')));
+  const claims = await Promise.allSettled(
+    [data, openDataDir(way), data].map((each) => claimDataDir(each, 'no launcher')),
+  );
   const claimed = claims.filter((claim) => claim.status === 'fulfilled').map((claim) => claim.value);
   t.match(claimed, [{ earlierWasKilled: false }], 'of some that start in the same moment, whatever way they take');
   for (const { reason } of claims.filter((claim) => claim.status === 'rejected')) {
     t.match(reason, { constructor: UsageError, message: /already runs from/ });
   }
-  await t.rejects(claimDataDir(data, 'no launcher'), { message: new RegExp(`already runs from ${dir} \\(process ${process.pid}\\)`) });
+  await t.rejects(claimDataDir(data, 'no launcher'), {
+    message: new RegExp(`already runs from ${dir} \\(process ${process.pid}\\)`),
+  });
   claimed[0]!.release();
   const next = await claimDataDir(data, 'no launcher');
   t.equal(next.earlierWasKilled, false, 'one that ended gave it back');
@@ -97,7 +112,13 @@ t.test('one launcher at a time', async (t) => {
 t.test('one that is about to end is waited for', async (t) => {
   const data = openDataDir(join(await openFolder(t), 'data'));
   const said: string[] = [];
-  const waitOptions = { clock: systemClock, signal: new AbortController().signal, report: (line: string) => { said.push(line); } };
+  const waitOptions = {
+    clock: systemClock,
+    signal: new AbortController().signal,
+    report: (line: string) => {
+      said.push(line);
+    },
+  };
   const first = await claimDataDir(data, 'no launcher', waitOptions);
   const running = claimDataDir(data, 'no launcher', waitOptions);
   await t.rejects(running, { message: /already runs/ }, 'not one that goes on');
@@ -110,7 +131,11 @@ t.test('one that is about to end is waited for', async (t) => {
   first.stopping();
   t.equal((await second).earlierWasKilled, false, 'it ended in order');
   const given = AbortSignal.abort();
-  await t.rejects(claimDataDir(data, 'no launcher', { ...waitOptions, signal: given }), { message: /already runs/ }, 'a Ctrl-C ends the wait');
+  await t.rejects(
+    claimDataDir(data, 'no launcher', { ...waitOptions, signal: given }),
+    { message: /already runs/ },
+    'a Ctrl-C ends the wait',
+  );
   (await second).release();
 });
 

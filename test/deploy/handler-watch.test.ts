@@ -9,17 +9,28 @@ import { waitFor } from '../helpers/wait-for.ts';
 
 t.test('the files of a Python handler', async (t) => {
   const folder = t.testdir({
-    'handler.py': 'import os, plain as p\nfrom package.deep import (\n  one,\n  two as t,\n)\nimport missing\nif True:\n    import late\nimport runpod\n',
-    'plain.py': 'import handler\n', 'late.py': '', 'unused.py': 'import late', 'one.py': '',
+    'handler.py':
+      'import os, plain as p\nfrom package.deep import (\n  one,\n  two as t,\n)\nimport missing\nif True:\n    import late\nimport runpod\n',
+    'plain.py': 'import handler\n',
+    'late.py': '',
+    'unused.py': 'import late',
+    'one.py': '',
     package: {
-      '__init__.py': '', 'sibling.py': '',
+      '__init__.py': '',
+      'sibling.py': '',
       deep: { '__init__.py': 'from . import near\nfrom .. import sibling', 'one.py': '', 'near.py': '', 'two.txt': '' },
     },
   });
   const names = handlerFiles(join(folder, 'handler.py')).map((file) => relative(folder, file));
   t.equal(names[0], 'handler.py');
   t.same(names.slice(1).sort(), [
-    'late.py', 'package/__init__.py', 'package/deep/__init__.py', 'package/deep/near.py', 'package/deep/one.py', 'package/sibling.py', 'plain.py',
+    'late.py',
+    'package/__init__.py',
+    'package/deep/__init__.py',
+    'package/deep/near.py',
+    'package/deep/one.py',
+    'package/sibling.py',
+    'plain.py',
   ]);
 });
 
@@ -27,7 +38,10 @@ t.test('the files of a JavaScript handler', async (t) => {
   const folder = t.testdir({
     'handler.mjs': `import fs from 'node:fs';
       import { a } from './a.mjs';\nexport * from "./lib/b.js";\nconst c = await import('./c.json');\nimport '../outside.js';`,
-    'a.mjs': "import './handler.mjs';", lib: { 'b.js': "const d = require('./d');", 'd.js': '' }, 'c.json': '{}', 'e.mjs': '',
+    'a.mjs': "import './handler.mjs';",
+    lib: { 'b.js': "const d = require('./d');", 'd.js': '' },
+    'c.json': '{}',
+    'e.mjs': '',
   });
   const names = handlerFiles(join(folder, 'handler.mjs')).map((file) => relative(folder, file));
   t.same(names.sort(), ['a.mjs', 'c.json', 'handler.mjs', 'lib/b.js', 'lib/d.js']);
@@ -41,7 +55,9 @@ t.test('changes', async (t) => {
   const stop = new AbortController();
   let slow: Promise<void> = Promise.resolve();
   const watching = watchHandler({
-    handler: at('handler.py'), clock: systemClock, signal: stop.signal,
+    handler: at('handler.py'),
+    clock: systemClock,
+    signal: stop.signal,
     onChanged: async (files) => {
       told.push(files.map((file) => relative(folder, file)).sort());
       await slow;
@@ -54,20 +70,30 @@ t.test('changes', async (t) => {
   writeFileSync(at('new.py'), 'A = 3\n');
   writeFileSync(at('handler.py.part'), 'import new\n');
   renameSync(at('handler.py.part'), at('handler.py'));
-  t.same(await next(2), ['handler.py', 'new.py', 'tools.py'], 'by rename; what it imports from now on, and what no more');
+  t.same(
+    await next(2),
+    ['handler.py', 'new.py', 'tools.py'],
+    'by rename; what it imports from now on, and what no more',
+  );
   writeFileSync(at('tools.py'), 'A = 4\n');
   rmSync(at('handler.py'));
   writeFileSync(at('requirements.txt'), 'numpy\n');
   mkdirSync(at('package'));
   writeFileSync(at('package/__init__.py'), '');
   let proceed: () => void = () => undefined;
-  slow = new Promise((resolve) => { proceed = resolve; });
+  slow = new Promise((resolve) => {
+    proceed = resolve;
+  });
   writeFileSync(at('handler.py'), 'import new, package\n');
   t.same(await next(3), ['handler.py', 'package/__init__.py', 'requirements.txt'], 'a file that is away for a moment');
   writeFileSync(at('package/__init__.py'), 'B = 1\n');
   writeFileSync(at('new.py'), 'A = 5\n');
   proceed();
-  t.same(await next(4), ['new.py', 'package/__init__.py'], 'what changed meanwhile, in a folder that came meanwhile too');
+  t.same(
+    await next(4),
+    ['new.py', 'package/__init__.py'],
+    'what changed meanwhile, in a folder that came meanwhile too',
+  );
   rmSync(at('requirements.txt'));
   t.same(await next(5), ['requirements.txt']);
   stop.abort();

@@ -1,5 +1,8 @@
 // test: 30 s
-/** A run of tests that is stopped or killed leaves no process behind: not one of tap, of the tests, or of what they started. */
+/**
+ * A run of tests that is stopped or killed leaves no process behind: not one of tap, of the tests, or of what they
+ * started.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -7,8 +10,8 @@ import { dirname, join, relative } from 'node:path';
 import t from 'tap';
 import { moduleFiles } from '../../deploy/local/handler-files.ts';
 import { openFolder } from '../helpers/open-folder.ts';
-import { processTable } from '../helpers/process-table.ts';
 import type { ProcessEntry } from '../helpers/process-table.ts';
+import { processTable } from '../helpers/process-table.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
@@ -34,25 +37,39 @@ for (const signal of ['SIGINT', 'SIGKILL'] as const) {
   t.test(`a test that ends by ${signal}`, async (t) => {
     const folder = await openFolder(t);
     const file = join(folder, 'processes');
-    // A group of its own, as a terminal makes one: what is in it gets the signal too. The files that it leaves go with this test.
+    // A group of its own, as a terminal makes one: what is in it gets the signal too. The files that it leaves go with
+    // this test.
     const test = spawn(process.execPath, [join(import.meta.dirname, 'doomed.ts'), file], {
-      detached: true, stdio: 'ignore', env: { ...process.env, TMPDIR: folder, SLIPWAY_TEST_POSTGRES: '' },
+      detached: true,
+      stdio: 'ignore',
+      env: { ...process.env, TMPDIR: folder, SLIPWAY_TEST_POSTGRES: '' },
     });
     const ended = once(test, 'exit');
-    t.teardown(() => { if (test.exitCode === null && test.signalCode === null) process.kill(-test.pid!, 'SIGKILL'); });
-    const noted = await waitFor('its processes', () => {
-      if (test.exitCode !== null) throw new Error('it ended by itself');
-      return existsSync(file) && JSON.parse(readFileSync(file, 'utf8')) as ProcessEntry[];
-    }, 90_000);
+    t.teardown(() => {
+      if (test.exitCode === null && test.signalCode === null) process.kill(-test.pid!, 'SIGKILL');
+    });
+    const noted = await waitFor(
+      'its processes',
+      () => {
+        if (test.exitCode !== null) throw new Error('it ended by itself');
+        return existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')) as ProcessEntry[]);
+      },
+      90_000,
+    );
     const servers = noted.flatMap(({ command }) => /bin\/postgres -D (\S+)/.exec(command)?.[1] ?? []);
     t.equal(servers.length, 2);
     for (const part of ['core/main.ts', 'facades/main.ts', 'gpu-agent/main.ts', 'handlers/all.js']) {
-      t.ok(noted.some(({ command }) => command.includes(part)), `${part} runs`);
+      t.ok(
+        noted.some(({ command }) => command.includes(part)),
+        `${part} runs`,
+      );
     }
     process.kill(-test.pid!, signal);
     await ended;
     const commands = new Map(noted.map(({ pid, command }) => [pid, command]));
-    await waitFor('all of them to end', () => processTable().every(({ pid, command }) => commands.get(pid) !== command));
+    await waitFor('all of them to end', () =>
+      processTable().every(({ pid, command }) => commands.get(pid) !== command),
+    );
     for (const data of servers) await waitFor('the data to be removed', () => !existsSync(dirname(data)));
   });
 }
@@ -60,13 +77,15 @@ for (const signal of ['SIGINT', 'SIGKILL'] as const) {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
   t.test(`npm test that ends by ${signal}`, async (t) => {
     const { folder, path } = await scratch(t);
-    for (const place of ['deploy/local', 'core/runtime', 'bin', 'node_modules']) mkdirSync(path(place), { recursive: true });
+    for (const place of ['deploy/local', 'core/runtime', 'bin', 'node_modules'])
+      mkdirSync(path(place), { recursive: true });
     symlinkSync(join(root, 'node_modules/tap-parser'), path('node_modules/tap-parser'));
     mkdirSync(path('test'));
     for (const name of ['a', 'b']) writeFileSync(path(`test/${name}.test.ts`), STUBBORN);
     // The last two are loaded by their path.
     for (const name of ['run-tests', 'test-pool', 'test-domain-hook', 'test-domain']) {
-      for (const file of moduleFiles(join(root, `deploy/local/${name}.ts`), root)) copyFileSync(file, path(relative(root, file)));
+      for (const file of moduleFiles(join(root, `deploy/local/${name}.ts`), root))
+        copyFileSync(file, path(relative(root, file)));
     }
     writeFileSync(path('package.json'), '{"type":"module"}');
     const built = path('node_modules/@tapjs/test/test-built/dist/esm/index.js');
@@ -74,17 +93,25 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
     writeFileSync(built, '');
     // Without a Python it makes none.
     const runner = spawn(process.execPath, [path('deploy/local/run-tests.ts')], {
-      cwd: folder, env: { PATH: path('bin') }, stdio: ['ignore', 'pipe', 'ignore'],
+      cwd: folder,
+      env: { PATH: path('bin') },
+      stdio: ['ignore', 'pipe', 'ignore'],
     });
     let said = '';
-    runner.stdout!.on('data', (part: Buffer) => { said += part.toString(); });
+    runner.stdout!.on('data', (part: Buffer) => {
+      said += part.toString();
+    });
     const ended = once(runner, 'exit');
-    const pids = await waitFor('a test and its child', () =>
-      existsSync(path('pids')) && JSON.parse(readFileSync(path('pids'), 'utf8')) as number[]);
+    const pids = await waitFor(
+      'a test and its child',
+      () => existsSync(path('pids')) && (JSON.parse(readFileSync(path('pids'), 'utf8')) as number[]),
+    );
     const left = (): ProcessEntry[] => processTable().filter(({ pid }) => pids.includes(pid));
-    t.teardown(() => { for (const { pid } of left()) process.kill(pid, 'SIGKILL'); });
+    t.teardown(() => {
+      for (const { pid } of left()) process.kill(pid, 'SIGKILL');
+    });
     runner.kill(signal);
-    const [code] = await ended as [number | null];
+    const [code] = (await ended) as [number | null];
     await waitFor('all to end', () => left().length === 0, 10_000);
     if (signal === 'SIGKILL') return;
     t.equal(code, 1);

@@ -1,24 +1,29 @@
-/** Patches of packages: applied in order to what npm installed, once, also over earlier forms of themselves and over some of them. */
+/**
+ * Patches of packages: applied in order to what npm installed, once, also over earlier forms of themselves and over
+ * some of them.
+ */
 import { execFile } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { scratch } from '../helpers/scratch.ts';
 
 const root = join(import.meta.dirname, '../..');
 /** Of a package's `exports` as JSON, which Node reads again for each of its modules. */
 const EXPORTS_BYTES_MAX = 20_000;
 const ONE = 'Why it is needed.\n\n--- a/src/x.js\n+++ b/src/x.js\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n';
-const TWO = 'Why.\n\n--- a/src/x.js\n+++ b/src/x.js\n@@ -1,2 +1,3 @@\n one\n 2\n+three\n--- a/src/y.js\n+++ b/src/y.js\n@@ -1,1 +1,1 @@\n-a\n+b\n';
+const TWO =
+  'Why.\n\n--- a/src/x.js\n+++ b/src/x.js\n@@ -1,2 +1,3 @@\n one\n 2\n+three\n--- a/src/y.js\n+++ b/src/y.js\n@@ -1,1 +1,1 @@\n-a\n+b\n';
 const PUBLISHED = { x: 'one\ntwo\n', y: 'a\n' };
 const PATCHED = { x: 'one\n2\nthree\n', y: 'b\n' };
 
 /** A project with a package `p` and two patches of it. */
 async function project(t: Test) {
   const { path } = await scratch(t);
-  for (const folder of ['deploy/local', 'deploy/patches/p', 'node_modules/p/src']) mkdirSync(path(folder), { recursive: true });
+  for (const folder of ['deploy/local', 'deploy/patches/p', 'node_modules/p/src'])
+    mkdirSync(path(folder), { recursive: true });
   copyFileSync(join(root, 'deploy/local/patch-packages.ts'), path('deploy/local/patch-packages.ts'));
   writeFileSync(path('package.json'), '{"type":"module"}');
   symlinkSync(join(root, 'node_modules/diff'), path('node_modules/diff'));
@@ -29,11 +34,15 @@ async function project(t: Test) {
     writeFileSync(file('x', modules), files.x);
     writeFileSync(file('y', modules), files.y);
   };
-  const read = (modules?: string) => ({ x: readFileSync(file('x', modules), 'utf8'), y: readFileSync(file('y', modules), 'utf8') });
+  const read = (modules?: string) => ({
+    x: readFileSync(file('x', modules), 'utf8'),
+    y: readFileSync(file('y', modules), 'utf8'),
+  });
   const apply = async (...args: string[]): Promise<string> => {
     const program = path('deploy/local/patch-packages.ts');
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...args])
-      .catch((error: { stdout: string; stderr: string }) => error);
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...args]).catch(
+      (error: { stdout: string; stderr: string }) => error,
+    );
     return stdout + stderr;
   };
   write(PUBLISHED);
@@ -49,7 +58,11 @@ t.test('patches', async (t) => {
   const patch = path('deploy/patches/p/02-two.patch');
   writeFileSync(patch, TWO.replace('+three', '+drei'));
   t.equal(await apply(), 'p/src/x.js held other of 2 patches and is patched anew\n');
-  t.same(read(), { x: 'one\n2\ndrei\n', y: 'b\n' }, 'another form of the patch begins with the file as it was published');
+  t.same(
+    read(),
+    { x: 'one\n2\ndrei\n', y: 'b\n' },
+    'another form of the patch begins with the file as it was published',
+  );
   writeFileSync(patch, TWO.replace('one', 'ONE'));
   t.match(await apply(), /p\/01-one\.patch .* do not fit .*x\.js.*npm ci/);
   t.same(read(), { x: 'one\n2\ndrei\n', y: 'b\n' });
@@ -86,7 +99,8 @@ t.test('into another folder', async (t) => {
 });
 
 t.test('no package has a list of exports whose reading takes longer than loading the package', async (t) => {
-  const read = (folder: string) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { dependencies?: object; exports?: unknown };
+  const read = (folder: string) =>
+    JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { dependencies?: object; exports?: unknown };
   const long = Object.keys(read(root).dependencies!).filter((name) => {
     const { exports } = read(join(root, 'node_modules', name));
     return exports !== undefined && JSON.stringify(exports).length > EXPORTS_BYTES_MAX;

@@ -1,21 +1,22 @@
 // test: postgres, 20 s
 /**
- * Ports that may be lost between the look and the listening: core takes another one and keeps it, the facade says clearly that the user's
- * own is taken.
+ * Ports that may be lost between the look and the listening: core takes another one and keeps it, the facade says
+ * clearly that the user's own is taken.
  */
+
+import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ChildProcess } from 'node:child_process';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { coreProcess } from '../../deploy/local/core-process.ts';
 import { facadeProcess } from '../../deploy/local/facade-process.ts';
 import { UsageError } from '../../deploy/local/options.ts';
 import { keepPort, keptPort, portProblem } from '../../deploy/local/ports.ts';
-import { SupervisedProcess } from '../../deploy/local/supervised-process.ts';
 import type { ProcessPlan } from '../../deploy/local/supervised-process.ts';
+import { SupervisedProcess } from '../../deploy/local/supervised-process.ts';
 import { createDatabase } from '../helpers/database.ts';
 import { occupy, quietPort } from '../helpers/ports.ts';
 import { scratch } from '../helpers/scratch.ts';
@@ -36,7 +37,12 @@ function supervise<Ready>(t: Test, plan: ProcessPlan<Ready>) {
     },
   };
   const supervised = new SupervisedProcess(noting, {
-    clock: systemClock, random: systemRandom, onEnded: () => {}, onRestarted: (name) => { restarts.push(name); },
+    clock: systemClock,
+    random: systemRandom,
+    onEnded: () => {},
+    onRestarted: (name) => {
+      restarts.push(name);
+    },
   });
   t.teardown(() => supervised.stop());
   return { supervised, children, restarts };
@@ -65,7 +71,10 @@ t.test('core whose port is taken after it was chosen', async (t) => {
   const { folder, path } = await scratch(t);
   const portFile = path('core.port');
   const env = {
-    ...process.env, SLIPWAY_DATABASE_URL: url, SLIPWAY_ROOT_KEY: randomBytes(24).toString('hex'), SLIPWAY_SECRET_KEY: randomBytes(32).toString('hex'),
+    ...process.env,
+    SLIPWAY_DATABASE_URL: url,
+    SLIPWAY_ROOT_KEY: randomBytes(24).toString('hex'),
+    SLIPWAY_SECRET_KEY: randomBytes(32).toString('hex'),
   };
   const plan = () => coreProcess({ root, logDir: folder, portFile, env: () => env });
   const chosen = await quietPort();
@@ -91,8 +100,13 @@ t.test('core that does not start for another reason', async (t) => {
   const { folder, path } = await scratch(t);
   const portFile = path('core.port');
   keepPort(portFile, await quietPort());
-  const { supervised, children } = supervise(t, await coreProcess({ root, logDir: folder, portFile, env: () => ({ PATH: process.env.PATH }) }));
-  await t.rejects(supervised.start(), { message: /core ended with code 2 before it was ready[\s\S]*SLIPWAY_DATABASE_URL/ });
+  const { supervised, children } = supervise(
+    t,
+    await coreProcess({ root, logDir: folder, portFile, env: () => ({ PATH: process.env.PATH }) }),
+  );
+  await t.rejects(supervised.start(), {
+    message: /core ended with code 2 before it was ready[\s\S]*SLIPWAY_DATABASE_URL/,
+  });
   t.equal(children.length, 2, 'is not tried for ever');
 });
 
@@ -101,7 +115,10 @@ t.test('a facade whose port is taken', async (t) => {
   const port = await occupy(t);
   const env = () => ({ ...process.env, SLIPWAY_CORE_ADDRESS: '127.0.0.1:1' });
   const { supervised, children } = supervise(t, facadeProcess({ root, logDir: folder, host: '127.0.0.1', port, env }));
-  await t.rejects(supervised.start(), { constructor: UsageError, message: new RegExp(`^Port ${port} is taken by another program\\. .*$`) });
+  await t.rejects(supervised.start(), {
+    constructor: UsageError,
+    message: new RegExp(`^Port ${port} is taken by another program\\. .*$`),
+  });
   t.equal(children.length, 1, 'it is the only port that will do');
   const free = await quietPort();
   const second = supervise(t, facadeProcess({ root, logDir: folder, host: '127.0.0.1', port: free, env }));

@@ -1,5 +1,8 @@
 // test: postgres
-/** Reports of faults in postgres.js (deploy/patches/README.md): each reproducer shows its fault on the published driver, and none on the patched one. */
+/**
+ * Reports of faults in postgres.js (deploy/patches/README.md): each reproducer shows its fault on the published driver,
+ * and none on the patched one.
+ */
 import { execFile, execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -26,9 +29,14 @@ function prepare(name: string): string {
 /** Runs a reproducer to its end. */
 function run(name: string, file: string): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [path(`${name}/${file}`)], { env: { ...process.env, DATABASE_URL: url } }, (_error, stdout, stderr) => {
-      resolve({ code: child.exitCode ?? -1, output: stdout + stderr });
-    });
+    const child = execFile(
+      process.execPath,
+      [path(`${name}/${file}`)],
+      { env: { ...process.env, DATABASE_URL: url } },
+      (_error, stdout, stderr) => {
+        resolve({ code: child.exitCode ?? -1, output: stdout + stderr });
+      },
+    );
   });
 }
 
@@ -41,9 +49,17 @@ execFileSync(process.execPath, [join(root, 'deploy/local/patch-packages.ts'), '-
 
 t.test('an artifact that bundles the driver has the same files as this installation', (t) => {
   for (const file of globSync('src/*.js', { cwd: driver })) {
-    t.equal(readFileSync(path(`patched/node_modules/postgres/${file}`), 'utf8'), readFileSync(join(driver, file), 'utf8'), file);
+    t.equal(
+      readFileSync(path(`patched/node_modules/postgres/${file}`), 'utf8'),
+      readFileSync(join(driver, file), 'utf8'),
+      file,
+    );
   }
-  t.notMatch(readFileSync(path('published/node_modules/postgres/src/index.js'), 'utf8'), /survivesCuts/, 'core refuses the published one');
+  t.notMatch(
+    readFileSync(path('published/node_modules/postgres/src/index.js'), 'utf8'),
+    /survivesCuts/,
+    'core refuses the published one',
+  );
   t.end();
 });
 

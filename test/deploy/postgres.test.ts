@@ -1,23 +1,23 @@
 // test: 10 s
 /**
- * The embedded PostgreSQL: made once, back after kill -9 on the port that it got, taken over from a launcher that was killed, and reachable
- * for its own user.
+ * The embedded PostgreSQL: made once, back after kill -9 on the port that it got, taken over from a launcher that was
+ * killed, and reachable for its own user.
  */
 import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import postgres from 'postgres';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { checkDatabase } from '../../deploy/local/external-postgres.ts';
 import { UsageError } from '../../deploy/local/options.ts';
 import { createCluster, postgresProcess, postgresUrl, stopLeftover } from '../../deploy/local/postgres.ts';
-import { findPostgres } from '../../deploy/local/postgres-program.ts';
 import type { PostgresPlace } from '../../deploy/local/postgres-program.ts';
+import { findPostgres } from '../../deploy/local/postgres-program.ts';
 import { ProcessLog } from '../../deploy/local/process-log.ts';
 import { SupervisedProcess } from '../../deploy/local/supervised-process.ts';
-import { occupy, quietPort } from '../helpers/ports.ts';
 import { openFolder } from '../helpers/open-folder.ts';
+import { occupy, quietPort } from '../helpers/ports.ts';
 import { isAlive } from '../helpers/scratch.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
@@ -27,7 +27,12 @@ const asRoot = process.getuid!() === 0;
 async function startServer(t: Test, place: PostgresPlace, log: ProcessLog, choosePort?: () => Promise<number>) {
   let restarts = 0;
   const server = new SupervisedProcess(postgresProcess(place, log, systemClock, choosePort), {
-    clock: systemClock, random: systemRandom, onEnded: () => {}, onRestarted: () => { restarts += 1; },
+    clock: systemClock,
+    random: systemRandom,
+    onEnded: () => {},
+    onRestarted: () => {
+      restarts += 1;
+    },
   });
   t.teardown(() => server.stop());
   const port = await server.start();
@@ -55,16 +60,23 @@ t.test('a cluster and its server', async (t) => {
   t.equal(first.port, chosen.at(-1));
   const sql = postgres(first.url, { max: 1, onnotice: () => undefined });
   t.teardown(() => sql.end({ timeout: 1 }));
-  t.same(await sql`SELECT current_setting('min_wal_size') AS wal`, [{ wal: '1GB' }], 'what the log needed once is not taken from it while it rests');
+  t.same(
+    await sql`SELECT current_setting('min_wal_size') AS wal`,
+    [{ wal: '1GB' }],
+    'what the log needed once is not taken from it while it rests',
+  );
   await sql`create table kept (n int)`;
   await sql`insert into kept values (7)`;
   process.kill(first.pid(), 'SIGKILL');
   await waitFor('the server to be back', () => first.restarts() === 1);
-  t.same([...await sql`select n from kept`], [{ n: 7 }], 'what was committed outlives kill -9, on the same port');
+  t.same([...(await sql`select n from kept`)], [{ n: 7 }], 'what was committed outlives kill -9, on the same port');
 
   await t.test('a database that the user names', async (t) => {
     await checkDatabase(first.url);
-    await t.rejects(checkDatabase(first.url.replace(PASSWORD, 'wrong')), { constructor: UsageError, message: /cannot be used: password/ });
+    await t.rejects(checkDatabase(first.url.replace(PASSWORD, 'wrong')), {
+      constructor: UsageError,
+      message: /cannot be used: password/,
+    });
     const nobody = postgresUrl(await quietPort(), PASSWORD);
     await t.rejects(checkDatabase(nobody), { constructor: UsageError, message: /ECONNREFUSED/ });
   });

@@ -1,6 +1,6 @@
 /**
- * deploy/prometheus and deploy/grafana: their files are what Prometheus takes, alerts are raised by what they are for, and every metric that they name
- * exists.
+ * deploy/prometheus and deploy/grafana: their files are what Prometheus takes, alerts are raised by what they are for,
+ * and every metric that they name exists.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -17,26 +17,45 @@ const boards = dashboards();
 const queries = boards.flatMap(({ panels }) => panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)));
 
 t.test('promtool', { skip: whyNoPromtool() }, async (t) => {
-  for (const line of ['check config --lint-fatal prometheus.yml', 'check rules --lint-fatal rules.yml', 'test rules rules.test.yml']) {
+  for (const line of [
+    'check config --lint-fatal prometheus.yml',
+    'check rules --lint-fatal rules.yml',
+    'test rules rules.test.yml',
+  ]) {
     const { status, stdout, stderr } = spawnSync('promtool', line.split(' '), { cwd: folder, encoding: 'utf8' });
     t.equal(status, 0, `promtool ${line}: ${stdout}${stderr}`);
   }
 });
 
-t.test('a dashboard is of one piece: its own address, each panel once and at a place of its own, a variable for what it names', async (t) => {
-  t.equal(new Set(boards.map(({ uid }) => uid)).size, boards.length);
-  for (const { file, variables, all, panels } of boards) {
-    t.equal(new Set(all.map(({ id }) => id)).size, all.length, `${file}: ids`);
-    t.equal(new Set(all.map(({ gridPos: { x, y } }) => `${x} ${y}`)).size, all.length, `${file}: places`);
-    const named = new Set(panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => [...expr.matchAll(/\$(\w+)/g)].map((match) => match[1]!))));
-    t.same([...named], ['endpoint'], file);
-    t.match(variables.find(({ name }) => name === 'endpoint'), { type: 'query', includeAll: true, multi: true, definition: /^label_values\(\w+, endpoint\)$/ });
-  }
-});
+t.test(
+  'a dashboard is of one piece: its own address, each panel once and at a place of its own, a variable for what it names',
+  async (t) => {
+    t.equal(new Set(boards.map(({ uid }) => uid)).size, boards.length);
+    for (const { file, variables, all, panels } of boards) {
+      t.equal(new Set(all.map(({ id }) => id)).size, all.length, `${file}: ids`);
+      t.equal(new Set(all.map(({ gridPos: { x, y } }) => `${x} ${y}`)).size, all.length, `${file}: places`);
+      const named = new Set(
+        panels.flatMap(({ targets }) =>
+          targets.flatMap(({ expr }) => [...expr.matchAll(/\$(\w+)/g)].map((match) => match[1]!)),
+        ),
+      );
+      t.same([...named], ['endpoint'], file);
+      t.match(
+        variables.find(({ name }) => name === 'endpoint'),
+        { type: 'query', includeAll: true, multi: true, definition: /^label_values\(\w+, endpoint\)$/ },
+      );
+    }
+  },
+);
 
 t.test('every query of the dashboards is one', { skip: whyNoPromtool() }, async (t) => {
   const file = join(t.testdir(), 'queries.json');
-  writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules: queries.map((expr, index) => ({ record: `query:${index}`, expr })) }] }));
+  writeFileSync(
+    file,
+    JSON.stringify({
+      groups: [{ name: 'dashboard', rules: queries.map((expr, index) => ({ record: `query:${index}`, expr })) }],
+    }),
+  );
   const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', file], { encoding: 'utf8' });
   t.equal(status, 0, stdout + stderr);
   t.match(stdout, `${queries.length} rules found`);
@@ -44,10 +63,16 @@ t.test('every query of the dashboards is one', { skip: whyNoPromtool() }, async 
 
 t.test('what they name is documented or recorded, and each alert is tested', async (t) => {
   const tests = readFileSync(join(folder, 'rules.test.yml'), 'utf8');
-  const documented = new Set([...readFileSync(join(root, 'docs/reference/metrics.md'), 'utf8').matchAll(/^\| `(\w+)` \|/gm)].map((match) => match[1]!));
+  const documented = new Set(
+    [...readFileSync(join(root, 'docs/reference/metrics.md'), 'utf8').matchAll(/^\| `(\w+)` \|/gm)].map(
+      (match) => match[1]!,
+    ),
+  );
   const recorded = new Set([...rules.matchAll(/- record: (\S+)/g)].map((match) => match[1]!));
   const exprs = [...[...rules.matchAll(/^ +expr: (.*)$/gm)].map((match) => match[1]!), ...queries];
-  const named = exprs.flatMap((expr) => expr.match(/(?<![\w:"-])(?:(?:slipway|nodejs|process)_\w+|\w+:\w+:\w+)/g) ?? []);
+  const named = exprs.flatMap(
+    (expr) => expr.match(/(?<![\w:"-])(?:(?:slipway|nodejs|process)_\w+|\w+:\w+:\w+)/g) ?? [],
+  );
   t.ok(named.length > 30, 'rules and queries were read');
   for (const name of named) t.ok(recorded.has(name) || documented.has(name.replace(/_(bucket|count|sum)$/, '')), name);
   for (const [, alert] of rules.matchAll(/- alert: (\w+)/g)) t.match(tests, alert!, `${alert} is tested`);

@@ -6,16 +6,16 @@ import { join } from 'node:path';
 import t from 'tap';
 import { runsAsRoot } from '../../core/runtime/host-user.ts';
 import { findPython } from '../../deploy/local/find-python.ts';
-import { makeVenv, pythonInstallHint } from '../../deploy/local/python-venv.ts';
 import { UsageError } from '../../deploy/local/options.ts';
+import { makeVenv, pythonInstallHint } from '../../deploy/local/python-venv.ts';
 import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
 import { ManualClock } from '../helpers/manual-clock.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 /**
- * A python3 of a few lines in front of the real one on the PATH: `venv` makes bin/python, pip and uv write down what they were asked for.
- * Files beside it say what fails; `settings` is what pip is configured with.
+ * A python3 of a few lines in front of the real one on the PATH: `venv` makes bin/python, pip and uv write down what
+ * they were asked for. Files beside it say what fails; `settings` is what pip is configured with.
  */
 const UV = `#!/bin/sh
 echo "uv $*" >>"$FAKE/asked"; echo "Resolved 3 packages in 1ms"
@@ -38,7 +38,9 @@ case "$*" in
 esac
 `;
 
-/** Yields without sleeping, as that SDK does between its jobs, until a pipe has something to say after half a second. */
+/**
+ * Yields without sleeping, as that SDK does between its jobs, until a pipe has something to say after half a second.
+ */
 const SPIN = `
 import asyncio, json, os, threading
 async def main():
@@ -62,12 +64,17 @@ async function fakePython(t: Parameters<typeof scratch>[0]) {
   writeFileSync(place.path('uv'), UV);
   for (const program of ['bin/python3', 'uv']) chmodSync(place.path(program), 0o755);
   const { PATH, FAKE } = process.env;
-  t.teardown(() => { Object.assign(process.env, { PATH, FAKE }); });
+  t.teardown(() => {
+    Object.assign(process.env, { PATH, FAKE });
+  });
   Object.assign(process.env, { PATH: `${place.path('bin')}:${PATH}`, FAKE: place.folder });
   const lines: string[] = [];
   const clock = new ManualClock();
   const make = (more: string[], signal = new AbortController().signal): Promise<string> =>
-    makeVenv({ requirements: { more }, parentDir: place.path('venvs') }, { report: (line) => lines.push(line), signal, clock });
+    makeVenv(
+      { requirements: { more }, parentDir: place.path('venvs') },
+      { report: (line) => lines.push(line), signal, clock },
+    );
   return { ...place, said: lines, make, clock };
 }
 
@@ -75,12 +82,22 @@ t.test('made once for the same requirements', async (t) => {
   const { make, lines, said } = await fakePython(t);
   const first = await make(['runpod==1.12.0']);
   t.match(first, /venvs\/[0-9a-f]{12}\/bin\/python$/);
-  t.ok(said.some((line) => line.includes('Resolved 3 packages')), 'uv is seen at work');
+  t.ok(
+    said.some((line) => line.includes('Resolved 3 packages')),
+    'uv is seen at work',
+  );
   t.equal(await make(['runpod==1.12.0']), first);
   t.equal(lines('asked').length, 1, 'it ran once');
-  t.match(lines('asked')[0], /^uv pip install --python \S+venvs\/[0-9a-f]{12}\/bin\/python .*--compile-bytecode .*runpod==1\.12\.0/);
+  t.match(
+    lines('asked')[0],
+    /^uv pip install --python \S+venvs\/[0-9a-f]{12}\/bin\/python .*--compile-bytecode .*runpod==1\.12\.0/,
+  );
   t.not(await make(['runpod==1.7.13']), first, 'other requirements, another environment');
-  t.equal(readdirSync(join(first, '../../..')).filter((name) => name.startsWith('installer-')).length, 1, 'uv is there once');
+  t.equal(
+    readdirSync(join(first, '../../..')).filter((name) => name.startsWith('installer-')).length,
+    1,
+    'uv is there once',
+  );
 });
 
 t.test('pip does it where uv is not to be had, or cannot', async (t) => {
@@ -88,7 +105,10 @@ t.test('pip does it where uv is not to be had, or cannot', async (t) => {
   open('no-uv');
   await make(['a==1']);
   t.match(lines('asked'), [/^pip -m pip install .*a==1/]);
-  t.ok(said.some((line) => line.includes('package 1, something')), 'pip is seen at work');
+  t.ok(
+    said.some((line) => line.includes('package 1, something')),
+    'pip is seen at work',
+  );
   rmSync(path('no-uv'));
   open('uv-fails');
   await make(['b==2']);
@@ -97,10 +117,20 @@ t.test('pip does it where uv is not to be had, or cannot', async (t) => {
 
 t.test('what pip is set to holds for uv; a setting that uv does not know leaves it to pip', async (t) => {
   const { make, lines, path } = await fakePython(t);
-  writeFileSync(path('settings'), "global.index-url='https://packages.example/simple'\n:env:.timeout='180'\nglobal.trusted-host='a.example\\nb.example'\n");
+  writeFileSync(
+    path('settings'),
+    "global.index-url='https://packages.example/simple'\n:env:.timeout='180'\nglobal.trusted-host='a.example\\nb.example'\n",
+  );
   await make(['a==1']);
-  t.match(lines('asked'), [/ --default-index https:\/\/packages\.example\/simple --allow-insecure-host a\.example --allow-insecure-host b\.example a==1/]);
-  for (const setting of ["global.no-index='true'", "install.constraint='/c.txt'", "global.index-url='odd\\tvalue'", "global.proxy='http://p.example'"]) {
+  t.match(lines('asked'), [
+    / --default-index https:\/\/packages\.example\/simple --allow-insecure-host a\.example --allow-insecure-host b\.example a==1/,
+  ]);
+  for (const setting of [
+    "global.no-index='true'",
+    "install.constraint='/c.txt'",
+    "global.index-url='odd\\tvalue'",
+    "global.proxy='http://p.example'",
+  ]) {
     writeFileSync(path('settings'), `${setting}\n`);
     await make([`b==${setting}`]);
     t.match(lines('asked').at(-1), /^pip /, setting);
@@ -111,27 +141,39 @@ t.test('what is missing is named', async (t) => {
   const { make, open, lines } = await fakePython(t);
   open('uv-fails');
   open('no-pip');
-  await t.rejects(make(['nothing==9']), { constructor: UsageError, message: /could not install nothing==9[\s\S]*No matching/ });
+  await t.rejects(make(['nothing==9']), {
+    constructor: UsageError,
+    message: /could not install nothing==9[\s\S]*No matching/,
+  });
   await t.rejects(make(['nothing==9']), { message: /No matching distribution/ });
   t.equal(lines('asked').length, 4, 'a failed one is not taken for made');
   open('no-venv');
-  await t.rejects(make(['x']), { message: new RegExp(`ensurepip is not available[\\s\\S]*${pythonInstallHint().slice(0, 10)}`) });
+  await t.rejects(make(['x']), {
+    message: new RegExp(`ensurepip is not available[\\s\\S]*${pythonInstallHint().slice(0, 10)}`),
+  });
   process.env.PATH = '/nowhere';
   await t.rejects(make(['x']), { constructor: UsageError, message: /need python3, which is missing here/ });
 });
 
-t.test('root does not take one that workers cannot reach', { skip: runsAsRoot() ? false : 'needs root to run something as another user' }, async (t) => {
-  const { folder } = await fakePython(t);
-  const find = () => findPython(new AbortController().signal);
-  t.equal((await find())!.program, 'python3');
-  chmodSync(folder, 0o700);
-  t.match(await find(), { program: '/usr/bin/python3', executable: '/usr/bin/python3' }, 'as below /root');
-});
+t.test(
+  'root does not take one that workers cannot reach',
+  { skip: runsAsRoot() ? false : 'needs root to run something as another user' },
+  async (t) => {
+    const { folder } = await fakePython(t);
+    const find = () => findPython(new AbortController().signal);
+    t.equal((await find())!.program, 'python3');
+    chmodSync(folder, 0o700);
+    t.match(await find(), { program: '/usr/bin/python3', executable: '/usr/bin/python3' }, 'as below /root');
+  },
+);
 
 t.test('no place for it', async (t) => {
   const { make, path } = await fakePython(t);
   writeFileSync(path('venvs'), 'a file stands where the folder should be');
-  await t.rejects(make(['x']), { constructor: UsageError, message: /There is no place for a Python environment in .*venvs/ });
+  await t.rejects(make(['x']), {
+    constructor: UsageError,
+    message: /There is no place for a Python environment in .*venvs/,
+  });
 });
 
 t.test('stopped in the middle', async (t) => {
@@ -150,7 +192,10 @@ t.test('somebody who waits hears that it goes on', async (t) => {
   clock.pass(10_000);
   rmSync(path('hold'));
   await made;
-  t.same(said.filter((line) => line.includes('still')), ['  still at it after 10 s', '  still at it after 20 s']);
+  t.same(
+    said.filter((line) => line.includes('still')),
+    ['  still at it after 10 s', '  still at it after 20 s'],
+  );
   clock.pass(10_000);
   t.equal(said.filter((line) => line.includes('still')).length, 2, 'and no more when it is done');
 });
@@ -158,8 +203,11 @@ t.test('somebody who waits hears that it goes on', async (t) => {
 const { SLIPWAY_TEST_PYTHON_NEW, SLIPWAY_TEST_PYTHON_OLD } = process.env;
 const others = SLIPWAY_TEST_PYTHON_NEW || SLIPWAY_TEST_PYTHON_OLD ? 'other Pythons are named' : false;
 
-t.test('the Pythons of tests know their processor: no worker measures it', { skip: others || skipWithoutPython('new', 'old') }, async (t) => {
-  const program = `
+t.test(
+  'the Pythons of tests know their processor: no worker measures it',
+  { skip: others || skipWithoutPython('new', 'old') },
+  async (t) => {
+    const program = `
 import cpuinfo.cpuinfo, subprocess
 read = cpuinfo.cpuinfo._get_cpu_info_from_proc_cpuinfo()
 def refuse(*_, **__):
@@ -168,11 +216,20 @@ subprocess.Popen = refuse
 known = cpuinfo.get_cpu_info()
 print(read.get("brand_raw") in (None, known.get("brand_raw")), known["count"] > 0)
 `;
-  for (const python of Object.values(PYTHONS)) t.equal(execFileSync(python, ['-c', program], { encoding: 'utf8' }), 'True True\n');
-});
+    for (const python of Object.values(PYTHONS))
+      t.equal(execFileSync(python, ['-c', program], { encoding: 'utf8' }), 'True True\n');
+  },
+);
 
-t.test('loops of the tests\' Python of the 1.7 line rest when they only go round, and wake for what comes', { skip: skipWithoutPython('old') }, async (t) => {
-  const [rounds, read] = JSON.parse(execFileSync(PYTHONS.old, ['-c', SPIN], { encoding: 'utf8' })) as [number, string];
-  t.ok(rounds < 2_000, `${rounds} rounds while a reader waited for half a second`);
-  t.equal(read, 'it came');
-});
+t.test(
+  "loops of the tests' Python of the 1.7 line rest when they only go round, and wake for what comes",
+  { skip: skipWithoutPython('old') },
+  async (t) => {
+    const [rounds, read] = JSON.parse(execFileSync(PYTHONS.old, ['-c', SPIN], { encoding: 'utf8' })) as [
+      number,
+      string,
+    ];
+    t.ok(rounds < 2_000, `${rounds} rounds while a reader waited for half a second`);
+    t.equal(read, 'it came');
+  },
+);

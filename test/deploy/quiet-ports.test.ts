@@ -1,8 +1,8 @@
 /** Ports that tests give to programs: files that run at once never get the same one. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { pathToFileURL } from 'node:url';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import t from 'tap';
 import { claimNumber } from '../helpers/claim-number.ts';
 import { occupy, quietPort } from '../helpers/ports.ts';
@@ -30,7 +30,9 @@ t.test(`${PROCESSES} processes that take ${PORTS} ports each at the same time ha
     });
     return child;
   });
-  const said = await Promise.all(takers.map(async ({ stdout }) => JSON.parse(String((await once(stdout, 'data'))[0])) as number[]));
+  const said = await Promise.all(
+    takers.map(async ({ stdout }) => JSON.parse(String((await once(stdout, 'data'))[0])) as number[]),
+  );
   t.equal(new Set(said.flat()).size, PROCESSES * PORTS);
 });
 

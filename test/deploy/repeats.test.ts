@@ -1,8 +1,8 @@
 /** What is told again and again, and what of it is not. */
 import t from 'tap';
-import { Worker, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import { plain, Repeats } from '../../deploy/local/repeats.ts';
 import { WorkerCrashes } from '../../deploy/local/worker-crashes.ts';
+import { Worker, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 
 t.test('at growing intervals, each text by itself, numbers in it apart', async (t) => {
   const repeats = new Repeats();
@@ -20,7 +20,12 @@ t.test('crashes of workers', async (t) => {
   const crashed = (id: string, reason: string) => Worker.fromPartial({ id, state: WorkerState.UNHEALTHY, reason });
   const trace = (id: string): string => `exit code 1\nTraceback of ${id}\nValueError: no model\n`;
   crashes.look('ocr', [crashed('w1', trace('w1')), Worker.fromPartial({ id: 'w2', state: WorkerState.READY })]);
-  crashes.look('ocr', [crashed('w1', trace('w1')), crashed('w3', trace('w3')), crashed('w4', trace('w4')), crashed('w5', trace('w5'))]);
+  crashes.look('ocr', [
+    crashed('w1', trace('w1')),
+    crashed('w3', trace('w3')),
+    crashed('w4', trace('w4')),
+    crashed('w5', trace('w5')),
+  ]);
   crashes.look('llm', [crashed('w6', trace('w6'))]);
   t.same(said, [
     '! Worker w1 of ocr crashed; another one will be started in its place:\nexit code 1\nTraceback of w1\nValueError: no model',

@@ -1,14 +1,15 @@
 /** A supervised process: back after a kill, gone after a stop, and clear words when it does not come up. */
-import { spawn } from 'node:child_process';
+
 import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { ProcessLog, ROTATE_BYTES } from '../../deploy/local/process-log.ts';
-import { SupervisedProcess } from '../../deploy/local/supervised-process.ts';
 import type { ProcessPlan } from '../../deploy/local/supervised-process.ts';
+import { SupervisedProcess } from '../../deploy/local/supervised-process.ts';
 import { isAlive, scratch } from '../helpers/scratch.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
@@ -20,9 +21,14 @@ async function supervise(t: Test, script: string, more: Partial<ProcessPlan<stri
   const events: string[] = [];
   const children: ChildProcess[] = [];
   const plan: ProcessPlan<string> = {
-    name: 'thing', log: new ProcessLog(path('thing.log')), readyMsMax: 10_000,
+    name: 'thing',
+    log: new ProcessLog(path('thing.log')),
+    readyMsMax: 10_000,
     spawn: (output) => {
-      const child = spawn(process.execPath, ['-e', script], { detached: true, stdio: ['ignore', output, output, 'ipc'] });
+      const child = spawn(process.execPath, ['-e', script], {
+        detached: true,
+        stdio: ['ignore', output, output, 'ipc'],
+      });
       children.push(child);
       return child;
     },
@@ -30,8 +36,10 @@ async function supervise(t: Test, script: string, more: Partial<ProcessPlan<stri
     ...more,
   };
   const supervised = new SupervisedProcess(plan, {
-    clock, random: systemRandom,
-    onEnded: (name, how) => events.push(`${name} ended: ${how}`), onRestarted: (name) => events.push(`${name} is back`),
+    clock,
+    random: systemRandom,
+    onEnded: (name, how) => events.push(`${name} ended: ${how}`),
+    onRestarted: (name) => events.push(`${name} is back`),
   });
   t.teardown(() => supervised.stop());
   return { supervised, events, children };
@@ -47,7 +55,10 @@ t.test('a killed process is started again', async (t) => {
   t.same(events, ['thing ended: SIGKILL', 'thing is back', 'thing ended: SIGKILL', 'thing is back']);
   await supervised.stop();
   t.equal(children.length, 3);
-  t.notOk(children.some((child) => isAlive(child.pid!)), 'after a stop nothing is left');
+  t.notOk(
+    children.some((child) => isAlive(child.pid!)),
+    'after a stop nothing is left',
+  );
 });
 
 t.test('its log is bounded while it runs, and its last lines stay known', async (t) => {
@@ -58,7 +69,12 @@ t.test('its log is bounded while it runs, and its last lines stay known', async 
     process.send('written');
   });`;
   const quick = { ...systemClock, after: (ms: number, fn: () => void) => systemClock.after(ms / 50, fn) };
-  const { supervised, children } = await supervise(t, script, { log: new ProcessLog(file), readyMsMax: 500_000 }, quick);
+  const { supervised, children } = await supervise(
+    t,
+    script,
+    { log: new ProcessLog(file), readyMsMax: 500_000 },
+    quick,
+  );
   await supervised.start();
   for (let round = 0; round < 3; round += 1) {
     const written = once(children[0]!, 'message');
@@ -79,9 +95,14 @@ t.test('an end of its own is told with the last line that speaks of it', async (
   await supervised.stop();
   let ready = true;
   const failing = await supervise(t, '', {
-    spawn: (output) => spawn(process.execPath, ['-e', `${ready ? READY : ''} console.log('one'); console.log('two'); process.exitCode = 4;`], {
-      stdio: ['ignore', output, output, 'ipc'],
-    }),
+    spawn: (output) =>
+      spawn(
+        process.execPath,
+        ['-e', `${ready ? READY : ''} console.log('one'); console.log('two'); process.exitCode = 4;`],
+        {
+          stdio: ['ignore', output, output, 'ipc'],
+        },
+      ),
   });
   await failing.supervised.start();
   ready = false;
@@ -96,8 +117,16 @@ t.test('one that never gets ready', async (t) => {
   const retried = await supervise(t, 'process.exit(3);', { triesAgain: (failures) => failures < 2 });
   await t.rejects(retried.supervised.start(), { message: /code 3/ });
   t.equal(retried.children.length, 2, 'as often as the plan says');
-  const explained = await supervise(t, 'process.exit(3);', { triesAgain: () => { throw new Error('the cable is out'); } });
-  await t.rejects(explained.supervised.start(), { message: 'the cable is out' }, 'with the error that the plan has for it');
+  const explained = await supervise(t, 'process.exit(3);', {
+    triesAgain: () => {
+      throw new Error('the cable is out');
+    },
+  });
+  await t.rejects(
+    explained.supervised.start(),
+    { message: 'the cable is out' },
+    'with the error that the plan has for it',
+  );
   const slow = await supervise(t, IDLE, { readyMsMax: 50 });
   await t.rejects(slow.supervised.start(), { message: /was not ready after 0.05 s/ });
   t.notOk(isAlive(slow.children[0]!.pid!), 'and it is ended');
@@ -105,7 +134,8 @@ t.test('one that never gets ready', async (t) => {
 
 t.test('a program that is missing', async (t) => {
   const { supervised } = await supervise(t, '', {
-    spawn: () => spawn('/nowhere/program', { stdio: 'ignore' }), whenReady: () => new Promise(() => {}),
+    spawn: () => spawn('/nowhere/program', { stdio: 'ignore' }),
+    whenReady: () => new Promise(() => {}),
   });
   await t.rejects(supervised.start(), { message: /ENOENT/ });
 });
@@ -116,7 +146,10 @@ t.test('stopping at any moment', async (t) => {
   await t.rejects(early.supervised.start(), 'a stopped one does not start');
   t.notOk(early.children.some((child) => isAlive(child.pid!)));
   const starting = await supervise(t, IDLE);
-  const started = starting.supervised.start().then(() => 'started', () => 'gave up');
+  const started = starting.supervised.start().then(
+    () => 'started',
+    () => 'gave up',
+  );
   await waitFor('the child', () => starting.children.length === 1);
   await Promise.all([starting.supervised.stop(), starting.supervised.stop()]);
   t.equal(await started, 'gave up');

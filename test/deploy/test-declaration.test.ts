@@ -14,21 +14,31 @@ const parse = (text: string) => {
 t.test('words of the line above the imports', async (t) => {
   const none = { alone: false, needs: [], seconds: 0 };
   t.same(parse(''), none);
-  t.same(parse('/** Rules. */\nimport t from \'tap\';\n'), none, 'no line: shared, short, needs nothing');
+  t.same(parse("/** Rules. */\nimport t from 'tap';\n"), none, 'no line: shared, short, needs nothing');
   t.same(parse('// test: alone\n/** Rules. */\n'), { ...none, alone: true });
-  t.same(parse('// test: postgres, envoy, 120 s\nimport t from \'tap\';\n'), { ...none, needs: ['postgres', 'envoy'], seconds: 120 });
-  t.same(parse('/**\n * Rules.\n */\n\n// More.\n// test: alone, python\nimport t from \'tap\';\n'), { ...none, alone: true, needs: ['python'] });
+  t.same(parse("// test: postgres, envoy, 120 s\nimport t from 'tap';\n"), {
+    ...none,
+    needs: ['postgres', 'envoy'],
+    seconds: 120,
+  });
+  t.same(parse("/**\n * Rules.\n */\n\n// More.\n// test: alone, python\nimport t from 'tap';\n"), {
+    ...none,
+    alone: true,
+    needs: ['python'],
+  });
 });
 
 t.test('what cannot be meant is an error that names the file and the word', async (t) => {
-  t.throws(() => parse('// test: alnoe\n'), { message: /^x\.test\.ts: .*unknown word "alnoe"; known are alone, postgres, / });
+  t.throws(() => parse('// test: alnoe\n'), {
+    message: /^x\.test\.ts: .*unknown word "alnoe"; known are alone, postgres, /,
+  });
   t.throws(() => parse('// test:\n'), { message: /unknown word ""/ });
   t.throws(() => parse('// test: alone,\n'), { message: /unknown word ""/ });
   t.throws(() => parse('// test: 2 min\n'), { message: /unknown word "2 min"/ });
   t.throws(() => parse('// test: alone, alone\n'), { message: /"alone" twice/ });
   t.throws(() => parse('// test: 10 s, 20 s\n'), { message: /"20 s" twice/ });
   t.throws(() => parse('// test: alone\n// test: postgres\n'), { message: /2 times/ });
-  t.throws(() => parse('import t from \'tap\';\n// test: alone\n'), { message: /below the first statement/ });
+  t.throws(() => parse("import t from 'tap';\n// test: alone\n"), { message: /below the first statement/ });
 });
 
 t.test('every test file has a declaration that can be read', async (t) => {
@@ -44,6 +54,8 @@ t.test('a run makes what its files declare', async (t) => {
 });
 
 t.test('a helper rejects a file that does not declare what it needs', async (t) => {
-  t.throws(() => requireDeclared('postgres'), { message: /test-declaration\.test\.ts uses a helper that needs "postgres": declare it/ });
+  t.throws(() => requireDeclared('postgres'), {
+    message: /test-declaration\.test\.ts uses a helper that needs "postgres": declare it/,
+  });
   t.throws(() => requireDeclared('alone'), { message: /needs "alone"/ });
 });

@@ -25,19 +25,34 @@ async function outputOf(t: Parameters<typeof scratch>[0], body: string): Promise
 }
 
 t.test('assertions count once, sums of subtests not at all', async (t) => {
-  const text = await outputOf(t, `t.test('one', async (t) => { t.ok(1); t.ok(1); await t.test('deep', async (t) => { t.equal(1, 1); }); });
-    t.test('left out', { skip: 'needs a thing: get it' }, async () => {}); t.test('empty', async () => {});`);
+  const text = await outputOf(
+    t,
+    `t.test('one', async (t) => { t.ok(1); t.ok(1); await t.test('deep', async (t) => { t.equal(1, 1); }); });
+    t.test('left out', { skip: 'needs a thing: get it' }, async () => {}); t.test('empty', async () => {});`,
+  );
   t.same(count(text), { passed: 4, failed: 0, skipped: [{ name: 'left out', reason: 'needs a thing: get it' }] });
 });
 
 t.test('failures', async (t) => {
-  t.match(count(await outputOf(t, `t.test('x', async (t) => { t.ok(1); t.equal(1, 2); t.ok(0); });`)), { passed: 1, failed: 2 });
-  t.match(count(await outputOf(t, `t.test('x', async (t) => { t.ok(1); throw new Error('bad'); });`)), { passed: 1, failed: 1 });
-  t.match(count(await outputOf(t, `t.test('x', async (t) => { t.ok(1); process.exit(3); });`)), { passed: 1, failed: 1 });
+  t.match(count(await outputOf(t, `t.test('x', async (t) => { t.ok(1); t.equal(1, 2); t.ok(0); });`)), {
+    passed: 1,
+    failed: 2,
+  });
+  t.match(count(await outputOf(t, `t.test('x', async (t) => { t.ok(1); throw new Error('bad'); });`)), {
+    passed: 1,
+    failed: 1,
+  });
+  t.match(count(await outputOf(t, `t.test('x', async (t) => { t.ok(1); process.exit(3); });`)), {
+    passed: 1,
+    failed: 1,
+  });
 });
 
 t.test('output that breaks off is a failure', async (t) => {
-  const text = await outputOf(t, `t.test('x', async (t) => { t.ok(1); t.ok(1); t.ok(1); }); t.test('y', async (t) => { t.ok(1); });`);
+  const text = await outputOf(
+    t,
+    `t.test('x', async (t) => { t.ok(1); t.ok(1); t.ok(1); }); t.test('y', async (t) => { t.ok(1); });`,
+  );
   t.equal(count(text).failed, 0);
   t.equal(count(text.slice(0, text.indexOf('ok 2'))).failed, 1);
   t.equal(count('').failed, 1);
@@ -60,11 +75,14 @@ t.test('a few files that fail among many are run again, alone', async (t) => {
     'flaky.ts': `t.ok(1); t.ok(existsSync(${JSON.stringify(path('seen'))})); writeFileSync(${JSON.stringify(path('seen'))}, ''); t.ok(1);`,
   };
   const imports = `import t from 'tap'; import { existsSync, writeFileSync } from 'node:fs';`;
-  for (const [name, body] of Object.entries(files)) writeFileSync(path(name), `${imports} t.test('x', async (t) => { ${body} });`);
+  for (const [name, body] of Object.entries(files))
+    writeFileSync(path(name), `${imports} t.test('x', async (t) => { ${body} });`);
   const read = (names: readonly string[]) => {
     const reader = new TestResultReader();
     const env = { ...process.env, SLIPWAY_TEST_POSTGRES: '' };
-    reader.write(spawnSync(node, [join(root, 'deploy/local/test-pool.ts'), ...names], { encoding: 'utf8', env }).stdout);
+    reader.write(
+      spawnSync(node, [join(root, 'deploy/local/test-pool.ts'), ...names], { encoding: 'utf8', env }).stdout,
+    );
     return { results: reader.end(), failed: reader.failedFiles };
   };
   const all = [path('good.ts'), path('flaky.ts')];
@@ -74,11 +92,19 @@ t.test('a few files that fail among many are run again, alone', async (t) => {
   t.same(filesToRunAgain(first.failed, all), [path('flaky.ts')]);
   const second = read([path('flaky.ts')]);
   t.same(resultsOfBoth(first.results, first.failed, second.results), { passed: 5, failed: 0, skipped: [] });
-  t.same(resultsOfBoth(first.results, first.failed, first.results), { passed: 6, failed: 1, skipped: [] }, 'one that fails again is a failure');
+  t.same(
+    resultsOfBoth(first.results, first.failed, first.results),
+    { passed: 6, failed: 1, skipped: [] },
+    'one that fails again is a failure',
+  );
 
   const failed = (...names: string[]) => names.map((name) => ({ name, passed: 0, failed: 1 }));
   t.same(filesToRunAgain([], ['a', 'b']), []);
   t.same(filesToRunAgain(failed('a'), ['a']), [], 'a file that was alone');
   t.same(filesToRunAgain(failed('a', 'what shares process 0'), ['a', 'b']), [], 'what is no file');
-  t.same(filesToRunAgain(failed('a', 'b', 'c', 'd', 'e', 'f'), ['a', 'b', 'c', 'd', 'e', 'f', 'g']), [], 'too many to be an accident');
+  t.same(
+    filesToRunAgain(failed('a', 'b', 'c', 'd', 'e', 'f'), ['a', 'b', 'c', 'd', 'e', 'f', 'g']),
+    [],
+    'too many to be an accident',
+  );
 });

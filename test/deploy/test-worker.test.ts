@@ -1,5 +1,8 @@
 // test: 10 s
-/** Test files that share a process: each has a test, a limit and an end of its own, and a failure of one is not the next one's. */
+/**
+ * Test files that share a process: each has a test, a limit and an end of its own, and a failure of one is not the next
+ * one's.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { systemClock } from '../../core/runtime/clock.ts';
@@ -49,15 +52,34 @@ t.test('files that share a process', async (t) => {
     return { how, passed, failed, failures };
   };
   t.same(await run('good.ts'), { how: 0, passed: 2, failed: 0, failures: [] });
-  t.same(await run('next.ts'), { how: 0, passed: 1, failed: 0, failures: [] }, 'the next file comes after the teardown of the first');
+  t.same(
+    await run('next.ts'),
+    { how: 0, passed: 1, failed: 0, failures: [] },
+    'the next file comes after the teardown of the first',
+  );
   t.same(await run('bad.ts'), { how: 1, passed: 1, failed: 1, failures: ['d > should be equal'] });
-  t.same(await run('fresh.ts'), { how: 0, passed: 1, failed: 0, failures: [] }, 'a file that failed takes its process with it');
+  t.same(
+    await run('fresh.ts'),
+    { how: 0, passed: 1, failed: 0, failures: [] },
+    'a file that failed takes its process with it',
+  );
   t.match(await run('crash.ts'), { how: 'SIGKILL', passed: 0 });
   t.match(await run('broken.ts'), { how: 1, passed: 0, failed: 1 }, 'a file that cannot be loaded');
-  t.match(await run('late.ts'), { how: 1, passed: 1, failed: 1, failures: ['h > thrown late'] }, 'an error of a timer is that of its test');
-  t.match(await run('rejected.ts'), { how: 1, passed: 1, failed: 1, failures: ['j > inner > rejected'] }, 'a rejection that nobody awaits as well');
-  t.match(await run('nobody.ts'), { how: 1, passed: 1, failures: [/of nobody/] }, 'an error of no test is the file\'s');
-  t.match(await run('changing.ts'), { how: /^it left process\.env\.LEFT_BY_TEST changed: restore it, or declare/, passed: 1 });
+  t.match(
+    await run('late.ts'),
+    { how: 1, passed: 1, failed: 1, failures: ['h > thrown late'] },
+    'an error of a timer is that of its test',
+  );
+  t.match(
+    await run('rejected.ts'),
+    { how: 1, passed: 1, failed: 1, failures: ['j > inner > rejected'] },
+    'a rejection that nobody awaits as well',
+  );
+  t.match(await run('nobody.ts'), { how: 1, passed: 1, failures: [/of nobody/] }, "an error of no test is the file's");
+  t.match(await run('changing.ts'), {
+    how: /^it left process\.env\.LEFT_BY_TEST changed: restore it, or declare/,
+    passed: 1,
+  });
   t.same(await run('unchanged.ts'), { how: 0, passed: 1, failed: 0, failures: [] }, 'a new process');
   t.same(await run('open.ts'), { how: 0, passed: 1, failed: 0, failures: [] });
   t.match(await shared.end(), /SIGKILL; open after the last file: .*TCPServerWrap/, 'what is left open fails the run');
@@ -94,5 +116,7 @@ t.test('one more file runs while processors idle, and the next looks anew', asyn
 
 /** What was set going has come to its next wait. */
 function settle(): Promise<void> {
-  return new Promise((resolve) => { setImmediate(resolve); });
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }

@@ -6,9 +6,18 @@ import t from 'tap';
 import { anchorsOf } from './page.ts';
 
 const root = join(import.meta.dirname, '../..');
-const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
-const files = listed.split('\n').filter((file) => /\.(ts|mjs|js|py|proto|graphql|md|sh|ya?ml)$/.test(file) && existsSync(join(root, file))
-  && !file.startsWith('proto/gen/'));
+const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+});
+const files = listed
+  .split('\n')
+  .filter(
+    (file) =>
+      /\.(ts|mjs|js|py|proto|graphql|md|sh|ya?ml)$/.test(file) &&
+      existsSync(join(root, file)) &&
+      !file.startsWith('proto/gen/'),
+  );
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 
 /** Why a citation leads nowhere; undefined: it leads somewhere. */
@@ -34,7 +43,8 @@ t.test('every page of docs stands in a room, and docs/README.md lists it', async
   const index = read('docs/README.md');
   for (const page of files.filter((name) => /^docs\/.*\.md$/.test(name) && name !== 'docs/README.md')) {
     t.match(page, /^docs\/(start|guides|reference|operate|contribute)\//, page);
-    if (/^docs\/[\w-]+\/[\w-]+\.md$/.test(page)) t.ok(index.includes(`](${page.slice('docs/'.length)})`), `docs/README.md links ${page}`);
+    if (/^docs\/[\w-]+\/[\w-]+\.md$/.test(page))
+      t.ok(index.includes(`](${page.slice('docs/'.length)})`), `docs/README.md links ${page}`);
   }
 });
 
@@ -49,7 +59,9 @@ t.test('links between pages', async (t) => {
 t.test('files and folders of the source that a page names in backticks', async (t) => {
   let count = 0;
   for (const file of files.filter((name) => name.endsWith('.md'))) {
-    for (const [, path] of read(file).matchAll(/`((?:core|facades|gpu-agent|proto|drizzle|deploy|test|docs|examples)\/[\w./-]+)`/g)) {
+    for (const [, path] of read(file).matchAll(
+      /`((?:core|facades|gpu-agent|proto|drizzle|deploy|test|docs|examples)\/[\w./-]+)`/g,
+    )) {
       count += 1;
       t.ok(existsSync(join(root, path!)), `${file} names ${path}`);
     }
@@ -74,7 +86,9 @@ t.test('nothing is cited that is not part of the project', async (t) => {
   const foreign = /(?<!contribute\/)\b(spec|design|compat|compat-v2)\.md\b/;
   const own = 'test/docs/citations.test.ts';
   for (const file of files.filter((name) => name !== own && name !== 'CHANGELOG.md')) {
-    const line = read(file).split('\n').findIndex((content) => foreign.test(content));
+    const line = read(file)
+      .split('\n')
+      .findIndex((content) => foreign.test(content));
     t.equal(line, -1, `${file}:${line + 1} cites a file that nobody has: cite docs/ or say it`);
   }
 });

@@ -1,5 +1,8 @@
 // test: postgres
-/** The commands of docs/reference/api.md and docs/reference/management.md work as they stand beside a system that npm start would have left its facts of. */
+/**
+ * The commands of docs/reference/api.md and docs/reference/management.md work as they stand beside a system that npm
+ * start would have left its facts of.
+ */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -20,15 +23,23 @@ t.test('the commands', { skip }, async (t) => {
   const folder = await openFolder(t);
   mkdirSync(join(folder, '.slipway'));
   writeLocalEnv(join(folder, '.slipway/local.env'), {
-    url: system.url, apiKey: system.key, endpointId, coreAddress: system.cores[0]!.address, exampleInput: '{}',
+    url: system.url,
+    apiKey: system.key,
+    endpointId,
+    coreAddress: system.cores[0]!.address,
+    exampleInput: '{}',
   });
   for (const file of ['docs/reference/api.md', 'docs/reference/management.md']) {
     const shell = new Shell({ PATH: process.env.PATH, HOME: folder }, folder);
     t.teardown(() => shell.end());
-    const blocks = [...readFileSync(join(root, file), 'utf8').matchAll(/^```bash\n([^]*?)^```/gm)].map((match) => match[1]!);
+    const blocks = [...readFileSync(join(root, file), 'utf8').matchAll(/^```bash\n([^]*?)^```/gm)].map(
+      (match) => match[1]!,
+    );
     t.ok(blocks.length > 0, `${file} has commands`);
     for (const block of blocks) {
-      const answer = await shell.run(block.replaceAll('npx slipway', `${process.execPath} ${join(root, 'facades/cli/slipway.mjs')}`));
+      const answer = await shell.run(
+        block.replaceAll('npx slipway', `${process.execPath} ${join(root, 'facades/cli/slipway.mjs')}`),
+      );
       t.match(answer, /[{[]/, block);
       t.notMatch(answer, /"error"|"errors"/, block, { found: answer });
     }

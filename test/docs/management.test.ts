@@ -1,11 +1,14 @@
-/** docs/reference/management.md against the code: operations, settings of endpoints, GPU pools, GraphQL fields, commands and exit codes. */
+/**
+ * docs/reference/management.md against the code: operations, settings of endpoints, GPU pools, GraphQL fields, commands
+ * and exit codes.
+ */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { createLogger } from '../../core/runtime/logger.ts';
 import { ENDPOINT_SETTINGS } from '../../core/domain/endpoint.ts';
 import { GPU_POOLS } from '../../core/domain/gpu-pools.ts';
+import { createLogger } from '../../core/runtime/logger.ts';
 import { buildFacade } from '../../facades/app.ts';
 import { EXIT } from '../../facades/cli/failures.ts';
 import { readFacadeConfig } from '../../facades/config.ts';
@@ -16,31 +19,65 @@ const page = readFileSync(join(root, 'docs/reference/management.md'), 'utf8');
 
 t.test('operations: all of the REST description with the status of success', async (t) => {
   // No core is asked for it.
-  const facade = buildFacade(readFacadeConfig({ SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_HTTP_PORT: '0' }), { logger: createLogger('test', 'silent') });
+  const facade = buildFacade(readFacadeConfig({ SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_HTTP_PORT: '0' }), {
+    logger: createLogger('test', 'silent'),
+  });
   const { url } = await facade.start();
   t.teardown(() => facade.stop());
-  const { paths } = await (await fetch(`${url}/v1/openapi.json`)).json() as { paths: Record<string, Record<string, { responses: object }>> };
-  const described = Object.entries(paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, { responses }]) =>
-    `${method.toUpperCase()} ${path} ${Object.keys(responses).find((status) => status.startsWith('2'))}`));
-  t.same(tableOf(page, 'Operations', 'Method').map(([method, path, status]) => `${method} ${path} ${status}`).sort(), described.sort());
+  const { paths } = (await (await fetch(`${url}/v1/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, { responses: object }>>;
+  };
+  const described = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(
+      ([method, { responses }]) =>
+        `${method.toUpperCase()} ${path} ${Object.keys(responses).find((status) => status.startsWith('2'))}`,
+    ),
+  );
+  t.same(
+    tableOf(page, 'Operations', 'Method')
+      .map(([method, path, status]) => `${method} ${path} ${status}`)
+      .sort(),
+    described.sort(),
+  );
 });
 
 t.test('settings of endpoints: default, bounds, whether they change in place', async (t) => {
   const shown = (value: unknown): string =>
-    value === undefined ? '–' : typeof value === 'object' ? 'none' : typeof value === 'number' ? value.toLocaleString('en-US') : String(value);
-  t.same(tableOf(page, 'Endpoints', 'Setting'), Object.entries(ENDPOINT_SETTINGS).map(([name, { default: value, min, max, inPlace }]) =>
-    [name, shown(value), min === undefined ? '' : shown(min), max === undefined ? '' : shown(max), inPlace ? 'yes' : '']));
+    value === undefined
+      ? '–'
+      : typeof value === 'object'
+        ? 'none'
+        : typeof value === 'number'
+          ? value.toLocaleString('en-US')
+          : String(value);
+  t.same(
+    tableOf(page, 'Endpoints', 'Setting'),
+    Object.entries(ENDPOINT_SETTINGS).map(([name, { default: value, min, max, inPlace }]) => [
+      name,
+      shown(value),
+      min === undefined ? '' : shown(min),
+      max === undefined ? '' : shown(max),
+      inPlace ? 'yes' : '',
+    ]),
+  );
 });
 
 t.test('GPU pools', async (t) => {
-  t.same(tableOf(page, 'GPU types', 'Pool'), Object.entries(GPU_POOLS).map(([pool, types]) => [pool, types.join(', ')]));
+  t.same(
+    tableOf(page, 'GPU types', 'Pool'),
+    Object.entries(GPU_POOLS).map(([pool, types]) => [pool, types.join(', ')]),
+  );
 });
 
 t.test('GraphQL: all fields of Query and Mutation', async (t) => {
-  const files = execFileSync('git', ['ls-files', 'facades/graphql/*.graphql'], { cwd: root, encoding: 'utf8' }).trim().split('\n');
+  const files = execFileSync('git', ['ls-files', 'facades/graphql/*.graphql'], { cwd: root, encoding: 'utf8' })
+    .trim()
+    .split('\n');
   const schema = files.map((file) => readFileSync(join(root, file), 'utf8')).join('\n');
   for (const [kind, shown] of tableOf(page, 'GraphQL operations', 'Kind')) {
-    const bodies = [...schema.matchAll(new RegExp(`extend type ${kind} \\{([^]*?)\\n\\}`, 'g'))].map((match) => match[1]!);
+    const bodies = [...schema.matchAll(new RegExp(`extend type ${kind} \\{([^]*?)\\n\\}`, 'g'))].map(
+      (match) => match[1]!,
+    );
     const fields = bodies.flatMap((body) => [...body.matchAll(/^ {2}(\w+)[(:]/gm)].map((match) => match[1]!));
     t.ok(fields.length > 5);
     t.same([...shown!.matchAll(/\w+/g)].map(([name]) => name).sort(), fields.sort(), kind!);
@@ -49,9 +86,20 @@ t.test('GraphQL: all fields of Query and Mutation', async (t) => {
 
 t.test('command line: all commands, all exit codes', async (t) => {
   const help = execFileSync(process.execPath, [join(root, 'facades/cli/slipway.mjs'), '--help'], { encoding: 'utf8' });
-  const listed = [...help.split('Commands:\n')[1]!.split('\n\n')[0]!.matchAll(/^ {2}([a-z-]+)/gm)].map((match) => match[1]!);
+  const listed = [
+    ...help
+      .split('Commands:\n')[1]!
+      .split('\n\n')[0]!
+      .matchAll(/^ {2}([a-z-]+)/gm),
+  ].map((match) => match[1]!);
   const commands = listed.filter((name) => name !== 'help');
   const section = page.split('\n## Command line\n')[1]!.split('\n| Exit code')[0]!.split('Commands:')[1]!;
-  t.same([...section.matchAll(/`([a-z-]+)`/g)].map((match) => match[1]), commands);
-  t.same(tableOf(page, 'Command line', 'Exit code').map(([code]) => Number(code)), Object.values(EXIT));
+  t.same(
+    [...section.matchAll(/`([a-z-]+)`/g)].map((match) => match[1]),
+    commands,
+  );
+  t.same(
+    tableOf(page, 'Command line', 'Exit code').map(([code]) => Number(code)),
+    Object.values(EXIT),
+  );
 });

@@ -1,14 +1,14 @@
 // test: 50 s
 /**
- * docs/operate/operations.md: its commands are run as they stand, in order, on the distribution's PostgreSQL; only folders and ports are others, so that
- * nothing of this machine is touched, and npx, a second and a half of processor each time, is there only for what runs on. Its tables are held
- * against the settings that the processes read.
+ * docs/operate/operations.md: its commands are run as they stand, in order, on the distribution's PostgreSQL; only
+ * folders and ports are others, so that nothing of this machine is touched, and npx, a second and a half of processor
+ * each time, is there only for what runs on. Its tables are held against the settings that the processes read.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { openFolder } from '../helpers/open-folder.ts';
 import { quietPort } from '../helpers/ports.ts';
 import { scratch } from '../helpers/scratch.ts';
@@ -23,51 +23,87 @@ t.setTimeout(280_000);
 
 t.test('every setting is in the tables, and nothing else', async (t) => {
   for (const [heading, file] of Object.entries({
-    core: 'core/config.ts', facade: 'facades/config.ts', agent: 'gpu-agent/config.ts', 'command line': 'facades/cli/config.ts',
+    core: 'core/config.ts',
+    facade: 'facades/config.ts',
+    agent: 'gpu-agent/config.ts',
+    'command line': 'facades/cli/config.ts',
   })) {
     const source = readFileSync(join(root, file), 'utf8');
-    const [from, to] = heading === 'command line' ? ['export function readCliConfig', 'export function agentEnv'] : ['', '\u0000'];
+    const [from, to] =
+      heading === 'command line' ? ['export function readCliConfig', 'export function agentEnv'] : ['', '\u0000'];
     const reads = source.slice(source.indexOf(from), source.includes(to) ? source.indexOf(to) : undefined);
     const names = new Set([...reads.matchAll(/'(SLIPWAY_[A-Z_]+)'/g)].map((match) => match[1]!));
     // A secret's file is no setting of its own.
-    const read = new Set([...names].filter((name) => !(name.endsWith('_FILE') && names.has(name.replace(/_FILE$/, '')))));
+    const read = new Set(
+      [...names].filter((name) => !(name.endsWith('_FILE') && names.has(name.replace(/_FILE$/, '')))),
+    );
     const secret = new Set([...reads.matchAll(/secret\('(SLIPWAY_[A-Z_]+)'/g)].map((match) => match[1]!));
     if (heading === 'command line') secret.add('SLIPWAY_AGENT_KEY');
     const table = page.split(`### ${heading}\n`)[1]!.split('###')[0]!;
     const rows = [...table.matchAll(/^\| (SLIPWAY_[A-Z_]+)( ∗)? \|/gm)];
     t.same(rows.map((row) => row[1]).sort(), [...read].sort(), file);
-    t.same(rows.filter((row) => row[2]).map((row) => row[1]).sort(), [...secret].sort(), `${file}: those that come by file`);
+    t.same(
+      rows
+        .filter((row) => row[2])
+        .map((row) => row[1])
+        .sort(),
+      [...secret].sort(),
+      `${file}: those that come by file`,
+    );
   }
 });
 
-t.test('the unit of systemd: systemd understands all of it, and its options are those of the command that is run below', {
-  skip: existsSync('/usr/bin/systemd-analyze') ? false : 'needs systemd: apt-get install systemd',
-}, async (t) => {
-  const { path } = await scratch(t);
-  const [, unit = ''] = /```ini\n([\s\S]*?)```/.exec(page) ?? [];
-  const file = path('slipway-agent.service');
-  // Its program and its folder are those of this machine: systemd looks whether they are there.
-  const check = (text: string): string => {
-    writeFileSync(file, text.replace('/usr/bin/npx', process.execPath).replace('/opt/slipway', root));
-    const { stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' });
-    return (stdout + stderr).split('\n').filter((line) => line.includes('slipway-agent')).join('\n');
-  };
-  t.equal(check(unit), '');
-  t.match(check(unit.replace('Restart=', 'Restarts=')), 'Restarts', 'it would say so');
-  const optionsOf = (text: string): string[] => [...text.matchAll(/--[a-z-]+/g)].map(([option]) => option);
-  const [command = ''] = /npx slipway agent [^`]*/.exec(page) ?? [];
-  const unknown = optionsOf(/ExecStart=.*/.exec(unit)![0]).filter((option) => !optionsOf(command).includes(option));
-  t.same(unknown, []);
-});
+t.test(
+  'the unit of systemd: systemd understands all of it, and its options are those of the command that is run below',
+  {
+    skip: existsSync('/usr/bin/systemd-analyze') ? false : 'needs systemd: apt-get install systemd',
+  },
+  async (t) => {
+    const { path } = await scratch(t);
+    const [, unit = ''] = /```ini\n([\s\S]*?)```/.exec(page) ?? [];
+    const file = path('slipway-agent.service');
+    // Its program and its folder are those of this machine: systemd looks whether they are there.
+    const check = (text: string): string => {
+      writeFileSync(file, text.replace('/usr/bin/npx', process.execPath).replace('/opt/slipway', root));
+      const { stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' });
+      return (stdout + stderr)
+        .split('\n')
+        .filter((line) => line.includes('slipway-agent'))
+        .join('\n');
+    };
+    t.equal(check(unit), '');
+    t.match(check(unit.replace('Restart=', 'Restarts=')), 'Restarts', 'it would say so');
+    const optionsOf = (text: string): string[] => [...text.matchAll(/--[a-z-]+/g)].map(([option]) => option);
+    const [command = ''] = /npx slipway agent [^`]*/.exec(page) ?? [];
+    const unknown = optionsOf(/ExecStart=.*/.exec(unit)![0]).filter((option) => !optionsOf(command).includes(option));
+    t.same(unknown, []);
+  },
+);
 
 /** A cluster of the distribution's PostgreSQL for this test alone. */
 async function createCluster(t: Test, folder: string): Promise<{ port: string; cluster: string }> {
-  const version = readdirSync('/usr/lib/postgresql').map(Number).filter((number) => number >= 15).sort((a, b) => a - b).at(-1)!;
+  const version = readdirSync('/usr/lib/postgresql')
+    .map(Number)
+    .filter((number) => number >= 15)
+    .sort((a, b) => a - b)
+    .at(-1)!;
   const name = `slipway${process.pid}`;
   const port = String(await quietPort());
-  const run = (...[program, ...args]: [string, ...string[]]): void => { execFileSync(program, args, { stdio: ['ignore', 'ignore', 'pipe'], cwd: '/' }); };
+  const run = (...[program, ...args]: [string, ...string[]]): void => {
+    execFileSync(program, args, { stdio: ['ignore', 'ignore', 'pipe'], cwd: '/' });
+  };
   t.teardown(() => run('pg_dropcluster', '--stop', String(version), name));
-  run('pg_createcluster', String(version), name, '--port', port, '--datadir', join(folder, 'postgresql'), '--', '--no-sync');
+  run(
+    'pg_createcluster',
+    String(version),
+    name,
+    '--port',
+    port,
+    '--datadir',
+    join(folder, 'postgresql'),
+    '--',
+    '--no-sync',
+  );
   run('pg_ctlcluster', String(version), name, 'start');
   return { port, cluster: `${version}/${name}` };
 }
@@ -83,7 +119,8 @@ function directNpx(folder: string): string {
 
 function whyNot(): false | string {
   if (process.getuid!() !== 0) return 'needs root: it makes a database server and runs workers as other users';
-  if (!existsSync('/usr/bin/pg_createcluster') || !existsSync('/usr/bin/curl')) return 'needs Debian with its PostgreSQL: apt-get install postgresql curl';
+  if (!existsSync('/usr/bin/pg_createcluster') || !existsSync('/usr/bin/curl'))
+    return 'needs Debian with its PostgreSQL: apt-get install postgresql curl';
   return false;
 }
 
@@ -91,13 +128,17 @@ t.test('the commands', { skip: whyNot() }, async (t) => {
   const folder = await openFolder(t);
   const { port, cluster } = await createCluster(t, folder);
   const names: Record<string, string> = {
-    '/etc/slipway': join(folder, 'etc'), '/var/lib/slipway-agent': join(folder, 'agent'), '/var/backups': join(folder, 'backups'),
-    ':5432/': `:${port}/`, ':50051': `:${await quietPort()}`,
+    '/etc/slipway': join(folder, 'etc'),
+    '/var/lib/slipway-agent': join(folder, 'agent'),
+    '/var/backups': join(folder, 'backups'),
+    ':5432/': `:${port}/`,
+    ':50051': `:${await quietPort()}`,
   };
   const http = String(await quietPort());
   Object.assign(names, { ':8080': `:${http}`, '--port 8080': `--port ${http}` });
   mkdirSync(join(folder, 'backups'), { mode: 0o700 });
-  const here = (text: string): string => Object.entries(names).reduce((done, [from, to]) => done.replaceAll(from, to), text);
+  const here = (text: string): string =>
+    Object.entries(names).reduce((done, [from, to]) => done.replaceAll(from, to), text);
 
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, PGCLUSTER: cluster };
   const shell = new Shell({ ...env, PATH: `${directNpx(folder)}:${env.PATH}` }, root);
@@ -109,7 +150,9 @@ t.test('the commands', { skip: whyNot() }, async (t) => {
     }
   });
   const said: string[] = [];
-  for (const [, directive = '', name = '', block = ''] of page.matchAll(/(?:<!-- (run|stop): (\w+) -->\n)?```sh\n([\s\S]*?)```/g)) {
+  for (const [, directive = '', name = '', block = ''] of page.matchAll(
+    /(?:<!-- (run|stop): (\w+) -->\n)?```sh\n([\s\S]*?)```/g,
+  )) {
     if (directive === 'stop') await parts.get(name)!.end();
     if (directive !== 'run') {
       said.push(await shell.run(here(block)));
@@ -123,5 +166,6 @@ t.test('the commands', { skip: whyNot() }, async (t) => {
   t.equal(results.length, 3, 'a job by the command line, one by HTTP, one on the restored database');
   const restored = said.at(-1)!;
   t.equal(restored.match(/-u1 +COMPLETED /g)?.length, 2, 'where the jobs of before are still listed');
-  for (const name of readdirSync(join(folder, 'etc'))) t.equal(statSync(join(folder, 'etc', name)).mode & 0o077, 0, `${name} is for its owner only`);
+  for (const name of readdirSync(join(folder, 'etc')))
+    t.equal(statSync(join(folder, 'etc', name)).mode & 0o077, 0, `${name} is for its owner only`);
 });

@@ -1,6 +1,7 @@
 /** A shell that a test types commands into, one block after the other, and what it says. */
-import { spawn } from 'node:child_process';
+
 import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { waitFor } from '../helpers/wait-for.ts';
 
 export class Shell {
@@ -10,16 +11,26 @@ export class Shell {
   text = '';
 
   constructor(env: Readonly<Record<string, string | undefined>>, cwd: string) {
-    this.#child = spawn('/bin/bash', [], { env: env as NodeJS.ProcessEnv, cwd, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
-    for (const stream of [this.#child.stdout!, this.#child.stderr!]) stream.on('data', (part: Buffer) => { this.text += part.toString(); });
+    this.#child = spawn('/bin/bash', [], {
+      env: env as NodeJS.ProcessEnv,
+      cwd,
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    for (const stream of [this.#child.stdout!, this.#child.stderr!])
+      stream.on('data', (part: Buffer) => {
+        this.text += part.toString();
+      });
   }
 
   /** Types a block and waits for its end; fails when one of its commands does. Answers what it wrote. */
   async run(block: string): Promise<string> {
     const from = this.text.length;
-    const mark = `block ${this.#blocks += 1} ended with`;
+    const mark = `block ${(this.#blocks += 1)} ended with`;
     // Not in a shell of its own: what a block sets is there for the next one.
-    this.#child.stdin!.write(`set -e; trap 'echo "${mark} $?"' EXIT\n${block}\nset +e; trap - EXIT; echo "${mark} 0"\n`);
+    this.#child.stdin!.write(
+      `set -e; trap 'echo "${mark} $?"' EXIT\n${block}\nset +e; trap - EXIT; echo "${mark} 0"\n`,
+    );
     const [, code] = await waitFor(`the block: ${block}`, () => new RegExp(`${mark} (\\d+)`).exec(this.text), 90_000);
     const said = this.text.slice(from);
     if (code !== '0') throw new Error(`${block}\nended with ${code}:\n${said}`);
@@ -29,10 +40,14 @@ export class Shell {
   /** Types a command that goes on until the shell's end, and waits until it has written this. */
   async keep(block: string, ready: RegExp): Promise<void> {
     this.#child.stdin!.write(`${block}\n`);
-    await waitFor(`${ready} of ${block}`, () => {
-      if (this.#child.exitCode !== null) throw new Error(`it ended: ${this.text}`);
-      return ready.test(this.text);
-    }, 90_000);
+    await waitFor(
+      `${ready} of ${block}`,
+      () => {
+        if (this.#child.exitCode !== null) throw new Error(`it ended: ${this.text}`);
+        return ready.test(this.text);
+      },
+      90_000,
+    );
   }
 
   /** Ends it and what it runs, as Ctrl-C would. */
@@ -45,13 +60,17 @@ export class Shell {
       // It has ended.
     }
     await waitFor('a shell to end', () => this.#child.exitCode !== null || this.#child.signalCode !== null, 30_000);
-    await waitFor('what it ran to end', () => {
-      try {
-        process.kill(-pid!, 0);
-        return false;
-      } catch {
-        return true;
-      }
-    }, 30_000);
+    await waitFor(
+      'what it ran to end',
+      () => {
+        try {
+          process.kill(-pid!, 0);
+          return false;
+        } catch {
+          return true;
+        }
+      },
+      30_000,
+    );
   }
 }

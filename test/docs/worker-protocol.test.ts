@@ -2,15 +2,25 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { sdkTraits } from '../../gpu-agent/units/workers/sdk-traits.ts';
 import { buildWorkerEnv } from '../../gpu-agent/launch/worker-env.ts';
+import { sdkTraits } from '../../gpu-agent/units/workers/sdk-traits.ts';
 import { tableOf } from './page.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/reference/worker-protocol.md'), 'utf8');
 
 const FACTS = {
-  workerId: 'w', endpointId: 'e', token: 't', bridgeUrl: 'http://127.0.0.1:1', initTimeoutSeconds: 420, machineName: 'm', locations: ['EU-RO-1'],
-  hostEnv: {}, gpuTypeId: 'NVIDIA L4', volumePath: '/runpod-volume', cpuCount: 4, gpus: [{ uuid: 'u', name: 'NVIDIA L4', virtual: true }],
+  workerId: 'w',
+  endpointId: 'e',
+  token: 't',
+  bridgeUrl: 'http://127.0.0.1:1',
+  initTimeoutSeconds: 420,
+  machineName: 'm',
+  locations: ['EU-RO-1'],
+  hostEnv: {},
+  gpuTypeId: 'NVIDIA L4',
+  volumePath: '/runpod-volume',
+  cpuCount: 4,
+  gpus: [{ uuid: 'u', name: 'NVIDIA L4', virtual: true }],
 };
 
 t.test('environment: every variable, and which of them a template may change', async (t) => {
@@ -20,7 +30,10 @@ t.test('environment: every variable, and which of them a template may change', a
   t.same(rows.map(([name]) => name).sort(), Object.keys(env).sort());
   // A ping interval must be a number that makes sense.
   const userEnv = Object.fromEntries(rows.map(([name]) => [name, '123456']));
-  const changed = { commands: buildWorkerEnv({ ...FACTS, gpus, userEnv }), images: buildWorkerEnv({ ...FACTS, gpus, userEnv, hostEnv: undefined }) };
+  const changed = {
+    commands: buildWorkerEnv({ ...FACTS, gpus, userEnv }),
+    images: buildWorkerEnv({ ...FACTS, gpus, userEnv, hostEnv: undefined }),
+  };
   for (const [name, fixed] of rows) {
     t.equal(changed.commands[name!] === '123456', fixed === '', `${name} of commands`);
     t.equal(changed.images[name!] === '123456', fixed !== 'yes', `${name} of images`);
@@ -40,8 +53,14 @@ t.test('SDK versions: every row', async (t) => {
   t.ok(rows.length > 10);
   const word = (flag: boolean): string => (flag ? 'yes' : 'no');
   for (const row of rows) {
-    const { stopChannel, tellsFreeSlots, listsJobs, startsLate, silenceMsMax } = sdkTraits(row[0] === 'unknown' ? '' : row[0]!);
+    const { stopChannel, tellsFreeSlots, listsJobs, startsLate, silenceMsMax } = sdkTraits(
+      row[0] === 'unknown' ? '' : row[0]!,
+    );
     const silence = silenceMsMax === Number.POSITIVE_INFINITY ? 'none' : `${silenceMsMax / 1_000} s`;
-    t.same(row.slice(1), [word(stopChannel), word(tellsFreeSlots), word(listsJobs), word(startsLate), silence], row[0]!);
+    t.same(
+      row.slice(1),
+      [word(stopChannel), word(tellsFreeSlots), word(listsJobs), word(startsLate), silence],
+      row[0]!,
+    );
   }
 });

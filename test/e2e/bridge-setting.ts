@@ -1,10 +1,10 @@
 /** An endpoint with one worker that a test plays by hand on a real agent's bridge. */
 import type { Test } from 'tap';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
-import { rawWorkers } from '../helpers/raw-worker.ts';
 import type { RawWorker } from '../helpers/raw-worker.ts';
+import { rawWorkers } from '../helpers/raw-worker.ts';
 import type { EndpointOptions, System } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
@@ -17,9 +17,20 @@ export interface BridgeSetting {
 }
 
 /** Creates it; resolves when its worker has pinged. `sdk`: the version that it says it is. */
-export async function openSetting(t: Test, system: System, options: Partial<EndpointOptions>, sdk = '1.12.0'): Promise<BridgeSetting> {
+export async function openSetting(
+  t: Test,
+  system: System,
+  options: Partial<EndpointOptions>,
+  sdk = '1.12.0',
+): Promise<BridgeSetting> {
   const workers = await rawWorkers(t);
-  const id = await system.createEndpoint({ command: jsHandler('raw-worker.js'), env: workers.env, ready: 0, workersMax: 1, ...options });
+  const id = await system.createEndpoint({
+    command: jsHandler('raw-worker.js'),
+    env: workers.env,
+    ready: 0,
+    workersMax: 1,
+    ...options,
+  });
   const worker = await workers.next(sdk);
   t.equal(await worker.ping(), 200);
   return { jobs: endpointJobs(system, id), worker, next: () => workers.next(sdk) };

@@ -1,14 +1,16 @@
 // test: postgres, 20 s
-/** The worker protocol at its edges, spoken by hand to a real agent's bridge (docs/reference/worker-protocol.md#routes). */
+/**
+ * The worker protocol at its edges, spoken by hand to a real agent's bridge (docs/reference/worker-protocol.md#routes).
+ */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import t from 'tap';
 import type { Test } from 'tap';
-import { openSetting, parked } from './bridge-setting.ts';
-import type { BridgeSetting } from './bridge-setting.ts';
+import t from 'tap';
 import type { RawWorker } from '../helpers/raw-worker.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
+import type { BridgeSetting } from './bridge-setting.ts';
+import { openSetting, parked } from './bridge-setting.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -16,8 +18,11 @@ t.setTimeout(120_000);
 t.test('bridge', async (t) => {
   t.jobs = 7;
   const system = await startSystem(t);
-  const part = (name: string, body: (t: Test, setting: BridgeSetting) => Promise<void>, sdk?: string): Promise<unknown> =>
-    t.test(name, async (t) => body(t, await openSetting(t, system, {}, sdk)));
+  const part = (
+    name: string,
+    body: (t: Test, setting: BridgeSetting) => Promise<void>,
+    sdk?: string,
+  ): Promise<unknown> => t.test(name, async (t) => body(t, await openSetting(t, system, {}, sdk)));
   await Promise.all([
     part('bodies are raw JSON whatever their label', labels),
     part('a result that cannot be used ends the job with a clear text', unusable),
@@ -26,7 +31,9 @@ t.test('bridge', async (t) => {
     part('a poll that is closed before a job comes', closedPoll),
     part('a poll that is closed while a job is being written', closedWhileWriting),
     part('a job that was written but never arrived', lostHandover),
-    t.test('a result that its SDK could not send', async (t) => unsent(t, await openSetting(t, system, { retryLimit: 0 }))),
+    t.test('a result that its SDK could not send', async (t) =>
+      unsent(t, await openSetting(t, system, { retryLimit: 0 })),
+    ),
     part('two takes at once', twoTakes),
     part('over-take at concurrency 1', overTake, '1.7.4'),
     part('batch takes', batches),
@@ -40,14 +47,23 @@ t.test('bridge', async (t) => {
 
 async function labels(t: Test, { jobs, worker }: BridgeSetting): Promise<void> {
   const awkward = '{ "output" : {"a=b&c":"100 %+1 \\u0026 \\u00fc ü","n":12345678901234567890123,"f":1.10} }';
-  for (const label of ['application/x-www-form-urlencoded', 'application/json', 'text/plain', 'multipart/form-data', 'nonsense']) {
+  for (const label of [
+    'application/x-www-form-urlencoded',
+    'application/json',
+    'text/plain',
+    'multipart/form-data',
+    'nonsense',
+  ]) {
     const id = await jobs.run({ label });
     const job = await worker.takeJob();
     t.match(job, { id, input: { label } });
     t.equal(await worker.done(id, awkward, label), 200);
     await jobs.settled(id);
     const { text } = await jobs.status(id);
-    t.ok(text.includes('{"a=b&c":"100 %+1 \\u0026 \\u00fc ü","n":12345678901234567890123,"f":1.10}'), `${label}: byte for byte`);
+    t.ok(
+      text.includes('{"a=b&c":"100 %+1 \\u0026 \\u00fc ü","n":12345678901234567890123,"f":1.10}'),
+      `${label}: byte for byte`,
+    );
   }
 }
 
@@ -74,10 +90,17 @@ async function progressAndChunks(t: Test, { jobs, worker }: BridgeSetting): Prom
   const id = await jobs.run({});
   await worker.takeJob();
   t.equal(await worker.done(id, { status: 'IN_PROGRESS', output: { percent: 10 } }), 200);
-  t.match(await jobs.when(id, 'showing progress', (job) => job.output !== undefined), { status: 'IN_PROGRESS', output: { percent: 10 } });
+  t.match(await jobs.when(id, 'showing progress', (job) => job.output !== undefined), {
+    status: 'IN_PROGRESS',
+    output: { percent: 10 },
+  });
   for (const number of [1, 2, 3]) t.equal(await worker.chunk(id, number), 200);
   t.equal(await worker.done(id, { output: [] }, undefined, true), 200);
-  t.equal(await worker.done(id, { status: 'IN_PROGRESS', output: { percent: 99 } }), 200, 'progress may overtake nothing any more');
+  t.equal(
+    await worker.done(id, { status: 'IN_PROGRESS', output: { percent: 99 } }),
+    200,
+    'progress may overtake nothing any more',
+  );
   t.equal(await worker.chunk(id, 4), 200);
   t.same(await jobs.drain(id), { outputs: [1, 2, 3], status: 'COMPLETED' });
   t.same((await jobs.look(id)).output, []);
@@ -112,7 +135,9 @@ async function closedPoll(t: Test, { jobs, worker }: BridgeSetting): Promise<voi
 async function takeAndVanish(worker: RawWorker, until: (received: string) => boolean): Promise<void> {
   const url = new URL(worker.takeUrl());
   const socket = connect(Number(url.port), url.hostname);
-  const headers = Object.entries({ host: url.host, ...worker.headers }).map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  const headers = Object.entries({ host: url.host, ...worker.headers })
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');
   socket.write(`GET ${url.pathname}${url.search} HTTP/1.1\r\n${headers}\r\n`);
   let received = '';
   while (!until(received)) received += (await once(socket, 'data'))[0];
@@ -150,7 +175,11 @@ async function unsent(t: Test, { jobs, worker }: BridgeSetting): Promise<void> {
   const next = worker.takeJob();
   const job = await jobs.settled(id);
   t.equal(job.status, 'FAILED');
-  t.match(job.error, /asked for new jobs without having returned a result .* log/, 'it may have run: nobody can say that it was not confirmed');
+  t.match(
+    job.error,
+    /asked for new jobs without having returned a result .* log/,
+    'it may have run: nobody can say that it was not confirmed',
+  );
   const other = await jobs.run({});
   t.equal((await next).id, other);
   t.equal(await worker.done(other, { output: 1 }), 200);
@@ -161,14 +190,19 @@ async function twoTakes(t: Test, { jobs, worker }: BridgeSetting): Promise<void>
   const takes = [1, 2].map(() => worker.take({ signal: closing.signal }));
   await parked(jobs);
   const ids = [await jobs.run({ number: 1 }), await jobs.run({ number: 2 })];
-  const first = await Promise.any(takes.map(async (take) => (await take).jobs[0] ?? Promise.reject(new Error('empty'))));
+  const first = await Promise.any(
+    takes.map(async (take) => (await take).jobs[0] ?? Promise.reject(new Error('empty'))),
+  );
   t.equal(first.id, ids[0], 'first in, first out');
   await jobs.counted({ inProgress: 1, inQueue: 1 }); // One at a time: the bridge goes by its own count.
   t.equal(await worker.done(first.id, { output: 1 }), 200);
-  const second = Promise.any([...takes.map(async (take) => {
-    const [job] = (await take).jobs;
-    return job && job.id !== first.id ? job : Promise.reject(new Error('empty'));
-  }), worker.takeJob({ signal: closing.signal })]);
+  const second = Promise.any([
+    ...takes.map(async (take) => {
+      const [job] = (await take).jobs;
+      return job && job.id !== first.id ? job : Promise.reject(new Error('empty'));
+    }),
+    worker.takeJob({ signal: closing.signal }),
+  ]);
   t.equal((await second).id, ids[1]);
   closing.abort();
   t.equal(await worker.done(ids[1]!, { output: 2 }), 200);
@@ -176,7 +210,8 @@ async function twoTakes(t: Test, { jobs, worker }: BridgeSetting): Promise<void>
   t.equal((await jobs.counted({ completed: 2 })).jobs.retried, 0);
 }
 
-// SDKs 1.7.1 to 1.7.5 ask again right after a take and say that they hold nothing (docs/reference/worker-protocol.md#concurrency).
+// SDKs 1.7.1 to 1.7.5 ask again right after a take and say that they hold nothing
+// (docs/reference/worker-protocol.md#concurrency).
 async function overTake(t: Test, { jobs, worker }: BridgeSetting): Promise<void> {
   const ids = [await jobs.run({ number: 1 }), await jobs.run({ number: 2 })];
   t.equal((await worker.takeJob()).id, ids[0]);
@@ -185,7 +220,7 @@ async function overTake(t: Test, { jobs, worker }: BridgeSetting): Promise<void>
   t.equal(await worker.ping(ids[0]!), 200);
   await jobs.counted({ inProgress: 1, inQueue: 1 }); // The second job is not given away.
   t.equal(await worker.done(ids[0]!, { output: 1 }), 200);
-  const second = (await over).jobs[0] ?? await worker.takeJob();
+  const second = (await over).jobs[0] ?? (await worker.takeJob());
   t.equal(second.id, ids[1]);
   t.equal(await worker.done(ids[1]!, { output: 2 }), 200);
   for (const id of ids) t.match(await jobs.settled(id), { status: 'COMPLETED' });
@@ -217,7 +252,11 @@ async function resultBatch(t: Test, { jobs, worker }: BridgeSetting): Promise<vo
     return (await jobs.health()).jobs.inProgress === 3;
   });
   const result = (id: string, body: string): string => `${id} 0 ${Buffer.byteLength(body)}\n${body}\n`;
-  const [ok, failed, odd] = [result(ids[0]!, '{"output":"é"}'), result(ids[1]!, '{"error":"no"}'), result(ids[2]!, '{"output":NaN}')];
+  const [ok, failed, odd] = [
+    result(ids[0]!, '{"output":"é"}'),
+    result(ids[1]!, '{"error":"no"}'),
+    result(ids[2]!, '{"output":NaN}'),
+  ];
   t.equal(await worker.doneBatch(ok.slice(0, -1)), 400, 'what is cut off is refused');
   t.equal((await jobs.look(ids[0]!)).status, 'IN_PROGRESS', 'and changes nothing');
   t.equal(await worker.doneBatch(ok + result('nobody', '{}') + failed + odd), 200);
@@ -270,7 +309,11 @@ async function refresh(t: Test, { jobs, worker, next }: BridgeSetting): Promise<
 async function strangers(t: Test, { jobs, worker }: BridgeSetting): Promise<void> {
   const id = await jobs.run({});
   await worker.takeJob();
-  t.equal(await worker.done('00000000-0000-4000-8000-000000000000-u1', { output: 1 }), 200, 'an unknown job is dropped');
+  t.equal(
+    await worker.done('00000000-0000-4000-8000-000000000000-u1', { output: 1 }),
+    200,
+    'an unknown job is dropped',
+  );
   const slowly = async (url: string): Promise<number> => {
     const startedAtMs = performance.now();
     const { status } = await fetch(url, { headers: worker.headers });

@@ -1,5 +1,8 @@
 // test: postgres, 10 s
-/** A worker that breaks its link again and again, as fast as it can: its agent's log stays short, and the jobs of others go on. */
+/**
+ * A worker that breaks its link again and again, as fast as it can: its agent's log stays short, and the jobs of others
+ * go on.
+ */
 import t from 'tap';
 import { createLogger } from '../../core/runtime/logger.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
@@ -28,7 +31,11 @@ for (let i = 0; i < 20; i += 1) open();
 t.setTimeout(120_000);
 t.test('beside a worker that breaks its links', async (t) => {
   const lines: { msg: string }[] = [];
-  const logger = createLogger('test', 'info', { write: (line: string) => { lines.push(JSON.parse(line) as { msg: string }); } });
+  const logger = createLogger('test', 'info', {
+    write: (line: string) => {
+      lines.push(JSON.parse(line) as { msg: string });
+    },
+  });
   const system = await startSystem(t, { logger });
   const others = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js') }));
   await system.createEndpoint({ command: [process.execPath, '-e', BREAKS], fields: { workersMin: 1 }, ready: 0 });

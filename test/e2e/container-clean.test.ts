@@ -1,5 +1,8 @@
 // test: alone, python, 50 s
-/** What an agent that does not come back leaves on its host goes: by itself where no container is left, else by `slipway agent --clean`. */
+/**
+ * What an agent that does not come back leaves on its host goes: by itself where no container is left, else by `slipway
+ * agent --clean`.
+ */
 import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,16 +26,26 @@ t.test('an agent that does not come back', { skip: podmanSkip }, async (t) => {
   const prefix = interfacePrefix(readFileSync(join(dataDir, 'machine-id'), 'utf8').trim());
   /** Networks, chains and addresses of this machine. */
   const left = async (): Promise<string[]> => {
-    const networks = (await podman.cli('network', 'ls', '--format={{.Name}}')).split('\n').filter((name) => name.includes(prefix));
-    const rules = ['iptables-save', 'ip6tables-save'].flatMap((program) => execFileSync(program, { encoding: 'utf8' }).split('\n'));
-    const links = execFileSync('ip', ['-o', 'address'], { encoding: 'utf8' }).split('\n').filter((line) => line.includes(` ${address}/`));
+    const networks = (await podman.cli('network', 'ls', '--format={{.Name}}'))
+      .split('\n')
+      .filter((name) => name.includes(prefix));
+    const rules = ['iptables-save', 'ip6tables-save'].flatMap((program) =>
+      execFileSync(program, { encoding: 'utf8' }).split('\n'),
+    );
+    const links = execFileSync('ip', ['-o', 'address'], { encoding: 'utf8' })
+      .split('\n')
+      .filter((line) => line.includes(` ${address}/`));
     return [...networks, ...rules.filter((rule) => rule.includes(`slipway-${prefix}`)), ...links];
   };
-  const shared = await waitFor('its network', async () => (await podman.cli('network', 'inspect', `slipway-${prefix}`).catch(() => '')));
+  const shared = await waitFor(
+    'its network',
+    async () => await podman.cli('network', 'inspect', `slipway-${prefix}`).catch(() => ''),
+  );
   const address = /"gateway": "([\d.]+)"/.exec(shared)![1]!;
-  const clean = (): Promise<{ stdout: string; stderr: string; code?: number }> => run(process.execPath, [
-    CLI, 'agent', '--clean', '--data-dir', dataDir, '--containers', podman.socket,
-  ], { env: { PATH: process.env.PATH } }).catch((error: unknown) => error as { stdout: string; stderr: string; code: number });
+  const clean = (): Promise<{ stdout: string; stderr: string; code?: number }> =>
+    run(process.execPath, [CLI, 'agent', '--clean', '--data-dir', dataDir, '--containers', podman.socket], {
+      env: { PATH: process.env.PATH },
+    }).catch((error: unknown) => error as { stdout: string; stderr: string; code: number });
   t.ok((await left()).length > 5, 'while it runs');
 
   await t.test('none is left: networks, rules and its address go by themselves', async (t) => {
@@ -44,7 +57,9 @@ t.test('an agent that does not come back', { skip: podmanSkip }, async (t) => {
 
   await t.test('a pod is left: --clean ends it and takes all away, but not under an agent that runs', async (t) => {
     const { id } = await podCalls(slipway.clients, slipway.key).create({
-      computeType: 'CPU', imageName: BASE_IMAGE, startCommand: ['/bin/sh', '-c', 'exec sleep 1000'],
+      computeType: 'CPU',
+      imageName: BASE_IMAGE,
+      startCommand: ['/bin/sh', '-c', 'exec sleep 1000'],
     });
     await waitFor('its container', async () => (await podman.names()).includes(id), 60_000);
     t.match(await clean(), { code: 1, stderr: /An agent runs in .*: stop it first/ });

@@ -5,12 +5,12 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { NetworkVolume } from '../../proto/gen/slipway/v1/volume_service.ts';
-import { call } from '../helpers/grpc-clients.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { podCalls } from '../helpers/pods.ts';
-import { readMetrics, valueOf } from '../helpers/metrics.ts';
+import { call } from '../helpers/grpc-clients.ts';
 import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
+import { readMetrics, valueOf } from '../helpers/metrics.ts';
 import { BASE_IMAGE, makeWorkerImage, podmanSkip, startPodman } from '../helpers/podman.ts';
+import { podCalls } from '../helpers/pods.ts';
 import { REGISTRY_USER, registrySkip, startRegistry } from '../helpers/registry.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
@@ -30,19 +30,38 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
   const system = await startSystem(t, {
     coreEnv: { SLIPWAY_PRIVATE_REGISTRIES: registry.address, SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' },
     agentEnv: {
-      SLIPWAY_PRIVATE_REGISTRIES: registry.address, SLIPWAY_AGENT_CONTAINERS: podman.socket, SLIPWAY_PREFETCH: 'true', SLIPWAY_AGENT_LOCATIONS: 'EU-RO-1',
+      SLIPWAY_PRIVATE_REGISTRIES: registry.address,
+      SLIPWAY_AGENT_CONTAINERS: podman.socket,
+      SLIPWAY_PREFETCH: 'true',
+      SLIPWAY_AGENT_LOCATIONS: 'EU-RO-1',
       SLIPWAY_METRICS_LISTEN: '127.0.0.1:0',
     },
   });
-  const pulls = async (result: string): Promise<number> => valueOf(await readMetrics(system.metrics.agents[0]!), 'slipway_agent_image_pulls_total', { result });
-  const { registryAuth } = await call(system.clients.registryAuths, 'createRegistryAuth', { name: 'lab', ...REGISTRY_USER }, system.key);
+  const pulls = async (result: string): Promise<number> =>
+    valueOf(await readMetrics(system.metrics.agents[0]!), 'slipway_agent_image_pulls_total', { result });
+  const { registryAuth } = await call(
+    system.clients.registryAuths,
+    'createRegistryAuth',
+    { name: 'lab', ...REGISTRY_USER },
+    system.key,
+  );
 
   const networkVolume = NetworkVolume.fromPartial({ name: 'data', sizeGb: 1, dataCenterId: 'EU-RO-1' });
-  const { networkVolume: volume } = await call(system.clients.volumes, 'createNetworkVolume', { networkVolume }, system.key);
+  const { networkVolume: volume } = await call(
+    system.clients.volumes,
+    'createNetworkVolume',
+    { networkVolume },
+    system.key,
+  );
 
   await t.test('the machine says what it has', async (t) => {
     const engine = await waitFor('its hello', async () => {
-      const { machines } = await call(system.clients.machines, 'listMachines', { pageSize: 10, pageToken: '' }, system.rootKey);
+      const { machines } = await call(
+        system.clients.machines,
+        'listMachines',
+        { pageSize: 10, pageToken: '' },
+        system.rootKey,
+      );
       return machines[0]?.machine?.containerEngine;
     });
     t.match(engine, { name: 'podman', version: /^\d/ });
@@ -51,51 +70,87 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
 
   await t.test('the newest SDK, from a private registry', async (t) => {
     const fields = { networkVolumeIds: [volume!.id] };
-    const id = await system.createEndpoint({ command: [], imageName: images.new!, registryAuthId: registryAuth!.id, env: { GREETING: 'hello' }, fields });
+    const id = await system.createEndpoint({
+      command: [],
+      imageName: images.new!,
+      registryAuthId: registryAuth!.id,
+      env: { GREETING: 'hello' },
+      fields,
+    });
     const jobs = endpointJobs(system, id);
     t.match(await jobs.runSync({ prompt: 'a fox' }), { status: 'COMPLETED', output: { echo: { prompt: 'a fox' } } });
     const { output } = await jobs.runSync({ who: 1 });
     t.match(output, { worker: /^[a-z0-9]{14}$/ });
-    const container = (await podman.names()).split('\n').find((name) => name.endsWith((output as { worker: string }).worker));
+    const container = (await podman.names())
+      .split('\n')
+      .find((name) => name.endsWith((output as { worker: string }).worker));
     t.ok(container, 'in a container');
     await podman.exec(container!, '/bin/sh', '-c', 'echo "$GREETING" > /runpod-volume/note');
-    t.equal(await podman.exec(container!, '/bin/cat', '/runpod-volume/note'), 'hello\n', 'with its environment and its network volume');
+    t.equal(
+      await podman.exec(container!, '/bin/cat', '/runpod-volume/note'),
+      'hello\n',
+      'with its environment and its network volume',
+    );
     t.match(await podman.exec(container!, '/bin/cat', '/proc/mounts'), ' /runpod-volume ', 'which lies outside it');
     const unsendable = await jobs.runSync({ unsendable: 'bytes' });
-    t.match(unsendable, { status: 'FAILED', error: /bytes is not JSON serializable/ }, 'its output tells why a result cannot be sent');
+    t.match(
+      unsendable,
+      { status: 'FAILED', error: /bytes is not JSON serializable/ },
+      'its output tells why a result cannot be sent',
+    );
     t.notOk(unsendable.retries);
     const large = await jobs.runSync({ big: 3_000_000 });
     t.equal((large.output as { text: string }).text.length, 3_000_000, 'by the bridge on the gateway');
   });
 
-  await t.test('an image is pulled before any worker needs it, by its endpoint\'s credentials', async (t) => {
+  await t.test("an image is pulled before any worker needs it, by its endpoint's credentials", async (t) => {
     const spare = await registry.push(BASE_IMAGE, 'lab/spare:1');
-    const has = async (): Promise<boolean> => (await podman.cli('images', '--format={{.Repository}}:{{.Tag}}')).includes(spare);
+    const has = async (): Promise<boolean> =>
+      (await podman.cli('images', '--format={{.Repository}}:{{.Tag}}')).includes(spare);
     // Pushing gave it no name here.
     t.notOk(await has());
     const id = await system.createEndpoint({
-      command: [], imageName: spare, registryAuthId: registryAuth!.id, fields: { workersMin: 0 },
+      command: [],
+      imageName: spare,
+      registryAuthId: registryAuth!.id,
+      fields: { workersMin: 0 },
     });
     await waitFor('the image', has, 60_000);
     const { workers } = await call(system.clients.machines, 'listWorkers', { endpointId: id }, system.key);
     t.same(workers, [], 'nothing was started for it');
-    await waitFor('both to be counted', async () => await pulls('pulled') === 2);
+    await waitFor('both to be counted', async () => (await pulls('pulled')) === 2);
     t.equal(valueOf(await readMetrics(system.metrics.agents[0]!), 'slipway_agent_image_pull_seconds_count'), 2);
     t.equal(await pulls('failed'), 0);
   });
 
   await t.test('SDK 1.7, from this machine; neither reaches a program of the host', async (t) => {
     const id = await system.createEndpoint({ command: [], imageName: images.old! });
-    t.match(await endpointJobs(system, id).runSync({ prompt: 'a fox' }), { status: 'COMPLETED', output: { echo: { prompt: 'a fox' } } });
+    t.match(await endpointJobs(system, id).runSync({ prompt: 'a fox' }), {
+      status: 'COMPLETED',
+      output: { echo: { prompt: 'a fox' } },
+    });
     const core = Number(system.cores[0]!.address.split(':').at(-1));
-    const host = Object.values(networkInterfaces()).flat().find((entry) => entry!.family === 'IPv4' && !entry!.internal)!.address;
+    const host = Object.values(networkInterfaces())
+      .flat()
+      .find((entry) => entry!.family === 'IPv4' && !entry!.internal)!.address;
     const server = createServer((socket) => socket.end());
-    await new Promise<void>((resolve) => { server.listen(0, '0.0.0.0', resolve); });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '0.0.0.0', resolve);
+    });
     t.teardown(() => server.close());
     const everywhere = (server.address() as { port: number }).port;
-    const probe = (address: string, port: number): Promise<string> => podman.cli('ps', '--format={{.Names}}').then((names) =>
-      podman.cli('exec', names.split('\n')[0]!, '/usr/bin/python3', '-c',
-        `import socket\ntry:\n  socket.create_connection(("${address}", ${port}), 1)\n  print("open")\nexcept OSError:\n  print("shut")`));
+    const probe = (address: string, port: number): Promise<string> =>
+      podman
+        .cli('ps', '--format={{.Names}}')
+        .then((names) =>
+          podman.cli(
+            'exec',
+            names.split('\n')[0]!,
+            '/usr/bin/python3',
+            '-c',
+            `import socket\ntry:\n  socket.create_connection(("${address}", ${port}), 1)\n  print("open")\nexcept OSError:\n  print("shut")`,
+          ),
+        );
     t.match(await probe(host, everywhere), 'shut');
     t.match(await probe('127.0.0.1', core), 'shut');
   });
@@ -103,7 +158,12 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
   await t.test('a pod: its entrypoint, command and environment; its disk outlives its container', async (t) => {
     const pods = podCalls(system.clients, system.key);
     const { id } = await pods.create({
-      computeType: 'CPU', imageName: BASE_IMAGE, entrypoint: ['/bin/sh', '-c'], env: { GREETING: 'hello' }, volumeGb: 1, volumeMountPath: '/keep',
+      computeType: 'CPU',
+      imageName: BASE_IMAGE,
+      entrypoint: ['/bin/sh', '-c'],
+      env: { GREETING: 'hello' },
+      volumeGb: 1,
+      volumeMountPath: '/keep',
       startCommand: ['cat /keep/note; echo kept > /keep/note; echo "$GREETING from $0"; exec sleep 1000', 'here'],
     });
     await waitFor('its first words', async () => (await pods.log(id)).endsWith('hello from here\n'), 60_000);
@@ -118,32 +178,43 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
   await t.test('a pod with an image and a network volume, which takes the place of its disk', async (t) => {
     const pods = podCalls(system.clients, system.key);
     const { id } = await pods.create({
-      computeType: 'CPU', imageName: BASE_IMAGE, networkVolumeId: volume!.id, startCommand: ['/bin/sh', '-c', 'cat /workspace/note; exec sleep 1000'],
+      computeType: 'CPU',
+      imageName: BASE_IMAGE,
+      networkVolumeId: volume!.id,
+      startCommand: ['/bin/sh', '-c', 'cat /workspace/note; exec sleep 1000'],
     });
     await waitFor('what a worker left there', async () => (await pods.log(id)) === 'hello\n', 60_000);
     await pods.remove(id);
   });
 
-  await t.test('what cannot be pulled is said, in the worker\'s reason', async (t) => {
+  await t.test("what cannot be pulled is said, in the worker's reason", async (t) => {
     const reasonOf = async (imageName: string): Promise<string> => {
       const id = await system.createEndpoint({ command: [], imageName, ready: 0 });
       return waitFor(`a reason for ${imageName}`, async () => {
         const { workers } = await call(system.clients.machines, 'listWorkers', { endpointId: id }, system.key);
-        return workers.map(({ reason }) => reason).find((reason) => /image|access/.test(reason) && !reason.startsWith('pulling'));
+        return workers
+          .map(({ reason }) => reason)
+          .find((reason) => /image|access/.test(reason) && !reason.startsWith('pulling'));
       });
     };
     t.equal(await pulls('failed'), 0);
     t.match(await reasonOf(images.new!), /gives no access to .*lab\/worker:1/);
     t.match(await reasonOf('localhost/nothing:1'), /this machine has no image localhost\/nothing:1/);
-    t.ok(await pulls('failed') >= 1);
+    t.ok((await pulls('failed')) >= 1);
   });
 
   await t.test('out of memory is told, counted, and not tried again on the same size', async (t) => {
     const fields = { computeType: 'CPU', instanceIds: ['cpu3c-1-1'], workersMin: 0 };
-    const id = await system.createEndpoint({ command: [], imageName: images.new!, registryAuthId: registryAuth!.id, fields });
+    const id = await system.createEndpoint({
+      command: [],
+      imageName: images.new!,
+      registryAuthId: registryAuth!.id,
+      fields,
+    });
     const jobs = endpointJobs(system, id);
     const job = await jobs.runSync({ memory: 2_000 });
-    const advice = /^The worker \w+ ran out of memory while it held the job: it has 1 GiB; choose a larger size or a smaller batch\.$/;
+    const advice =
+      /^The worker \w+ ran out of memory while it held the job: it has 1 GiB; choose a larger size or a smaller batch\.$/;
     t.match(job, { status: 'FAILED', error: advice });
     t.notOk(job.retries);
     t.match(await jobs.runSync({ memory: 1 }), { status: 'COMPLETED' }, 'another job finds another worker');

@@ -1,9 +1,9 @@
 // test: alone, postgres, 100 s
 /**
- * Nothing happens to a load-balancing worker in the middle of a request because core does not hear of it: core restarts, is away for a while, or its
- * connections break in silence. All times are a tenth.
+ * Nothing happens to a load-balancing worker in the middle of a request because core does not hear of it: core
+ * restarts, is away for a while, or its connections break in silence. All times are a tenth.
  */
-import { DIVISOR } from '../helpers/short-timers.ts';
+
 import postgres from 'postgres';
 import t from 'tap';
 import { delay, systemClock } from '../../core/runtime/clock.ts';
@@ -11,6 +11,7 @@ import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
 import { forgettingProxy } from '../helpers/forgetting-proxy.ts';
 import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { quietPort } from '../helpers/ports.ts';
+import { DIVISOR } from '../helpers/short-timers.ts';
 import { startSystem } from '../helpers/system.ts';
 
 t.setTimeout(240_000);
@@ -34,7 +35,9 @@ async function coreAway(ms: number): Promise<void> {
 }
 
 const { demandValidMs, reportsSettleMs } = LINK_TIMERS;
-/** How long a worker has to be without a word before anything could happen to it, beside the idle time of its endpoint. */
+/**
+ * How long a worker has to be without a word before anything could happen to it, beside the idle time of its endpoint.
+ */
 const HARMFUL_MS = demandValidMs + reportsSettleMs + 3_000;
 
 for (const [name, happens] of [
@@ -45,25 +48,45 @@ for (const [name, happens] of [
   ['the connections of a facade break in silence', async () => proxy.forgetAll()],
 ] as const) {
   t.test(name, async (t) => {
-    const ids = await Promise.all([1, 5].map((idleTimeoutSeconds) => lbEndpoint(system, { idleTimeoutSeconds, workersMax: 2, scalerValue: 1 })));
-    t.same(await Promise.all(ids.map(async (id) => (await at(id, '/warm')).status)), ids.map(() => 200), 'a worker for each');
+    const ids = await Promise.all(
+      [1, 5].map((idleTimeoutSeconds) => lbEndpoint(system, { idleTimeoutSeconds, workersMax: 2, scalerValue: 1 })),
+    );
+    t.same(
+      await Promise.all(ids.map(async (id) => (await at(id, '/warm')).status)),
+      ids.map(() => 200),
+      'a worker for each',
+    );
     const over = new AbortController();
-    const requests = ids.map((id) => at(id, '/held', { method: 'POST', duplex: 'half', body: untilAborted(over.signal) } as RequestInit));
+    const requests = ids.map((id) =>
+      at(id, '/held', { method: 'POST', duplex: 'half', body: untilAborted(over.signal) } as RequestInit),
+    );
     await delay(systemClock, 1_000);
     await happens();
     await delay(systemClock, HARMFUL_MS + 5_000);
-    const workers = await sql<{ desired: string; state: string }[]>`SELECT desired, state FROM worker WHERE endpoint_id = ANY(${ids}::text[])`;
-    t.same(workers.map(({ desired, state }) => `${desired} ${state}`), ids.map(() => 'RUN READY'), 'each has the worker that it had, and no other');
+    const workers = await sql<
+      { desired: string; state: string }[]
+    >`SELECT desired, state FROM worker WHERE endpoint_id = ANY(${ids}::text[])`;
+    t.same(
+      workers.map(({ desired, state }) => `${desired} ${state}`),
+      ids.map(() => 'RUN READY'),
+      'each has the worker that it had, and no other',
+    );
     over.abort();
-    t.same((await Promise.all(requests)).map(({ status }) => status), ids.map(() => 200), 'the requests end well');
+    t.same(
+      (await Promise.all(requests)).map(({ status }) => status),
+      ids.map(() => 200),
+      'the requests end well',
+    );
     await Promise.all(ids.map((id) => system.endWorkers(id)));
   });
 }
 
 /** A body that ends when the signal says so. */
 function untilAborted(signal: AbortSignal): ReadableStream<Uint8Array> {
-  return new ReadableStream({ start(controller) {
-    controller.enqueue(new TextEncoder().encode('begun'));
-    signal.addEventListener('abort', () => controller.close(), { once: true });
-  } });
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('begun'));
+      signal.addEventListener('abort', () => controller.close(), { once: true });
+    },
+  });
 }

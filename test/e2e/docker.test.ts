@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import t from 'tap';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { askEngine } from '../../gpu-agent/executors/container/engine.ts';
-import { NO_LIMITS } from '../helpers/no-limits.ts';
 import { ImagePuller } from '../../gpu-agent/images/image-puller.ts';
 import { ImageStore } from '../../gpu-agent/images/image-store.ts';
 import { RegistryGuard } from '../../gpu-agent/images/registry-guard.ts';
@@ -16,6 +15,7 @@ import { dockerSkip, startDocker } from '../helpers/docker.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
+import { NO_LIMITS } from '../helpers/no-limits.ts';
 import { BASE_IMAGE, makeWorkerImage } from '../helpers/podman.ts';
 import { REGISTRY_USER, registrySkip, startRegistry } from '../helpers/registry.ts';
 import { startSystem } from '../helpers/system.ts';
@@ -34,18 +34,41 @@ t.test('Docker', { skip: dockerSkip || registrySkip || skipWithoutPython('new') 
     const name = await registry.push(BASE_IMAGE, 'lab/base:1');
     const engine = await askEngine(docker.socket, systemClock);
     const puller = new ImagePuller({
-      store: new ImageStore(engine.docker), guard: new RegistryGuard([registry.address]), architecture: engine.facts.architecture,
-      clock: systemClock, random: systemRandom, triesMax: 1,
+      store: new ImageStore(engine.docker),
+      guard: new RegistryGuard([registry.address]),
+      architecture: engine.facts.architecture,
+      clock: systemClock,
+      random: systemRandom,
+      triesMax: 1,
     });
     const lines: string[] = [];
     const settled: string[] = [];
-    const prepare = (image: string, credentials: typeof REGISTRY_USER | undefined) => puller.prepare(
-      { name: image, digest: '', credentials, settle: async (digest) => { settled.push(digest); return digest; } },
-      (line) => lines.push(line), new AbortController().signal,
-    );
-    await t.rejects(prepare(name, undefined), { failure: 'NO_ACCESS', message: /gives no access to .*lab\/base:1.*registry credentials/ });
-    await t.rejects(prepare(name, { ...REGISTRY_USER, password: 'wrong' }), { failure: 'NO_ACCESS', message: /refused the registry credentials \(user / });
-    await t.rejects(prepare(`${registry.address}/lab/none:1`, REGISTRY_USER), { failure: 'NOT_FOUND', message: /has no image .*lab\/none:1/ });
+    const prepare = (image: string, credentials: typeof REGISTRY_USER | undefined) =>
+      puller.prepare(
+        {
+          name: image,
+          digest: '',
+          credentials,
+          settle: async (digest) => {
+            settled.push(digest);
+            return digest;
+          },
+        },
+        (line) => lines.push(line),
+        new AbortController().signal,
+      );
+    await t.rejects(prepare(name, undefined), {
+      failure: 'NO_ACCESS',
+      message: /gives no access to .*lab\/base:1.*registry credentials/,
+    });
+    await t.rejects(prepare(name, { ...REGISTRY_USER, password: 'wrong' }), {
+      failure: 'NO_ACCESS',
+      message: /refused the registry credentials \(user /,
+    });
+    await t.rejects(prepare(`${registry.address}/lab/none:1`, REGISTRY_USER), {
+      failure: 'NOT_FOUND',
+      message: /has no image .*lab\/none:1/,
+    });
     t.ok((await prepare(name, REGISTRY_USER)).digests.includes(`${registry.address}/lab/base@${settled[0]!}`));
     t.ok(lines.includes(`pulling ${name}`));
   });
@@ -58,7 +81,12 @@ t.test('Docker', { skip: dockerSkip || registrySkip || skipWithoutPython('new') 
     t.match(await jobs.runSync({ prompt: 'a fox' }), { status: 'COMPLETED', output: { echo: { prompt: 'a fox' } } });
     t.equal(((await jobs.runSync({ big: 3_000_000 })).output as { text: string }).text.length, 3_000_000);
     const { workers } = await call(system.clients.machines, 'listWorkers', { endpointId: id }, system.key);
-    const { machines } = await call(system.clients.machines, 'listMachines', { pageSize: 10, pageToken: '' }, system.rootKey);
+    const { machines } = await call(
+      system.clients.machines,
+      'listMachines',
+      { pageSize: 10, pageToken: '' },
+      system.rootKey,
+    );
     t.match(machines[0]!.machine!.containerEngine, { name: 'docker', version: /^\d/ });
     t.match(await docker.names(), workers[0]!.id, 'in a container');
   });
@@ -70,7 +98,7 @@ t.test('Docker', { skip: dockerSkip || registrySkip || skipWithoutPython('new') 
     if (!bounded) return t.comment('this host mounts no disk of btrfs');
     t.ok((await askEngine(docker.socket, systemClock)).facts.limits.includes('disk'));
     const { executor } = makeExecutor(docker);
-    const script = 'exec python3 -c "open(\'/x\', \'wb\').write(bytes(60 << 20))"';
+    const script = "exec python3 -c \"open('/x', 'wb').write(bytes(60 << 20))\"";
     const full = launchOf(script, { limits: { ...NO_LIMITS, diskBytes: 20 << 20 } });
     t.same((await (await startContainer(executor, full)).ended).code, 1);
     t.match(full.output(), /Disk quota exceeded/);

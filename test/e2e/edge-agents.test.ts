@@ -1,13 +1,16 @@
 // test: postgres, envoy, grpcurl, 10 s
-/** Agents, facades and commands that reach core through the real edge: by TLS, agents by a certificate of their own; and what a wrong one is told. */
+/**
+ * Agents, facades and commands that reach core through the real edge: by TLS, agents by a certificate of their own; and
+ * what a wrong one is told.
+ */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
-import t from 'tap';
 import type { Test } from 'tap';
-import { readFacadeConfig } from '../../facades/config.ts';
+import t from 'tap';
 import { buildFacade } from '../../facades/app.ts';
+import { readFacadeConfig } from '../../facades/config.ts';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { grpcurl, skipWithoutGrpcurl } from '../helpers/grpcurl.ts';
@@ -23,7 +26,17 @@ const CLI = join(import.meta.dirname, '../../facades/cli/slipway.mjs');
 /** What an agent logs. */
 function recorded() {
   const lines: string[] = [];
-  return { lines, logger: pino({ level: 'warn' }, { write: (line: string) => { lines.push(line); } }) };
+  return {
+    lines,
+    logger: pino(
+      { level: 'warn' },
+      {
+        write: (line: string) => {
+          lines.push(line);
+        },
+      },
+    ),
+  };
 }
 
 t.test('through the edge', { skip: skipWithoutEnvoy() }, async (t) => {
@@ -35,23 +48,40 @@ t.test('through the edge', { skip: skipWithoutEnvoy() }, async (t) => {
   issue('late', 'URI:slipway://agent/rack-1', { days: 0 });
   issue('alien', 'URI:slipway://agent/rack-1', { ca: 'other' });
   const edge = await startEdge(t, {
-    SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, ...certificates.env,
-    SLIPWAY_EDGE_GRPC_LISTEN: '127.0.0.1:0', SLIPWAY_EDGE_AGENT_LISTEN: '127.0.0.1:0', SLIPWAY_EDGE_AGENT_CA_FILE: file('ca.pem'),
-    SLIPWAY_EDGE_AGENT_URI_PREFIX: 'slipway://agent/', SLIPWAY_EDGE_DRAIN_MS: '100',
+    SLIPWAY_EDGE_FACADES: new URL(system.url).host,
+    SLIPWAY_CORE_ADDRESS: system.cores[0]!.address,
+    ...certificates.env,
+    SLIPWAY_EDGE_GRPC_LISTEN: '127.0.0.1:0',
+    SLIPWAY_EDGE_AGENT_LISTEN: '127.0.0.1:0',
+    SLIPWAY_EDGE_AGENT_CA_FILE: file('ca.pem'),
+    SLIPWAY_EDGE_AGENT_URI_PREFIX: 'slipway://agent/',
+    SLIPWAY_EDGE_DRAIN_MS: '100',
   });
   const [agents, grpc] = [`grpcs://${edge.addresses['agents']}`, `grpcs://${edge.addresses['grpc']}`];
   const CA = { SLIPWAY_CORE_CA_FILE: file('ca.pem') };
-  const as = (name: string) => ({ ...CA, SLIPWAY_CORE_CERT_FILE: file(`${name}.pem`), SLIPWAY_CORE_CERT_KEY_FILE: file(`${name}.key`) });
+  const as = (name: string) => ({
+    ...CA,
+    SLIPWAY_CORE_CERT_FILE: file(`${name}.pem`),
+    SLIPWAY_CORE_CERT_KEY_FILE: file(`${name}.key`),
+  });
 
   await t.test('what an agent is told when it does not come in', async (t) => {
     const told = async (t: Test, address: string, env: Record<string, string>, text: RegExp): Promise<void> => {
       log.lines.length = 0;
       const agent = await system.startAgent(address, env);
-      await waitFor(String(text), () => log.lines.some((line) => text.test(line)) || (log.lines.length > 3 && log.lines.join('')));
+      await waitFor(
+        String(text),
+        () => log.lines.some((line) => text.test(line)) || (log.lines.length > 3 && log.lines.join('')),
+      );
       t.match(log.lines.join(''), text);
       await agent.stop();
     };
-    await told(t, agents, { ...as('rack-1'), SLIPWAY_CORE_CA_FILE: file('other.pem') }, /authority that is not trusted here; name its file/);
+    await told(
+      t,
+      agents,
+      { ...as('rack-1'), SLIPWAY_CORE_CA_FILE: file('other.pem') },
+      /authority that is not trusted here; name its file/,
+    );
     await told(t, agents, CA, /takes only clients with a certificate/);
     await told(t, agents, as('alien'), /refuses the certificate of this machine/);
     await told(t, agents, as('late'), /refuses the certificate of this machine/);
@@ -76,9 +106,15 @@ t.test('through the edge', { skip: skipWithoutEnvoy() }, async (t) => {
     });
 
     await t.test('a facade by TLS', async (t) => {
-      const facade = buildFacade(readFacadeConfig({
-        SLIPWAY_CORE_ADDRESS: grpc, SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0', ...CA,
-      }), { logger: log.logger });
+      const facade = buildFacade(
+        readFacadeConfig({
+          SLIPWAY_CORE_ADDRESS: grpc,
+          SLIPWAY_HTTP_HOST: '127.0.0.1',
+          SLIPWAY_HTTP_PORT: '0',
+          ...CA,
+        }),
+        { logger: log.logger },
+      );
       const { url } = await facade.start();
       t.teardown(() => facade.stop());
       const far = endpointJobs({ request: publicRequest(url, system.key) }, endpoint);
@@ -92,10 +128,14 @@ t.test('through the edge', { skip: skipWithoutEnvoy() }, async (t) => {
     const slipway = (...args: string[]) => run(process.execPath, [CLI, ...args], { env, cwd: certificates.folder });
     t.match((await slipway('endpoints', 'list', '--core', grpc, '--ca-file', 'ca.pem')).stdout, /QB/);
     for (const [args, text] of [
-      [['--core', grpc], /authority that is not trusted here/], [['--core', grpc, '--ca-file', 'none.pem'], /cannot be read/],
+      [['--core', grpc], /authority that is not trusted here/],
+      [['--core', grpc, '--ca-file', 'none.pem'], /cannot be read/],
       [['--core', 'http://x:1'], /HOST:PORT, or grpcs:/],
     ] as const) {
-      const failed = await slipway('endpoints', 'list', ...args).then(() => undefined, (error: unknown) => error);
+      const failed = await slipway('endpoints', 'list', ...args).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
       const { stderr } = failed as { stderr: string };
       t.match(stderr, text);
     }
@@ -103,7 +143,11 @@ t.test('through the edge', { skip: skipWithoutEnvoy() }, async (t) => {
 
   await t.test('grpcurl by TLS', { skip: skipWithoutGrpcurl() }, async (t) => {
     const options = ['-cacert', file('ca.pem'), '-H', `authorization: Bearer ${system.key}`, '-d', '{}'];
-    const { code, output } = await grpcurl(edge.addresses['grpc']!, options, 'slipway.v1.EndpointService/ListEndpoints');
+    const { code, output } = await grpcurl(
+      edge.addresses['grpc']!,
+      options,
+      'slipway.v1.EndpointService/ListEndpoints',
+    );
     t.equal(code, 0, output);
     t.match(JSON.parse(output), { endpoints: [{ type: 'QB' }] });
   });

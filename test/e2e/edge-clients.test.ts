@@ -1,12 +1,15 @@
 // test: postgres, envoy, 10 s
-/** What clients of load-balancing endpoints meet at an edge as they do at a facade: their keys, their browsers, what they read. */
+/**
+ * What clients of load-balancing endpoints meet at an edge as they do at a facade: their keys, their browsers, what
+ * they read.
+ */
 import t from 'tap';
 import { startDirectWay } from '../helpers/direct-way.ts';
 import { skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import { checkHostKeys } from '../helpers/host-keys.ts';
 import { lbEndpoint } from '../helpers/lb-endpoint.ts';
-import { quietPort } from '../helpers/ports.ts';
 import { checkAnswers } from '../helpers/path-form.ts';
+import { quietPort } from '../helpers/ports.ts';
 import { checkPreflight } from '../helpers/preflight.ts';
 import { checkRevoked } from '../helpers/revoked-key.ts';
 import { waitFor } from '../helpers/wait-for.ts';
@@ -18,7 +21,9 @@ t.test('clients of an edge', { skip: skipWithoutEnvoy() }, async (whole) => {
   const url = `http://${edge.addresses['public']}`;
   const id = await create({ workersMin: 1 });
 
-  await whole.test('a revoked key ends what it has opened and what waits with it', (t) => checkRevoked(t, system, url, id));
+  await whole.test('a revoked key ends what it has opened and what waits with it', (t) =>
+    checkRevoked(t, system, url, id),
+  );
 
   await whole.test('headers of answers, straight by path and by host, and by a facade', async (t) => {
     const { host } = new URL(url);
@@ -26,12 +31,12 @@ t.test('clients of an edge', { skip: skipWithoutEnvoy() }, async (whole) => {
     await waitFor('its worker', async () => (await send(`/v2/${few}/x`)).status === 200);
     const before = await direct(id);
     await checkAnswers(t, { url, base: `/v2/${id}`, host, key: system.key });
-    t.ok(await direct(id) > before, 'straight');
+    t.ok((await direct(id)) > before, 'straight');
     await checkAnswers(t, { url, base: '', host: `${id}.lb.localhost`, key: system.key });
     await checkAnswers(t, { url, base: `/v2/${few}`, host, key: system.key });
   });
 
-  await whole.test('a browser signs in to an endpoint\'s host', async (t) => {
+  await whole.test("a browser signs in to an endpoint's host", async (t) => {
     const other = await lbEndpoint(system);
     await checkHostKeys(t, { url, host: `${id}.lb.localhost`, other: `${other}.lb.localhost`, system });
   });
@@ -39,12 +44,21 @@ t.test('clients of an edge', { skip: skipWithoutEnvoy() }, async (whole) => {
   await whole.test('a worker and a facade are gone at once: what was not sent goes another way', async (t) => {
     const dead = Array.from({ length: 3 }, () => quietPort());
     const facades = [new URL(system.url).host, ...(await Promise.all(dead)).map((port) => `127.0.0.1:${port}`)];
-    const half = await startEdge(t, { ...settings, SLIPWAY_EDGE_LISTEN: '127.0.0.1:0', SLIPWAY_EDGE_FACADES: facades.join(',') });
+    const half = await startEdge(t, {
+      ...settings,
+      SLIPWAY_EDGE_LISTEN: '127.0.0.1:0',
+      SLIPWAY_EDGE_FACADES: facades.join(','),
+    });
     const alone = await create({ workersMin: 1 });
     await waitDirect(alone, half);
     t.equal((await send(`/v2/${alone}/deaf`, {}, half)).status, 200);
-    const asked = Array.from({ length: 30 }, (_, n) => send(`/v2/${alone}/x?n=${n}`, n % 2 === 0 ? {} : { method: 'POST', body: Buffer.from('x') }, half));
-    t.same((await Promise.all(asked)).map(({ status, json }) => [status, json['url']]), asked.map((_, n) => [200, `/x?n=${n}`]));
+    const asked = Array.from({ length: 30 }, (_, n) =>
+      send(`/v2/${alone}/x?n=${n}`, n % 2 === 0 ? {} : { method: 'POST', body: Buffer.from('x') }, half),
+    );
+    t.same(
+      (await Promise.all(asked)).map(({ status, json }) => [status, json['url']]),
+      asked.map((_, n) => [200, `/x?n=${n}`]),
+    );
   });
 
   await whole.test('pages of other origins', (t) => checkPreflight(t, system, url, id));

@@ -1,7 +1,11 @@
 // test: postgres, envoy
-/** The console's requests through the real Envoy with TLS, which keeps headers of our own parts to itself: signing in, a change, a request that is tried. */
-import { request as httpsRequest } from 'node:https';
+/**
+ * The console's requests through the real Envoy with TLS, which keeps headers of our own parts to itself: signing in, a
+ * change, a request that is tried.
+ */
+
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import t from 'tap';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import { lbEndpoint } from '../helpers/lb-endpoint.ts';
@@ -12,20 +16,42 @@ const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
 
 t.setTimeout(180_000);
 t.test('the console behind the edge', { skip: skipWithoutEnvoy() }, async (t) => {
-  const system = await startSystem(t, { coreEnv: KEY, facadeEnv: { ...KEY, SLIPWAY_TRUSTED_PROXIES: '', SLIPWAY_LB_HOLD_MS: '600000' } });
+  const system = await startSystem(t, {
+    coreEnv: KEY,
+    facadeEnv: { ...KEY, SLIPWAY_TRUSTED_PROXIES: '', SLIPWAY_LB_HOLD_MS: '600000' },
+  });
   const certificates = await makeCertificates(t);
   const behind = { SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address };
   const edge = await startEdge(t, { ...behind, ...KEY, ...certificates.env });
-  await waitFor('a warning that Envoy ends requests first', () => edge.log().includes('the edge ends requests before facades do'));
+  await waitFor('a warning that Envoy ends requests first', () =>
+    edge.log().includes('the edge ends requests before facades do'),
+  );
   const [host, port] = edge.addresses['public']!.split(':') as [string, string];
   const tls = { host, port: Number(port), ca: certificates.read('ca.pem'), servername: 'localhost' };
-  const send = (method: string, path: string, headers: OutgoingHttpHeaders, body?: string): Promise<IncomingMessage & { text: string }> =>
+  const send = (
+    method: string,
+    path: string,
+    headers: OutgoingHttpHeaders,
+    body?: string,
+  ): Promise<IncomingMessage & { text: string }> =>
     new Promise((resolve, reject) => {
-      const own = { host: `localhost:${port}`, origin: `https://localhost:${port}`, 'sec-fetch-site': 'same-origin', 'x-console-page': '1' };
+      const own = {
+        host: `localhost:${port}`,
+        origin: `https://localhost:${port}`,
+        'sec-fetch-site': 'same-origin',
+        'x-console-page': '1',
+      };
       const length = { 'content-length': Buffer.byteLength(body ?? '') };
-      const asking = httpsRequest({ ...tls, path: `/console${path}`, method, headers: { ...own, ...length, ...headers } }, async (answer) => {
-        resolve(Object.assign(answer, { text: Buffer.concat(await Array.fromAsync(answer as AsyncIterable<Buffer>)).toString() }));
-      });
+      const asking = httpsRequest(
+        { ...tls, path: `/console${path}`, method, headers: { ...own, ...length, ...headers } },
+        async (answer) => {
+          resolve(
+            Object.assign(answer, {
+              text: Buffer.concat(await Array.fromAsync(answer as AsyncIterable<Buffer>)).toString(),
+            }),
+          );
+        },
+      );
       asking.once('error', reject).end(body);
     });
   const json = { 'content-type': 'application/json' };
@@ -35,7 +61,12 @@ t.test('the console behind the edge', { skip: skipWithoutEnvoy() }, async (t) =>
   t.match(set, /; Secure$/, 'by TLS');
   const cookie = set!.split(';')[0]!;
 
-  const made = await send('POST', '/api/v1/networkvolumes', { ...json, cookie }, JSON.stringify({ name: 'v', size: 1, dataCenterId: 'X-1' }));
+  const made = await send(
+    'POST',
+    '/api/v1/networkvolumes',
+    { ...json, cookie },
+    JSON.stringify({ name: 'v', size: 1, dataCenterId: 'X-1' }),
+  );
   t.not(made.statusCode, 401, made.text);
   t.not(made.statusCode, 403, made.text);
 
@@ -49,5 +80,9 @@ t.test('the console behind the edge', { skip: skipWithoutEnvoy() }, async (t) =>
   t.match(seen, { method: 'POST', url: '/predict', bytes: 5 });
   t.notMatch(seen.headers.join('\n'), /slipway|cookie|authorization|sec-fetch|x-console/i);
   t.match(seen.headers.join('\n'), /x-mine\nyes/i);
-  t.equal((await send('POST', `/api/lb/${id}`, { cookie, 'x-console-request': asked, 'sec-fetch-site': 'same-site' })).statusCode, 403);
+  t.equal(
+    (await send('POST', `/api/lb/${id}`, { cookie, 'x-console-request': asked, 'sec-fetch-site': 'same-site' }))
+      .statusCode,
+    403,
+  );
 });

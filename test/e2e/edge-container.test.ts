@@ -1,13 +1,14 @@
 // test: alone, postgres, python, envoy, 10 s
 /**
- * Envoy in a container of its own, by the command of docs/operate/operations.md: not as root it serves, and takes a new certificate. The image is this host's.
+ * Envoy in a container of its own, by the command of docs/operate/operations.md: not as root it serves, and takes a new
+ * certificate. The image is this host's.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { tmpdir } from 'node:os';
-import type { TLSSocket } from 'node:tls';
 import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
 import t from 'tap';
 import { ENVOY, makeCertificates, skipWithoutEnvoy } from '../helpers/edge.ts';
 import { BASE_IMAGE, podmanSkip, startPodman } from '../helpers/podman.ts';
@@ -29,40 +30,78 @@ t.test('Envoy in a container', { skip: skipWithoutEnvoy() || podmanSkip }, async
   const python = join(ENVOY, '../python3');
   const binary = execFileSync(python, ['-c', FIND], { encoding: 'utf8' }).trim();
   const env = {
-    ...process.env, ...certificates.env, SLIPWAY_EDGE_LISTEN: `127.0.0.1:${port}`, SLIPWAY_EDGE_FACADES: new URL(system.url).host,
+    ...process.env,
+    ...certificates.env,
+    SLIPWAY_EDGE_LISTEN: `127.0.0.1:${port}`,
+    SLIPWAY_EDGE_FACADES: new URL(system.url).host,
     SLIPWAY_CORE_ADDRESS: system.cores[0]!.address,
   };
   const slipway = join(root, 'facades/cli/slipway.mjs');
-  const written = execFileSync(process.execPath, [slipway, 'edge', '--data-dir', folder, '--write'], { env, encoding: 'utf8' }).trim();
+  const written = execFileSync(process.execPath, [slipway, 'edge', '--data-dir', folder, '--write'], {
+    env,
+    encoding: 'utf8',
+  }).trim();
   t.equal(written, join(folder, 'envoy-0.json'));
 
-  const own = (): void => { execFileSync('chown', ['-R', USER, folder, certificates.folder]); };
+  const own = (): void => {
+    execFileSync('chown', ['-R', USER, folder, certificates.folder]);
+  };
   own();
   const linked = execFileSync('ldd', [binary], { encoding: 'utf8' }).matchAll(/(\/\S+) \(0x/g);
   const libraries = [...linked].flatMap(([, path]) => ['-v', `${realpathSync(path!)}:${path}:ro`]);
   const image = ['-v', `${binary}:/usr/local/bin/envoy:ro`, ...libraries];
   const name = 'slipway-edge';
   const flags = ['-d', '--name', name, '--network', 'host', '--user', USER, '-e', 'ENVOY_UID=0'];
-  await podman.cli('run', ...flags, '-v', `${folder}:${folder}`, '-v', `${certificates.folder}:${certificates.folder}:ro`, ...image,
-    BASE_IMAGE, '/usr/local/bin/envoy', '-c', written, '--disable-hot-restart');
-  const ask = (path: string): Promise<{ status: number; certificate: string }> => new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, servername: 'localhost', ca: certificates.read('ca.pem'), agent: false, path };
-    httpsRequest({ ...options, headers: { authorization: `Bearer ${system.key}` } }, (answer) => {
-      const { fingerprint256 } = (answer.socket as TLSSocket).getPeerCertificate();
-      answer.resume().once('end', () => resolve({ status: answer.statusCode!, certificate: fingerprint256 })).once('error', reject);
-    }).once('error', reject).end();
-  });
+  await podman.cli(
+    'run',
+    ...flags,
+    '-v',
+    `${folder}:${folder}`,
+    '-v',
+    `${certificates.folder}:${certificates.folder}:ro`,
+    ...image,
+    BASE_IMAGE,
+    '/usr/local/bin/envoy',
+    '-c',
+    written,
+    '--disable-hot-restart',
+  );
+  const ask = (path: string): Promise<{ status: number; certificate: string }> =>
+    new Promise((resolve, reject) => {
+      const options = {
+        host: '127.0.0.1',
+        port,
+        servername: 'localhost',
+        ca: certificates.read('ca.pem'),
+        agent: false,
+        path,
+      };
+      httpsRequest({ ...options, headers: { authorization: `Bearer ${system.key}` } }, (answer) => {
+        const { fingerprint256 } = (answer.socket as TLSSocket).getPeerCertificate();
+        answer
+          .resume()
+          .once('end', () => resolve({ status: answer.statusCode!, certificate: fingerprint256 }))
+          .once('error', reject);
+      })
+        .once('error', reject)
+        .end();
+    });
   const served = await waitFor('it to serve', async () => {
     const answer = await ask('/edge/readyz').catch(() => undefined);
     return answer?.status === 200 && answer;
-  }).catch(async (error: unknown) => { t.comment(await podman.cli('logs', name)); throw error; });
+  }).catch(async (error: unknown) => {
+    t.comment(await podman.cli('logs', name));
+    throw error;
+  });
   t.equal((await ask('/v1/endpoints')).status, 200);
   certificates.issue('next', 'DNS:localhost');
   own();
-  for (const end of ['key', 'pem']) renameSync(certificates.file(`next.${end}`), certificates.file(`live/server.${end}`));
+  for (const end of ['key', 'pem'])
+    renameSync(certificates.file(`next.${end}`), certificates.file(`live/server.${end}`));
   await waitFor('the new certificate', async () => (await ask('/edge/readyz')).certificate !== served.certificate);
   await podman.cli('stop', '--time', '5', name);
   await t.rejects(ask('/edge/readyz'));
   const documented = readFileSync(join(root, 'docs/operate/operations.md'), 'utf8');
-  for (const word of ['--network host', '-e ENVOY_UID=0', '--disable-hot-restart', '--write']) t.ok(documented.includes(word), word);
+  for (const word of ['--network host', '-e ENVOY_UID=0', '--disable-hot-restart', '--write'])
+    t.ok(documented.includes(word), word);
 });

@@ -1,14 +1,15 @@
 // test: postgres, envoy, 20 s
 /**
- * A request that the real Envoy carries straight to a worker is not cut because core restarts: Envoy opens its stream of load reports again seconds later,
- * and until then nobody tells of the request. In real time, as Envoy's own pauses have no setting.
+ * A request that the real Envoy carries straight to a worker is not cut because core restarts: Envoy opens its stream
+ * of load reports again seconds later, and until then nobody tells of the request. In real time, as Envoy's own pauses
+ * have no setting.
  */
 import postgres from 'postgres';
 import t from 'tap';
 import { delay, systemClock } from '../../core/runtime/clock.ts';
 import { LINK_TIMERS, LOAD_REOPEN_MS } from '../../proto/wire/link-timers.ts';
-import { skipWithoutEnvoy } from '../helpers/edge.ts';
 import { startDirectWay } from '../helpers/direct-way.ts';
+import { skipWithoutEnvoy } from '../helpers/edge.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(240_000);
@@ -25,14 +26,26 @@ t.test('core restarts in the middle of a request', { skip: skipWithoutEnvoy() },
   const over = new AbortController();
   const headers = { authorization: `Bearer ${system.key}` };
   const asking = await fetch(`http://${edge.addresses['public']}/v2/${id}/endless`, { headers, signal: over.signal });
-  const ended = asking.text().then(() => 'in order', () => 'cut');
-  const [before] = await waitFor('the report of it', async () => { const rows = await inFlight(); return rows.length === 1 ? rows : undefined; });
+  const ended = asking.text().then(
+    () => 'in order',
+    () => 'cut',
+  );
+  const [before] = await waitFor('the report of it', async () => {
+    const rows = await inFlight();
+    return rows.length === 1 ? rows : undefined;
+  });
   await system.cores[0]!.stop();
   await system.startCore(system.cores[0]!.address);
   await delay(systemClock, LOAD_REOPEN_MS + LINK_TIMERS.reportsSettleMs + 5_000);
-  t.same([...await inFlight()], [before], 'the same Envoy reports it, once');
-  const workers = await sql<{ desired: string; state: string }[]>`SELECT desired, state FROM worker WHERE endpoint_id = ${id}`;
-  t.same(workers.map(({ desired, state }) => `${desired} ${state}`), ['RUN READY'], 'one worker, and no other');
+  t.same([...(await inFlight())], [before], 'the same Envoy reports it, once');
+  const workers = await sql<
+    { desired: string; state: string }[]
+  >`SELECT desired, state FROM worker WHERE endpoint_id = ${id}`;
+  t.same(
+    workers.map(({ desired, state }) => `${desired} ${state}`),
+    ['RUN READY'],
+    'one worker, and no other',
+  );
   t.equal(await Promise.race([ended, delay(systemClock, 0).then(() => 'goes on')]), 'goes on', 'the request');
   over.abort();
   await ended;

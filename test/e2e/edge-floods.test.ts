@@ -1,17 +1,20 @@
 // test: postgres, envoy, 60 s
-/** Floods of WebSockets, by a facade alone and through Envoy: how many there may be, what they may take up, and that others are served beside them. */
+/**
+ * Floods of WebSockets, by a facade alone and through Envoy: how many there may be, what they may take up, and that
+ * others are served beside them.
+ */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
-import t from 'tap';
 import type { Test } from 'tap';
-import { LB_DIRECT_CONCURRENCY_MIN } from '../../proto/wire/limits.ts';
+import t from 'tap';
 import { WAIT_BOUNDS } from '../../facades/activator/load-balancer.ts';
+import { LB_DIRECT_CONCURRENCY_MIN } from '../../proto/wire/limits.ts';
 import { memoryMib } from '../bench/process-usage.ts';
-import { directCount } from '../helpers/direct-way.ts';
 import { goDeaf } from '../helpers/deaf-socket.ts';
+import { directCount } from '../helpers/direct-way.ts';
 import { skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { startProcesses } from '../helpers/processes.ts';
@@ -34,7 +37,11 @@ const FLOOD_BYTES = 64 * MIB;
 
 t.test('floods of WebSockets', { skip: skipWithoutEnvoy() }, async (t) => {
   const system = await startProcesses(t, { env: KEY });
-  const edge = await startEdge(t, { ...KEY, SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.coreAddresses[0]! });
+  const edge = await startEdge(t, {
+    ...KEY,
+    SLIPWAY_EDGE_FACADES: new URL(system.url).host,
+    SLIPWAY_CORE_ADDRESS: system.coreAddresses[0]!,
+  });
   const edgeUrl = `http://${edge.addresses['public']}`;
   const { pid } = JSON.parse(readFileSync(join(edge.dataDir, 'running.json'), 'utf8')) as { pid: number };
   const other = await lbEndpoint(system, { workersMin: 1 });
@@ -42,10 +49,16 @@ t.test('floods of WebSockets', { skip: skipWithoutEnvoy() }, async (t) => {
   const straight = await lbEndpoint(system, { workersMin: 1 });
   const ways = [
     { way: 'by a facade', url: system.url, id: few, open: CONCURRENCY, held: WAIT_BOUNDS.endpointMax },
-    { way: 'through Envoy', url: edgeUrl, id: straight, open: LB_DIRECT_CONCURRENCY_MIN, held: WAIT_BOUNDS.endpointMax },
+    {
+      way: 'through Envoy',
+      url: edgeUrl,
+      id: straight,
+      open: LB_DIRECT_CONCURRENCY_MIN,
+      held: WAIT_BOUNDS.endpointMax,
+    },
   ];
   const { at } = lbClient({ url: edgeUrl, key: system.key });
-  await waitFor('the direct way', async () => (await at(straight, '/x')).ok && await directCount(straight, edge) > 0);
+  await waitFor('the direct way', async () => (await at(straight, '/x')).ok && (await directCount(straight, edge)) > 0);
 
   for (const { way, url, id, open, held } of ways) {
     const { hostname, port } = new URL(url);
@@ -66,10 +79,13 @@ t.test('floods of WebSockets', { skip: skipWithoutEnvoy() }, async (t) => {
     await t.test(`${way}: more than may be are opened`, async (t) => {
       const before = used();
       const seen = { 101: 0, 429: 0 } as Record<string, number>;
-      const asked = `GET /v2/${id}/chat HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${system.key}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n`
-        + `sec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`;
+      const asked =
+        `GET /v2/${id}/chat HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${system.key}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n` +
+        `sec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`;
       const sockets: Socket[] = [];
-      t.teardown(() => { for (const socket of sockets) socket.destroy(); });
+      t.teardown(() => {
+        for (const socket of sockets) socket.destroy();
+      });
       const isTold = (): boolean => Object.values(seen).reduce((sum, count) => sum + count) >= sockets.length - held;
       while (sockets.length < open + held + MORE) {
         const socket = connect(Number(port), hostname, () => socket.write(asked)).on('error', () => undefined);
@@ -87,7 +103,9 @@ t.test('floods of WebSockets', { skip: skipWithoutEnvoy() }, async (t) => {
       t.ok(used() - before < 250, `${Math.round(used() - before)} MiB more`);
       for (const socket of sockets) socket.destroy();
       await waitFor('room for the next', async () => {
-        const socket = await goDeaf(connect(Number(port), hostname), `/v2/${id}/chat`, system.key).catch(() => undefined);
+        const socket = await goDeaf(connect(Number(port), hostname), `/v2/${id}/chat`, system.key).catch(
+          () => undefined,
+        );
         socket?.destroy();
         return socket !== undefined;
       });
@@ -97,12 +115,22 @@ t.test('floods of WebSockets', { skip: skipWithoutEnvoy() }, async (t) => {
     for (const path of ['/talk?bytes=0', '/chat']) {
       await t.test(`${way}: pings without end at ${path}`, async (t) => {
         const before = used();
-        const sockets = await Promise.all(Array.from({ length: SENDERS }, () => goDeaf(connect(Number(port), hostname), `/v2/${id}${path}`, system.key)));
-        t.teardown(() => { for (const socket of sockets) socket.destroy(); });
+        const sockets = await Promise.all(
+          Array.from({ length: SENDERS }, () =>
+            goDeaf(connect(Number(port), hostname), `/v2/${id}${path}`, system.key),
+          ),
+        );
+        t.teardown(() => {
+          for (const socket of sockets) socket.destroy();
+        });
         const sent = sockets.map((socket) => pingOn(socket));
         t.comment(`beside: ${await beside(t)} ms; ${Math.round(used() - before)} MiB more`);
-        await waitFor('the end of what is taken', () => sent.every(({ isOver, bytes }) => isOver() || bytes() >= FLOOD_BYTES), 60_000);
-        t.ok(used() - before < SENDERS * FLOOD_BYTES / MIB / 2, `${Math.round(used() - before)} MiB more`);
+        await waitFor(
+          'the end of what is taken',
+          () => sent.every(({ isOver, bytes }) => isOver() || bytes() >= FLOOD_BYTES),
+          60_000,
+        );
+        t.ok(used() - before < (SENDERS * FLOOD_BYTES) / MIB / 2, `${Math.round(used() - before)} MiB more`);
         t.comment(`${sent.map(({ bytes }) => bytes()).join(' ')} bytes`);
       });
     }

@@ -1,11 +1,15 @@
 // test: postgres, envoy, grpcurl, 10 s
-/** Workers that are gRPC servers, through the real edge: calls and streams, trailers and errors, from zero; and what those are told who come otherwise. */
-import { Metadata, Client, credentials, status } from '@grpc/grpc-js';
-import type { ServiceError } from '@grpc/grpc-js';
+/**
+ * Workers that are gRPC servers, through the real edge: calls and streams, trailers and errors, from zero; and what
+ * those are told who come otherwise.
+ */
+
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:http2';
 import type { ClientHttp2Stream } from 'node:http2';
+import { connect } from 'node:http2';
 import { join } from 'node:path';
+import type { ServiceError } from '@grpc/grpc-js';
+import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
 import t from 'tap';
 import { memoryMib } from '../bench/process-usage.ts';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
@@ -29,16 +33,30 @@ service Echo {
 const same = (value: Buffer): Buffer => value;
 
 t.test('gRPC workers behind the edge', { skip: skipWithoutEnvoy() }, async (t) => {
-  const system = await startSystem(t, { coreEnv: KEY, facadeEnv: { ...KEY, SLIPWAY_LB_DOMAINS: 'lb.localhost', SLIPWAY_LB_HOLD_MS: '20000' } });
+  const system = await startSystem(t, {
+    coreEnv: KEY,
+    facadeEnv: { ...KEY, SLIPWAY_LB_DOMAINS: 'lb.localhost', SLIPWAY_LB_HOLD_MS: '20000' },
+  });
   const certificates = await makeCertificates(t);
   const edge = await startEdge(t, {
-    SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, ...KEY, ...certificates.env, SLIPWAY_EDGE_DRAIN_MS: '100',
+    SLIPWAY_EDGE_FACADES: new URL(system.url).host,
+    SLIPWAY_CORE_ADDRESS: system.cores[0]!.address,
+    ...KEY,
+    ...certificates.env,
+    SLIPWAY_EDGE_DRAIN_MS: '100',
   });
   const command = [process.execPath, join(import.meta.dirname, '../helpers/grpc-worker.mjs')];
-  const id = await lbEndpoint(system, { workersMax: 1, workerConcurrency: 1, env: { START_MS: '500' } }, { command, more: { ports: ['50051/grpc'] } });
+  const id = await lbEndpoint(
+    system,
+    { workersMax: 1, workerConcurrency: 1, env: { START_MS: '500' } },
+    { command, more: { ports: ['50051/grpc'] } },
+  );
   const host = `${id}.lb.localhost`;
   const client = new Client(edge.addresses['public']!, credentials.createSsl(certificates.read('ca.pem')), {
-    'grpc.ssl_target_name_override': host, 'grpc.default_authority': host, 'grpc.enable_retries': 0, 'grpc.max_receive_message_length': -1,
+    'grpc.ssl_target_name_override': host,
+    'grpc.default_authority': host,
+    'grpc.enable_retries': 0,
+    'grpc.max_receive_message_length': -1,
   });
   t.teardown(() => client.close());
   const metadata = (secret = system.key): Metadata => {
@@ -47,28 +65,48 @@ t.test('gRPC workers behind the edge', { skip: skipWithoutEnvoy() }, async (t) =
     made.set('x-mine', 'yes');
     return made;
   };
-  const whole = (message: Buffer, secret?: string) => new Promise<{ error: ServiceError | null; answer: Buffer | undefined; trailers: Metadata }>((resolve) => {
-    let trailers = new Metadata();
-    let result: { error: ServiceError | null; answer: Buffer | undefined } | undefined;
-    client.makeUnaryRequest('/test.Echo/Whole', same, same, message, metadata(secret), { deadline: Date.now() + 60_000 }, (error, answer) => {
-      result = { error, answer };
-    }).on('status', (end) => {
-      trailers = end.metadata;
-      setImmediate(() => resolve({ ...result!, trailers }));
+  const whole = (message: Buffer, secret?: string) =>
+    new Promise<{ error: ServiceError | null; answer: Buffer | undefined; trailers: Metadata }>((resolve) => {
+      let trailers = new Metadata();
+      let result: { error: ServiceError | null; answer: Buffer | undefined } | undefined;
+      client
+        .makeUnaryRequest(
+          '/test.Echo/Whole',
+          same,
+          same,
+          message,
+          metadata(secret),
+          { deadline: Date.now() + 60_000 },
+          (error, answer) => {
+            result = { error, answer };
+          },
+        )
+        .on('status', (end) => {
+          trailers = end.metadata;
+          setImmediate(() => resolve({ ...result!, trailers }));
+        });
     });
-  });
 
   await t.test('from zero: calls wait for the worker, and all are answered', async (t) => {
     const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => whole(Buffer.from(`hello ${n}`))));
-    t.same(answers.map(({ error }) => error), answers.map(() => null));
-    t.same(answers.map(({ answer }) => String(answer)), answers.map((_, n) => `hello ${n}`));
+    t.same(
+      answers.map(({ error }) => error),
+      answers.map(() => null),
+    );
+    t.same(
+      answers.map(({ answer }) => String(answer)),
+      answers.map((_, n) => `hello ${n}`),
+    );
   });
 
   await t.test('trailers, errors, 3 MB, and nothing of ours', async (t) => {
     const { trailers } = await whole(Buffer.alloc(10));
     const seen = String(trailers.get('x-seen')[0]).split(',');
     t.ok(seen.includes('x-mine'));
-    t.same(seen.filter((name) => /authorization|slipway/.test(name)), []);
+    t.same(
+      seen.filter((name) => /authorization|slipway/.test(name)),
+      [],
+    );
     const { error } = await whole(Buffer.from('fail'));
     t.match(error, { code: status.FAILED_PRECONDITION, details: 'as asked' });
     const large = Buffer.alloc(3_000_000, 'x');
@@ -95,9 +133,22 @@ t.test('gRPC workers behind the edge', { skip: skipWithoutEnvoy() }, async (t) =
 
   await t.test('grpcurl, by a contract of its own', { skip: skipWithoutGrpcurl() }, async (t) => {
     const folder = t.testdir({ 'echo.proto': ECHO_PROTO });
-    const options = ['-cacert', certificates.file('ca.pem'), '-authority', host, '-import-path', folder, '-proto', 'echo.proto'];
+    const options = [
+      '-cacert',
+      certificates.file('ca.pem'),
+      '-authority',
+      host,
+      '-import-path',
+      folder,
+      '-proto',
+      'echo.proto',
+    ];
     const ask = (key: string, method: string, text: string) =>
-      grpcurl(edge.addresses['public']!, [...options, '-H', `authorization: Bearer ${key}`, '-d', text], `test.Echo/${method}`);
+      grpcurl(
+        edge.addresses['public']!,
+        [...options, '-H', `authorization: Bearer ${key}`, '-d', text],
+        `test.Echo/${method}`,
+      );
     const whole = await ask(system.key, 'Whole', '{"value": "hello"}');
     t.same([whole.code, JSON.parse(whole.output)], [0, { value: 'hello' }], whole.output);
     const flow = await ask(system.key, 'Stream', '{"value": "one"} {"value": "two"}');
@@ -107,17 +158,34 @@ t.test('gRPC workers behind the edge', { skip: skipWithoutEnvoy() }, async (t) =
 
   await t.test('readers that take nothing fill no memory, and nobody waits for them', async (t) => {
     const { pid } = JSON.parse(readFileSync(join(edge.dataDir, 'running.json'), 'utf8')) as { pid: number };
-    const session = connect(`https://${edge.addresses['public']}`, { ca: certificates.read('ca.pem'), servername: host });
+    const session = connect(`https://${edge.addresses['public']}`, {
+      ca: certificates.read('ca.pem'),
+      servername: host,
+    });
     t.teardown(() => session.destroy());
     const before = memoryMib(pid).now;
     const body = Buffer.concat([Buffer.from([0, 0, 0, 0, 2]), Buffer.from('30')]);
-    const readers = await Promise.all(Array.from({ length: SLOW }, () => new Promise<ClientHttp2Stream>((resolve, reject) => {
-      const stream = session.request({
-        ':method': 'POST', ':path': '/test.Echo/Flow', ':authority': host, 'content-type': 'application/grpc',
-        te: 'trailers', authorization: `Bearer ${system.key}`,
-      });
-      stream.once('response', () => resolve(stream)).once('error', reject).pause().end(body);
-    })));
+    const readers = await Promise.all(
+      Array.from(
+        { length: SLOW },
+        () =>
+          new Promise<ClientHttp2Stream>((resolve, reject) => {
+            const stream = session.request({
+              ':method': 'POST',
+              ':path': '/test.Echo/Flow',
+              ':authority': host,
+              'content-type': 'application/grpc',
+              te: 'trailers',
+              authorization: `Bearer ${system.key}`,
+            });
+            stream
+              .once('response', () => resolve(stream))
+              .once('error', reject)
+              .pause()
+              .end(body);
+          }),
+      ),
+    );
     const grown = (): number => memoryMib(pid).now - before;
     const seen: number[] = [];
     await waitFor('nothing more to come', async () => {

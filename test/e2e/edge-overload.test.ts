@@ -1,7 +1,8 @@
 // test: postgres, envoy, 10 s
 /** An Envoy that has no memory left for more: what it says to whom, and that it serves again when it has. */
-import { connect } from 'node:net';
+
 import type { Socket } from 'node:net';
+import { connect } from 'node:net';
 import t from 'tap';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { startDirectWay } from '../helpers/direct-way.ts';
@@ -28,18 +29,33 @@ t.test('an edge without memory', { skip: skipWithoutEnvoy() }, async (t) => {
     return socket;
   };
   const clients: Socket[] = [];
-  t.teardown(() => { for (const socket of clients) socket.destroy(); });
+  t.teardown(() => {
+    for (const socket of clients) socket.destroy();
+  });
   /** More clients come until the edge refuses: what it refuses gives memory back. */
-  const refusal = (path: string) => waitFor('the word of the edge', async () => {
-    for (let more = 0; more < 20 && clients.length < CLIENTS; more += 1) clients.push(fill());
-    const answer = await send(path, {}, small);
-    return answer.status === 503 && answer;
-  }, 60_000);
+  const refusal = (path: string) =>
+    waitFor(
+      'the word of the edge',
+      async () => {
+        for (let more = 0; more < 20 && clients.length < CLIENTS; more += 1) clients.push(fill());
+        const answer = await send(path, {}, small);
+        return answer.status === 503 && answer;
+      },
+      60_000,
+    );
   const told = { status: 503, headers: { 'retry-after': '1', 'content-type': /^application\/json/ } };
   const overloaded = await refusal(`/v2/${id}/x`);
   t.match(overloaded, { ...told, json: { code: 'unavailable', error: /overloaded/ } }, overloaded.text);
-  t.match(await refusal('/v1/endpoints'), { ...told, json: { code: 'unavailable', status: 503, message: /overloaded/ } }, 'REST');
-  t.match(await refusal(`/v2/${id}/openai/v1/models`), { ...told, json: { error: { code: 'unavailable', message: /overloaded/ } } }, 'OpenAI');
+  t.match(
+    await refusal('/v1/endpoints'),
+    { ...told, json: { code: 'unavailable', status: 503, message: /overloaded/ } },
+    'REST',
+  );
+  t.match(
+    await refusal(`/v2/${id}/openai/v1/models`),
+    { ...told, json: { error: { code: 'unavailable', message: /overloaded/ } } },
+    'OpenAI',
+  );
   t.equal((await send(`/v2/${id}/x`)).status, 200, 'another edge serves');
 
   for (const socket of clients) socket.destroy();

@@ -1,11 +1,12 @@
 // test: postgres, envoy, 80 s
 /**
- * The queue's API once more through the real Envoy with TLS: every state, every limit, and OpenAI's client with Python workers. See edge.test.ts.
- * Not webhooks, which go out past the edge, and of the rates, which facades count, one: that a whole window's requests pass the edge's own guard.
+ * The queue's API once more through the real Envoy with TLS: every state, every limit, and OpenAI's client with Python
+ * workers. See edge.test.ts. Not webhooks, which go out past the edge, and of the rates, which facades count, one: that
+ * a whole window's requests pass the edge's own guard.
  */
 import t from 'tap';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
-import { OPERATIONS, limitedCalls } from '../helpers/limited-calls.ts';
+import { limitedCalls, OPERATIONS } from '../helpers/limited-calls.ts';
 import { runOnceMore } from '../helpers/once-more.ts';
 import { publicRequest } from '../helpers/public-api.ts';
 import { startSystem } from '../helpers/system.ts';
@@ -19,7 +20,11 @@ if (skip) {
   t.test('through the edge', { skip }, () => undefined);
 } else {
   const [system, certificates] = [await startSystem(t, OPTIONS), await makeCertificates(t)];
-  const edge = await startEdge(t, { SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, ...certificates.env });
+  const edge = await startEdge(t, {
+    SLIPWAY_EDGE_FACADES: new URL(system.url).host,
+    SLIPWAY_CORE_ADDRESS: system.cores[0]!.address,
+    ...certificates.env,
+  });
   const url = `https://${edge.addresses['public']}`;
   const files = ['spec/states', 'spec/limits', 'spec/health', 'spec/concurrency-limits', 'e2e/python-openai'];
   runOnceMore(t, { system, options: OPTIONS, url, ca: certificates.read('ca.pem') }, files);

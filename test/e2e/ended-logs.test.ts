@@ -1,5 +1,8 @@
 // test: postgres, 10 s
-/** What workers wrote that have ended: by the contract and the command line, from an agent that was started anew, and never for another account. */
+/**
+ * What workers wrote that have ended: by the contract and the command line, from an agent that was started anew, and
+ * never for another account.
+ */
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,23 +26,28 @@ t.test('the logs of workers that have ended', async (t) => {
   const first = await startRealAgent(t, core, env);
   const { machines } = core.clients;
   const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: core.replicas[0]!.address, SLIPWAY_API_KEY: core.key });
-  const read = async (workerId: string, key = core.key): Promise<string> => (
-    (await call(machines, 'getWorkerLog', { workerId, tailBytes: MIB }, key)).log.toString()
-  );
-  const endpoint = async (startCommand: string[], workersMin = 1): Promise<string> => (
-    core.createEndpoint({ templateId: await core.createTemplate({ startCommand }), workersMin, workersMax: 1 })
-  );
+  const read = async (workerId: string, key = core.key): Promise<string> =>
+    (await call(machines, 'getWorkerLog', { workerId, tailBytes: MIB }, key)).log.toString();
+  const endpoint = async (startCommand: string[], workersMin = 1): Promise<string> =>
+    core.createEndpoint({ templateId: await core.createTemplate({ startCommand }), workersMin, workersMax: 1 });
   /** Its latest worker, once that has ended. */
-  const ended = (endpointId: string): Promise<Worker> => waitFor('a worker that has ended', async () => (
-    (await call(machines, 'listWorkers', { endpointId }, core.key)).recent[0]
-  ), 60_000);
+  const ended = (endpointId: string): Promise<Worker> =>
+    waitFor(
+      'a worker that has ended',
+      async () => (await call(machines, 'listWorkers', { endpointId }, core.key)).recent[0],
+      60_000,
+    );
   const crashing = await endpoint(['/bin/sh', '-c', 'echo loading the model; echo no such file >&2; exit 7']);
   const { id: crashed } = await ended(crashing);
 
   await t.test('of one that crashed at its start: all of it, by the contract and the command line', async (t) => {
     t.equal(await read(crashed), 'loading the model\nno such file\n');
     t.match(await cli.run('logs', crashed), { code: 0, stdout: 'loading the model\nno such file\n', stderr: '' });
-    t.match((await cli.run('workers', crashing)).stdout, new RegExp(`${crashed} crashed .*, version 0`), 'which names those that ended');
+    t.match(
+      (await cli.run('workers', crashing)).stdout,
+      new RegExp(`${crashed} crashed .*, version 0`),
+      'which names those that ended',
+    );
   });
 
   await t.test('of one that was scaled away, and what it wrote for a job', async (t) => {
@@ -49,8 +57,16 @@ t.test('the logs of workers that have ended', async (t) => {
     await core.updateEndpoint(talker, { workersMin: 0, workersMax: 0 });
     const { id } = await ended(talker);
     t.equal(await read(id), 'the talker is here\nsaying ahoy\n');
-    const { lines } = await call(core.clients.jobs, 'getJobLog', { endpointId: talker, jobId: job.id, attempt: 0, offset: 0, limit: 0 }, core.key);
-    t.same(lines.map(({ text }) => text), ['saying ahoy']);
+    const { lines } = await call(
+      core.clients.jobs,
+      'getJobLog',
+      { endpointId: talker, jobId: job.id, attempt: 0, offset: 0, limit: 0 },
+      core.key,
+    );
+    t.same(
+      lines.map(({ text }) => text),
+      ['saying ahoy'],
+    );
   });
 
   await t.test('nobody else reads it', async (t) => {
@@ -58,16 +74,25 @@ t.test('the logs of workers that have ended', async (t) => {
     t.match(await reasonOf(read(crashed, stranger)), /^NOT_FOUND: There is no worker/);
     t.match(await reasonOf(read('nosuchworker00')), /^NOT_FOUND: There is no worker .* are known for a day\.$/);
     const other = await core.createEndpoint({ workersMin: 0 });
-    t.match(await reasonOf(read(crashed, await core.newKey(undefined, [other]))), /^(NOT_FOUND|UNAUTHORIZED)/, 'nor a key of another endpoint');
+    t.match(
+      await reasonOf(read(crashed, await core.newKey(undefined, [other]))),
+      /^(NOT_FOUND|UNAUTHORIZED)/,
+      'nor a key of another endpoint',
+    );
   });
 
   await t.test('of one that writes 100 MB the end is kept, within the bounds of the machine', async (t) => {
-    const { id } = await ended(await endpoint(['/bin/sh', '-c', 'yes "far more than anybody reads" | head -c 104857600; echo the end; exit 1']));
+    const { id } = await ended(
+      await endpoint(['/bin/sh', '-c', 'yes "far more than anybody reads" | head -c 104857600; echo the end; exit 1']),
+    );
     const log = await read(id);
     t.equal(log.length, MIB);
     t.match(log.slice(-60), /anybody reads\n.*the end\n$/s);
     const folder = join(first.dataDir, 'logs');
-    const bytes = (await readdir(folder)).reduce((sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0), 0);
+    const bytes = (await readdir(folder)).reduce(
+      (sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0),
+      0,
+    );
     t.ok(bytes > MIB && bytes <= 4 * MIB, `${bytes} bytes`);
     t.equal(await read(crashed), 'loading the model\nno such file\n', 'and that of others stays');
   });
@@ -82,6 +107,9 @@ t.test('the logs of workers that have ended', async (t) => {
     t.match(away, /machine .* not connected/);
     t.match(await cli.run('logs', crashed), { stdout: '', stderr: /machine .* not connected/ });
     await startRealAgent(t, core, env, first.dataDir);
-    t.equal(await waitFor('the machine to be back', async () => read(crashed).catch(() => undefined)), 'loading the model\nno such file\n');
+    t.equal(
+      await waitFor('the machine to be back', async () => read(crashed).catch(() => undefined)),
+      'loading the model\nno such file\n',
+    );
   });
 });

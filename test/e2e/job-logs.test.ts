@@ -1,34 +1,52 @@
 // test: postgres, python, 10 s
-/** GET /logs/{job_id} (docs/reference/api.md#logs) of real Python and JavaScript workers: live and as pages, of lost attempts, of several jobs at once. */
+/**
+ * GET /logs/{job_id} (docs/reference/api.md#logs) of real Python and JavaScript workers: live and as pages, of lost
+ * attempts, of several jobs at once.
+ */
 import t from 'tap';
+import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { commandLine } from '../facades/cli/command-line.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { readEvents } from '../helpers/sse.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
-import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 
 t.setTimeout(120_000);
 
-interface Line { source: string; ts: string; line: string; attempt: number; workerId: string; shared?: true }
-interface Log { id: string; status: string; lines: Line[]; cursor: string; more: boolean; over: boolean; missing?: string }
+interface Line {
+  source: string;
+  ts: string;
+  line: string;
+  attempt: number;
+  workerId: string;
+  shared?: true;
+}
+interface Log {
+  id: string;
+  status: string;
+  lines: Line[];
+  cursor: string;
+  more: boolean;
+  over: boolean;
+  missing?: string;
+}
 
 const system = await startSystem(t);
 const js = endpointJobs(system, await system.createEndpoint({ command: jsHandler('talker.js'), workersMax: 1 }));
-const read = async (jobs: EndpointJobs, id: string, query = ''): Promise<Log> => (
-  (await system.request('GET', `/v2/${jobs.id}/logs/${id}${query}`)).json as unknown as Log
-);
+const read = async (jobs: EndpointJobs, id: string, query = ''): Promise<Log> =>
+  (await system.request('GET', `/v2/${jobs.id}/logs/${id}${query}`)).json as unknown as Log;
 /** All of a job that is final. */
-const whole = (jobs: EndpointJobs, id: string): Promise<Log> => waitFor('the whole log', async () => {
-  const lines: Line[] = [];
-  for (let page = await read(jobs, id); ; page = await read(jobs, id, `?cursor=${page.cursor}`)) {
-    lines.push(...page.lines);
-    if (!page.more) return page.over && { ...page, lines };
-  }
-});
+const whole = (jobs: EndpointJobs, id: string): Promise<Log> =>
+  waitFor('the whole log', async () => {
+    const lines: Line[] = [];
+    for (let page = await read(jobs, id); ; page = await read(jobs, id, `?cursor=${page.cursor}`)) {
+      lines.push(...page.lines);
+      if (!page.more) return page.over && { ...page, lines };
+    }
+  });
 const textsOf = (log: Log): string[] => log.lines.map(({ line }) => line);
 
 t.test('live, while a JavaScript worker writes', async (t) => {
@@ -41,14 +59,24 @@ t.test('live, while a JavaScript worker writes', async (t) => {
   t.match(feed.headers.get('content-type'), /^text\/event-stream/);
   open('1');
   const first = (await feed.next())!;
-  t.match(JSON.parse(first.data), { source: 'container', line: 'saying one', attempt: 1, workerId: /^\w{14}$/, ts: /^20.*Z$/ });
+  t.match(JSON.parse(first.data), {
+    source: 'container',
+    line: 'saying one',
+    attempt: 1,
+    workerId: /^\w{14}$/,
+    ts: /^20.*Z$/,
+  });
   t.match(await read(js, id), { status: 'IN_PROGRESS', over: false, lines: [{ line: 'saying one' }] });
   open('2');
   const [second, end] = await feed.rest();
   t.match(JSON.parse(second!.data), { line: 'saying two' });
   t.match(end, { event: 'end', data: JSON.stringify({ id, status: 'COMPLETED' }) });
   const resumed = await readEvents(t, system, `/v2/${js.id}/logs/${id}`, { 'last-event-id': first.id! });
-  t.same((await resumed.rest()).map(({ data }) => (JSON.parse(data) as Partial<Line>).line), ['saying two', undefined], 'a reader that comes back goes on');
+  t.same(
+    (await resumed.rest()).map(({ data }) => (JSON.parse(data) as Partial<Line>).line),
+    ['saying two', undefined],
+    'a reader that comes back goes on',
+  );
 });
 
 t.test('each job has its own lines, of a worker that has ended too, and pages of them', async (t) => {
@@ -61,15 +89,25 @@ t.test('each job has its own lines, of a worker that has ended too, and pages of
   t.match(page, { more: true, lines: { length: 2 } });
   t.same(textsOf(await read(js, ids[0]!, `?cursor=${page.cursor}`)), ['saying blue']);
   const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, SLIPWAY_API_KEY: system.key });
-  t.same((await cli.run('logs', js.id, ids[0]!)).stdout.trim().split('\n'), ['saying red', 'saying green', 'saying blue']);
+  t.same((await cli.run('logs', js.id, ids[0]!)).stdout.trim().split('\n'), [
+    'saying red',
+    'saying green',
+    'saying blue',
+  ]);
   await system.endWorkers(js.id);
-  await waitFor('the worker to end', async () => !(await system.request('GET', `/v2/${js.id}/health`)).text.includes('"ready":1'));
+  await waitFor(
+    'the worker to end',
+    async () => !(await system.request('GET', `/v2/${js.id}/health`)).text.includes('"ready":1'),
+  );
   t.same(textsOf(await whole(js, ids[0]!)), ['saying red', 'saying green', 'saying blue'], 'its machine keeps them');
 });
 
 t.test('a job whose worker wrote nothing has a log that ends, though the worker has others', async (t) => {
   const { path, open } = await scratch(t);
-  const silent = endpointJobs(system, await system.createEndpoint({ command: jsHandler('in-flight.js'), workersMax: 1 }));
+  const silent = endpointJobs(
+    system,
+    await system.createEndpoint({ command: jsHandler('in-flight.js'), workersMax: 1 }),
+  );
   const begin = (gate: string) => silent.run({ gate: path(gate), ms: 0, notes: path('notes'), number: 1 });
   const [busy, done] = [await begin('later'), await begin('now')];
   open('now');
@@ -86,32 +124,63 @@ t.test('refusals', async (t) => {
   const id = await js.run({ words: [] });
   t.match(await read(js, id), { status: 'IN_QUEUE', lines: [], over: false });
   for (const bad of ['?limit=0', '?limit=1001', '?cursor=x', '?cursor=1']) {
-    t.match(await system.request('GET', `/v2/${js.id}/logs/${id}${bad}`), { status: 400, json: { code: 'invalid_request' } }, bad);
+    t.match(
+      await system.request('GET', `/v2/${js.id}/logs/${id}${bad}`),
+      { status: 400, json: { code: 'invalid_request' } },
+      bad,
+    );
   }
-  const other = await system.createEndpoint({ command: jsHandler('talker.js'), fields: { workersMin: 0 }, workersMax: 0 });
+  const other = await system.createEndpoint({
+    command: jsHandler('talker.js'),
+    fields: { workersMin: 0 },
+    workersMax: 0,
+  });
   const elsewhere = await system.newKey(KeyScope.ALL, system.accountId, [other]);
-  t.equal((await fetch(`${system.url}/v2/${js.id}/logs/${id}`, { headers: { authorization: `Bearer ${elsewhere}` } })).status, 401);
+  t.equal(
+    (await fetch(`${system.url}/v2/${js.id}/logs/${id}`, { headers: { authorization: `Bearer ${elsewhere}` } })).status,
+    401,
+  );
 });
 
-t.test('Python workers: several jobs at once, and attempts that were lost', { skip: skipWithoutPython('new') }, async (t) => {
-  const { path, open } = await scratch(t);
-  const command = pythonHandler('new', 'logs.py');
-  const [many, lost] = await Promise.all([{ CONCURRENCY: '2' }, { CONCURRENCY: '1' }].map(async (env) => (
-    endpointJobs(system, await system.createEndpoint({ command, env, workersMax: 1, fields: { retryLimit: 1 } }))
-  ))) as [EndpointJobs, EndpointJobs];
-  const [a, b] = [await many.run({ say: 'a', until: path('go') }), await many.run({ say: 'b', until: path('go') })];
-  await waitFor('both to write', async () => (await Promise.all([a, b].map((id) => read(many, id)))).every(({ lines }) => (
-    lines.some(({ line }) => line.includes('logger'))
-  )));
-  open('go');
-  await Promise.all([a, b].map((id) => many.settled(id)));
-  const log = await whole(many, a);
-  t.ok(log.lines.some(({ line, shared }) => line.includes('"logger a"') && !shared), 'a line that names its job is its own');
-  t.notOk(log.lines.some(({ line }) => line.includes('"logger b"')), 'and nobody else has it');
-  t.ok(log.lines.some(({ line, shared }) => /^(print|bye) b$/.test(line) && shared), 'what names none is told of both');
-  const crashed = await lost.run({ say: 'c', crash: true });
-  t.equal((await lost.settled(crashed)).status, 'FAILED');
-  const attempts = await whole(lost, crashed);
-  t.same(attempts.lines.filter(({ line }) => line === 'print c').map(({ attempt }) => attempt), [1, 2]);
-  t.equal(new Set(attempts.lines.map(({ workerId }) => workerId)).size, 2);
-});
+t.test(
+  'Python workers: several jobs at once, and attempts that were lost',
+  { skip: skipWithoutPython('new') },
+  async (t) => {
+    const { path, open } = await scratch(t);
+    const command = pythonHandler('new', 'logs.py');
+    const [many, lost] = (await Promise.all(
+      [{ CONCURRENCY: '2' }, { CONCURRENCY: '1' }].map(async (env) =>
+        endpointJobs(system, await system.createEndpoint({ command, env, workersMax: 1, fields: { retryLimit: 1 } })),
+      ),
+    )) as [EndpointJobs, EndpointJobs];
+    const [a, b] = [await many.run({ say: 'a', until: path('go') }), await many.run({ say: 'b', until: path('go') })];
+    await waitFor('both to write', async () =>
+      (await Promise.all([a, b].map((id) => read(many, id)))).every(({ lines }) =>
+        lines.some(({ line }) => line.includes('logger')),
+      ),
+    );
+    open('go');
+    await Promise.all([a, b].map((id) => many.settled(id)));
+    const log = await whole(many, a);
+    t.ok(
+      log.lines.some(({ line, shared }) => line.includes('"logger a"') && !shared),
+      'a line that names its job is its own',
+    );
+    t.notOk(
+      log.lines.some(({ line }) => line.includes('"logger b"')),
+      'and nobody else has it',
+    );
+    t.ok(
+      log.lines.some(({ line, shared }) => /^(print|bye) b$/.test(line) && shared),
+      'what names none is told of both',
+    );
+    const crashed = await lost.run({ say: 'c', crash: true });
+    t.equal((await lost.settled(crashed)).status, 'FAILED');
+    const attempts = await whole(lost, crashed);
+    t.same(
+      attempts.lines.filter(({ line }) => line === 'print c').map(({ attempt }) => attempt),
+      [1, 2],
+    );
+    t.equal(new Set(attempts.lines.map(({ workerId }) => workerId)).size, 2);
+  },
+);

@@ -1,19 +1,20 @@
 // test: postgres
 /** The npm client `runpod-sdk`, unmodified, against a system (docs/reference/api.md#clients). */
 import runpodSdk from 'runpod-sdk';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { gateway } from '../helpers/gateway.ts';
 import { jsHandler } from '../helpers/handlers.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { scratch } from '../helpers/scratch.ts';
-import { startSystem } from '../helpers/system.ts';
 import type { System } from '../helpers/system.ts';
+import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 type Client = NonNullable<ReturnType<ReturnType<typeof runpodSdk>['endpoint']>>;
 
-const clientOf = (url: string, key: string, endpointId: string): Client => runpodSdk(key, { baseUrl: `${url}/v2` }).endpoint(endpointId)!;
+const clientOf = (url: string, key: string, endpointId: string): Client =>
+  runpodSdk(key, { baseUrl: `${url}/v2` }).endpoint(endpointId)!;
 
 t.test('runpod-sdk', async (t) => {
   const system = await startSystem(t);
@@ -41,7 +42,12 @@ async function runAndStatus(t: Test, client: Client): Promise<void> {
   t.match(await client.status(id), { id, status: 'COMPLETED', started: true });
   const policy = { executionTimeout: 10_000, lowPriority: true, ttl: 60_000 };
   const failed = await client.run({ input: { mode: 'throw', message: 'oh' }, policy });
-  t.match(await client.statusSync(failed.id, 20_000), { status: 'FAILED', error: /oh/, completed: true, succeeded: false });
+  t.match(await client.statusSync(failed.id, 20_000), {
+    status: 'FAILED',
+    error: /oh/,
+    completed: true,
+    succeeded: false,
+  });
 }
 
 async function runSync(t: Test, system: System, endpointId: string): Promise<void> {
@@ -53,7 +59,9 @@ async function runSync(t: Test, system: System, endpointId: string): Promise<voi
   t.same(watched.paths.splice(0), [`/v2/${endpointId}/runsync?wait=90000`]);
 
   const late = client.runSync({ input: { mode: 'until', file: path('until') } }, 1_000);
-  await waitFor('the client to go on with /status-sync', () => watched.paths.some((asked) => asked.includes('/status-sync/')));
+  await waitFor('the client to go on with /status-sync', () =>
+    watched.paths.some((asked) => asked.includes('/status-sync/')),
+  );
   open('until');
   t.match(await late, { status: 'COMPLETED', output: { done: true }, succeeded: true });
 
@@ -66,7 +74,10 @@ async function stream(t: Test, client: Client): Promise<void> {
   const { id } = await client.run({ input: { mode: 'stream', values } });
   const seen: unknown[] = [];
   for await (const chunk of client.stream(id)) seen.push(chunk);
-  t.same(seen, values.map((output) => ({ output })));
+  t.same(
+    seen,
+    values.map((output) => ({ output })),
+  );
 }
 
 async function queue(t: Test, system: System, endpointId: string, client: Client): Promise<void> {

@@ -19,7 +19,7 @@ t.test('nothing', async (t) => {
   t.notOk('output' in job);
 });
 
-t.test('what cannot be written as JSON is the handler\'s error', async (t) => {
+t.test("what cannot be written as JSON is the handler's error", async (t) => {
   const job = await ends('bigint');
   t.equal(job.status, 'FAILED');
   t.match(job.error, /BigInt/);

@@ -1,25 +1,29 @@
 // test: alone, postgres, 10 s
-/** What core, facade and agent tell Prometheus after some jobs, held against the tables of docs/reference/metrics.md. */
+/**
+ * What core, facade and agent tell Prometheus after some jobs, held against the tables of docs/reference/metrics.md.
+ */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { call } from '../helpers/grpc-clients.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import { call } from '../helpers/grpc-clients.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { readMetrics, valueOf } from '../helpers/metrics.ts';
-import { whyNoPromtool } from '../helpers/promtool.ts';
 import { quietPort } from '../helpers/ports.ts';
+import { whyNoPromtool } from '../helpers/promtool.ts';
 import { startSystem } from '../helpers/system.ts';
-import { recordedH200, withDriver } from '../helpers/with-driver.ts';
 import { waitFor } from '../helpers/wait-for.ts';
+import { recordedH200, withDriver } from '../helpers/with-driver.ts';
 
 const MIB = 1024 * 1024;
 const LISTEN = { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' };
 const page = readFileSync(join(import.meta.dirname, '../../docs/reference/metrics.md'), 'utf8');
 withDriver(t, recordedH200());
 const system = await startSystem(t, {
-  coreEnv: { ...LISTEN, SLIPWAY_METRICS_ENDPOINTS_MAX: '1' }, facadeEnv: LISTEN, agentEnv: { ...LISTEN, SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' },
+  coreEnv: { ...LISTEN, SLIPWAY_METRICS_ENDPOINTS_MAX: '1' },
+  facadeEnv: LISTEN,
+  agentEnv: { ...LISTEN, SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' },
 });
 const endpointId = await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1 });
 const jobs = endpointJobs(system, endpointId);
@@ -28,17 +32,30 @@ const addresses = { core: system.metrics.core, facade: system.metrics.facade, ag
 /** Rows of the table under a heading. */
 function documented(heading: string): { name: string; type: string; labels: string[]; help: string }[] {
   const table = page.split(`## ${heading}\n`)[1]!.split('\n## ')[0]!;
-  return [...table.matchAll(/^\| `(\w+)` \| (\w+) \| (.*?) \| (.*) \|$/gm)].map(([, name, type, labels, help]) => (
-    { name: name!, type: type!, labels: labels!.split(', ').filter((label) => label !== '').sort(), help: help! }
-  ));
+  return [...table.matchAll(/^\| `(\w+)` \| (\w+) \| (.*?) \| (.*) \|$/gm)].map(([, name, type, labels, help]) => ({
+    name: name!,
+    type: type!,
+    labels: labels!
+      .split(', ')
+      .filter((label) => label !== '')
+      .sort(),
+    help: help!,
+  }));
 }
 
 await jobs.settled(await jobs.run({ mode: 'odd', kind: 'date' }));
-await jobs.settled(await jobs.run({ mode: 'odd', kind: 'error' }, { webhook: `http://127.0.0.1:${await quietPort()}/` }));
-await waitFor('the webhook to be tried', async () => valueOf(await readMetrics(addresses.core), 'slipway_core_webhook_attempts_total') > 0);
-await waitFor('a lease to be extended', async () => (
-  valueOf(await readMetrics(addresses.core), 'slipway_core_batch_items_count', { batcher: 'lease extensions' }) > 0
-));
+await jobs.settled(
+  await jobs.run({ mode: 'odd', kind: 'error' }, { webhook: `http://127.0.0.1:${await quietPort()}/` }),
+);
+await waitFor(
+  'the webhook to be tried',
+  async () => valueOf(await readMetrics(addresses.core), 'slipway_core_webhook_attempts_total') > 0,
+);
+await waitFor(
+  'a lease to be extended',
+  async () =>
+    valueOf(await readMetrics(addresses.core), 'slipway_core_batch_items_count', { batcher: 'lease extensions' }) > 0,
+);
 
 t.test('every metric is in the tables, and nothing else', async (t) => {
   const ofNode = documented('Every process');
@@ -52,7 +69,8 @@ t.test('every metric is in the tables, and nothing else', async (t) => {
       t.equal(metric.type, type, `${name}: type`);
       t.equal(metric.help, help, `${name}: meaning`);
       if (metric.labels.size > 0) t.same([...metric.labels].sort(), labels, `${name}: labels`);
-      if (name.startsWith('slipway_')) t.equal(name.endsWith('_total'), type === 'counter', `${name}: only counters end with _total`);
+      if (name.startsWith('slipway_'))
+        t.equal(name.endsWith('_total'), type === 'counter', `${name}: only counters end with _total`);
     }
   }
 });
@@ -61,7 +79,10 @@ t.test('promtool has nothing against them', { skip: whyNoPromtool() }, async (t)
   for (const [process, address] of Object.entries(addresses)) {
     const text = await (await fetch(`http://${address}/metrics`)).text();
     // What Node is measured by has names that others chose.
-    const own = text.split('\n').filter((line) => /^(# \w+ )?slipway_/.test(line)).join('\n');
+    const own = text
+      .split('\n')
+      .filter((line) => /^(# \w+ )?slipway_/.test(line))
+      .join('\n');
     t.equal(execFileSync('promtool', ['check', 'metrics'], { input: `${own}\n`, encoding: 'utf8' }), '', process);
   }
 });
@@ -79,7 +100,10 @@ t.test('they say what happened', async (t) => {
     t.ok(valueOf(core, 'slipway_core_database_pool_wait_seconds_count', { pool }) > 0, `waits of ${pool}`);
   }
   t.equal(valueOf(core, 'slipway_core_sessions'), 1);
-  t.equal(valueOf(core, 'slipway_core_gpus', { state: 'free' }) + valueOf(core, 'slipway_core_gpus', { state: 'used' }), 3);
+  t.equal(
+    valueOf(core, 'slipway_core_gpus', { state: 'free' }) + valueOf(core, 'slipway_core_gpus', { state: 'used' }),
+    3,
+  );
   t.equal(valueOf(core, 'slipway_core_machines', { state: 'connected' }), 1);
   t.ok(valueOf(core, 'slipway_core_scale_actions_total', { action: 'add' }) >= 1);
   t.ok(valueOf(core, 'slipway_core_batch_items_count', { batcher: 'outcomes' }) >= 1);
@@ -88,19 +112,30 @@ t.test('they say what happened', async (t) => {
   for (const budget of ['submissions', 'outcomes', 'incoming outcomes', 'chunks', 'checks', 'pages']) {
     t.ok(valueOf(core, 'slipway_core_memory_limit_bytes', { budget }) >= 64 * MIB, `the bound of ${budget}`);
   }
-  for (const batcher of ['submissions', 'outcomes', 'usage']) t.ok(valueOf(core, 'slipway_core_batcher_limit', { batcher }) >= 200, `the bound of ${batcher}`);
-  t.ok(valueOf(core, 'slipway_core_rpc_calls_total', { method: 'slipway.v1.EndpointService/CreateEndpoint', code: 'OK' }) >= 1);
+  for (const batcher of ['submissions', 'outcomes', 'usage'])
+    t.ok(valueOf(core, 'slipway_core_batcher_limit', { batcher }) >= 200, `the bound of ${batcher}`);
+  t.ok(
+    valueOf(core, 'slipway_core_rpc_calls_total', {
+      method: 'slipway.v1.EndpointService/CreateEndpoint',
+      code: 'OK',
+    }) >= 1,
+  );
   t.ok(valueOf(await readMetrics(addresses.facade), 'slipway_facade_http_requests_total', { code: '200' }) >= 2);
   const agent = await readMetrics(addresses.agent);
   t.equal(valueOf(agent, 'slipway_agent_attempts_ended_total', { kind: 'COMPLETED' }), 1);
   t.equal(valueOf(agent, 'slipway_agent_connected'), 1);
-  for (const budget of ['bodies', 'inputs', 'chunks']) t.equal(valueOf(agent, 'slipway_agent_memory_limit_bytes', { budget }), 64 * MIB, budget);
+  for (const budget of ['bodies', 'inputs', 'chunks'])
+    t.equal(valueOf(agent, 'slipway_agent_memory_limit_bytes', { budget }), 64 * MIB, budget);
   t.ok(valueOf(agent, 'slipway_agent_workload_starts_total', { result: 'started' }) >= 1);
   t.ok(valueOf(agent, 'slipway_agent_bridge_http_requests_total') >= 1);
 });
 
 t.test('endpoints beyond the limit are together', async (t) => {
-  const another = await system.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 0 }, workersMax: 0 });
+  const another = await system.createEndpoint({
+    command: jsHandler('all.js'),
+    fields: { workersMin: 0 },
+    workersMax: 0,
+  });
   const waiting = endpointJobs(system, another);
   await waiting.run({ mode: 'odd', kind: 'date' });
   await waiting.run({ mode: 'odd', kind: 'date' });
@@ -113,7 +148,9 @@ t.test('endpoints beyond the limit are together', async (t) => {
   t.equal(valueOf(core, 'slipway_core_jobs_submitted_total', { endpoint: 'other' }), 2);
   t.ok(valueOf(core, 'slipway_core_queue_oldest_wait_seconds', { endpoint: 'other' }) > 0);
   for (const { samples } of core.values()) {
-    for (const { labels } of samples) if (labels['endpoint'] !== undefined) t.ok(['other', endpointId].includes(labels['endpoint']), labels['endpoint']);
+    for (const { labels } of samples)
+      if (labels['endpoint'] !== undefined)
+        t.ok(['other', endpointId].includes(labels['endpoint']), labels['endpoint']);
   }
 });
 
@@ -123,13 +160,19 @@ t.test('the place of an endpoint that was deleted is given to another', async (t
   t.equal(valueOf(await readMetrics(addresses.core), 'slipway_core_jobs', { endpoint: waiting!.id }), 0);
   await system.endWorkers(endpointId);
   await call(system.clients.endpoints, 'deleteEndpoint', { id: endpointId }, system.key);
-  await waitFor('its place', async () => (
-    valueOf(await readMetrics(addresses.core), 'slipway_core_jobs', { endpoint: waiting!.id, state: 'IN_QUEUE' }) === 2
-  ));
+  await waitFor(
+    'its place',
+    async () =>
+      valueOf(await readMetrics(addresses.core), 'slipway_core_jobs', { endpoint: waiting!.id, state: 'IN_QUEUE' }) ===
+      2,
+  );
   // The reading that found it gone had begun to tell what was counted of it.
   const core = await readMetrics(addresses.core);
   for (const { name, samples } of core.values()) {
-    t.notOk(samples.some(({ labels }) => labels['endpoint'] === endpointId), `${name} has nothing of what was deleted`);
+    t.notOk(
+      samples.some(({ labels }) => labels['endpoint'] === endpointId),
+      `${name} has nothing of what was deleted`,
+    );
   }
 });
 

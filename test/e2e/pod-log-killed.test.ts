@@ -1,23 +1,33 @@
 // test: postgres, 10 s
-/** A reader of a pod's log while processes are killed: core costs no line; the agent takes its log along, and all of the next one is told. */
+/**
+ * A reader of a pod's log while processes are killed: core costs no line; the agent takes its log along, and all of the
+ * next one is told.
+ */
 import { rmSync } from 'node:fs';
 import t from 'tap';
 import { call } from '../helpers/grpc-clients.ts';
 import { startProcesses } from '../helpers/processes.ts';
 import { scratch } from '../helpers/scratch.ts';
-import { readEvents } from '../helpers/sse.ts';
 import type { SseEvent } from '../helpers/sse.ts';
+import { readEvents } from '../helpers/sse.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
 
 t.test('core, then the agent', async (t) => {
   const slipway = await startProcesses(t);
-  await waitFor('a machine to join', async () => (await call(slipway.clients.machines, 'listMachines', {}, slipway.rootKey)).machines.length > 0);
+  await waitFor(
+    'a machine to join',
+    async () => (await call(slipway.clients.machines, 'listMachines', {}, slipway.rootKey)).machines.length > 0,
+  );
   const files = await scratch(t);
   // The next line comes when it is asked for, so that the second log is shorter than the first.
   const script = `echo first line of a long log; n=1; while true; do n=$((n+1)); while [ ! -e ${files.path('go')}$n ]; do sleep 0.05; done; echo line $n; done`;
-  const { status, json } = await slipway.request('POST', '/v1/pods', { name: 'box', computeType: 'CPU', dockerStartCmd: ['sh', '-c', script] });
+  const { status, json } = await slipway.request('POST', '/v1/pods', {
+    name: 'box',
+    computeType: 'CPU',
+    dockerStartCmd: ['sh', '-c', script],
+  });
   t.equal(status, 201);
   const lineOf = (event: SseEvent | undefined): string => (JSON.parse(event!.data) as { line: string }).line;
   const feed = await waitFor('its machine to know it', async () => {
@@ -34,7 +44,11 @@ t.test('core, then the agent', async (t) => {
   for (const name of ['go2', 'go3']) rmSync(files.path(name));
   await slipway.agents[0]!.kill();
   await slipway.agents[0]!.start();
-  t.equal(lineOf(await feed.next()), 'first line of a long log', 'the first of the new log, which is shorter than the one before was');
+  t.equal(
+    lineOf(await feed.next()),
+    'first line of a long log',
+    'the first of the new log, which is shorter than the one before was',
+  );
   files.open('go2');
   t.equal(lineOf(await feed.next()), 'line 2');
   feed.close();

@@ -1,19 +1,19 @@
 // test: alone, postgres, envoy, 20 s
 /**
- * A real Prometheus reads a working system as deploy/prometheus has it, and endpoints with their owner's key as docs/reference/metrics.md has it: every query
- * of the rules and of the dashboards is answered.
+ * A real Prometheus reads a working system as deploy/prometheus has it, and endpoints with their owner's key as
+ * docs/reference/metrics.md has it: every query of the rules and of the dashboards is answered.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { get as httpGet } from 'node:http';
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import { get as httpGet } from 'node:http';
 import { get } from 'node:https';
 import { join } from 'node:path';
 import t from 'tap';
 import { Endpoint, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import { dashboards } from '../helpers/dashboards.ts';
+import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { jsHandler } from '../helpers/handlers.ts';
@@ -23,14 +23,19 @@ import { quietPort } from '../helpers/ports.ts';
 import { whyNoPromtool } from '../helpers/promtool.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { startSystem } from '../helpers/system.ts';
-import { recordedH200, withDriver } from '../helpers/with-driver.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 import { webhookReceiver } from '../helpers/webhook-receiver.ts';
+import { recordedH200, withDriver } from '../helpers/with-driver.ts';
 
 const deploy = join(import.meta.dirname, '../../deploy');
-/** These are 0 where all is well, nothing is slow and no image is pulled, and told as 0. All others have something to show. */
+/**
+ * These are 0 where all is well, nothing is slow and no image is pulled, and told as 0. All others have something to
+ * show.
+ */
 const NOTHING = new Set([
-  'Outcomes spooled on agents', 'Attempts requeued from lost machines per second', 'Image pulls per second',
+  'Outcomes spooled on agents',
+  'Attempts requeued from lost machines per second',
+  'Image pulls per second',
   'Batcher queue in use (share)',
 ]);
 const LISTEN = { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' };
@@ -47,8 +52,14 @@ interface QueryAnswer {
 
 /** What docs/reference/metrics.md tells owners of endpoints to write, for one of a facade without TLS. */
 function ownerScrape(id: string, facade: string): string {
-  const [, job] = /```yaml\nscrape_configs:\n([\s\S]*?)```/.exec(readFileSync(join(deploy, '../docs/reference/metrics.md'), 'utf8'))!;
-  return job!.replace('my-endpoint', id).replace('scheme: https', 'scheme: http').replace('ENDPOINT_ID', id).replace('slipway.example.org', facade);
+  const [, job] = /```yaml\nscrape_configs:\n([\s\S]*?)```/.exec(
+    readFileSync(join(deploy, '../docs/reference/metrics.md'), 'utf8'),
+  )!;
+  return job!
+    .replace('my-endpoint', id)
+    .replace('scheme: https', 'scheme: http')
+    .replace('ENDPOINT_ID', id)
+    .replace('slipway.example.org', facade);
 }
 
 t.setTimeout(240_000);
@@ -56,39 +67,58 @@ t.setTimeout(240_000);
 t.test('the dashboards', { timeout: 240_000, skip: whyNoPromtool() || skipWithoutEnvoy() }, async (t) => {
   withDriver(t, recordedH200());
   const system = await startSystem(t, {
-    coreEnv: LISTEN, facadeEnv: { ...LISTEN, ...PATIENT }, agentEnv: { ...LISTEN, SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' },
+    coreEnv: LISTEN,
+    facadeEnv: { ...LISTEN, ...PATIENT },
+    agentEnv: { ...LISTEN, SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' },
   });
   const { core, facade, agents } = system.metrics;
   const certificates = await makeCertificates(t);
   // One of two days would be told of.
   certificates.issue('live/server', 'DNS:localhost', { days: 30 });
   const edge = await startEdge(t, {
-    SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, SLIPWAY_EDGE_METRICS_LISTEN: '127.0.0.1:0',
+    SLIPWAY_EDGE_FACADES: new URL(system.url).host,
+    SLIPWAY_CORE_ADDRESS: system.cores[0]!.address,
+    SLIPWAY_EDGE_METRICS_LISTEN: '127.0.0.1:0',
     ...certificates.env,
   });
   const folder = await openFolder(t);
   const jobs = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1 }));
   // Its jobs wait for one worker, though two are wished for.
-  const held = endpointJobs(system, await system.createEndpoint({
-    command: jsHandler('all.js'), workersMax: 1, fields: { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1 },
-  }));
+  const held = endpointJobs(
+    system,
+    await system.createEndpoint({
+      command: jsHandler('all.js'),
+      workersMax: 1,
+      fields: { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1 },
+    }),
+  );
   writeFileSync(join(folder, 'slipway-key'), system.key);
   const own = [jobs, held].map(({ id }) => ownerScrape(id, new URL(system.url).host)).join('');
-  const config = readFileSync(join(deploy, 'prometheus/prometheus.yml'), 'utf8').replace('127.0.0.1:9464', core).replace('127.0.0.1:9465', facade)
-    .replace('127.0.0.1:9466', agents[0]!).replace('targets: []', `targets: ['${edge.addresses['metrics']!}']`)
-    .replace('- rules.yml', `- ${join(deploy, 'prometheus/rules.yml')}`).replaceAll('15s', '1s');
+  const config = readFileSync(join(deploy, 'prometheus/prometheus.yml'), 'utf8')
+    .replace('127.0.0.1:9464', core)
+    .replace('127.0.0.1:9465', facade)
+    .replace('127.0.0.1:9466', agents[0]!)
+    .replace('targets: []', `targets: ['${edge.addresses['metrics']!}']`)
+    .replace('- rules.yml', `- ${join(deploy, 'prometheus/rules.yml')}`)
+    .replaceAll('15s', '1s');
   writeFileSync(join(folder, 'prometheus.yml'), `${config}${own}`);
   const listen = `127.0.0.1:${await quietPort()}`;
-  const prometheus = spawn('prometheus', [
-    `--config.file=${join(folder, 'prometheus.yml')}`, `--storage.tsdb.path=${join(folder, 'data')}`, `--web.listen-address=${listen}`,
-  ], { stdio: 'ignore' });
+  const prometheus = spawn(
+    'prometheus',
+    [
+      `--config.file=${join(folder, 'prometheus.yml')}`,
+      `--storage.tsdb.path=${join(folder, 'data')}`,
+      `--web.listen-address=${listen}`,
+    ],
+    { stdio: 'ignore' },
+  );
   t.teardown(async () => {
     prometheus.kill();
     if (prometheus.exitCode === null && prometheus.signalCode === null) await once(prometheus, 'exit');
   });
   const ask = async (expr: string): Promise<QueryAnswer> => {
     const answer = await fetch(`http://${listen}/api/v1/query?query=${encodeURIComponent(expr)}`);
-    return await answer.json() as QueryAnswer;
+    return (await answer.json()) as QueryAnswer;
   };
   /** What it is answered with, as far as these are numbers: a share of nothing is none. */
   const numbers = async (expr: string): Promise<number[]> => {
@@ -101,12 +131,17 @@ t.test('the dashboards', { timeout: 240_000, skip: whyNoPromtool() || skipWithou
   const hooks = await webhookReceiver(t);
   // A running worker would raise its limits.
   const refused = await system.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 0 } });
-  await waitFor('Prometheus to read all four, and both endpoints', async () => await count('up == 1') === 6);
+  await waitFor('Prometheus to read all four, and both endpoints', async () => (await count('up == 1')) === 6);
   const headers = { authorization: `Bearer ${system.key}` };
-  const throughEdge = (path: string): ClientRequest => (
-    get(`https://localhost:${edge.addresses['public']!.split(':')[1]}${path}`, { ca: certificates.read('ca.pem'), headers })
-  );
-  /** Requests that are open until they are told to leave: one waits for a worker, one through the edge for a job, one does not read its answer. */
+  const throughEdge = (path: string): ClientRequest =>
+    get(`https://localhost:${edge.addresses['public']!.split(':')[1]}${path}`, {
+      ca: certificates.read('ca.pem'),
+      headers,
+    });
+  /**
+   * Requests that are open until they are told to leave: one waits for a worker, one through the edge for a job, one
+   * does not read its answer.
+   */
   const keepWaiting = async (): Promise<() => void> => {
     const { id } = await jobs.runSync({ mode: 'big', length: LENGTH });
     const options = { headers, agent: false };
@@ -116,13 +151,15 @@ t.test('the dashboards', { timeout: 240_000, skip: whyNoPromtool() || skipWithou
       httpGet(`${system.url}/v2/${jobs.id}/status/${id}`, options),
     ];
     for (const each of open) each.on('error', () => undefined);
-    const [answer] = await once(open[2]!, 'response') as [IncomingMessage];
+    const [answer] = (await once(open[2]!, 'response')) as [IncomingMessage];
     answer.on('error', () => undefined);
-    return () => { for (const each of open) each.destroy(); };
+    return () => {
+      for (const each of open) each.destroy();
+    };
   };
   /** All that the dashboards show and that need not go wrong for that. */
   const happen = async (): Promise<void> => {
-    const [answer] = await once(throughEdge(`/v2/${jobs.id}/health`), 'response') as [IncomingMessage];
+    const [answer] = (await once(throughEdge(`/v2/${jobs.id}/health`), 'response')) as [IncomingMessage];
     t.equal(answer.resume().statusCode, 200, 'a request through the edge');
     await jobs.settled(await jobs.run({ mode: 'odd', kind: 'date' }, { webhook: hooks.url('told') }));
     await jobs.settled(await jobs.run({ mode: 'odd', kind: 'error' }));
@@ -132,17 +169,30 @@ t.test('the dashboards', { timeout: 240_000, skip: whyNoPromtool() || skipWithou
   };
   await happen();
   // A counter that is seen for the first time has no rate yet.
-  const first = ['slipway_core_outcomes_total > 0', 'slipway_facade_rate_limit_rejections_total > 0', 'slipway_core_rpc_calls_total{code="NOT_FOUND"}',
-    'slipway_core_cold_starts_total'];
-  for (const expr of first) await waitFor(`${expr} to be read`, async () => await count(expr) > 0);
+  const first = [
+    'slipway_core_outcomes_total > 0',
+    'slipway_facade_rate_limit_rejections_total > 0',
+    'slipway_core_rpc_calls_total{code="NOT_FOUND"}',
+    'slipway_core_cold_starts_total',
+  ];
+  for (const expr of first) await waitFor(`${expr} to be read`, async () => (await count(expr)) > 0);
   await happen();
   // A worker of an endpoint that had one already.
   await system.endWorkers(jobs.id);
   const workersOf = { endpointId: jobs.id, pageSize: 9 };
-  await waitFor('its end', async () => (await call(system.clients.machines, 'listWorkers', workersOf, system.key)).workers.length === 0);
-  await call(system.clients.endpoints, 'updateEndpoint', {
-    endpoint: Endpoint.fromPartial({ id: jobs.id, workersMax: 1 }), updateMask: ['workers_max'],
-  }, system.key);
+  await waitFor(
+    'its end',
+    async () => (await call(system.clients.machines, 'listWorkers', workersOf, system.key)).workers.length === 0,
+  );
+  await call(
+    system.clients.endpoints,
+    'updateEndpoint',
+    {
+      endpoint: Endpoint.fromPartial({ id: jobs.id, workersMax: 1 }),
+      updateMask: ['workers_max'],
+    },
+    system.key,
+  );
   await jobs.settled(await jobs.run({ mode: 'odd', kind: 'date' }));
 
   // A worker that crashed with its job.
@@ -150,10 +200,16 @@ t.test('the dashboards', { timeout: 240_000, skip: whyNoPromtool() || skipWithou
   const leave = await keepWaiting();
 
   for (const { panels, variables } of dashboards()) {
-    const [, metric] = /^label_values\((\w+), endpoint\)$/.exec(variables.find(({ name }) => name === 'endpoint')!.definition!)!;
-    const endpoints = await fetch(`http://${listen}/api/v1/label/endpoint/values?match[]=${metric}`).then((answer) => answer.json()) as { data: string[] };
+    const [, metric] = /^label_values\((\w+), endpoint\)$/.exec(
+      variables.find(({ name }) => name === 'endpoint')!.definition!,
+    )!;
+    const endpoints = (await fetch(`http://${listen}/api/v1/label/endpoint/values?match[]=${metric}`).then((answer) =>
+      answer.json(),
+    )) as { data: string[] };
     t.ok(endpoints.data.includes(jobs.id) && endpoints.data.includes(held.id), 'the endpoints to choose from');
-    for (const { title, expr } of panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ title, expr })))) {
+    for (const { title, expr } of panels.flatMap(({ title, targets }) =>
+      targets.map(({ expr }) => ({ title, expr })),
+    )) {
       const ofAll = expr.replaceAll('$endpoint', '.*');
       const { status, error } = await ask(ofAll);
       t.equal(status, 'success', `${title}: ${error ?? ''}`);
@@ -164,13 +220,20 @@ t.test('the dashboards', { timeout: 240_000, skip: whyNoPromtool() || skipWithou
       };
       const found = await waitFor(`${title}: ${ofAll}`, values).catch(() => []);
       t.ok(found.length > 0, `${title}: ${ofAll} is ${found.join(', ')}`);
-      if (ofAll !== expr) t.same((await ask(expr.replaceAll('$endpoint', 'another'))).data.result, [], `${title}: only of endpoints that were chosen`);
+      if (ofAll !== expr)
+        t.same(
+          (await ask(expr.replaceAll('$endpoint', 'another'))).data.result,
+          [],
+          `${title}: only of endpoints that were chosen`,
+        );
     }
   }
   leave();
   files.open('done');
   t.ok((await numbers('envoy_server_days_until_first_cert_expiring'))[0]! > 27, 'the edge tells of its certificate');
   t.equal(await count('ALERTS{alertstate="firing"}'), 0, 'nothing is wrong');
-  const rules = await (await fetch(`http://${listen}/api/v1/rules`)).json() as { data: { groups: { rules: { name: string; health: string }[] }[] } };
+  const rules = (await (await fetch(`http://${listen}/api/v1/rules`)).json()) as {
+    data: { groups: { rules: { name: string; health: string }[] }[] };
+  };
   for (const { name, health } of rules.data.groups.flatMap((group) => group.rules)) t.equal(health, 'ok', name);
 });

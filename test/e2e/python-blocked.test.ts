@@ -1,29 +1,42 @@
 // test: postgres, python, 50 s
-/** Asynchronous handlers that block their event loop: what was handed over meanwhile is read late, and runs once (docs/reference/worker-protocol.md#ping). */
-import t from 'tap';
+/**
+ * Asynchronous handlers that block their event loop: what was handed over meanwhile is read late, and runs once
+ * (docs/reference/worker-protocol.md#ping).
+ */
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
 import { scratch } from '../helpers/scratch.ts';
-import { startSystem } from '../helpers/system.ts';
 import type { System } from '../helpers/system.ts';
+import { startSystem } from '../helpers/system.ts';
 
 t.setTimeout(180_000);
 
-/** Seconds in which the worker names none of its new jobs: more than a job that it has read may be missing, by its SDK. */
+/**
+ * Seconds in which the worker names none of its new jobs: more than a job that it has read may be missing, by its SDK.
+ */
 const BLOCKED_S = { new: 36, old: 51 };
 
 const skip = skipWithoutPython('new') || skipWithoutPython('old');
 
 t.test('jobs that are handed over to a blocked event loop run once', { skip }, async (t) => {
   const system = await startSystem(t);
-  await Promise.all((Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]).map((version) => handedWhileBlocked(t, system, version)));
+  await Promise.all(
+    (Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]).map((version) => handedWhileBlocked(t, system, version)),
+  );
 });
 
 async function handedWhileBlocked(t: Test, system: System, version: keyof typeof PYTHONS): Promise<void> {
-  const jobs = endpointJobs(system, await system.createEndpoint({
-    command: pythonHandler(version, 'at_once.py'), env: { CONCURRENCY: '4' }, workersMax: 1,
-  }));
+  const jobs = endpointJobs(
+    system,
+    await system.createEndpoint({
+      command: pythonHandler(version, 'at_once.py'),
+      env: { CONCURRENCY: '4' },
+      workersMax: 1,
+    }),
+  );
   const { path, notes, lines } = await scratch(t);
   const note = path('note');
   const blocking = await jobs.run({ note, block: BLOCKED_S[version] });

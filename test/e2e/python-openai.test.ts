@@ -1,7 +1,11 @@
 // test: postgres, python, 20 s
-/** OpenAI requests to unmodified Python workers, which report errors and large answers as worker-vllm does, with the real `openai` client. */
-import OpenAI from 'openai';
+/**
+ * OpenAI requests to unmodified Python workers, which report errors and large answers as worker-vllm does, with the
+ * real `openai` client.
+ */
+
 import type { APIError } from 'openai';
+import OpenAI from 'openai';
 import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
@@ -13,7 +17,12 @@ const MESSAGE = 'The model `gone` isn\'t "here".\nAsk for another: ü 🦊 \\';
 const chat = (model: string) => ({ model, messages: [{ role: 'user' as const, content: 'hello' }] });
 
 async function failure(call: Promise<unknown>): Promise<APIError> {
-  return call.then(() => { throw new Error('the call did not fail'); }, (error: APIError) => error);
+  return call.then(
+    () => {
+      throw new Error('the call did not fail');
+    },
+    (error: APIError) => error,
+  );
 }
 
 const system = await startSystem(t);
@@ -26,7 +35,11 @@ for (const version of Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]) {
       tries += 1;
       return fetch(...given);
     };
-    const client = new OpenAI({ baseURL: `${system.url}${jobs.base}/openai/v1`, apiKey: system.key, fetch: fetchCounted });
+    const client = new OpenAI({
+      baseURL: `${system.url}${jobs.base}/openai/v1`,
+      apiKey: system.key,
+      fetch: fetchCounted,
+    });
 
     await t.test('the code and the message of an error reach the client, once', async (t) => {
       for (const model of ['yield', 'older', 'enum', 'raise']) {

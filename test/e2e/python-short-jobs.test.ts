@@ -1,14 +1,18 @@
 // test: postgres, python, 110 s
-/** Short jobs of real Python workers are handed over several at once (docs/reference/worker-protocol.md#short-jobs), and what becomes of those not begun. */
-import t from 'tap';
+/**
+ * Short jobs of real Python workers are handed over several at once (docs/reference/worker-protocol.md#short-jobs), and
+ * what becomes of those not begun.
+ */
+
 import type { Test } from 'tap';
-import { call } from '../helpers/grpc-clients.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import t from 'tap';
 import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import { call } from '../helpers/grpc-clients.ts';
 import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
 import { scratch } from '../helpers/scratch.ts';
-import { startSystem } from '../helpers/system.ts';
 import type { PublicJson } from '../helpers/system.ts';
+import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 type Version = keyof typeof PYTHONS;
@@ -26,7 +30,10 @@ const system = none ? undefined : await startSystem(t);
 
 for (const version of versions) {
   t.test(`short jobs, ${version} SDK`, { skip: skipWithoutPython(version) }, async (t) => {
-    const jobs = endpointJobs(system!, await system!.createEndpoint({ command: pythonHandler(version, 'all.py'), workersMax: 1, retryLimit: 0 }));
+    const jobs = endpointJobs(
+      system!,
+      await system!.createEndpoint({ command: pythonHandler(version, 'all.py'), workersMax: 1, retryLimit: 0 }),
+    );
     await t.test('far more than one a second', (t) => fast(t, jobs));
     await t.test('a worker that dies with several in hand', (t) => killed(t, jobs));
     await t.test('one that hangs before others', (t) => hangs(t, jobs));
@@ -34,14 +41,27 @@ for (const version of versions) {
 }
 
 t.test('short jobs that stream, and several at once', { skip: skipWithoutPython('new') }, async (t) => {
-  const streams = endpointJobs(system!, await system!.createEndpoint({ command: pythonHandler('new', 'generator.py'), workersMax: 1 }));
-  const several = endpointJobs(system!, await system!.createEndpoint({
-    command: pythonHandler('new', 'at_once.py'), env: { CONCURRENCY: '4' }, workersMax: 1,
-  }));
-  const streamed = await Promise.all(Array.from({ length: 30 }, (_, number) => streams.run({ values: [number, 'second', 'last'] })));
+  const streams = endpointJobs(
+    system!,
+    await system!.createEndpoint({ command: pythonHandler('new', 'generator.py'), workersMax: 1 }),
+  );
+  const several = endpointJobs(
+    system!,
+    await system!.createEndpoint({
+      command: pythonHandler('new', 'at_once.py'),
+      env: { CONCURRENCY: '4' },
+      workersMax: 1,
+    }),
+  );
+  const streamed = await Promise.all(
+    Array.from({ length: 30 }, (_, number) => streams.run({ values: [number, 'second', 'last'] })),
+  );
   const batched = await settledAll(several, await Promise.all(Array.from({ length: 200 }, () => several.run(SHORT))));
   t.ok(batched.every(({ status }) => status === 'COMPLETED'));
-  t.ok(batched.some((job) => (job.output as { peak: number }).peak > 1) && batched.every((job) => (job.output as { peak: number }).peak <= 4));
+  t.ok(
+    batched.some((job) => (job.output as { peak: number }).peak > 1) &&
+      batched.every((job) => (job.output as { peak: number }).peak <= 4),
+  );
   for (const [number, id] of streamed.entries()) {
     t.equal((await streams.settled(id, 60_000)).status, 'COMPLETED');
     t.same((await streams.drain(id)).outputs, [number, 'second', 'last']);
@@ -49,15 +69,24 @@ t.test('short jobs that stream, and several at once', { skip: skipWithoutPython(
 });
 
 t.test('a worker that has room for many', { skip: skipWithoutPython('new') }, async (t) => {
-  const jobs = endpointJobs(system!, await system!.createEndpoint({
-    command: pythonHandler('new', 'at_once.py'), env: { CONCURRENCY: String(ROOM) }, workersMax: 1, retryLimit: 0,
-  }));
+  const jobs = endpointJobs(
+    system!,
+    await system!.createEndpoint({
+      command: pythonHandler('new', 'at_once.py'),
+      env: { CONCURRENCY: String(ROOM) },
+      workersMax: 1,
+      retryLimit: 0,
+    }),
+  );
   await t.test('stays awake while jobs are short', (t) => awake(t, jobs));
   await t.test('has all of its room once they are long', (t) => filled(t, jobs));
 });
 
 t.test('a worker that must not begin what it has in hand', { skip: skipWithoutPython('new') }, async (t) => {
-  const jobs = endpointJobs(system!, await system!.createEndpoint({ command: pythonHandler('new', 'all.py'), workersMax: 1, retryLimit: 0 }));
+  const jobs = endpointJobs(
+    system!,
+    await system!.createEndpoint({ command: pythonHandler('new', 'all.py'), workersMax: 1, retryLimit: 0 }),
+  );
   await t.test('because a job asks for another worker', (t) => refreshes(t, jobs));
   await t.test('because another worker can while a job takes long', (t) => recalled(t, jobs));
 });
@@ -71,19 +100,36 @@ async function fast(t: Test, jobs: EndpointJobs): Promise<void> {
   const takes = await takesOf(ended[0]!['workerId'] as string);
   t.ok(takes.length > 0 && takes.length * 4 < ended.length * 3, `${takes.length} takes brought ${ended.length} jobs`);
   const executionMs = ended.reduce((sum, job) => sum + job.executionTime!, 0);
-  t.ok(executionMs <= tookMs, `they ran one after the other, ${executionMs} ms in all: none counts the time that it waited in hand`);
+  t.ok(
+    executionMs <= tookMs,
+    `they ran one after the other, ${executionMs} ms in all: none counts the time that it waited in hand`,
+  );
 }
 
-/** The SDK writes down how many jobs it has not started after each take: with half of its room or more it sleeps for a second. */
+/**
+ * The SDK writes down how many jobs it has not started after each take: with half of its room or more it sleeps for a
+ * second.
+ */
 async function awake(t: Test, jobs: EndpointJobs): Promise<void> {
   const { path, lines } = await scratch(t);
   const note = path('note');
   const ids: string[] = [];
   const ended: PublicJson[] = [];
-  while (ids.length < 300) ids.push(...await Promise.all(Array.from({ length: 60 }, () => jobs.run({ ...SHORT, note }))));
-  while (ended.length < ids.length) ended.push(...await settledAll(jobs, ids.slice(ended.length, ended.length + 60)));
+  while (ids.length < 300)
+    ids.push(...(await Promise.all(Array.from({ length: 60 }, () => jobs.run({ ...SHORT, note })))));
+  while (ended.length < ids.length) ended.push(...(await settledAll(jobs, ids.slice(ended.length, ended.length + 60))));
   t.ok(ended.every((job) => job.status === 'COMPLETED' && !job.retries));
-  t.same(runsOf(ids, lines('note').filter((line) => line.startsWith('start')).map((line) => line.slice('start '.length))).flat().sort(), [...ids].sort());
+  t.same(
+    runsOf(
+      ids,
+      lines('note')
+        .filter((line) => line.startsWith('start'))
+        .map((line) => line.slice('start '.length)),
+    )
+      .flat()
+      .sort(),
+    [...ids].sort(),
+  );
   t.ok(ended.every((job) => (job.output as { peak: number }).peak <= ROOM));
   const { worker: workerId } = ended[0]!.output as { worker: string };
   const queued = await takesOf(workerId);
@@ -112,21 +158,38 @@ async function killed(t: Test, jobs: EndpointJobs): Promise<void> {
   t.equal(status, 'FAILED', 'it ended its worker');
   t.match(error, /worker/i);
   const ended = await settledAll(jobs, others);
-  t.ok(ended.every((job) => job.status === 'COMPLETED' && !job.retries), 'the others had not begun: nothing is counted');
+  t.ok(
+    ended.every((job) => job.status === 'COMPLETED' && !job.retries),
+    'the others had not begun: nothing is counted',
+  );
   for (const id of others) t.equal(lines('note').filter((line) => line.startsWith(id)).length, 1, 'each ran once');
 }
 
 async function hangs(t: Test, jobs: EndpointJobs): Promise<void> {
   const { path, lines } = await scratch(t);
   const [note, never] = ['note', 'never'].map(path);
-  const [hung, unwanted, ...others] = await handedOver(jobs, { note, until: never }, { note }, { policy: { executionTimeout: 6_000 } });
+  const [hung, unwanted, ...others] = await handedOver(
+    jobs,
+    { note, until: never },
+    { note },
+    { policy: { executionTimeout: 6_000 } },
+  );
   t.equal((await jobs.cancel(unwanted!)).status, 'CANCELLED');
   t.equal((await jobs.settled(hung!, 60_000)).status, 'TIMED_OUT');
   const ended = await settledAll(jobs, others);
-  t.ok(ended.every(({ status }) => status === 'COMPLETED'), 'none is TIMED_OUT for the time in which it waited behind it');
-  t.ok(ended.every(({ retries }) => !retries), 'they had not begun');
+  t.ok(
+    ended.every(({ status }) => status === 'COMPLETED'),
+    'none is TIMED_OUT for the time in which it waited behind it',
+  );
+  t.ok(
+    ended.every(({ retries }) => !retries),
+    'they had not begun',
+  );
   t.equal((await jobs.look(unwanted!)).status, 'CANCELLED');
-  t.notOk(lines('note').some((line) => line.startsWith(unwanted!)), 'and it never ran');
+  t.notOk(
+    lines('note').some((line) => line.startsWith(unwanted!)),
+    'and it never ran',
+  );
 }
 
 async function refreshes(t: Test, jobs: EndpointJobs): Promise<void> {
@@ -152,15 +215,29 @@ async function recalled(t: Test, jobs: EndpointJobs): Promise<void> {
   t.equal((await jobs.look(long!)).status, 'IN_PROGRESS', 'while it still runs');
   open('until');
   t.equal((await jobs.settled(long!, 60_000)).status, 'COMPLETED', 'its result counts');
-  t.same((await settledAll(jobs, [await jobs.run(SHORT)])).map(({ status }) => status), ['COMPLETED']);
+  t.same(
+    (await settledAll(jobs, [await jobs.run(SHORT)])).map(({ status }) => status),
+    ['COMPLETED'],
+  );
   const ran = runsOf([long!, ...behind], lines('note'));
   t.same(ran.map(([job]) => job).sort(), [long, ...behind].sort(), 'each ran once');
   const [[, worker] = []] = ran.filter(([job]) => job === long);
-  t.notOk(ran.some(([job, other]) => job !== long && other === worker), 'none of them there');
+  t.notOk(
+    ran.some(([job, other]) => job !== long && other === worker),
+    'none of them there',
+  );
 }
 
-/** The worker runs `first`, which waits, and has some of four jobs like `other` in hand. Ids: the first, those in hand, the rest. */
-async function handedOver(jobs: EndpointJobs, first: object, other: object, more: Record<string, unknown> = {}): Promise<string[]> {
+/**
+ * The worker runs `first`, which waits, and has some of four jobs like `other` in hand. Ids: the first, those in hand,
+ * the rest.
+ */
+async function handedOver(
+  jobs: EndpointJobs,
+  first: object,
+  other: object,
+  more: Record<string, unknown> = {},
+): Promise<string[]> {
   for (let tries = 0; ; tries += 1) {
     await untilFast(jobs);
     // Busy for a second, as far as the SDK is concerned.
@@ -169,10 +246,14 @@ async function handedOver(jobs: EndpointJobs, first: object, other: object, more
     const others = await Promise.all(Array.from({ length: 4 }, () => jobs.run(other, more)));
     await jobs.reached(front, 'IN_PROGRESS', 60_000);
     const states = (): Promise<PublicJson[]> => Promise.all(others.map((id) => jobs.look(id)));
-    const taken = await waitFor('jobs in hand', async () => {
-      const running = (await states()).filter(({ status }) => status === 'IN_PROGRESS');
-      return running.length >= 2 && running.map(({ id }) => id);
-    }, 3_000).catch(() => undefined);
+    const taken = await waitFor(
+      'jobs in hand',
+      async () => {
+        const running = (await states()).filter(({ status }) => status === 'IN_PROGRESS');
+        return running.length >= 2 && running.map(({ id }) => id);
+      },
+      3_000,
+    ).catch(() => undefined);
     if (taken) return [front, ...taken, ...others.filter((id) => !taken.includes(id))];
     // On a busy machine the worker may ask between the first and the others.
     if (tries === 5) throw new Error('nothing was handed over');

@@ -1,16 +1,20 @@
 // test: postgres, python, 50 s
-/** How Python workers end and what becomes of their jobs: cancel, timeout, refresh, crash, drain, kill (docs/reference/worker-protocol.md#stopping). */
-import t from 'tap';
+/**
+ * How Python workers end and what becomes of their jobs: cancel, timeout, refresh, crash, drain, kill
+ * (docs/reference/worker-protocol.md#stopping).
+ */
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
 import { groupAlive } from '../helpers/process-table.ts';
 import { scratch } from '../helpers/scratch.ts';
-import { startSystem } from '../helpers/system.ts';
 import type { EndpointOptions, System } from '../helpers/system.ts';
+import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 type Version = keyof typeof PYTHONS;
@@ -28,7 +32,8 @@ t.setTimeout(180_000);
 
 for (const version of Object.keys(PYTHONS) as Version[]) {
   t.test(`ends of a Python worker, ${version} SDK`, { skip: skipWithoutPython(version) }, async (t) => {
-    // Each part waits most of the time, so they run side by side, each on an endpoint of its own. Workers of the 1.7 line keep a processor busy.
+    // Each part waits most of the time, so they run side by side, each on an endpoint of its own. Workers of the 1.7
+    // line keep a processor busy.
     t.jobs = version === 'new' ? 8 : 3;
     const system = await startSystem(t);
     const jobsFor = async (t: Test, file: string, options: Partial<EndpointOptions> = {}): Promise<EndpointJobs> => {
@@ -38,31 +43,45 @@ for (const version of Object.keys(PYTHONS) as Version[]) {
     };
     await Promise.all([
       t.test('cancel of a handler that blocks', async (t) => cancelBlocking(t, await jobsFor(t, 'all.py'))),
-      t.test('execution timeout', async (t) => timeout(t, await jobsFor(t, version === 'new' ? 'at_once.py' : 'all.py'), version)),
+      t.test('execution timeout', async (t) =>
+        timeout(t, await jobsFor(t, version === 'new' ? 'at_once.py' : 'all.py'), version),
+      ),
       t.test('refresh_worker', async (t) => refresh(t, await jobsFor(t, 'all.py'))),
-      t.test('crash before the first ping', async (t) => crashAtStart(t, system, await jobsFor(t, 'crash_at_start.py', { ready: 0 }))),
+      t.test('crash before the first ping', async (t) =>
+        crashAtStart(t, system, await jobsFor(t, 'crash_at_start.py', { ready: 0 })),
+      ),
       t.test('crash in a job', async (t) => crashInJob(t, system, await jobsFor(t, 'all.py', { retryLimit: 1 }))),
       t.test('kill -9 of a worker', async (t) => kill(t, await jobsFor(t, 'all.py'), 'SIGKILL')),
       t.test('SIGTERM to a polling worker', async (t) => kill(t, await jobsFor(t, 'all.py'), 'SIGTERM')),
-      t.test('scale to zero', async (t) => drain(t, system, await jobsFor(t, 'all.py', { fields: { workersMin: 0, idleTimeoutSeconds: 1 } }))),
+      t.test('scale to zero', async (t) =>
+        drain(t, system, await jobsFor(t, 'all.py', { fields: { workersMin: 0, idleTimeoutSeconds: 1 } })),
+      ),
     ]);
   });
 }
 
 t.test('a failed fitness check', { skip: skipWithoutPython('new') }, async (t) => {
   const system = await startSystem(t);
-  const jobs = endpointJobs(system, await system.createEndpoint({ command: pythonHandler('new', 'unhealthy.py'), ready: 0 }));
+  const jobs = endpointJobs(
+    system,
+    await system.createEndpoint({ command: pythonHandler('new', 'unhealthy.py'), ready: 0 }),
+  );
   const worker = await unhealthyWorker(system, jobs);
   t.match(worker.reason, /fallen off the bus/);
 });
 
-const who = async (jobs: EndpointJobs): Promise<Who> => (await jobs.settled(await jobs.run({ who: true }), 40_000)).output as Who;
+const who = async (jobs: EndpointJobs): Promise<Who> =>
+  (await jobs.settled(await jobs.run({ who: true }), 40_000)).output as Who;
 
 async function unhealthyWorker(system: System, jobs: EndpointJobs) {
-  return waitFor('an unhealthy worker', async () => {
-    const { workers } = await call(system.clients.machines, 'listWorkers', { endpointId: jobs.id }, system.key);
-    return workers.find((worker) => worker.state === WorkerState.UNHEALTHY);
-  }, 40_000);
+  return waitFor(
+    'an unhealthy worker',
+    async () => {
+      const { workers } = await call(system.clients.machines, 'listWorkers', { endpointId: jobs.id }, system.key);
+      return workers.find((worker) => worker.state === WorkerState.UNHEALTHY);
+    },
+    40_000,
+  );
 }
 
 async function cancelBlocking(t: Test, jobs: EndpointJobs): Promise<void> {
@@ -71,7 +90,11 @@ async function cancelBlocking(t: Test, jobs: EndpointJobs): Promise<void> {
   const id = await jobs.run({ note, until: never });
   const [, worker, pid] = (await notes('note', 1))[0]!.split(' ');
   t.equal((await jobs.cancel(id)).status, 'CANCELLED', 'the answer comes at once');
-  await waitFor('the worker that cannot be stopped from inside to be killed', () => !groupAlive(Number(pid)), STOPPED_WITHIN_MS);
+  await waitFor(
+    'the worker that cannot be stopped from inside to be killed',
+    () => !groupAlive(Number(pid)),
+    STOPPED_WITHIN_MS,
+  );
   const next = await who(jobs);
   t.not(next.worker, worker, 'a new worker runs the next job');
   t.equal((await jobs.look(id)).status, 'CANCELLED');
@@ -112,8 +135,17 @@ async function crashAtStart(t: Test, system: System, jobs: EndpointJobs): Promis
   const worker = await unhealthyWorker(system, jobs);
   t.equal(worker.exitCode, 1);
   t.match(worker.reason, /RuntimeError: the weights are not where they should be/, 'the reason shows its last lines');
-  const { log } = await call(system.clients.machines, 'getWorkerLog', { workerId: worker.id, tailBytes: 0 }, system.key);
-  t.match(log.toString(), /loading the model\n.*Traceback.*crash_at_start\.py.*RuntimeError/s, 'the log shows all of it');
+  const { log } = await call(
+    system.clients.machines,
+    'getWorkerLog',
+    { workerId: worker.id, tailBytes: 0 },
+    system.key,
+  );
+  t.match(
+    log.toString(),
+    /loading the model\n.*Traceback.*crash_at_start\.py.*RuntimeError/s,
+    'the log shows all of it',
+  );
   t.equal((await jobs.health()).workers.ready, 0);
   t.match(await jobs.look(waiting), { status: 'IN_QUEUE' }, 'the job waits: no worker has seen it');
 }
@@ -132,7 +164,10 @@ async function crashInJob(t: Test, system: System, jobs: EndpointJobs): Promise<
   await jobs.counted({ failed: 1, retried: 1 });
   // Those whose place others have taken are listed as ended.
   const { workers, ended } = await call(system.clients.machines, 'listWorkers', { endpointId: jobs.id }, system.key);
-  t.ok([...workers, ...ended].some((worker) => worker.exitCode === 42), 'the crash can be seen');
+  t.ok(
+    [...workers, ...ended].some((worker) => worker.exitCode === 42),
+    'the crash can be seen',
+  );
 }
 
 async function kill(t: Test, jobs: EndpointJobs, signal: NodeJS.Signals): Promise<void> {
@@ -146,7 +181,8 @@ async function kill(t: Test, jobs: EndpointJobs, signal: NodeJS.Signals): Promis
     await notes('note', 1);
   }
   process.kill(first.pid, signal);
-  // A job that meets a worker on its way out may be taken and never started (docs/reference/worker-protocol.md#stopping).
+  // A job that meets a worker on its way out may be taken and never started
+  // (docs/reference/worker-protocol.md#stopping).
   if (!held) id = await jobs.run({ note, return: 'done' });
   await notes('note', held ? 2 : 1, 40_000);
   open('until');
@@ -159,11 +195,16 @@ async function kill(t: Test, jobs: EndpointJobs, signal: NodeJS.Signals): Promis
 
 async function drain(t: Test, system: System, jobs: EndpointJobs): Promise<void> {
   const { pid, version } = await who(jobs);
-  const { workers: [worker] } = await call(system.clients.machines, 'listWorkers', { endpointId: jobs.id }, system.key);
+  const {
+    workers: [worker],
+  } = await call(system.clients.machines, 'listWorkers', { endpointId: jobs.id }, system.key);
   t.equal(worker?.sdkVersion ?? version, version, 'the worker told its SDK version');
   // The SDK ends only when its held polls are answered; without that this takes as long as a poll is held.
   await waitFor('the idle worker to end', () => !groupAlive(pid), 12_000);
   const { workers } = await call(system.clients.machines, 'listWorkers', { endpointId: jobs.id }, system.key);
-  t.notOk(workers.some((left) => left.state === WorkerState.UNHEALTHY), 'it ended as it was told to');
+  t.notOk(
+    workers.some((left) => left.state === WorkerState.UNHEALTHY),
+    'it ended as it was told to',
+  );
   t.not((await who(jobs)).pid, pid, 'a job wakes a new one');
 }

@@ -1,13 +1,17 @@
 // test: postgres, python, 80 s
-/** What unmodified Python workers answer, and what callers see of it: docs/reference/worker-protocol.md#results, with the newest SDK and one of 1.7. */
-import t from 'tap';
+/**
+ * What unmodified Python workers answer, and what callers see of it: docs/reference/worker-protocol.md#results, with
+ * the newest SDK and one of 1.7.
+ */
+
 import type { Test } from 'tap';
-import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import t from 'tap';
 import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
 import { scratch } from '../helpers/scratch.ts';
-import { startSystem } from '../helpers/system.ts';
 import type { System } from '../helpers/system.ts';
+import { startSystem } from '../helpers/system.ts';
 
 const MEGABYTE = 1_000_000;
 
@@ -28,9 +32,9 @@ for (const version of Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]) {
     await t.test('progress', (t) => progress(t, all));
     // Workers of the 1.7 line keep a processor busy as long as they live.
     await system.endWorkers(all.id);
-    const [generator, aggregate, asynchronous] = await Promise.all(
+    const [generator, aggregate, asynchronous] = (await Promise.all(
       ['generator.py', 'aggregate.py', 'async_generator.py'].map(jobsFor),
-    ) as [EndpointJobs, EndpointJobs, EndpointJobs];
+    )) as [EndpointJobs, EndpointJobs, EndpointJobs];
     await t.test('generators', (t) => generators(t, system, generator, aggregate, asynchronous));
     await t.test('generators that fail', (t) => failingGenerators(t, generator));
     await t.test('values that cannot be sent', (t) => unsendableValues(t, [generator, aggregate]));
@@ -59,9 +63,18 @@ async function results(t: Test, all: EndpointJobs): Promise<void> {
 }
 
 async function inputs(t: Test, all: EndpointJobs): Promise<void> {
-  t.same((await all.runSync({})).output, { echo: {} }, 'an empty input arrives (docs/reference/worker-protocol.md#job)');
+  t.same(
+    (await all.runSync({})).output,
+    { echo: {} },
+    'an empty input arrives (docs/reference/worker-protocol.md#job)',
+  );
   t.match((await all.runSync({ who: 1 })).output, { worker: /^[a-z0-9]{14}$/ });
-  const s3Config = { accessId: 'id', accessSecret: 'very secret', bucketName: 'bucket', endpointUrl: 'https://s3.example' };
+  const s3Config = {
+    accessId: 'id',
+    accessSecret: 'very secret',
+    bucketName: 'bucket',
+    endpointUrl: 'https://s3.example',
+  };
   const id = await all.run({ s3: true }, { s3Config, surprise: 1 });
   const job = await all.settled(id);
   t.match(job.output, { s3: s3Config }, 'the handler gets the storage settings');
@@ -76,14 +89,20 @@ async function errors(t: Test, all: EndpointJobs): Promise<void> {
   const raised = await all.runSync({ raise: 'out of "memory"' });
   t.equal(raised.status, 'FAILED');
   t.match(JSON.parse(raised.error!), {
-    error_type: "<class 'ValueError'>", error_message: 'out of "memory"', error_traceback: /Traceback/, worker_id: raised.workerId,
+    error_type: "<class 'ValueError'>",
+    error_message: 'out of "memory"',
+    error_traceback: /Traceback/,
+    worker_id: raised.workerId,
   });
   t.notOk(raised.retries, 'an error of the handler is final');
 }
 
 const UNSENDABLE = {
-  bytes: /Object of type bytes is not JSON serializable/, set: /Object of type set is not/, datetime: /Object of type datetime is not/,
-  half: /surrogates not allowed/, circular: /Circular reference/,
+  bytes: /Object of type bytes is not JSON serializable/,
+  set: /Object of type set is not/,
+  datetime: /Object of type datetime is not/,
+  half: /surrogates not allowed/,
+  circular: /Circular reference/,
 };
 
 async function unsendable(t: Test, all: EndpointJobs): Promise<void> {
@@ -96,7 +115,11 @@ async function unsendable(t: Test, all: EndpointJobs): Promise<void> {
   }
   await notes('note', Object.keys(UNSENDABLE).length);
   t.equal(lines('note').length, Object.keys(UNSENDABLE).length, 'each handler ran once');
-  t.match(await all.runSync({ badprogress: true, return: 'done' }), { status: 'COMPLETED', output: 'done' }, 'a progress value is no result');
+  t.match(
+    await all.runSync({ badprogress: true, return: 'done' }),
+    { status: 'COMPLETED', output: 'done' },
+    'a progress value is no result',
+  );
   const printed = { requestId: 'ID', message: 'Error while returning job result. | made up', level: 'ERROR' };
   const words = await all.runSync({ print: JSON.stringify(printed), return: 'done' });
   t.match(words, { status: 'COMPLETED', output: 'done' }, 'words alone fail no job that has a result');
@@ -105,7 +128,11 @@ async function unsendable(t: Test, all: EndpointJobs): Promise<void> {
 async function unsendableValues(t: Test, generators: readonly EndpointJobs[]): Promise<void> {
   for (const jobs of generators) {
     const id = await jobs.run({ values: [1], bytes: true });
-    t.match(await jobs.settled(id), { status: 'FAILED', error: /Object of type bytes is not JSON serializable/ }, 'never COMPLETED without a value');
+    t.match(
+      await jobs.settled(id),
+      { status: 'FAILED', error: /Object of type bytes is not JSON serializable/ },
+      'never COMPLETED without a value',
+    );
   }
 }
 
@@ -115,7 +142,11 @@ async function large(t: Test, all: EndpointJobs): Promise<void> {
   const got = await all.runSync({ big: 5 * MEGABYTE });
   t.equal((got.output as { text: string }).text.length, 5 * MEGABYTE, 'an output of 5 MB arrives');
   const over = await all.runSync({ big: 22 * MEGABYTE });
-  t.equal(over.status, 'FAILED', 'an output over the limit never counts as COMPLETED (docs/reference/worker-protocol.md#results)');
+  t.equal(
+    over.status,
+    'FAILED',
+    'an output over the limit never counts as COMPLETED (docs/reference/worker-protocol.md#results)',
+  );
   t.match(over.error, /output.*(large|limit|20)/i, 'and the error says why');
   t.equal((await all.runSync({ return: 'next' })).output, 'next', 'the worker goes on');
 }
@@ -124,20 +155,32 @@ async function progress(t: Test, all: EndpointJobs): Promise<void> {
   const { path, open } = await scratch(t);
   const until = path('until');
   const id = await all.run({ progress: [{ step: 1 }], until, return: 'done' });
-  const running = await all.when(id, 'showing progress', (job) => job.status === 'IN_PROGRESS' && job.output !== undefined);
+  const running = await all.when(
+    id,
+    'showing progress',
+    (job) => job.status === 'IN_PROGRESS' && job.output !== undefined,
+  );
   t.same(running.output, { step: 1 });
   open('until');
   t.match(await all.settled(id), { status: 'COMPLETED', output: 'done' });
 
-  // Progress leaves the worker in threads of its own and may overtake or follow the result (docs/reference/worker-protocol.md#progress).
-  const raced = await Promise.all(Array.from({ length: 8 }, (_, number) => all.run({ progress: [1, 2, 3], return: `result ${number}` })));
+  // Progress leaves the worker in threads of its own and may overtake or follow the result
+  // (docs/reference/worker-protocol.md#progress).
+  const raced = await Promise.all(
+    Array.from({ length: 8 }, (_, number) => all.run({ progress: [1, 2, 3], return: `result ${number}` })),
+  );
   for (const job of await Promise.all(raced.map((one) => all.settled(one)))) t.match(job.output, /^result/);
   await all.runSync({ return: 'all threads have had their time' });
-  for (const [number, one] of raced.entries()) t.match(await all.look(one), { status: 'COMPLETED', output: `result ${number}` });
+  for (const [number, one] of raced.entries())
+    t.match(await all.look(one), { status: 'COMPLETED', output: `result ${number}` });
 }
 
 async function generators(
-  t: Test, system: System, generator: EndpointJobs, aggregate: EndpointJobs, asynchronous: EndpointJobs,
+  t: Test,
+  system: System,
+  generator: EndpointJobs,
+  aggregate: EndpointJobs,
+  asynchronous: EndpointJobs,
 ): Promise<void> {
   const { path, open } = await scratch(t);
   const values = ['one', 2, { three: [3] }, null, 'ünd 🦊'];
@@ -149,7 +192,11 @@ async function generators(
   t.same(early, ['one'], 'the first chunk can be read while the handler goes on');
   t.equal((await generator.look(id)).status, 'IN_PROGRESS');
   open('until');
-  t.same(await generator.drain(id), { outputs: values.slice(1), status: 'COMPLETED' }, 'each chunk comes once, in order');
+  t.same(
+    await generator.drain(id),
+    { outputs: values.slice(1), status: 'COMPLETED' },
+    'each chunk comes once, in order',
+  );
 
   const collected = await aggregate.run({ values });
   t.match(await aggregate.settled(collected), { status: 'COMPLETED', output: values });

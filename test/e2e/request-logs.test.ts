@@ -1,5 +1,8 @@
 // test: postgres, 10 s
-/** The logs of a facade, a core, an agent and a worker in processes of their own: who has the id of a request finds all that was done for it. */
+/**
+ * The logs of a facade, a core, an agent and a worker in processes of their own: who has the id of a request finds all
+ * that was done for it.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -12,24 +15,43 @@ import { webhookReceiver } from '../helpers/webhook-receiver.ts';
 t.setTimeout(120_000);
 
 type Line = Record<string, unknown> & { msg: string };
-interface WorkerLine { line: string; attempt: number; workerId: string }
+interface WorkerLine {
+  line: string;
+  attempt: number;
+  workerId: string;
+}
 
 const SECRET = 'never-in-a-log-4711';
 const debug = { SLIPWAY_LOG_LEVEL: 'debug' };
 const system = await startProcesses(t, { env: debug, agentEnv: debug });
-const endpointId = await system.createEndpoint({ command: jsHandler('talker.js'), env: { TOKEN: SECRET }, workersMax: 1 });
+const endpointId = await system.createEndpoint({
+  command: jsHandler('talker.js'),
+  env: { TOKEN: SECRET },
+  workersMax: 1,
+});
 const jobs = endpointJobs(system, endpointId);
 const textOf = (process: string): string => readFileSync(join(system.folder, `${process}.log`), 'utf8');
-const linesOf = (process: string): Line[] => textOf(process).split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Line);
+const linesOf = (process: string): Line[] =>
+  textOf(process)
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Line);
 /** Waits for the line of a process that says this of these. */
-const line = (process: string, msg: string, ids: Record<string, unknown>): Promise<Line> => waitFor(`"${msg}" of ${process}`, () => (
-  linesOf(process).find((found) => found.msg === msg && Object.entries(ids).every(([name, id]) => found[name] === id))
-));
+const line = (process: string, msg: string, ids: Record<string, unknown>): Promise<Line> =>
+  waitFor(`"${msg}" of ${process}`, () =>
+    linesOf(process).find(
+      (found) => found.msg === msg && Object.entries(ids).every(([name, id]) => found[name] === id),
+    ),
+  );
 
 t.test('from the request to its job, its attempt, its worker and what that wrote', async (t) => {
   const hooks = await webhookReceiver(t);
   const requestId = 'from-a-client:1';
-  const made = await jobs.run({ words: ['aye'] }, { webhook: hooks.url(`${SECRET}/told`) }, { 'x-request-id': requestId });
+  const made = await jobs.run(
+    { words: ['aye'] },
+    { webhook: hooks.url(`${SECRET}/told`) },
+    { 'x-request-id': requestId },
+  );
   await jobs.settled(made);
   await hooks.received('told', 1);
 
@@ -41,8 +63,11 @@ t.test('from the request to its job, its attempt, its worker and what that wrote
   t.match(await line('core-1', 'webhook delivered', ids), { webhookId: new RegExp(`^${made}\\.\\d+$`) });
   await line('agent-1', 'attempt ended with a result', { ...ids, attempt, workerId });
   await line('agent-1', 'worker started', { endpointId, workerId });
-  const { lines } = await waitFor('the worker\'s own lines', async () => {
-    const log = (await system.request('GET', `/v2/${endpointId}/logs/${made}`)).json as unknown as { lines: WorkerLine[]; over: boolean };
+  const { lines } = await waitFor("the worker's own lines", async () => {
+    const log = (await system.request('GET', `/v2/${endpointId}/logs/${made}`)).json as unknown as {
+      lines: WorkerLine[];
+      over: boolean;
+    };
     return log.over && log;
   });
   t.match(lines, [{ line: 'saying aye', attempt, workerId }]);
@@ -57,7 +82,9 @@ t.test('each request about a job names it: of /runsync too, also when its client
   const leaving = new AbortController();
   const requestId = 'left';
   const asked = fetch(`${system.url}/v2/${endpointId}/runsync`, {
-    method: 'POST', signal: leaving.signal, body: JSON.stringify({ input: { words: ['x'], gate: join(system.folder, 'never') } }),
+    method: 'POST',
+    signal: leaving.signal,
+    body: JSON.stringify({ input: { words: ['x'], gate: join(system.folder, 'never') } }),
     headers: { authorization: `Bearer ${system.key}`, 'x-request-id': requestId },
   });
   const left = t.rejects(asked);
@@ -66,7 +93,11 @@ t.test('each request about a job names it: of /runsync too, also when its client
   await left;
   const { jobId } = await line('facade', 'the client of a job has left, the job goes on', { requestId, endpointId });
   t.match(await jobs.cancel(jobId as string), { status: 'CANCELLED' });
-  t.match(await line('agent-1', 'attempt ended without a result', { jobId }), { endpointId, attempt: 1, workerId: /^\w{14}$/ });
+  t.match(await line('agent-1', 'attempt ended without a result', { jobId }), {
+    endpointId,
+    attempt: 1,
+    workerId: /^\w{14}$/,
+  });
 });
 
 t.test('no line has a secret', async (t) => {

@@ -1,15 +1,16 @@
 // test: postgres
 /**
- * Every service of core, facade and agent is started and stopped, also while it starts and more than once, in an order that the printed seed
- * repeats, while the others run. Then all are started once more, and the system must work as if nothing had been.
+ * Every service of core, facade and agent is started and stopped, also while it starts and more than once, in an order
+ * that the printed seed repeats, while the others run. Then all are started once more, and the system must work as if
+ * nothing had been.
  */
 import t from 'tap';
 import { buildCore } from '../../core/app.ts';
 import { readCoreConfig } from '../../core/config.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { createLogger } from '../../core/runtime/logger.ts';
-import { StoppedError } from '../../core/runtime/service.ts';
 import type { Service } from '../../core/runtime/service.ts';
+import { StoppedError } from '../../core/runtime/service.ts';
 import { createDatabase } from '../helpers/database.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
@@ -24,8 +25,8 @@ const STEPS = 120;
 const CALL_MS_MAX = 60_000;
 
 const WAYS: Record<string, (service: Service) => Promise<unknown>[]> = {
-  'start': (service) => [service.start()],
-  'stop': (service) => [service.stop()],
+  start: (service) => [service.start()],
+  stop: (service) => [service.stop()],
   'stop twice': (service) => [service.stop(), service.stop()],
   'start twice': (service) => [service.start(), service.start()],
   'stop while it starts': (service) => [service.start(), service.stop()],
@@ -35,10 +36,14 @@ const WAYS: Record<string, (service: Service) => Promise<unknown>[]> = {
 /** Resolves when the calls have; a start that a later stop overtook is as it should be. */
 async function settled(what: string, calls: readonly Promise<unknown>[]): Promise<void> {
   const over = Promise.withResolvers<never>();
-  const timer = systemClock.after(CALL_MS_MAX, () => over.reject(new Error(`${what} did not end within ${CALL_MS_MAX} ms`)));
-  const each = calls.map((call) => call.catch((error: unknown) => {
-    if (!(error instanceof StoppedError)) throw new Error(`${what} failed`, { cause: error });
-  }));
+  const timer = systemClock.after(CALL_MS_MAX, () =>
+    over.reject(new Error(`${what} did not end within ${CALL_MS_MAX} ms`)),
+  );
+  const each = calls.map((call) =>
+    call.catch((error: unknown) => {
+      if (!(error instanceof StoppedError)) throw new Error(`${what} failed`, { cause: error });
+    }),
+  );
   await Promise.race([Promise.all(each), over.promise]).finally(() => timer.cancel());
 }
 
@@ -49,7 +54,8 @@ t.test('services start and stop in any order', async (t) => {
   const services = [...system.cores[0]!.services, ...system.facade.services, ...agent.services];
   const id = await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1 });
   const jobs = endpointJobs(system, id);
-  const completes = async (): Promise<unknown> => jobs.reached(await jobs.run({ mode: 'odd', kind: 'date' }), 'COMPLETED', CALL_MS_MAX);
+  const completes = async (): Promise<unknown> =>
+    jobs.reached(await jobs.run({ mode: 'odd', kind: 'date' }), 'COMPLETED', CALL_MS_MAX);
   await completes();
 
   const random = seededRandom();
@@ -65,7 +71,11 @@ t.test('services start and stop in any order', async (t) => {
     if (random.below(2) === 0) await new Promise(setImmediate);
   }
   await Promise.all(pending);
-  t.equal(new Set(done.map((each) => each.split(':')[0])).size > services.length / 2, true, `${STEPS} steps at ${services.length} services`);
+  t.equal(
+    new Set(done.map((each) => each.split(':')[0])).size > services.length / 2,
+    true,
+    `${STEPS} steps at ${services.length} services`,
+  );
 
   for (const service of services) await settled(`${service.name}: the last start`, [service.start()]);
   t.match(await completes(), { output: '1970-01-01T00:00:00.000Z' }, 'jobs run as before');
@@ -76,7 +86,10 @@ t.test('a process that is stopped while it starts ends, and is not started again
   const random = seededRandom();
   const logger = createLogger('test', 'silent');
   const config = readCoreConfig({
-    SLIPWAY_DATABASE_URL: url, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: 'root_0123456789abcdef', SLIPWAY_SECRET_KEY: '00'.repeat(32),
+    SLIPWAY_DATABASE_URL: url,
+    SLIPWAY_CORE_LISTEN: '127.0.0.1:0',
+    SLIPWAY_ROOT_KEY: 'root_0123456789abcdef',
+    SLIPWAY_SECRET_KEY: '00'.repeat(32),
   });
   for (let round = 0; round < 8; round += 1) {
     const core = buildCore(config, { logger });

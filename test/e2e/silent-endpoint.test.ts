@@ -1,13 +1,17 @@
 // test: alone, postgres, envoy, 70 s
-/** Load-balancing endpoints with a worker that is ready answer after any silence, by a facade and through the real Envoy. All times are a tenth. */
-import { DIVISOR } from '../helpers/short-timers.ts';
+/**
+ * Load-balancing endpoints with a worker that is ready answer after any silence, by a facade and through the real
+ * Envoy. All times are a tenth.
+ */
+
 import t from 'tap';
 import { delay, systemClock } from '../../core/runtime/clock.ts';
 import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
-import { skipWithoutEnvoy } from '../helpers/edge.ts';
 import { startDirectWay } from '../helpers/direct-way.ts';
+import { skipWithoutEnvoy } from '../helpers/edge.ts';
 import { lbClient } from '../helpers/lb-endpoint.ts';
 import { readMetrics, valueOf } from '../helpers/metrics.ts';
+import { DIVISOR } from '../helpers/short-timers.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(180_000);
@@ -23,19 +27,23 @@ t.test('after silence and after a long request', { skip: skipWithoutEnvoy() }, a
   const { at } = lbClient(system);
 
   for (const seconds of SILENCES) {
-    await delay(systemClock, seconds * 1_000 / DIVISOR);
+    await delay(systemClock, (seconds * 1_000) / DIVISOR);
     t.equal((await at(id, '/any')).status, 200, `by the facade after ${seconds} s`);
   }
   for (const seconds of SILENCES) {
-    await delay(systemClock, seconds * 1_000 / DIVISOR);
+    await delay(systemClock, (seconds * 1_000) / DIVISOR);
     const before = await direct(id);
     t.equal((await send(`/v2/${id}/any`)).status, 200, `through the edge after ${seconds} s`);
-    await waitFor('it to have gone straight', async () => await direct(id) > before);
+    await waitFor('it to have gone straight', async () => (await direct(id)) > before);
   }
   for (const seconds of [0, 3, 14]) {
-    t.equal((await at(id, `/slow?ms=${LONG * 1_000 / DIVISOR}`)).status, 200, 'a long request');
-    await delay(systemClock, seconds * 1_000 / DIVISOR);
+    t.equal((await at(id, `/slow?ms=${(LONG * 1_000) / DIVISOR}`)).status, 200, 'a long request');
+    await delay(systemClock, (seconds * 1_000) / DIVISOR);
     t.equal((await at(id, '/any')).status, 200, `one that comes ${seconds} s after its end`);
   }
-  t.equal(valueOf(await readMetrics(system.metrics.core), 'slipway_core_backends_resent_total'), 0, 'nothing had to be sent again');
+  t.equal(
+    valueOf(await readMetrics(system.metrics.core), 'slipway_core_backends_resent_total'),
+    0,
+    'nothing had to be sent again',
+  );
 });

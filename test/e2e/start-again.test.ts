@@ -1,7 +1,11 @@
 // test: 20 s
-/** An `npm start` right after another one that was killed or is stopping: it waits for what that one leaves, and says so. */
-import t from 'tap';
+/**
+ * An `npm start` right after another one that was killed or is stopping: it waits for what that one leaves, and says
+ * so.
+ */
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { Launcher } from '../helpers/launcher.ts';
 import { openFolder } from '../helpers/open-folder.ts';
 import { quietPort } from '../helpers/ports.ts';
@@ -16,8 +20,16 @@ async function startAndHold(t: Test) {
   await first.ready();
   const facade = first.processes().find(({ command }) => command.includes('facades/main.ts'))!.pid;
   process.kill(facade, 'SIGSTOP');
-  const letGo = (): void => { process.kill(facade, 'SIGCONT'); };
-  t.teardown(() => { try { letGo(); } catch { return; } });
+  const letGo = (): void => {
+    process.kill(facade, 'SIGCONT');
+  };
+  t.teardown(() => {
+    try {
+      letGo();
+    } catch {
+      return;
+    }
+  });
   return { args, first, facade, letGo };
 }
 
@@ -25,8 +37,12 @@ t.test('after kill -9', async (t) => {
   const { args, first, facade, letGo } = await startAndHold(t);
   await first.end('SIGKILL');
   const second = new Launcher(t, ...args);
-  await waitFor('the line that says what it waits for', () =>
-    second.text.includes(`an earlier run was killed; waiting for what it left to end: facade (process ${facade})`), 20_000);
+  await waitFor(
+    'the line that says what it waits for',
+    () =>
+      second.text.includes(`an earlier run was killed; waiting for what it left to end: facade (process ${facade})`),
+    20_000,
+  );
   letGo();
   await second.ready();
   t.match(second.text, /stopped PostgreSQL of an earlier run/);

@@ -2,8 +2,8 @@
 /** `npm start -- --handler FILE`: the user's own handler, in Python and in JavaScript, as an endpoint. */
 import { mkdir, rename, symlink, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { skipWithoutPython } from '../helpers/handlers.ts';
 import { Launcher, readFacts } from '../helpers/launcher.ts';
@@ -81,7 +81,11 @@ t.test('a change of its files replaces its workers after their jobs', async (t) 
   t.match(line, /words\.mjs changed: worker \w+ replaced after its job$/);
   t.match(await jobs.runSync({ name: 'Ada' }), { output: { goodbye: 'Ada' } }, 'the next job runs the new code');
   await writeFile(at('go on'), '');
-  t.match(await jobs.settled(held), { status: 'COMPLETED', output: { hello: 'Ada' } }, 'the one that ran was left alone');
+  t.match(
+    await jobs.settled(held),
+    { status: 'COMPLETED', output: { hello: 'Ada' } },
+    'the one that ran was left alone',
+  );
 
   await writeFile(file, CHANGING);
   await writeFile(at('other.mjs'), 'export const nobody = 1;');
@@ -91,8 +95,16 @@ t.test('a change of its files replaces its workers after their jobs', async (t) 
   t.equal(lines().length, 2, 'the same text again and a file that it does not import are no change');
 
   await writeFile(file, "throw new Error('no such model \\u001b[2J');\n");
-  await waitFor('the second crash', () => /worker \w+ of mine crashed again \(2 times\), same error: /.test(launcher.text), 60_000);
-  await waitFor('the release to be held', () => /the release of mine is held: version \d+ does not start: .*; version \d+ goes on/.test(launcher.text), 60_000);
+  await waitFor(
+    'the second crash',
+    () => /worker \w+ of mine crashed again \(2 times\), same error: /.test(launcher.text),
+    60_000,
+  );
+  await waitFor(
+    'the release to be held',
+    () => /the release of mine is held: version \d+ does not start: .*; version \d+ goes on/.test(launcher.text),
+    60_000,
+  );
   t.match(launcher.text, /^Worker \w+ of mine crashed; another one will be started in its place:\n[^]*no such model/m);
   t.equal(launcher.text.split('another one will be started in its place').length, 2, 'the whole reason is told once');
   t.notMatch(launcher.text, /\u001b/, 'what a handler writes does not steer the terminal');
@@ -112,7 +124,8 @@ async function serve(t: Test, name: string, text: string, more: Record<string, s
   for (const [other, content] of Object.entries(more)) await writeFile(join(folder, 'mine', other), content);
   await writeFile(join(folder, 'mine', 'test_input.json'), '{"input": {"name": "Ada"}}');
   const dataDir = join(folder, 'data');
-  // The environment that pip makes for a Python handler takes a minute or more. It is kept from run to run, as a user's data folder is.
+  // The environment that pip makes for a Python handler takes a minute or more. It is kept from run to run, as a user's
+  // data folder is.
   const venvs = join(import.meta.dirname, '../../.slipway-test/venvs');
   await mkdir(dataDir, { mode: 0o711 });
   await mkdir(venvs, { recursive: true });

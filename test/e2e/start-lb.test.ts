@@ -1,5 +1,8 @@
 // test: python, 20 s
-/** `npm start -- --lb`: the FastAPI example behind a load-balancing endpoint, by the lines that are printed and those of its README. */
+/**
+ * `npm start -- --lb`: the FastAPI example behind a load-balancing endpoint, by the lines that are printed and those of
+ * its README.
+ */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, symlink } from 'node:fs/promises';
@@ -26,7 +29,12 @@ t.test('npm start -- --lb', { skip }, async (t) => {
   await symlink(venvs, join(dataDir, 'venvs'));
   const launcher = new Launcher(t, '--lb', '--port', String(await quietPort()), '--data-dir', dataDir);
   await launcher.ready(180_000);
-  const { SLIPWAY_URL: url, SLIPWAY_API_KEY: key, SLIPWAY_ENDPOINT_ID: endpointId, ...more } = readFacts(join(dataDir, 'local.env'));
+  const {
+    SLIPWAY_URL: url,
+    SLIPWAY_API_KEY: key,
+    SLIPWAY_ENDPOINT_ID: endpointId,
+    ...more
+  } = readFacts(join(dataDir, 'local.env'));
   t.notOk('SLIPWAY_EXAMPLE_INPUT' in more, 'it takes no jobs');
   t.match(launcher.text, `all paths below /v2/${endpointId}/`);
 
@@ -35,17 +43,32 @@ t.test('npm start -- --lb', { skip }, async (t) => {
   const events = stdout.trim().split('\n\n');
   t.equal(events.length, 21, 'a token an event, as many as were asked for');
   t.equal(events.at(-1), 'data: [DONE]');
-  t.ok(events.slice(0, -1).every((event) => typeof (JSON.parse(event.slice('data: '.length)) as { token: string }).token === 'string'));
+  t.ok(
+    events
+      .slice(0, -1)
+      .every((event) => typeof (JSON.parse(event.slice('data: '.length)) as { token: string }).token === 'string'),
+  );
 
-  const blocks = [...readFileSync(join(root, 'examples/chat-lb/README.md'), 'utf8').matchAll(/(?:^ {4}.*\n)+/gm)].map(([text]) => text.replace(/^ {4}/gm, ''));
-  const script = blocks.filter((text) => !text.startsWith('npm start')).join('').replace('.slipway/local.env', join(dataDir, 'local.env'));
-  const shown = (await run('/bin/sh', ['-ec', script], { env: { ...process.env, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` } })).stdout;
+  const blocks = [...readFileSync(join(root, 'examples/chat-lb/README.md'), 'utf8').matchAll(/(?:^ {4}.*\n)+/gm)].map(
+    ([text]) => text.replace(/^ {4}/gm, ''),
+  );
+  const script = blocks
+    .filter((text) => !text.startsWith('npm start'))
+    .join('')
+    .replace('.slipway/local.env', join(dataDir, 'local.env'));
+  const shown = (
+    await run('/bin/sh', ['-ec', script], {
+      env: { ...process.env, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` },
+    })
+  ).stdout;
   t.match(shown, /data: \[DONE\]/, 'events by hand');
   t.match(shown, /"title":"chat"/, 'its own description of itself');
   t.match(shown, /\{"token":"[^"]+"\}\n(.*\n)*\{"done":true\}\n$/, 'a WebSocket');
 
   const bad = await fetch(`${url}/v2/${endpointId}/chat`, {
-    method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: '{"message":"x","tokens":0}',
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: '{"message":"x","tokens":0}',
   });
   t.equal(bad.status, 422, 'what the server refuses comes through as it is');
   t.match(await bad.json(), { detail: [{ loc: ['body', 'tokens'] }] });

@@ -1,5 +1,7 @@
 // test: postgres, 30 s
-/** `npm start` on somebody's own PostgreSQL and without an agent, which joins afterwards with the line that is printed. */
+/**
+ * `npm start` on somebody's own PostgreSQL and without an agent, which joins afterwards with the line that is printed.
+ */
 import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,13 +23,28 @@ const CLI = join(import.meta.dirname, '../../facades/cli/slipway.mjs');
 t.test('--database-url and --no-agent', async (t) => {
   const { url } = await createDatabase(t, { empty: true });
   const folder = await openFolder(t);
-  const launcher = new Launcher(t, '--port', String(await quietPort()), '--data-dir', folder, '--database-url', url, '--no-agent');
+  const launcher = new Launcher(
+    t,
+    '--port',
+    String(await quietPort()),
+    '--data-dir',
+    folder,
+    '--database-url',
+    url,
+    '--no-agent',
+  );
   await launcher.ready();
   const commands = launcher.processes().map(({ command }) => command);
-  t.notOk(commands.some((command) => /gpu-agent|postgres -D/.test(command)), 'neither an agent nor a PostgreSQL of its own runs');
+  t.notOk(
+    commands.some((command) => /gpu-agent|postgres -D/.test(command)),
+    'neither an agent nor a PostgreSQL of its own runs',
+  );
 
   const facts = readFacts(join(folder, 'local.env'));
-  const jobs = endpointJobs({ request: publicRequest(facts.SLIPWAY_URL!, facts.SLIPWAY_API_KEY!) }, facts.SLIPWAY_ENDPOINT_ID!);
+  const jobs = endpointJobs(
+    { request: publicRequest(facts.SLIPWAY_URL!, facts.SLIPWAY_API_KEY!) },
+    facts.SLIPWAY_ENDPOINT_ID!,
+  );
   const { input } = JSON.parse(facts.SLIPWAY_EXAMPLE_INPUT!) as { input: unknown };
   const id = await jobs.run(input);
   t.match(await jobs.look(id), { status: 'IN_QUEUE' }, 'a job is accepted and waits');
@@ -39,23 +56,57 @@ t.test('--database-url and --no-agent', async (t) => {
   const { accountId } = await call(clients.access, 'createAccount', { name: 'guest' }, secrets.rootKey);
   const newKey = { name: 'guest', scope: KeyScope.ALL, endpointIds: [], accountId, permissions: undefined };
   const { secret: guestKey } = await call(clients.keys, 'createKey', newKey, secrets.rootKey);
-  const guestEndpoint = await createEndpoint(clients, guestKey, { command: ['true'], fields: { workersMin: 0 }, ready: 0 });
+  const guestEndpoint = await createEndpoint(clients, guestKey, {
+    command: ['true'],
+    fields: { workersMin: 0 },
+    ready: 0,
+  });
   const webhook = 'http://127.0.0.1:9/';
   const guest = endpointJobs({ request: publicRequest(facts.SLIPWAY_URL!, guestKey) }, guestEndpoint);
   t.match((await guest.call('POST', '/run', { input: {}, webhook })).json, { code: 'invalid_webhook' });
   t.ok(await jobs.run(input, { webhook }), 'the account of npm start may have this machine called');
 
-  const [, address] = /npx slipway agent --join (\S+) (?:--worker-user per-account )?--allow-commands --key-file agent\.key$/m.exec(launcher.text)!;
+  const [, address] =
+    /npx slipway agent --join (\S+) (?:--worker-user per-account )?--allow-commands --key-file agent\.key$/m.exec(
+      launcher.text,
+    )!;
   const keyFile = join(folder, 'agent.key');
-  execFileSync(process.execPath, [CLI, '--local-env', join(folder, 'local.env'), 'keys', 'create', 'rack', '--scope', 'agent', '--save', keyFile]);
-  const agent = spawn(process.execPath, [
-    CLI, 'agent', '--join', address!, '--key-file', keyFile, '--data-dir', join(folder, 'joined'), '--worker-user', 'per-account', '--allow-commands',
-  ], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  execFileSync(process.execPath, [
+    CLI,
+    '--local-env',
+    join(folder, 'local.env'),
+    'keys',
+    'create',
+    'rack',
+    '--scope',
+    'agent',
+    '--save',
+    keyFile,
+  ]);
+  const agent = spawn(
+    process.execPath,
+    [
+      CLI,
+      'agent',
+      '--join',
+      address!,
+      '--key-file',
+      keyFile,
+      '--data-dir',
+      join(folder, 'joined'),
+      '--worker-user',
+      'per-account',
+      '--allow-commands',
+    ],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   const said: string[] = [];
   for (const stream of [agent.stdout, agent.stderr]) stream.on('data', (part: Buffer) => said.push(part.toString()));
-  const ended = new Promise((resolve) => { agent.once('close', resolve); });
+  const ended = new Promise((resolve) => {
+    agent.once('close', resolve);
+  });
   t.teardown(async () => {
     if (!t.passing()) t.comment(said.join(''));
     agent.kill('SIGTERM');
@@ -70,7 +121,15 @@ t.test('--database-url and --no-agent', async (t) => {
 t.test('a database that cannot be reached', async (t) => {
   const folder = await openFolder(t);
   const port = String(await quietPort());
-  const nobody = new Launcher(t, '--port', port, '--data-dir', folder, '--database-url', `postgres://u:secret@127.0.0.1:${await quietPort()}/x`);
+  const nobody = new Launcher(
+    t,
+    '--port',
+    port,
+    '--data-dir',
+    folder,
+    '--database-url',
+    `postgres://u:secret@127.0.0.1:${await quietPort()}/x`,
+  );
   t.equal(await nobody.exit(), 2);
   t.match(nobody.text, /cannot be (used|reached)|could not be reached|did not answer/i);
   t.notMatch(nobody.text, /secret/, 'the password is not shown');

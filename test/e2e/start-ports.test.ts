@@ -14,11 +14,15 @@ t.setTimeout(240_000);
 
 t.test('two that start at the same moment', async (t) => {
   const folders = [await openFolder(t), await openFolder(t)];
-  // Core's port of both, as if each had had it in an earlier run: the one that everybody prefers may be taken on this machine already.
+  // Core's port of both, as if each had had it in an earlier run: the one that everybody prefers may be taken on this
+  // machine already.
   const preferred = await quietPort();
   for (const folder of folders) writeFileSync(join(folder, 'core.port'), `${preferred}\n`);
-  const launchers = await Promise.all(folders.map(async (folder) =>
-    new Launcher(t, '--port', String(await quietPort()), '--data-dir', folder, '--no-agent')));
+  const launchers = await Promise.all(
+    folders.map(
+      async (folder) => new Launcher(t, '--port', String(await quietPort()), '--data-dir', folder, '--no-agent'),
+    ),
+  );
   await Promise.all(launchers.map((launcher) => launcher.ready(120_000)));
   const facts = folders.map((folder) => readFacts(join(folder, 'local.env')));
   const addresses = facts.map((each) => each.SLIPWAY_CORE_ADDRESS);
@@ -38,14 +42,27 @@ t.test("the user's port is taken after it was looked at", async (t) => {
   const own = processTable().find(({ pid }) => pid === launcher.pid)!.group;
   const groups = new Set<number>();
   let code: number | NodeJS.Signals | undefined;
-  void launcher.exit().then((how) => { code = how; });
-  await waitFor('its end', () => {
-    for (const { group } of launcher.processes()) if (group !== own) groups.add(group);
-    return code !== undefined;
-  }, 60_000);
+  void launcher.exit().then((how) => {
+    code = how;
+  });
+  await waitFor(
+    'its end',
+    () => {
+      for (const { group } of launcher.processes()) if (group !== own) groups.add(group);
+      return code !== undefined;
+    },
+    60_000,
+  );
   t.equal(code, 2, 'as when it was taken from the start');
-  t.match(launcher.text, new RegExp(`^\\s*Port ${port} is taken by another program\\. Choose another one: npm start -- --port \\d+$`, 'm'));
+  t.match(
+    launcher.text,
+    new RegExp(`^\\s*Port ${port} is taken by another program\\. Choose another one: npm start -- --port \\d+$`, 'm'),
+  );
   t.notMatch(launcher.text, /EADDRINUSE|\n\s+at /, 'without what only we can read');
   t.ok(groups.size >= 2, 'processes ran by then');
-  t.same(processTable().filter(({ group }) => groups.has(group)), [], 'and none is left');
+  t.same(
+    processTable().filter(({ group }) => groups.has(group)),
+    [],
+    'and none is left',
+  );
 });

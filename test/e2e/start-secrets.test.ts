@@ -1,7 +1,7 @@
 // test: postgres, 20 s
 /**
- * What others can see of a running `npm start`: no secret in what a process was started with, and as root its workers are a user of their
- * own, who reads nothing of it.
+ * What others can see of a running `npm start`: no secret in what a process was started with, and as root its workers
+ * are a user of their own, who reads nothing of it.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,12 +22,19 @@ t.test('npm start', { skip: skipWithoutProc() }, async (t) => {
   const launcher = new Launcher(t, '--port', String(await quietPort()), '--data-dir', folder, '--handler', handler);
   await launcher.ready();
   const secrets = JSON.parse(readFileSync(join(folder, 'secrets.json'), 'utf8')) as Record<string, string>;
-  t.same(Object.keys(secrets).sort(), ['agentKey', 'agentKeyId', 'apiKey', 'databasePassword', 'rootKey', 'sealKey'], 'those that are looked for');
+  t.same(
+    Object.keys(secrets).sort(),
+    ['agentKey', 'agentKeyId', 'apiKey', 'databasePassword', 'rootKey', 'sealKey'],
+    'those that are looked for',
+  );
 
   await t.test('neither environment nor command line of any process holds one', async (t) => {
     const processes = launcher.processes();
     for (const part of ['core/main.ts', 'facades/main.ts', 'gpu-agent/main.ts', 'postgres', 'handlers/snoop.js']) {
-      t.ok(processes.some(({ command }) => command.includes(part)), `${part} is among them`);
+      t.ok(
+        processes.some(({ command }) => command.includes(part)),
+        `${part} is among them`,
+      );
     }
     for (const { pid, command } of processes) {
       const seen = ['environ', 'cmdline'].map((name) => readFileSync(`/proc/${pid}/${name}`, 'latin1')).join('\0');
@@ -37,18 +44,38 @@ t.test('npm start', { skip: skipWithoutProc() }, async (t) => {
   });
 
   const asRoot = process.getuid!() === 0;
-  await t.test('a worker reads nothing of it', { skip: asRoot ? false : 'needs root to run workers as other users' }, async (t) => {
-    const facts = readFacts(join(folder, 'local.env'));
-    const jobs = endpointJobs({ request: publicRequest(facts.SLIPWAY_URL!, facts.SLIPWAY_API_KEY!) }, facts.SLIPWAY_ENDPOINT_ID!);
-    const others = launcher.processes().filter(({ command }) => !command.includes('snoop.js'));
-    const files = ['.', 'secrets.json', 'handed-over', 'handed-over/root-key', 'local.env', 'logs', 'postgres', 'agent', 'agent/spool', 'agent/logs'];
-    const paths = [...files.map((name) => join(folder, name)), ...others.map(({ pid }) => `/proc/${pid}/environ`)];
-    t.ok(existsSync(join(folder, 'handed-over/root-key')), 'and they are there');
-    const { output } = await jobs.runSync({ paths }, {}, 20_000) as unknown as { output: { uid: number; seen: Record<string, string> } };
-    t.same(output.seen, Object.fromEntries(paths.map((path) => [path, 'EACCES'])));
-    t.ok(output.uid > ACCOUNT_UID_BASE);
-    t.notMatch(launcher.text, /Workers run as root/);
-  });
+  await t.test(
+    'a worker reads nothing of it',
+    { skip: asRoot ? false : 'needs root to run workers as other users' },
+    async (t) => {
+      const facts = readFacts(join(folder, 'local.env'));
+      const jobs = endpointJobs(
+        { request: publicRequest(facts.SLIPWAY_URL!, facts.SLIPWAY_API_KEY!) },
+        facts.SLIPWAY_ENDPOINT_ID!,
+      );
+      const others = launcher.processes().filter(({ command }) => !command.includes('snoop.js'));
+      const files = [
+        '.',
+        'secrets.json',
+        'handed-over',
+        'handed-over/root-key',
+        'local.env',
+        'logs',
+        'postgres',
+        'agent',
+        'agent/spool',
+        'agent/logs',
+      ];
+      const paths = [...files.map((name) => join(folder, name)), ...others.map(({ pid }) => `/proc/${pid}/environ`)];
+      t.ok(existsSync(join(folder, 'handed-over/root-key')), 'and they are there');
+      const { output } = (await jobs.runSync({ paths }, {}, 20_000)) as unknown as {
+        output: { uid: number; seen: Record<string, string> };
+      };
+      t.same(output.seen, Object.fromEntries(paths.map((path) => [path, 'EACCES'])));
+      t.ok(output.uid > ACCOUNT_UID_BASE);
+      t.notMatch(launcher.text, /Workers run as root/);
+    },
+  );
   t.equal(await launcher.end('SIGTERM'), 0);
 
   await t.test('another secret key than the database was made with is refused, with a line that says so', async (t) => {

@@ -1,5 +1,8 @@
 // test: postgres, 20 s
-/** A machine whose job yields more than core can store for longer than a lease lasts: it keeps its lease and its other jobs, and the stream loses nothing. */
+/**
+ * A machine whose job yields more than core can store for longer than a lease lasts: it keeps its lease and its other
+ * jobs, and the stream loses nothing.
+ */
 import postgres from 'postgres';
 import t from 'tap';
 import { LEASE_MS } from '../../core/domain/lease.ts';
@@ -29,12 +32,18 @@ t.test('chunks cannot be stored for longer than a lease', async (t) => {
   await streams.reached(id, 'IN_PROGRESS');
   const [begin] = await sql<{ at: Date }[]>`SELECT clock_timestamp() AS at`;
   let answered = 0;
-  await waitFor('the lease to be extended again and again', async () => {
-    const { json } = await others.call('POST', '/runsync', { input: { mode: 'echo', answered } });
-    if (json.status === 'COMPLETED') answered += 1;
-    const [row] = await sql<{ ms: number }[]>`SELECT extract(epoch FROM max(lease_expires_at) - ${begin!.at})::float8 * 1000 AS ms FROM machine`;
-    return row!.ms > 2.2 * LEASE_MS;
-  }, 60_000);
+  await waitFor(
+    'the lease to be extended again and again',
+    async () => {
+      const { json } = await others.call('POST', '/runsync', { input: { mode: 'echo', answered } });
+      if (json.status === 'COMPLETED') answered += 1;
+      const [row] = await sql<
+        { ms: number }[]
+      >`SELECT extract(epoch FROM max(lease_expires_at) - ${begin!.at})::float8 * 1000 AS ms FROM machine`;
+      return row!.ms > 2.2 * LEASE_MS;
+    },
+    60_000,
+  );
   t.ok(answered > 10, `${answered} jobs were done beside it`);
   await lock`COMMIT`;
   lock.release();

@@ -1,17 +1,19 @@
 // test: postgres, python, 40 s
-/** Traces (docs/reference/metrics.md#traces): from a request through core and agent to the handler, received by OTLP. */
+/**
+ * Traces (docs/reference/metrics.md#traces): from a request through core and agent to the handler, received by OTLP.
+ */
 import t from 'tap';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { call } from '../helpers/grpc-clients.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import { call } from '../helpers/grpc-clients.ts';
 import { jsHandler, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
 import { lbEndpoint } from '../helpers/lb-endpoint.ts';
-import { receiveTraces } from '../helpers/otlp.ts';
 import type { SentSpan } from '../helpers/otlp.ts';
+import { receiveTraces } from '../helpers/otlp.ts';
 import { rawWorkers } from '../helpers/raw-worker.ts';
 import { startSystem } from '../helpers/system.ts';
-import { webhookReceiver } from '../helpers/webhook-receiver.ts';
 import { waitFor } from '../helpers/wait-for.ts';
+import { webhookReceiver } from '../helpers/webhook-receiver.ts';
 
 t.setTimeout(120_000);
 
@@ -23,13 +25,17 @@ const CLIENT = '00f067aa0ba902b7';
 let traces = 0;
 const newTrace = (): string => (traces += 1).toString(16).padStart(32, 'a');
 
-interface Output { traceparent: string | null; members: string[] }
+interface Output {
+  traceparent: string | null;
+  members: string[];
+}
 const submit = async (path: string, input: object, traceparent?: string): Promise<{ id: string; output?: Output }> => {
   const answer = await fetch(`${system.url}/v2/${jobs.id}${path}`, {
-    method: 'POST', body: JSON.stringify({ input }),
+    method: 'POST',
+    body: JSON.stringify({ input }),
     headers: { authorization: `Bearer ${system.key}`, ...(traceparent === undefined ? {} : { traceparent }) },
   });
-  return await answer.json() as { id: string; output?: Output };
+  return (await answer.json()) as { id: string; output?: Output };
 };
 const ofTrace = (traceId: string): SentSpan[] => receiver.spans.filter((span) => span.traceId === traceId);
 const named = (spans: readonly SentSpan[], name: string): SentSpan => spans.find((span) => span.name === name)!;
@@ -39,20 +45,36 @@ t.test('one trace from the client to the handler', async (t) => {
   const { id, output } = await submit('/runsync', { a: 1 }, `00-${traceId}-${CLIENT}-01`);
   const spans = await waitFor('all spans', async () => {
     const found = ofTrace(traceId);
-    return ['POST /v2/:endpointId/runsync', 'submit', 'store jobs', 'attempt', 'handler'].every((name) => named(found, name)) && found;
+    return (
+      ['POST /v2/:endpointId/runsync', 'submit', 'store jobs', 'attempt', 'handler'].every((name) =>
+        named(found, name),
+      ) && found
+    );
   });
-  const [request, submitted, attempt, handler] = ['POST /v2/:endpointId/runsync', 'submit', 'attempt', 'handler'].map((name) => named(spans, name)) as
-    [SentSpan, SentSpan, SentSpan, SentSpan];
+  const [request, submitted, attempt, handler] = ['POST /v2/:endpointId/runsync', 'submit', 'attempt', 'handler'].map(
+    (name) => named(spans, name),
+  ) as [SentSpan, SentSpan, SentSpan, SentSpan];
   t.equal(request.parentId, CLIENT, 'it goes on from the client');
   t.equal(submitted.parentId, request.spanId);
   t.equal(named(spans, 'store jobs').parentId, submitted.spanId);
   t.equal(attempt.parentId, submitted.spanId);
   t.equal(handler.parentId, attempt.spanId);
   t.equal(output!.traceparent, `00-${traceId}-${handler.spanId}-01`, 'the handler can go on');
-  t.same([request, submitted, attempt].map(({ service }) => service), ['slipway-facade', 'slipway-core', 'slipway-agent']);
-  t.match(attempt.attributes, { 'slipway.job.id': id, 'slipway.endpoint.id': jobs.id, 'slipway.attempt': 1, 'slipway.outcome': 'COMPLETED' });
+  t.same(
+    [request, submitted, attempt].map(({ service }) => service),
+    ['slipway-facade', 'slipway-core', 'slipway-agent'],
+  );
+  t.match(attempt.attributes, {
+    'slipway.job.id': id,
+    'slipway.endpoint.id': jobs.id,
+    'slipway.attempt': 1,
+    'slipway.outcome': 'COMPLETED',
+  });
   t.match(request.attributes, { 'http.response.status_code': 200, 'http.request.method': 'POST' });
-  t.ok(spans.every(({ startNs, endNs }) => endNs >= startNs && startNs >= request.startNs - 2_000_000n), 'in order of time');
+  t.ok(
+    spans.every(({ startNs, endNs }) => endNs >= startNs && startNs >= request.startNs - 2_000_000n),
+    'in order of time',
+  );
   t.notOk(spans.some(({ isError }) => isError));
 });
 
@@ -60,10 +82,11 @@ t.test('the end of a job: the commit of its outcome, and its webhook call', asyn
   const hooks = await webhookReceiver(t);
   const traceId = newTrace();
   const answer = await fetch(`${system.url}/v2/${jobs.id}/run`, {
-    method: 'POST', body: JSON.stringify({ input: {}, webhook: hooks.url('traced') }),
+    method: 'POST',
+    body: JSON.stringify({ input: {}, webhook: hooks.url('traced') }),
     headers: { authorization: `Bearer ${system.key}`, traceparent: `00-${traceId}-${CLIENT}-01` },
   });
-  const { id } = await answer.json() as { id: string };
+  const { id } = (await answer.json()) as { id: string };
   await hooks.received('traced', 1);
   const spans = await waitFor('all spans', async () => {
     const found = ofTrace(traceId);
@@ -71,39 +94,63 @@ t.test('the end of a job: the commit of its outcome, and its webhook call', asyn
   });
   const submitted = named(spans, 'submit');
   t.equal(named(spans, 'record outcomes').parentId, submitted.spanId);
-  t.match(named(spans, 'webhook'), { parentId: submitted.spanId, isError: false, attributes: { 'slipway.job.id': id, 'slipway.try': 1 } });
+  t.match(named(spans, 'webhook'), {
+    parentId: submitted.spanId,
+    isError: false,
+    attributes: { 'slipway.job.id': id, 'slipway.try': 1 },
+  });
 });
 
 t.test('a request to a load-balancing endpoint, which its worker goes on from', async (t) => {
   const id = await lbEndpoint(system);
   const traceId = newTrace();
-  const ask = (traceparent: string): Promise<Response> => (
-    fetch(`${system.url}/v2/${id}/echo`, { headers: { authorization: `Bearer ${system.key}`, traceparent } })
-  );
+  const ask = (traceparent: string): Promise<Response> =>
+    fetch(`${system.url}/v2/${id}/echo`, { headers: { authorization: `Bearer ${system.key}`, traceparent } });
   const answer = await ask(`00-${traceId}-${CLIENT}-01`);
   t.equal(answer.status, 200);
-  const { headers } = await answer.json() as { headers: string[] };
+  const { headers } = (await answer.json()) as { headers: string[] };
   const span = await waitFor('its span', async () => named(ofTrace(traceId), 'GET to a worker'));
-  t.match(span, { parentId: CLIENT, service: 'slipway-facade', attributes: { 'slipway.endpoint.id': id, 'http.response.status_code': 200 } });
+  t.match(span, {
+    parentId: CLIENT,
+    service: 'slipway-facade',
+    attributes: { 'slipway.endpoint.id': id, 'http.response.status_code': 200 },
+  });
   t.equal(headers[headers.indexOf('traceparent') + 1], `00-${traceId}-${span.spanId}-01`);
   const ignored = `00-${newTrace()}-${CLIENT}-00`;
-  const second = await (await ask(ignored)).json() as { headers: string[] };
-  t.equal(second.headers[second.headers.indexOf('traceparent') + 1], ignored, 'what is not recorded goes on as it came');
+  const second = (await (await ask(ignored)).json()) as { headers: string[] };
+  t.equal(
+    second.headers[second.headers.indexOf('traceparent') + 1],
+    ignored,
+    'what is not recorded goes on as it came',
+  );
 });
 
 t.test('a job that waits is claimed with others: one span with links', async (t) => {
-  const waiting = endpointJobs(system, await system.createEndpoint({ command: jsHandler('traced.js'), fields: { workersMin: 0 }, workersMax: 0 }));
+  const waiting = endpointJobs(
+    system,
+    await system.createEndpoint({ command: jsHandler('traced.js'), fields: { workersMin: 0 }, workersMax: 0 }),
+  );
   const ids = [newTrace(), newTrace(), newTrace()];
   for (const traceId of ids) {
     await fetch(`${system.url}/v2/${waiting.id}/run`, {
-      method: 'POST', body: '{"input":{}}', headers: { authorization: `Bearer ${system.key}`, traceparent: `00-${traceId}-${CLIENT}-01` },
+      method: 'POST',
+      body: '{"input":{}}',
+      headers: { authorization: `Bearer ${system.key}`, traceparent: `00-${traceId}-${CLIENT}-01` },
     });
   }
   const endpoint = Endpoint.fromPartial({ id: waiting.id, workersMax: 1 });
   await call(system.clients.endpoints, 'updateEndpoint', { endpoint, updateMask: ['workers_max'] }, system.key);
-  const claim = await waitFor('the claim', async () => receiver.spans.find(({ name, links }) => name === 'claim jobs' && links.length > 0));
+  const claim = await waitFor('the claim', async () =>
+    receiver.spans.find(({ name, links }) => name === 'claim jobs' && links.length > 0),
+  );
   t.ok(ids.includes(claim.traceId));
-  t.same(claim.links.map(({ traceId }) => traceId).sort(), ids.filter((id) => id !== claim.traceId).slice(0, claim.links.length).sort());
+  t.same(
+    claim.links.map(({ traceId }) => traceId).sort(),
+    ids
+      .filter((id) => id !== claim.traceId)
+      .slice(0, claim.links.length)
+      .sort(),
+  );
   t.equal(claim.attributes['slipway.jobs.traced'], claim.links.length + 1);
   for (const traceId of ids) await waitFor('its handler', async () => named(ofTrace(traceId), 'handler'));
 });
@@ -118,7 +165,10 @@ t.test('what is not recorded makes no span and gives the handler nothing', async
   const last = newTrace();
   await submit('/runsync', {}, `00-${last}-${CLIENT}-01`);
   await waitFor('what came after', async () => named(ofTrace(last), 'handler') && named(ofTrace(last), 'submit'));
-  t.same(receiver.spans.slice(before).filter((span) => span.traceId !== last), []);
+  t.same(
+    receiver.spans.slice(before).filter((span) => span.traceId !== last),
+    [],
+  );
 });
 
 t.test('failures are told, in no words of the handler; keys are in no span', async (t) => {
@@ -127,68 +177,89 @@ t.test('failures are told, in no words of the handler; keys are in no span', asy
   const attempt = await waitFor('the attempt', async () => named(ofTrace(traceId), 'attempt'));
   t.match(attempt, { isError: true, attributes: { 'slipway.outcome': 'FAILED' } });
   for (const secret of [system.key, system.rootKey, '4711', 'api_key']) {
-    t.notOk(receiver.bodies.some((body) => body.includes(secret)), 'a secret is in no span');
+    t.notOk(
+      receiver.bodies.some((body) => body.includes(secret)),
+      'a secret is in no span',
+    );
   }
 });
 
-t.test('unmodified Python workers run jobs of recorded traces as they do others', { skip: skipWithoutPython('new') }, async (t) => {
-  const python = endpointJobs(system, await system.createEndpoint({ command: pythonHandler('new', 'all.py'), workersMax: 1 }));
-  const traceId = newTrace();
-  const answer = await fetch(`${system.url}/v2/${python.id}/runsync`, {
-    method: 'POST', body: '{"input":{"s3":true}}', headers: { authorization: `Bearer ${system.key}`, traceparent: `00-${traceId}-${CLIENT}-01` },
-  });
-  t.match(await answer.json(), { status: 'COMPLETED' });
-  t.match(await waitFor('its handler', async () => named(ofTrace(traceId), 'handler')), { attributes: { 'slipway.outcome': 'COMPLETED' } });
-});
+t.test(
+  'unmodified Python workers run jobs of recorded traces as they do others',
+  { skip: skipWithoutPython('new') },
+  async (t) => {
+    const python = endpointJobs(
+      system,
+      await system.createEndpoint({ command: pythonHandler('new', 'all.py'), workersMax: 1 }),
+    );
+    const traceId = newTrace();
+    const answer = await fetch(`${system.url}/v2/${python.id}/runsync`, {
+      method: 'POST',
+      body: '{"input":{"s3":true}}',
+      headers: { authorization: `Bearer ${system.key}`, traceparent: `00-${traceId}-${CLIENT}-01` },
+    });
+    t.match(await answer.json(), { status: 'COMPLETED' });
+    t.match(await waitFor('its handler', async () => named(ofTrace(traceId), 'handler')), {
+      attributes: { 'slipway.outcome': 'COMPLETED' },
+    });
+  },
+);
 
-t.test('a worker of any make finds the trace in the headers of its take: of one job, and of each of several', async (t) => {
-  const raw = await rawWorkers(t);
-  const own = endpointJobs(system, await system.createEndpoint({ command: jsHandler('raw-worker.js'), env: raw.env, ready: 0, workersMax: 1 }));
-  const worker = await raw.next();
-  const begin = async (traceId: string, flags = '01'): Promise<string> => own.run({}, {}, { traceparent: `00-${traceId}-${CLIENT}-${flags}` });
-  /** The headers of one answer, with the jobs in it; 204 is none. */
-  const take = async (batch: number): Promise<{ headers: Headers; taken: string[] }> => {
-    const answer = await fetch(worker.takeUrl({ batch }), { headers: worker.headers });
-    const jobs = answer.status === 200 ? [await answer.json() as { id: string }[]].flat() : [];
-    for (const { id } of jobs) await worker.done(id, { output: id });
-    return { headers: answer.headers, taken: jobs.map(({ id }) => id) };
-  };
-  const handlerOf = async (traceId: string): Promise<string> => {
-    const { spanId } = await waitFor('its handler\'s span', async () => named(ofTrace(traceId), 'handler'));
-    return `00-${traceId}-${spanId}-01`;
-  };
+t.test(
+  'a worker of any make finds the trace in the headers of its take: of one job, and of each of several',
+  async (t) => {
+    const raw = await rawWorkers(t);
+    const own = endpointJobs(
+      system,
+      await system.createEndpoint({ command: jsHandler('raw-worker.js'), env: raw.env, ready: 0, workersMax: 1 }),
+    );
+    const worker = await raw.next();
+    const begin = async (traceId: string, flags = '01'): Promise<string> =>
+      own.run({}, {}, { traceparent: `00-${traceId}-${CLIENT}-${flags}` });
+    /** The headers of one answer, with the jobs in it; 204 is none. */
+    const take = async (batch: number): Promise<{ headers: Headers; taken: string[] }> => {
+      const answer = await fetch(worker.takeUrl({ batch }), { headers: worker.headers });
+      const jobs = answer.status === 200 ? [(await answer.json()) as { id: string }[]].flat() : [];
+      for (const { id } of jobs) await worker.done(id, { output: id });
+      return { headers: answer.headers, taken: jobs.map(({ id }) => id) };
+    };
+    const handlerOf = async (traceId: string): Promise<string> => {
+      const { spanId } = await waitFor("its handler's span", async () => named(ofTrace(traceId), 'handler'));
+      return `00-${traceId}-${spanId}-01`;
+    };
 
-  const alone = newTrace();
-  const id = await begin(alone);
-  const single = await waitFor('the job', async () => {
-    const answer = await take(1);
-    return answer.taken.length > 0 && answer;
-  });
-  t.same(single.taken, [id]);
-  t.equal(single.headers.get('traceparent'), await handlerOf(alone));
-  t.equal(single.headers.get('slipway-traceparents'), `${id}=${await handlerOf(alone)}`);
+    const alone = newTrace();
+    const id = await begin(alone);
+    const single = await waitFor('the job', async () => {
+      const answer = await take(1);
+      return answer.taken.length > 0 && answer;
+    });
+    t.same(single.taken, [id]);
+    t.equal(single.headers.get('traceparent'), await handlerOf(alone));
+    t.equal(single.headers.get('slipway-traceparents'), `${id}=${await handlerOf(alone)}`);
 
-  const pair = await waitFor('two in one answer', async () => {
-    const traces = [newTrace(), newTrace()] as const;
-    const ids = [await begin(traces[0]), await begin(traces[1])] as const;
-    const answers = [await take(2)];
-    while (answers.flatMap(({ taken }) => taken).length < 2) answers.push(await take(2));
-    return answers.at(-1)!.taken.length === 2 && { ...answers.at(-1)!, traces, ids };
-  });
-  const [first, second] = [await handlerOf(pair.traces[0]), await handlerOf(pair.traces[1])];
-  t.equal(pair.headers.get('traceparent'), null, 'whose it would be nobody could say');
-  t.equal(pair.headers.get('slipway-traceparents'), `${pair.ids[0]}=${first},${pair.ids[1]}=${second}`);
+    const pair = await waitFor('two in one answer', async () => {
+      const traces = [newTrace(), newTrace()] as const;
+      const ids = [await begin(traces[0]), await begin(traces[1])] as const;
+      const answers = [await take(2)];
+      while (answers.flatMap(({ taken }) => taken).length < 2) answers.push(await take(2));
+      return answers.at(-1)!.taken.length === 2 && { ...answers.at(-1)!, traces, ids };
+    });
+    const [first, second] = [await handlerOf(pair.traces[0]), await handlerOf(pair.traces[1])];
+    t.equal(pair.headers.get('traceparent'), null, 'whose it would be nobody could say');
+    t.equal(pair.headers.get('slipway-traceparents'), `${pair.ids[0]}=${first},${pair.ids[1]}=${second}`);
 
-  const unrecorded = await begin(newTrace(), '00');
-  const silent = await waitFor('the job', async () => {
-    const answer = await take(1);
-    return answer.taken.length > 0 && answer;
-  });
-  t.same(silent.taken, [unrecorded]);
-  t.same([silent.headers.get('traceparent'), silent.headers.get('slipway-traceparents')], [null, null]);
-});
+    const unrecorded = await begin(newTrace(), '00');
+    const silent = await waitFor('the job', async () => {
+      const answer = await take(1);
+      return answer.taken.length > 0 && answer;
+    });
+    t.same(silent.taken, [unrecorded]);
+    t.same([silent.headers.get('traceparent'), silent.headers.get('slipway-traceparents')], [null, null]);
+  },
+);
 
-t.test('a collector understands each span: it is what OTLP\'s messages are, to the byte', async (t) => {
+t.test("a collector understands each span: it is what OTLP's messages are, to the byte", async (t) => {
   t.same(receiver.faults, []);
   t.ok(receiver.bodies.length > 0);
 });

@@ -1,7 +1,11 @@
 // test: postgres, 10 s
-/** What becomes of results when their worker ends at once after them: real core, real agent, a worker spoken for by hand. */
-import t from 'tap';
+/**
+ * What becomes of results when their worker ends at once after them: real core, real agent, a worker spoken for by
+ * hand.
+ */
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { startReplicas } from '../helpers/core-replicas.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { rawWorkers } from '../helpers/raw-worker.ts';
@@ -30,8 +34,10 @@ async function holding(t: Test, count: number) {
     const { jobs } = await worker.take({ batch: count - taken.length, inProgress: taken.length > 0 });
     taken.push(...jobs.map((job) => job.id));
   }
-  const rowOf = async () => (await core.sql<{ state: string; reason: string }[]>`SELECT state, reason FROM worker WHERE id = ${worker.id}`)[0];
-  const jobRows = () => core.sql<{ id: string; state: string; attempt: number }[]>`SELECT id, state, attempt FROM job ORDER BY position`;
+  const rowOf = async () =>
+    (await core.sql<{ state: string; reason: string }[]>`SELECT state, reason FROM worker WHERE id = ${worker.id}`)[0];
+  const jobRows = () =>
+    core.sql<{ id: string; state: string; attempt: number }[]>`SELECT id, state, attempt FROM job ORDER BY position`;
   return { core, agent, worker, ids, rowOf, jobRows };
 }
 
@@ -41,15 +47,26 @@ t.test('large results that are still on their way are not lost with their worker
   await core.sql.begin(async (sql) => {
     // Core cannot write the first result, and the agent sends two at a time: the others wait on the agent's disk.
     await sql`SELECT FROM job WHERE id = ${ids[0]!} FOR UPDATE`;
-    for (const id of ids) t.equal(await worker.done(id, { output, ...(id === ids.at(-1) ? { stopPod: true } : {}) }), 200);
+    for (const id of ids)
+      t.equal(await worker.done(id, { output, ...(id === ids.at(-1) ? { stopPod: true } : {}) }), 200);
     await waitFor('the worker to end', () => !isAlive(worker.pid));
     const endedAtMs = performance.now();
-    await waitFor('core to have had time to give up on it', () => performance.now() - endedAtMs > OUTCOME_GRACE_OVER_MS);
+    await waitFor(
+      'core to have had time to give up on it',
+      () => performance.now() - endedAtMs > OUTCOME_GRACE_OVER_MS,
+    );
     t.equal((await rowOf())!.state, 'DRAINING', 'it has not delivered all it owes');
-    t.same((await jobRows()).map((job) => job.state), ids.map(() => 'IN_PROGRESS'));
+    t.same(
+      (await jobRows()).map((job) => job.state),
+      ids.map(() => 'IN_PROGRESS'),
+    );
   });
   await waitFor('all results', async () => (await jobRows()).every((job) => job.state === 'COMPLETED'));
-  t.same((await jobRows()).map((job) => job.attempt), ids.map(() => 1), 'no attempt was lost');
+  t.same(
+    (await jobRows()).map((job) => job.attempt),
+    ids.map(() => 1),
+    'no attempt was lost',
+  );
   await waitFor('the end of the worker', async () => (await rowOf())!.state === 'STOPPED');
 });
 

@@ -2,8 +2,8 @@
 /** The Python examples, each in its own environment as `npm start -- --handler` makes it. */
 import { join } from 'node:path';
 import OpenAI from 'openai';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { prepareHandler } from '../../deploy/local/handler.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
@@ -19,7 +19,12 @@ t.setTimeout(2 * INSTALL_MS_MAX);
 
 async function serve(t: Test, name: string) {
   const seams = { report: () => {}, signal: new AbortController().signal, clock: systemClock };
-  const handler = await prepareHandler({ file: join(root, 'examples', name, 'handler.py'), lb: false }, root, join(root, '.slipway-test/venvs'), seams);
+  const handler = await prepareHandler(
+    { file: join(root, 'examples', name, 'handler.py'), lb: false },
+    root,
+    join(root, '.slipway-test/venvs'),
+    seams,
+  );
   const system = await startSystem(t);
   const endpoint = await system.createEndpoint({ command: handler.command });
   const { input } = JSON.parse(handler.example.body!) as { input: Record<string, unknown> };
@@ -30,11 +35,23 @@ t.test('thumbnails', { skip, timeout: INSTALL_MS_MAX }, async (t) => {
   const { runSync, input } = await serve(t, 'thumbnails');
   const { status, output } = await runSync(input);
   t.equal(status, 'COMPLETED');
-  t.match(output, { width: 32, height: 21, image: /^data:image\/png;base64,iVBOR/, original: { width: 96, height: 64, format: 'webp' } });
-  t.match((await runSync({ ...input, format: 'jpeg', size: 16 })).output, { width: 16, image: /^data:image\/jpeg;base64,\/9j/ });
+  t.match(output, {
+    width: 32,
+    height: 21,
+    image: /^data:image\/png;base64,iVBOR/,
+    original: { width: 96, height: 64, format: 'webp' },
+  });
+  t.match((await runSync({ ...input, format: 'jpeg', size: 16 })).output, {
+    width: 16,
+    image: /^data:image\/jpeg;base64,\/9j/,
+  });
   for (const [bad, error] of [
-    [{ image: 'QUJD' }, /not a picture/], [{ image: '!' }, /not valid base64/], [{}, /must be a data URI/],
-    [{ ...input, size: 5 }, /`size`/], [{ ...input, size: true }, /`size`/], [{ ...input, format: 'gif' }, /`format`/],
+    [{ image: 'QUJD' }, /not a picture/],
+    [{ image: '!' }, /not valid base64/],
+    [{}, /must be a data URI/],
+    [{ ...input, size: 5 }, /`size`/],
+    [{ ...input, size: true }, /`size`/],
+    [{ ...input, format: 'gif' }, /`format`/],
   ] as const) {
     const job = await runSync(bad);
     t.equal(job.status, 'FAILED');
@@ -46,9 +63,14 @@ t.test('tokens', { skip, timeout: INSTALL_MS_MAX }, async (t) => {
   const { run, runSync, settled, input, endpoint, system } = await serve(t, 'tokens');
   const id = await run({ ...input, tokens: 5, pause_ms: 100 });
   const events = await (await readEvents(t, system, `/v2/${endpoint}/stream/${id}`)).rest();
-  const chunks = events.filter((event) => event.event === undefined)
+  const chunks = events
+    .filter((event) => event.event === undefined)
     .map((event) => (JSON.parse(event.data) as { output: { number: number } }).output);
-  t.same(chunks.map((chunk) => chunk.number), [1, 2, 3, 4, 5], 'every token comes once and in order');
+  t.same(
+    chunks.map((chunk) => chunk.number),
+    [1, 2, 3, 4, 5],
+    'every token comes once and in order',
+  );
   t.same((await settled(id)).output, chunks, 'and the whole list is the output');
   t.equal(((await runSync({ ...input, pause_ms: 0 })).output as unknown[]).length, 20);
   t.match(await runSync({ tokens: 501 }), { status: 'FAILED', error: /`tokens`/ });
@@ -60,7 +82,8 @@ t.test('embeddings', { skip, timeout: INSTALL_MS_MAX }, async (t) => {
   const [model] = (await client.models.list()).data;
   t.ok(model);
   const { data, usage } = await client.embeddings.create({
-    model: model!.id, input: ['a cat sleeps', 'a kitten naps', 'the stock market fell'],
+    model: model!.id,
+    input: ['a cat sleeps', 'a kitten naps', 'the stock market fell'],
   });
   const [cat, kitten, stocks] = data.map((entry) => entry.embedding) as [number[], number[], number[]];
   const similarity = (a: number[], b: number[]): number => a.reduce((sum, value, i) => sum + value * b[i]!, 0);
@@ -69,9 +92,12 @@ t.test('embeddings', { skip, timeout: INSTALL_MS_MAX }, async (t) => {
   t.ok(similarity(cat, kitten) > similarity(cat, stocks) + 0.2, 'what means the same lies close together');
   t.ok(usage.prompt_tokens > 6);
   t.match(await client.embeddings.create({ model: 'gone', input: 'x' }).catch((error: unknown) => error), {
-    status: 404, error: { message: /`gone` does not exist/ },
+    status: 404,
+    error: { message: /`gone` does not exist/ },
   });
-  t.match(await client.embeddings.create({ model: model!.id, input: [] }).catch((error: unknown) => error), { status: 400 });
-  const { output } = await runSync(input) as { output: { data: { embedding: number[] }[] } };
+  t.match(await client.embeddings.create({ model: model!.id, input: [] }).catch((error: unknown) => error), {
+    status: 400,
+  });
+  const { output } = (await runSync(input)) as { output: { data: { embedding: number[] }[] } };
   t.equal(output.data[0]!.embedding.length, 256, 'a plain job works as well');
 });

@@ -10,8 +10,8 @@ import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { ScriptedAgent } from '../helpers/scripted-agent.ts';
 import { waitFor } from '../helpers/wait-for.ts';
-import { range } from './fleet.ts';
 import type { Fleet, FleetAccount, FleetEndpoint } from './fleet.ts';
+import { range } from './fleet.ts';
 import type { MeasuredCore } from './measured-core.ts';
 
 /** Endpoints per condition. */
@@ -40,7 +40,10 @@ interface Scene {
 }
 
 const CONDITIONS: readonly [what: string, measure: (scene: Scene) => Promise<Times>][] = [
-  ['a wait of 2 s', waits], ['a job for one more worker', counts], ['2 s of idleness', idles], ['the end of a pause after a crash', crashes],
+  ['a wait of 2 s', waits],
+  ['a job for one more worker', counts],
+  ['2 s of idleness', idles],
+  ['the end of a pause after a crash', crashes],
   ['a GPU that comes free', frees],
 ];
 
@@ -52,24 +55,56 @@ export async function measureConditions({ replicas, clients, sql }: MeasuredCore
   for (const [n, [what, measure]] of CONDITIONS.entries()) {
     const place = `CONDITION-${n}`;
     const agent = new ScriptedAgent({
-      address: addresses[n % addresses.length]!, agentKey: await fleet.newAgentKey(), machineId: `condition${n}00`, locations: [place], cpuSlots: EACH * 2,
-      gpus: range(EACH).map((gpu) => ({ uuid: `GPU-c${n}-${gpu}`, name: GPU, memoryMib: 81_920, migProfile: '' })), onAssignment: () => undefined,
+      address: addresses[n % addresses.length]!,
+      agentKey: await fleet.newAgentKey(),
+      machineId: `condition${n}00`,
+      locations: [place],
+      cpuSlots: EACH * 2,
+      gpus: range(EACH).map((gpu) => ({ uuid: `GPU-c${n}-${gpu}`, name: GPU, memoryMib: 81_920, migProfile: '' })),
+      onAssignment: () => undefined,
       startWorkers: measure !== crashes,
     });
     await agent.connect();
     try {
       const times = await measure({
-        sql, fleet, owner, agent,
-        of: (fields) => Promise.all(range(EACH).map(() => fleet.createEndpoint(owner, {
-          workersMin: 1, workersMax: 2, locations: [place], computeType: 'CPU', idleTimeoutSeconds: SECONDS, ...fields,
-        }))),
-        update: ({ id, key }, fields) => call(clients.endpoints, 'updateEndpoint', {
-          endpoint: Endpoint.fromPartial({ ...fields, id }),
-          updateMask: Object.keys(fields).map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)),
-        }, key),
-        started: (endpoints, count) => waitFor(`${count} workers`, async () => (
-          await sql`SELECT FROM worker WHERE endpoint_id = ANY(${idsOf(endpoints)}) AND (state = 'READY' OR ended_at IS NOT NULL OR ${measure === crashes})`
-        ).length >= count, WAIT_MS_MAX),
+        sql,
+        fleet,
+        owner,
+        agent,
+        of: (fields) =>
+          Promise.all(
+            range(EACH).map(() =>
+              fleet.createEndpoint(owner, {
+                workersMin: 1,
+                workersMax: 2,
+                locations: [place],
+                computeType: 'CPU',
+                idleTimeoutSeconds: SECONDS,
+                ...fields,
+              }),
+            ),
+          ),
+        update: ({ id, key }, fields) =>
+          call(
+            clients.endpoints,
+            'updateEndpoint',
+            {
+              endpoint: Endpoint.fromPartial({ ...fields, id }),
+              updateMask: Object.keys(fields).map((name) =>
+                name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+              ),
+            },
+            key,
+          ),
+        started: (endpoints, count) =>
+          waitFor(
+            `${count} workers`,
+            async () =>
+              (
+                await sql`SELECT FROM worker WHERE endpoint_id = ANY(${idsOf(endpoints)}) AND (state = 'READY' OR ended_at IS NOT NULL OR ${measure === crashes})`
+              ).length >= count,
+            WAIT_MS_MAX,
+          ),
       });
       lines.push(`from ${what} to its decision: ${shares(times)}`);
     } finally {
@@ -109,8 +144,12 @@ async function idles({ sql, of, started, update }: Scene): Promise<Times> {
   const endpoints = await of({});
   await started(endpoints, EACH);
   await apart(endpoints, (endpoint) => update(endpoint, { workersMin: 0 }));
-  await waitFor('them to go', async () => (
-    await sql`SELECT FROM worker WHERE endpoint_id = ANY(${idsOf(endpoints)}) AND ended_at IS NULL`).length === 0, WAIT_MS_MAX);
+  await waitFor(
+    'them to go',
+    async () =>
+      (await sql`SELECT FROM worker WHERE endpoint_id = ANY(${idsOf(endpoints)}) AND ended_at IS NULL`).length === 0,
+    WAIT_MS_MAX,
+  );
   // For endpoints that were idle long enough before, the change of settings is the condition.
   return sql<Times>`
     SELECT extract(epoch FROM w.desired_at - greatest(w.busy_at + ${SECONDS}::int * interval '1 s', a.at))::float8 * 1000 AS ms FROM worker w
@@ -137,8 +176,13 @@ async function frees({ sql, of, started, update }: Scene): Promise<Times> {
   const having = await of(gpu);
   await started(having, EACH);
   const waiting = await of(gpu);
-  await waitFor('them to be refused', async () => (
-    await sql`SELECT FROM scale_decision WHERE throttled = 1 AND endpoint_id = ANY(${idsOf(waiting)})`).length === EACH, WAIT_MS_MAX);
+  await waitFor(
+    'them to be refused',
+    async () =>
+      (await sql`SELECT FROM scale_decision WHERE throttled = 1 AND endpoint_id = ANY(${idsOf(waiting)})`).length ===
+      EACH,
+    WAIT_MS_MAX,
+  );
   await apart(having, (endpoint) => update(endpoint, { workersMin: 0, workersMax: 0 }));
   await started(waiting, EACH);
   // The waiting endpoint takes the freed GPU.

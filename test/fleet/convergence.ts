@@ -51,7 +51,7 @@ export class Convergence {
 
   /** Checks once. A difference that lasts too long is a fault of the fleet, reported once. */
   async look(): Promise<void> {
-    const found = new Map([...await this.#endpoints(SLACK), ...await this.#workers(false)]);
+    const found = new Map([...(await this.#endpoints(SLACK)), ...(await this.#workers(false))]);
     const now = performance.now();
     for (const what of this.#since.keys()) if (!found.has(what)) this.#since.delete(what);
     for (const [what, text] of found) {
@@ -65,9 +65,9 @@ export class Convergence {
   /** Returns the differences, however small, that last for some seconds under a steady load. */
   async settled(): Promise<string[]> {
     let left: Map<string, string> | undefined;
-    for (const until = performance.now() + LATE_MS_MAX; ;) {
-      const found = new Map([...await this.#endpoints(0), ...await this.#workers(true)]);
-      left = new Map([...left ?? found].filter(([what]) => found.has(what)));
+    for (const until = performance.now() + LATE_MS_MAX; ; ) {
+      const found = new Map([...(await this.#endpoints(0)), ...(await this.#workers(true))]);
+      left = new Map([...(left ?? found)].filter(([what]) => found.has(what)));
       if (left.size === 0 || performance.now() > until) return [...left.values()];
       await pause(AGAIN_MS);
     }
@@ -83,7 +83,12 @@ export class Convergence {
     this.seen.endpoints += rows.filter(({ wanted, there }) => wanted + there > 0).length;
     this.seen.exact += rows.filter(({ wanted, there }) => wanted > 0 && wanted === there).length;
     const off = rows.filter(({ wanted, there }) => Math.abs(wanted - there) > slack);
-    return new Map(off.map(({ id, wanted, there, reason }) => [id, `endpoint ${id} has ${there} workers, and ${wanted} were decided: ${reason}`]));
+    return new Map(
+      off.map(({ id, wanted, there, reason }) => [
+        id,
+        `endpoint ${id} has ${there} workers, and ${wanted} were decided: ${reason}`,
+      ]),
+    );
   }
 
   /**
@@ -101,14 +106,20 @@ export class Convergence {
       const byCore = new Map((known.get(machine.id) ?? []).map((row) => [row.id, row]));
       for (const { id, desired, state, held: attempts } of byCore.values()) {
         const worker = machine.workers.get(id);
-        const there = worker ? `${enumName(WorkerState, worker.state)}${held ? ` with ${worker.held.size}` : ''}` : 'not there';
+        const there = worker
+          ? `${enumName(WorkerState, worker.state)}${held ? ` with ${worker.held.size}` : ''}`
+          : 'not there';
         // Only core keeps a crashed worker, until its successor replaces it.
         const wanted = `${state}${held ? ` with ${attempts}` : ''}`;
-        const isDone = worker === undefined || desired === 'RUN' || (desired === 'FREEZE' ? state === 'FROZEN' : worker.held.size > 0);
+        const isDone =
+          worker === undefined ||
+          desired === 'RUN' ||
+          (desired === 'FREEZE' ? state === 'FROZEN' : worker.held.size > 0);
         if (isDone && (worker ? there === wanted : state === 'UNHEALTHY')) continue;
         differing.set(id, `worker ${id} (${desired}) is ${wanted} for core and ${there} at ${machine.id}`);
       }
-      for (const id of machine.workers.keys()) if (!byCore.has(id)) differing.set(id, `worker ${id} is at ${machine.id} and core has none`);
+      for (const id of machine.workers.keys())
+        if (!byCore.has(id)) differing.set(id, `worker ${id} is at ${machine.id} and core has none`);
     }
     return differing;
   }

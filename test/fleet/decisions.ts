@@ -46,15 +46,35 @@ export async function measureDecisions(measured: MeasuredCore, endpoints: number
     }
     const ids = (await Promise.all(submitted)).flat();
     const busy = percents(from, used(), began);
-    await waitFor('all to be decided', async () => (await sql`
+    await waitFor(
+      'all to be decided',
+      async () =>
+        (
+          await sql`
       SELECT FROM job j WHERE j.id = ANY(${ids}) AND NOT EXISTS (
-        SELECT FROM scale_log l WHERE l.endpoint_id = j.endpoint_id AND l.decided_at >= j.submitted_at AND l.target > 0)`).length === 0, END_MS_MAX, LOOK_MS);
-    const each = cores.length === 1 ? [] : await Promise.all(cores.map(async (_, place) => (
-      `· submitted to replica ${place + 1}: ${await untilDecided(sql, ids.filter((_id, n) => n % cores.length === place))}`)));
+        SELECT FROM scale_log l WHERE l.endpoint_id = j.endpoint_id AND l.decided_at >= j.submitted_at AND l.target > 0)`
+        ).length === 0,
+      END_MS_MAX,
+      LOOK_MS,
+    );
+    const each =
+      cores.length === 1
+        ? []
+        : await Promise.all(
+            cores.map(
+              async (_, place) =>
+                `· submitted to replica ${place + 1}: ${await untilDecided(
+                  sql,
+                  ids.filter((_id, n) => n % cores.length === place),
+                )}`,
+            ),
+          );
     return [
       `${endpoints} sleeping endpoints: core takes ${idle}`,
       `${JOBS_PER_SECOND} first jobs a second: ${busy} in all, with their jobs, workers and sessions`,
-      await untilDecided(sql), ...each, ...await measureConditions(measured, fleet),
+      await untilDecided(sql),
+      ...each,
+      ...(await measureConditions(measured, fleet)),
     ].join('\n');
   } finally {
     fleet.stop();
@@ -70,10 +90,21 @@ function percents(before: readonly number[], after: readonly number[], sinceMs: 
 }
 
 /** The same with this many first jobs at once: costs per endpoint delay all others. */
-export async function measureAtOnce({ core, clients, rootKey, sql }: MeasuredCore, postgresPid: number, endpoints: number, seed: number): Promise<string> {
+export async function measureAtOnce(
+  { core, clients, rootKey, sql }: MeasuredCore,
+  postgresPid: number,
+  endpoints: number,
+  seed: number,
+): Promise<string> {
   const parts = { addresses: () => [core().ready.address!], clients, rootKey, sql };
   const machines = Math.ceil(endpoints / AT_ONCE_WORKERS_EACH);
-  const fleet = new Fleet(parts, { seed, machines, endpoints, workers: endpoints * AT_ONCE_WORKERS_EACH, accounts: 10 });
+  const fleet = new Fleet(parts, {
+    seed,
+    machines,
+    endpoints,
+    workers: endpoints * AT_ONCE_WORKERS_EACH,
+    accounts: 10,
+  });
   try {
     await fleet.join();
     await fleet.deploy();
@@ -81,8 +112,9 @@ export async function measureAtOnce({ core, clients, rootKey, sql }: MeasuredCor
     const began = performance.now();
     await fleet.submit(fleet.endpoints);
     const seconds = ((performance.now() - began) / 1_000).toFixed(1);
-    const open = async (): Promise<boolean> => (await sql`SELECT FROM job WHERE state IN ('IN_QUEUE', 'IN_PROGRESS') LIMIT 1`).length > 0;
-    await waitFor('all jobs to end', async () => !await open(), END_MS_MAX, LOOK_MS);
+    const open = async (): Promise<boolean> =>
+      (await sql`SELECT FROM job WHERE state IN ('IN_QUEUE', 'IN_PROGRESS') LIMIT 1`).length > 0;
+    await waitFor('all jobs to end', async () => !(await open()), END_MS_MAX, LOOK_MS);
     const all = ((performance.now() - began) / 1_000).toFixed(1);
     const cpu = (pid: number, before: number): string => ((cpuUs(pid) - before) / 1e6).toFixed(1);
     return [

@@ -1,7 +1,7 @@
 /** Jobs that wait for a known cause, because the test made it: their explanation must name it. */
 import { NO_WORKERS_TEXT } from '../../core/domain/placement-refusal.ts';
-import { ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import type { Fleet, FleetCore, FleetEndpoint } from './fleet.ts';
 
@@ -19,14 +19,41 @@ interface Cause {
 const LONG_MS = 8_000;
 const ONE_BY_ONE = { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1 };
 const CAUSES: Cause[] = [
-  { what: 'a GPU that no machine has', named: /No worker can ever start: .*H200/, fields: { gpuIds: ['NVIDIA H200'], workersMax: 2 }, jobs: 1, runMs: 1 },
-  { what: 'no worker may be', named: new RegExp(NO_WORKERS_TEXT), fields: { gpuIds: ['NVIDIA L4'], workersMax: 0 }, jobs: 1, runMs: 1 },
-  { what: 'all workers are busy', named: /Its only worker is busy/, fields: { ...ONE_BY_ONE, gpuIds: ['NVIDIA L4'], workersMax: 1 }, jobs: 2, runMs: LONG_MS },
   {
-    what: 'the one GPU of its kind is taken', named: /find no place: .*free/, fields: { ...ONE_BY_ONE, gpuIds: ['NVIDIA A30'], workersMax: 2 },
-    jobs: 2, runMs: LONG_MS,
+    what: 'a GPU that no machine has',
+    named: /No worker can ever start: .*H200/,
+    fields: { gpuIds: ['NVIDIA H200'], workersMax: 2 },
+    jobs: 1,
+    runMs: 1,
   },
-  { what: 'its workers crash', named: /crashed.*last lines/, fields: { gpuIds: ['NVIDIA A2'], workersMax: 1 }, jobs: 1, runMs: 1 },
+  {
+    what: 'no worker may be',
+    named: new RegExp(NO_WORKERS_TEXT),
+    fields: { gpuIds: ['NVIDIA L4'], workersMax: 0 },
+    jobs: 1,
+    runMs: 1,
+  },
+  {
+    what: 'all workers are busy',
+    named: /Its only worker is busy/,
+    fields: { ...ONE_BY_ONE, gpuIds: ['NVIDIA L4'], workersMax: 1 },
+    jobs: 2,
+    runMs: LONG_MS,
+  },
+  {
+    what: 'the one GPU of its kind is taken',
+    named: /find no place: .*free/,
+    fields: { ...ONE_BY_ONE, gpuIds: ['NVIDIA A30'], workersMax: 2 },
+    jobs: 2,
+    runMs: LONG_MS,
+  },
+  {
+    what: 'its workers crash',
+    named: /crashed.*last lines/,
+    fields: { gpuIds: ['NVIDIA A2'], workersMax: 1 },
+    jobs: 1,
+    runMs: 1,
+  },
 ];
 
 /**
@@ -34,7 +61,9 @@ const CAUSES: Cause[] = [
  * either was never named, with what was said instead.
  */
 export async function checkCauses(
-  fleet: Fleet, core: FleetCore, patient: (what: string, check: () => Promise<boolean>) => Promise<unknown>,
+  fleet: Fleet,
+  core: FleetCore,
+  patient: (what: string, check: () => Promise<boolean>) => Promise<unknown>,
 ): Promise<string[]> {
   fleet.addMachine('machinewith1', await fleet.newAgentKey(), ['NVIDIA A30']);
   fleet.addMachine('machinebroke', await fleet.newAgentKey(), ['NVIDIA A2'], { crashShare: 1 });
@@ -42,18 +71,30 @@ export async function checkCauses(
   const short = await fleet.newAccount('short of quota');
   await call(core.clients.access, 'setQuota', { accountId: short.accountId, quota: { workers: 1 } }, core.rootKey);
   const quota: Cause = {
-    what: 'a quota', named: /find no place: .*quota/i, fields: { ...ONE_BY_ONE, gpuIds: ['NVIDIA L4'], workersMax: 3 }, jobs: 2, runMs: LONG_MS,
+    what: 'a quota',
+    named: /find no place: .*quota/i,
+    fields: { ...ONE_BY_ONE, gpuIds: ['NVIDIA L4'], workersMax: 3 },
+    jobs: 2,
+    runMs: LONG_MS,
   };
-  const unnamed = await Promise.all([...CAUSES, quota].map(async (cause) => {
-    const endpoint = await fleet.createEndpoint(cause === quota ? short : owner, cause.fields);
-    const ids = await fleet.submit(Array.from({ length: cause.jobs }, () => endpoint), { ms: cause.runMs });
-    return check(core, endpoint, ids, cause, patient);
-  }));
+  const unnamed = await Promise.all(
+    [...CAUSES, quota].map(async (cause) => {
+      const endpoint = await fleet.createEndpoint(cause === quota ? short : owner, cause.fields);
+      const ids = await fleet.submit(
+        Array.from({ length: cause.jobs }, () => endpoint),
+        { ms: cause.runMs },
+      );
+      return check(core, endpoint, ids, cause, patient);
+    }),
+  );
   return unnamed.flat();
 }
 
 async function check(
-  { clients }: FleetCore, { id: endpointId, key }: FleetEndpoint, jobIds: readonly string[], { what, named }: Cause,
+  { clients }: FleetCore,
+  { id: endpointId, key }: FleetEndpoint,
+  jobIds: readonly string[],
+  { what, named }: Cause,
   patient: (what: string, look: () => Promise<boolean>) => Promise<unknown>,
 ): Promise<string[]> {
   const said = new Set<string>();

@@ -2,15 +2,16 @@
  * The session of a simulated machine with core, like an agent's: a lease, heartbeats, and a new session whenever one
  * ends.
  */
-import { status } from '@grpc/grpc-js';
+
 import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
-import { AgentServiceClient, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { callMetadata, systemTransport } from '../../proto/wire/channel.ts';
-import { systemClock } from '../../core/runtime/clock.ts';
+import { status } from '@grpc/grpc-js';
 import type { Timer } from '../../core/runtime/clock.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
 import { reconnectMs } from '../../gpu-agent/session/connect-loop.ts';
 import { Lease } from '../../gpu-agent/session/lease.ts';
+import type { SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { AgentServiceClient, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { callMetadata, systemTransport } from '../../proto/wire/channel.ts';
 import type { FleetMachineOptions } from './fleet-worker.ts';
 
 /** Errors for which core has no cause. */
@@ -48,7 +49,10 @@ export class FleetLink {
     this.#lease = new Lease({
       clock: systemClock,
       // A session that continues learns by a new hello that nothing is left.
-      onExpired: () => { parts.onExpired(); if (this.#stream) this.#ended(this.#stream); },
+      onExpired: () => {
+        parts.onExpired();
+        if (this.#stream) this.#ended(this.#stream);
+      },
     });
   }
 
@@ -59,13 +63,18 @@ export class FleetLink {
   /** Opens a session, and a new one whenever it ends. */
   connect(): void {
     if (this.#over || this.#cut || this.#stream) return;
-    const { options: { id, agentKey, addresses, random, onFault }, hello } = this.#parts;
+    const {
+      options: { id, agentKey, addresses, random, onFault },
+      hello,
+    } = this.#parts;
     this.#client = systemTransport.openClient(AgentServiceClient, random.one(addresses()));
     const stream = this.#client.session(callMetadata(agentKey));
     this.#stream = stream;
     this.sessions += 1;
     this.#lease.beginSession();
-    stream.on('data', (message: SessionResponse) => { if (this.#stream === stream) this.#receive(message); });
+    stream.on('data', (message: SessionResponse) => {
+      if (this.#stream === stream) this.#receive(message);
+    });
     stream.on('error', (error: ServiceError) => {
       if (REFUSALS.includes(error.code)) onFault(`${id} was refused: ${error.details}`);
       this.#ended(stream);
@@ -78,7 +87,10 @@ export class FleetLink {
   cut(ms: number): void {
     this.#cut = true;
     this.#drop();
-    this.after(ms, () => { this.#cut = false; this.connect(); });
+    this.after(ms, () => {
+      this.#cut = false;
+      this.connect();
+    });
   }
 
   stop(): void {
@@ -95,7 +107,10 @@ export class FleetLink {
 
   /** Runs something later, unless it was stopped before. */
   after(ms: number, what: () => void): Timer {
-    const timer = systemClock.after(ms, () => { this.#timers.delete(timer); what(); });
+    const timer = systemClock.after(ms, () => {
+      this.#timers.delete(timer);
+      what();
+    });
     this.#timers.add(timer);
     return timer;
   }

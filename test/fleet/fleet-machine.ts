@@ -2,14 +2,21 @@
  * A machine of the simulated fleet. It speaks the session protocol over a real socket like an agent. Its workers take
  * time to start, run jobs, crash, and survive a short network loss. A message that must never arrive is a fault.
  */
+
+import type {
+  Assignment,
+  AttemptOutcome,
+  AttemptRef,
+  DesiredWorker,
+  SessionResponse,
+} from '../../proto/gen/slipway/v1/agent_service.ts';
 import { DesiredState, OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { Assignment, AttemptOutcome, AttemptRef, DesiredWorker, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import { FleetImages } from './fleet-images.ts';
 import { FleetLink } from './fleet-link.ts';
 import { FleetStarts } from './fleet-starts.ts';
+import type { FleetMachineOptions, FleetReport, FleetWorker } from './fleet-worker.ts';
 import { conflictsOf, ENGINE, idleCrashMs, isLeaving, machineOf, nameOf, reportOf } from './fleet-worker.ts';
-import type { FleetMachineOptions, FleetWorker, FleetReport } from './fleet-worker.ts';
 import { draw } from './lengths.ts';
 
 export class FleetMachine {
@@ -30,13 +37,20 @@ export class FleetMachine {
 
   constructor(options: FleetMachineOptions) {
     this.#options = options;
-    const link = new FleetLink({ options, hello: () => this.#hello(), receive: (message) => this.#receive(message), onExpired: () => this.#loseAll() });
+    const link = new FleetLink({
+      options,
+      hello: () => this.#hello(),
+      receive: (message) => this.#receive(message),
+      onExpired: () => this.#loseAll(),
+    });
     const pull = (done: () => void): void => {
       this.counts.pulled += 1;
       link.after(draw(options.lengths.pullMs, options.random) * options.slowness, done);
     };
     this.#link = link;
-    this.#images = new FleetImages(pull, () => link.send({ containers: { engine: ENGINE, noEngineReason: '', images: this.#images.list } }));
+    this.#images = new FleetImages(pull, () =>
+      link.send({ containers: { engine: ENGINE, noEngineReason: '', images: this.#images.list } }),
+    );
     this.#starts = new FleetStarts({ options, images: this.#images, after: (ms, what) => link.after(ms, what) });
   }
 
@@ -79,7 +93,8 @@ export class FleetMachine {
 
   /** Stops the agent in order: its work is given back. It restarts after a while. */
   leave(ms: number): void {
-    for (const worker of this.#workers.values()) this.#kill(worker, WorkerState.STOPPED, 'the agent ends', OutcomeKind.RETURNED);
+    for (const worker of this.#workers.values())
+      this.#kill(worker, WorkerState.STOPPED, 'the agent ends', OutcomeKind.RETURNED);
     this.#link.after(500, () => this.partition(ms));
   }
 
@@ -96,8 +111,11 @@ export class FleetMachine {
   #hello() {
     const attempts = [...this.#workers.values()].flatMap(({ held }) => [...held.values()]);
     return {
-      machine: machineOf(this.#options), instance: this.id, workers: [...this.#workers.values().map(reportOf), ...this.#gone.values()],
-      images: this.#images.list, attempts: [...attempts, ...[...this.#outcomes.values()].map(({ ref }) => ref!)],
+      machine: machineOf(this.#options),
+      instance: this.id,
+      workers: [...this.#workers.values().map(reportOf), ...this.#gone.values()],
+      images: this.#images.list,
+      attempts: [...attempts, ...[...this.#outcomes.values()].map(({ ref }) => ref!)],
     };
   }
 
@@ -136,7 +154,18 @@ export class FleetMachine {
     for (const worker of desired.filter(({ workerId }) => !this.#workers.has(workerId) && !this.#gone.has(workerId))) {
       if (worker.desired === DesiredState.RUN) this.#start(worker);
       // It was ended before this machine knew of it. Without a report it would count for ever.
-      else this.#link.send({ workers: [{ workerId: worker.workerId, endpointId: worker.endpointId, state: WorkerState.STOPPED, capacity: 0, reason: '' }] });
+      else
+        this.#link.send({
+          workers: [
+            {
+              workerId: worker.workerId,
+              endpointId: worker.endpointId,
+              state: WorkerState.STOPPED,
+              capacity: 0,
+              reason: '',
+            },
+          ],
+        });
     }
   }
 
@@ -155,11 +184,18 @@ export class FleetMachine {
 
   #start({ workerId: id, endpointId, spec }: DesiredWorker): void {
     const worker: FleetWorker = {
-      id, endpointId, gpuUuids: spec!.gpuUuids, concurrency: spec!.concurrency, state: WorkerState.INITIALIZING, held: new Map(), end: undefined,
+      id,
+      endpointId,
+      gpuUuids: spec!.gpuUuids,
+      concurrency: spec!.concurrency,
+      state: WorkerState.INITIALIZING,
+      held: new Map(),
+      end: undefined,
       over: Promise.withResolvers(),
     };
     const others = conflictsOf(worker, this.#workers.values());
-    for (const { id: other } of others.filter((one) => !isLeaving(one))) this.#options.onFault(`${id} is given a GPU of ${this.#options.id} that ${other} has`);
+    for (const { id: other } of others.filter((one) => !isLeaving(one)))
+      this.#options.onFault(`${id} is given a GPU of ${this.#options.id} that ${other} has`);
     this.#workers.set(id, worker);
     this.counts.started += 1;
     this.#link.send({ workers: [reportOf(worker)] });
@@ -174,9 +210,11 @@ export class FleetMachine {
     const { lengths, held, random, slowness, crashShare } = this.#options;
     const ref = assignment.ref!;
     const worker = this.#workers.get(ref.workerId);
-    if (!worker || worker.state !== WorkerState.READY || worker.end) return this.#report(ref, { kind: OutcomeKind.RETURNED, error: '' });
+    if (!worker || worker.state !== WorkerState.READY || worker.end)
+      return this.#report(ref, { kind: OutcomeKind.RETURNED, error: '' });
     worker.held.set(nameOf(ref), ref);
-    if (worker.held.size > worker.concurrency) this.#options.onFault(`${worker.id} was given ${worker.held.size} jobs and holds ${worker.concurrency}`);
+    if (worker.held.size > worker.concurrency)
+      this.#options.onFault(`${worker.id} was given ${worker.held.size} jobs and holds ${worker.concurrency}`);
     const { ms, hold } = JSON.parse(assignment.input?.toString() ?? '{}') as { ms?: number; hold?: boolean };
     const crashes = !hold && random.fraction() < crashShare;
     const end = (): void => {
@@ -184,10 +222,12 @@ export class FleetMachine {
       if (crashes) return this.#kill(worker, WorkerState.UNHEALTHY, 'exit code 9: killed', OutcomeKind.LOST);
       worker.held.delete(nameOf(ref));
       this.#report(ref, { kind: OutcomeKind.COMPLETED, error: '', output: Buffer.from('{"ok":true}') });
-      if (random.fraction() < crashShare) this.#link.after(idleCrashMs(random), () => {
-        const idle = this.#workers.get(worker.id) === worker && worker.state === WorkerState.READY && worker.held.size === 0;
-        if (idle) this.#kill(worker, WorkerState.UNHEALTHY, 'exit code 9: killed', OutcomeKind.LOST);
-      });
+      if (random.fraction() < crashShare)
+        this.#link.after(idleCrashMs(random), () => {
+          const idle =
+            this.#workers.get(worker.id) === worker && worker.state === WorkerState.READY && worker.held.size === 0;
+          if (idle) this.#kill(worker, WorkerState.UNHEALTHY, 'exit code 9: killed', OutcomeKind.LOST);
+        });
       if (worker.state !== WorkerState.DRAINING) return;
       if (worker.held.size === 0) this.counts.finished += 1;
       this.#drain(worker);

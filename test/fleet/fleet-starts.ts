@@ -2,8 +2,9 @@
  * Starts of workers on a simulated machine, like an agent's: image present and GPUs free, a few at a time, with a time
  * limit.
  */
-import { systemClock } from '../../core/runtime/clock.ts';
+
 import type { Timer } from '../../core/runtime/clock.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
 import { StartGate } from '../../gpu-agent/units/start-gate.ts';
 import type { FleetImages } from './fleet-images.ts';
 import type { FleetMachineOptions, FleetWorker } from './fleet-worker.ts';
@@ -43,20 +44,42 @@ export class FleetStarts {
    * Starts a worker. `done` receives the reason of a crash, or nothing if it asks for work. Not called for a worker
    * that ended before.
    */
-  begin(worker: FleetWorker, { imageName, free, initTimeoutSeconds }: FleetStart, done: (crash?: string) => void): void {
+  begin(
+    worker: FleetWorker,
+    { imageName, free, initTimeoutSeconds }: FleetStart,
+    done: (crash?: string) => void,
+  ): void {
     const ending = new AbortController();
-    void worker.over.promise.then(() => { ending.abort(); this.#gate.leave(worker.id); });
-    this.#parts.images.with(imageName, () => void free.then(() => this.#gate.enter(worker.id, true, ending.signal)).then(() => {
-      if (!ending.signal.aborted) this.#run(initTimeoutSeconds, (crash) => { this.#gate.leave(worker.id); done(crash); });
-    }));
+    void worker.over.promise.then(() => {
+      ending.abort();
+      this.#gate.leave(worker.id);
+    });
+    this.#parts.images.with(
+      imageName,
+      () =>
+        void free
+          .then(() => this.#gate.enter(worker.id, true, ending.signal))
+          .then(() => {
+            if (!ending.signal.aborted)
+              this.#run(initTimeoutSeconds, (crash) => {
+                this.#gate.leave(worker.id);
+                done(crash);
+              });
+          }),
+    );
   }
 
   #run(initTimeoutSeconds: number, done: (crash?: string) => void): void {
-    const { options: { lengths, random, slowness, crashShare }, after } = this.#parts;
+    const {
+      options: { lengths, random, slowness, crashShare },
+      after,
+    } = this.#parts;
     const fails = random.fraction() < crashShare;
     const ms = fails && random.fraction() < HANGING_SHARE ? Infinity : draw(lengths.startMs, random) * slowness;
     const mostMs = (initTimeoutSeconds * 1_000) / lengths.speed;
     const crash = fails ? 'exit code 3: out of memory' : undefined;
-    after(Math.min(ms, mostMs), () => done(ms > mostMs ? `The worker did not ask for work within ${initTimeoutSeconds} s.` : crash));
+    after(Math.min(ms, mostMs), () =>
+      done(ms > mostMs ? `The worker did not ask for work within ${initTimeoutSeconds} s.` : crash),
+    );
   }
 }

@@ -1,13 +1,14 @@
 /** Checks explanations of waiting jobs against the true state of the machines. */
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type postgres from 'postgres';
 import type { EndpointExplanation, WorkerExplanation } from '../../proto/gen/slipway/v1/explanation.ts';
+import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import { enumName } from '../../proto/wire/enum-name.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
-import type postgres from 'postgres';
-import { setTimeout as pause } from 'node:timers/promises';
 import { call } from '../helpers/grpc-clients.ts';
-import { many } from './fleet.ts';
 import type { Fleet, FleetCore, FleetEndpoint } from './fleet.ts';
+import { many } from './fleet.ts';
 import { checkExplanation } from './fleet-checks.ts';
 import type { FleetMachine } from './fleet-machine.ts';
 import type { FleetWorker } from './fleet-worker.ts';
@@ -42,7 +43,9 @@ const TRUE_OF: Record<string, (seen: Seen) => boolean> = {
 
 /** All waiting jobs. */
 export async function waitingJobs({ sql }: FleetCore): Promise<WaitingJob[]> {
-  return sql<WaitingJob[]>`SELECT id, endpoint_id AS "endpointId" FROM job WHERE state = 'IN_QUEUE' ORDER BY submitted_at, id`;
+  return sql<
+    WaitingJob[]
+  >`SELECT id, endpoint_id AS "endpointId" FROM job WHERE state = 'IN_QUEUE' ORDER BY submitted_at, id`;
 }
 
 /** Explains each waiting job and returns their number. A claim that stays untrue is a fault of the fleet. */
@@ -50,23 +53,32 @@ export async function checkWaiting(fleet: Fleet, core: FleetCore, jobs: readonly
   const endpoints = new Map(fleet.endpoints.map((endpoint) => [endpoint.id, endpoint]));
   const doubts = new Map<string, WaitingJob>();
   let explained = 0;
-  await many(jobs.filter(({ endpointId }) => endpoints.has(endpointId)), async (job) => {
-    const said = await explain(core, endpoints.get(job.endpointId)!, job);
-    if (!said) return;
-    explained += 1;
-    fleet.faults.push(...checkExplanation(said));
-    for (const doubt of untrue(fleet, endpoints.get(job.endpointId)!, said)) doubts.set(doubt, job);
-  });
-  for (const end = Date.now() + LATE_MS_MAX; doubts.size > 0 && Date.now() < end;) {
+  await many(
+    jobs.filter(({ endpointId }) => endpoints.has(endpointId)),
+    async (job) => {
+      const said = await explain(core, endpoints.get(job.endpointId)!, job);
+      if (!said) return;
+      explained += 1;
+      fleet.faults.push(...checkExplanation(said));
+      for (const doubt of untrue(fleet, endpoints.get(job.endpointId)!, said)) doubts.set(doubt, job);
+    },
+  );
+  for (const end = Date.now() + LATE_MS_MAX; doubts.size > 0 && Date.now() < end; ) {
     await pause(AGAIN_MS);
-    const still = new Set((await many([...new Set(doubts.values())], async (job) => {
-      const endpoint = endpoints.get(job.endpointId)!;
-      const said = await explain(core, endpoint, job);
-      return said ? untrue(fleet, endpoint, said) : [];
-    })).flat());
+    const still = new Set(
+      (
+        await many([...new Set(doubts.values())], async (job) => {
+          const endpoint = endpoints.get(job.endpointId)!;
+          const said = await explain(core, endpoint, job);
+          return said ? untrue(fleet, endpoint, said) : [];
+        })
+      ).flat(),
+    );
     for (const doubt of doubts.keys()) if (!still.has(doubt)) doubts.delete(doubt);
   }
-  fleet.faults.push(...[...doubts].map(([doubt, { id }]) => `job ${id} is told for ${LATE_MS_MAX} ms what is not so: ${doubt}`));
+  fleet.faults.push(
+    ...[...doubts].map(([doubt, { id }]) => `job ${id} is told for ${LATE_MS_MAX} ms what is not so: ${doubt}`),
+  );
   return explained;
 }
 
@@ -74,7 +86,11 @@ export async function checkWaiting(fleet: Fleet, core: FleetCore, jobs: readonly
  * Returns the explanation of its endpoint, `undefined` if it no longer waits. Like any client, it waits after a rate
  * limit.
  */
-async function explain(core: FleetCore, endpoint: FleetEndpoint, { id: jobId }: WaitingJob): Promise<EndpointExplanation | undefined> {
+async function explain(
+  core: FleetCore,
+  endpoint: FleetEndpoint,
+  { id: jobId }: WaitingJob,
+): Promise<EndpointExplanation | undefined> {
   const { id: endpointId, key } = endpoint;
   for (;;) {
     try {
@@ -88,12 +104,16 @@ async function explain(core: FleetCore, endpoint: FleetEndpoint, { id: jobId }: 
 }
 
 /** Returns contradictions with the machines, as sentences. */
-function untrue(fleet: Fleet, { gpuIds }: FleetEndpoint, { endpointId, summary, workers }: EndpointExplanation): string[] {
+function untrue(
+  fleet: Fleet,
+  { gpuIds }: FleetEndpoint,
+  { endpointId, summary, workers }: EndpointExplanation,
+): string[] {
   const taken = Number(/(\d+) machines? ha(?:s|ve) too few of them free/.exec(summary)?.[1] ?? 0);
   const full = fleet.machines.filter((machine) => isFull(machine, gpuIds)).length;
   return [
     ...workers.flatMap((worker) => wrongOf(fleet, worker)),
-    ...taken > full ? [`more machines were said to have too few GPUs free for ${endpointId} than had`] : [],
+    ...(taken > full ? [`more machines were said to have too few GPUs free for ${endpointId} than had`] : []),
   ];
 }
 
@@ -123,5 +143,8 @@ export async function leftWorkers({ machines }: Fleet, sql: postgres.Sql): Promi
   const rows = await sql<{ id: string; text: string }[]>`
     SELECT w.id, concat_ws(' ', w.id, w.machine_id, w.endpoint_id, w.desired, w.state, w.reason, 'idle since', w.busy_at, 'target', d.target, d.reason) AS text
     FROM worker w LEFT JOIN scale_decision d USING (endpoint_id) WHERE w.ended_at IS NULL AND w.desired <> 'FREEZE' LIMIT ${LEFT_SHOWN_MAX}`;
-  return ['workers that are left:', ...rows.map(({ id, text }) => `${text}; its machine: ${atMachine(seenOf(machines, id))}`)].join('\n');
+  return [
+    'workers that are left:',
+    ...rows.map(({ id, text }) => `${text}; its machine: ${atMachine(seenOf(machines, id))}`),
+  ].join('\n');
 }

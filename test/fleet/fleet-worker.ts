@@ -1,7 +1,7 @@
 /** Types of a simulated machine and its workers. */
 import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { GpuHandover, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Gpu } from '../../proto/gen/slipway/v1/machine.ts';
+import { GpuHandover, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { SeededRandom } from '../helpers/random-of.ts';
 import type { FleetLengths } from './lengths.ts';
 
@@ -12,7 +12,14 @@ import type { FleetLengths } from './lengths.ts';
 const IDLE_CRASH_MS = { least: 900, most: 2_400 };
 
 /** Shared by all machines. */
-export const ENGINE = { name: 'fleet', version: '1', gpuHandover: GpuHandover.CDI, limits: [], imageTotalMib: 0, imageFreeMib: 0 };
+export const ENGINE = {
+  name: 'fleet',
+  version: '1',
+  gpuHandover: GpuHandover.CDI,
+  limits: [],
+  imageTotalMib: 0,
+  imageFreeMib: 0,
+};
 
 /** Configuration and behaviour. */
 export interface FleetMachineOptions {
@@ -53,8 +60,20 @@ export type FleetReport = ReturnType<typeof reportOf> & { exitCode?: number };
 /** Reported by itself. */
 export function machineOf({ id, gpus }: FleetMachineOptions) {
   return {
-    id, name: id, gpus, locations: [], cpuSlots: 4, standbyMax: 4, cpuCount: 0, memoryMib: 0, cpuModel: '', agentVersion: 'fleet', cudaVersion: '',
-    runsCommands: true, noEngineReason: '', containerEngine: ENGINE,
+    id,
+    name: id,
+    gpus,
+    locations: [],
+    cpuSlots: 4,
+    standbyMax: 4,
+    cpuCount: 0,
+    memoryMib: 0,
+    cpuModel: '',
+    agentVersion: 'fleet',
+    cudaVersion: '',
+    runsCommands: true,
+    noEngineReason: '',
+    containerEngine: ENGINE,
   };
 }
 

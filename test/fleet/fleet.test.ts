@@ -4,15 +4,16 @@
  * zero, faults, drains and a ramp, on two replicas of which one stops. `npm run fleet -- --loads` runs the same loads
  * for longer.
  */
-import t from 'tap';
-import type { Test } from 'tap';
+
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Test } from 'tap';
+import t from 'tap';
 import { startReplicas } from '../helpers/core-replicas.ts';
 import { SEED } from '../helpers/seeded-random.ts';
 import { waitFor } from '../helpers/wait-for.ts';
-import { Fleet, range } from './fleet.ts';
 import { Convergence } from './convergence.ts';
 import { checkDrains } from './drains.ts';
+import { Fleet, range } from './fleet.ts';
 import { checkCauses } from './fleet-causes.ts';
 import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
 import { checkWaiting, leftWorkers, waitingJobs } from './fleet-truth.ts';
@@ -25,12 +26,19 @@ let replicas = core.replicas.slice(0, 2);
 /** Number of machines, which everything else scales with: 200 have 1,000 endpoints and 2,000 workers. */
 const machines = Number(process.env.SLIPWAY_TEST_FLEET ?? 200);
 const SIZE = { machines, endpoints: machines * 5, workers: machines * 10 };
-const parts = { addresses: () => replicas.map(({ address }) => address), clients: core.clients, rootKey: core.rootKey, sql: core.sql };
+const parts = {
+  addresses: () => replicas.map(({ address }) => address),
+  clients: core.clients,
+  rootKey: core.rootKey,
+  sql: core.sql,
+};
 const fleet = new Fleet(parts, { seed: SEED, ...SIZE, accounts: 12 });
 const convergence = new Convergence(fleet, core.sql);
 t.teardown(() => fleet.stop());
 const began = Date.now();
-const said = (text: string): void => { t.comment(`${((Date.now() - began) / 1_000).toFixed(1)} s: ${text}`); };
+const said = (text: string): void => {
+  t.comment(`${((Date.now() - began) / 1_000).toFixed(1)} s: ${text}`);
+};
 /** Jobs of small accounts, with and without a flood. */
 const TRICKLE = 60;
 const ROUNDS_MAX = 5;
@@ -44,10 +52,12 @@ const RAMP = { perSecond: 60, seconds: 6 };
 /** Share of checks at which endpoints must match their decision: a worker may end or crash between two reconciles. */
 const EXACT_SHARE_MIN = 0.9;
 
-const open = async (): Promise<number> => (await core.sql`SELECT count(*)::int AS n FROM job WHERE state IN ('IN_QUEUE', 'IN_PROGRESS')`)[0]!.n as number;
-const workers = async (): Promise<number> => (await core.sql`SELECT count(*)::int AS n FROM worker WHERE ended_at IS NULL`)[0]!.n as number;
-const frozen = async (): Promise<number> => (
-  await core.sql`SELECT count(*)::int AS n FROM worker WHERE ended_at IS NULL AND desired = 'FREEZE'`)[0]!.n as number;
+const open = async (): Promise<number> =>
+  (await core.sql`SELECT count(*)::int AS n FROM job WHERE state IN ('IN_QUEUE', 'IN_PROGRESS')`)[0]!.n as number;
+const workers = async (): Promise<number> =>
+  (await core.sql`SELECT count(*)::int AS n FROM worker WHERE ended_at IS NULL`)[0]!.n as number;
+const frozen = async (): Promise<number> =>
+  (await core.sql`SELECT count(*)::int AS n FROM worker WHERE ended_at IS NULL AND desired = 'FREEZE'`)[0]!.n as number;
 /** Every waiting job is explained truly. */
 const explainAll = async (t: Test, when: string): Promise<void> => {
   const jobs = await waitingJobs(parts);
@@ -59,7 +69,7 @@ const explainAll = async (t: Test, when: string): Promise<void> => {
 /** Waits until only standby workers are left. Reports the others if that takes too long. */
 async function waitForZero(): Promise<void> {
   try {
-    await waitFor('zero', async () => await workers() === await frozen(), PATIENCE_MS, PAUSE_MS);
+    await waitFor('zero', async () => (await workers()) === (await frozen()), PATIENCE_MS, PAUSE_MS);
   } catch (error) {
     t.comment(await leftWorkers(fleet, core.sql));
     throw error;
@@ -70,7 +80,7 @@ async function waitForZero(): Promise<void> {
 async function watch(signal: AbortSignal): Promise<{ peak: number; explained: number }> {
   let [peak, explained] = [0, 0];
   for (let n = 0; !signal.aborted; n += 1) {
-    fleet.faults.push(...await checkMoment(core.sql, fleet.lowered));
+    fleet.faults.push(...(await checkMoment(core.sql, fleet.lowered)));
     await convergence.look();
     const waiting = await waitingJobs(parts);
     // The first, the last and some between, others each time.
@@ -83,7 +93,12 @@ async function watch(signal: AbortSignal): Promise<{ peak: number; explained: nu
 }
 
 await fleet.join();
-await waitFor('all machines', async () => (await core.sql`SELECT FROM machine WHERE session_id IS NOT NULL`).length === SIZE.machines, PATIENCE_MS, PAUSE_MS);
+await waitFor(
+  'all machines',
+  async () => (await core.sql`SELECT FROM machine WHERE session_id IS NOT NULL`).length === SIZE.machines,
+  PATIENCE_MS,
+  PAUSE_MS,
+);
 said(`${SIZE.machines} machines joined`);
 await fleet.deploy();
 await fleet.setQuotas();
@@ -105,7 +120,7 @@ t.test('one account floods its endpoints: small ones beside it wait twice as lon
     const flood = fleet.submit(floodOf(fleet, SIZE.workers / 4));
     round = { quietMs, floodedMs: await trickle(fleet, core.sql, TRICKLE, PATIENCE_MS) };
     await flood;
-    await waitFor('the flood to end', async () => await open() === 0, PATIENCE_MS, PAUSE_MS);
+    await waitFor('the flood to end', async () => (await open()) === 0, PATIENCE_MS, PAUSE_MS);
     said(`95 of 100 waited ${quietMs} ms at most, and ${round.floodedMs} ms beside a flood`);
   }
   t.ok(round.floodedMs <= round.quietMs * 2, `${round.quietMs} and ${round.floodedMs} ms`);
@@ -116,68 +131,97 @@ t.test('a steady load by Zipf: all jobs end, and workers are where they come', a
   const load = offer(fleet, { seconds, perSecond: () => perSecond, pick: (count) => fleet.zipf(count) });
   const halfway = pause(seconds * 500).then(() => convergence.settled());
   const { result: ids, head, tail, asleep } = await followed(fleet, core.sql, load);
-  said(`${ids.length} jobs of a steady load; an endpoint of the head had ${head.toFixed(2)} workers, one of the tail ${tail.toFixed(2)}`);
+  said(
+    `${ids.length} jobs of a steady load; an endpoint of the head had ${head.toFixed(2)} workers, one of the tail ${tail.toFixed(2)}`,
+  );
   t.ok(ids.length >= perSecond * seconds * 0.9, `${ids.length} jobs came`);
   t.same(await halfway, [], 'workers come to what was decided, and machines have what core has');
   t.ok(head > tail * 10, `${head} workers of the head, ${tail} of the tail`);
   t.ok(asleep > 0.5, `an endpoint of the tail has none ${Math.round(asleep * 100)} % of the time`);
-  await waitFor('all jobs to end', async () => await open() === 0, PATIENCE_MS, PAUSE_MS);
+  await waitFor('all jobs to end', async () => (await open()) === 0, PATIENCE_MS, PAUSE_MS);
   const { completed, halfMs, p95Ms } = await waitsOf(fleet, core.sql, ids);
   t.equal(completed, ids.length, 'each did what it should');
   said(`all have ended; half waited ${halfMs} ms at most, 95 of 100 ${p95Ms} ms`);
 });
 
-t.test('idle, then a burst on all endpoints: all workers that there may be, while machines fail and a replica goes', async (t) => {
-  await waitForZero();
-  said(`no worker runs, ${await frozen()} are frozen`);
-  await fleet.submit(fleet.endpoints.flatMap((endpoint) => range(endpoint.workersMax + 1).map(() => endpoint)), { hold: true });
-  await explainAll(t, 'at the beginning of the burst');
-  await waitFor('the workers', async () => await workers() >= SIZE.workers * 0.85, PATIENCE_MS, PAUSE_MS);
-  said(`all jobs submitted, ${await workers()} workers`);
-  await explainAll(t, 'when all workers were there');
-  t.same(await convergence.settled(), [], 'they are as many as decided, and machines have what core has');
-  for (const n of range(12)) {
-    const machine = fleet.random.one(fleet.machines);
-    if (n % 3 === 0) machine.crash(500 + fleet.random.below(2_000));
-    else if (n % 3 === 1) await fleet.endAgent(machine, 500 + fleet.random.below(2_000));
-    else machine.partition(n === 2 ? 12_000 : 500 + fleet.random.below(2_000));
-    await pause(50);
-  }
-  const [gone, stays] = [replicas[1]!, replicas[0]!];
-  replicas = [stays];
-  const left = Date.now();
-  await gone.stop();
-  const back = (): boolean => fleet.machines.filter((machine) => machine.connected).length >= SIZE.machines;
-  await waitFor('their machines to be at the other', back, PATIENCE_MS, PAUSE_MS);
-  t.comment(`${Date.now() - left} ms until the machines of a replica were at another`);
-  await explainAll(t, 'after the faults');
-  fleet.release();
-  await waitFor('all jobs to end', async () => { fleet.release(); return await open() === 0; }, PATIENCE_MS, PAUSE_MS);
-  said('all jobs have ended');
-});
+t.test(
+  'idle, then a burst on all endpoints: all workers that there may be, while machines fail and a replica goes',
+  async (t) => {
+    await waitForZero();
+    said(`no worker runs, ${await frozen()} are frozen`);
+    await fleet.submit(
+      fleet.endpoints.flatMap((endpoint) => range(endpoint.workersMax + 1).map(() => endpoint)),
+      { hold: true },
+    );
+    await explainAll(t, 'at the beginning of the burst');
+    await waitFor('the workers', async () => (await workers()) >= SIZE.workers * 0.85, PATIENCE_MS, PAUSE_MS);
+    said(`all jobs submitted, ${await workers()} workers`);
+    await explainAll(t, 'when all workers were there');
+    t.same(await convergence.settled(), [], 'they are as many as decided, and machines have what core has');
+    for (const n of range(12)) {
+      const machine = fleet.random.one(fleet.machines);
+      if (n % 3 === 0) machine.crash(500 + fleet.random.below(2_000));
+      else if (n % 3 === 1) await fleet.endAgent(machine, 500 + fleet.random.below(2_000));
+      else machine.partition(n === 2 ? 12_000 : 500 + fleet.random.below(2_000));
+      await pause(50);
+    }
+    const [gone, stays] = [replicas[1]!, replicas[0]!];
+    replicas = [stays];
+    const left = Date.now();
+    await gone.stop();
+    const back = (): boolean => fleet.machines.filter((machine) => machine.connected).length >= SIZE.machines;
+    await waitFor('their machines to be at the other', back, PATIENCE_MS, PAUSE_MS);
+    t.comment(`${Date.now() - left} ms until the machines of a replica were at another`);
+    await explainAll(t, 'after the faults');
+    fleet.release();
+    await waitFor(
+      'all jobs to end',
+      async () => {
+        fleet.release();
+        return (await open()) === 0;
+      },
+      PATIENCE_MS,
+      PAUSE_MS,
+    );
+    said('all jobs have ended');
+  },
+);
 
-t.test('drains while all are busy: of machines, to fewer workers and to new ones; each job is finished by the worker that has it', async (t) => {
-  await waitForZero();
-  const { faults, jobs, told, machines: emptied } = await checkDrains(fleet, parts, (what, check) => waitFor(what, check, PATIENCE_MS, PAUSE_MS));
-  said(`${jobs} jobs have ended; ${told} busy workers were told to go, ${emptied} machines were emptied`);
-  t.same(faults, []);
-  t.ok(told > 0 && emptied > 0);
-});
+t.test(
+  'drains while all are busy: of machines, to fewer workers and to new ones; each job is finished by the worker that has it',
+  async (t) => {
+    await waitForZero();
+    const {
+      faults,
+      jobs,
+      told,
+      machines: emptied,
+    } = await checkDrains(fleet, parts, (what, check) => waitFor(what, check, PATIENCE_MS, PAUSE_MS));
+    said(`${jobs} jobs have ended; ${told} busy workers were told to go, ${emptied} machines were emptied`);
+    t.same(faults, []);
+    t.ok(told > 0 && emptied > 0);
+  },
+);
 
 t.test('idle: to zero but for what is frozen, and up again by a ramp', async (t) => {
   await waitForZero();
   said(`${await frozen()} frozen workers are left`);
   const started = fleet.count('started');
   // Endpoints with a standby worker, so that some resume, and a few beside them.
-  const asleep = await core.sql<{ id: string }[]>`SELECT DISTINCT endpoint_id AS id FROM worker WHERE ended_at IS NULL AND desired = 'FREEZE'`;
+  const asleep = await core.sql<
+    { id: string }[]
+  >`SELECT DISTINCT endpoint_id AS id FROM worker WHERE ended_at IS NULL AND desired = 'FREEZE'`;
   await fleet.submit(fleet.endpoints.filter(({ id }, n) => n < 7 || asleep.some((one) => one.id === id)));
   const { perSecond, seconds } = RAMP;
   await offer(fleet, { seconds, perSecond: (share) => perSecond * share, pick: (count) => fleet.zipf(count) });
-  await waitFor('all jobs to end', async () => await open() === 0, PATIENCE_MS, PAUSE_MS);
-  t.ok(fleet.count('woken') > 0 || asleep.length === 0, `${fleet.count('woken')} were woken, ${fleet.count('started') - started} started`);
+  await waitFor('all jobs to end', async () => (await open()) === 0, PATIENCE_MS, PAUSE_MS);
+  t.ok(
+    fleet.count('woken') > 0 || asleep.length === 0,
+    `${fleet.count('woken')} were woken, ${fleet.count('started') - started} started`,
+  );
   await fleet.thaw();
   await waitForZero();
-  await waitFor('zero again', async () => await workers() === 0, PATIENCE_MS, PAUSE_MS);
+  await waitFor('zero again', async () => (await workers()) === 0, PATIENCE_MS, PAUSE_MS);
   said('and again');
 });
 
@@ -188,12 +232,19 @@ t.test('at the end', async (t) => {
   t.comment(`at most ${peak} workers at once, ${fleet.count('started')} in all, ${fleet.count('frozen')} frozen`);
   t.ok(fleet.count('pulled') > 0, `${fleet.count('pulled')} images were pulled`);
   t.same(await checkEnd(core.sql), [], 'nothing is left');
-  t.equal(fleet.machines.reduce((sum, { workers }) => sum + workers.size, 0), 0, 'no process runs');
+  t.equal(
+    fleet.machines.reduce((sum, { workers }) => sum + workers.size, 0),
+    0,
+    'no process runs',
+  );
   const { decisions, faults } = await checkReplays(core.sql);
   t.ok(decisions >= SIZE.endpoints, 'there was one for each endpoint at least');
   t.same(faults, [], `${decisions} decisions are made again from their samples`);
   const { exact, endpoints } = convergence.seen;
-  t.ok(exact >= endpoints * EXACT_SHARE_MIN, `${exact} of ${endpoints} times an endpoint had as many workers as decided`);
+  t.ok(
+    exact >= endpoints * EXACT_SHARE_MIN,
+    `${exact} of ${endpoints} times an endpoint had as many workers as decided`,
+  );
   t.comment(`${exact} of ${endpoints} times an endpoint had as many workers as decided`);
   t.same(fleet.faults, [], 'at no time');
 });

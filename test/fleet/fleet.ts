@@ -8,13 +8,13 @@ import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { Endpoint, FlashBootType, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
-import { call } from '../helpers/grpc-clients.ts';
 import type { GrpcClients } from '../helpers/grpc-clients.ts';
-import { randomOf } from '../helpers/random-of.ts';
+import { call } from '../helpers/grpc-clients.ts';
 import type { SeededRandom } from '../helpers/random-of.ts';
+import { randomOf } from '../helpers/random-of.ts';
 import { FleetMachine } from './fleet-machine.ts';
-import { HUNDREDTHS } from './lengths.ts';
 import type { FleetLengths } from './lengths.ts';
+import { HUNDREDTHS } from './lengths.ts';
 
 /** A running core. */
 export interface FleetCore {
@@ -64,7 +64,8 @@ const KINDS = ['NVIDIA L4', 'NVIDIA A40', 'NVIDIA H100 80GB HBM3', 'NVIDIA GeFor
  * no worker is retained for future jobs.
  */
 const SCALERS = [
-  { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1, share: 0.7 }, { scalerType: ScalerType.QUEUE_DELAY, scalerValue: 1, share: 0.2 },
+  { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1, share: 0.7 },
+  { scalerType: ScalerType.QUEUE_DELAY, scalerValue: 1, share: 0.2 },
   { scalerType: ScalerType.SLO, scalerValue: 120, share: 0.1 },
 ];
 /** Quotas, as shares of the workers that the account's endpoints may have. */
@@ -97,18 +98,42 @@ export class Fleet {
     await many(range(machines), async (n) => {
       const agentKey = await this.#newKey(KeyScope.AGENT, '');
       const kind = KINDS[n % KINDS.length]!;
-      this.addMachine(`machine${String(n).padStart(5, '0')}`, agentKey, n % 10 === 9 ? [] : range(each).map(() => kind), { slowness: n % 20 === 3 ? 4 : 1 });
+      this.addMachine(
+        `machine${String(n).padStart(5, '0')}`,
+        agentKey,
+        n % 10 === 9 ? [] : range(each).map(() => kind),
+        { slowness: n % 20 === 3 ? 4 : 1 },
+      );
     });
   }
 
   /** Joins one more machine. */
-  addMachine(id: string, agentKey: string, kinds: readonly string[], { slowness = 1, crashShare = 0.01 } = {}): FleetMachine {
+  addMachine(
+    id: string,
+    agentKey: string,
+    kinds: readonly string[],
+    { slowness = 1, crashShare = 0.01 } = {},
+  ): FleetMachine {
     const memoryMib = (name: string): number => gpuMemoryGb(name) * 1_024;
     const machine = new FleetMachine({
-      id, agentKey, slowness, addresses: this.#core.addresses, crashShare, random: randomOf(this.random.below(2 ** 31)),
-      gpus: kinds.map((name, n) => ({ uuid: `GPU-${id}-${n}`, name, memoryMib: memoryMib(name), migProfile: '', unhealthy: '' })),
-      lengths: this.#options.lengths ?? HUNDREDTHS, held: () => this.#held.promise,
-      onFault: (text) => { this.faults.push(text); },
+      id,
+      agentKey,
+      slowness,
+      addresses: this.#core.addresses,
+      crashShare,
+      random: randomOf(this.random.below(2 ** 31)),
+      gpus: kinds.map((name, n) => ({
+        uuid: `GPU-${id}-${n}`,
+        name,
+        memoryMib: memoryMib(name),
+        migProfile: '',
+        unhealthy: '',
+      })),
+      lengths: this.#options.lengths ?? HUNDREDTHS,
+      held: () => this.#held.promise,
+      onFault: (text) => {
+        this.faults.push(text);
+      },
     });
     this.machines.push(machine);
     machine.connect();
@@ -124,24 +149,36 @@ export class Fleet {
   async deploy(): Promise<void> {
     const { accounts, endpoints, workers } = this.#options;
     const owners = await many(range(accounts), (n) => this.newAccount(`account ${n}`));
-    this.endpoints.push(...await many(range(endpoints), async (n) => {
-      const cpu = n % 10 === 9;
-      const { share, ...scaler } = SCALERS[n % SCALERS.length]!;
-      const workersMax = Math.max(Math.round((workers * share * SCALERS.length) / endpoints), 1);
-      return this.createEndpoint(owners[n % accounts]!, {
-        ...scaler, workersMax, workerConcurrency: n % 7 === 0 ? 2 : 1,
-        flashBootType: n % 6 === 0 ? FlashBootType.FLASHBOOT : FlashBootType.OFF,
-        ...(cpu ? { computeType: 'CPU' } : { gpuIds: [KINDS[n % KINDS.length]!, ...(n % 5 === 0 ? [KINDS[(n + 1) % KINDS.length]!] : [])] }),
-      });
-    }));
+    this.endpoints.push(
+      ...(await many(range(endpoints), async (n) => {
+        const cpu = n % 10 === 9;
+        const { share, ...scaler } = SCALERS[n % SCALERS.length]!;
+        const workersMax = Math.max(Math.round((workers * share * SCALERS.length) / endpoints), 1);
+        return this.createEndpoint(owners[n % accounts]!, {
+          ...scaler,
+          workersMax,
+          workerConcurrency: n % 7 === 0 ? 2 : 1,
+          flashBootType: n % 6 === 0 ? FlashBootType.FLASHBOOT : FlashBootType.OFF,
+          ...(cpu
+            ? { computeType: 'CPU' }
+            : { gpuIds: [KINDS[n % KINDS.length]!, ...(n % 5 === 0 ? [KINDS[(n + 1) % KINDS.length]!] : [])] }),
+        });
+      })),
+    );
   }
 
   /** Gives two accounts less than their endpoints may have: one a quota of workers, one of GPUs. */
   async setQuotas(): Promise<void> {
     const { clients, rootKey } = this.#core;
-    const [ofWorkers, ofGpus] = [...new Set(this.endpoints.map(({ accountId }) => accountId))].slice(-2) as [string, string];
-    const most = (owner: string): number => (
-      Math.floor(this.endpoints.reduce((sum, { accountId, workersMax }) => sum + (accountId === owner ? workersMax : 0), 0) * QUOTA_SHARE));
+    const [ofWorkers, ofGpus] = [...new Set(this.endpoints.map(({ accountId }) => accountId))].slice(-2) as [
+      string,
+      string,
+    ];
+    const most = (owner: string): number =>
+      Math.floor(
+        this.endpoints.reduce((sum, { accountId, workersMax }) => sum + (accountId === owner ? workersMax : 0), 0) *
+          QUOTA_SHARE,
+      );
     await call(clients.access, 'setQuota', { accountId: ofWorkers, quota: { workers: most(ofWorkers) } }, rootKey);
     await call(clients.access, 'setQuota', { accountId: ofGpus, quota: { gpus: most(ofGpus) } }, rootKey);
   }
@@ -154,23 +191,59 @@ export class Fleet {
     // Every other account has an image of its own.
     const imageName = Number(name.replace(/\D/g, '') || 1) % 2 === 0 ? `fleet/${name.replace(/ /g, '-')}:1` : '';
     const template = Template.fromPartial({ name: 'fleet', imageName, startCommand: ['true'], serverless: true });
-    return { accountId, key, image: imageName !== '', templateId: (await call(clients.templates, 'createTemplate', { template }, key)).template!.id };
+    return {
+      accountId,
+      key,
+      image: imageName !== '',
+      templateId: (await call(clients.templates, 'createTemplate', { template }, key)).template!.id,
+    };
   }
 
   /** Creates an endpoint of an account, by default for any GPU. */
-  async createEndpoint({ accountId, key, templateId, image }: FleetAccount, fields: Partial<Endpoint>): Promise<FleetEndpoint> {
-    const endpoint = Endpoint.fromPartial({ name: 'fleet', idleTimeoutSeconds: 1, retryLimit: 10, ...fields, templateId });
+  async createEndpoint(
+    { accountId, key, templateId, image }: FleetAccount,
+    fields: Partial<Endpoint>,
+  ): Promise<FleetEndpoint> {
+    const endpoint = Endpoint.fromPartial({
+      name: 'fleet',
+      idleTimeoutSeconds: 1,
+      retryLimit: 10,
+      ...fields,
+      templateId,
+    });
     const request = { endpoint, requestId: '', workersMax: fields.workersMax, retryLimit: 10 };
     const { id } = (await call(this.#core.clients.endpoints, 'createEndpoint', request, key)).endpoint!;
     return { id, workersMax: fields.workersMax ?? 0, accountId, key, image, gpuIds: fields.gpuIds ?? [] };
   }
 
   /** Submits jobs in the order of their endpoints. `clients`: of a certain replica. */
-  async submit(endpoints: readonly FleetEndpoint[], input: unknown = {}, clients = this.#core.clients): Promise<string[]> {
-    return many(endpoints, async ({ id: endpointId, key }) => (await call(clients.jobs, 'submitJob', {
-      endpointId, requestId: '', kind: SubmitKind.ASYNC, input: Buffer.from(JSON.stringify(input)), webhook: '', policy: undefined, s3Config: undefined,
-      waitMs: 0, idempotencyKey: '',
-    }, key)).job!.id);
+  async submit(
+    endpoints: readonly FleetEndpoint[],
+    input: unknown = {},
+    clients = this.#core.clients,
+  ): Promise<string[]> {
+    return many(
+      endpoints,
+      async ({ id: endpointId, key }) =>
+        (
+          await call(
+            clients.jobs,
+            'submitJob',
+            {
+              endpointId,
+              requestId: '',
+              kind: SubmitKind.ASYNC,
+              input: Buffer.from(JSON.stringify(input)),
+              webhook: '',
+              policy: undefined,
+              s3Config: undefined,
+              waitMs: 0,
+              idempotencyKey: '',
+            },
+            key,
+          )
+        ).job!.id,
+    );
   }
 
   /** Returns endpoints by Zipf's law: the n-th is chosen in proportion to 1/n. */
@@ -191,16 +264,27 @@ export class Fleet {
 
   /** Returns sums over all machines. */
   count(what: keyof FleetMachine['counts'] | 'sessions'): number {
-    return this.machines.reduce((sum, { counts, sessions }) => sum + (what === 'sessions' ? sessions : counts[what]), 0);
+    return this.machines.reduce(
+      (sum, { counts, sessions }) => sum + (what === 'sessions' ? sessions : counts[what]),
+      0,
+    );
   }
 
   /** Ends standby workers of FlashBoot. */
   async thaw(): Promise<void> {
     const { clients } = this.#core;
     const flash = this.endpoints.filter((_, n) => n % 6 === 0);
-    await many(flash, ({ id, key }) => call(clients.endpoints, 'updateEndpoint', {
-      endpoint: Endpoint.fromPartial({ id, flashBootType: FlashBootType.OFF }), updateMask: ['flash_boot_type'],
-    }, key));
+    await many(flash, ({ id, key }) =>
+      call(
+        clients.endpoints,
+        'updateEndpoint',
+        {
+          endpoint: Endpoint.fromPartial({ id, flashBootType: FlashBootType.OFF }),
+          updateMask: ['flash_boot_type'],
+        },
+        key,
+      ),
+    );
   }
 
   /** Cordons or uncordons a machine. */
@@ -220,7 +304,12 @@ export class Fleet {
   async scaleTo({ id, key, workersMax: before }: FleetEndpoint, workersMax: number): Promise<void> {
     if (workersMax < before) this.lowered.add(id);
     else this.lowered.delete(id);
-    await call(this.#core.clients.endpoints, 'updateEndpoint', { endpoint: Endpoint.fromPartial({ id, workersMax }), updateMask: ['workers_max'] }, key);
+    await call(
+      this.#core.clients.endpoints,
+      'updateEndpoint',
+      { endpoint: Endpoint.fromPartial({ id, workersMax }), updateMask: ['workers_max'] },
+      key,
+    );
   }
 
   /** Replaces all workers, busy ones after their jobs. */
@@ -239,17 +328,29 @@ export class Fleet {
 
   async #newKey(scope: KeyScope, accountId: string): Promise<string> {
     const { clients, rootKey } = this.#core;
-    return (await call(clients.keys, 'createKey', { name: 'fleet', scope, endpointIds: [], accountId, permissions: undefined }, rootKey)).secret;
+    return (
+      await call(
+        clients.keys,
+        'createKey',
+        { name: 'fleet', scope, endpointIds: [], accountId, permissions: undefined },
+        rootKey,
+      )
+    ).secret;
   }
 }
 
 /** Maps items with limited concurrency. Returns results in order. */
-export async function many<Item, Result>(items: readonly Item[], what: (item: Item) => Promise<Result>): Promise<Result[]> {
+export async function many<Item, Result>(
+  items: readonly Item[],
+  what: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
   const results: Result[] = [];
   const left = [...items.entries()].reverse();
-  await Promise.all(range(Math.min(AT_ONCE, items.length)).map(async () => {
-    for (let next = left.pop(); next; next = left.pop()) results[next[0]] = await what(next[1]);
-  }));
+  await Promise.all(
+    range(Math.min(AT_ONCE, items.length)).map(async () => {
+      for (let next = left.pop(); next; next = left.pop()) results[next[0]] = await what(next[1]);
+    }),
+  );
   return results;
 }
 

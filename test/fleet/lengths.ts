@@ -21,7 +21,8 @@ export interface FleetLengths {
  * `npm run fleet -- --starts FILE --pulls FILE` plays recorded ones.
  */
 export const HUNDREDTHS: FleetLengths = {
-  startMs: [60, 110, 140, 170, 190, 220, 260, 320, 420, 700, 1_600], pullMs: [100, 220, 300, 380, 450, 540, 660, 850, 1_200, 2_000, 4_000],
+  startMs: [60, 110, 140, 170, 190, 220, 260, 320, 420, 700, 1_600],
+  pullMs: [100, 220, 300, 380, 450, 540, 660, 850, 1_200, 2_000, 4_000],
   runMs: [10, 20, 35, 50, 70, 95, 125, 165, 230, 340, 600],
   speed: 100,
 };
@@ -35,7 +36,13 @@ export function draw(quantiles: Quantiles, random: SeededRandom): number {
 
 /** Reads recorded durations: one in milliseconds per line, in any order. */
 export function quantilesOf(text: string): Quantiles {
-  const all = text.split('\n').map((line) => line.trim()).filter((line) => line !== '').map(Number).sort((a, b) => a - b);
-  if (all.length === 0 || all.some((ms) => !(ms >= 0))) throw new Error('lengths must be numbers of milliseconds, one a line');
+  const all = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .map(Number)
+    .sort((a, b) => a - b);
+  if (all.length === 0 || all.some((ms) => !(ms >= 0)))
+    throw new Error('lengths must be numbers of milliseconds, one a line');
   return Array.from({ length: 21 }, (_, n) => all[Math.round((n / 20) * (all.length - 1))]!);
 }

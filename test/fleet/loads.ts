@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 import { waitFor } from '../helpers/wait-for.ts';
-import { range } from './fleet.ts';
 import type { Fleet, FleetEndpoint } from './fleet.ts';
+import { range } from './fleet.ts';
 
 /** A rate of jobs over some time. */
 export interface Offer {
@@ -25,7 +25,7 @@ const HEAD_SHARE = 1 / 60;
 export async function offer(fleet: Fleet, { seconds, perSecond, pick }: Offer): Promise<string[]> {
   const submitted: Promise<string[]>[] = [];
   const began = performance.now();
-  for (let [share, due] = [0, 0]; share < 1;) {
+  for (let [share, due] = [0, 0]; share < 1; ) {
     await pause(TICK_MS);
     const now = Math.min((performance.now() - began) / 1_000 / seconds, 1);
     due += perSecond((share + now) / 2) * (now - share) * seconds;
@@ -45,10 +45,12 @@ export async function offer(fleet: Fleet, { seconds, perSecond, pick }: Offer): 
  * Endpoints with an image are left out: pulls take up to four seconds, and chance would decide.
  */
 export async function trickle(fleet: Fleet, sql: postgres.Sql, jobs: number, patienceMs: number): Promise<number> {
-  const small = fleet.endpoints.filter((endpoint) => endpoint.accountId !== fleet.endpoints[0]!.accountId && !endpoint.image);
+  const small = fleet.endpoints.filter(
+    (endpoint) => endpoint.accountId !== fleet.endpoints[0]!.accountId && !endpoint.image,
+  );
   const ids: string[] = [];
   for (const _ of range(jobs)) {
-    ids.push(...await fleet.submit([fleet.random.one(small)]));
+    ids.push(...(await fleet.submit([fleet.random.one(small)])));
     await pause(TRICKLE_MS);
   }
   await ended(sql, ids, patienceMs);
@@ -63,15 +65,25 @@ export function floodOf(fleet: Fleet, jobs: number): FleetEndpoint[] {
 
 /** Waits until all of these have ended. */
 export async function ended(sql: postgres.Sql, ids: readonly string[], patienceMs: number): Promise<void> {
-  await waitFor(`${ids.length} jobs to end`, async () => (
-    await sql`SELECT FROM job WHERE id = ANY(${[...ids]}) AND state IN ('IN_QUEUE', 'IN_PROGRESS') LIMIT 1`).length === 0, patienceMs, LOOK_MS);
+  await waitFor(
+    `${ids.length} jobs to end`,
+    async () =>
+      (await sql`SELECT FROM job WHERE id = ANY(${[...ids]}) AND state IN ('IN_QUEUE', 'IN_PROGRESS') LIMIT 1`)
+        .length === 0,
+    patienceMs,
+    LOOK_MS,
+  );
 }
 
 /**
  * Counts successful jobs, and returns the median and 95th percentile of waits. Jobs on slow machines (one in twenty)
  * are left out of the waits.
  */
-export async function waitsOf(fleet: Fleet, sql: postgres.Sql, ids: readonly string[]): Promise<{ completed: number; halfMs: number; p95Ms: number }> {
+export async function waitsOf(
+  fleet: Fleet,
+  sql: postgres.Sql,
+  ids: readonly string[],
+): Promise<{ completed: number; halfMs: number; p95Ms: number }> {
   const [row] = await sql<{ completed: number; half: number; most: number }[]>`
     SELECT (SELECT count(*)::int FROM job WHERE id = ANY(${[...ids]}) AND state = 'COMPLETED') AS completed,
       coalesce(percentile_disc(0.5) WITHIN GROUP (ORDER BY ms), 0)::int AS half, coalesce(percentile_disc(0.95) WITHIN GROUP (ORDER BY ms), 0)::int AS most
@@ -91,12 +103,18 @@ export interface Followed {
 }
 
 /** Counts workers of each endpoint at intervals during a load. */
-export async function followed<Result>(fleet: Fleet, sql: postgres.Sql, load: Promise<Result>): Promise<Followed & { result: Result }> {
+export async function followed<Result>(
+  fleet: Fleet,
+  sql: postgres.Sql,
+  load: Promise<Result>,
+): Promise<Followed & { result: Result }> {
   const places = new Map(fleet.endpoints.map(({ id }, place) => [id, place]));
   const [head, tail] = [Math.ceil(fleet.endpoints.length * HEAD_SHARE), Math.ceil(fleet.endpoints.length / 2)];
   const sums = { head: 0, tail: 0, awake: 0, looks: 0 };
   let over = false;
-  const done = load.finally(() => { over = true; });
+  const done = load.finally(() => {
+    over = true;
+  });
   done.catch(() => undefined);
   while (!over) {
     await pause(LOOK_MS);
@@ -112,5 +130,10 @@ export async function followed<Result>(fleet: Fleet, sql: postgres.Sql, load: Pr
     }
   }
   const each = (sum: number, endpoints: number): number => sum / Math.max(sums.looks, 1) / endpoints;
-  return { result: await done, head: each(sums.head, head), tail: each(sums.tail, tail), asleep: 1 - each(sums.awake, tail) };
+  return {
+    result: await done,
+    head: each(sums.head, head),
+    tail: each(sums.tail, tail),
+    asleep: 1 - each(sums.awake, tail),
+  };
 }

@@ -1,18 +1,18 @@
 /** `npm run fleet`: fleets of several sizes in turn, and how figures grow; or scalers side by side. */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { startDatabase } from '../bench/database.ts';
 import type { Database } from '../bench/database.ts';
+import { startDatabase } from '../bench/database.ts';
 import { measureAtOnce, measureDecisions } from './decisions.ts';
-import { HUNDREDTHS, quantilesOf } from './lengths.ts';
 import type { FleetLengths } from './lengths.ts';
-import { startMeasured } from './measured-core.ts';
-import type { MeasuredCore } from './measured-core.ts';
+import { HUNDREDTHS, quantilesOf } from './lengths.ts';
+import type { FleetMeasures, Row } from './measure-fleet.ts';
 import { measureFleet } from './measure-fleet.ts';
 import { measureLoads } from './measure-loads.ts';
-import type { FleetMeasures, Row } from './measure-fleet.ts';
+import type { MeasuredCore } from './measured-core.ts';
+import { startMeasured } from './measured-core.ts';
+import { matches, matchRecorded, matchTable, wins } from './scalers.ts';
 import { statementTable } from './statement-table.ts';
-import { matchRecorded, matchTable, matches, wins } from './scalers.ts';
 import { LARGE_MODEL } from './traces.ts';
 
 const HELP = `npm run fleet -- [options]
@@ -51,25 +51,59 @@ const USUAL_STARTS = [15_000, 18_000, 20_000, 24_000, 40_000];
 function table(rows: readonly Row[]): string {
   const names = Object.keys(rows[0] ?? {});
   const width = Math.max(...names.map((name) => name.length));
-  return names.map((name) => [name.padEnd(width), ...rows.map((row) => String(row[name]).padStart(9))].join('  ')).join('\n');
+  return names
+    .map((name) => [name.padEnd(width), ...rows.map((row) => String(row[name]).padStart(9))].join('  '))
+    .join('\n');
 }
 
 async function main(): Promise<void> {
   const option = { type: 'string' } as const;
-  const { values } = parseArgs({ options: {
-    machines: option, endpoints: option, workers: option, jobs: option, seed: option, starts: option, pulls: option,
-    trace: option, target: option, only: option, every: option, from: option, until: option,
-    decisions: option, cores: option, 'at-once': option, loads: option, seconds: option, rate: option, statements: option, profile: option,
-    scalers: { type: 'boolean' }, help: { type: 'boolean' },
-  } });
+  const { values } = parseArgs({
+    options: {
+      machines: option,
+      endpoints: option,
+      workers: option,
+      jobs: option,
+      seed: option,
+      starts: option,
+      pulls: option,
+      trace: option,
+      target: option,
+      only: option,
+      every: option,
+      from: option,
+      until: option,
+      decisions: option,
+      cores: option,
+      'at-once': option,
+      loads: option,
+      seconds: option,
+      rate: option,
+      statements: option,
+      profile: option,
+      scalers: { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
+  });
   if (values.help) return console.log(HELP);
   const seed = positive('--seed', values.seed, 1);
   if (values.trace !== undefined) {
     const starts = values.starts === undefined ? USUAL_STARTS : quantilesOf(readFileSync(values.starts, 'utf8'));
-    const minutes = (name: 'from' | 'until', fallback: number): number => (values[name] === undefined ? fallback : Number(values[name]) * 60_000);
+    const minutes = (name: 'from' | 'until', fallback: number): number =>
+      values[name] === undefined ? fallback : Number(values[name]) * 60_000;
     const every = positive('--every', values.every, 1);
-    const cut = { only: values.only ?? '', every, offset: 0, fromMs: minutes('from', 0), untilMs: minutes('until', Infinity) };
-    const match = matchRecorded(readFileSync(values.trace, 'utf8'), starts, { seed, target: positive('--target', values.target, 10), cut });
+    const cut = {
+      only: values.only ?? '',
+      every,
+      offset: 0,
+      fromMs: minutes('from', 0),
+      untilMs: minutes('until', Infinity),
+    };
+    const match = matchRecorded(readFileSync(values.trace, 'utf8'), starts, {
+      seed,
+      target: positive('--target', values.target, 10),
+      cut,
+    });
     if (!wins(match)) process.exitCode = 1;
     return console.log(matchTable([match]));
   }
@@ -77,29 +111,49 @@ async function main(): Promise<void> {
     const seeds = [seed, seed + 1, seed + 2];
     const [usual, large] = [matches(seeds), matches(seeds, LARGE_MODEL)];
     if (![...usual, ...large].every(wins)) process.exitCode = 1;
-    return console.log(`Jobs of 6 s, starts of 20 s\n${matchTable(usual)}\n\nJobs of 2 s, starts of 60 s\n${matchTable(large)}`);
+    return console.log(
+      `Jobs of 6 s, starts of 20 s\n${matchTable(usual)}\n\nJobs of 2 s, starts of 60 s\n${matchTable(large)}`,
+    );
   }
   const machines = (values.machines ?? '25,50,100').split(',').map((text) => positive('--machines', text, 1));
   const options = {
-    machines, seed, endpoints: positive('--endpoints', values.endpoints, 1.5), workers: positive('--workers', values.workers, 10),
-    jobs: positive('--jobs', values.jobs, 10), lengths: { ...HUNDREDTHS, ...recorded('startMs', values.starts), ...recorded('pullMs', values.pulls) },
-    statements: values.statements === undefined ? 0 : positive('--statements', values.statements, 0), profile: values.profile,
+    machines,
+    seed,
+    endpoints: positive('--endpoints', values.endpoints, 1.5),
+    workers: positive('--workers', values.workers, 10),
+    jobs: positive('--jobs', values.jobs, 10),
+    lengths: { ...HUNDREDTHS, ...recorded('startMs', values.starts), ...recorded('pullMs', values.pulls) },
+    statements: values.statements === undefined ? 0 : positive('--statements', values.statements, 0),
+    profile: values.profile,
   };
-  const database = await startDatabase(options.statements > 0 ? { shared_preload_libraries: 'pg_stat_statements' } : {});
+  const database = await startDatabase(
+    options.statements > 0 ? { shared_preload_libraries: 'pg_stat_statements' } : {},
+  );
   const rows: Row[] = [];
   try {
     const atOnce = values['at-once'];
     if (atOnce !== undefined) {
-      return await printed(database, options, (core) => measureAtOnce(core, database.pid, positive('--at-once', atOnce, 500), seed));
+      return await printed(database, options, (core) =>
+        measureAtOnce(core, database.pid, positive('--at-once', atOnce, 500), seed),
+      );
     }
     if (values.decisions !== undefined) {
       const cores = positive('--cores', values.cores, 1);
-      return await printed(database, options, (core) => measureDecisions(core, positive('--decisions', values.decisions, 1_000), seed), cores);
+      return await printed(
+        database,
+        options,
+        (core) => measureDecisions(core, positive('--decisions', values.decisions, 1_000), seed),
+        cores,
+      );
     }
     if (values.loads !== undefined) {
       const size = {
-        seed, lengths: options.lengths, endpoints: positive('--loads', values.loads, 1_000), machines: positive('--machines', values.machines, 200),
-        workers: positive('--workers', values.workers, 25), seconds: positive('--seconds', values.seconds, 120),
+        seed,
+        lengths: options.lengths,
+        endpoints: positive('--loads', values.loads, 1_000),
+        machines: positive('--machines', values.machines, 200),
+        workers: positive('--workers', values.workers, 25),
+        seconds: positive('--seconds', values.seconds, 120),
         perSecond: positive('--rate', values.rate, 100),
       };
       return await printed(database, options, (core) => measureLoads(core, size));
@@ -116,7 +170,12 @@ async function main(): Promise<void> {
 }
 
 /** Prints figures measured at a new core, or several. */
-async function printed(database: Database, { statements, profile }: FleetMeasures, measure: (core: MeasuredCore) => Promise<string>, cores = 1): Promise<void> {
+async function printed(
+  database: Database,
+  { statements, profile }: FleetMeasures,
+  measure: (core: MeasuredCore) => Promise<string>,
+  cores = 1,
+): Promise<void> {
   const measured = await startMeasured(database, profile, cores);
   try {
     console.log(await measure(measured));
@@ -127,7 +186,9 @@ async function printed(database: Database, { statements, profile }: FleetMeasure
 }
 
 function recorded(name: keyof FleetLengths, file: string | undefined): Partial<FleetLengths> {
-  return file === undefined ? {} : { [name]: quantilesOf(readFileSync(file, 'utf8')), ...(name === 'startMs' && { speed: 1 }) };
+  return file === undefined
+    ? {}
+    : { [name]: quantilesOf(readFileSync(file, 'utf8')), ...(name === 'startMs' && { speed: 1 }) };
 }
 
 function positive(name: string, text: string | undefined, fallback: number): number {

@@ -7,8 +7,8 @@ import { queueLengthMax } from '../../core/domain/queue-limit.ts';
 import type { Database } from '../bench/database.ts';
 import { cpuUs, memoryMib } from '../bench/process-usage.ts';
 import { waitFor } from '../helpers/wait-for.ts';
-import { Fleet, range } from './fleet.ts';
 import type { FleetCore, FleetEndpoint } from './fleet.ts';
+import { Fleet, range } from './fleet.ts';
 import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
 import { checkWaiting, leftWorkers, waitingJobs } from './fleet-truth.ts';
 import type { FleetLengths } from './lengths.ts';
@@ -51,7 +51,14 @@ export async function measureFleet(database: Database, machines: number, options
   const measured = await startMeasured(database, options.profile);
   const { core, sql, clients, rootKey } = measured;
   const { seed, lengths } = options;
-  const size = { seed, lengths, machines, endpoints: Math.ceil(machines * options.endpoints), workers: machines * options.workers, accounts: ACCOUNTS };
+  const size = {
+    seed,
+    lengths,
+    machines,
+    endpoints: Math.ceil(machines * options.endpoints),
+    workers: machines * options.workers,
+    accounts: ACCOUNTS,
+  };
   const parts: FleetCore = { addresses: () => [core().ready.address!], clients, rootKey, sql };
   const fleet = new Fleet(parts, size);
   const steps = new Steps();
@@ -60,11 +67,14 @@ export async function measureFleet(database: Database, machines: number, options
   const connected = async (): Promise<boolean> => fleet.machines.every((machine) => machine.connected);
   /** Checked all along: a violation is a fault of the fleet. */
   const look = async (): Promise<number> => {
-    fleet.faults.push(...await checkMoment(sql));
+    fleet.faults.push(...(await checkMoment(sql)));
     return workers.count();
   };
   try {
-    await steps.take('join', async () => { await fleet.join(); await waitFor('all machines', connected, STEP_MS_MAX); });
+    await steps.take('join', async () => {
+      await fleet.join();
+      await waitFor('all machines', connected, STEP_MS_MAX);
+    });
     await steps.take('deploy', () => fleet.deploy());
     used.begin();
     // Enough jobs to keep all workers busy, and one more per endpoint. They end after the rest was submitted.
@@ -83,19 +93,28 @@ export async function measureFleet(database: Database, machines: number, options
     const ended = async (): Promise<boolean> => {
       await look();
       fleet.release();
-      return await open(sql) === 0;
+      return (await open(sql)) === 0;
     };
     await steps.take('all ended', () => waitFor('all jobs to end', ended, STEP_MS_MAX, LOOK_MS));
     await fleet.thaw();
-    await steps.take('zero', () => waitFor('zero', async () => await look() === 0, STEP_MS_MAX, LOOK_MS));
+    await steps.take('zero', () => waitFor('zero', async () => (await look()) === 0, STEP_MS_MAX, LOOK_MS));
     used.end();
     if (options.statements > 0) process.stderr.write(`${await statementTable(sql, options.statements)}\n`);
     const { decisions, faults } = await checkReplays(sql);
-    const wrong = [...fleet.faults, ...await checkEnd(sql), ...faults];
+    const wrong = [...fleet.faults, ...(await checkEnd(sql)), ...faults];
     for (const fault of wrong) process.stderr.write(`FAULT: ${fault}\n`);
     return {
-      machines, endpoints: size.endpoints, jobs: held.length + zipf.length, 'workers at once': workers.peak, 'workers in all': fleet.count('started'),
-      ...steps.shown(), decisions, 'jobs explained': explained, 'sessions tried': tried, ...used.shown(), faults: wrong.length,
+      machines,
+      endpoints: size.endpoints,
+      jobs: held.length + zipf.length,
+      'workers at once': workers.peak,
+      'workers in all': fleet.count('started'),
+      ...steps.shown(),
+      decisions,
+      'jobs explained': explained,
+      'sessions tried': tried,
+      ...used.shown(),
+      faults: wrong.length,
     };
   } catch (error) {
     process.stderr.write(`${await leftWorkers(fleet, sql)}\n`);
@@ -164,7 +183,9 @@ class Used {
   shown(): Row {
     const { core, postgres, ms } = this.#sum;
     return {
-      'core CPU %': (core / 10 / ms).toFixed(0), 'core CPU s': (core / 1e6).toFixed(1), 'PostgreSQL CPU s': (postgres / 1e6).toFixed(1),
+      'core CPU %': (core / 10 / ms).toFixed(0),
+      'core CPU s': (core / 1e6).toFixed(1),
+      'PostgreSQL CPU s': (postgres / 1e6).toFixed(1),
       'core MiB': Math.round(this.#memory),
     };
   }
@@ -183,23 +204,36 @@ async function open(sql: postgres.Sql): Promise<number> {
 async function explainSome(fleet: Fleet, parts: FleetCore): Promise<number> {
   const waiting = await waitingJobs(parts);
   const each = Math.ceil(waiting.length / EXPLAINED_MAX);
-  return checkWaiting(fleet, parts, waiting.filter((_, place) => place % each === 0));
+  return checkWaiting(
+    fleet,
+    parts,
+    waiting.filter((_, place) => place % each === 0),
+  );
 }
 
 /** Waits until their number no longer grows, as some cannot be placed. */
 async function grown(count: () => Promise<number>): Promise<void> {
   let most = 0;
   let sinceMs = performance.now();
-  await waitFor('all workers', async () => {
-    const now = await count();
-    if (now > most) [most, sinceMs] = [now, performance.now()];
-    return performance.now() - sinceMs > GROWN_MS;
-  }, STEP_MS_MAX, LOOK_MS);
+  await waitFor(
+    'all workers',
+    async () => {
+      const now = await count();
+      if (now > most) [most, sinceMs] = [now, performance.now()];
+      return performance.now() - sinceMs > GROWN_MS;
+    },
+    STEP_MS_MAX,
+    LOOK_MS,
+  );
 }
 
 /** Leaves out jobs that a full queue would reject: the busiest of thousands of endpoints gets a tenth of all jobs. */
 function fitting(jobs: readonly FleetEndpoint[], before: readonly FleetEndpoint[]): FleetEndpoint[] {
-  const counts = new Map(Map.groupBy(before, ({ id }) => id).entries().map(([id, { length }]) => [id, length]));
+  const counts = new Map(
+    Map.groupBy(before, ({ id }) => id)
+      .entries()
+      .map(([id, { length }]) => [id, length]),
+  );
   return jobs.filter(({ id, workersMax }) => {
     counts.set(id, (counts.get(id) ?? 0) + 1);
     return counts.get(id)! <= queueLengthMax(workersMax);

@@ -8,12 +8,12 @@ import { cpuUs } from '../bench/process-usage.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 import { Convergence } from './convergence.ts';
 import { checkDrains } from './drains.ts';
-import { Fleet, range } from './fleet.ts';
 import type { FleetCore } from './fleet.ts';
+import { Fleet, range } from './fleet.ts';
 import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
-import { ended, floodOf, followed, offer, trickle, waitsOf } from './loads.ts';
-import type { Offer } from './loads.ts';
 import type { FleetLengths } from './lengths.ts';
+import type { Offer } from './loads.ts';
+import { ended, floodOf, followed, offer, trickle, waitsOf } from './loads.ts';
 import type { MeasuredCore } from './measured-core.ts';
 
 /** Size and duration. */
@@ -39,10 +39,20 @@ const FLOODED_TIMES_MAX = 2;
 const HEAD_TIMES_MIN = 10;
 
 /** One line per load. Faults have lines of their own, and make the process fail. */
-export async function measureLoads({ core, clients, rootKey, sql }: MeasuredCore, options: LoadMeasures): Promise<string> {
+export async function measureLoads(
+  { core, clients, rootKey, sql }: MeasuredCore,
+  options: LoadMeasures,
+): Promise<string> {
   const { seed, lengths, machines, endpoints } = options;
   const parts: FleetCore = { addresses: () => [core().ready.address!], clients, rootKey, sql };
-  const fleet = new Fleet(parts, { seed, lengths, machines, endpoints, workers: machines * options.workers, accounts: ACCOUNTS });
+  const fleet = new Fleet(parts, {
+    seed,
+    lengths,
+    machines,
+    endpoints,
+    workers: machines * options.workers,
+    accounts: ACCOUNTS,
+  });
   const convergence = new Convergence(fleet, sql);
   const watching = new AbortController();
   try {
@@ -57,19 +67,27 @@ export async function measureLoads({ core, clients, rootKey, sql }: MeasuredCore
       const line = await load({ fleet, parts, convergence }, options);
       await zero(parts);
       const seconds = (performance.now() - began) / 1_000;
-      lines.push(`${line}; zero after ${seconds.toFixed(0)} s in all, core ${((cpuUs(core().pid) - cpu) / 1e4 / seconds).toFixed(0)} % of a processor`);
+      lines.push(
+        `${line}; zero after ${seconds.toFixed(0)} s in all, core ${((cpuUs(core().pid) - cpu) / 1e4 / seconds).toFixed(0)} % of a processor`,
+      );
       process.stderr.write(`· ${lines.at(-1)}\n`);
     }
     watching.abort();
     await watched;
     await fleet.thaw();
-    await waitFor('frozen workers to go', async () => (await sql`SELECT FROM worker WHERE ended_at IS NULL LIMIT 1`).length === 0, PATIENCE_MS, LOOK_MS);
+    await waitFor(
+      'frozen workers to go',
+      async () => (await sql`SELECT FROM worker WHERE ended_at IS NULL LIMIT 1`).length === 0,
+      PATIENCE_MS,
+      LOOK_MS,
+    );
     const { decisions, faults } = await checkReplays(sql);
-    const wrong = [...fleet.faults, ...await checkEnd(sql), ...faults];
+    const wrong = [...fleet.faults, ...(await checkEnd(sql)), ...faults];
     if (wrong.length > 0) process.exitCode = 1;
     const { exact, endpoints: seen } = convergence.seen;
     return [
-      `${machines} machines, ${endpoints} endpoints, ${machines * options.workers} workers that there may be; ${fleet.count('started')} started`, ...lines,
+      `${machines} machines, ${endpoints} endpoints, ${machines * options.workers} workers that there may be; ${fleet.count('started')} started`,
+      ...lines,
       `${exact} of ${seen} times an endpoint had as many workers as decided; ${decisions} decisions made again; ${wrong.length} faults`,
       ...wrong.map((fault) => `FAULT: ${fault}`),
     ].join('\n');
@@ -88,7 +106,7 @@ interface Scene {
 
 async function watch(fleet: Fleet, { sql }: FleetCore, convergence: Convergence, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    fleet.faults.push(...await checkMoment(sql, fleet.lowered));
+    fleet.faults.push(...(await checkMoment(sql, fleet.lowered)));
     await convergence.look();
     await pause(LOOK_MS);
   }
@@ -96,7 +114,12 @@ async function watch(fleet: Fleet, { sql }: FleetCore, convergence: Convergence,
 
 /** Waits until only standby workers are left. */
 async function zero({ sql }: FleetCore): Promise<void> {
-  await waitFor('zero', async () => (await sql`SELECT FROM worker WHERE ended_at IS NULL AND desired <> 'FREEZE' LIMIT 1`).length === 0, PATIENCE_MS, LOOK_MS);
+  await waitFor(
+    'zero',
+    async () => (await sql`SELECT FROM worker WHERE ended_at IS NULL AND desired <> 'FREEZE' LIMIT 1`).length === 0,
+    PATIENCE_MS,
+    LOOK_MS,
+  );
 }
 
 async function flood({ fleet, parts: { sql } }: Scene, { machines, workers }: LoadMeasures): Promise<string> {
@@ -105,20 +128,28 @@ async function flood({ fleet, parts: { sql } }: Scene, { machines, workers }: Lo
   const floodedMs = await trickle(fleet, sql, TRICKLE, PATIENCE_MS);
   const ids = await flooding;
   await ended(sql, ids, PATIENCE_MS);
-  if (floodedMs > quietMs * FLOODED_TIMES_MAX) fleet.faults.push(`95 of 100 of small accounts wait ${quietMs} ms alone and ${floodedMs} ms beside a flood`);
+  if (floodedMs > quietMs * FLOODED_TIMES_MAX)
+    fleet.faults.push(`95 of 100 of small accounts wait ${quietMs} ms alone and ${floodedMs} ms beside a flood`);
   return `trickle of ${TRICKLE} jobs: 95 of 100 wait at most ${quietMs} ms, and ${floodedMs} ms beside a flood of ${ids.length}`;
 }
 
 async function steady(scene: Scene, { perSecond, seconds }: LoadMeasures): Promise<string> {
-  const { fleet, parts: { sql }, convergence } = scene;
+  const {
+    fleet,
+    parts: { sql },
+    convergence,
+  } = scene;
   const halfway = pause(seconds * 500).then(() => convergence.settled());
   const load = offer(fleet, { seconds, perSecond: () => perSecond, pick: (count) => fleet.zipf(count) });
   const { result, head, tail, asleep } = await followed(fleet, sql, load);
-  fleet.faults.push(...await halfway);
-  if (!(head > tail * HEAD_TIMES_MIN)) fleet.faults.push(`endpoints of the head have ${head} workers, and those of the tail ${tail}`);
+  fleet.faults.push(...(await halfway));
+  if (!(head > tail * HEAD_TIMES_MIN))
+    fleet.faults.push(`endpoints of the head have ${head} workers, and those of the tail ${tail}`);
   const told = await toldOf(scene, result);
-  return `${perSecond} jobs a second by Zipf for ${seconds} s: ${told}; an endpoint of the head has ${head.toFixed(2)} workers, one of the tail `
-    + `${tail.toFixed(3)}, and none ${(asleep * 100).toFixed(0)} % of the time`;
+  return (
+    `${perSecond} jobs a second by Zipf for ${seconds} s: ${told}; an endpoint of the head has ${head.toFixed(2)} workers, one of the tail ` +
+    `${tail.toFixed(3)}, and none ${(asleep * 100).toFixed(0)} % of the time`
+  );
 }
 
 async function ramp(scene: Scene, { perSecond, seconds }: LoadMeasures): Promise<string> {
@@ -135,7 +166,9 @@ async function burst(scene: Scene): Promise<string> {
 }
 
 async function drains({ fleet, parts }: Scene): Promise<string> {
-  const { faults, jobs, told, machines } = await checkDrains(fleet, parts, (what, check) => waitFor(what, check, PATIENCE_MS, LOOK_MS));
+  const { faults, jobs, told, machines } = await checkDrains(fleet, parts, (what, check) =>
+    waitFor(what, check, PATIENCE_MS, LOOK_MS),
+  );
   fleet.faults.push(...faults);
   return `drains: ${jobs} jobs, ${told} busy workers told to go, ${machines} machines emptied`;
 }
@@ -144,6 +177,7 @@ async function drains({ fleet, parts }: Scene): Promise<string> {
 async function toldOf({ fleet, parts: { sql } }: Scene, ids: readonly string[]): Promise<string> {
   await ended(sql, ids, PATIENCE_MS);
   const { completed, halfMs, p95Ms } = await waitsOf(fleet, sql, ids);
-  if (completed < ids.length) fleet.faults.push(`${ids.length - completed} of ${ids.length} jobs did not do what they should`);
+  if (completed < ids.length)
+    fleet.faults.push(`${ids.length - completed} of ${ids.length} jobs did not do what they should`);
   return `${ids.length} jobs, half wait at most ${halfMs} ms, 95 of 100 ${p95Ms} ms`;
 }

@@ -4,8 +4,8 @@ import postgres from 'postgres';
 import { NODE_FLAGS } from '../../core/runtime/node-settings.ts';
 import { Child } from '../bench/child.ts';
 import type { Database } from '../bench/database.ts';
-import { grpcClients } from '../helpers/grpc-clients.ts';
 import type { GrpcClients } from '../helpers/grpc-clients.ts';
+import { grpcClients } from '../helpers/grpc-clients.ts';
 
 export type MeasuredCore = Awaited<ReturnType<typeof startMeasured>>;
 
@@ -28,9 +28,18 @@ export async function startMeasured(database: Database, profile?: string, cores 
   const url = database.url.replace(/\/[^/]*$/, `/${name}`);
   const rootKey = randomBytes(24).toString('hex');
   const secretKey = randomBytes(32).toString('hex');
-  const start = (listen = '127.0.0.1:0'): Promise<Child> => Child.start('core/main.ts', {
-    SLIPWAY_DATABASE_URL: url, SLIPWAY_CORE_LISTEN: listen, SLIPWAY_ROOT_KEY: rootKey, SLIPWAY_SECRET_KEY: secretKey, SLIPWAY_LOG_LEVEL: 'error',
-  }, [...NODE_FLAGS, ...nodeOptions]);
+  const start = (listen = '127.0.0.1:0'): Promise<Child> =>
+    Child.start(
+      'core/main.ts',
+      {
+        SLIPWAY_DATABASE_URL: url,
+        SLIPWAY_CORE_LISTEN: listen,
+        SLIPWAY_ROOT_KEY: rootKey,
+        SLIPWAY_SECRET_KEY: secretKey,
+        SLIPWAY_LOG_LEVEL: 'error',
+      },
+      [...NODE_FLAGS, ...nodeOptions],
+    );
   let core = await start();
   const sql = postgres(url, { max: 2, onnotice: () => undefined });
   const clients = grpcClients(core.ready.address!);
@@ -40,7 +49,11 @@ export async function startMeasured(database: Database, profile?: string, cores 
     others.push({ core: other, clients: grpcClients(other.ready.address!) });
   }
   return {
-    core: () => core, sql, clients, rootKey, replicas: (): MeasuredReplica[] => [{ core, clients }, ...others],
+    core: () => core,
+    sql,
+    clients,
+    rootKey,
+    replicas: (): MeasuredReplica[] => [{ core, clients }, ...others],
     restart: async (): Promise<void> => {
       await (profile === undefined ? core.kill() : core.stop());
       core = await start(core.ready.address);

@@ -24,19 +24,29 @@ export const WHOLE: Cut = { only: '', every: 1, offset: 0, fromMs: 0, untilMs: I
 
 /** Returns the jobs of a part, in order of arrival; the first arrives at 0. */
 export function recordedJobs(text: string, { only, every, offset, fromMs, untilMs }: Cut = WHOLE): ModelJob[] {
-  const lines = text.split('\n').map((line) => line.trim()).filter((line) => line !== '');
+  const lines = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
   const read = readerOf(lines[0] ?? '');
   const all = (read.titled ? lines.slice(1) : lines).map((line) => ({ line, ...read.job(line) }));
   if (all.length === 0 || all.some(({ atMs, executionMs }) => !(atMs >= 0 && executionMs >= 0))) {
-    throw new Error('a recorded load has two numbers of milliseconds a line: when a job was submitted, and how long it ran; or the columns of a public one');
+    throw new Error(
+      'a recorded load has two numbers of milliseconds a line: when a job was submitted, and how long it ran; or the columns of a public one',
+    );
   }
   const sinceMs = all.reduce((least, { atMs }) => Math.min(least, atMs), Infinity);
   // A job that never ran used no worker.
-  const chosen = all.filter(({ line, atMs, executionMs }) => (
-    line.includes(only) && executionMs > 0 && atMs - sinceMs >= fromMs && atMs - sinceMs < untilMs));
+  const chosen = all.filter(
+    ({ line, atMs, executionMs }) =>
+      line.includes(only) && executionMs > 0 && atMs - sinceMs >= fromMs && atMs - sinceMs < untilMs,
+  );
   const jobs = chosen.sort((a, b) => a.atMs - b.atMs).filter((_job, n) => n % every === offset % every);
   if (jobs.length === 0) throw new Error('no job of the recorded load is in that part of it');
-  return jobs.map(({ atMs, executionMs }) => ({ atMs: Math.round(atMs - jobs[0]!.atMs), executionMs: Math.round(executionMs) }));
+  return jobs.map(({ atMs, executionMs }) => ({
+    atMs: Math.round(atMs - jobs[0]!.atMs),
+    executionMs: Math.round(executionMs),
+  }));
 }
 
 /** How lines of a record are read. `titled`: the first line names the columns. */
@@ -69,7 +79,11 @@ function jobOfNumbers(line: string): ModelJob {
 
 /** A line of JSON, with milliseconds. */
 function jobOfTokens(line: string): ModelJob {
-  const { timestamp, input_length: read, output_length: made } = JSON.parse(line) as { timestamp: number; input_length: number; output_length: number };
+  const {
+    timestamp,
+    input_length: read,
+    output_length: made,
+  } = JSON.parse(line) as { timestamp: number; input_length: number; output_length: number };
   return { atMs: timestamp, executionMs: tokensMs(read, made) };
 }
 

@@ -2,13 +2,14 @@
  * Compares the SLO scaler with QUEUE_DELAY on the same loads in the model (core/domain/scale-model.ts): `npm run fleet
  * -- --scalers`.
  */
-import { runModel } from '../../core/domain/scale-model.ts';
+
 import type { ModelResult } from '../../core/domain/scale-model.ts';
+import { runModel } from '../../core/domain/scale-model.ts';
 import type { ScaleSettings } from '../../core/domain/scaler.ts';
 import type { Quantiles } from './lengths.ts';
 import type { Cut } from './recorded.ts';
-import { recordedTrace, traces } from './traces.ts';
 import type { Lengths, Trace } from './traces.ts';
+import { recordedTrace, traces } from './traces.ts';
 
 /** Result of a scaler over all seeds. */
 export interface Score {
@@ -35,13 +36,27 @@ const TARGETS: Readonly<Record<string, number>> = { burst: 70, diurnal: 7, trick
 /** Settings of an endpoint of the model. */
 export function settingsOf(chosen: Partial<ScaleSettings>): ScaleSettings {
   return {
-    workersMin: 0, workersMax: 40, idleTimeoutSeconds: 5, scalerType: 'QUEUE_DELAY', scalerValue: 4, flashBoot: false, version: 0, ...chosen,
+    workersMin: 0,
+    workersMax: 40,
+    idleTimeoutSeconds: 5,
+    scalerType: 'QUEUE_DELAY',
+    scalerValue: 4,
+    flashBoot: false,
+    version: 0,
+    ...chosen,
   };
 }
 
 /** Runs one load. */
 export function play(trace: Trace, settings: ScaleSettings): ModelResult {
-  const run = runModel({ ...trace, settingsAt: () => settings, slots: 1, resumeMs: 500, placesMax: Infinity, fromMs: 0 });
+  const run = runModel({
+    ...trace,
+    settingsAt: () => settings,
+    slots: 1,
+    resumeMs: 500,
+    placesMax: Infinity,
+    fromMs: 0,
+  });
   for (;;) {
     const { done, value } = run.next();
     if (done) return value;
@@ -57,7 +72,9 @@ export function matches(seeds: readonly number[], lengths?: Lengths): Match[] {
 /** Plays loads of one shape with both scalers. `target`: of the SLO scaler, in seconds. */
 export function matchOf(same: readonly Trace[], target: number): Match {
   return {
-    shape: same[0]!.name, target, jobs: Math.round(mean(same.map(({ jobs }) => jobs.length))),
+    shape: same[0]!.name,
+    target,
+    jobs: Math.round(mean(same.map(({ jobs }) => jobs.length))),
     delay: meanScore(same.map((trace) => play(trace, settingsOf({})))),
     slo: meanScore(same.map((trace) => play(trace, settingsOf({ scalerType: 'SLO', scalerValue: target })))),
   };
@@ -67,8 +84,15 @@ export function matchOf(same: readonly Trace[], target: number): Match {
  * Plays part of a recorded load (recorded.ts) with both scalers, three times with other starts, and other jobs if some
  * are left out. `target`: of the SLO scaler, in seconds.
  */
-export function matchRecorded(text: string, starts: Quantiles, { seed, target, cut }: { seed: number; target: number; cut: Cut }): Match {
-  return matchOf([0, 1, 2].map((n) => recordedTrace(text, starts, seed + n, { ...cut, offset: n })), target);
+export function matchRecorded(
+  text: string,
+  starts: Quantiles,
+  { seed, target, cut }: { seed: number; target: number; cut: Cut },
+): Match {
+  return matchOf(
+    [0, 1, 2].map((n) => recordedTrace(text, starts, seed + n, { ...cut, offset: n })),
+    target,
+  );
 }
 
 /**
@@ -87,20 +111,46 @@ export function matchTable(all: readonly Match[]): string {
   const rows = all.map((match) => {
     const { shape, jobs, target, delay, slo } = match;
     return [
-      shape, String(jobs), `${target} s`, seconds(delay.p95WaitMs), seconds(slo.p95WaitMs), percent(slo.p95WaitMs, delay.p95WaitMs),
-      String(Math.round(delay.gpuSeconds)), String(Math.round(slo.gpuSeconds)), percent(slo.gpuSeconds, delay.gpuSeconds),
-      String(Math.round(delay.starts)), String(Math.round(slo.starts)), wins(match) ? 'yes' : 'NO',
+      shape,
+      String(jobs),
+      `${target} s`,
+      seconds(delay.p95WaitMs),
+      seconds(slo.p95WaitMs),
+      percent(slo.p95WaitMs, delay.p95WaitMs),
+      String(Math.round(delay.gpuSeconds)),
+      String(Math.round(slo.gpuSeconds)),
+      percent(slo.gpuSeconds, delay.gpuSeconds),
+      String(Math.round(delay.starts)),
+      String(Math.round(slo.starts)),
+      wins(match) ? 'yes' : 'NO',
     ];
   });
-  const head = ['load', 'jobs', 'target', 'p95 wait: QUEUE_DELAY', 'SLO', '', 'GPU seconds: QUEUE_DELAY', 'SLO', '', 'starts: QUEUE_DELAY', 'SLO', 'met'];
+  const head = [
+    'load',
+    'jobs',
+    'target',
+    'p95 wait: QUEUE_DELAY',
+    'SLO',
+    '',
+    'GPU seconds: QUEUE_DELAY',
+    'SLO',
+    '',
+    'starts: QUEUE_DELAY',
+    'SLO',
+    'met',
+  ];
   const widths = head.map((text, column) => Math.max(text.length, ...rows.map((row) => row[column]!.length)));
   return [head, ...rows].map((row) => row.map((text, column) => text.padStart(widths[column]!)).join('  ')).join('\n');
 }
 
 function meanScore(results: readonly ModelResult[]): Score {
   return {
-    p95WaitMs: mean(results.map(({ waitsMs }) => waitsMs.toSorted((a, b) => a - b)[Math.ceil(waitsMs.length * 0.95) - 1]!)),
-    gpuSeconds: mean(results.map(({ spans }) => spans.reduce((sum, { fromMs, untilMs }) => sum + untilMs - fromMs, 0) / 1_000)),
+    p95WaitMs: mean(
+      results.map(({ waitsMs }) => waitsMs.toSorted((a, b) => a - b)[Math.ceil(waitsMs.length * 0.95) - 1]!),
+    ),
+    gpuSeconds: mean(
+      results.map(({ spans }) => spans.reduce((sum, { fromMs, untilMs }) => sum + untilMs - fromMs, 0) / 1_000),
+    ),
     starts: mean(results.map(({ starts }) => starts)),
   };
 }

@@ -2,11 +2,11 @@
  * Loads of one endpoint: generated ones in realistic shapes, where a seed gives the same load again, and recorded ones.
  */
 import type { ModelJob } from '../../core/domain/scale-model.ts';
-import { randomOf } from '../helpers/random-of.ts';
-import { draw } from './lengths.ts';
-import type { Quantiles } from './lengths.ts';
-import { WHOLE, recordedJobs } from './recorded.ts';
 import type { SeededRandom } from '../helpers/random-of.ts';
+import { randomOf } from '../helpers/random-of.ts';
+import type { Quantiles } from './lengths.ts';
+import { draw } from './lengths.ts';
+import { recordedJobs, WHOLE } from './recorded.ts';
 
 /** A load, with the start times of its workers. */
 export interface Trace {
@@ -35,7 +35,11 @@ const START_SIGMA = 0.25;
 /** Jobs per second over the share of time, and the duration. */
 const SHAPES: Record<string, { minutes: number; rate(share: number, ms: number): number }> = {
   // 100 jobs within 4 s, three times, and a few all along.
-  burst: { minutes: 60, rate: (_share, ms) => (ms % (20 * MINUTE_MS) > 2 * MINUTE_MS && ms % (20 * MINUTE_MS) <= 2 * MINUTE_MS + 4_000 ? 25 : 0.005) },
+  burst: {
+    minutes: 60,
+    rate: (_share, ms) =>
+      ms % (20 * MINUTE_MS) > 2 * MINUTE_MS && ms % (20 * MINUTE_MS) <= 2 * MINUTE_MS + 4_000 ? 25 : 0.005,
+  },
   // Two days in four hours: up to 1.5 jobs per second, hardly any at night.
   diurnal: { minutes: 240, rate: (share) => 0.01 + 1.5 * Math.max(Math.sin(share * 4 * Math.PI - Math.PI / 2), 0) },
   // One job per 90 s on average.
@@ -67,7 +71,12 @@ export function recordedTrace(text: string, starts: Quantiles, seed: number, cut
   const jobs = recordedJobs(text, cut);
   const random = randomOf(seed);
   const lengths = Array.from({ length: 5_000 }, () => Math.round(draw(starts, random)));
-  return { name: 'recorded', jobs, untilMs: jobs.at(-1)!.atMs + 30 * MINUTE_MS, startMs: (n) => lengths[n % lengths.length]! };
+  return {
+    name: 'recorded',
+    jobs,
+    untilMs: jobs.at(-1)!.atMs + 30 * MINUTE_MS,
+    startMs: (n) => lengths[n % lengths.length]!,
+  };
 }
 
 function poisson(random: SeededRandom, mean: number): number {

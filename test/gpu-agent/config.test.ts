@@ -8,8 +8,16 @@ const required = { SLIPWAY_CORE_ADDRESS: '127.0.0.1:50051', SLIPWAY_AGENT_KEY: '
 t.test('defaults', async (t) => {
   const config = readAgentConfig(required);
   t.match(config, {
-    coreAddresses: ['127.0.0.1:50051'], key: 'key', locations: [], virtualGpus: [], cpuSlots: 8, bridgePort: 0, stopPolicy: 'auto', stopGraceMs: 5_000,
-    logLevel: 'info', hostEnv: {},
+    coreAddresses: ['127.0.0.1:50051'],
+    key: 'key',
+    locations: [],
+    virtualGpus: [],
+    cpuSlots: 8,
+    bridgePort: 0,
+    stopPolicy: 'auto',
+    stopGraceMs: 5_000,
+    logLevel: 'info',
+    hostEnv: {},
   });
   t.match(config.dataDir, /\.slipway\/agent$/);
   t.equal(config.volumesDir, `${config.dataDir}/volumes`);
@@ -18,47 +26,92 @@ t.test('defaults', async (t) => {
 });
 
 t.test('several addresses and GPUs', async (t) => {
-  const config = readAgentConfig({ ...required, SLIPWAY_CORE_ADDRESS: 'a:1, b:2', SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2,NVIDIA A40:46068' });
+  const config = readAgentConfig({
+    ...required,
+    SLIPWAY_CORE_ADDRESS: 'a:1, b:2',
+    SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2,NVIDIA A40:46068',
+  });
   t.same(config.coreAddresses, ['a:1', 'b:2']);
-  t.same(config.virtualGpus.map(({ name, count }) => [name, count]), [['NVIDIA L4', 2], ['NVIDIA A40', 1]]);
+  t.same(
+    config.virtualGpus.map(({ name, count }) => [name, count]),
+    [
+      ['NVIDIA L4', 2],
+      ['NVIDIA A40', 1],
+    ],
+  );
 });
 
 t.test('workers see nothing of the agent’s own', async (t) => {
   const { hostEnv } = readAgentConfig({
-    ...required, PATH: '/bin', HOME: '/root', HTTPS_PROXY: 'http://p', NODE_OPTIONS: '--inspect', AWS_SECRET_ACCESS_KEY: 's', SLIPWAY_SECRET_KEY: 's',
-    NODE_CHANNEL_FD: '3', RUNPOD_API_KEY: 'r',
+    ...required,
+    PATH: '/bin',
+    HOME: '/root',
+    HTTPS_PROXY: 'http://p',
+    NODE_OPTIONS: '--inspect',
+    AWS_SECRET_ACCESS_KEY: 's',
+    SLIPWAY_SECRET_KEY: 's',
+    NODE_CHANNEL_FD: '3',
+    RUNPOD_API_KEY: 'r',
   });
   t.same(hostEnv, { PATH: '/bin', HOME: '/root', HTTPS_PROXY: 'http://p' });
 });
 
 t.test('all faults at once', async (t) => {
-  const error = t.throws(() => readAgentConfig({ SLIPWAY_VIRTUAL_GPUS: 'L4', SLIPWAY_STOP_POLICY: 'maybe' })) as ConfigError;
+  const error = t.throws(() =>
+    readAgentConfig({ SLIPWAY_VIRTUAL_GPUS: 'L4', SLIPWAY_STOP_POLICY: 'maybe' }),
+  ) as ConfigError;
   t.ok(error instanceof ConfigError);
-  for (const name of ['SLIPWAY_CORE_ADDRESS', 'SLIPWAY_AGENT_KEY', 'SLIPWAY_VIRTUAL_GPUS', 'SLIPWAY_STOP_POLICY']) t.match(error.message, name);
+  for (const name of ['SLIPWAY_CORE_ADDRESS', 'SLIPWAY_AGENT_KEY', 'SLIPWAY_VIRTUAL_GPUS', 'SLIPWAY_STOP_POLICY'])
+    t.match(error.message, name);
 });
 
 t.test('limits of processes in containers', async (t) => {
   const limits = (text: string) => readAgentConfig({ ...required, SLIPWAY_CONTAINER_ULIMITS: text }).containerUlimits;
   t.same(readAgentConfig(required).containerUlimits, []);
   t.same(limits('memlock=unlimited, nofile=1024:2048'), [
-    { name: 'memlock', soft: Number.MAX_SAFE_INTEGER, hard: Number.MAX_SAFE_INTEGER }, { name: 'nofile', soft: 1_024, hard: 2_048 },
+    { name: 'memlock', soft: Number.MAX_SAFE_INTEGER, hard: Number.MAX_SAFE_INTEGER },
+    { name: 'nofile', soft: 1_024, hard: 2_048 },
   ]);
-  for (const wrong of ['nofile', 'files=1', 'nofile=', 'nofile=-1', 'nofile=2:1', 'nofile=unlimited:1', 'nofile=1:2:3']) {
+  for (const wrong of [
+    'nofile',
+    'files=1',
+    'nofile=',
+    'nofile=-1',
+    'nofile=2:1',
+    'nofile=unlimited:1',
+    'nofile=1:2:3',
+  ]) {
     t.throws(() => limits(wrong), /SLIPWAY_CONTAINER_ULIMITS has .*name=soft:hard/, wrong);
   }
 });
 
 t.test('as whom workers run', async (t) => {
-  const setting = (text: string, asRoot = true) => readAgentConfig({ ...required, SLIPWAY_WORKER_USER: text }, asRoot).workerUser;
+  const setting = (text: string, asRoot = true) =>
+    readAgentConfig({ ...required, SLIPWAY_WORKER_USER: text }, asRoot).workerUser;
   t.same(readAgentConfig(required).workerUser, { kind: 'same' });
-  t.throws(() => readAgentConfig(required, true), /SLIPWAY_WORKER_USER is not set, and this agent runs as root\. .*per-account/);
+  t.throws(
+    () => readAgentConfig(required, true),
+    /SLIPWAY_WORKER_USER is not set, and this agent runs as root\. .*per-account/,
+  );
   t.same(setting('same'), { kind: 'same' });
   t.same(setting('per-account'), { kind: 'per-account', base: 2_000_000_000 });
   t.same(setting('per-account:300000'), { kind: 'per-account', base: 300_000 });
   t.same(setting('1234'), { kind: 'numbered', uid: 1234, gid: 1234 });
   t.same(setting('1234:99'), { kind: 'numbered', uid: 1234, gid: 99 });
   t.same(setting('slipway-worker'), { kind: 'named', name: 'slipway-worker' });
-  for (const wrong of ['root', '0', '0:0', '12:0', '-1', '4294967295', 'per-account:0', 'per-account:4294000000', 'a b', '../x', '1.5']) {
+  for (const wrong of [
+    'root',
+    '0',
+    '0:0',
+    '12:0',
+    '-1',
+    '4294967295',
+    'per-account:0',
+    'per-account:4294000000',
+    'a b',
+    '../x',
+    '1.5',
+  ]) {
     t.throws(() => setting(wrong), /SLIPWAY_WORKER_USER is .*but must be/, wrong);
   }
 });

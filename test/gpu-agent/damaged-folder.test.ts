@@ -1,12 +1,15 @@
 // test: 10 s
-/** An agent whose data folder is damaged says in one line which file it is and what to do, and ends; nothing in the folder is lost by that. */
+/**
+ * An agent whose data folder is damaged says in one line which file it is and what to do, and ends; nothing in the
+ * folder is lost by that.
+ */
 import { spawn } from 'node:child_process';
-import { chmodSync, chownSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
+import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { fillDisk, smallDisk } from '../helpers/small-disk.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -18,10 +21,17 @@ const WHOLE = { 'machine-id': 'abcdefghijkl\n', instance: 'abcdefghijklmnop\n', 
 /** Starts an agent in it, which must end by itself: its code and all that it says. */
 async function start(t: Test, dataDir: string, uid?: number) {
   const agent = spawn(process.execPath, [join(root, 'gpu-agent/main.ts')], {
-    stdio: ['ignore', 'pipe', 'pipe'], cwd: root, ...(uid === undefined ? {} : { uid, gid: uid }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: root,
+    ...(uid === undefined ? {} : { uid, gid: uid }),
     env: {
-      PATH: process.env.PATH, SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_AGENT_KEY: 'key', SLIPWAY_AGENT_DATA_DIR: dataDir,
-      SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_CONTAINERS: 'none', SLIPWAY_LOG_LEVEL: 'warn',
+      PATH: process.env.PATH,
+      SLIPWAY_CORE_ADDRESS: '127.0.0.1:1',
+      SLIPWAY_AGENT_KEY: 'key',
+      SLIPWAY_AGENT_DATA_DIR: dataDir,
+      SLIPWAY_WORKER_USER: 'same',
+      SLIPWAY_AGENT_CONTAINERS: 'none',
+      SLIPWAY_LOG_LEVEL: 'warn',
     },
   });
   t.teardown(() => agent.kill('SIGKILL'));
@@ -33,7 +43,7 @@ async function start(t: Test, dataDir: string, uid?: number) {
       if (said.includes('no session')) agent.kill('SIGKILL');
     });
   }
-  const [code] = await once(agent, 'close') as [number | null];
+  const [code] = (await once(agent, 'close')) as [number | null];
   return { code, said };
 }
 
@@ -41,7 +51,11 @@ for (const [name, damage, words] of [
   ['an id that is none', { 'machine-id': 'half' }, /machine-id does not hold the id of a machine.*Put the id back/],
   ['an id that is a folder', { 'machine-id': {} }, /cannot be used: .*no agent has made it so/],
   ['a spool that is a file', { spool: 'x' }, /cannot be used: .*\/spool: no agent has made it so/],
-  ['a segment that is a folder', { spool: { '0000000007.spool': {} } }, /cannot be used: .*0000000007\.spool: no agent has made it so/],
+  [
+    'a segment that is a folder',
+    { spool: { '0000000007.spool': {} } },
+    /cannot be used: .*0000000007\.spool: no agent has made it so/,
+  ],
   ['logs that are a file', { logs: 'x' }, /cannot be used: .*\/logs: no agent has made it so/],
 ] as const) {
   t.test(name, async (t) => {
@@ -54,7 +68,7 @@ for (const [name, damage, words] of [
   });
 }
 
-t.test('somebody else\'s files', { skip: asRoot ? false : 'needs root' }, async (t) => {
+t.test("somebody else's files", { skip: asRoot ? false : 'needs root' }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'slipway-damaged-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const first = await start(t, join(folder, 'agent'));

@@ -1,11 +1,14 @@
-/** One agent at a time uses a data folder, whatever path leads to it, and kill -9 frees it; one that cannot be made is said in one line. */
+/**
+ * One agent at a time uses a data folder, whatever path leads to it, and kill -9 frees it; one that cannot be made is
+ * said in one line.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { DataFolderError, takeDataFolder } from '../../gpu-agent/data-folder.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
@@ -17,7 +20,7 @@ async function newFolder(t: Test): Promise<string> {
   return folder;
 }
 
-t.test('one at a time', { skip: process.platform !== 'linux' && 'the lock is Linux\'s' }, async (t) => {
+t.test('one at a time', { skip: process.platform !== 'linux' && "the lock is Linux's" }, async (t) => {
   const folder = await newFolder(t);
   const link = join(folder, 'link');
   await symlink(folder, link);
@@ -29,8 +32,12 @@ t.test('one at a time', { skip: process.platform !== 'linux' && 'the lock is Lin
 
   const code = `import { takeDataFolder } from ${JSON.stringify(MODULE)};
     await takeDataFolder(process.argv[1]); process.on('message', () => {}); process.send('taken');`;
-  const other = spawn(process.execPath, ['--input-type=module', '-e', code, link], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  t.teardown(() => { other.kill('SIGKILL'); });
+  const other = spawn(process.execPath, ['--input-type=module', '-e', code, link], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  t.teardown(() => {
+    other.kill('SIGKILL');
+  });
   await once(other, 'message');
   await t.rejects(takeDataFolder(folder), taken);
   other.kill('SIGKILL');
@@ -41,7 +48,15 @@ t.test('one at a time', { skip: process.platform !== 'linux' && 'the lock is Lin
 t.test('a folder that cannot be made', async (t) => {
   const folder = await newFolder(t);
   await writeFile(join(folder, 'file'), '');
-  for (const path of [join(folder, 'file'), join(folder, 'file', 'below'), ...(process.platform === 'linux' ? ['/proc/slipway/agent'] : [])]) {
-    await t.rejects(takeDataFolder(path), { constructor: DataFolderError, message: /^The data folder .* cannot be used \(.*\)\. Choose/ }, path);
+  for (const path of [
+    join(folder, 'file'),
+    join(folder, 'file', 'below'),
+    ...(process.platform === 'linux' ? ['/proc/slipway/agent'] : []),
+  ]) {
+    await t.rejects(
+      takeDataFolder(path),
+      { constructor: DataFolderError, message: /^The data folder .* cannot be used \(.*\)\. Choose/ },
+      path,
+    );
   }
 });

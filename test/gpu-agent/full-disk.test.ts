@@ -20,19 +20,27 @@ t.test('told to stop', { skip: asRoot ? false : 'needs root to mount a disk' }, 
   const agent = spawn(process.execPath, [join(root, 'gpu-agent/main.ts')], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      ...process.env, SLIPWAY_CORE_ADDRESS: core.replicas[0]!.address, SLIPWAY_AGENT_KEY: await core.newKey(KeyScope.AGENT),
-      SLIPWAY_AGENT_DATA_DIR: dataDir, SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true', SLIPWAY_LOG_LEVEL: 'warn',
+      ...process.env,
+      SLIPWAY_CORE_ADDRESS: core.replicas[0]!.address,
+      SLIPWAY_AGENT_KEY: await core.newKey(KeyScope.AGENT),
+      SLIPWAY_AGENT_DATA_DIR: dataDir,
+      SLIPWAY_WORKER_USER: 'same',
+      SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
+      SLIPWAY_LOG_LEVEL: 'warn',
     },
   });
   t.teardown(() => agent.kill('SIGKILL'));
   let output = '';
-  for (const stream of [agent.stdout, agent.stderr]) stream.setEncoding('utf8').on('data', (text: string) => { output += text; });
+  for (const stream of [agent.stdout, agent.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
   const ended = once(agent, 'close');
   await waitFor('it to join', async () => (await core.sql`SELECT FROM machine`).length > 0);
   fillDisk(dataDir);
   t.throws(() => writeFileSync(join(dataDir, 'more'), 'x'.repeat(10_000)), { code: 'ENOSPC' });
   agent.kill('SIGTERM');
-  const [code] = await ended as [number | null];
+  const [code] = (await ended) as [number | null];
   const lines = output.split('\n').filter((line) => line !== '');
   t.equal(code, 1);
   t.equal(lines.length, 1, output);

@@ -1,8 +1,8 @@
 /** Whose line is whose in the log of a worker, and the pages in which lines are read. */
 import t from 'tap';
 import { TimedLog } from '../../gpu-agent/launch/timed-log.ts';
-import { jobLines } from '../../gpu-agent/units/workers/job-lines.ts';
 import type { JobSpan } from '../../gpu-agent/units/workers/job-lines.ts';
+import { jobLines } from '../../gpu-agent/units/workers/job-lines.ts';
 
 /** A log written at these instants. */
 function written(parts: [atMs: number, text: string][], bytesMax = 1_000_000) {
@@ -16,14 +16,23 @@ function written(parts: [atMs: number, text: string][], bytesMax = 1_000_000) {
 }
 
 type More = { attempt?: number; offset?: number; limit?: number };
-const read = (log: ReturnType<typeof written>, spans: JobSpan[], jobId: string, more: More = {}, nowMs = 1e9) => (
-  jobLines({ ...log, spans }, 'w', { jobId, attempt: 1, offset: 0, limit: 1_000, ...more }, nowMs)
-);
-const textsOf = ({ lines }: ReturnType<typeof read>) => lines.map(({ text, shared }) => (shared ? `${text} (shared)` : text));
+const read = (log: ReturnType<typeof written>, spans: JobSpan[], jobId: string, more: More = {}, nowMs = 1e9) =>
+  jobLines({ ...log, spans }, 'w', { jobId, attempt: 1, offset: 0, limit: 1_000, ...more }, nowMs);
+const textsOf = ({ lines }: ReturnType<typeof read>) =>
+  lines.map(({ text, shared }) => (shared ? `${text} (shared)` : text));
 
 t.test('one job after the other: by time, and what comes a moment late is of the one that ended', async (t) => {
-  const log = written([[1, 'import\n'], [10, 'a1\na2\n'], [30, 'late a\n'], [50, 'b1\n'], [1_000, 'idle\n']]);
-  const spans = [{ jobId: 'a', attempt: 1, fromMs: 5, toMs: 25 }, { jobId: 'b', attempt: 1, fromMs: 40, toMs: 60 }];
+  const log = written([
+    [1, 'import\n'],
+    [10, 'a1\na2\n'],
+    [30, 'late a\n'],
+    [50, 'b1\n'],
+    [1_000, 'idle\n'],
+  ]);
+  const spans = [
+    { jobId: 'a', attempt: 1, fromMs: 5, toMs: 25 },
+    { jobId: 'b', attempt: 1, fromMs: 40, toMs: 60 },
+  ];
   t.same(textsOf(read(log, spans, 'a')), ['a1', 'a2', 'late a']);
   t.same(textsOf(read(log, spans, 'b')), ['b1']);
   t.same(textsOf(read(log, spans, 'c')), []);
@@ -32,46 +41,94 @@ t.test('one job after the other: by time, and what comes a moment late is of the
 
 t.test('several at once: lines that name their job are its own, others are shared', async (t) => {
   const log = written([
-    [10, 'who\n{"requestId": "a", "message": "from a", "level": "INFO"}\n{"requestId": "b", "message": "from b"}\nINFO   | a | plain a\n'],
+    [
+      10,
+      'who\n{"requestId": "a", "message": "from a", "level": "INFO"}\n{"requestId": "b", "message": "from b"}\nINFO   | a | plain a\n',
+    ],
     [70, 'b alone\n{"requestId": null, "message": "nobody"}\n{"requestId": "a", "message": "Finished."}\n'],
   ]);
-  const spans = [{ jobId: 'a', attempt: 1, fromMs: 5, toMs: 25 }, { jobId: 'b', attempt: 1, fromMs: 6, toMs: 90 }];
-  const messages = (id: string) => textsOf(read(log, spans, id)).map((text) => text.replace(/.*"message": "([^"]*)".*/, '$1'));
+  const spans = [
+    { jobId: 'a', attempt: 1, fromMs: 5, toMs: 25 },
+    { jobId: 'b', attempt: 1, fromMs: 6, toMs: 90 },
+  ];
+  const messages = (id: string) =>
+    textsOf(read(log, spans, id)).map((text) => text.replace(/.*"message": "([^"]*)".*/, '$1'));
   t.same(messages('a'), ['who (shared)', 'from a', 'INFO   | a | plain a', 'Finished.']);
   t.same(messages('b'), ['who (shared)', 'from b', 'b alone', 'nobody']);
 });
 
 t.test('without a job: all lines, whosever they are, until the worker has ended', async (t) => {
-  const log = written([[1, 'import\n'], [10, '{"requestId": "a"} 1\n'], [90, 'idle\nthe res']]);
+  const log = written([
+    [1, 'import\n'],
+    [10, '{"requestId": "a"} 1\n'],
+    [90, 'idle\nthe res'],
+  ]);
   const spans = [{ jobId: 'a', attempt: 1, fromMs: 5, toMs: 20 }];
   const all = read(log, spans, '', { attempt: 0 });
   t.same(textsOf(all), ['import', '{"requestId": "a"} 1', 'idle']);
   t.match(all, { more: false, over: false, cut: false });
-  t.match(read(log, spans, '', { attempt: 0, offset: Number.MAX_SAFE_INTEGER }), { lines: [], offset: log.bytes.length, over: false });
-  t.same(textsOf(read(log, spans, '', { attempt: 0, offset: all.offset }, Infinity)), ['the res'], 'nothing more comes of that line');
+  t.match(read(log, spans, '', { attempt: 0, offset: Number.MAX_SAFE_INTEGER }), {
+    lines: [],
+    offset: log.bytes.length,
+    over: false,
+  });
+  t.same(
+    textsOf(read(log, spans, '', { attempt: 0, offset: all.offset }, Infinity)),
+    ['the res'],
+    'nothing more comes of that line',
+  );
   t.match(read(log, spans, '', { attempt: 0 }, Infinity), { over: true });
-  t.match(read(written([[1, 'x'.repeat(50)], [2, '\nlast\n']], 20), [], '', { attempt: 0 }), { cut: true, lines: [{ text: 'last' }] });
+  t.match(
+    read(
+      written(
+        [
+          [1, 'x'.repeat(50)],
+          [2, '\nlast\n'],
+        ],
+        20,
+      ),
+      [],
+      '',
+      { attempt: 0 },
+    ),
+    { cut: true, lines: [{ text: 'last' }] },
+  );
 });
 
 t.test('a job that comes again to the same worker has the lines of each attempt apart', async (t) => {
-  const log = written([[10, '{"requestId": "a"} 1\nx\n'], [110, '{"requestId": "a"} 2\ny\n']]);
-  const spans = [{ jobId: 'a', attempt: 1, fromMs: 5, toMs: 20 }, { jobId: 'a', attempt: 2, fromMs: 100, toMs: 120 }];
+  const log = written([
+    [10, '{"requestId": "a"} 1\nx\n'],
+    [110, '{"requestId": "a"} 2\ny\n'],
+  ]);
+  const spans = [
+    { jobId: 'a', attempt: 1, fromMs: 5, toMs: 20 },
+    { jobId: 'a', attempt: 2, fromMs: 100, toMs: 120 },
+  ];
   t.same(textsOf(read(log, spans, 'a')), ['{"requestId": "a"} 1', 'x']);
   t.same(textsOf(read(log, spans, 'a', { attempt: 2 })), ['{"requestId": "a"} 2', 'y']);
 });
 
-t.test('an attempt that nobody saw begin: an agent that took its worker over; lines that name the job are found', async (t) => {
-  const log = written([[1, 'other\n{"requestId": "a", "message": "m"}\n']]);
-  t.equal(read(log, [], 'a').lines.length, 1);
-});
+t.test(
+  'an attempt that nobody saw begin: an agent that took its worker over; lines that name the job are found',
+  async (t) => {
+    const log = written([[1, 'other\n{"requestId": "a", "message": "m"}\n']]);
+    t.equal(read(log, [], 'a').lines.length, 1);
+  },
+);
 
 t.test('pages, the end of a log that has no line end yet, and one whose beginning is gone', async (t) => {
-  const log = written([[10, Array.from({ length: 10 }, (_, i) => `line ${i}\n`).join('')], [11, 'not yet whole']]);
+  const log = written([
+    [10, Array.from({ length: 10 }, (_, i) => `line ${i}\n`).join('')],
+    [11, 'not yet whole'],
+  ]);
   const running = [{ jobId: 'a', attempt: 1, fromMs: 5 }];
   const first = read(log, running, 'a', { limit: 4 }, 50);
   t.match(first, { more: true, over: false });
   const rest = read(log, running, 'a', { offset: first.offset }, 50);
-  t.same([...textsOf(first), ...textsOf(rest)], Array.from({ length: 10 }, (_, i) => `line ${i}`));
+  t.same(
+    [...textsOf(first), ...textsOf(rest)],
+    Array.from({ length: 10 }, (_, i) => `line ${i}`),
+  );
   t.match(rest, { more: false, over: false });
   const ended = read(log, [{ ...running[0]!, toMs: 20 }], 'a', { offset: rest.offset }, 1_000);
   t.same(textsOf(ended), ['not yet whole']);
@@ -79,12 +136,24 @@ t.test('pages, the end of a log that has no line end yet, and one whose beginnin
   const short = written([[10, 'first line\nsecond line\nthird line\n']], 16);
   t.same(textsOf(read(short, running, 'a')), ['third line']);
   const huge = read(written([[10, `${'x'.repeat(20_000)}\nnext\n`]]), running, 'a');
-  t.same(huge.lines.map(({ text }) => text.length), [8_192, 4]);
+  t.same(
+    huge.lines.map(({ text }) => text.length),
+    [8_192, 4],
+  );
 });
 
 t.test('that lines are kept no more is said to whoever asks for them, and to nobody else', async (t) => {
-  const log = written([[10, 'a1\na2\na3\n'], [30, 'b1\nb2\n']], 10);
-  const spans = [{ jobId: 'a', attempt: 1, fromMs: 5, toMs: 25 }, { jobId: 'b', attempt: 1, fromMs: 29, toMs: 60 }];
+  const log = written(
+    [
+      [10, 'a1\na2\na3\n'],
+      [30, 'b1\nb2\n'],
+    ],
+    10,
+  );
+  const spans = [
+    { jobId: 'a', attempt: 1, fromMs: 5, toMs: 25 },
+    { jobId: 'b', attempt: 1, fromMs: 29, toMs: 60 },
+  ];
   const first = read(log, spans, 'a');
   t.same([textsOf(first), first.cut], [['a3'], true]);
   t.equal(read(log, spans, 'a', { offset: 3 }).cut, true, 'also where some were read before');

@@ -1,6 +1,7 @@
 /** Outcomes and chunks for tests. */
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+
 import type { AttemptChunk, AttemptOutcome, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 
 /** The first attempt of a job. */
 export function refOf(jobId: string, attempt = 1, endpointId = 'endpoint'): AttemptRef {

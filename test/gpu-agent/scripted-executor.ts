@@ -52,11 +52,16 @@ export class ScriptedExecutor implements Executor {
   #make(launch: Launch): { unit: RunningUnit; started: Started } {
     const { promise: ended, resolve } = Promise.withResolvers<UnitExit>();
     const started: Started = {
-      launch, asked: [], exit: (exit = {}) => resolve({ code: undefined, signal: undefined, failure: undefined, ...exit }),
+      launch,
+      asked: [],
+      exit: (exit = {}) => resolve({ code: undefined, signal: undefined, failure: undefined, ...exit }),
     };
     const unit: RunningUnit = {
-      ended, address: '127.0.0.1',
-      stop: () => { started.asked.push('stop'); },
+      ended,
+      address: '127.0.0.1',
+      stop: () => {
+        started.asked.push('stop');
+      },
       kill: () => {
         started.asked.push('kill');
         started.exit({ signal: 'SIGKILL' });
@@ -65,7 +70,9 @@ export class ScriptedExecutor implements Executor {
         started.asked.push('freeze');
         await this.freezing();
       },
-      thaw: async () => { started.asked.push('thaw'); },
+      thaw: async () => {
+        started.asked.push('thaw');
+      },
       stats: async () => undefined,
     };
     return { unit, started };

@@ -55,7 +55,11 @@ async function postMetrics(job) {
   const { RUNPOD_WEBHOOK_POST_STREAM: template, RUNPOD_POD_ID: worker, RUNPOD_AI_API_KEY: key } = process.env;
   const url = `${template.replace('$RUNPOD_POD_ID', worker).replace('$ID', job.id)}&isStream=false`;
   const { output, metrics } = job.input;
-  const answer = await fetch(url, { method: 'POST', headers: { authorization: key }, body: JSON.stringify({ output, metrics }) });
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: key },
+    body: JSON.stringify({ output, metrics }),
+  });
   return { done: answer.ok };
 }
 
@@ -86,12 +90,23 @@ const ODD = {
 const MODES = {
   echo: (input) => input,
   value: (input) => input.value,
-  until: async (input, job) => { await waitForFile(input.file, job.signal); return { done: true }; },
+  until: async (input, job) => {
+    await waitForFile(input.file, job.signal);
+    return { done: true };
+  },
   block,
   error: (input) => ({ error: input.error }),
-  throw: (input) => { throw new Error(input.message); },
-  'fail-after': async (input, job) => { await waitForFile(input.file, job.signal); throw new Error('as asked'); },
-  'fail-then': (input) => { if (existsSync(input.file)) return input.value; throw new Error('not yet'); },
+  throw: (input) => {
+    throw new Error(input.message);
+  },
+  'fail-after': async (input, job) => {
+    await waitForFile(input.file, job.signal);
+    throw new Error('as asked');
+  },
+  'fail-then': (input) => {
+    if (existsSync(input.file)) return input.value;
+    throw new Error('not yet');
+  },
   progress: async (input, job) => {
     await progress(job, input.value);
     await waitForFile(input.file, job.signal);
@@ -106,7 +121,11 @@ const MODES = {
   env: ({ names }) => Object.fromEntries(names.map((name) => [name, process.env[name] ?? null])),
   odd: ({ kind }) => ODD[kind](),
   files: (input) => files(process.env.RUNPOD_VOLUME_PATH, input.write ?? {}),
-  s3: (_input, { s3Config }) => ({ ...s3Config, accessId: digest(s3Config.accessId), accessSecret: digest(s3Config.accessSecret) }),
+  s3: (_input, { s3Config }) => ({
+    ...s3Config,
+    accessId: digest(s3Config.accessId),
+    accessSecret: digest(s3Config.accessSecret),
+  }),
 };
 
 start({

@@ -18,7 +18,10 @@ const event = (value) => `data: ${typeof value === 'string' ? value : JSON.strin
 
 function completion(text) {
   return {
-    id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: MODEL,
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1,
+    model: MODEL,
     choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
     usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
   };
@@ -26,7 +29,10 @@ function completion(text) {
 
 function delta(content, finish = null) {
   return {
-    id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: MODEL,
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: MODEL,
     choices: [{ index: 0, delta: content === undefined ? {} : { content }, finish_reason: finish }],
   };
 }
@@ -53,7 +59,9 @@ async function* chat(request, job) {
     return;
   }
   if (text === 'crash') throw new Error('out of memory');
-  const wait = async () => { if (text.startsWith('wait ')) await waitFor(text.slice(5), job.signal); };
+  const wait = async () => {
+    if (text.startsWith('wait ')) await waitFor(text.slice(5), job.signal);
+  };
   if (!request.stream) {
     await wait();
     yield completion(text);
@@ -73,9 +81,11 @@ async function* chat(request, job) {
 
 function embeddings(request) {
   const inputs = Array.isArray(request.input) ? request.input : [request.input];
-  const shape = (numbers) => request.encoding_format === 'base64' ? Buffer.from(new Float32Array(numbers).buffer).toString('base64') : numbers;
+  const shape = (numbers) =>
+    request.encoding_format === 'base64' ? Buffer.from(new Float32Array(numbers).buffer).toString('base64') : numbers;
   return {
-    object: 'list', model: MODEL,
+    object: 'list',
+    model: MODEL,
     data: inputs.map((text, index) => ({ object: 'embedding', index, embedding: shape([text.length, 0.5, -0.25]) })),
     usage: { prompt_tokens: 1, total_tokens: 1 },
   };
@@ -84,7 +94,8 @@ function embeddings(request) {
 async function* answer(job) {
   const { openai_route: route, openai_input: request } = job.input;
   if (route === '/v1/chat/completions') yield* chat(request, job);
-  else if (route === '/v1/models') yield { object: 'list', data: [{ id: MODEL, object: 'model', created: 1, owned_by: 'slipway' }] };
+  else if (route === '/v1/models')
+    yield { object: 'list', data: [{ id: MODEL, object: 'model', created: 1, owned_by: 'slipway' }] };
   else if (route === '/v1/embeddings') yield embeddings(request);
   else yield { error: { message: `No route ${route}.`, type: 'NotFoundError', param: null, code: 404 } };
 }

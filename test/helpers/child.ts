@@ -41,7 +41,10 @@ export class Child<Ready> {
     const { ready } = await waitFor(`${this.name} to start`, async () => ({ ready: await this.#launch() }), 30_000);
     this.readyAtMs = Date.now();
     this.#child!.once('exit', (code, signal) => {
-      if (!this.#isAsked) this.onEndedByItself(`${this.name} ended by itself (${signal ?? `code ${code}`}). Its last lines:\n${this.tail}`);
+      if (!this.#isAsked)
+        this.onEndedByItself(
+          `${this.name} ended by itself (${signal ?? `code ${code}`}). Its last lines:\n${this.tail}`,
+        );
     });
     return ready;
   }
@@ -67,8 +70,15 @@ export class Child<Ready> {
     this.#child = child;
     this.#isAsked = false;
     const gone = new AbortController();
-    this.#ended = new Promise((resolve) => { child.once('exit', () => { gone.abort(); resolve(); }); });
-    const died = this.#ended.then(() => { throw new Error(`${this.name} ended before it was ready:\n${this.tail}`); });
+    this.#ended = new Promise((resolve) => {
+      child.once('exit', () => {
+        gone.abort();
+        resolve();
+      });
+    });
+    const died = this.#ended.then(() => {
+      throw new Error(`${this.name} ended before it was ready:\n${this.tail}`);
+    });
     return Promise.race([this.#plan.whenReady(child, gone.signal), died]);
   }
 }

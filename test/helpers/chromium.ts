@@ -1,7 +1,7 @@
 /** A real browser: Debian's Chromium, driven by playwright-core, which brings none of its own. */
 import { existsSync } from 'node:fs';
-import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
+import { chromium } from 'playwright-core';
 import type { Test } from 'tap';
 
 const PROGRAM = process.env.SLIPWAY_TEST_CHROMIUM ?? '/usr/bin/chromium';
@@ -13,7 +13,10 @@ export function whyNoChromium(): false | string {
 
 /** Starts it; it ends with the test. As root it has no sandbox of its own: it sees the test's own pages only. */
 export async function startChromium(t: Test): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: PROGRAM, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+  const browser = await chromium.launch({
+    executablePath: PROGRAM,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+  });
   t.teardown(() => browser.close());
   return browser;
 }

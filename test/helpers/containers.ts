@@ -3,33 +3,48 @@ import { randomBytes } from 'node:crypto';
 import root from 'tap';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { createLogger } from '../../core/runtime/logger.ts';
-import { ContainerExecutor } from '../../gpu-agent/executors/container/container-executor.ts';
 import type { ContainerExecutorOptions } from '../../gpu-agent/executors/container/container-executor.ts';
+import { ContainerExecutor } from '../../gpu-agent/executors/container/container-executor.ts';
 import { EngineFinder } from '../../gpu-agent/executors/container/engine-finder.ts';
 import { HostFirewall } from '../../gpu-agent/executors/container/host-firewall.ts';
 import { hostPrograms } from '../../gpu-agent/executors/container/host-programs.ts';
-import { UnitNetworks, interfacePrefix } from '../../gpu-agent/executors/container/unit-networks.ts';
-import { NO_LIMITS } from './no-limits.ts';
+import { interfacePrefix, UnitNetworks } from '../../gpu-agent/executors/container/unit-networks.ts';
 import type { Launch } from '../../gpu-agent/executors/executor.ts';
 import { requireDeclared } from './declared.ts';
+import { NO_LIMITS } from './no-limits.ts';
 import { BASE_IMAGE } from './podman.ts';
 import type { TestEngine } from './test-engine.ts';
 
 /** A name that no other unit or machine has. */
 export function freshId(): string {
-  return BigInt(`0x${randomBytes(12).toString('hex')}`).toString(36).padStart(14, '0').slice(0, 14);
+  return BigInt(`0x${randomBytes(12).toString('hex')}`)
+    .toString(36)
+    .padStart(14, '0')
+    .slice(0, 14);
 }
 
-/** An executor of a machine of its own, or of one that an earlier one had. Its containers and rules go when the file ends. */
-export function makeExecutor(engine: TestEngine, more: Partial<ContainerExecutorOptions> = {}, openBridge = async (_: string): Promise<number> => 9) {
+/**
+ * An executor of a machine of its own, or of one that an earlier one had. Its containers and rules go when the file
+ * ends.
+ */
+export function makeExecutor(
+  engine: TestEngine,
+  more: Partial<ContainerExecutorOptions> = {},
+  openBridge = async (_: string): Promise<number> => 9,
+) {
   requireDeclared('alone');
   const machineId = more.machineId ?? freshId();
   const firewall = new HostFirewall(interfacePrefix(machineId), hostPrograms);
   const networks = new UnitNetworks({ machineId, firewall, programs: hostPrograms, asRoot: true, openBridge });
   const logger = createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
   const executor = new ContainerExecutor({
-    engines: new EngineFinder({ setting: engine.socket, dockerHost: '', runtimeDir: '' }, systemClock), networks, machineId,
-    clock: systemClock, random: systemRandom, logger, ...more,
+    engines: new EngineFinder({ setting: engine.socket, dockerHost: '', runtimeDir: '' }, systemClock),
+    networks,
+    machineId,
+    clock: systemClock,
+    random: systemRandom,
+    logger,
+    ...more,
   });
   root.teardown(async () => {
     // The way to its engine may have gone with a test; all of a test's engine goes in the end.
@@ -40,13 +55,27 @@ export function makeExecutor(engine: TestEngine, more: Partial<ContainerExecutor
   return { executor, machineId, networks };
 }
 
-/** What to start: a shell line in the base image unless something else is said. `output` answers what it wrote so far. */
+/**
+ * What to start: a shell line in the base image unless something else is said. `output` answers what it wrote so far.
+ */
 export function launchOf(script: string, more: Partial<Launch> = {}): Launch & { output(): string } {
   let text = '';
   return {
-    unitId: freshId(), command: ['/bin/sh', '-c', script], entrypoint: [], user: undefined, workingDirectory: '', env: {}, mounts: [], gpus: [],
-    limits: NO_LIMITS, image: { name: BASE_IMAGE, digest: '', credentials: undefined, settle: async (digest) => digest },
-    onOutput: (bytes) => { text += String(bytes); }, output: () => text, ...more,
+    unitId: freshId(),
+    command: ['/bin/sh', '-c', script],
+    entrypoint: [],
+    user: undefined,
+    workingDirectory: '',
+    env: {},
+    mounts: [],
+    gpus: [],
+    limits: NO_LIMITS,
+    image: { name: BASE_IMAGE, digest: '', credentials: undefined, settle: async (digest) => digest },
+    onOutput: (bytes) => {
+      text += String(bytes);
+    },
+    output: () => text,
+    ...more,
   };
 }
 

@@ -1,35 +1,49 @@
-/** One or more core replicas on a database of their own, with an account and its keys; agents are scripted by the test. */
+/**
+ * One or more core replicas on a database of their own, with an account and its keys; agents are scripted by the test.
+ */
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import { buildCore } from '../../core/app.ts';
 import { readCoreConfig } from '../../core/config.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
-import { createLogger } from '../../core/runtime/logger.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import { createLogger } from '../../core/runtime/logger.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
+import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
 import { NetworkVolume } from '../../proto/gen/slipway/v1/volume_service.ts';
 import { createDatabase } from './database.ts';
 import { call, grpcClients } from './grpc-clients.ts';
-import { ScriptedAgent } from './scripted-agent.ts';
 import type { ScriptedAgentOptions } from './scripted-agent.ts';
+import { ScriptedAgent } from './scripted-agent.ts';
 import { waitFor } from './wait-for.ts';
 
 export type CoreReplicas = Awaited<ReturnType<typeof startReplicas>>;
 
 let machines = 0;
 
-/** Starts `count` replicas and stops them when the test ends. Their database is a new one unless given, and they log nowhere unless told. */
-export async function startReplicas(t: Test, count = 1, env: Record<string, string> = {}, given: { url?: string; logger?: Logger; clock?: Clock } = {}) {
+/**
+ * Starts `count` replicas and stops them when the test ends. Their database is a new one unless given, and they log
+ * nowhere unless told.
+ */
+export async function startReplicas(
+  t: Test,
+  count = 1,
+  env: Record<string, string> = {},
+  given: { url?: string; logger?: Logger; clock?: Clock } = {},
+) {
   const url = given.url ?? (await createDatabase(t)).url;
   const rootKey = randomBytes(24).toString('hex');
   const config = readCoreConfig({
-    SLIPWAY_DATABASE_URL: url, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey,
-    SLIPWAY_SECRET_KEY: randomBytes(32).toString('hex'), SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true', ...env,
+    SLIPWAY_DATABASE_URL: url,
+    SLIPWAY_CORE_LISTEN: '127.0.0.1:0',
+    SLIPWAY_ROOT_KEY: rootKey,
+    SLIPWAY_SECRET_KEY: randomBytes(32).toString('hex'),
+    SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true',
+    ...env,
   });
   const logger = given.logger ?? createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
   const sql = postgres(url, { max: 2, onnotice: () => undefined });
@@ -52,9 +66,17 @@ export async function startReplicas(t: Test, count = 1, env: Record<string, stri
   const clients = grpcClients(replicas[0]!.address);
   const { accountId } = await call(clients.access, 'createAccount', { name: 'test' }, rootKey);
   const createKey = (scope: KeyScope, endpointIds: string[] = [], account = accountId) =>
-    call(clients.keys, 'createKey', { name: 'test', scope, endpointIds, accountId: scope === KeyScope.AGENT ? '' : account, permissions: undefined }, rootKey);
-  const newKey = async (scope: KeyScope = KeyScope.ALL, endpointIds: string[] = [], account = accountId): Promise<string> =>
-    (await createKey(scope, endpointIds, account)).secret;
+    call(
+      clients.keys,
+      'createKey',
+      { name: 'test', scope, endpointIds, accountId: scope === KeyScope.AGENT ? '' : account, permissions: undefined },
+      rootKey,
+    );
+  const newKey = async (
+    scope: KeyScope = KeyScope.ALL,
+    endpointIds: string[] = [],
+    account = accountId,
+  ): Promise<string> => (await createKey(scope, endpointIds, account)).secret;
   const key = await newKey();
   /** A key that no machine uses until the test gives it to one. */
   const agentKey = await newKey(KeyScope.AGENT);
@@ -67,21 +89,35 @@ export async function startReplicas(t: Test, count = 1, env: Record<string, stri
   };
 
   /** An agent with a machine of its own, connected to a replica. */
-  const joinAgent = async (options: Partial<ScriptedAgentOptions> = {}, replica = replicas[0]!): Promise<ScriptedAgent> => {
+  const joinAgent = async (
+    options: Partial<ScriptedAgentOptions> = {},
+    replica = replicas[0]!,
+  ): Promise<ScriptedAgent> => {
     machines += 1;
     const machineId = options.machineId ?? `machine${String(machines).padStart(5, '0')}`;
-    const agent = new ScriptedAgent({ address: replica.address, agentKey: options.agentKey ?? await keyOf(machineId), ...options, machineId });
+    const agent = new ScriptedAgent({
+      address: replica.address,
+      agentKey: options.agentKey ?? (await keyOf(machineId)),
+      ...options,
+      machineId,
+    });
     agents.push(agent);
     await agent.connect();
     return agent;
   };
 
   /** Another account, by its id. */
-  const newAccount = async (name = 'stranger'): Promise<string> => (await call(clients.access, 'createAccount', { name }, rootKey)).accountId;
+  const newAccount = async (name = 'stranger'): Promise<string> =>
+    (await call(clients.access, 'createAccount', { name }, rootKey)).accountId;
 
   /** A template of the account. */
   const createTemplate = async (fields: Partial<Template> = {}, owner = key): Promise<string> => {
-    const template = Template.fromPartial({ name: `t-${randomBytes(6).toString('hex')}`, startCommand: ['true'], serverless: true, ...fields });
+    const template = Template.fromPartial({
+      name: `t-${randomBytes(6).toString('hex')}`,
+      startCommand: ['true'],
+      serverless: true,
+      ...fields,
+    });
     return (await call(clients.templates, 'createTemplate', { template }, owner)).template!.id;
   };
 
@@ -93,22 +129,49 @@ export async function startReplicas(t: Test, count = 1, env: Record<string, stri
 
   /** An endpoint of the account. */
   const createEndpoint = async (fields: Partial<Endpoint> = {}, owner = key): Promise<string> => {
-    const templateId = fields.templateId ?? await createTemplate({}, owner);
-    const endpoint = Endpoint.fromPartial({ name: 'test', idleTimeoutSeconds: 60, workersMin: 1, ...fields, templateId });
+    const templateId = fields.templateId ?? (await createTemplate({}, owner));
+    const endpoint = Endpoint.fromPartial({
+      name: 'test',
+      idleTimeoutSeconds: 60,
+      workersMin: 1,
+      ...fields,
+      templateId,
+    });
     const request = { endpoint, requestId: '', workersMax: fields.workersMax ?? 3, retryLimit: fields.retryLimit };
     return (await call(clients.endpoints, 'createEndpoint', request, owner)).endpoint!.id;
   };
 
   /** Changes fields of an endpoint. */
-  const updateEndpoint = (id: string, fields: Partial<Endpoint>) => call(clients.endpoints, 'updateEndpoint', {
-    endpoint: Endpoint.fromPartial({ ...fields, id }),
-    updateMask: Object.keys(fields).map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)),
-  }, key);
+  const updateEndpoint = (id: string, fields: Partial<Endpoint>) =>
+    call(
+      clients.endpoints,
+      'updateEndpoint',
+      {
+        endpoint: Endpoint.fromPartial({ ...fields, id }),
+        updateMask: Object.keys(fields).map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)),
+      },
+      key,
+    );
 
-  const submit = async (endpointId: string, input: unknown = {}, lowPriority = false, owner = key): Promise<Job> => (await call(clients.jobs, 'submitJob', {
-    endpointId, requestId: '', kind: SubmitKind.ASYNC, input: Buffer.from(JSON.stringify(input)), webhook: '',
-    policy: { lowPriority, executionTimeoutMs: undefined, ttlMs: undefined }, s3Config: undefined, waitMs: 0, idempotencyKey: '',
-  }, owner)).job!;
+  const submit = async (endpointId: string, input: unknown = {}, lowPriority = false, owner = key): Promise<Job> =>
+    (
+      await call(
+        clients.jobs,
+        'submitJob',
+        {
+          endpointId,
+          requestId: '',
+          kind: SubmitKind.ASYNC,
+          input: Buffer.from(JSON.stringify(input)),
+          webhook: '',
+          policy: { lowPriority, executionTimeoutMs: undefined, ttlMs: undefined },
+          s3Config: undefined,
+          waitMs: 0,
+          idempotencyKey: '',
+        },
+        owner,
+      )
+    ).job!;
 
   /** The job as soon as it is final, or as it is after `waitMs`. */
   const wait = async (endpointId: string, jobId: string, waitMs = 15_000): Promise<Job> =>
@@ -118,13 +181,35 @@ export async function startReplicas(t: Test, count = 1, env: Record<string, stri
     (await call(clients.jobs, 'getJob', { endpointId, jobId, omitOutput: false, ttlMs: 0 }, key)).job!;
 
   /** Waits until so many workers of an endpoint can take jobs. */
-  const ready = (endpointId: string, wanted = 1) => waitFor(`${wanted} ready workers`, async () => {
-    const rows = await sql`SELECT FROM worker WHERE endpoint_id = ${endpointId} AND state = 'READY' AND desired = 'RUN' AND ended_at IS NULL`;
-    return rows.length >= wanted;
-  });
+  const ready = (endpointId: string, wanted = 1) =>
+    waitFor(`${wanted} ready workers`, async () => {
+      const rows =
+        await sql`SELECT FROM worker WHERE endpoint_id = ${endpointId} AND state = 'READY' AND desired = 'RUN' AND ended_at IS NULL`;
+      return rows.length >= wanted;
+    });
 
   return {
-    url, sql, rootKey, accountId, key, agentKey, replicas, clients, newKey, createKey, newAccount, startReplica, joinAgent, keyOf,
-    createTemplate, createVolume, createEndpoint, updateEndpoint, submit, wait, get, ready,
+    url,
+    sql,
+    rootKey,
+    accountId,
+    key,
+    agentKey,
+    replicas,
+    clients,
+    newKey,
+    createKey,
+    newAccount,
+    startReplica,
+    joinAgent,
+    keyOf,
+    createTemplate,
+    createVolume,
+    createEndpoint,
+    updateEndpoint,
+    submit,
+    wait,
+    get,
+    ready,
   };
 }

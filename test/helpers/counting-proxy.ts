@@ -1,7 +1,10 @@
-/** A TCP proxy before PostgreSQL that counts the statements that pass it, by their text: what one process asks, whatever the others do. */
+/**
+ * A TCP proxy before PostgreSQL that counts the statements that pass it, by their text: what one process asks, whatever
+ * the others do.
+ */
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { Test } from 'tap';
 
 /** Length of a message's type and of its length, in bytes. */
@@ -17,14 +20,24 @@ export async function countingProxy(t: Test, url: string) {
   const open = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(Number(target.port || 5432), target.hostname);
-    const reader = new StatementReader((text) => { counts.set(text, (counts.get(text) ?? 0) + 1); });
+    const reader = new StatementReader((text) => {
+      counts.set(text, (counts.get(text) ?? 0) + 1);
+    });
     for (const socket of [client, upstream]) {
       open.add(socket);
       socket.on('error', () => undefined);
-      socket.on('close', () => { open.delete(socket); (socket === client ? upstream : client).destroy(); });
+      socket.on('close', () => {
+        open.delete(socket);
+        (socket === client ? upstream : client).destroy();
+      });
     }
-    client.on('data', (part: Buffer) => { reader.read(part); upstream.write(part); });
-    upstream.on('data', (part: Buffer) => { client.write(part); });
+    client.on('data', (part: Buffer) => {
+      reader.read(part);
+      upstream.write(part);
+    });
+    upstream.on('data', (part: Buffer) => {
+      client.write(part);
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -66,7 +79,8 @@ class StatementReader {
       if (this.#rest.length < at + LENGTH_BYTES) return;
       const end = at + this.#rest.readUInt32BE(at);
       if (this.#rest.length < end) return;
-      if (this.#started) this.#message(String.fromCharCode(this.#rest[0]!), this.#rest.subarray(at + LENGTH_BYTES, end));
+      if (this.#started)
+        this.#message(String.fromCharCode(this.#rest[0]!), this.#rest.subarray(at + LENGTH_BYTES, end));
       this.#started = true;
       this.#rest = this.#rest.subarray(end);
     }

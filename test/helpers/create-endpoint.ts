@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
-import { call } from './grpc-clients.ts';
 import type { GrpcClients } from './grpc-clients.ts';
+import { call } from './grpc-clients.ts';
 import { waitFor } from './wait-for.ts';
 
 /** An endpoint to create. */
@@ -31,14 +31,32 @@ export async function createEndpoint(clients: GrpcClients, owner: string, given:
   const { command: startCommand, env = {}, imageName = '', registryAuthId = '' } = given;
   const template = Template.fromPartial({ name, imageName, startCommand, env, registryAuthId, serverless: true });
   const { template: made } = await call(clients.templates, 'createTemplate', { template }, owner);
-  const endpoint = Endpoint.fromPartial({ name, templateId: made!.id, workersMin: 1, idleTimeoutSeconds: 60, ...given.fields });
-  const { endpoint: created } = await call(clients.endpoints, 'createEndpoint', {
-    endpoint, requestId: '', workersMax: given.workersMax ?? Math.max(3, endpoint.workersMin), retryLimit: given.retryLimit,
-  }, owner);
+  const endpoint = Endpoint.fromPartial({
+    name,
+    templateId: made!.id,
+    workersMin: 1,
+    idleTimeoutSeconds: 60,
+    ...given.fields,
+  });
+  const { endpoint: created } = await call(
+    clients.endpoints,
+    'createEndpoint',
+    {
+      endpoint,
+      requestId: '',
+      workersMax: given.workersMax ?? Math.max(3, endpoint.workersMin),
+      retryLimit: given.retryLimit,
+    },
+    owner,
+  );
   const wanted = given.ready ?? endpoint.workersMin;
-  await waitFor(`${wanted} ready workers of ${given.command.at(-1)}`, async () => {
-    const { workers } = await call(clients.jobs, 'getHealth', { endpointId: created!.id }, owner);
-    return workers!.ready + workers!.running >= wanted;
-  }, 60_000);
+  await waitFor(
+    `${wanted} ready workers of ${given.command.at(-1)}`,
+    async () => {
+      const { workers } = await call(clients.jobs, 'getHealth', { endpointId: created!.id }, owner);
+      return workers!.ready + workers!.running >= wanted;
+    },
+    60_000,
+  );
   return created!.id;
 }

@@ -1,7 +1,7 @@
 /** A TCP proxy that cuts connections: at once, or a new one after so many bytes of the server's first words. */
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { Test } from 'tap';
 
 /** How both sides see a cut: RESET ends it in the middle, END in order, as a server that shuts down does. */
@@ -32,9 +32,14 @@ export async function cuttingProxy(t: Test, target: { host: string; port: number
     for (const socket of pair) {
       const other = socket === client ? upstream : client;
       socket.on('error', () => undefined);
-      socket.on('close', () => { open.delete(pair); other.destroy(); });
+      socket.on('close', () => {
+        open.delete(pair);
+        other.destroy();
+      });
     }
-    client.on('data', (part) => { if (open.has(pair)) upstream.write(part); });
+    client.on('data', (part) => {
+      if (open.has(pair)) upstream.write(part);
+    });
     upstream.on('data', (part: Buffer) => {
       if (!open.has(pair)) return;
       said += part.length;
@@ -55,15 +60,21 @@ export async function cuttingProxy(t: Test, target: { host: string; port: number
   return {
     port: (server.address() as AddressInfo).port,
     /** Connections that were cut. */
-    get cuts(): number { return cuts; },
+    get cuts(): number {
+      return cuts;
+    },
     /** Cuts one of those that are open, `which` from 0 to 1. */
     cut: (which: number, kind: CutKind): void => {
       const pair = [...open][Math.floor(which * open.size)];
       if (pair) cutPair(pair, kind);
     },
     /** Cuts one that is still to come when the server has sent it this many bytes; 0: before it has said anything. */
-    cutNext: (bytes: number, kind: CutKind): void => { planned.push({ bytes, kind }); },
+    cutNext: (bytes: number, kind: CutKind): void => {
+      planned.push({ bytes, kind });
+    },
     /** Nothing more is in store. */
-    calm: (): void => { planned.length = 0; },
+    calm: (): void => {
+      planned.length = 0;
+    },
   };
 }

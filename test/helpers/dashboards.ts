@@ -1,5 +1,5 @@
 /** The dashboards of deploy/grafana. */
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const folder = join(import.meta.dirname, '../../deploy/grafana');
@@ -34,10 +34,20 @@ export interface Dashboard {
 
 /** All of them. */
 export function dashboards(): Dashboard[] {
-  return readdirSync(folder).filter((file) => file.endsWith('.json')).map((file) => {
-    const { uid, templating, panels } = JSON.parse(readFileSync(join(folder, file), 'utf8')) as {
-      uid: string; templating: { list: Variable[] }; panels: (Panel & { type: string })[];
-    };
-    return { file, uid, variables: templating.list, all: panels, panels: panels.filter(({ type }) => type !== 'row') };
-  });
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => {
+      const { uid, templating, panels } = JSON.parse(readFileSync(join(folder, file), 'utf8')) as {
+        uid: string;
+        templating: { list: Variable[] };
+        panels: (Panel & { type: string })[];
+      };
+      return {
+        file,
+        uid,
+        variables: templating.list,
+        all: panels,
+        panels: panels.filter(({ type }) => type !== 'row'),
+      };
+    });
 }

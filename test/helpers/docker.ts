@@ -1,4 +1,7 @@
-/** A real Docker of a test's own: images, networks and socket in a folder that goes with the test's process, however that ends. */
+/**
+ * A real Docker of a test's own: images, networks and socket in a folder that goes with the test's process, however
+ * that ends.
+ */
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
@@ -16,12 +19,23 @@ import { waitFor } from './wait-for.ts';
 
 const run = promisify(execFile);
 
-/** One line where Docker cannot be tested, else false. Two of them on one host take each other's rules of the firewall away. */
-export const dockerSkip: string | false = process.getuid?.() !== 0 ? 'containers are tested as root'
-  : existsSync('/run/docker.sock') ? 'a Docker of this host runs'
-    : existsSync('/usr/sbin/dockerd') && existsSync('/usr/bin/docker') ? false : 'needs docker.io';
+/**
+ * One line where Docker cannot be tested, else false. Two of them on one host take each other's rules of the firewall
+ * away.
+ */
+export const dockerSkip: string | false =
+  process.getuid?.() !== 0
+    ? 'containers are tested as root'
+    : existsSync('/run/docker.sock')
+      ? 'a Docker of this host runs'
+      : existsSync('/usr/sbin/dockerd') && existsSync('/usr/bin/docker')
+        ? false
+        : 'needs docker.io';
 
-/** Blocks until the test's process lets go of the pipe or is gone; then all of that Docker goes, and its rules of the firewall. */
+/**
+ * Blocks until the test's process lets go of the pipe or is gone; then all of that Docker goes, and its rules of the
+ * firewall.
+ */
 const REAP = `${DROP_RULES}
 cat >/dev/null
 export DOCKER_HOST="unix://$1/docker.sock"
@@ -47,7 +61,10 @@ const MOUNT = 'mkdir "$1" && truncate -s 1G "$1.img" && mkfs.btrfs -q "$1.img" &
 export interface TestDocker extends TestEngine {
   /** Its command line; stdout. */
   cli(...args: string[]): Promise<string>;
-  /** Starts anew, without images but the base, on a disk that bounds what containers write. False: this host cannot mount one, and all is as it was. */
+  /**
+   * Starts anew, without images but the base, on a disk that bounds what containers write. False: this host cannot
+   * mount one, and all is as it was.
+   */
   boundDisk(): Promise<boolean>;
 }
 
@@ -64,9 +81,15 @@ async function start(): Promise<TestDocker> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-docker-'));
   const path = (name: string): string => join(folder, name);
   const socket = path('docker.sock');
-  const reaper = spawn('/bin/bash', ['-c', REAP, 'bash', folder], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  const reaper = spawn('/bin/bash', ['-c', REAP, 'bash', folder], {
+    cwd: '/',
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
   reaper.stdin.on('error', () => undefined);
-  const reaped = new Promise<void>((resolve) => { reaper.once('exit', () => resolve()); });
+  const reaped = new Promise<void>((resolve) => {
+    reaper.once('exit', () => resolve());
+  });
   root.teardown(async () => {
     reaper.stdin.end();
     await reaped;
@@ -77,17 +100,31 @@ async function start(): Promise<TestDocker> {
   const serve = async (data: string, ...more: string[]): Promise<void> => {
     // Those of one that was killed keep the next from starting on a host whose first process does not see to orphans.
     for (const name of ['docker.pid', 'exec/containerd/containerd.pid']) rmSync(path(name), { force: true });
-    service = spawn('/usr/sbin/dockerd', [
-      `--host=unix://${socket}`, `--data-root=${data}`, `--exec-root=${path('exec')}`, `--pidfile=${path('docker.pid')}`,
-      '--bridge=none', '--live-restore', ...more,
-    ], { stdio: ['ignore', 'ignore', openSync(path('log'), 'w')] });
+    service = spawn(
+      '/usr/sbin/dockerd',
+      [
+        `--host=unix://${socket}`,
+        `--data-root=${data}`,
+        `--exec-root=${path('exec')}`,
+        `--pidfile=${path('docker.pid')}`,
+        '--bridge=none',
+        '--live-restore',
+        ...more,
+      ],
+      { stdio: ['ignore', 'ignore', openSync(path('log'), 'w')] },
+    );
     await waitFor('docker to answer', () => askEngine(socket, systemClock), 60_000);
   };
   const self: TestDocker = {
-    socket, folder, cli,
-    names: ({ all = false, paused = false } = {}) => cli('ps', '--format={{.Names}}', ...(all ? ['--all'] : []), ...(paused ? ['--filter=status=paused'] : [])),
+    socket,
+    folder,
+    cli,
+    names: ({ all = false, paused = false } = {}) =>
+      cli('ps', '--format={{.Names}}', ...(all ? ['--all'] : []), ...(paused ? ['--filter=status=paused'] : [])),
     exec: (container, ...command) => cli('exec', container, ...command),
-    importTar: async (file, name, ...changes) => { await cli('import', ...changes.flatMap((line) => ['--change', line]), file, name); },
+    importTar: async (file, name, ...changes) => {
+      await cli('import', ...changes.flatMap((line) => ['--change', line]), file, name);
+    },
     push: async (image, name, { username, password }) => {
       const auths = { [name.split('/')[0]!]: { auth: Buffer.from(`${username}:${password}`).toString('base64') } };
       writeFileSync(path('config.json'), JSON.stringify({ auths }));
@@ -100,9 +137,14 @@ async function start(): Promise<TestDocker> {
     // Containers live on while it is away, as with every Podman.
     startService: () => serve(path('data')),
     boundDisk: async () => {
-      const bounded = await run('/bin/bash', ['-c', MOUNT, 'bash', path('bounded')]).then(() => true, () => false);
+      const bounded = await run('/bin/bash', ['-c', MOUNT, 'bash', path('bounded')]).then(
+        () => true,
+        () => false,
+      );
       if (!bounded) return false;
-      const ended = new Promise((resolve) => { service?.once('exit', resolve); });
+      const ended = new Promise((resolve) => {
+        service?.once('exit', resolve);
+      });
       service?.kill('SIGTERM');
       await ended;
       await serve(path('bounded'), '--storage-driver=btrfs');
@@ -110,7 +152,9 @@ async function start(): Promise<TestDocker> {
       return true;
     },
     killService: async () => {
-      const gone = new Promise((resolve) => { service?.once('exit', resolve); });
+      const gone = new Promise((resolve) => {
+        service?.once('exit', resolve);
+      });
       service?.kill('SIGKILL');
       await gone;
     },

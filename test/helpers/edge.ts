@@ -1,4 +1,7 @@
-/** A real edge for a test: `slipway edge` with the real Envoy (deploy/local/test-pythons.ts), certificates made for the test, free ports. */
+/**
+ * A real edge for a test: `slipway edge` with the real Envoy (deploy/local/test-pythons.ts), certificates made for the
+ * test, free ports.
+ */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
@@ -7,8 +10,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { nodeProcess } from '../../deploy/local/node-process.ts';
 import type { ReadyMessage } from '../../deploy/local/node-process.ts';
+import { nodeProcess } from '../../deploy/local/node-process.ts';
 import { ProcessLog } from '../../deploy/local/process-log.ts';
 import { Child } from './child.ts';
 import { requireDeclared } from './declared.ts';
@@ -27,22 +30,40 @@ export function skipWithoutEnvoy(): false | string {
 
 export type RunningEdge = Awaited<ReturnType<typeof startEdge>>;
 
-/** Starts `deploy/envoy/main.ts`, as the command does, and stops it with the test. `env`: settings over those of a test. */
+/**
+ * Starts `deploy/envoy/main.ts`, as the command does, and stops it with the test. `env`: settings over those of a test.
+ */
 export async function startEdge(t: Test, env: Record<string, string>, ...args: string[]) {
-  const dataDir = env['SLIPWAY_EDGE_DATA_DIR'] ?? await mkdtemp(join(tmpdir(), 'slw-edge-'));
+  const dataDir = env['SLIPWAY_EDGE_DATA_DIR'] ?? (await mkdtemp(join(tmpdir(), 'slw-edge-')));
   const logs = await mkdtemp(join(tmpdir(), 'slipway-edge-log-'));
-  const plan = nodeProcess({ name: 'edge', root, file: 'deploy/envoy/main.ts', logDir: logs, args, env: () => ({
-    ...process.env, SLIPWAY_EDGE_LISTEN: '127.0.0.1:0', SLIPWAY_EDGE_DATA_DIR: dataDir, SLIPWAY_EDGE_ENVOY: ENVOY, SLIPWAY_EDGE_THREADS: '1', ...env,
-  }) });
+  const plan = nodeProcess({
+    name: 'edge',
+    root,
+    file: 'deploy/envoy/main.ts',
+    logDir: logs,
+    args,
+    env: () => ({
+      ...process.env,
+      SLIPWAY_EDGE_LISTEN: '127.0.0.1:0',
+      SLIPWAY_EDGE_DATA_DIR: dataDir,
+      SLIPWAY_EDGE_ENVOY: ENVOY,
+      SLIPWAY_EDGE_THREADS: '1',
+      ...env,
+    }),
+  });
   const child = new Child<ReadyMessage>(plan);
   const edge = {
-    addresses: {} as Record<string, string>, child, dataDir,
+    addresses: {} as Record<string, string>,
+    child,
+    dataDir,
     /** A successor relieves it: its end is no fault. */
     mayEnd: false,
     /** All that it wrote. */
     log: () => readFileSync(new ProcessLog(join(logs, 'edge.log')).file, 'utf8'),
   };
-  child.onEndedByItself = (how) => { if (!edge.mayEnd) t.fail(how); };
+  child.onEndedByItself = (how) => {
+    if (!edge.mayEnd) t.fail(how);
+  };
   t.teardown(async () => {
     if (!t.passing()) t.comment(child.tail);
     await child.stop();
@@ -53,26 +74,47 @@ export async function startEdge(t: Test, env: Record<string, string>, ...args: s
   return edge;
 }
 
-/** Writes the folder by `slipway edge --write` and starts the real Envoy with it alone, as a service or a container would. `env`: as above. */
-export async function startForeignEnvoy(t: Test, env: Record<string, string>): Promise<{ addresses: Record<string, string> }> {
+/**
+ * Writes the folder by `slipway edge --write` and starts the real Envoy with it alone, as a service or a container
+ * would. `env`: as above.
+ */
+export async function startForeignEnvoy(
+  t: Test,
+  env: Record<string, string>,
+): Promise<{ addresses: Record<string, string> }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'slw-edge-'));
   const [addresses, named] = [{} as Record<string, string>, { ...env }];
-  for (const [name, setting] of [['public', 'SLIPWAY_EDGE_LISTEN'], ['agents', 'SLIPWAY_EDGE_AGENT_LISTEN']] as const) {
+  for (const [name, setting] of [
+    ['public', 'SLIPWAY_EDGE_LISTEN'],
+    ['agents', 'SLIPWAY_EDGE_AGENT_LISTEN'],
+  ] as const) {
     addresses[name] = named[setting] = `127.0.0.1:${await quietPort()}`;
   }
   const args = [join(root, 'facades/cli/slipway.mjs'), 'edge', '--data-dir', dataDir, '--write'];
   const file = execFileSync(process.execPath, args, { env: { ...process.env, ...named }, encoding: 'utf8' }).trim();
-  const envoy = spawn(ENVOY, ['-c', file, '--disable-hot-restart', '--concurrency', '1', '--log-level', 'error'], { stdio: 'ignore' });
+  const envoy = spawn(ENVOY, ['-c', file, '--disable-hot-restart', '--concurrency', '1', '--log-level', 'error'], {
+    stdio: 'ignore',
+  });
   const ended = once(envoy, 'exit');
   t.teardown(async () => {
     envoy.kill('SIGTERM');
     await ended;
     await rm(dataDir, { recursive: true, force: true });
   });
-  await waitFor('it to listen', () => Promise.all(Object.values(addresses).map((address) => new Promise<boolean>((resolve) => {
-    const [host, port] = address.split(':');
-    const socket = connect(Number(port), host, () => { resolve(true); socket.destroy(); }).on('error', () => resolve(false));
-  }))).then((open) => open.every(Boolean)));
+  await waitFor('it to listen', () =>
+    Promise.all(
+      Object.values(addresses).map(
+        (address) =>
+          new Promise<boolean>((resolve) => {
+            const [host, port] = address.split(':');
+            const socket = connect(Number(port), host, () => {
+              resolve(true);
+              socket.destroy();
+            }).on('error', () => resolve(false));
+          }),
+      ),
+    ).then((open) => open.every(Boolean)),
+  );
   return { addresses };
 }
 
@@ -80,17 +122,56 @@ export async function startForeignEnvoy(t: Test, env: Record<string, string>): P
 export async function makeCertificates(t: Test) {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-tls-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
-  const openssl = (...args: string[]): void => { execFileSync('openssl', args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] }); };
+  const openssl = (...args: string[]): void => {
+    execFileSync('openssl', args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+  };
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   /** Makes another authority. */
   const authority = (name: string): void =>
-    openssl('req', '-x509', ...curve, '-keyout', `${name}.key`, '-out', `${name}.pem`, '-days', '2', '-subj', `/CN=${name}`);
+    openssl(
+      'req',
+      '-x509',
+      ...curve,
+      '-keyout',
+      `${name}.key`,
+      '-out',
+      `${name}.pem`,
+      '-days',
+      '2',
+      '-subj',
+      `/CN=${name}`,
+    );
   /** Makes a pair `name.pem`, `name.key`; one of 0 days has expired. */
   const issue = (name: string, subjectAltName: string, { ca = 'ca', days = 2 } = {}): void => {
-    openssl('req', ...curve, '-keyout', `${name}.key`, '-out', 'request.pem', '-subj', '/CN=test', '-addext', `subjectAltName=${subjectAltName}`);
-    openssl('x509', '-req', '-in', 'request.pem', '-CA', `${ca}.pem`, '-CAkey', `${ca}.key`,
-      '-CAcreateserial', '-days', String(days), '-copy_extensions', 'copy',
-      '-out', `${name}.pem`);
+    openssl(
+      'req',
+      ...curve,
+      '-keyout',
+      `${name}.key`,
+      '-out',
+      'request.pem',
+      '-subj',
+      '/CN=test',
+      '-addext',
+      `subjectAltName=${subjectAltName}`,
+    );
+    openssl(
+      'x509',
+      '-req',
+      '-in',
+      'request.pem',
+      '-CA',
+      `${ca}.pem`,
+      '-CAkey',
+      `${ca}.key`,
+      '-CAcreateserial',
+      '-days',
+      String(days),
+      '-copy_extensions',
+      'copy',
+      '-out',
+      `${name}.pem`,
+    );
   };
   authority('ca');
   const server = 'DNS:localhost,DNS:*.lb.localhost,IP:127.0.0.1';
@@ -98,9 +179,18 @@ export async function makeCertificates(t: Test) {
   issue('1/server', server);
   symlinkSync('1', join(folder, 'live'));
   return {
-    folder, issue, authority, file: (name: string) => join(folder, name), read: (name: string) => readFileSync(join(folder, name)),
-    env: { SLIPWAY_EDGE_CERT_FILE: join(folder, 'live/server.pem'), SLIPWAY_EDGE_CERT_KEY_FILE: join(folder, 'live/server.key') },
-    /** Makes another server certificate in a folder of its own and points `live` there, as certbot and Kubernetes do. */
+    folder,
+    issue,
+    authority,
+    file: (name: string) => join(folder, name),
+    read: (name: string) => readFileSync(join(folder, name)),
+    env: {
+      SLIPWAY_EDGE_CERT_FILE: join(folder, 'live/server.pem'),
+      SLIPWAY_EDGE_CERT_KEY_FILE: join(folder, 'live/server.key'),
+    },
+    /**
+     * Makes another server certificate in a folder of its own and points `live` there, as certbot and Kubernetes do.
+     */
     renew: async (number: number) => {
       await mkdir(join(folder, String(number)));
       issue(`${number}/server`, server);
@@ -109,6 +199,8 @@ export async function makeCertificates(t: Test) {
       renameSync(join(folder, 'next'), join(folder, 'live'));
     },
     /** Makes another and writes it over the present files. */
-    overwrite: () => { issue('live/server', server); },
+    overwrite: () => {
+      issue('live/server', server);
+    },
   };
 }

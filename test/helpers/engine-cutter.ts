@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { scratch } from './scratch.ts';
 
-/** Opens one; `call` is how the first line of the calls goes that are cut. ASKED: the engine never hears of it. ANSWERED: it did it, and nobody hears. */
+/**
+ * Opens one; `call` is how the first line of the calls goes that are cut. ASKED: the engine never hears of it.
+ * ANSWERED: it did it, and nobody hears.
+ */
 export async function engineCutter(t: Test, engineSocket: string, call: RegExp, cut: 'ASKED' | 'ANSWERED') {
   const { folder } = await scratch(t);
   const socket = join(folder, 'engine.sock');
@@ -13,7 +16,10 @@ export async function engineCutter(t: Test, engineSocket: string, call: RegExp, 
   const server = createServer((client) => {
     const engine = connect(engineSocket);
     let doomed = false;
-    const end = (): void => { client.destroy(); engine.destroy(); };
+    const end = (): void => {
+      client.destroy();
+      engine.destroy();
+    };
     for (const side of [client, engine]) side.on('error', end).on('close', end);
     client.on('data', (part) => {
       doomed ||= call.test(String(part).split('\r\n', 1)[0]!);
@@ -29,6 +35,8 @@ export async function engineCutter(t: Test, engineSocket: string, call: RegExp, 
   });
   server.listen(socket);
   await once(server, 'listening');
-  t.teardown(() => { server.close(); });
+  t.teardown(() => {
+    server.close();
+  });
   return { socket, cuts: (): number => cuts };
 }

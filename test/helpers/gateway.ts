@@ -10,12 +10,21 @@ export async function gateway(t: Test, target: string, rewrite: (path: string) =
     paths.push(request.url!);
     const body = await Array.fromAsync(request as AsyncIterable<Uint8Array>);
     const answer = await fetch(target + rewrite(request.url!), {
-      method: request.method!, body: body.length > 0 ? Buffer.concat(body) : null,
+      method: request.method!,
+      body: body.length > 0 ? Buffer.concat(body) : null,
       headers: { authorization: request.headers.authorization!, 'content-type': request.headers['content-type']! },
     });
     response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type')! }).end(await answer.text());
   });
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
-  t.teardown(() => new Promise<void>((resolve) => { server.closeAllConnections(); server.close(() => resolve()); }));
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  t.teardown(
+    () =>
+      new Promise<void>((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  );
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, paths };
 }

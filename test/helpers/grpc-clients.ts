@@ -12,8 +12,8 @@ import { RegistryAuthServiceClient } from '../../proto/gen/slipway/v1/registry_a
 import { TemplateServiceClient } from '../../proto/gen/slipway/v1/template_service.ts';
 import { UsageServiceClient } from '../../proto/gen/slipway/v1/usage_service.ts';
 import { VolumeServiceClient } from '../../proto/gen/slipway/v1/volume_service.ts';
-import { callMetadata, systemTransport } from '../../proto/wire/channel.ts';
 import type { ClientConstructor, Transport } from '../../proto/wire/channel.ts';
+import { callMetadata, systemTransport } from '../../proto/wire/channel.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
 
 /** All clients of one core address. */
@@ -34,20 +34,33 @@ export function grpcClients(address: string, transport: Transport = systemTransp
     audit: open(AuditServiceClient),
     problems: open(ProblemServiceClient),
   };
-  return { ...clients, close: () => { for (const client of Object.values(clients)) (client as Client).close(); } };
+  return {
+    ...clients,
+    close: () => {
+      for (const client of Object.values(clients)) (client as Client).close();
+    },
+  };
 }
 
 export type GrpcClients = ReturnType<typeof grpcClients>;
 
 // The last of the three signatures that ts-proto writes for a method: TypeScript infers from that one.
 type Done<Response> = (error: ServiceError | null, response: Response) => void;
-type Unary<Request, Response> = (request: Request, metadata: Metadata, options: Partial<CallOptions>, done: Done<Response>) => ClientUnaryCall;
+type Unary<Request, Response> = (
+  request: Request,
+  metadata: Metadata,
+  options: Partial<CallOptions>,
+  done: Done<Response>,
+) => ClientUnaryCall;
 type RequestOf<Method> = Method extends Unary<infer Request, infer _> ? Request : never;
 type ResponseOf<Method> = Method extends Unary<infer _, infer Response> ? Response : never;
 
 /** Calls a unary method with a key. Failures are CoreErrors. Usage: `call(clients.jobs, 'getJob', request, key)`. */
 export function call<C extends Client, Name extends keyof C>(
-  client: C, method: Name, request: RequestOf<C[Name]>, key: string,
+  client: C,
+  method: Name,
+  request: RequestOf<C[Name]>,
+  key: string,
 ): Promise<ResponseOf<C[Name]>> {
   const metadata = callMetadata(key);
   return new Promise((resolve, reject) => {

@@ -1,4 +1,5 @@
-// A gRPC server as load-balancing endpoints run them: an echo of bytes, whole and streamed, with the metadata that it was sent.
+// A gRPC server as load-balancing endpoints run them: an echo of bytes, whole and streamed, with the metadata that it
+// was sent.
 import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
 
 const same = (value) => value;
@@ -16,7 +17,8 @@ const trailers = (call) => {
 const server = new Server({ 'grpc.max_receive_message_length': -1 });
 server.addService(Echo, {
   whole: (call, done) => {
-    if (String(call.request) === 'fail') done({ code: status.FAILED_PRECONDITION, details: 'as asked', metadata: trailers(call) });
+    if (String(call.request) === 'fail')
+      done({ code: status.FAILED_PRECONDITION, details: 'as asked', metadata: trailers(call) });
     else done(null, call.request, trailers(call));
   },
   // As many MiB as it is asked for, as fast as they are read.
@@ -36,6 +38,9 @@ server.addService(Echo, {
     call.on('end', () => call.end(trailers(call)));
   },
 });
-setTimeout(() => {
-  server.bindAsync(`127.0.0.1:${process.env.PORT}`, ServerCredentials.createInsecure(), () => undefined);
-}, Number(process.env.START_MS ?? 0));
+setTimeout(
+  () => {
+    server.bindAsync(`127.0.0.1:${process.env.PORT}`, ServerCredentials.createInsecure(), () => undefined);
+  },
+  Number(process.env.START_MS ?? 0),
+);

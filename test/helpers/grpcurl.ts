@@ -1,4 +1,7 @@
-/** grpcurl (see deploy/local/test-grpcurl.ts), as a test runs it: without any .proto file, by what a server says about itself. */
+/**
+ * grpcurl (see deploy/local/test-grpcurl.ts), as a test runs it: without any .proto file, by what a server says about
+ * itself.
+ */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,11 +17,20 @@ export function skipWithoutGrpcurl(): false | string {
 }
 
 /** Runs it, in plain text unless an option is of TLS; answers its exit code and what it wrote. */
-export function grpcurl(address: string, options: readonly string[], ...command: string[]): Promise<{ code: number; output: string }> {
+export function grpcurl(
+  address: string,
+  options: readonly string[],
+  ...command: string[]
+): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
     const plain = options.includes('-cacert') ? [] : ['-plaintext'];
-    execFile(program, [...plain, ...options, address, ...command], { maxBuffer: OUTPUT_BYTES_MAX }, (error, stdout, stderr) => {
-      resolve({ code: error ? Number(error.code ?? 1) : 0, output: stdout + stderr });
-    });
+    execFile(
+      program,
+      [...plain, ...options, address, ...command],
+      { maxBuffer: OUTPUT_BYTES_MAX },
+      (error, stdout, stderr) => {
+        resolve({ code: error ? Number(error.code ?? 1) : 0, output: stdout + stderr });
+      },
+    );
   });
 }

@@ -2,22 +2,22 @@
 import { randomBytes } from 'node:crypto';
 import type { Test } from 'tap';
 import { buildJobEngine } from '../../core/build-job-engine.ts';
+import type { MachineAttempt } from '../../core/domain/job.ts';
 import { CannotRun } from '../../core/endpoints/cannot-run.ts';
 import { CoreEvents } from '../../core/events/core-events.ts';
 import { SingletonTaskRegistry } from '../../core/events/singleton-task-registry.ts';
 import type { AttemptOutcome, JobEngine, Submission } from '../../core/jobs/job-engine.ts';
-import type { MachineAttempt } from '../../core/domain/job.ts';
 import type { ClaimedJob, Slot, SlotSource } from '../../core/jobs/slots.ts';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { createLogger } from '../../core/runtime/logger.ts';
 import { Sealer } from '../../core/runtime/seal.ts';
 import { startAll, stopAll } from '../../core/runtime/service.ts';
-import { openDatabase } from '../../core/store/database.ts';
 import type { Database } from '../../core/store/database.ts';
+import { openDatabase } from '../../core/store/database.ts';
 import { migrate } from '../../core/store/migrate.ts';
 import { NoticeChannel } from '../../core/store/notice-channel.ts';
-import { makeStores } from '../../core/store/storage.ts';
 import type { Stores } from '../../core/store/storage.ts';
+import { makeStores } from '../../core/store/storage.ts';
 import { createDatabase } from './database.ts';
 
 export const logger = createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
@@ -26,7 +26,12 @@ export const logger = createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'sil
 export const LIVE_MACHINES = ['machine00001', 'machine00002'] as const;
 
 /** Slots on a worker, to claim for. */
-export function slotsOn(endpointId: string, count: number, workerId = 'worker00000001', machineId: string = LIVE_MACHINES[0]): Slot[] {
+export function slotsOn(
+  endpointId: string,
+  count: number,
+  workerId = 'worker00000001',
+  machineId: string = LIVE_MACHINES[0],
+): Slot[] {
   return Array.from({ length: count }, () => ({ endpointId, workerId, machineId }));
 }
 
@@ -46,7 +51,7 @@ export class TestSlots implements SlotSource {
   }
 
   unreserve(slots: readonly Slot[]): void {
-    for (const slot of slots) this.free.set(slot.endpointId, [...this.free.get(slot.endpointId) ?? [], slot]);
+    for (const slot of slots) this.free.set(slot.endpointId, [...(this.free.get(slot.endpointId) ?? []), slot]);
   }
 
   assign(jobs: readonly ClaimedJob[]): void {
@@ -87,7 +92,8 @@ export async function startEngines(t: Test, options: EngineOptions = {}) {
   const { sql } = first!.database;
   await sql`INSERT INTO account (id, name) VALUES ('account', 'account')`;
   await sql`INSERT INTO template (id, account_id, name) VALUES ('template', 'account', 'template')`;
-  for (const id of LIVE_MACHINES) await sql`INSERT INTO machine (id, name, lease_expires_at) VALUES (${id}, ${id}, now() + interval '1 day')`;
+  for (const id of LIVE_MACHINES)
+    await sql`INSERT INTO machine (id, name, lease_expires_at) VALUES (${id}, ${id}, now() + interval '1 day')`;
 
   /** Adds an endpoint; `fields` are columns. */
   const endpoint = async (fields: Record<string, unknown> = {}): Promise<string> => {
@@ -111,9 +117,16 @@ async function startReplica(t: Test, url: string, sealer: Sealer, options: Engin
   const events = new CoreEvents();
   const slots = new TestSlots();
   const engine = buildJobEngine({
-    stores, cannotRun: new CannotRun(stores, systemClock),
-    openChannel: (channel) => new NoticeChannel({ url, ...channel }), events, singletonTasks: new SingletonTaskRegistry(), slots, sealer,
-    clock: systemClock, random: systemRandom, logger,
+    stores,
+    cannotRun: new CannotRun(stores, systemClock),
+    openChannel: (channel) => new NoticeChannel({ url, ...channel }),
+    events,
+    singletonTasks: new SingletonTaskRegistry(),
+    slots,
+    sealer,
+    clock: systemClock,
+    random: systemRandom,
+    logger,
     config: { webhookAllowPrivate: options.webhookAllowPrivate ?? true },
   });
   if (!options.idle) await startAll(engine.services, logger);
@@ -129,22 +142,44 @@ async function startReplica(t: Test, url: string, sealer: Sealer, options: Engin
 /** A submission; `more` replaces fields. */
 export function submission(endpointId: string, more: Partial<Submission> = {}): Submission {
   return {
-    endpointId, requestId: '', kind: 'ASYNC', input: Buffer.from('{"a":1}'), webhook: '', policy: {}, s3Config: undefined, waitMs: 90_000,
-    idempotencyKey: '', ...more,
+    endpointId,
+    requestId: '',
+    kind: 'ASYNC',
+    input: Buffer.from('{"a":1}'),
+    webhook: '',
+    policy: {},
+    s3Config: undefined,
+    waitMs: 90_000,
+    idempotencyKey: '',
+    ...more,
   };
 }
 
 /** An outcome of a claimed job; `more` replaces fields. */
 export function outcome(job: MachineAttempt, more: Partial<AttemptOutcome> = {}): AttemptOutcome {
   const { endpointId, jobId, attempt, machineId } = job;
-  return { endpointId, jobId, attempt, machineId, kind: 'COMPLETED', output: Buffer.from('{"b":2}'), error: '', ...more };
+  return {
+    endpointId,
+    jobId,
+    attempt,
+    machineId,
+    kind: 'COMPLETED',
+    output: Buffer.from('{"b":2}'),
+    error: '',
+    ...more,
+  };
 }
 
 /** A signal that never aborts. */
 export const never = new AbortController().signal;
 
 /** Submits one job and claims it. */
-export async function runningJob(engines: Pick<Engines, 'engine'>, endpointId: string, more: Partial<Submission> = {}, machineId?: string) {
+export async function runningJob(
+  engines: Pick<Engines, 'engine'>,
+  endpointId: string,
+  more: Partial<Submission> = {},
+  machineId?: string,
+) {
   const { id } = await engines.engine.calls.submit(submission(endpointId, more));
   const [claimed] = await engines.engine.attempts.claim(endpointId, slotsOn(endpointId, 1, undefined, machineId));
   if (claimed?.jobId !== id) throw new Error('another job was claimed');
@@ -153,6 +188,9 @@ export async function runningJob(engines: Pick<Engines, 'engine'>, endpointId: s
 
 /** Checks that work is refused for a reason. */
 export async function refused(t: Test, work: Promise<unknown>, reason: string, name = reason): Promise<void> {
-  const error: unknown = await work.then(() => undefined, (failure: unknown) => failure);
+  const error: unknown = await work.then(
+    () => undefined,
+    (failure: unknown) => failure,
+  );
   t.equal((error as { reason?: string } | undefined)?.reason, reason, name);
 }

@@ -1,4 +1,7 @@
-/** The test's own look into the database: rows as they are stored, and deadlines moved so that no test has to wait for them. */
+/**
+ * The test's own look into the database: rows as they are stored, and deadlines moved so that no test has to wait for
+ * them.
+ */
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import { waitFor } from './wait-for.ts';
@@ -34,7 +37,9 @@ export function jobRows(t: Test, url: string) {
     },
     /** How many jobs there are, of one endpoint or of all. */
     count: async (endpointId?: string): Promise<number> => {
-      const [row] = await sql<{ n: number }[]>`SELECT count(*)::int AS n FROM job ${endpointId ? sql`WHERE endpoint_id = ${endpointId}` : sql``}`;
+      const [row] = await sql<
+        { n: number }[]
+      >`SELECT count(*)::int AS n FROM job ${endpointId ? sql`WHERE endpoint_id = ${endpointId}` : sql``}`;
       return row!.n;
     },
     /** Makes the ttl of a job elapse now. */
@@ -55,11 +60,12 @@ export function jobRows(t: Test, url: string) {
         started_at = date_trunc('milliseconds', submitted_at) + ${waitedUs}::int * interval '1 microsecond' WHERE id = ${id} AND state = 'IN_PROGRESS'`;
     },
     /** Waits until nothing of the job is stored any more. */
-    removed: (id: string): Promise<boolean> => waitFor(`all rows of job ${id} to be removed`, async () => {
-      const [row] = await sql<{ n: number }[]>`
+    removed: (id: string): Promise<boolean> =>
+      waitFor(`all rows of job ${id} to be removed`, async () => {
+        const [row] = await sql<{ n: number }[]>`
         SELECT (SELECT count(*) FROM job WHERE id = ${id})::int + (SELECT count(*) FROM job_input WHERE job_id = ${id})::int
           + (SELECT count(*) FROM job_output WHERE job_id = ${id})::int + (SELECT count(*) FROM job_chunk WHERE job_id = ${id})::int AS n`;
-      return row!.n === 0;
-    }),
+        return row!.n === 0;
+      }),
   };
 }

@@ -1,11 +1,11 @@
 /** `npm start` as a child: the launcher that it runs once everything is installed. */
-import { spawn } from 'node:child_process';
+
 import type { ChildProcess } from 'node:child_process';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { descendants } from './process-table.ts';
 import type { ProcessEntry } from './process-table.ts';
+import { descendants } from './process-table.ts';
 import { waitFor } from './wait-for.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -14,7 +14,10 @@ const node = join(root, 'node_modules/.bin/node');
 /** The facts of local.env by name, read as a shell reads them. */
 export function readFacts(file: string): Record<string, string> {
   const script = `set -a; . "$1"; exec "$2" -e 'console.log(JSON.stringify(process.env))'`;
-  return JSON.parse(execFileSync('/bin/sh', ['-c', script, 'sh', file, node], { encoding: 'utf8', env: {} })) as Record<string, string>;
+  return JSON.parse(execFileSync('/bin/sh', ['-c', script, 'sh', file, node], { encoding: 'utf8', env: {} })) as Record<
+    string,
+    string
+  >;
 }
 
 /** One run of the launcher. */
@@ -24,13 +27,23 @@ export class Launcher {
   /** All that it wrote. */
   text = '';
 
-  /** Starts it; the test's end ends it, also when the test is killed together with its group: the channel to it closes then. */
+  /**
+   * Starts it; the test's end ends it, also when the test is killed together with its group: the channel to it closes
+   * then.
+   */
   constructor(t: Test, ...args: string[]) {
     this.#child = spawn(node, [join(root, 'deploy/local/start.ts'), ...args], {
-      cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      cwd: root,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
-    for (const stream of [this.#child.stdout!, this.#child.stderr!]) stream.on('data', (part: Buffer) => { this.text += part.toString(); });
-    this.#ended = new Promise((resolve) => { this.#child.once('close', (code, signal) => resolve(code ?? signal!)); });
+    for (const stream of [this.#child.stdout!, this.#child.stderr!])
+      stream.on('data', (part: Buffer) => {
+        this.text += part.toString();
+      });
+    this.#ended = new Promise((resolve) => {
+      this.#child.once('close', (code, signal) => resolve(code ?? signal!));
+    });
     t.teardown(async () => {
       if (!t.passing()) t.comment(this.text);
       await this.end('SIGTERM');
@@ -43,8 +56,11 @@ export class Launcher {
 
   /** Resolves when it says that it is ready; answers the seconds it took by its own count. */
   async ready(timeoutMs = 60_000): Promise<number> {
-    const found = await waitFor('npm start to be ready', () =>
-      (this.#child.exitCode !== null ? 'ended' : /Slipway is ready after ([\d.]+) s/.exec(this.text)), timeoutMs);
+    const found = await waitFor(
+      'npm start to be ready',
+      () => (this.#child.exitCode !== null ? 'ended' : /Slipway is ready after ([\d.]+) s/.exec(this.text)),
+      timeoutMs,
+    );
     if (found === 'ended') throw new Error(`npm start ended before it was ready: ${this.text}`);
     return Number(found[1]);
   }

@@ -6,8 +6,8 @@ import type { Test } from 'tap';
 import { Endpoint, EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
 import { call } from './grpc-clients.ts';
-import type { System } from './system.ts';
 import { seededRandom } from './seeded-random.ts';
+import type { System } from './system.ts';
 
 const random = seededRandom();
 
@@ -27,12 +27,21 @@ export interface LbEndpointOptions {
 
 /** Creates one with a template of its own; answers its id. */
 export async function lbEndpoint(
-  { clients, key: own }: Pick<System, 'clients' | 'key'>, fields: Partial<Endpoint> = {}, { command = LB_WORKER, key = own, more = {} }: LbEndpointOptions = {},
+  { clients, key: own }: Pick<System, 'clients' | 'key'>,
+  fields: Partial<Endpoint> = {},
+  { command = LB_WORKER, key = own, more = {} }: LbEndpointOptions = {},
 ): Promise<string> {
   names += 1;
   const template = Template.fromPartial({ name: `lb-${names}`, startCommand: command, serverless: true, ...more });
   const { id: templateId } = (await call(clients.templates, 'createTemplate', { template }, key)).template!;
-  const endpoint = Endpoint.fromPartial({ name: 'lb', templateId, type: EndpointType.LB, idleTimeoutSeconds: 60, computeType: 'CPU', ...fields });
+  const endpoint = Endpoint.fromPartial({
+    name: 'lb',
+    templateId,
+    type: EndpointType.LB,
+    idleTimeoutSeconds: 60,
+    computeType: 'CPU',
+    ...fields,
+  });
   const request = { endpoint, requestId: '', workersMax: fields.workersMax ?? 1, retryLimit: undefined };
   return (await call(clients.endpoints, 'createEndpoint', request, key)).endpoint!.id;
 }
@@ -64,11 +73,23 @@ export interface ShownRequest {
 export function lbClient({ url, key }: Pick<System, 'url' | 'key'>) {
   const at = (endpointId: string, path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(`${url}/v2/${endpointId}${path}`, { ...init, headers: { authorization: `Bearer ${key}`, ...init.headers } });
-  return { at, shown: async (response: Promise<Response>): Promise<ShownRequest> => await (await response).json() as ShownRequest };
+  return {
+    at,
+    shown: async (response: Promise<Response>): Promise<ShownRequest> =>
+      (await (await response).json()) as ShownRequest,
+  };
 }
 
-/** A client that sends its body only when it hears that it is wanted (Expect: 100-continue) hears that, and the worker gets all of it. */
-export async function checkContinue(t: Test, url: string, key: string, ...ways: [name: string, endpointId: string][]): Promise<void> {
+/**
+ * A client that sends its body only when it hears that it is wanted (Expect: 100-continue) hears that, and the worker
+ * gets all of it.
+ */
+export async function checkContinue(
+  t: Test,
+  url: string,
+  key: string,
+  ...ways: [name: string, endpointId: string][]
+): Promise<void> {
   for (const [name, id] of ways) {
     const body = random.bytes(100_000);
     const headers = { authorization: `Bearer ${key}`, expect: '100-continue', 'content-length': body.length };
@@ -76,7 +97,10 @@ export async function checkContinue(t: Test, url: string, key: string, ...ways: 
       const asking = httpRequest(`${url}/v2/${id}/up`, { method: 'POST', agent: false, headers }, async (reply) => {
         resolve(Buffer.concat(await Array.fromAsync(reply as AsyncIterable<Buffer>)).toString());
       });
-      asking.once('continue', () => asking.end(body)).once('error', reject).flushHeaders();
+      asking
+        .once('continue', () => asking.end(body))
+        .once('error', reject)
+        .flushHeaders();
     });
     t.match(JSON.parse(answer), { bytes: body.length, sha256: createHash('sha256').update(body).digest('hex') }, name);
   }

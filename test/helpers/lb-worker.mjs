@@ -1,4 +1,5 @@
-// An HTTP server as load-balancing endpoints run them: it answers what it was asked, slowly, in pieces, as events, as a WebSocket echo, or not at all.
+// An HTTP server as load-balancing endpoints run them: it answers what it was asked, slowly, in pieces, as events, as a
+// WebSocket echo, or not at all.
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 
@@ -6,7 +7,8 @@ import { createServer } from 'node:http';
 const seen = [];
 const asked = [];
 let silent = 0;
-const isFull = ({ pathname, searchParams }) => pathname === '/full' && searchParams.get('but') !== process.env.RUNPOD_POD_ID;
+const isFull = ({ pathname, searchParams }) =>
+  pathname === '/full' && searchParams.get('but') !== process.env.RUNPOD_POD_ID;
 // What is there to be downloaded is no WebSocket, whoever asks for one.
 const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWith('/download') }, (request, reply) => {
   const url = new URL(request.url, 'http://worker');
@@ -15,23 +17,43 @@ const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWit
   request.socket.carriesRequests = !isCheck;
   const show = (more = {}) => {
     reply.setHeader('content-type', 'application/json');
-    reply.end(JSON.stringify({ worker: process.env.RUNPOD_POD_ID, method: request.method, url: request.url, headers: request.rawHeaders, ...more }));
+    reply.end(
+      JSON.stringify({
+        worker: process.env.RUNPOD_POD_ID,
+        method: request.method,
+        url: request.url,
+        headers: request.rawHeaders,
+        ...more,
+      }),
+    );
   };
   const whole = () => {
     const hash = createHash('sha256');
     let bytes = 0;
-    request.on('data', (piece) => { bytes += piece.length; hash.update(piece); });
+    request.on('data', (piece) => {
+      bytes += piece.length;
+      hash.update(piece);
+    });
     request.on('end', () => show({ bytes, sha256: hash.digest('hex') }));
   };
   switch (url.pathname) {
-    case process.env.HEALTH_CHECK_PATH: return reply.end();
-    case '/slow': return setTimeout(show, Number(url.searchParams.get('ms')));
+    case process.env.HEALTH_CHECK_PATH:
+      return reply.end();
+    case '/slow':
+      return setTimeout(show, Number(url.searchParams.get('ms')));
     // Nobody gets in any more when its client sees its end: a busy host closes one after the other.
-    case '/die': server.close(); return process.exit(1);
-    case '/read-and-die': return request.once('data', () => process.exit(1));
-    case '/seen': return show({ seen, asked });
+    case '/die':
+      server.close();
+      return process.exit(1);
+    case '/read-and-die':
+      return request.once('data', () => process.exit(1));
+    case '/seen':
+      return show({ seen, asked });
     // Nobody can connect any more, and who is connected is not answered again.
-    case '/deaf': server.close(); reply.shouldKeepAlive = false; return show();
+    case '/deaf':
+      server.close();
+      reply.shouldKeepAlive = false;
+      return show();
     // Full, unless it is the worker that is named.
     case '/full': {
       if (!isFull(url)) return whole();
@@ -39,13 +61,23 @@ const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWit
       return reply.end('full');
     }
     // Full, when it has begun to read.
-    case '/read-and-full': return request.once('data', () => { reply.writeHead(503, { 'x-slipway-full': '1' }); reply.end('full'); });
+    case '/read-and-full':
+      return request.once('data', () => {
+        reply.writeHead(503, { 'x-slipway-full': '1' });
+        reply.end('full');
+      });
     // Says no without reading, and yes before it reads.
-    case '/no': reply.writeHead(403); return reply.end('no');
+    case '/no':
+      reply.writeHead(403);
+      return reply.end('no');
     case '/yes-first': {
       reply.flushHeaders();
       let bytes = 0;
-      return request.on('data', (piece) => { bytes += piece.length; }).on('end', () => reply.end(`${bytes}`));
+      return request
+        .on('data', (piece) => {
+          bytes += piece.length;
+        })
+        .on('end', () => reply.end(`${bytes}`));
     }
     // As fast as it is read.
     case '/flow': {
@@ -69,7 +101,10 @@ const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWit
       const timer = setInterval(() => {
         count += 1;
         reply.write(`data: ${count}\n\n`);
-        if (count === 3) { clearInterval(timer); reply.end(); }
+        if (count === 3) {
+          clearInterval(timer);
+          reply.end();
+        }
       }, 30);
       return;
     }
@@ -78,15 +113,21 @@ const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWit
       reply.write('half');
       return setTimeout(() => process.exit(1), 50);
     }
-    case '/hints': reply.writeEarlyHints({ link: '</a.css>; rel=preload' }); reply.setHeader('x-late', 'yes'); return show();
+    case '/hints':
+      reply.writeEarlyHints({ link: '</a.css>; rel=preload' });
+      reply.setHeader('x-late', 'yes');
+      return show();
     case '/headers': {
       const { count, bytes } = Object.fromEntries(url.searchParams);
       for (let n = 0; n < Number(count); n += 1) reply.setHeader(`x-${n}`, 'v'.repeat(Number(bytes)));
       return show();
     }
     // Sets what it is told to set.
-    case '/cookies': reply.setHeader('set-cookie', url.searchParams.getAll('set')); return show();
-    case '/download': return reply.end(Buffer.alloc(Number(url.searchParams.get('bytes')), 'x'));
+    case '/cookies':
+      reply.setHeader('set-cookie', url.searchParams.getAll('set'));
+      return show();
+    case '/download':
+      return reply.end(Buffer.alloc(Number(url.searchParams.get('bytes')), 'x'));
     // What it is told to say: a status, a type, and bytes in base64.
     case '/say': {
       const type = url.searchParams.get('type');
@@ -94,20 +135,35 @@ const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWit
       return reply.end(Buffer.from(url.searchParams.get('bytes') ?? '', 'base64'));
     }
     // A whole answer, as bytes.
-    case '/bytes': return request.socket.end(Buffer.from(url.searchParams.get('bytes'), 'base64'));
+    case '/bytes':
+      return request.socket.end(Buffer.from(url.searchParams.get('bytes'), 'base64'));
     case '/endless': {
       let count = 0;
-      const timer = setInterval(() => reply.write(`tick ${count += 1}\n`), 20);
+      const timer = setInterval(() => reply.write(`tick ${(count += 1)}\n`), 20);
       reply.writeHead(200, { 'content-type': 'text/plain' });
-      return reply.on('close', () => { clearInterval(timer); server.left = (server.left ?? 0) + 1; });
+      return reply.on('close', () => {
+        clearInterval(timer);
+        server.left = (server.left ?? 0) + 1;
+      });
     }
     case '/hang': {
       server.hangs = (server.hangs ?? 0) + 1;
-      request.on('close', () => { server.left = (server.left ?? 0) + 1; });
-      reply.on('close', () => { server.left = (server.left ?? 0) + 1; });
+      request.on('close', () => {
+        server.left = (server.left ?? 0) + 1;
+      });
+      reply.on('close', () => {
+        server.left = (server.left ?? 0) + 1;
+      });
       return;
     }
-    case '/count': return show({ hangs: server.hangs ?? 0, left: server.left ?? 0, flowed: server.flowed ?? 0, flowedInAll: server.flowedInAll ?? 0, silent });
+    case '/count':
+      return show({
+        hangs: server.hangs ?? 0,
+        left: server.left ?? 0,
+        flowed: server.flowed ?? 0,
+        flowedInAll: server.flowedInAll ?? 0,
+        silent,
+      });
     case '/trailers': {
       reply.writeHead(200, { trailer: 'x-sum', 'transfer-encoding': 'chunked' });
       request.resume().on('end', () => {
@@ -117,7 +173,8 @@ const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWit
       });
       return;
     }
-    default: return whole();
+    default:
+      return whole();
   }
 });
 // Asked whether it wants a body: it says so by itself, but for what it refuses, and what it does not answer.
@@ -125,13 +182,20 @@ server.on('checkContinue', (request, reply) => {
   const url = new URL(request.url, 'http://worker');
   const { pathname } = url;
   asked.push(pathname);
-  if (pathname === '/asked-in-vain') { reply.writeHead(417); return reply.end(); }
+  if (pathname === '/asked-in-vain') {
+    reply.writeHead(417);
+    return reply.end();
+  }
   if (!isFull(url) && !/^\/(no|yes-first|unasked)$/.test(pathname)) reply.writeContinue();
   server.emit('request', request, reply);
 });
 server.on('upgrade', (request, socket, head) => {
-  const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
-  socket.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`);
+  const accept = createHash('sha1')
+    .update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+    .digest('base64');
+  socket.write(
+    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+  );
   // As much as is asked for, in frames of 64 KiB, as fast as they are read.
   const { pathname, searchParams } = new URL(request.url, 'http://worker');
   if (pathname === '/talk') {

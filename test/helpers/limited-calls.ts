@@ -1,8 +1,11 @@
-/** Calls that tests of limits make: what is refused quickly, on endpoints and by accounts that nothing has been asked of yet. */
+/**
+ * Calls that tests of limits make: what is refused quickly, on endpoints and by accounts that nothing has been asked of
+ * yet.
+ */
 import type { Test } from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
-import { endpointJobs } from './endpoint-jobs.ts';
 import type { EndpointJobs } from './endpoint-jobs.ts';
+import { endpointJobs } from './endpoint-jobs.ts';
 import { call } from './grpc-clients.ts';
 import { jsHandler } from './handlers.ts';
 import { flood, requestText } from './raw-http.ts';
@@ -31,8 +34,8 @@ export const OPERATIONS = {
 const WINDOW_MS = 10_000;
 
 /**
- * Returns what `ask` saw within one window of the limits. It must ask in the name of something new each time: where a busy machine takes longer than a
- * window for it, it is called again.
+ * Returns what `ask` saw within one window of the limits. It must ask in the name of something new each time: where a
+ * busy machine takes longer than a window for it, it is called again.
  */
 export async function withinWindow<Seen>(t: Test, ask: () => Promise<Seen>): Promise<Seen> {
   for (;;) {
@@ -48,29 +51,44 @@ export async function withinWindow<Seen>(t: Test, ask: () => Promise<Seen>): Pro
 export function limitedCalls(system: System) {
   /** An endpoint without workers and without requests yet: a new count for every row. */
   const freshEndpoint = async (): Promise<EndpointJobs> =>
-    endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 0 }, workersMax: 0 }));
+    endpointJobs(
+      system,
+      await system.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 0 }, workersMax: 0 }),
+    );
 
   const send = (jobs: EndpointJobs, [method, path, body]: Operation, key = system.key): Promise<Answer> =>
     jobs.call(method, path, body, { authorization: `Bearer ${key}` });
 
   /** Sends an operation `count` times at once; how many were refused by a limit and how many were not. */
   async function sendMany(
-    jobs: EndpointJobs, [method, path, body = '']: Operation, count: number, key = system.key,
+    jobs: EndpointJobs,
+    [method, path, body = '']: Operation,
+    count: number,
+    key = system.key,
   ): Promise<[passed: number, refused: number]> {
     const headers = { authorization: `Bearer ${key}`, connection: 'keep-alive' };
     // Few connections, so that no limit of concurrency is reached.
     const connections = count > 100 ? 8 : 1;
-    const statuses = await flood(system.url, requestText(method, jobs.base + path, headers, Buffer.from(body)), count, connections);
+    const statuses = await flood(
+      system.url,
+      requestText(method, jobs.base + path, headers, Buffer.from(body)),
+      count,
+      connections,
+    );
     const refused = statuses.get(429) ?? 0;
     return [[...statuses.values()].reduce((sum, number) => sum + number, 0) - refused, refused];
   }
 
   /** Returns what `ask` saw of a fresh endpoint within one window. */
-  const inOneWindow = <Seen>(t: Test, ask: (jobs: EndpointJobs) => Promise<Seen>): Promise<Seen> => withinWindow(t, async () => ask(await freshEndpoint()));
+  const inOneWindow = <Seen>(t: Test, ask: (jobs: EndpointJobs) => Promise<Seen>): Promise<Seen> =>
+    withinWindow(t, async () => ask(await freshEndpoint()));
 
   /** The `base` requests of a window pass, the next is refused. */
   async function checkRate(t: Test, operation: Operation, base: number): Promise<void> {
-    const { first, next } = await inOneWindow(t, async (jobs) => ({ first: await sendMany(jobs, operation, base), next: await send(jobs, operation) }));
+    const { first, next } = await inOneWindow(t, async (jobs) => ({
+      first: await sendMany(jobs, operation, base),
+      next: await send(jobs, operation),
+    }));
     t.same(first, [base, 0], `${base} requests pass`);
     t.equal(next.status, 429, 'one more does not');
     t.match(next.text, /"code":"rate_limited"/);
@@ -79,13 +97,28 @@ export function limitedCalls(system: System) {
   }
 
   return {
-    freshEndpoint, send, sendMany, inOneWindow, checkRate,
+    freshEndpoint,
+    send,
+    sendMany,
+    inOneWindow,
+    checkRate,
     /** A key of an account that has asked for nothing yet. */
     freshAccount: async (name: string): Promise<string> => {
       const { accountId } = await call(system.clients.access, 'createAccount', { name }, system.rootKey);
-      return (await call(system.clients.keys, 'createKey', {
-        name, scope: KeyScope.ALL, endpointIds: [], accountId, permissions: undefined,
-      }, system.rootKey)).secret;
+      return (
+        await call(
+          system.clients.keys,
+          'createKey',
+          {
+            name,
+            scope: KeyScope.ALL,
+            endpointIds: [],
+            accountId,
+            permissions: undefined,
+          },
+          system.rootKey,
+        )
+      ).secret;
     },
   };
 }

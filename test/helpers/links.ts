@@ -1,12 +1,14 @@
 /**
- * A transport for tests: each channel that a named part opens is a link of its own, which can be held, let go on and cut while all others work, also
- * where they lead to the same address. Parts meet over sockets in a folder, at addresses that nobody else can reach: no TCP is spoken.
+ * A transport for tests: each channel that a named part opens is a link of its own, which can be held, let go on and
+ * cut while all others work, also where they lead to the same address. Parts meet over sockets in a folder, at
+ * addresses that nobody else can reach: no TCP is spoken.
  */
-import { connect, createServer } from 'node:net';
+
 import type { Server as NetServer, Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { Test } from 'tap';
-import { systemTransport } from '../../proto/wire/channel.ts';
 import type { Transport } from '../../proto/wire/channel.ts';
+import { systemTransport } from '../../proto/wire/channel.ts';
 import { scratch } from './scratch.ts';
 
 /** What is said: by who opened the link, or by the server. */
@@ -57,7 +59,10 @@ export class Link {
     }
   }
 
-  /** Ends its connections in order, as a kernel does for a process that was killed, once so many more bytes have been said to the server. */
+  /**
+   * Ends its connections in order, as a kernel does for a process that was killed, once so many more bytes have been
+   * said to the server.
+   */
   cutAfter(bytes: number): void {
     this.#bytesLeft = bytes;
   }
@@ -66,7 +71,10 @@ export class Link {
   join(near: Socket, far: Socket): void {
     const pair = { near, far };
     this.#open.add(pair);
-    for (const [from, to] of [[near, far], [far, near]] as const) {
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
       from.on('data', (part: Buffer) => {
         if (to === far && part.length >= this.#bytesLeft) this.#end(pair, part);
         else if (!to.write(part)) from.pause();
@@ -93,7 +101,10 @@ export class Link {
 
   #flow(): void {
     for (const { near, far } of this.#open) {
-      for (const [saying, from, to] of [['there', near, far], ['back', far, near]] as const) {
+      for (const [saying, from, to] of [
+        ['there', near, far],
+        ['back', far, near],
+      ] as const) {
         if (this.#held.has(saying)) from.pause();
         else if (!to.writableNeedDrain) from.resume();
       }
@@ -134,7 +145,7 @@ export class Links {
       },
       listen: async (server, address) => {
         const asked = portOf(address);
-        const port = asked === 0 ? this.#ports += 1 : asked;
+        const port = asked === 0 ? (this.#ports += 1) : asked;
         await systemTransport.listen(server, `unix:${this.#served(port)}`);
         return port;
       },
@@ -163,7 +174,9 @@ export class Links {
     if (this.#cutOff.has(link.from)) link.hold();
     const path = this.#path(`link-${this.all.length}`);
     // On a path it listens before this returns.
-    const server = createServer({ allowHalfOpen: true }, (near) => link.join(near, connect({ path: this.#served(portOf(link.address)), allowHalfOpen: true })));
+    const server = createServer({ allowHalfOpen: true }, (near) =>
+      link.join(near, connect({ path: this.#served(portOf(link.address)), allowHalfOpen: true })),
+    );
     this.#servers.push(server.listen(path));
     return path;
   }

@@ -1,6 +1,6 @@
 /**
- * Measures how long the event loop of this thread is kept busy: the processor time of the thread from one turn of the loop to the next, so that
- * other processes on a busy machine do not count, and neither do other threads.
+ * Measures how long the event loop of this thread is kept busy: the processor time of the thread from one turn of the
+ * loop to the next, so that other processes on a busy machine do not count, and neither do other threads.
  */
 
 /** Starts measuring; the answer ends it and tells the longest turns in milliseconds, the longest first. */

@@ -20,7 +20,11 @@ export class ManualClock implements Clock {
   after(ms: number, fn: () => void): Timer {
     const timer = { atMs: this.#nowMs + ms, fn };
     this.#timers.push(timer);
-    return { cancel: () => { this.#timers = this.#timers.filter((other) => other !== timer); } };
+    return {
+      cancel: () => {
+        this.#timers = this.#timers.filter((other) => other !== timer);
+      },
+    };
   }
 
   /** In the next turn, whatever the time: what waits for a turn waits for nobody's clock. */

@@ -1,8 +1,9 @@
 /**
- * A disk in memory that fails when it is told to and loses its power: what was not synced is then there, partly there or gone, as a generator of
- * chances says. Stricter than any file system: names and deletions are kept by a sync of their folder alone, and in any order.
+ * A disk in memory that fails when it is told to and loses its power: what was not synced is then there, partly there
+ * or gone, as a generator of chances says. Stricter than any file system: names and deletions are kept by a sync of
+ * their folder alone, and in any order.
  */
-import { dirname, basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { Random } from '../../core/runtime/clock.ts';
 import type { Disk, DiskFile } from '../../core/runtime/disk.ts';
 
@@ -53,21 +54,30 @@ export class MemoryDisk {
   /** The disk as programs see it until its power goes: those that ran then change nothing any more. */
   boot(): Disk {
     const life = this.#life;
-    const alive = <Args extends unknown[], Answer>(call: (...args: Args) => Answer) => async (...args: Args): Promise<Answer> => {
-      if (life !== this.#life) throw fault('EIO');
-      return call(...args);
-    };
+    const alive =
+      <Args extends unknown[], Answer>(call: (...args: Args) => Answer) =>
+      async (...args: Args): Promise<Answer> => {
+        if (life !== this.#life) throw fault('EIO');
+        return call(...args);
+      };
     const fileOf = (path: string, inode: Inode | undefined): DiskFile => {
       const { write, read, appendFile, datasync, sync } = this.#file(path, inode!);
       return {
-        write: alive(write), read: alive(read), appendFile: alive(appendFile), datasync: alive(datasync), sync: alive(sync), close: async () => undefined,
+        write: alive(write),
+        read: alive(read),
+        appendFile: alive(appendFile),
+        datasync: alive(datasync),
+        sync: alive(sync),
+        close: async () => undefined,
       };
     };
     return {
       mkdir: alive(() => undefined),
       open: alive((path, flags) => fileOf(path, this.#open(path, flags))),
       readFile: alive((path) => Buffer.from(this.#at('readFile', path).content)),
-      readdir: alive((path) => [...this.#names.keys()].filter((name) => dirname(name) === path).map((name) => basename(name))),
+      readdir: alive((path) =>
+        [...this.#names.keys()].filter((name) => dirname(name) === path).map((name) => basename(name)),
+      ),
       rename: alive((from, to) => {
         this.#names.set(to, this.#at('rename', from));
         this.#names.delete(from);
@@ -108,9 +118,9 @@ export class MemoryDisk {
         this.#check('write', 'ENOSPC');
         return { bytesWritten };
       },
-      read: (into: Buffer, offset: number, length: number, position: number) => (
-        { bytesRead: file.content.copy(into, offset, position, position + length) }
-      ),
+      read: (into: Buffer, offset: number, length: number, position: number) => ({
+        bytesRead: file.content.copy(into, offset, position, position + length),
+      }),
       appendFile: (text: string) => {
         this.#check('write', 'ENOSPC');
         file.content = Buffer.concat([file.content, Buffer.from(text)]);
@@ -143,7 +153,9 @@ export class MemoryDisk {
     while (same < Math.min(content.length, synced.length) && content[same] === synced[same]) same += 1;
     const kept = same + Math.floor(this.#random.fraction() * (content.length - same + 1));
     const torn = Buffer.concat([content.subarray(0, kept), synced.subarray(kept)]);
-    return this.#random.fraction() < 0.5 ? torn : Buffer.concat([torn, Buffer.alloc(Math.floor(this.#random.fraction() * 64))]);
+    return this.#random.fraction() < 0.5
+      ? torn
+      : Buffer.concat([torn, Buffer.alloc(Math.floor(this.#random.fraction() * 64))]);
   }
 
   #check(call: DiskCall, code: string): void {

@@ -23,12 +23,15 @@ export function parseMetrics(text: string): Map<string, Metric> {
   let metric: Metric | undefined;
   for (const line of text.split('\n')) {
     const [, name, help] = /^# HELP (\S+) (.*)$/.exec(line) ?? [];
-    if (name !== undefined) metrics.set(name, metric = { name, help: help!, type: '', labels: new Set(), samples: [] });
+    if (name !== undefined)
+      metrics.set(name, (metric = { name, help: help!, type: '', labels: new Set(), samples: [] }));
     const [, type] = /^# TYPE \S+ (\S+)$/.exec(line) ?? [];
     if (type !== undefined) metric!.type = type;
     const [, sample, given = '', value] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
     if (sample === undefined) continue;
-    const labels = Object.fromEntries([...given.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map((match) => [match[1]!, match[2]!]));
+    const labels = Object.fromEntries(
+      [...given.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map((match) => [match[1]!, match[2]!]),
+    );
     metric!.samples.push({ name: sample, labels, value: Number(value) });
     for (const label of Object.keys(labels)) if (label !== 'le' && label !== 'quantile') metric!.labels.add(label);
   }
@@ -36,9 +39,13 @@ export function parseMetrics(text: string): Map<string, Metric> {
 }
 
 /** The value of a series; 0 when there is none. */
-export function valueOf(metrics: ReadonlyMap<string, Metric>, name: string, labels: Record<string, string> = {}): number {
+export function valueOf(
+  metrics: ReadonlyMap<string, Metric>,
+  name: string,
+  labels: Record<string, string> = {},
+): number {
   const all = [...metrics.values()].flatMap(({ samples }) => samples);
-  const isMeant = (sample: Metric['samples'][number]): boolean => sample.name === name
-    && Object.entries(labels).every(([label, value]) => sample.labels[label] === value);
+  const isMeant = (sample: Metric['samples'][number]): boolean =>
+    sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value);
   return all.filter(isMeant).reduce((sum, { value }) => sum + value, 0);
 }

@@ -22,8 +22,12 @@ export async function longestTaskMs(browser: Browser, page: Page, act: () => Pro
   }
   const { traceEvents } = JSON.parse(trace.toString()) as { traceEvents: TraceEvent[] };
   const threadOf = ({ pid, tid }: TraceEvent): string => `${pid} ${tid}`;
-  const main = new Set(traceEvents.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain').map(threadOf));
-  const tasks = traceEvents.filter((event) => event.ph === 'X' && event.name.endsWith('RunTask') && main.has(threadOf(event)));
+  const main = new Set(
+    traceEvents.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain').map(threadOf),
+  );
+  const tasks = traceEvents.filter(
+    (event) => event.ph === 'X' && event.name.endsWith('RunTask') && main.has(threadOf(event)),
+  );
   if (!tasks.some(({ tdur }) => tdur !== undefined)) throw new Error('the trace tells no processor time of the page');
   return Math.max(...tasks.map(({ tdur = 0 }) => tdur / 1_000));
 }

@@ -1,11 +1,17 @@
-/** What becomes of a worker's headers in the path form, by a facade and straight from Envoy (proto/wire/path-form.ts). */
+/**
+ * What becomes of a worker's headers in the path form, by a facade and straight from Envoy (proto/wire/path-form.ts).
+ */
 import type { Test } from 'tap';
-import { ORIGIN_HEADERS } from '../../proto/wire/path-form.ts';
 import type { PathForm } from '../../proto/wire/path-form.ts';
+import { ORIGIN_HEADERS } from '../../proto/wire/path-form.ts';
 import { exchange } from './raw-http.ts';
 
 /** Name of a header, what a worker says, and what its client gets. */
-export const PATH_FORM_CASES = ({ prefix, host, proto }: PathForm): [name: string, value: string, expected: string][] => [
+export const PATH_FORM_CASES = ({
+  prefix,
+  host,
+  proto,
+}: PathForm): [name: string, value: string, expected: string][] => [
   ['Location', '/items/', `${prefix}/items/`],
   ['Location', `${prefix}/items`, `${prefix}/items`],
   ['Location', `${prefix}?a`, `${prefix}?a`],
@@ -35,9 +41,15 @@ export const PATH_FORM_CASES = ({ prefix, host, proto }: PathForm): [name: strin
 const BYTES = Buffer.from('782d757466383a20c3a42ee697a50d0a782d6c6174696e3a20e40d0a', 'hex').toString('latin1');
 
 /** `base`: the prefix of an endpoint whose worker is lb-worker.mjs; empty: by host. `host`: Host of the requests. */
-export async function checkAnswers(t: Test, { url, base, host, key }: { url: string; base: string; host: string; key: string }): Promise<void> {
+export async function checkAnswers(
+  t: Test,
+  { url, base, host, key }: { url: string; base: string; host: string; key: string },
+): Promise<void> {
   const answer = (head: string) => {
-    const bytes = Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n${head}\r\n`, 'latin1').toString('base64');
+    const bytes = Buffer.from(
+      `HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n${head}\r\n`,
+      'latin1',
+    ).toString('base64');
     const headers = `host: ${host}\r\nconnection: close\r\nx-forwarded-proto: http\r\nauthorization: Bearer ${key}\r\n`;
     const asked = `GET ${base}/bytes?bytes=${encodeURIComponent(bytes)} HTTP/1.1\r\n${headers}\r\n`;
     return exchange(url, { pieces: [asked] });
@@ -48,7 +60,15 @@ export async function checkAnswers(t: Test, { url, base, host, key }: { url: str
     t.equal(headers.get(name.toLowerCase()), base === '' ? value : expected, `${name}: ${value}`);
   }
   const { headers } = await answer(ORIGIN_HEADERS.map((name) => `${name}: x\r\n`).join(''));
-  t.same(ORIGIN_HEADERS.filter((name) => headers.has(name)), base === '' ? ORIGIN_HEADERS : [], 'what acts on a whole origin');
+  t.same(
+    ORIGIN_HEADERS.filter((name) => headers.has(name)),
+    base === '' ? ORIGIN_HEADERS : [],
+    'what acts on a whole origin',
+  );
   const odd = await answer(BYTES);
-  t.same([odd.headers.get('x-utf8'), odd.headers.get('x-latin')], ['\xc3\xa4.\xe6\x97\xa5', '\xe4'], 'bytes over 0x7f are as they were');
+  t.same(
+    [odd.headers.get('x-utf8'), odd.headers.get('x-latin')],
+    ['\xc3\xa4.\xe6\x97\xa5', '\xe4'],
+    'bytes over 0x7f are as they were',
+  );
 }

@@ -1,4 +1,7 @@
-/** A real Podman of a test's own: storage, networks and socket in a folder that goes with the test's process, however that ends. */
+/**
+ * A real Podman of a test's own: storage, networks and socket in a folder that goes with the test's process, however
+ * that ends.
+ */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
@@ -7,12 +10,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Docker from 'dockerode';
 import root from 'tap';
-import { requireDeclared } from './declared.ts';
-import { DROP_RULES } from './reap-rules.ts';
-import type { TestEngine } from './test-engine.ts';
-import { PYTHONS, skipWithoutPython } from './handlers.ts';
-import { runImages } from './run-images.ts';
 import { claimNumber } from './claim-number.ts';
+import { requireDeclared } from './declared.ts';
+import { PYTHONS, skipWithoutPython } from './handlers.ts';
+import { DROP_RULES } from './reap-rules.ts';
+import { runImages } from './run-images.ts';
+import type { TestEngine } from './test-engine.ts';
 import { waitFor } from './wait-for.ts';
 
 const run = promisify(execFile);
@@ -35,12 +38,34 @@ rm -rf -- "$1"
 `;
 
 /** What the host's programs of an image need, found by ldd. */
-const PROGRAMS = ['/bin/sh', '/bin/sleep', '/bin/cat', '/bin/ls', '/bin/dd', '/bin/mkdir', '/usr/bin/id', '/usr/bin/env', '/usr/bin/python3'];
+const PROGRAMS = [
+  '/bin/sh',
+  '/bin/sleep',
+  '/bin/cat',
+  '/bin/ls',
+  '/bin/dd',
+  '/bin/mkdir',
+  '/usr/bin/id',
+  '/usr/bin/env',
+  '/usr/bin/python3',
+];
 const LEFT_OUT = ['test', 'config-3*', 'idlelib', 'pydoc_data', 'lib2to3', 'tkinter', 'ensurepip', 'pip', 'setuptools'];
 
-/** Packages that come with the SDK and that no worker loads: a third of the bytes and half of the files, which an engine writes one by one. */
+/**
+ * Packages that come with the SDK and that no worker loads: a third of the bytes and half of the files, which an engine
+ * writes one by one.
+ */
 const UNUSED_PACKAGES = [
-  'botocore/data', 'dns', 'fastapi_cloud_cli', 'google', 'markdown_it', 'prompt_toolkit', 'pygments', 'rich', 'sentry_sdk', 'wcwidth',
+  'botocore/data',
+  'dns',
+  'fastapi_cloud_cli',
+  'google',
+  'markdown_it',
+  'prompt_toolkit',
+  'pygments',
+  'rich',
+  'sentry_sdk',
+  'wcwidth',
 ];
 
 export interface TestPodman extends TestEngine {
@@ -62,8 +87,8 @@ let podman: Promise<TestPodman> | undefined;
 const SDK_IMAGE = 'localhost/slipway-sdk:1';
 
 /**
- * The Podman of this file's process, with the base image. `ownImages`: for tests that bring and remove images, which must not be there
- * already.
+ * The Podman of this file's process, with the base image. `ownImages`: for tests that bring and remove images, which
+ * must not be there already.
  */
 export function startPodman({ ownImages = false } = {}): Promise<TestPodman> {
   requireDeclared('alone');
@@ -75,28 +100,51 @@ async function start(ownImages: boolean): Promise<TestPodman> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-podman-'));
   const path = (name: string): string => join(folder, name);
   const shared = ownImages ? undefined : await runImages((store) => makeRunImages(folder, store));
-  const env = await writeSettings(folder, shared === undefined ? '' : `[storage.options]\nadditionalimagestores=["${shared}"]\n`);
-  const reaper = spawn('/bin/sh', ['-c', REAP, 'sh', folder], { cwd: '/', env, detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  const env = await writeSettings(
+    folder,
+    shared === undefined ? '' : `[storage.options]\nadditionalimagestores=["${shared}"]\n`,
+  );
+  const reaper = spawn('/bin/sh', ['-c', REAP, 'sh', folder], {
+    cwd: '/',
+    env,
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
   reaper.stdin.on('error', () => undefined);
-  const reaped = new Promise<void>((resolve) => { reaper.once('exit', () => resolve()); });
+  const reaped = new Promise<void>((resolve) => {
+    reaper.once('exit', () => resolve());
+  });
   const cli = async (...args: string[]): Promise<string> => (await run('podman', args, { env })).stdout;
   let service: ReturnType<typeof spawn> | undefined;
   const self: TestPodman = {
-    socket: path('podman.sock'), folder, env, cli, sharesImages: shared !== undefined,
-    names: ({ all = false, paused = false } = {}) => cli('ps', '--format={{.Names}}', ...(all ? ['--all'] : []), ...(paused ? ['--filter=status=paused'] : [])),
+    socket: path('podman.sock'),
+    folder,
+    env,
+    cli,
+    sharesImages: shared !== undefined,
+    names: ({ all = false, paused = false } = {}) =>
+      cli('ps', '--format={{.Names}}', ...(all ? ['--all'] : []), ...(paused ? ['--filter=status=paused'] : [])),
     exec: (container, ...command) => cli('exec', container, ...command),
-    importTar: async (file, name, ...changes) => { await cli('import', ...changes.flatMap((line) => ['--change', line]), file, name); },
+    importTar: async (file, name, ...changes) => {
+      await cli('import', ...changes.flatMap((line) => ['--change', line]), file, name);
+    },
     push: async (image, name, { username, password }) => {
       await cli('push', '--quiet', '--compression-format=zstd', `--creds=${username}:${password}`, image, name);
     },
     startService: async () => {
       // conmon leaves a file where it was started when a container was ended for its memory.
-      service = spawn('podman', ['system', 'service', '--time=0', `unix://${path('podman.sock')}`], { cwd: folder, env, stdio: 'ignore' });
+      service = spawn('podman', ['system', 'service', '--time=0', `unix://${path('podman.sock')}`], {
+        cwd: folder,
+        env,
+        stdio: 'ignore',
+      });
       writeFileSync(path('service.pid'), `${service.pid}\n`);
       await waitFor('podman to answer', () => answers(self.socket));
     },
     killService: async () => {
-      const gone = new Promise((resolve) => { service?.once('exit', resolve); });
+      const gone = new Promise((resolve) => {
+        service?.once('exit', resolve);
+      });
       service?.kill('SIGKILL');
       await gone;
     },
@@ -110,8 +158,16 @@ async function start(ownImages: boolean): Promise<TestPodman> {
     smallDisk: async (mebibytes) => {
       mkdirSync(path('small'));
       await run('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', path('small')]);
-      const folders = [`--root=${path('small/graph')}`, `--runroot=${path('small-run')}`, `--tmpdir=${path('small-tmp')}`];
-      const child = spawn('podman', [...folders, 'system', 'service', '--time=0', `unix://${path('small.sock')}`], { cwd: folder, env, stdio: 'ignore' });
+      const folders = [
+        `--root=${path('small/graph')}`,
+        `--runroot=${path('small-run')}`,
+        `--tmpdir=${path('small-tmp')}`,
+      ];
+      const child = spawn('podman', [...folders, 'system', 'service', '--time=0', `unix://${path('small.sock')}`], {
+        cwd: folder,
+        env,
+        stdio: 'ignore',
+      });
       self.keepPid('small', child.pid!);
       await waitFor('it to answer', () => answers(path('small.sock')));
       return path('small.sock');
@@ -140,12 +196,21 @@ async function answers(socket: string): Promise<boolean> {
 const NETWORK_MIN = 100;
 const NETWORKS = 150;
 
-/** Settings with which Podman works on cgroup v1 and v2, with and without systemd, on small virtual machines. Answers the environment for them. */
-async function writeSettings(folder: string, more = '', graph = join(folder, 'graph')): Promise<Record<string, string>> {
+/**
+ * Settings with which Podman works on cgroup v1 and v2, with and without systemd, on small virtual machines. Answers
+ * the environment for them.
+ */
+async function writeSettings(
+  folder: string,
+  more = '',
+  graph = join(folder, 'graph'),
+): Promise<Record<string, string>> {
   const path = (name: string): string => join(folder, name);
   // Each Podman has addresses of its own: those of files that run at the same time must not meet.
-  const network = `10.${NETWORK_MIN + await claimNumber('networks', NETWORKS)}.0.0/16`;
-  writeFileSync(path('containers.conf'), `
+  const network = `10.${NETWORK_MIN + (await claimNumber('networks', NETWORKS))}.0.0/16`;
+  writeFileSync(
+    path('containers.conf'),
+    `
 [containers]
 default_ulimits=["nofile=20000:20000","nproc=4096:4096"]
 log_driver="k8s-file"
@@ -158,11 +223,18 @@ tmp_dir="${path('tmp')}"
 network_backend="netavark"
 network_config_dir="${path('networks')}"
 default_subnet_pools=[{base="${network}",size=24}]
-`);
-  writeFileSync(path('storage.conf'), `[storage]\ndriver="overlay"\ngraphroot="${graph}"\nrunroot="${path('run')}"\n${more}`);
+`,
+  );
+  writeFileSync(
+    path('storage.conf'),
+    `[storage]\ndriver="overlay"\ngraphroot="${graph}"\nrunroot="${path('run')}"\n${more}`,
+  );
   writeFileSync(path('registries.conf'), '');
   return {
-    PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: folder, CONTAINERS_CONF: path('containers.conf'), CONTAINERS_STORAGE_CONF: path('storage.conf'),
+    PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
+    HOME: folder,
+    CONTAINERS_CONF: path('containers.conf'),
+    CONTAINERS_STORAGE_CONF: path('storage.conf'),
     CONTAINERS_REGISTRIES_CONF: path('registries.conf'),
   };
 }
@@ -183,7 +255,12 @@ async function makeRunImages(folder: string, store: string): Promise<void> {
 }
 
 /** Makes an image of an unmodified Python worker: a venv's packages on this host's Python, and one handler. */
-export async function makeWorkerImage(engine: TestEngine & Partial<TestPodman>, python: string, handler: string, name: string): Promise<void> {
+export async function makeWorkerImage(
+  engine: TestEngine & Partial<TestPodman>,
+  python: string,
+  handler: string,
+  name: string,
+): Promise<void> {
   const copy = join(engine.folder, 'handler.py');
   copyFileSync(handler, copy);
   const command = 'CMD ["/usr/bin/python3","-u","/app/handler.py"]';
@@ -202,23 +279,39 @@ export async function makeWorkerImage(engine: TestEngine & Partial<TestPodman>, 
 
 /** Options and paths of tar for a venv's packages. */
 function packagesOf(python: string): string[] {
-  const packages = realpathSync(execFileSync(python, ['-c', 'import sysconfig; print(sysconfig.get_path("purelib"))'], { encoding: 'utf8' }).trim());
-  const system = execFileSync('/usr/bin/python3', ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])'], { encoding: 'utf8' }).trim();
+  const packages = realpathSync(
+    execFileSync(python, ['-c', 'import sysconfig; print(sysconfig.get_path("purelib"))'], { encoding: 'utf8' }).trim(),
+  );
+  const system = execFileSync('/usr/bin/python3', ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])'], {
+    encoding: 'utf8',
+  }).trim();
   return [
     ...UNUSED_PACKAGES.map((name) => `--exclude=${packages.slice(1)}/${name}`),
     `--transform=s,^${packages.slice(1)},usr/local/lib/python${system}/dist-packages,`,
-    packages.slice(1), 'etc/ssl/certs', 'etc/ssl/openssl.cnf',
-    ...librariesOf(`find ${packages} -name '*.so*'`).filter((library) => !library.startsWith(packages)).map((library) => library.slice(1)),
+    packages.slice(1),
+    'etc/ssl/certs',
+    'etc/ssl/openssl.cnf',
+    ...librariesOf(`find ${packages} -name '*.so*'`)
+      .filter((library) => !library.startsWith(packages))
+      .map((library) => library.slice(1)),
   ];
 }
 
 /** Writes a root file system with a shell, a few programs and Python; `more` are further options and paths of tar. */
 export function makeBaseTar(file: string, more: readonly string[] = []): void {
-  const python = execFileSync('/usr/bin/python3', ['-c', 'import sysconfig; print(sysconfig.get_path("stdlib"))'], { encoding: 'utf8' }).trim();
+  const python = execFileSync('/usr/bin/python3', ['-c', 'import sysconfig; print(sysconfig.get_path("stdlib"))'], {
+    encoding: 'utf8',
+  }).trim();
   const libraries = librariesOf(`ls ${PROGRAMS.join(' ')} ${python}/lib-dynload/*.so`);
   const names = [...PROGRAMS, ...libraries, python].map((name) => name.slice(1));
   execFileSync('tar', [
-    '--create', '--dereference', '--hard-dereference', '--file', file, ...LEFT_OUT.map((name) => `--exclude=*/${name}`), '--directory=/',
+    '--create',
+    '--dereference',
+    '--hard-dereference',
+    '--file',
+    file,
+    ...LEFT_OUT.map((name) => `--exclude=*/${name}`),
+    '--directory=/',
     // A name that came twice would make the layer unreadable.
     ...new Set([...names, ...more]),
   ]);
@@ -226,6 +319,9 @@ export function makeBaseTar(file: string, more: readonly string[] = []): void {
 
 /** Shared libraries that the files need which a shell line lists. */
 function librariesOf(list: string): string[] {
-  const linked = execFileSync('sh', ['-c', `ldd $(${list}) 2>/dev/null || true`], { encoding: 'utf8', maxBuffer: 1 << 26 });
+  const linked = execFileSync('sh', ['-c', `ldd $(${list}) 2>/dev/null || true`], {
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+  });
   return [...new Set([...linked.matchAll(/(?:=>|^\t)\s*(\/\S+) \(/gm)].map((match) => match[1]!))];
 }

@@ -1,7 +1,7 @@
 /** Ports of this machine for tests: one that is taken, and one that a program which knows no port 0 can be given. */
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import type { Server } from 'node:net';
+import { createServer } from 'node:net';
 import type { Test } from 'tap';
 import { portProblem } from '../../deploy/local/ports.ts';
 import { claimNumber } from './claim-number.ts';
@@ -19,7 +19,12 @@ export async function occupy(t: Test, port = 0): Promise<number> {
     server.once('error', reject);
     server.listen({ port, host: '127.0.0.1', exclusive: true }, resolve);
   });
-  t.teardown(() => new Promise<void>((resolve) => { server.close(() => resolve()); }));
+  t.teardown(
+    () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      }),
+  );
   return (server.address() as { port: number }).port;
 }
 
@@ -27,20 +32,20 @@ export async function occupy(t: Test, port = 0): Promise<number> {
 let free: Iterator<number> | undefined;
 
 /**
- * A port for a program that must be told one and listens on it later. It stays free: nobody who asks the kernel for any port gets one of
- * these, no outgoing connection has one, and each process of tests has a range of its own.
+ * A port for a program that must be told one and listens on it later. It stays free: nobody who asks the kernel for any
+ * port gets one of these, no outgoing connection has one, and each process of tests has a range of its own.
  */
 export async function quietPort(): Promise<number> {
   for (;;) {
     free ??= await takeRange();
     const { value: port, done } = free.next();
     if (done) free = undefined;
-    else if (await portProblem(port) === undefined) return port;
+    else if ((await portProblem(port)) === undefined) return port;
   }
 }
 
 async function takeRange(): Promise<Iterator<number>> {
-  const first = PORT_MIN + RANGE * await claimNumber('ports', Math.floor((outgoingMin() - PORT_MIN) / RANGE));
+  const first = PORT_MIN + RANGE * (await claimNumber('ports', Math.floor((outgoingMin() - PORT_MIN) / RANGE)));
   return Array.from({ length: RANGE }, (_, index) => first + index).values();
 }
 

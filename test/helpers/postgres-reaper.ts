@@ -2,8 +2,9 @@
 import { spawn } from 'node:child_process';
 
 /**
- * Blocks on a pipe whose other end only the test's process holds. A line says that all is tidy; the end of the pipe without one says that
- * the process is gone: then the server that runs on the data is ended, also one that is just starting, and the folder removed.
+ * Blocks on a pipe whose other end only the test's process holds. A line says that all is tidy; the end of the pipe
+ * without one says that the process is gone: then the server that runs on the data is ended, also one that is just
+ * starting, and the folder removed.
  */
 const REAP = `
 read -r line && exit
@@ -15,12 +16,21 @@ done
 rm -rf -- "$2"
 `;
 
-/** Ends the PostgreSQL of a data folder when this process is gone, and removes `folder`, all that it leaves behind. Answers what calls that off. */
+/**
+ * Ends the PostgreSQL of a data folder when this process is gone, and removes `folder`, all that it leaves behind.
+ * Answers what calls that off.
+ */
 export function reapPostgresWithProcess(dataDir: string, folder: string): () => void {
   // A session of its own: what a signal to the group ends is exactly what this has to outlive.
-  const reaper = spawn('/bin/sh', ['-c', REAP, 'sh', dataDir, folder], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  const reaper = spawn('/bin/sh', ['-c', REAP, 'sh', dataDir, folder], {
+    cwd: '/',
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
   reaper.unref();
   reaper.stdin.on('error', () => undefined);
   (reaper.stdin as unknown as { unref(): void }).unref();
-  return () => { reaper.stdin.end('tidy\n'); };
+  return () => {
+    reaper.stdin.end('tidy\n');
+  };
 }

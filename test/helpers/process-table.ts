@@ -11,7 +11,9 @@ export interface ProcessEntry {
 
 /** All processes that still run; those that have ended and wait for their parent are left out. */
 export function processTable(): ProcessEntry[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => readEntry(Number(name)) ?? []);
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => readEntry(Number(name)) ?? []);
 }
 
 function readEntry(pid: number): ProcessEntry | undefined {

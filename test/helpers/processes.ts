@@ -1,15 +1,18 @@
-/** A whole Slipway in processes of its own, as in real life, each of which a test can kill: PostgreSQL, cores, a facade, agents. */
+/**
+ * A whole Slipway in processes of its own, as in real life, each of which a test can kill: PostgreSQL, cores, a facade,
+ * agents.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import type { Test } from 'tap';
-import { nodeProcess } from '../../deploy/local/node-process.ts';
 import type { ReadyMessage } from '../../deploy/local/node-process.ts';
+import { nodeProcess } from '../../deploy/local/node-process.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { Child } from './child.ts';
-import { createEndpoint } from './create-endpoint.ts';
 import type { EndpointOptions } from './create-endpoint.ts';
+import { createEndpoint } from './create-endpoint.ts';
 import { call, grpcClients } from './grpc-clients.ts';
 import { openFolder } from './open-folder.ts';
 import { publicRequest } from './public-api.ts';
@@ -41,12 +44,14 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   const children: Child<unknown>[] = [];
   /** Whatever a test waits for then, this is the reason why it does not come. */
   const watch = <Ready>(child: Child<Ready>): Child<Ready> => {
-    child.onEndedByItself = (how) => { t.fail(how); };
+    child.onEndedByItself = (how) => {
+      t.fail(how);
+    };
     children.push(child);
     return child;
   };
   watch(database);
-  const databaseUrl = await options.databaseUrl?.(server.url()) ?? server.url();
+  const databaseUrl = (await options.databaseUrl?.(server.url())) ?? server.url();
   t.teardown(async () => {
     if (!t.passing()) for (const child of children) t.comment(`${child.name}: ${child.tail}`);
     for (const child of children.toReversed()) await child.stop();
@@ -54,7 +59,11 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   });
   /** `env` is asked for at every start: who listens takes any port at the first and the same at all others. */
   const run = async (name: string, file: string, env: () => Record<string, string>) => {
-    const child = watch(new Child<ReadyMessage>(nodeProcess({ name, root, file, logDir: folder, env: () => ({ ...process.env, ...env() }) })));
+    const child = watch(
+      new Child<ReadyMessage>(
+        nodeProcess({ name, root, file, logDir: folder, env: () => ({ ...process.env, ...env() }) }),
+      ),
+    );
     return { child, ready: await child.start() };
   };
 
@@ -64,8 +73,12 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   const cores: Child<ReadyMessage>[] = [];
   for (let i = 0; i < (options.cores ?? 1); i += 1) {
     const { child, ready } = await run(`core-${i + 1}`, 'core/main.ts', () => ({
-      SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: addresses[i] ?? '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey,
-      SLIPWAY_SECRET_KEY: secretKey, SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true', ...options.env,
+      SLIPWAY_DATABASE_URL: databaseUrl,
+      SLIPWAY_CORE_LISTEN: addresses[i] ?? '127.0.0.1:0',
+      SLIPWAY_ROOT_KEY: rootKey,
+      SLIPWAY_SECRET_KEY: secretKey,
+      SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true',
+      ...options.env,
     }));
     addresses[i] = ready.address!;
     cores.push(child);
@@ -84,8 +97,11 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   let url = '';
   const everyCore = addresses.join(',');
   const { child: facade, ready } = await run('facade', 'facades/main.ts', () => ({
-    SLIPWAY_CORE_ADDRESS: everyCore, SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: url === '' ? '0' : new URL(url).port,
-    SLIPWAY_GRAPHQL_AT_START: 'false', ...options.env,
+    SLIPWAY_CORE_ADDRESS: everyCore,
+    SLIPWAY_HTTP_HOST: '127.0.0.1',
+    SLIPWAY_HTTP_PORT: url === '' ? '0' : new URL(url).port,
+    SLIPWAY_GRAPHQL_AT_START: 'false',
+    ...options.env,
   }));
   url = ready.url!;
   const agents: Child<ReadyMessage>[] = [];
@@ -94,8 +110,15 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
     await mkdir(dataDir);
     const agentKey = await newKey(KeyScope.AGENT);
     const { child } = await run(`agent-${i + 1}`, 'gpu-agent/main.ts', () => ({
-      SLIPWAY_CORE_ADDRESS: everyCore, SLIPWAY_AGENT_KEY: agentKey, SLIPWAY_AGENT_DATA_DIR: dataDir, SLIPWAY_AGENT_NAME: `machine-${i + 1}`,
-      SLIPWAY_CPU_SLOTS: '4', SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true', SLIPWAY_AGENT_CONTAINERS: 'none', ...options.agentEnv,
+      SLIPWAY_CORE_ADDRESS: everyCore,
+      SLIPWAY_AGENT_KEY: agentKey,
+      SLIPWAY_AGENT_DATA_DIR: dataDir,
+      SLIPWAY_AGENT_NAME: `machine-${i + 1}`,
+      SLIPWAY_CPU_SLOTS: '4',
+      SLIPWAY_WORKER_USER: 'same',
+      SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
+      SLIPWAY_AGENT_CONTAINERS: 'none',
+      ...options.agentEnv,
     }));
     agents.push(child);
   }
@@ -104,7 +127,15 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   return {
     /** Ends with the test; its path is free for signs. */
     folder,
-    url, key, rootKey, clients, sql, database, cores, facade, agents,
+    url,
+    key,
+    rootKey,
+    clients,
+    sql,
+    database,
+    cores,
+    facade,
+    agents,
     /** host:port of each core. */
     coreAddresses: addresses,
     request: publicRequest(url, key),

@@ -25,7 +25,12 @@ export interface PublicJson {
 }
 
 /** Calls the public API. `body` objects are sent as JSON, texts and buffers as they are. */
-export type PublicRequest = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
+export type PublicRequest = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<Answer>;
 
 /** Requests to one address with one key. */
 export function publicRequest(url: string, key: string): PublicRequest {
@@ -33,12 +38,20 @@ export function publicRequest(url: string, key: string): PublicRequest {
     const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
     const response = await fetch(url + path, {
       method,
-      headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
       ...(body === undefined ? {} : { body: (raw ? body : JSON.stringify(body)) as string }),
     });
     const text = await response.text();
     let json: unknown;
-    try { json = JSON.parse(text); } catch { json = undefined; }
+    try {
+      json = JSON.parse(text);
+    } catch {
+      json = undefined;
+    }
     return { status: response.status, headers: response.headers, text, json: json as PublicJson };
   };
 }

@@ -1,6 +1,7 @@
 /** HTTP as bytes on a socket, for what no client would send. */
-import { connect } from 'node:net';
+
 import type { Socket } from 'node:net';
+import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
 /** What to send. */
@@ -37,43 +38,61 @@ export async function exchange(url: string, { pieces, pauseMs = 0 }: RawRequest)
 export async function sendAndLeave(url: string, { pieces, pauseMs = 0 }: RawRequest): Promise<void> {
   const socket = open(url);
   await send(socket, pieces, pauseMs);
-  const closed = new Promise((resolve) => { socket.once('close', resolve); });
+  const closed = new Promise((resolve) => {
+    socket.once('close', resolve);
+  });
   socket.destroy();
   await closed;
 }
 
 /**
- * Sends the same request `count` times over a few connections, one after the other on each, which is far faster than any client, and
- * returns how often each status was answered.
+ * Sends the same request `count` times over a few connections, one after the other on each, which is far faster than
+ * any client, and returns how often each status was answered.
  */
-export async function flood(url: string, request: Uint8Array, count: number, connections = 8): Promise<Map<number, number>> {
+export async function flood(
+  url: string,
+  request: Uint8Array,
+  count: number,
+  connections = 8,
+): Promise<Map<number, number>> {
   const statuses = new Map<number, number>();
   let left = count;
-  await Promise.all(Array.from({ length: Math.min(connections, count) }, () => new Promise<void>((resolve) => {
-    const socket = open(url);
-    const next = (): void => {
-      if (left === 0) return void socket.destroy();
-      left -= 1;
-      socket.write(request);
-    };
-    let bytes = Buffer.alloc(0);
-    socket.on('data', (piece: Buffer) => {
-      bytes = Buffer.concat([bytes, piece]);
-      const answer = parse(bytes);
-      if (!answer) return;
-      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-      bytes = Buffer.alloc(0);
-      next();
-    });
-    socket.once('close', () => resolve());
-    next();
-  })));
+  await Promise.all(
+    Array.from(
+      { length: Math.min(connections, count) },
+      () =>
+        new Promise<void>((resolve) => {
+          const socket = open(url);
+          const next = (): void => {
+            if (left === 0) return void socket.destroy();
+            left -= 1;
+            socket.write(request);
+          };
+          let bytes = Buffer.alloc(0);
+          socket.on('data', (piece: Buffer) => {
+            bytes = Buffer.concat([bytes, piece]);
+            const answer = parse(bytes);
+            if (!answer) return;
+            statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+            bytes = Buffer.alloc(0);
+            next();
+          });
+          socket.once('close', () => resolve());
+          next();
+        }),
+    ),
+  );
   return statuses;
 }
 
 /** Text of a request with a correct content-length; headers override those that belong to it. */
 export function requestText(method: string, path: string, headers: Record<string, string>, body: Uint8Array): Buffer {
-  const all: Record<string, string> = { host: 'slipway', connection: 'close', 'content-length': String(body.length), ...headers };
+  const all: Record<string, string> = {
+    host: 'slipway',
+    connection: 'close',
+    'content-length': String(body.length),
+    ...headers,
+  };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1'), body]);
 }
@@ -89,9 +108,14 @@ export function open(url: string): Socket {
 
 async function send(socket: Socket, pieces: (string | Uint8Array)[], pauseMs: number): Promise<void> {
   for (const [index, piece] of pieces.entries()) {
-    if (index > 0 && pauseMs > 0) await new Promise((resolve) => { setTimeout(resolve, pauseMs); });
+    if (index > 0 && pauseMs > 0)
+      await new Promise((resolve) => {
+        setTimeout(resolve, pauseMs);
+      });
     if (socket.destroyed) return;
-    await new Promise((resolve) => { socket.write(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece, resolve); });
+    await new Promise((resolve) => {
+      socket.write(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece, resolve);
+    });
   }
 }
 
@@ -114,7 +138,9 @@ function parse(bytes: Buffer): RawAnswer | undefined {
   const [first, ...lines] = bytes.toString('latin1', 0, end).split('\r\n');
   const status = Number(first!.split(' ')[1]);
   if (status < 200) return parse(bytes.subarray(end + 4));
-  const headers = new Map(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
+  const headers = new Map(
+    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+  );
   const body = bytes.subarray(end + 4);
   if (body.length < Number(headers.get('content-length') ?? 0)) return undefined;
   const text = body.toString();

@@ -1,4 +1,7 @@
-/** Speaks the worker protocol of docs/reference/worker-protocol.md#conversation by hand, as the worker process of test/handlers/raw-worker.js would. */
+/**
+ * Speaks the worker protocol of docs/reference/worker-protocol.md#conversation by hand, as the worker process of
+ * test/handlers/raw-worker.js would.
+ */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,7 +31,9 @@ export interface TakeOptions {
   signal?: AbortSignal;
 }
 
-/** The body's kind as real workers label it, though the body is raw JSON (docs/reference/worker-protocol.md#results). */
+/**
+ * The body's kind as real workers label it, though the body is raw JSON (docs/reference/worker-protocol.md#results).
+ */
 const FORM = 'application/x-www-form-urlencoded';
 
 export class RawWorker {
@@ -55,7 +60,8 @@ export class RawWorker {
   /** Headers of every request but the ping. */
   get headers(): Record<string, string> {
     return {
-      authorization: this.#env.RUNPOD_AI_API_KEY!, 'content-type': 'application/json',
+      authorization: this.#env.RUNPOD_AI_API_KEY!,
+      'content-type': 'application/json',
       'user-agent': `RunPod-Python-SDK/${this.sdk} (Linux 6.1; x86_64) Language/Python 3.11.7`,
     };
   }
@@ -78,17 +84,28 @@ export class RawWorker {
   async stopSignals(signal?: AbortSignal): Promise<string[]> {
     const url = this.#env.RUNPOD_WEBHOOK_GET_JOB!.replace('$ID', this.id).replace('/job-take/', '/job-stop/');
     const response = await fetch(url, { headers: this.headers, signal: signal ?? null });
-    return response.status === 200 ? (await response.json() as { jobsToStop: string[] }).jobsToStop : [];
+    return response.status === 200 ? ((await response.json()) as { jobsToStop: string[] }).jobsToStop : [];
   }
 
-  /** Posts a final result or a progress value; `body` goes out as it is, or as JSON when it is an object. Answers the HTTP status. */
-  done(jobId: string, body: string | object, contentType: string | undefined = FORM, isStream = false): Promise<number> {
+  /**
+   * Posts a final result or a progress value; `body` goes out as it is, or as JSON when it is an object. Answers the
+   * HTTP status.
+   */
+  done(
+    jobId: string,
+    body: string | object,
+    contentType: string | undefined = FORM,
+    isStream = false,
+  ): Promise<number> {
     return this.#post('RUNPOD_WEBHOOK_POST_OUTPUT', jobId, body, contentType, isStream);
   }
 
   /** Posts a body of several results. Answers the HTTP status. */
   async doneBatch(body: string): Promise<number> {
-    const url = this.#env.RUNPOD_WEBHOOK_POST_OUTPUT!.replace('/job-done/', '/job-done-batch/').replace('/$ID', '').replace('$RUNPOD_POD_ID', this.id);
+    const url = this.#env
+      .RUNPOD_WEBHOOK_POST_OUTPUT!.replace('/job-done/', '/job-done-batch/')
+      .replace('/$ID', '')
+      .replace('$RUNPOD_POD_ID', this.id);
     return (await fetch(url, { method: 'POST', headers: this.headers, body })).status;
   }
 
@@ -102,13 +119,21 @@ export class RawWorker {
     const url = this.#env.RUNPOD_WEBHOOK_PING!.replace('$RUNPOD_POD_ID', this.id);
     const list = held.length > 0 ? `&job_id=${held.join('%2C')}` : '';
     const { authorization } = this.headers;
-    return (await fetch(`${url}${list}&runpod_version=${this.sdk}`, { headers: { authorization: authorization! } })).status;
+    return (await fetch(`${url}${list}&runpod_version=${this.sdk}`, { headers: { authorization: authorization! } }))
+      .status;
   }
 
-  async #post(template: string, jobId: string, body: string | object, contentType: string, isStream: boolean): Promise<number> {
+  async #post(
+    template: string,
+    jobId: string,
+    body: string | object,
+    contentType: string,
+    isStream: boolean,
+  ): Promise<number> {
     const url = this.#env[template]!.replace('$RUNPOD_POD_ID', this.id).replace('$ID', jobId);
     const response = await fetch(`${url}&isStream=${isStream}`, {
-      method: 'POST', headers: { ...this.headers, 'content-type': contentType, charset: 'utf-8' },
+      method: 'POST',
+      headers: { ...this.headers, 'content-type': contentType, charset: 'utf-8' },
       body: new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body)),
     });
     await response.arrayBuffer();
@@ -124,11 +149,16 @@ export async function rawWorkers(t: Test) {
   return {
     env: { RAW_WORKER_FOLDER: folder },
     /** Waits for a worker that has not been handed out yet. */
-    next: (sdk = '1.12.0', timeoutMs = 20_000): Promise<RawWorker> => waitFor('a raw worker', async () => {
-      const file = (await readdir(folder)).find((name) => name.endsWith('.json') && !seen.has(name));
-      if (!file) return undefined;
-      seen.add(file);
-      return new RawWorker(JSON.parse(await readFile(join(folder, file), 'utf8')), sdk);
-    }, timeoutMs),
+    next: (sdk = '1.12.0', timeoutMs = 20_000): Promise<RawWorker> =>
+      waitFor(
+        'a raw worker',
+        async () => {
+          const file = (await readdir(folder)).find((name) => name.endsWith('.json') && !seen.has(name));
+          if (!file) return undefined;
+          seen.add(file);
+          return new RawWorker(JSON.parse(await readFile(join(folder, file), 'utf8')), sdk);
+        },
+        timeoutMs,
+      ),
   };
 }

@@ -1,8 +1,11 @@
-/** What goes with a test's own engine besides its files: rules, addresses and interfaces of this host that agents have made for its networks. */
+/**
+ * What goes with a test's own engine besides its files: rules, addresses and interfaces of this host that agents have
+ * made for its networks.
+ */
 
 /**
- * Lines of a shell: `drop_rules` removes those of networks by the names that it reads; of an agent in order nothing is left, of a killed one all.
- * Nothing of it fails.
+ * Lines of a shell: `drop_rules` removes those of networks by the names that it reads; of an agent in order nothing is
+ * left, of a killed one all. Nothing of it fails.
  */
 export const DROP_RULES = `
 drop_rules() {

@@ -11,8 +11,10 @@ import { waitFor } from './wait-for.ts';
 const run = promisify(execFile);
 
 /** One line where there is no registry, else false. */
-export const registrySkip: string | false = existsSync('/usr/bin/docker-registry') && existsSync('/usr/bin/htpasswd') ? false
-  : 'needs docker-registry apache2-utils';
+export const registrySkip: string | false =
+  existsSync('/usr/bin/docker-registry') && existsSync('/usr/bin/htpasswd')
+    ? false
+    : 'needs docker-registry apache2-utils';
 
 /** Who may pull and push. */
 export const REGISTRY_USER = { username: 'alice', password: 'pa55-word' };
@@ -24,13 +26,16 @@ export async function startRegistry(engine: TestEngine) {
   mkdirSync(folder);
   const { username, password } = REGISTRY_USER;
   writeFileSync(join(folder, 'users'), execFileSync('htpasswd', ['-Bbn', '-C', '4', username, password]));
-  writeFileSync(join(folder, 'settings.yml'), `
+  writeFileSync(
+    join(folder, 'settings.yml'),
+    `
 version: 0.1
 log: {level: error}
 storage: {filesystem: {rootdirectory: ${folder}/data}, delete: {enabled: true}}
 http: {addr: "127.0.0.1:${port}"}
 auth: {htpasswd: {realm: test, path: ${folder}/users}}
-`);
+`,
+  );
   const address = `127.0.0.1:${port}`;
   await engine.trustRegistry(address);
   let child: ReturnType<typeof spawn> | undefined;
@@ -40,14 +45,18 @@ auth: {htpasswd: {realm: test, path: ${folder}/users}}
     await waitFor('the registry to answer', async () => (await fetch(`http://${address}/v2/`)).status === 401);
   };
   const stop = async (): Promise<void> => {
-    const gone = new Promise((resolve) => { child!.once('exit', resolve); });
+    const gone = new Promise((resolve) => {
+      child!.once('exit', resolve);
+    });
     child!.kill();
     await gone;
   };
   await start();
   root.teardown(stop);
   return {
-    address, start, stop,
+    address,
+    start,
+    stop,
     /** Puts an image there under `path:tag`. */
     push: async (image: string, name: string): Promise<string> => {
       await engine.push(image, `${address}/${name}`, REGISTRY_USER);
@@ -55,8 +64,14 @@ auth: {htpasswd: {realm: test, path: ${folder}/users}}
     },
     /** The digest that a name has there. */
     digest: async (path: string, tag: string): Promise<string> => {
-      const { stdout } = await run('curl', ['-sI', '-u', `${username}:${password}`, '-H', 'Accept: application/vnd.oci.image.manifest.v1+json',
-        `http://${address}/v2/${path}/manifests/${tag}`]);
+      const { stdout } = await run('curl', [
+        '-sI',
+        '-u',
+        `${username}:${password}`,
+        '-H',
+        'Accept: application/vnd.oci.image.manifest.v1+json',
+        `http://${address}/v2/${path}/manifests/${tag}`,
+      ]);
       return /docker-content-digest: (\S+)/i.exec(stdout)?.[1] ?? '';
     },
   };

@@ -1,4 +1,6 @@
-/** That a revoked key ends what it has opened at a load-balancing endpoint, by a facade and by an edge in front of it. */
+/**
+ * That a revoked key ends what it has opened at a load-balancing endpoint, by a facade and by an edge in front of it.
+ */
 import type { Test } from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { call } from './grpc-clients.ts';
@@ -17,15 +19,27 @@ export async function checkRevoked(t: Test, system: System, url: string, endpoin
   const auth = { headers: { authorization: `Bearer ${secret}` } };
   const waiting = fetch(`${url}/v2/${none}/x`, auth);
   const stays = new AbortController();
-  const other = fetch(`${url}/v2/${none}/x`, { headers: { authorization: `Bearer ${system.key}` }, signal: stays.signal }).then(() => 'answered', () => 'left');
+  const other = fetch(`${url}/v2/${none}/x`, {
+    headers: { authorization: `Bearer ${system.key}` },
+    signal: stays.signal,
+  }).then(
+    () => 'answered',
+    () => 'left',
+  );
   const streaming = await fetch(`${url}/v2/${endpointId}/stream`, auth);
   const talk = talkOn(`${url.replace('http', 'ws')}/v2/${endpointId}/chat`, secret);
   const quiet = new WebSocket(`${url.replace('http', 'ws')}/v2/${endpointId}/chat`, auth);
-  const closed = new Promise<CloseEvent>((resolve) => { quiet.addEventListener('close', resolve); });
+  const closed = new Promise<CloseEvent>((resolve) => {
+    quiet.addEventListener('close', resolve);
+  });
   const kept = talkOn(`${url.replace('http', 'ws')}/v2/${endpointId}/chat`, system.key);
   await waitFor('the WebSockets', () => talk.words > 0 && kept.words > 0 && quiet.readyState === WebSocket.OPEN);
   await call(clients.keys, 'revokeKey', { id: key!.id }, system.key);
-  t.equal(await streaming.text(), 'data: 1\n\ndata: 2\n\ndata: 3\n\n', 'an answer that is under way is told to its end');
+  t.equal(
+    await streaming.text(),
+    'data: 1\n\ndata: 2\n\ndata: 3\n\n',
+    'an answer that is under way is told to its end',
+  );
   const refused = await waiting;
   t.match([refused.status, await refused.json()], [401, { detail: 'invalid api key' }], 'who waits is refused');
   const { code, reason } = await closed;

@@ -30,18 +30,40 @@ export function skipWithoutSchemathesis(): false | string {
 
 /** Runs it over all operations of a service, always with the same requests; answers its exit code and what it wrote. */
 export function runSchemathesis(
-  url: string, key: string, folder: string, report: string, { document = '/v1/openapi.json', examples = 15, exclude }: SchemathesisOptions = {},
+  url: string,
+  key: string,
+  folder: string,
+  report: string,
+  { document = '/v1/openapi.json', examples = 15, exclude }: SchemathesisOptions = {},
 ): Promise<{ code: number; output: string }> {
   const args = [
-    'run', `${url}${document}`, '--header', `Authorization: Bearer ${key}`, '--workers', '1', '--max-examples', String(examples),
-    '--generation-deterministic', '--exclude-checks', CHECKS_LEFT_OUT.join(','), '--suppress-health-check', 'all', '--no-color',
+    'run',
+    `${url}${document}`,
+    '--header',
+    `Authorization: Bearer ${key}`,
+    '--workers',
+    '1',
+    '--max-examples',
+    String(examples),
+    '--generation-deterministic',
+    '--exclude-checks',
+    CHECKS_LEFT_OUT.join(','),
+    '--suppress-health-check',
+    'all',
+    '--no-color',
     ...(exclude === undefined ? [] : ['--exclude-path-regex', exclude]),
-    '--report', 'json', '--report-json-path', report,
+    '--report',
+    'json',
+    '--report-json-path',
+    report,
   ];
   // It writes into its working directory.
   const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => { output += text; });
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => resolve({ code: code ?? 1, output }));

@@ -12,14 +12,17 @@ export async function scratch(t: Test) {
   // Somebody who is being ended may still write there.
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
   const path = (name: string): string => join(folder, name);
-  const lines = (name: string): string[] => existsSync(path(name)) ? readFileSync(path(name), 'utf8').split('\n').slice(0, -1) : [];
+  const lines = (name: string): string[] =>
+    existsSync(path(name)) ? readFileSync(path(name), 'utf8').split('\n').slice(0, -1) : [];
   return {
     folder,
     path,
     /** Lets a handler that waits for this file go on. */
     open: (name: string): void => writeFileSync(path(name), ''),
     /** Makes a folder for such files. */
-    makeFolder: (name: string): void => { mkdirSync(path(name)); },
+    makeFolder: (name: string): void => {
+      mkdirSync(path(name));
+    },
     /** Lines of a file; none when it is not there. */
     lines,
     /** Waits for the first line that a handler leaves in this file. */

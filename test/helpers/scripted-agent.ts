@@ -1,15 +1,32 @@
 /**
- * An agent of a few lines: it speaks the session protocol over a real socket and runs no processes. Tests script what it answers; the
- * benchmark uses it as a no-op worker, because it packs everything that one message asks for into one message.
+ * An agent of a few lines: it speaks the session protocol over a real socket and runs no processes. Tests script what
+ * it answers; the benchmark uses it as a no-op worker, because it packs everything that one message asks for into one
+ * message.
  */
 import type { ClientDuplexStream } from '@grpc/grpc-js';
-import { AgentServiceClient, DesiredState, OutcomeKind, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type {
-  Assignment, AttemptOutcome, AttemptRef, AttemptStop, ChunkAck, DesiredImage, DesiredPod, DesiredWorker, SessionEnd, SessionResponse, Welcome,
-  WorkerLogRequest, WorkerReport,
+  Assignment,
+  AttemptOutcome,
+  AttemptRef,
+  AttemptStop,
+  ChunkAck,
+  DesiredImage,
+  DesiredPod,
+  DesiredWorker,
+  SessionEnd,
+  SessionResponse,
+  Welcome,
+  WorkerLogRequest,
+  WorkerReport,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { GpuHandover, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import {
+  AgentServiceClient,
+  DesiredState,
+  OutcomeKind,
+  SessionRequest,
+} from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { ContainerEngine, Gpu, MachineImage } from '../../proto/gen/slipway/v1/machine.ts';
+import { GpuHandover, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import { callMetadata, systemTransport } from '../../proto/wire/channel.ts';
 
 /** How the scripted agent behaves. */
@@ -43,7 +60,10 @@ export interface ScriptedAgentOptions {
   capacity?: number;
   /** Reports desired workers as READY by itself. Default true. */
   startWorkers?: boolean;
-  /** How an assignment ends. Undefined = the test ends it with `finish`. Default: COMPLETED with the output `{"ok":true}`. */
+  /**
+   * How an assignment ends. Undefined = the test ends it with `finish`. Default: COMPLETED with the output
+   * `{"ok":true}`.
+   */
   onAssignment?(assignment: Assignment): Partial<AttemptOutcome> | undefined;
   /** How a stop is answered. Undefined = not at all. Default: STOPPED. */
   onStop?(stop: AttemptStop): Partial<AttemptOutcome> | undefined;
@@ -62,7 +82,14 @@ export interface ScriptedAgentOptions {
   heartbeatMs?: number;
 }
 
-const ENGINE: ContainerEngine = { name: 'docker', version: '1', gpuHandover: GpuHandover.CDI, limits: ['memory'], imageTotalMib: 1_000, imageFreeMib: 500 };
+const ENGINE: ContainerEngine = {
+  name: 'docker',
+  version: '1',
+  gpuHandover: GpuHandover.CDI,
+  limits: ['memory'],
+  imageTotalMib: 1_000,
+  imageFreeMib: 500,
+};
 const DONE = { kind: OutcomeKind.COMPLETED, output: Buffer.from('{"ok":true}') };
 
 /** `connect` resolves with the welcome. */
@@ -106,11 +133,32 @@ export class ScriptedAgent {
   connect(): Promise<Welcome> {
     const stream = this.#client.session(callMetadata(this.#options.agentKey));
     this.#stream = stream;
-    const { gpus = [], locations = [], cpuSlots = 16, standbyMax = 4, cpuCount = 0, memoryMib = 0, cpuModel = '', held = [], workers = [] } = this.#options;
+    const {
+      gpus = [],
+      locations = [],
+      cpuSlots = 16,
+      standbyMax = 4,
+      cpuCount = 0,
+      memoryMib = 0,
+      cpuModel = '',
+      held = [],
+      workers = [],
+    } = this.#options;
     const machine = {
-      id: this.machineId, name: this.machineId, gpus, locations, cpuSlots, standbyMax, cpuCount, memoryMib, cpuModel, agentVersion: 'scripted',
-      cudaVersion: '', runsCommands: this.#options.runsCommands ?? true, noEngineReason: this.#options.noEngineReason ?? '',
-      containerEngine: this.#options.engine === null ? undefined : this.#options.engine ?? ENGINE,
+      id: this.machineId,
+      name: this.machineId,
+      gpus,
+      locations,
+      cpuSlots,
+      standbyMax,
+      cpuCount,
+      memoryMib,
+      cpuModel,
+      agentVersion: 'scripted',
+      cudaVersion: '',
+      runsCommands: this.#options.runsCommands ?? true,
+      noEngineReason: this.#options.noEngineReason ?? '',
+      containerEngine: this.#options.engine === null ? undefined : (this.#options.engine ?? ENGINE),
     };
     const { instance = '', replaces = '', images = [], prefetches = false, recalls = true } = this.#options;
     this.send({ hello: { machine, workers, attempts: held, instance, replaces, images, prefetches, recalls } });
@@ -121,8 +169,14 @@ export class ScriptedAgent {
         this.#receive(message);
       });
       this.ended = new Promise((end) => {
-        const over = (error?: Error): void => { clearInterval(this.#heartbeat); end(error); };
-        stream.on('error', (error) => { over(error); reject(error); });
+        const over = (error?: Error): void => {
+          clearInterval(this.#heartbeat);
+          end(error);
+        };
+        stream.on('error', (error) => {
+          over(error);
+          reject(error);
+        });
         stream.on('end', () => over());
       });
     });
@@ -142,7 +196,14 @@ export class ScriptedAgent {
 
   /** Reports workers as being able to hold `capacity` attempts. */
   ready(workers: readonly { workerId: string; endpointId: string }[], capacity = this.#options.capacity ?? 1): void {
-    this.send({ workers: workers.map(({ workerId, endpointId }) => ({ workerId, endpointId, state: WorkerState.READY, capacity })) });
+    this.send({
+      workers: workers.map(({ workerId, endpointId }) => ({
+        workerId,
+        endpointId,
+        state: WorkerState.READY,
+        capacity,
+      })),
+    });
   }
 
   /** Breaks the connection without a word. */
@@ -154,7 +215,8 @@ export class ScriptedAgent {
 
   #welcomed(welcome: Welcome, resolve: (welcome: Welcome) => void): void {
     const period = this.#options.heartbeatMs ?? welcome.heartbeatPeriodMs;
-    if (period > 0) this.#heartbeat = setInterval(() => this.send({ heartbeat: { sequence: ++this.#sequence } }), period);
+    if (period > 0)
+      this.#heartbeat = setInterval(() => this.send({ heartbeat: { sequence: ++this.#sequence } }), period);
     resolve(welcome);
   }
 
@@ -234,7 +296,8 @@ export class ScriptedAgent {
   /** Draining workers end when they hold nothing. */
   #stopDrained(): void {
     for (const { workerId, desired } of this.desired) {
-      if (desired === DesiredState.DRAIN && this.#known.has(workerId) && (this.#held.get(workerId)?.size ?? 0) === 0) this.#stopped(workerId);
+      if (desired === DesiredState.DRAIN && this.#known.has(workerId) && (this.#held.get(workerId)?.size ?? 0) === 0)
+        this.#stopped(workerId);
     }
   }
 

@@ -1,10 +1,11 @@
 /**
- * Chance that can be had again: every run takes another seed and says which, and SLIPWAY_TEST_SEED=<seed> repeats a run. Processes and
- * databases still go at their own pace, so what is repeated is what the test does and when it wants to.
+ * Chance that can be had again: every run takes another seed and says which, and SLIPWAY_TEST_SEED=<seed> repeats a
+ * run. Processes and databases still go at their own pace, so what is repeated is what the test does and when it wants
+ * to.
  */
 import t from 'tap';
-import { randomOf } from './random-of.ts';
 import type { SeededRandom } from './random-of.ts';
+import { randomOf } from './random-of.ts';
 
 export type { SeededRandom };
 

@@ -1,6 +1,7 @@
 /**
- * Divides the times by which parts repeat, forget and notice dead connections (proto/wire/link-timers.ts) by ten, in this process and in those of ours that
- * it starts. Must be the first import of a test file: what is loaded before has read them.
+ * Divides the times by which parts repeat, forget and notice dead connections (proto/wire/link-timers.ts) by ten, in
+ * this process and in those of ours that it starts. Must be the first import of a test file: what is loaded before has
+ * read them.
  */
 import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
 import { requireDeclared } from './declared.ts';

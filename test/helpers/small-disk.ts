@@ -13,7 +13,9 @@ export function smallDisk(t: { teardown(fn: () => void): void }): string | undef
   } catch {
     return undefined;
   }
-  t.teardown(() => { execFileSync('umount', [folder]); });
+  t.teardown(() => {
+    execFileSync('umount', [folder]);
+  });
   return folder;
 }
 

@@ -1,11 +1,22 @@
-/** Requests whose ends are not where they seem: whoever reads them otherwise than the part before it sees the hidden one. */
+/**
+ * Requests whose ends are not where they seem: whoever reads them otherwise than the part before it sees the hidden
+ * one.
+ */
 
 /** What must never be seen behind the edge. */
 export const HIDDEN_PATH = '/hidden';
 const hidden = `GET ${HIDDEN_PATH} HTTP/1.1\r\nhost: slipway\r\n\r\n`;
 
 /** By name. `post` and `get`: paths; `auth`: header lines. */
-export function smugglingCorpus({ post, get, auth }: { post: string; get: string; auth: string }): Record<string, string> {
+export function smugglingCorpus({
+  post,
+  get,
+  auth,
+}: {
+  post: string;
+  get: string;
+  auth: string;
+}): Record<string, string> {
   const begin = `POST ${post} HTTP/1.1\r\nhost: a\r\n${auth}`;
   return {
     'CL.TE': `${begin}content-length: ${hidden.length + 5}\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n${hidden}`,
@@ -25,10 +36,16 @@ export function smugglingCorpus({ post, get, auth }: { post: string; get: string
 
 const HIDDEN = `GET ${HIDDEN_PATH} HTTP/1.1\r\nhost: x\r\n\r\n`;
 
-/** Requests whose end can be read in two ways, good ones among them: their heads without Host and key, and what follows. */
+/**
+ * Requests whose end can be read in two ways, good ones among them: their heads without Host and key, and what follows.
+ */
 const HIDING: Record<string, [method: string, head: string, rest: string]> = {
   'CL.TE': ['POST', `content-length: ${HIDDEN.length + 5}\r\ntransfer-encoding: chunked\r\n`, `0\r\n\r\n${HIDDEN}`],
-  'TE.CL': ['POST', 'transfer-encoding: chunked\r\ncontent-length: 4\r\n', `${HIDDEN.length.toString(16)}\r\n${HIDDEN}\r\n0\r\n\r\n`],
+  'TE.CL': [
+    'POST',
+    'transfer-encoding: chunked\r\ncontent-length: 4\r\n',
+    `${HIDDEN.length.toString(16)}\r\n${HIDDEN}\r\n0\r\n\r\n`,
+  ],
   'TE.TE': ['POST', 'transfer-encoding: chunked\r\ntransfer-encoding: identity\r\n', `0\r\n\r\n${HIDDEN}`],
   'two lengths': ['POST', 'content-length: 2\r\ncontent-length: 40\r\n', `{}${HIDDEN}`],
   'two lengths in one': ['POST', `content-length: 2, ${HIDDEN.length + 2}\r\n`, `{}${HIDDEN}`],
@@ -48,12 +65,27 @@ const HIDING: Record<string, [method: string, head: string, rest: string]> = {
   'a chunk longer than it says': ['POST', 'transfer-encoding: chunked\r\n', `2\r\n{}xx\r\n0\r\n\r\n${HIDDEN}`],
   'a request in the trailers': ['POST', 'transfer-encoding: chunked\r\n', `2\r\n{}\r\n0\r\nx: y\n\n${HIDDEN}\r\n`],
   'its length taken away': ['GET', `content-length: ${HIDDEN.length}\r\nconnection: content-length\r\n`, HIDDEN],
-  'its length taken away, in capitals': ['DELETE', `content-length: ${HIDDEN.length}\r\nConnection: close, Content-Length\r\n`, HIDDEN],
-  'its coding taken away': ['GET', 'transfer-encoding: chunked\r\nconnection: transfer-encoding\r\n',
-    `${HIDDEN.length.toString(16)}\r\n${HIDDEN}\r\n0\r\n\r\n`],
+  'its length taken away, in capitals': [
+    'DELETE',
+    `content-length: ${HIDDEN.length}\r\nConnection: close, Content-Length\r\n`,
+    HIDDEN,
+  ],
+  'its coding taken away': [
+    'GET',
+    'transfer-encoding: chunked\r\nconnection: transfer-encoding\r\n',
+    `${HIDDEN.length.toString(16)}\r\n${HIDDEN}\r\n0\r\n\r\n`,
+  ],
   'a body of a GET': ['GET', `content-length: ${HIDDEN.length}\r\n`, HIDDEN],
-  'an upgrade with a body': ['GET', `connection: upgrade\r\nupgrade: websocket\r\ncontent-length: ${HIDDEN.length}\r\n`, HIDDEN],
-  'an upgrade to HTTP/2': ['GET', 'connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n', HIDDEN],
+  'an upgrade with a body': [
+    'GET',
+    `connection: upgrade\r\nupgrade: websocket\r\ncontent-length: ${HIDDEN.length}\r\n`,
+    HIDDEN,
+  ],
+  'an upgrade to HTTP/2': [
+    'GET',
+    'connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n',
+    HIDDEN,
+  ],
   'a bare carriage return in a header': ['GET', 'x: a\rtransfer-encoding: chunked\r\n', HIDDEN],
   'nul in a header': ['GET', 'x: a\0b\r\n', HIDDEN],
   'a line feed in the path': ['GET', 'x: y\r\n', HIDDEN],

@@ -10,11 +10,17 @@ export interface SseEvent {
 }
 
 /** Opens a feed; it is closed when the test ends. */
-export async function readEvents(t: Test, system: Pick<System, 'url' | 'key'>, path: string, headers: Record<string, string> = {}) {
+export async function readEvents(
+  t: Test,
+  system: Pick<System, 'url' | 'key'>,
+  path: string,
+  headers: Record<string, string> = {},
+) {
   const leave = new AbortController();
   t.teardown(() => leave.abort());
   const response = await fetch(system.url + path, {
-    headers: { authorization: `Bearer ${system.key}`, accept: 'text/event-stream', ...headers }, signal: leave.signal,
+    headers: { authorization: `Bearer ${system.key}`, accept: 'text/event-stream', ...headers },
+    signal: leave.signal,
   });
   const events = eventsOf(response.body ?? new ReadableStream());
   const next = async (): Promise<SseEvent | undefined> => (await events.next()).value ?? undefined;
@@ -50,7 +56,10 @@ async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<SseEv
 }
 
 function parse(block: string): SseEvent {
-  const fields = block.split('\n').filter((line) => !line.startsWith(':')).map((line) => /^([^:]*): ?(.*)$/.exec(line));
+  const fields = block
+    .split('\n')
+    .filter((line) => !line.startsWith(':'))
+    .map((line) => /^([^:]*): ?(.*)$/.exec(line));
   const of = (name: string): string[] => fields.filter((field) => field?.[1] === name).map((field) => field![2]!);
   return { id: of('id')[0], event: of('event')[0], data: of('data').join('\n') };
 }

@@ -1,4 +1,7 @@
-/** A clock that moves when a test says so, from timer to timer, with turns of the loop in between: what a timer starts is done before the next one. */
+/**
+ * A clock that moves when a test says so, from timer to timer, with turns of the loop in between: what a timer starts
+ * is done before the next one.
+ */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 
 /** Turns of the loop after each timer, and after the last: promises and `soon` chains of a few links end in them. */
@@ -29,9 +32,13 @@ export class SteppingClock implements Clock {
   }
 
   after(ms: number, fn: () => void): Timer {
-    const timer = { atMs: this.#nowMs + ms, order: this.#order += 1, fn };
+    const timer = { atMs: this.#nowMs + ms, order: (this.#order += 1), fn };
     this.#waiting.add(timer);
-    return { cancel: () => { this.#waiting.delete(timer); } };
+    return {
+      cancel: () => {
+        this.#waiting.delete(timer);
+      },
+    };
   }
 
   soon(fn: () => void): void {
@@ -54,7 +61,11 @@ export class SteppingClock implements Clock {
   #nextUntil(endMs: number): Waiting | undefined {
     let first: Waiting | undefined;
     for (const one of this.#waiting) {
-      if (one.atMs <= endMs && (!first || one.atMs < first.atMs || (one.atMs === first.atMs && one.order < first.order))) first = one;
+      if (
+        one.atMs <= endMs &&
+        (!first || one.atMs < first.atMs || (one.atMs === first.atMs && one.order < first.order))
+      )
+        first = one;
     }
     return first;
   }
@@ -62,5 +73,8 @@ export class SteppingClock implements Clock {
 
 /** Lets so many turns of the loop go by. */
 export async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn += 1) await new Promise<void>((resolve) => { setImmediate(resolve); });
+  for (let turn = 0; turn < count; turn += 1)
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    });
 }

@@ -1,25 +1,26 @@
 /** A whole Slipway in one process for a test: real PostgreSQL, real core replicas, a real facade and real agents. */
-import { mkdtemp, rm } from 'node:fs/promises';
+
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { readCoreConfig } from '../../core/config.ts';
 import { buildCore } from '../../core/app.ts';
-import { createLogger } from '../../core/runtime/logger.ts';
+import { readCoreConfig } from '../../core/config.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import { createLogger } from '../../core/runtime/logger.ts';
 import type { Service } from '../../core/runtime/service.ts';
-import { readFacadeConfig } from '../../facades/config.ts';
-import { buildFacade } from '../../facades/app.ts';
 import type { WaitBounds } from '../../facades/activator/load-balancer.ts';
-import { readAgentConfig } from '../../gpu-agent/config.ts';
+import { buildFacade } from '../../facades/app.ts';
+import { readFacadeConfig } from '../../facades/config.ts';
 import { buildAgent } from '../../gpu-agent/app.ts';
-import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { readAgentConfig } from '../../gpu-agent/config.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
-import { systemTransport } from '../../proto/wire/channel.ts';
+import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { Transport } from '../../proto/wire/channel.ts';
-import { createEndpoint } from './create-endpoint.ts';
+import { systemTransport } from '../../proto/wire/channel.ts';
 import type { EndpointOptions } from './create-endpoint.ts';
+import { createEndpoint } from './create-endpoint.ts';
 import { createDatabase } from './database.ts';
 import { call, grpcClients } from './grpc-clients.ts';
 import { publicRequest } from './public-api.ts';
@@ -41,7 +42,10 @@ export interface SystemOptions {
   waits?: WaitBounds;
   /** How often the facade asks whether a tunnel may stand, in milliseconds. Default: as documented. */
   tunnelAuthorizeMs?: number;
-  /** The transport of `core 1`, `facade`, `agent 1` and `test`, numbered in the order of starting. Default: the machine's own for all. */
+  /**
+   * The transport of `core 1`, `facade`, `agent 1` and `test`, numbered in the order of starting. Default: the
+   * machine's own for all.
+   */
   transportOf?: (part: string) => Transport;
   /** Where all parts log to. Default: nowhere, or as SLIPWAY_LOG_LEVEL says. */
   logger?: Logger;
@@ -52,12 +56,14 @@ export type System = Awaited<ReturnType<typeof startOwn>>;
 let shared: { system: System; options: SystemOptions } | undefined;
 
 /**
- * Until the test ends, whoever starts a system gets this one: test files run once more on it, which whoever imports them has put behind something.
- * `options`: what it was started with, for files that need some of it.
+ * Until the test ends, whoever starts a system gets this one: test files run once more on it, which whoever imports
+ * them has put behind something. `options`: what it was started with, for files that need some of it.
  */
 export function shareSystem(t: Test, system: System, options: SystemOptions = {}): void {
   shared = { system, options };
-  t.teardown(() => { shared = undefined; });
+  t.teardown(() => {
+    shared = undefined;
+  });
 }
 
 /** Starts a system and stops it when the test ends. */
@@ -66,9 +72,13 @@ export async function startSystem(t: Test, options: SystemOptions = {}): Promise
   const { options: has, system } = shared;
   // One that has agents serves also who needs none.
   const { agents, coreEnv, facadeEnv, agentEnv, ...rest } = options;
-  const fits = [[coreEnv, has.coreEnv], [facadeEnv, has.facadeEnv], [agentEnv, has.agentEnv]]
-    .every(([needed, given]) => Object.entries(needed ?? {}).every(([name, value]) => given?.[name] === value));
-  if (!fits || Object.keys(rest).length > 0 || (agents ?? 0) > 0) throw new Error('a file that needs a system of its own cannot run on another');
+  const fits = [
+    [coreEnv, has.coreEnv],
+    [facadeEnv, has.facadeEnv],
+    [agentEnv, has.agentEnv],
+  ].every(([needed, given]) => Object.entries(needed ?? {}).every(([name, value]) => given?.[name] === value));
+  if (!fits || Object.keys(rest).length > 0 || (agents ?? 0) > 0)
+    throw new Error('a file that needs a system of its own cannot run on another');
   return system;
 }
 
@@ -78,16 +88,25 @@ async function startOwn(t: Test, options: SystemOptions) {
   const database = await createDatabase(t);
   const rootKey = randomBytes(24).toString('hex');
   const coreEnv = {
-    SLIPWAY_DATABASE_URL: database.url, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey,
-    SLIPWAY_SECRET_KEY: randomBytes(32).toString('hex'), SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true', ...options.coreEnv,
+    SLIPWAY_DATABASE_URL: database.url,
+    SLIPWAY_CORE_LISTEN: '127.0.0.1:0',
+    SLIPWAY_ROOT_KEY: rootKey,
+    SLIPWAY_SECRET_KEY: randomBytes(32).toString('hex'),
+    SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true',
+    ...options.coreEnv,
   };
   const stops: (() => Promise<void>)[] = [];
-  t.teardown(async () => { for (const stop of stops.toReversed()) await stop(); });
+  t.teardown(async () => {
+    for (const stop of stops.toReversed()) await stop();
+  });
   const cores: { address: string; metrics: string; services: readonly Service[]; stop(): Promise<void> }[] = [];
   /** Starts one more core on the same database; `address` takes the place of one that was stopped. */
   const startCore = async (address = coreEnv.SLIPWAY_CORE_LISTEN) => {
-    const core = buildCore(readCoreConfig({ ...coreEnv, SLIPWAY_CORE_LISTEN: address }), { logger, transport: transportOf(`core ${cores.length + 1}`) });
-    const started = { ...await core.start(), services: core.services, stop: () => core.stop() };
+    const core = buildCore(readCoreConfig({ ...coreEnv, SLIPWAY_CORE_LISTEN: address }), {
+      logger,
+      transport: transportOf(`core ${cores.length + 1}`),
+    });
+    const started = { ...(await core.start()), services: core.services, stop: () => core.stop() };
     stops.push(started.stop);
     return started;
   };
@@ -95,7 +114,11 @@ async function startOwn(t: Test, options: SystemOptions) {
   const clients = grpcClients(cores[0]!.address, transportOf('test'));
   stops.push(async () => clients.close());
   const { accountId } = await call(clients.access, 'createAccount', { name: 'test' }, rootKey);
-  const newKey = async (scope: KeyScope = KeyScope.ALL, account = accountId, endpointIds: string[] = []): Promise<string> => {
+  const newKey = async (
+    scope: KeyScope = KeyScope.ALL,
+    account = accountId,
+    endpointIds: string[] = [],
+  ): Promise<string> => {
     // Keys of machines belong to no account.
     const owner = scope === KeyScope.AGENT ? '' : account;
     const fields = { name: 'test', scope, endpointIds, accountId: owner, permissions: undefined };
@@ -105,37 +128,80 @@ async function startOwn(t: Test, options: SystemOptions) {
   /** A key that no machine uses until the test gives it to one. */
   const agentKey = await newKey(KeyScope.AGENT);
 
-  const facade = buildFacade(readFacadeConfig({
-    SLIPWAY_CORE_ADDRESS: cores.map((core) => core.address).join(','), SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0',
-    SLIPWAY_GRAPHQL_AT_START: 'false', ...options.facadeEnv,
-  }), { logger, transport: transportOf('facade'), ...(waits && { waits }), ...(tunnelAuthorizeMs && { tunnelAuthorizeMs }) });
+  const facade = buildFacade(
+    readFacadeConfig({
+      SLIPWAY_CORE_ADDRESS: cores.map((core) => core.address).join(','),
+      SLIPWAY_HTTP_HOST: '127.0.0.1',
+      SLIPWAY_HTTP_PORT: '0',
+      SLIPWAY_GRAPHQL_AT_START: 'false',
+      ...options.facadeEnv,
+    }),
+    {
+      logger,
+      transport: transportOf('facade'),
+      ...(waits && { waits }),
+      ...(tunnelAuthorizeMs && { tunnelAuthorizeMs }),
+    },
+  );
   const { url, metrics: facadeMetrics } = await facade.start();
   stops.push(() => facade.stop());
 
   const agentMetrics: string[] = [];
   const startAgent = async (coreAddress = cores[0]!.address, env: Record<string, string> = {}) => {
     const dataDir = await mkdtemp(join(tmpdir(), 'slipway-agent-'));
-    const agent = buildAgent(readAgentConfig({
-      SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_KEY: await newKey(KeyScope.AGENT), SLIPWAY_AGENT_DATA_DIR: dataDir, SLIPWAY_CPU_SLOTS: '16',
-      // Handlers of tests leave signs in folders of the test's own user. test/e2e/worker-user.test.ts has workers as they are in real life.
-      SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true', SLIPWAY_AGENT_CONTAINERS: 'none', ...options.agentEnv, ...env,
-    }), { logger, transport: transportOf(`agent ${agentMetrics.length + 1}`) });
+    const agent = buildAgent(
+      readAgentConfig({
+        SLIPWAY_CORE_ADDRESS: coreAddress,
+        SLIPWAY_AGENT_KEY: await newKey(KeyScope.AGENT),
+        SLIPWAY_AGENT_DATA_DIR: dataDir,
+        SLIPWAY_CPU_SLOTS: '16',
+        // Handlers of tests leave signs in folders of the test's own user. test/e2e/worker-user.test.ts has workers as
+        // they are in real life.
+        SLIPWAY_WORKER_USER: 'same',
+        SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
+        SLIPWAY_AGENT_CONTAINERS: 'none',
+        ...options.agentEnv,
+        ...env,
+      }),
+      { logger, transport: transportOf(`agent ${agentMetrics.length + 1}`) },
+    );
     agentMetrics.push((await agent.start()).metrics);
-    stops.push(async () => { await agent.stop(); await rm(dataDir, { recursive: true, force: true }); });
+    stops.push(async () => {
+      await agent.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    });
     return agent;
   };
   for (let i = 0; i < (options.agents ?? 1); i += 1) await startAgent(cores[i % cores.length]!.address);
 
   return {
-    url, key, agentKey, rootKey, accountId, cores, clients, database, facade, newKey, startCore, startAgent,
+    url,
+    key,
+    agentKey,
+    rootKey,
+    accountId,
+    cores,
+    clients,
+    database,
+    facade,
+    newKey,
+    startCore,
+    startAgent,
     /** Where each process tells its metrics, host:port. */
     metrics: { core: cores[0]!.metrics, facade: facadeMetrics, agents: agentMetrics },
     request: publicRequest(url, key),
     /** Creates an endpoint, with the system's key unless another is given. */
     createEndpoint: (given: EndpointOptions) => createEndpoint(clients, given.key ?? key, given),
     /** Its workers end, and no others start. */
-    endWorkers: (id: string) => call(clients.endpoints, 'updateEndpoint', {
-      endpoint: Endpoint.fromPartial({ id, workersMin: 0, workersMax: 0 }), updateMask: ['workers_min', 'workers_max'],
-    }, key),
+    endWorkers: (id: string) =>
+      call(
+        clients.endpoints,
+        'updateEndpoint',
+        {
+          endpoint: Endpoint.fromPartial({ id, workersMin: 0, workersMax: 0 }),
+          updateMask: ['workers_min', 'workers_max'],
+        },
+        key,
+      ),
   };
 }

@@ -10,20 +10,34 @@ export function talkOn(url: string, key: string) {
   const since = performance.now();
   let words = 0;
   let isOpen = true;
-  const say = (): void => { if (isOpen) socket.send(`word ${words}`); };
+  const say = (): void => {
+    if (isOpen) socket.send(`word ${words}`);
+  };
   socket.addEventListener('open', say);
   socket.addEventListener('message', ({ data }) => {
     if (data !== `word ${words}`) return socket.close();
     words += 1;
     void delay(systemClock, PAUSE_MS).then(say);
   });
-  for (const event of ['close', 'error'] as const) socket.addEventListener(event, () => { isOpen = false; });
+  for (const event of ['close', 'error'] as const)
+    socket.addEventListener(event, () => {
+      isOpen = false;
+    });
   return {
     /** Words that came back. */
-    get words(): number { return words; },
-    get isOpen(): boolean { return isOpen; },
+    get words(): number {
+      return words;
+    },
+    get isOpen(): boolean {
+      return isOpen;
+    },
     /** How long it has talked, in milliseconds. */
-    get ageMs(): number { return performance.now() - since; },
-    stop: (): void => { isOpen = false; socket.close(); },
+    get ageMs(): number {
+      return performance.now() - since;
+    },
+    stop: (): void => {
+      isOpen = false;
+      socket.close();
+    },
   };
 }

@@ -1,9 +1,14 @@
-/** A migrated database that those of tests are copied from. Must not load tap, whose limit would end the process of a whole run's server. */
+/**
+ * A migrated database that those of tests are copied from. Must not load tap, whose limit would end the process of a
+ * whole run's server.
+ */
 import postgres from 'postgres';
 import { createLogger } from '../../core/runtime/logger.ts';
 import { migrate } from '../../core/store/migrate.ts';
 
-/** Where databases are made; `SLIPWAY_TEST_POSTGRES` holds it as JSON when the run has a server for all of its files. */
+/**
+ * Where databases are made; `SLIPWAY_TEST_POSTGRES` holds it as JSON when the run has a server for all of its files.
+ */
 export interface SharedPostgres {
   /** Address of the database that is there from the start. */
   url: string;
@@ -20,8 +25,8 @@ export async function makeTemplate(url: string): Promise<SharedPostgres> {
 }
 
 /**
- * The statement that makes a database as the template is. File by file: block by block through the WAL takes twice the processor time, and leaves out
- * what PostgreSQL keeps of its catalogue, which the first connection would make anew.
+ * The statement that makes a database as the template is. File by file: block by block through the WAL takes twice the
+ * processor time, and leaves out what PostgreSQL keeps of its catalogue, which the first connection would make anew.
  */
 export function copyOf(template: string, name: string): string {
   return `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`;

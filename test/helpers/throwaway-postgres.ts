@@ -1,4 +1,6 @@
-/** A PostgreSQL of its own for tests, started as `npm start` starts one, that never outlives the process of its test. */
+/**
+ * A PostgreSQL of its own for tests, started as `npm start` starts one, that never outlives the process of its test.
+ */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
@@ -6,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { systemClock } from '../../core/runtime/clock.ts';
-import { findPostgres } from '../../deploy/local/postgres-program.ts';
 import { freePort } from '../../deploy/local/ports.ts';
 import { createCluster, postgresProcess, postgresUrl } from '../../deploy/local/postgres.ts';
+import { findPostgres } from '../../deploy/local/postgres-program.ts';
 import { ProcessLog } from '../../deploy/local/process-log.ts';
 import { Child } from './child.ts';
 import { reapPostgresWithProcess } from './postgres-reaper.ts';
@@ -16,29 +18,41 @@ import { reapPostgresWithProcess } from './postgres-reaper.ts';
 const run = promisify(execFile);
 
 /**
- * Tests kill processes, never the machine: what the kernel holds survives, so waiting for the disk would prove nothing. A password that is
- * cheap to check makes each of the many connections a little cheaper.
+ * Tests kill processes, never the machine: what the kernel holds survives, so waiting for the disk would prove nothing.
+ * A password that is cheap to check makes each of the many connections a little cheaper.
  */
 export const QUICK: readonly string[] = ['--no-sync', '-c', 'fsync=off', '-c', 'scram_iterations=1'];
 
 /** Such a server's log may lie in memory: what it no longer needs goes, as far as PostgreSQL's own setting says. */
 const LITTLE_WAL = { min_wal_size: '80MB' };
 
-/** Files in memory, where there are any: to make and drop a database is hundreds of small files, which cost less system time there than on a disk. */
+/**
+ * Files in memory, where there are any: to make and drop a database is hundreds of small files, which cost less system
+ * time there than on a disk.
+ */
 const MEMORY = '/dev/shm';
 /** What statfs calls such files. */
 const TMPFS = 0x01021994;
-/** Free space that is plenty for a WAL of 1 GB and what tests fill their databases with; containers often have 64 MB in all. In bytes. */
+/**
+ * Free space that is plenty for a WAL of 1 GB and what tests fill their databases with; containers often have 64 MB in
+ * all. In bytes.
+ */
 const MEMORY_MIN = 6 * 2 ** 30;
 
-/** Where a server's data goes. Only one that never waits for a disk may do without one: others are there to be measured, or killed and started again. */
+/**
+ * Where a server's data goes. Only one that never waits for a disk may do without one: others are there to be measured,
+ * or killed and started again.
+ */
 async function placeOf(initdbOptions: readonly string[]): Promise<string> {
   if (!initdbOptions.includes('fsync=off')) return tmpdir();
   const { type, bavail, bsize } = await statfs(MEMORY).catch(() => ({ type: 0, bavail: 0, bsize: 0 }));
   return type === TMPFS && bavail * bsize >= MEMORY_MIN ? MEMORY : tmpdir();
 }
 
-/** A cluster without a server, which others are copied from: to make one takes half a second of processor time, and a copy a fifth of that. */
+/**
+ * A cluster without a server, which others are copied from: to make one takes half a second of processor time, and a
+ * copy a fifth of that.
+ */
 export interface Cluster {
   dataDir: string;
   password: string;
@@ -59,8 +73,8 @@ function clusterOfRun(): Cluster | undefined {
 }
 
 /**
- * Starts one in a new folder, with further options of initdb and settings of the server if wanted. Without such options it is a copy of the
- * run's cluster. Whoever starts it must `remove` it.
+ * Starts one in a new folder, with further options of initdb and settings of the server if wanted. Without such options
+ * it is a copy of the run's cluster. Whoever starts it must `remove` it.
  */
 export async function startPostgres(initdbOptions: readonly string[] = [], settings: Record<string, string> = {}) {
   const folder = await mkdtemp(join(await placeOf(initdbOptions), 'slipway-test-'));

@@ -1,12 +1,23 @@
 /** Waits for a condition. The only place of the tests that lets time pass. */
 
-/** A check that took long is made again after so many times what it took: one that asks a program would keep a processor busy otherwise. */
+/**
+ * A check that took long is made again after so many times what it took: one that asks a program would keep a processor
+ * busy otherwise.
+ */
 const REST = 4;
 /** No pause grows longer, in milliseconds. */
 const PAUSE_MS_MAX = 500;
 
-/** Calls `check` until it answers something truthy and returns that. Throws after `timeoutMs` with `what` and the last answer. */
-export async function waitFor<T>(what: string, check: () => Promise<T> | T, timeoutMs = 30_000, pauseMs = 20): Promise<Exclude<NonNullable<T>, false>> {
+/**
+ * Calls `check` until it answers something truthy and returns that. Throws after `timeoutMs` with `what` and the last
+ * answer.
+ */
+export async function waitFor<T>(
+  what: string,
+  check: () => Promise<T> | T,
+  timeoutMs = 30_000,
+  pauseMs = 20,
+): Promise<Exclude<NonNullable<T>, false>> {
   const end = Date.now() + timeoutMs;
   let last: unknown;
   for (;;) {
@@ -18,8 +29,13 @@ export async function waitFor<T>(what: string, check: () => Promise<T> | T, time
     } catch (error) {
       last = error;
     }
-    if (Date.now() > end) throw new Error(`waited ${timeoutMs} ms for ${what}; last answer: ${last instanceof Error ? last.stack : JSON.stringify(last)}`);
+    if (Date.now() > end)
+      throw new Error(
+        `waited ${timeoutMs} ms for ${what}; last answer: ${last instanceof Error ? last.stack : JSON.stringify(last)}`,
+      );
     const restMs = Math.min(REST * (performance.now() - startedMs), PAUSE_MS_MAX);
-    await new Promise((resolve) => { setTimeout(resolve, Math.max(pauseMs, restMs)); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, Math.max(pauseMs, restMs));
+    });
   }
 }

@@ -1,4 +1,7 @@
-/** A machine with GPUs for the agents of a test: an nvidia-smi that prints what a real one printed (test/gpu-agent/inventory/recordings). */
+/**
+ * A machine with GPUs for the agents of a test: an nvidia-smi that prints what a real one printed
+ * (test/gpu-agent/inventory/recordings).
+ */
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Test } from 'tap';
@@ -39,7 +42,9 @@ export function withDriver(t: Test, answers: DriverAnswers): Driver {
   };
   say(answers);
   const program = join(folder, 'nvidia-smi');
-  writeFileSync(program, `#!/bin/sh
+  writeFileSync(
+    program,
+    `#!/bin/sh
 here="$(dirname "$0")"
 echo "$*" >> "$here/asked"
 case "$*" in
@@ -48,11 +53,15 @@ case "$*" in
   --query*) exec cat "$here/query" ;;
   *) exec cat "$here/summary" ;;
 esac
-`);
+`,
+  );
   chmodSync(program, 0o755);
   const before = process.env['PATH'];
   process.env['PATH'] = `${folder}${delimiter}${before}`;
-  t.teardown(() => { process.env['PATH'] = before; });
-  const asked = (): number => (existsSync(join(folder, 'asked')) ? readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n').length : 0);
+  t.teardown(() => {
+    process.env['PATH'] = before;
+  });
+  const asked = (): number =>
+    existsSync(join(folder, 'asked')) ? readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n').length : 0;
   return { say, silence: () => rmSync(program), asked };
 }

@@ -2,7 +2,7 @@
 /** kill -9 of the agent and of a worker while 200 jobs are in flight. */
 import t from 'tap';
 import { startProcesses } from '../helpers/processes.ts';
-import { checkKill, checkRestart, checkOutcomes, startJobs } from './jobs-in-flight.ts';
+import { checkKill, checkOutcomes, checkRestart, startJobs } from './jobs-in-flight.ts';
 
 t.setTimeout(120_000);
 

@@ -1,5 +1,8 @@
 // test: alone, postgres, python, 40 s
-/** kill -9 of a worker, the agent, the container engine and core while 100 jobs are in flight in containers: none is lost, each has one outcome. */
+/**
+ * kill -9 of a worker, the agent, the container engine and core while 100 jobs are in flight in containers: none is
+ * lost, each has one outcome.
+ */
 import { join } from 'node:path';
 import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
@@ -28,26 +31,42 @@ t.test('jobs in containers', { skip: podmanSkip || skipWithoutPython('new') }, a
   const [[agent], [core]] = [slipway.agents, slipway.cores];
   const receiver = await webhookReceiver(t);
   const fields = { workersMin: 2 };
-  const id = await slipway.createEndpoint({ command: [], imageName: 'localhost/mark:1', fields, workersMax: 2, retryLimit: 10 });
+  const id = await slipway.createEndpoint({
+    command: [],
+    imageName: 'localhost/mark:1',
+    fields,
+    workersMax: 2,
+    retryLimit: 10,
+  });
   const jobs = endpointJobs(slipway, id);
-  const ids = await Promise.all(Array.from({ length: JOBS }, (_, number) => (
-    jobs.run({ number, pause: number === LONG ? 4 : 0.1 }, { webhook: receiver.url(`job-${number}`) })
-  )));
+  const ids = await Promise.all(
+    Array.from({ length: JOBS }, (_, number) =>
+      jobs.run({ number, pause: number === LONG ? 4 : 0.1 }, { webhook: receiver.url(`job-${number}`) }),
+    ),
+  );
   const ended = async (): Promise<number> => {
-    const [row] = await slipway.sql<{ n: number }[]>`SELECT count(*)::int AS n FROM job WHERE endpoint_id = ${id} AND finished_at IS NOT NULL`;
+    const [row] = await slipway.sql<
+      { n: number }[]
+    >`SELECT count(*)::int AS n FROM job WHERE endpoint_id = ${id} AND finished_at IS NOT NULL`;
     return row!.n;
   };
   /** Waits until more jobs have ended, so that each kill meets jobs that run. */
   const goOn = async (what: string): Promise<void> => {
     const before = await ended();
     t.comment(`${before} have ended before ${what}`);
-    await waitFor(`jobs to end before ${what}`, async () => await ended() > before + 3, ENDED_MS_MAX);
+    await waitFor(`jobs to end before ${what}`, async () => (await ended()) > before + 3, ENDED_MS_MAX);
   };
 
-  const worker = await waitFor('the long job to run', async () => {
-    const [row] = await slipway.sql<{ worker_id: string }[]>`SELECT worker_id FROM job WHERE id = ${ids[LONG]!} AND state = 'IN_PROGRESS'`;
-    return row?.worker_id;
-  }, ENDED_MS_MAX);
+  const worker = await waitFor(
+    'the long job to run',
+    async () => {
+      const [row] = await slipway.sql<
+        { worker_id: string }[]
+      >`SELECT worker_id FROM job WHERE id = ${ids[LONG]!} AND state = 'IN_PROGRESS'`;
+      return row?.worker_id;
+    },
+    ENDED_MS_MAX,
+  );
   const name = (await podman.cli('ps', '--format={{.Names}}')).split('\n').find((found) => found.endsWith(worker));
   await podman.cli('kill', '--signal=KILL', name!);
   await goOn('the kill of the agent');
@@ -60,7 +79,7 @@ t.test('jobs in containers', { skip: podmanSkip || skipWithoutPython('new') }, a
   await core!.kill();
   await core!.start();
 
-  await waitFor('all jobs to end', async () => await ended() === JOBS, ENDED_MS_MAX);
+  await waitFor('all jobs to end', async () => (await ended()) === JOBS, ENDED_MS_MAX);
   const wrong: unknown[] = [];
   for (const [number, jobId] of ids.entries()) {
     const job = await jobs.look(jobId);
@@ -75,11 +94,15 @@ t.test('jobs in containers', { skip: podmanSkip || skipWithoutPython('new') }, a
   t.same(wrong, [], 'all are COMPLETED, each with an output of its own, and no webhook told another');
   const { jobs: counts } = await jobs.counted({ inProgress: 0, inQueue: 0 });
   t.match(counts, { completed: JOBS, failed: 0 }, 'each has one outcome');
-  const [row] = await slipway.sql<{ n: number }[]>`SELECT count(*)::int AS n FROM job WHERE endpoint_id = ${id} AND attempt > 1`;
+  const [row] = await slipway.sql<
+    { n: number }[]
+  >`SELECT count(*)::int AS n FROM job WHERE endpoint_id = ${id} AND attempt > 1`;
   t.comment(`${row!.n} jobs ran more than once`);
   t.ok(row!.n > 0, 'a worker was killed while it had a job');
   // As Ctrl-C: nothing may stay with the test's Podman, nor with the firewall of the host, which the agent clears last.
-  const gone = new Promise((resolve) => { agent!.onEndedByItself = resolve; });
+  const gone = new Promise((resolve) => {
+    agent!.onEndedByItself = resolve;
+  });
   process.kill(agent!.pid, 'SIGINT');
   await waitFor('all containers to end', async () => (await podman.cli('ps', '--quiet')).trim() === '', 30_000);
   await gone;

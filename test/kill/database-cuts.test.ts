@@ -1,12 +1,15 @@
 // test: postgres, 40 s
-/** Connections between core and its database cut at random moments, under load: no process ends, no acknowledged job is lost. */
+/**
+ * Connections between core and its database cut at random moments, under load: no process ends, no acknowledged job is
+ * lost.
+ */
 import t from 'tap';
-import { cuttingProxy } from '../helpers/cutting-proxy.ts';
 import type { CuttingProxy } from '../helpers/cutting-proxy.ts';
-import { seededRandom } from '../helpers/seeded-random.ts';
-import type { SeededRandom } from '../helpers/seeded-random.ts';
-import { startProcesses } from '../helpers/processes.ts';
+import { cuttingProxy } from '../helpers/cutting-proxy.ts';
 import type { Processes } from '../helpers/processes.ts';
+import { startProcesses } from '../helpers/processes.ts';
+import type { SeededRandom } from '../helpers/seeded-random.ts';
+import { seededRandom } from '../helpers/seeded-random.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 import { checkOutcomes, startJobs } from './jobs-in-flight.ts';
 
@@ -18,7 +21,10 @@ const FIRST_BYTES_MAX = 4_000;
 
 t.setTimeout(180_000);
 
-/** Cuts every few milliseconds until it is told to stop and there were enough; every third time one that is just being made. */
+/**
+ * Cuts every few milliseconds until it is told to stop and there were enough; every third time one that is just being
+ * made.
+ */
 async function cutAtRandom(proxy: CuttingProxy, random: SeededRandom, wanted: () => boolean): Promise<void> {
   while (wanted()) {
     const kind = random.below(2) === 0 ? 'RESET' : 'END';
@@ -34,7 +40,11 @@ async function cutAtRandom(proxy: CuttingProxy, random: SeededRandom, wanted: ()
 async function changeThings(slipway: Processes, name: string, wanted: () => boolean): Promise<Map<number, number>> {
   const answers = new Map<number, number>();
   for (let i = 0; wanted(); i += 1) {
-    const { status, json } = await slipway.request('POST', '/v1/templates', { name: `${name}-${i}`, imageName: 'process', env: { NUMBER: String(i) } });
+    const { status, json } = await slipway.request('POST', '/v1/templates', {
+      name: `${name}-${i}`,
+      imageName: 'process',
+      env: { NUMBER: String(i) },
+    });
     answers.set(status, (answers.get(status) ?? 0) + 1);
     if (status === 200) await slipway.request('DELETE', `/v1/templates/${json.id}`);
   }
@@ -62,7 +72,9 @@ t.test('500 cuts', async (t) => {
   submitting = false;
   await cutting;
   proxy.calm();
-  t.comment(`${proxy.cuts} cuts in ${Math.round(performance.now() - from)} ms; templates were answered ${JSON.stringify([...await changing])}`);
+  t.comment(
+    `${proxy.cuts} cuts in ${Math.round(performance.now() - from)} ms; templates were answered ${JSON.stringify([...(await changing)])}`,
+  );
   t.equal(slipway.cores[0]!.pid, core);
   await checkOutcomes(t, inFlight);
   // Under another name: what was answered with 503 may be there all the same.
@@ -73,5 +85,8 @@ t.test('500 cuts', async (t) => {
 /** True at the first call only. */
 function once(): () => boolean {
   let calls = 0;
-  return () => { calls += 1; return calls === 1; };
+  return () => {
+    calls += 1;
+    return calls === 1;
+  };
 }

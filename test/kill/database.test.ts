@@ -2,7 +2,7 @@
 /** kill -9 of PostgreSQL while 200 jobs are in flight and clients go on submitting. */
 import t from 'tap';
 import { startProcesses } from '../helpers/processes.ts';
-import { checkRestart, checkOutcomes, startJobs } from './jobs-in-flight.ts';
+import { checkOutcomes, checkRestart, startJobs } from './jobs-in-flight.ts';
 
 t.setTimeout(120_000);
 

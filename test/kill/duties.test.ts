@@ -23,7 +23,8 @@ t.test('its duties are taken, all of them, by one of the others, and done', asyn
   const { json: job } = await request('POST', `/v2/${full}/run`, { input: {} });
   await cores[0]!.kill();
   const killedAtMs = systemClock.monotonicMs();
-  // Written where nobody is told of it: who does not look at everything by itself, as the owner of a duty does, never finds it.
+  // Written where nobody is told of it: who does not look at everything by itself, as the owner of a duty does, never
+  // finds it.
   await sql`UPDATE endpoint SET workers_min = 1 WHERE id = ${woken}`;
   await sql`UPDATE job SET ttl_deadline_at = now() - interval '1 s', expires_at = now() - interval '1 s' WHERE id = ${job.id}`;
   const after = await waitFor('another owner', async () => {
@@ -32,9 +33,18 @@ t.test('its duties are taken, all of them, by one of the others, and done', asyn
   });
   const tookMs = systemClock.monotonicMs() - killedAtMs;
   t.comment(`taken after ${Math.round(tookMs)} ms`);
-  t.equal(after.reduce((sum, { duties }) => sum + duties, 0), SINGLETON_TASKS.length);
+  t.equal(
+    after.reduce((sum, { duties }) => sum + duties, 0),
+    SINGLETON_TASKS.length,
+  );
   t.equal((await request('GET', '/v1/endpoints')).status, 200, 'and nobody noticed');
-  await waitFor('a worker that nobody else would start', async () => (await sql`SELECT FROM worker WHERE endpoint_id = ${woken}`).length === 1);
-  await waitFor('a job that nobody else would delete to be gone', async () => (await sql`SELECT FROM job WHERE id = ${job.id}`).length === 0);
+  await waitFor(
+    'a worker that nobody else would start',
+    async () => (await sql`SELECT FROM worker WHERE endpoint_id = ${woken}`).length === 1,
+  );
+  await waitFor(
+    'a job that nobody else would delete to be gone',
+    async () => (await sql`SELECT FROM job WHERE id = ${job.id}`).length === 0,
+  );
   t.comment(`done after ${Math.round(systemClock.monotonicMs() - killedAtMs)} ms`);
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { startProcesses } from '../helpers/processes.ts';
 import { waitFor } from '../helpers/wait-for.ts';
-import { checkRestart, checkOutcomes, startJobs } from './jobs-in-flight.ts';
+import { checkOutcomes, checkRestart, startJobs } from './jobs-in-flight.ts';
 
 t.setTimeout(120_000);
 
@@ -29,12 +29,18 @@ t.test('results on the disk of the agent, then agent and core', async (t) => {
     const spool = join(slipway.folder, 'agent-1', 'spool');
     const files = await Promise.all((await readdir(spool)).map((name) => readFile(join(spool, name), 'latin1')));
     const stored = await inFlight.storedMarks();
-    const kept = (await inFlight.readNotes()).filter((note) => !stored.has(note.mark) && files.some((text) => text.includes(note.mark)));
+    const kept = (await inFlight.readNotes()).filter(
+      (note) => !stored.has(note.mark) && files.some((text) => text.includes(note.mark)),
+    );
     return kept.length > 0 && kept;
   });
   await agent!.kill();
   await Promise.all([core!.start(), agent!.start()]);
   await checkOutcomes(t, inFlight);
   const stored = await inFlight.storedMarks();
-  t.same(done.filter((note) => !stored.has(note.mark)), [], `${done.length} results from the disk became the jobs' outcomes`);
+  t.same(
+    done.filter((note) => !stored.has(note.mark)),
+    [],
+    `${done.length} results from the disk became the jobs' outcomes`,
+  );
 });

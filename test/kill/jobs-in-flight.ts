@@ -5,9 +5,9 @@ import type { Test } from 'tap';
 import type { Child } from '../helpers/child.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
-import type { Processes } from '../helpers/processes.ts';
-import { descendants, processTable } from '../helpers/process-table.ts';
 import type { ProcessEntry } from '../helpers/process-table.ts';
+import { descendants, processTable } from '../helpers/process-table.ts';
+import type { Processes } from '../helpers/processes.ts';
 import type { PublicJson } from '../helpers/public-api.ts';
 import { seededRandom } from '../helpers/seeded-random.ts';
 import { waitFor } from '../helpers/wait-for.ts';
@@ -41,29 +41,51 @@ export interface InFlightOptions {
 
 /** Submits the jobs, lets them go and resolves when the first have ended and at least 200 have not. */
 export async function startJobs(t: Test, slipway: Processes, { workers = 1, retryLimit }: InFlightOptions = {}) {
-  const [early, late, notes] = ['early', 'late', 'notes'].map((name) => join(slipway.folder, name)) as [string, string, string];
+  const [early, late, notes] = ['early', 'late', 'notes'].map((name) => join(slipway.folder, name)) as [
+    string,
+    string,
+    string,
+  ];
   const receiver = await webhookReceiver(t);
   const id = await slipway.createEndpoint({
-    command: jsHandler('in-flight.js'), fields: { workersMin: workers }, workersMax: workers,
+    command: jsHandler('in-flight.js'),
+    fields: { workersMin: workers },
+    workersMax: workers,
     ...(retryLimit === undefined ? {} : { retryLimit }),
   });
   const jobs = endpointJobs(slipway, id);
   const acknowledged = new Map<number, string>();
   const random = seededRandom();
 
-  /** Submits as a careful client does: again with the same Idempotency-Key until it is acknowledged. Only then the job counts. */
+  /**
+   * Submits as a careful client does: again with the same Idempotency-Key until it is acknowledged. Only then the job
+   * counts.
+   */
   const submitOne = async (number: number): Promise<void> => {
     const ms = WORK_MS_MIN + random.below(WORK_MS_MAX - WORK_MS_MIN);
-    const body = { input: { number, ms, gate: number < EARLY ? early : late, notes }, webhook: receiver.url(`job-${number}`) };
-    acknowledged.set(number, await waitFor(`job ${number} to be accepted`, async () => {
-      const answer = await slipway.request('POST', `/v2/${id}/run`, body, { 'idempotency-key': `job-${number}` });
-      if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
-      return answer.json.id;
-    }, ENDED_MS_MAX));
+    const body = {
+      input: { number, ms, gate: number < EARLY ? early : late, notes },
+      webhook: receiver.url(`job-${number}`),
+    };
+    acknowledged.set(
+      number,
+      await waitFor(
+        `job ${number} to be accepted`,
+        async () => {
+          const answer = await slipway.request('POST', `/v2/${id}/run`, body, { 'idempotency-key': `job-${number}` });
+          if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
+          return answer.json.id;
+        },
+        ENDED_MS_MAX,
+      ),
+    );
   };
   const submit = async (count: number): Promise<void> => {
     const from = acknowledged.size;
-    await inLanes(Array.from({ length: count }, (_, index) => from + index), submitOne);
+    await inLanes(
+      Array.from({ length: count }, (_, index) => from + index),
+      submitOne,
+    );
   };
   const countEnded = async (): Promise<number> => {
     const [row] = await slipway.sql<{ n: number }[]>`
@@ -73,11 +95,18 @@ export async function startJobs(t: Test, slipway: Processes, { workers = 1, retr
 
   /** Marks of the outputs that are stored: which run of a job counted. */
   const storedMarks = async (): Promise<Set<string>> => {
-    const rows = await slipway.sql<{ output: Buffer | null }[]>`SELECT output FROM job_output WHERE endpoint_id = ${id}`;
-    return new Set(rows.flatMap(({ output }) => output ? [(JSON.parse(output.toString()) as Output).mark] : []));
+    const rows = await slipway.sql<
+      { output: Buffer | null }[]
+    >`SELECT output FROM job_output WHERE endpoint_id = ${id}`;
+    return new Set(rows.flatMap(({ output }) => (output ? [(JSON.parse(output.toString()) as Output).mark] : [])));
   };
-  /** A core that is killed in a webhook call keeps the row for 40 s, so that no other core calls meanwhile. Tests do not wait for that. */
-  const hurryWebhooks = async (): Promise<void> => { await slipway.sql`UPDATE webhook_delivery SET due_at = now()`; };
+  /**
+   * A core that is killed in a webhook call keeps the row for 40 s, so that no other core calls meanwhile. Tests do not
+   * wait for that.
+   */
+  const hurryWebhooks = async (): Promise<void> => {
+    await slipway.sql`UPDATE webhook_delivery SET due_at = now()`;
+  };
 
   await submit(SUBMITTED);
   await writeFile(early, '');
@@ -92,19 +121,39 @@ export async function startJobs(t: Test, slipway: Processes, { workers = 1, retr
       SELECT count(*)::int AS n FROM worker WHERE endpoint_id = ${id} AND desired <> 'GONE' AND state <> 'STOPPED'`;
     return row!.n;
   };
-  return { jobs, submit, acknowledged, countEnded, countWorkers, agentPids, hurryWebhooks, readNotes, storedMarks, receiver };
+  return {
+    jobs,
+    submit,
+    acknowledged,
+    countEnded,
+    countWorkers,
+    agentPids,
+    hurryWebhooks,
+    readNotes,
+    storedMarks,
+    receiver,
+  };
 }
 
-/** Waits for the end of all acknowledged jobs and checks each of them. `others` jobs of the endpoint were submitted besides them. */
+/**
+ * Waits for the end of all acknowledged jobs and checks each of them. `others` jobs of the endpoint were submitted
+ * besides them.
+ */
 export async function checkOutcomes(t: Test, inFlight: JobsInFlight, others = 0): Promise<void> {
   const { jobs, acknowledged } = inFlight;
-  await waitFor('all jobs to end', async () => {
-    const ended = await inFlight.countEnded();
-    if (ended < acknowledged.size + others) throw new Error(`${ended} of ${acknowledged.size} have ended`);
-    return true;
-  }, ENDED_MS_MAX);
+  await waitFor(
+    'all jobs to end',
+    async () => {
+      const ended = await inFlight.countEnded();
+      if (ended < acknowledged.size + others) throw new Error(`${ended} of ${acknowledged.size} have ended`);
+      return true;
+    },
+    ENDED_MS_MAX,
+  );
   const records = new Map<number, PublicJson>();
-  await inLanes([...acknowledged], async ([number, id]) => { records.set(number, await waitFor('its record', () => jobs.look(id))); });
+  await inLanes([...acknowledged], async ([number, id]) => {
+    records.set(number, await waitFor('its record', () => jobs.look(id)));
+  });
   const notes = await inFlight.readNotes();
   const wrong = [...records].filter(([number, job]) => {
     const output = job.output as Output | undefined;
@@ -119,7 +168,9 @@ export async function checkOutcomes(t: Test, inFlight: JobsInFlight, others = 0)
   await checkLeftovers(t, inFlight, notes);
 }
 
-/** The outcome that a webhook told must be the one that stays. A call may come twice, but never with another outcome. */
+/**
+ * The outcome that a webhook told must be the one that stays. A call may come twice, but never with another outcome.
+ */
 async function checkWebhooks(t: Test, inFlight: JobsInFlight, records: Map<number, PublicJson>): Promise<void> {
   await inFlight.hurryWebhooks();
   const different: string[] = [];
@@ -133,24 +184,37 @@ async function checkWebhooks(t: Test, inFlight: JobsInFlight, records: Map<numbe
   t.same(different, [], 'every webhook told the outcome that stays');
 }
 
-/** Workers whose agent or machine was lost must not go on in the background: what runs belongs to a live agent and is known to core. */
+/**
+ * Workers whose agent or machine was lost must not go on in the background: what runs belongs to a live agent and is
+ * known to core.
+ */
 async function checkLeftovers(t: Test, inFlight: JobsInFlight, notes: Note[]): Promise<void> {
   const pids = new Set(notes.map((note) => note.pid));
   const runs = ({ pid, command }: ProcessEntry): boolean => pids.has(pid) && command.includes('in-flight.js');
-  await waitFor('former workers to end', async () => {
-    const owned = new Set(inFlight.agentPids().flatMap((pid) => descendants(pid)).map(({ pid }) => pid));
-    const alive = processTable().filter(runs);
-    const strays = alive.filter(({ pid }) => !owned.has(pid));
-    const known = await inFlight.countWorkers();
-    if (strays.length > 0 || alive.length > known) throw new Error(`core knows ${known} workers; run: ${JSON.stringify({ alive, strays })}`);
-    return true;
-  }, LEFTOVERS_MS_MAX);
+  await waitFor(
+    'former workers to end',
+    async () => {
+      const owned = new Set(
+        inFlight
+          .agentPids()
+          .flatMap((pid) => descendants(pid))
+          .map(({ pid }) => pid),
+      );
+      const alive = processTable().filter(runs);
+      const strays = alive.filter(({ pid }) => !owned.has(pid));
+      const known = await inFlight.countWorkers();
+      if (strays.length > 0 || alive.length > known)
+        throw new Error(`core knows ${known} workers; run: ${JSON.stringify({ alive, strays })}`);
+      return true;
+    },
+    LEFTOVERS_MS_MAX,
+  );
   t.pass('no former worker still runs');
 }
 
 /**
- * Milliseconds from an instant to the first job that was completed after it; `fresh` leaves out attempts that began before, so that a
- * result which was on its way does not count.
+ * Milliseconds from an instant to the first job that was completed after it; `fresh` leaves out attempts that began
+ * before, so that a result which was on its way does not count.
  */
 async function recoveryMs(slipway: Processes, sinceMs: number, fresh: boolean): Promise<number> {
   const [row] = await slipway.sql<{ ms: number | null }[]>`
@@ -161,18 +225,24 @@ async function recoveryMs(slipway: Processes, sinceMs: number, fresh: boolean): 
 }
 
 /**
- * Checks how long it took from a restart to the first completed job, and tells it. The limit counts from the moment the process, or the
- * last of several, was up: how long Node needs to load them on a busy machine is no matter of recovery, though it is told as well.
+ * Checks how long it took from a restart to the first completed job, and tells it. The limit counts from the moment the
+ * process, or the last of several, was up: how long Node needs to load them on a busy machine is no matter of recovery,
+ * though it is told as well.
  */
 export async function checkRestart(
-  t: Test, slipway: Processes, restarted: Child<unknown> | Child<unknown>[], options: { withinMs: number; fresh?: boolean },
+  t: Test,
+  slipway: Processes,
+  restarted: Child<unknown> | Child<unknown>[],
+  options: { withinMs: number; fresh?: boolean },
 ): Promise<void> {
   const children = [restarted].flat();
   const startedAtMs = Math.min(...children.map((child) => child.startedAtMs));
   const ms = await recoveryMs(slipway, startedAtMs, options.fresh ?? false);
   const loadMs = Math.max(...children.map((child) => child.readyAtMs)) - startedAtMs;
   const names = children.map((child) => child.name).join(', ');
-  t.comment(`recovery: the first job was completed ${Math.round(ms)} ms after the restart; ${names} up after ${loadMs} ms`);
+  t.comment(
+    `recovery: the first job was completed ${Math.round(ms)} ms after the restart; ${names} up after ${loadMs} ms`,
+  );
   t.ok(ms - loadMs <= options.withinMs, `the first job is completed within ${options.withinMs} ms`);
 }
 
@@ -199,15 +269,20 @@ interface Note {
 }
 
 function parseNotes(text: string): Note[] {
-  return text.split('\n').slice(0, -1).map((line) => {
-    const [id, mark, pid] = line.split(' ');
-    return { id: id!, mark: mark!, pid: Number(pid) };
-  });
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => {
+      const [id, mark, pid] = line.split(' ');
+      return { id: id!, mark: mark!, pid: Number(pid) };
+    });
 }
 
 async function inLanes<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
   const waiting = [...items];
-  await Promise.all(Array.from({ length: CONNECTIONS }, async () => {
-    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
-  }));
+  await Promise.all(
+    Array.from({ length: CONNECTIONS }, async () => {
+      for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
+    }),
+  );
 }

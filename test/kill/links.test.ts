@@ -1,20 +1,21 @@
 // test: postgres, 20 s
 /**
- * Single connections between facade, replicas and agent, held and cut while all others work: what was acknowledged is not lost and happens once, streams
- * go on where they were. Several of them lead to one address, and replicas find each other by theirs: no proxy before an address could part them.
+ * Single connections between facade, replicas and agent, held and cut while all others work: what was acknowledged is
+ * not lost and happens once, streams go on where they were. Several of them lead to one address, and replicas find each
+ * other by theirs: no proxy before an address could part them.
  */
 import t from 'tap';
+import { MachineServiceClient } from '../../proto/gen/slipway/v1/machine_service.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { jsHandler } from '../helpers/handlers.ts';
-import { Links } from '../helpers/links.ts';
 import type { Link, Saying } from '../helpers/links.ts';
+import { Links } from '../helpers/links.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { seededRandom } from '../helpers/seeded-random.ts';
 import { readEvents } from '../helpers/sse.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
-import { MachineServiceClient } from '../../proto/gen/slipway/v1/machine_service.ts';
 
 /** Over 256 KiB a payload has a connection of its own. */
 const LARGE = 1_000_000;
@@ -32,13 +33,14 @@ const pipelines = links.open('facade', 'JobService').slice(0, 2);
 /** The session's link is opened first, that for large payloads when it is needed. */
 const session = (): Promise<Link> => waitFor('a session', () => links.open('agent 1', 'AgentService')[0]);
 /** Asks core past the facade. */
-const queued = async (): Promise<number> => (await call(system.clients.jobs, 'getHealth', { endpointId: parked.id }, system.key)).jobs!.inQueue;
+const queued = async (): Promise<number> =>
+  (await call(system.clients.jobs, 'getHealth', { endpointId: parked.id }, system.key)).jobs!.inQueue;
 
 t.test('what core stored and the facade never heard of is answered with the id under which it is stored', async (t) => {
   const first = await parked.run({});
   for (const link of pipelines) link.hold(['back']);
   const answers = Promise.all(Array.from({ length: 20 }, (_, i) => parked.run({ i })));
-  await waitFor('core to have all of them', async () => await queued() === 21);
+  await waitFor('core to have all of them', async () => (await queued()) === 21);
   for (const link of pipelines) link.cut();
   const ids = await answers;
   t.equal(new Set([first, ...ids]).size, 21);
@@ -55,39 +57,46 @@ t.test('an outcome that core stored and the agent never heard of stays as it is,
   files.open('gate');
   const done = await jobs.reached(id, 'COMPLETED');
   link.cut();
-  t.match(await jobs.runSync({ mode: 'echo', next: true }), { status: 'COMPLETED', output: { next: true } }, 'a new session takes jobs');
+  t.match(
+    await jobs.runSync({ mode: 'echo', next: true }),
+    { status: 'COMPLETED', output: { next: true } },
+    'a new session takes jobs',
+  );
   t.not(await session(), link);
   t.same(await jobs.look(id), done);
   t.equal(files.lines('ran').length, 1);
   t.equal((await jobs.health()).jobs.retried, 0);
 });
 
-t.test('a stream whose session and whose reader lose their connections goes on, each value once and in order', async (t) => {
-  files.makeFolder('values');
-  const values = ['a', 'b', 'c', 'd', 'e', 'f'];
-  const id = await jobs.run({ mode: 'stream', values, gate: files.path('values'), end: true });
-  const pass = (which: number | 'end'): void => files.open(`values/${which}`);
-  const feed = await readEvents(t, system, `${jobs.base}/stream/${id}`);
-  const next = async (): Promise<unknown> => (JSON.parse((await feed.next())!.data) as { output: unknown }).output;
-  pass(1);
-  const seen = [await next()];
-  const link = await session();
-  link.hold();
-  pass(2);
-  pass(3);
-  link.cut();
-  seen.push(await next(), await next());
-  for (const pipeline of pipelines) pipeline.hold(['back']);
-  pass(4);
-  pass(5);
-  for (const pipeline of pipelines) pipeline.cut();
-  seen.push(await next(), await next());
-  pass(6);
-  seen.push(await next());
-  pass('end');
-  t.same(seen, values);
-  t.same((await jobs.drain(id)).outputs, values);
-});
+t.test(
+  'a stream whose session and whose reader lose their connections goes on, each value once and in order',
+  async (t) => {
+    files.makeFolder('values');
+    const values = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const id = await jobs.run({ mode: 'stream', values, gate: files.path('values'), end: true });
+    const pass = (which: number | 'end'): void => files.open(`values/${which}`);
+    const feed = await readEvents(t, system, `${jobs.base}/stream/${id}`);
+    const next = async (): Promise<unknown> => (JSON.parse((await feed.next())!.data) as { output: unknown }).output;
+    pass(1);
+    const seen = [await next()];
+    const link = await session();
+    link.hold();
+    pass(2);
+    pass(3);
+    link.cut();
+    seen.push(await next(), await next());
+    for (const pipeline of pipelines) pipeline.hold(['back']);
+    pass(4);
+    pass(5);
+    for (const pipeline of pipelines) pipeline.cut();
+    seen.push(await next(), await next());
+    pass(6);
+    seen.push(await next());
+    pass('end');
+    t.same(seen, values);
+    t.same((await jobs.drain(id)).outputs, values);
+  },
+);
 
 t.test('a large payload that does not arrive holds up neither heartbeats nor small jobs', async (t) => {
   t.match(await jobs.runSync({ mode: 'size', pad: 'x'.repeat(LARGE) }), { output: { size: LARGE } });
@@ -96,7 +105,8 @@ t.test('a large payload that does not arrive holds up neither heartbeats nor sma
   side.hold();
   const large = await jobs.run({ mode: 'size', pad: 'y'.repeat(LARGE) });
   await jobs.reached(large, 'IN_PROGRESS');
-  for (let i = 0; i < 20; i += 1) t.match(await jobs.runSync({ mode: 'echo', i }), { status: 'COMPLETED', output: { i } });
+  for (let i = 0; i < 20; i += 1)
+    t.match(await jobs.runSync({ mode: 'echo', i }), { status: 'COMPLETED', output: { i } });
   t.match(await jobs.look(large), { status: 'IN_PROGRESS' });
   side.cut();
   t.match(await jobs.settled(large), { status: 'COMPLETED', output: { size: LARGE } });
@@ -111,7 +121,11 @@ t.test('an outcome that is cut on its way is sent again: a part of it never coun
   for (const bytes of [100_000, 270_000, 400_000, 530_000, 700_000, 790_000]) {
     side.cutAfter(bytes);
     const { status, output, error } = await jobs.settled(await jobs.run({ mode: 'big', length: LARGE }));
-    t.same({ status, length: (output as string | undefined)?.length, error }, { status: 'COMPLETED', length: LARGE, error: undefined }, `after ${bytes} bytes`);
+    t.same(
+      { status, length: (output as string | undefined)?.length, error },
+      { status: 'COMPLETED', length: LARGE, error: undefined },
+      `after ${bytes} bytes`,
+    );
   }
 });
 
@@ -121,7 +135,10 @@ t.test('a replica asks the one that has the machine, by a connection of its own'
   const { workers } = await call(client, 'listWorkers', { endpointId: jobs.id }, system.key);
   const { log } = await call(client, 'getWorkerLog', { workerId: workers[0]!.id, tailBytes: 1_000 }, system.key);
   t.type(log, Buffer);
-  t.same(links.all.filter(({ from }) => from === 'core 2').map(({ service, address }) => [service, address]), [['MachineService', system.cores[0]!.address]]);
+  t.same(
+    links.all.filter(({ from }) => from === 'core 2').map(({ service, address }) => [service, address]),
+    [['MachineService', system.cores[0]!.address]],
+  );
 });
 
 t.test(`${ROUNDS} links held and cut at random: every acknowledged job ends well`, async (t) => {
@@ -132,14 +149,16 @@ t.test(`${ROUNDS} links held and cut at random: every acknowledged job ends well
     const open = await waitFor('open links', () => [...pipelines, ...links.open('agent 1', 'AgentService')]);
     const link = random.one(open);
     link.hold(random.one(sayings));
-    const asked = Promise.all(Array.from({ length: 4 }, (_, i) => (
-      jobs.run({ mode: 'echo', round, i, pad: 'z'.repeat(random.below(3) === 0 ? LARGE / 2 : 10) })
-    )));
+    const asked = Promise.all(
+      Array.from({ length: 4 }, (_, i) =>
+        jobs.run({ mode: 'echo', round, i, pad: 'z'.repeat(random.below(3) === 0 ? LARGE / 2 : 10) }),
+      ),
+    );
     // Core goes on meanwhile, for as long as so many calls past the link take.
     for (let calls = random.below(20); calls > 0; calls -= 1) await queued();
     if (random.below(2) === 0) link.resume();
     else link.cut();
-    acknowledged.push(...await asked);
+    acknowledged.push(...(await asked));
   }
   for (const id of acknowledged) t.match(await jobs.settled(id), { status: 'COMPLETED', error: undefined });
   t.equal(new Set(acknowledged).size, ROUNDS * 4);

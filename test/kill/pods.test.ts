@@ -2,8 +2,8 @@
 /** kill -9 of the agent and of core while a pod runs. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { PodState } from '../../proto/gen/slipway/v1/pod.ts';
 import { podCalls } from '../helpers/pods.ts';
 import { startProcesses } from '../helpers/processes.ts';
@@ -21,10 +21,14 @@ async function startPod(t: Test) {
   const notes = join(slipway.folder, 'pod-notes');
   const fields = { computeType: 'CPU', startCommand: ['sh', '-c', PROGRAM], env: { NOTES: notes } };
   const { id } = await waitFor('a place for the pod', () => pods.create(fields));
-  const starts = (): { pid: number; files: string }[] => readFileSync(notes, 'utf8').trim().split('\n').map((line) => {
-    const [pid, files] = line.split(' ');
-    return { pid: Number(pid), files: files ?? '' };
-  });
+  const starts = (): { pid: number; files: string }[] =>
+    readFileSync(notes, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => {
+        const [pid, files] = line.split(' ');
+        return { pid: Number(pid), files: files ?? '' };
+      });
   await pods.reach(id, 'RUNNING');
   await waitFor('its note', () => starts().length === 1);
   return { slipway, pods, id, starts };
@@ -48,7 +52,11 @@ t.test('core: the pod goes on, and obeys again afterwards', async (t) => {
   const [core] = slipway.cores;
   await core!.kill();
   await core!.start();
-  await waitFor('core to see it', async () => (await slipway.sql`SELECT FROM machine WHERE session_id IS NOT NULL AND lease_expires_at > now()`).length === 1);
+  await waitFor(
+    'core to see it',
+    async () =>
+      (await slipway.sql`SELECT FROM machine WHERE session_id IS NOT NULL AND lease_expires_at > now()`).length === 1,
+  );
   t.equal((await waitFor('the pod to be seen', () => pods.get(id))).state, PodState.RUNNING);
   t.ok(isAlive(starts()[0]!.pid));
   await pods.act('stopPod', id);

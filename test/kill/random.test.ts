@@ -1,5 +1,8 @@
 // test: postgres, 30 s
-/** Any process, in any order, at any time: random kills, some of them while others have not come back yet. The printed seed repeats their order. */
+/**
+ * Any process, in any order, at any time: random kills, some of them while others have not come back yet. The printed
+ * seed repeats their order.
+ */
 import t from 'tap';
 import type { Child } from '../helpers/child.ts';
 import { startProcesses } from '../helpers/processes.ts';

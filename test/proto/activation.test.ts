@@ -14,8 +14,18 @@ t.test('it is read by who has the key', async (t) => {
 t.test('another key, another endpoint, anything else: nobody has said it', async (t) => {
   const text = activationText(KEY, OF);
   for (const [key, given] of [
-    ['another', text], ['', text], [KEY, text.replace('abc123', 'abc124')], [KEY, text.replace('user_1', 'user_2')], [KEY, ''], [KEY, '..'],
-    [KEY, text.slice(0, -1)], [KEY, `${text}x`],
-  ] as const) t.equal(readActivation(key, given), undefined, given);
-  fc.assert(fc.property(fc.string(), (given) => readActivation(KEY, given) === undefined), { seed: SEED });
+    ['another', text],
+    ['', text],
+    [KEY, text.replace('abc123', 'abc124')],
+    [KEY, text.replace('user_1', 'user_2')],
+    [KEY, ''],
+    [KEY, '..'],
+    [KEY, text.slice(0, -1)],
+    [KEY, `${text}x`],
+  ] as const)
+    t.equal(readActivation(key, given), undefined, given);
+  fc.assert(
+    fc.property(fc.string(), (given) => readActivation(KEY, given) === undefined),
+    { seed: SEED },
+  );
 });

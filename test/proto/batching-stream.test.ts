@@ -1,11 +1,14 @@
-/** The batching stream and its queue: order, nothing lost, bounds, closing, over a sink that takes each message when it is told to. */
+/**
+ * The batching stream and its queue: order, nothing lost, bounds, closing, over a sink that takes each message when it
+ * is told to.
+ */
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
-import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import type { MessageSink } from '../../proto/wire/batching-stream.ts';
+import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import { SEED } from '../helpers/seeded-random.ts';
 
 /** A stream that takes each message when it is told to. */
@@ -58,7 +61,10 @@ t.test('what comes in one turn leaves in one message, what comes while it is in 
   t.ok(stream.inFlight);
   sink.release();
   t.same(left, ['a', 'b', 'c']);
-  t.same(sink.messages, [['a', 'b', 'c'], ['d', 'e']]);
+  t.same(sink.messages, [
+    ['a', 'b', 'c'],
+    ['d', 'e'],
+  ]);
   sink.release();
   t.notOk(stream.inFlight);
   t.equal(sink.messages.length, 2, 'nothing is written when nothing waits');
@@ -84,8 +90,18 @@ t.test('closing writes all that waits, stopping writes nothing', async (t) => {
 t.test('a write that failed is the last one', async (t) => {
   const messages: string[] = [];
   const waiting = ['a', 'b'];
-  const sink: MessageSink<string> = { write: (message, left) => { messages.push(message); setImmediate(left, new Error('broken')); } };
-  const stream = new BatchingStream({ sink, clock: systemClock, take: () => waiting.shift(), onLeft: () => t.fail('it did not leave') });
+  const sink: MessageSink<string> = {
+    write: (message, left) => {
+      messages.push(message);
+      setImmediate(left, new Error('broken'));
+    },
+  };
+  const stream = new BatchingStream({
+    sink,
+    clock: systemClock,
+    take: () => waiting.shift(),
+    onLeft: () => t.fail('it did not leave'),
+  });
   stream.wake();
   await turn();
   await turn();
@@ -96,7 +112,14 @@ t.test('a write that failed is the last one', async (t) => {
 
 t.test('the first thing fits into a message however large it is, and no other that is too large', async (t) => {
   const { sink, add } = setup<string>(() => new MessageRoom({ bytes: 100 }));
-  for (const [item, bytes] of [['huge', 1_000], ['b', 60], ['c', 40], ['d', 1], ['large', 101]] as const) add(item, bytes);
+  for (const [item, bytes] of [
+    ['huge', 1_000],
+    ['b', 60],
+    ['c', 40],
+    ['d', 1],
+    ['large', 101],
+  ] as const)
+    add(item, bytes);
   await turn();
   while (sink.release());
   t.same(sink.messages, [['huge'], ['b', 'c'], ['d'], ['large']]);
@@ -121,35 +144,50 @@ t.test('a queue is full at its bound, and has room again when a quarter has left
   t.same([queue.length, queue.bytes], [0, 0]);
 });
 
-t.test('whatever comes whenever: in order, nothing lost, one message at a time, within its room; a feeder that asks first keeps the bound', async (t) => {
-  const steps = fc.array(fc.oneof(
-    { weight: 4, arbitrary: fc.record({ do: fc.constant('add' as const), bytes: fc.integer({ min: 0, max: 150 }) }) },
-    { weight: 2, arbitrary: fc.record({ do: fc.constant('release' as const) }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('turn' as const) }) },
-  ), { maxLength: 60 });
-  const rooms = fc.record({ bytes: fc.integer({ min: 1, max: 300 }), items: fc.integer({ min: 1, max: 10 }) });
-  const bounds = fc.record({ bytes: fc.integer({ min: 1, max: 600 }), items: fc.integer({ min: 1, max: 20 }) });
-  await fc.assert(fc.asyncProperty(steps, rooms, bounds, async (steps, room, bound) => {
-    const queue = new BatchQueue<{ number: number; bytes: number }>(bound);
-    const { sink, stream, left, add } = setup(() => new MessageRoom(room), queue);
-    const added: number[] = [];
-    for (const step of steps) {
-      if (step.do === 'turn') await turn();
-      else if (step.do === 'release') sink.release();
-      else if (!queue.isFull) {
-        const item = { number: added.length, bytes: step.bytes };
-        added.push(item.number);
-        add(item, step.bytes);
-        if (queue.length > bound.items || queue.bytes - step.bytes >= bound.bytes) return false;
-      }
-    }
-    if (sink.inFlightMax > 1) return false;
-    stream.close();
-    while (sink.release());
-    const small = sink.messages.every((items) => items.length === 1
-      || (items.length <= room.items && items.reduce((bytes, item) => bytes + item.bytes, 0) <= room.bytes));
-    const numbers = sink.messages.flat().map(({ number }) => number);
-    return small && numbers.join() === added.join() && left.map(({ number }) => number).join() === added.join();
-  }), { seed: SEED });
-  t.pass('for all of them');
-});
+t.test(
+  'whatever comes whenever: in order, nothing lost, one message at a time, within its room; a feeder that asks first keeps the bound',
+  async (t) => {
+    const steps = fc.array(
+      fc.oneof(
+        {
+          weight: 4,
+          arbitrary: fc.record({ do: fc.constant('add' as const), bytes: fc.integer({ min: 0, max: 150 }) }),
+        },
+        { weight: 2, arbitrary: fc.record({ do: fc.constant('release' as const) }) },
+        { weight: 1, arbitrary: fc.record({ do: fc.constant('turn' as const) }) },
+      ),
+      { maxLength: 60 },
+    );
+    const rooms = fc.record({ bytes: fc.integer({ min: 1, max: 300 }), items: fc.integer({ min: 1, max: 10 }) });
+    const bounds = fc.record({ bytes: fc.integer({ min: 1, max: 600 }), items: fc.integer({ min: 1, max: 20 }) });
+    await fc.assert(
+      fc.asyncProperty(steps, rooms, bounds, async (steps, room, bound) => {
+        const queue = new BatchQueue<{ number: number; bytes: number }>(bound);
+        const { sink, stream, left, add } = setup(() => new MessageRoom(room), queue);
+        const added: number[] = [];
+        for (const step of steps) {
+          if (step.do === 'turn') await turn();
+          else if (step.do === 'release') sink.release();
+          else if (!queue.isFull) {
+            const item = { number: added.length, bytes: step.bytes };
+            added.push(item.number);
+            add(item, step.bytes);
+            if (queue.length > bound.items || queue.bytes - step.bytes >= bound.bytes) return false;
+          }
+        }
+        if (sink.inFlightMax > 1) return false;
+        stream.close();
+        while (sink.release());
+        const small = sink.messages.every(
+          (items) =>
+            items.length === 1 ||
+            (items.length <= room.items && items.reduce((bytes, item) => bytes + item.bytes, 0) <= room.bytes),
+        );
+        const numbers = sink.messages.flat().map(({ number }) => number);
+        return small && numbers.join() === added.join() && left.map(({ number }) => number).join() === added.join();
+      }),
+      { seed: SEED },
+    );
+    t.pass('for all of them');
+  },
+);

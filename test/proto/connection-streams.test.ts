@@ -10,6 +10,6 @@ t.test('a connection is told how many calls it may have open', async (t) => {
   t.teardown(() => server.forceShutdown());
   const session = connect(`http://127.0.0.1:${port}`);
   t.teardown(() => session.destroy());
-  const [settings] = await once(session, 'remoteSettings') as [{ maxConcurrentStreams: number }];
+  const [settings] = (await once(session, 'remoteSettings')) as [{ maxConcurrentStreams: number }];
   t.equal(settings.maxConcurrentStreams, CONNECTION_STREAMS_MAX);
 });

@@ -1,9 +1,9 @@
 // test: alone
 /** Messages with large texts: the same fields as the generated encoder writes, with one copy of the text. */
 import t from 'tap';
+import { FetchInputResponse, OutcomeKind, ReportOutcomeRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { Job, JobState, SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import { PipelineResponse, SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
-import { FetchInputResponse, OutcomeKind, ReportOutcomeRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { encodePipelineResponse, encodeSubmitJobRequest } from '../../proto/wire/large-message.ts';
 import { encodeFetchInputResponse, encodeReportOutcomeRequest } from '../../proto/wire/piece-messages.ts';
 
@@ -15,23 +15,45 @@ const TRIES = 8;
 const large = Buffer.alloc(BYTES, 'a');
 const middling = large.subarray(0, 100_000);
 const job = Job.create({
-  id: 'j', endpointId: 'e', state: JobState.COMPLETED, error: 'no', delayMs: 5, executionMs: 6, retries: 1, workerId: 'w', attempt: 2,
-  submitTime: new Date(1_000), finishTime: new Date(2_000),
+  id: 'j',
+  endpointId: 'e',
+  state: JobState.COMPLETED,
+  error: 'no',
+  delayMs: 5,
+  executionMs: 6,
+  retries: 1,
+  workerId: 'w',
+  attempt: 2,
+  submitTime: new Date(1_000),
+  finishTime: new Date(2_000),
 });
-const responseWith = (output: Buffer): PipelineResponse => ({ replies: [
-  { callId: 1, reply: { $case: 'get', value: { job: { ...job, output: Buffer.from('{}') } } } },
-  { callId: 2, reply: { $case: 'get', value: { job: { ...job, output } } } },
-  { callId: 3, reply: { $case: 'error', value: { code: 5, reason: 'JOB_NOT_FOUND', message: 'no' } } },
-  { callId: 4, reply: { $case: 'wait', value: { job: { ...job, output } } } },
-] });
+const responseWith = (output: Buffer): PipelineResponse => ({
+  replies: [
+    { callId: 1, reply: { $case: 'get', value: { job: { ...job, output: Buffer.from('{}') } } } },
+    { callId: 2, reply: { $case: 'get', value: { job: { ...job, output } } } },
+    { callId: 3, reply: { $case: 'error', value: { code: 5, reason: 'JOB_NOT_FOUND', message: 'no' } } },
+    { callId: 4, reply: { $case: 'wait', value: { job: { ...job, output } } } },
+  ],
+});
 
 t.test('what is read is what was written', async (t) => {
   const response = responseWith(middling);
-  t.same(PipelineResponse.decode(encodePipelineResponse(response)), PipelineResponse.decode(PipelineResponse.encode(response).finish()));
+  t.same(
+    PipelineResponse.decode(encodePipelineResponse(response)),
+    PipelineResponse.decode(PipelineResponse.encode(response).finish()),
+  );
   const request = SubmitJobRequest.create({
-    endpointId: 'e', requestId: 'r', kind: SubmitKind.SYNC, input: middling, webhook: 'http://w', policy: { ttlMs: 7 }, waitMs: 8, idempotencyKey: 'i',
+    endpointId: 'e',
+    requestId: 'r',
+    kind: SubmitKind.SYNC,
+    input: middling,
+    webhook: 'http://w',
+    policy: { ttlMs: 7 },
+    waitMs: 8,
+    idempotencyKey: 'i',
   });
-  for (const input of [middling, Buffer.from('{}')]) t.same(SubmitJobRequest.decode(encodeSubmitJobRequest({ ...request, input })), { ...request, input });
+  for (const input of [middling, Buffer.from('{}')])
+    t.same(SubmitJobRequest.decode(encodeSubmitJobRequest({ ...request, input })), { ...request, input });
 });
 
 t.test('pieces', async (t) => {
@@ -39,20 +61,29 @@ t.test('pieces', async (t) => {
   const outcome = { ref, kind: OutcomeKind.FAILED, output: undefined, error: 'no', executionMs: 5 };
   for (const piece of [middling, Buffer.alloc(0)]) {
     t.same(FetchInputResponse.decode(encodeFetchInputResponse({ piece })), { piece });
-    for (const request of [{ outcome, piece }, { outcome: undefined, piece }]) {
-      t.same(ReportOutcomeRequest.decode(encodeReportOutcomeRequest(request)), ReportOutcomeRequest.decode(ReportOutcomeRequest.encode(request).finish()));
+    for (const request of [
+      { outcome, piece },
+      { outcome: undefined, piece },
+    ]) {
+      t.same(
+        ReportOutcomeRequest.decode(encodeReportOutcomeRequest(request)),
+        ReportOutcomeRequest.decode(ReportOutcomeRequest.encode(request).finish()),
+      );
     }
   }
 });
 
 t.test('a large text is copied once, whatever it stands in', async (t) => {
-  const quickest = (work: () => void): number => Math.min(...Array.from({ length: TRIES }, () => {
-    const { user, system } = process.cpuUsage();
-    const startedMs = performance.now();
-    work();
-    const used = process.cpuUsage({ user, system });
-    return Math.min(performance.now() - startedMs, (used.user + used.system) / 1_000);
-  }));
+  const quickest = (work: () => void): number =>
+    Math.min(
+      ...Array.from({ length: TRIES }, () => {
+        const { user, system } = process.cpuUsage();
+        const startedMs = performance.now();
+        work();
+        const used = process.cpuUsage({ user, system });
+        return Math.min(performance.now() - startedMs, (used.user + used.system) / 1_000);
+      }),
+    );
   const copyMs = quickest(() => Buffer.concat([large]));
   const encodedMs = quickest(() => encodePipelineResponse({ replies: responseWith(large).replies.slice(-1) }));
   t.ok(encodedMs < COPIES_MAX * copyMs, `${encodedMs.toFixed(1)} ms, a copy ${copyMs.toFixed(1)} ms`);

@@ -1,4 +1,7 @@
-/** Answers of workers in the path form: their own addresses get the prefix, their cookies are for their own paths, and they do not speak for the origin. */
+/**
+ * Answers of workers in the path form: their own addresses get the prefix, their cookies are for their own paths, and
+ * they do not speak for the origin.
+ */
 import t from 'tap';
 import { inPathForm, ORIGIN_HEADERS } from '../../proto/wire/path-form.ts';
 import { PATH_FORM_CASES } from '../helpers/path-form.ts';
@@ -6,16 +9,24 @@ import { PATH_FORM_CASES } from '../helpers/path-form.ts';
 const form = { prefix: '/v2/abc', host: 'api.example:8443', proto: 'https' };
 
 t.test('addresses and cookies', async (t) => {
-  for (const [name, value, expected] of PATH_FORM_CASES(form)) t.equal(inPathForm(name, value, form), expected, `${name}: ${value}`);
+  for (const [name, value, expected] of PATH_FORM_CASES(form))
+    t.equal(inPathForm(name, value, form), expected, `${name}: ${value}`);
 });
 
 t.test('where nobody says how the client came, its scheme stays', async (t) => {
-  t.equal(inPathForm('Location', 'http://api.example:8443/a', { ...form, proto: undefined }), 'http://api.example:8443/v2/abc/a');
-  t.equal(inPathForm('Location', 'http://api.example:8443/a', { ...form, host: undefined }), 'http://api.example:8443/a');
+  t.equal(
+    inPathForm('Location', 'http://api.example:8443/a', { ...form, proto: undefined }),
+    'http://api.example:8443/v2/abc/a',
+  );
+  t.equal(
+    inPathForm('Location', 'http://api.example:8443/a', { ...form, host: undefined }),
+    'http://api.example:8443/a',
+  );
 });
 
 t.test('what acts on a whole origin is dropped', async (t) => {
-  for (const name of [...ORIGIN_HEADERS, 'Clear-Site-Data', 'STRICT-TRANSPORT-SECURITY']) t.equal(inPathForm(name, 'x', form), undefined, name);
+  for (const name of [...ORIGIN_HEADERS, 'Clear-Site-Data', 'STRICT-TRANSPORT-SECURITY'])
+    t.equal(inPathForm(name, 'x', form), undefined, name);
   const others = ['content-security-policy', 'x-report-to', 'access-control-allow-origin', 'etag', 'x-mine'];
   for (const name of others) t.equal(inPathForm(name, '/x', form), '/x', name);
 });

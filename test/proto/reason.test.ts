@@ -3,8 +3,8 @@ import { Metadata, status } from '@grpc/grpc-js';
 import t from 'tap';
 import { ErrorInfo } from '../../proto/gen/google/rpc/error_details.ts';
 import { Status } from '../../proto/gen/google/rpc/status.ts';
-import { REASONS, fromGrpcError, toGrpcStatus } from '../../proto/wire/reason.ts';
 import type { Reason } from '../../proto/wire/reason.ts';
+import { fromGrpcError, REASONS, toGrpcStatus } from '../../proto/wire/reason.ts';
 
 const KEY = 'grpc-status-details-bin';
 
@@ -25,7 +25,8 @@ t.test('every reason comes back, with its text', async (t) => {
 
 t.test('the bytes are those of google.rpc.Status', async (t) => {
   const [bytes] = toGrpcStatus('JOB_NOT_FOUND', 'no').metadata.get(KEY) as [Buffer];
-  const any = '0a28747970652e676f6f676c65617069732e636f6d2f676f6f676c652e7270632e4572726f72496e666f12180a0d4a4f425f4e4f545f464f554e441207736c6970776179';
+  const any =
+    '0a28747970652e676f6f676c65617069732e636f6d2f676f6f676c652e7270632e4572726f72496e666f12180a0d4a4f425f4e4f545f464f554e441207736c6970776179';
   t.equal(bytes.toString('hex'), `080512026e6f1a44${any}`);
 });
 

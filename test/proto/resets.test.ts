@@ -14,20 +14,37 @@ t.test('4,000 calls are given up on a connection that somebody else waits on', a
   const bytes = (value: Buffer): Buffer => value;
   const definition = {
     say: {
-      path: PATH, requestStream: false, responseStream: false,
-      requestSerialize: bytes, requestDeserialize: bytes, responseSerialize: bytes, responseDeserialize: bytes,
+      path: PATH,
+      requestStream: false,
+      responseStream: false,
+      requestSerialize: bytes,
+      requestDeserialize: bytes,
+      responseSerialize: bytes,
+      responseDeserialize: bytes,
     },
   };
-  const server = openServer([[definition, {
-    say: ({ request }: { request: Buffer }, answer: (error: null, value: Buffer) => void) => { held.push(() => answer(null, request)); },
-  }]]);
+  const server = openServer([
+    [
+      definition,
+      {
+        say: ({ request }: { request: Buffer }, answer: (error: null, value: Buffer) => void) => {
+          held.push(() => answer(null, request));
+        },
+      },
+    ],
+  ]);
   t.teardown(() => server.forceShutdown());
   const client = connect(`http://127.0.0.1:${await systemTransport.listen(server, '127.0.0.1:0')}`);
   t.teardown(() => client.destroy());
   let ended = '';
-  client.on('goaway', (code) => { ended = `GOAWAY ${code}`; });
-  client.on('error', (error) => { ended = error.message; });
-  const call = () => client.request({ ':method': 'POST', ':path': PATH, 'content-type': 'application/grpc', te: 'trailers' });
+  client.on('goaway', (code) => {
+    ended = `GOAWAY ${code}`;
+  });
+  client.on('error', (error) => {
+    ended = error.message;
+  });
+  const call = () =>
+    client.request({ ':method': 'POST', ':path': PATH, 'content-type': 'application/grpc', te: 'trailers' });
   /** One message of two bytes, as gRPC frames it. */
   const frame = Buffer.from([0, 0, 0, 0, 2, 104, 105]);
 
@@ -36,9 +53,17 @@ t.test('4,000 calls are given up on a connection that somebody else waits on', a
   patient.end(frame);
   const parts: Buffer[] = [];
   patient.on('data', (part: Buffer) => parts.push(part));
-  const over = new Promise<void>((resolve) => { client.once('close', resolve); });
+  const over = new Promise<void>((resolve) => {
+    client.once('close', resolve);
+  });
   /** What was sent before has been taken then, or the connection is gone. */
-  const pinged = () => Promise.race([new Promise((resolve) => { if (!client.ping(resolve)) resolve(undefined); }), over]);
+  const pinged = () =>
+    Promise.race([
+      new Promise((resolve) => {
+        if (!client.ping(resolve)) resolve(undefined);
+      }),
+      over,
+    ]);
   await waitFor('the first call', () => held.length === 1);
   for (let made = 0; made < GIVEN_UP; made += 100) {
     const calls = Array.from({ length: 100 }, call);
@@ -53,6 +78,11 @@ t.test('4,000 calls are given up on a connection that somebody else waits on', a
   }
   t.equal(ended, '', 'the connection goes on');
   held[0]!();
-  await Promise.race([new Promise<void>((resolve) => { patient.once('close', resolve); }), over]);
+  await Promise.race([
+    new Promise<void>((resolve) => {
+      patient.once('close', resolve);
+    }),
+    over,
+  ]);
   t.same(Buffer.concat(parts), frame, 'and who waited gets the answer');
 });

@@ -1,9 +1,12 @@
-/** Certificate files that are replaced while channels stand: the next handshake has the new ones, and a broken one never takes the place of a good one. */
+/**
+ * Certificate files that are replaced while channels stand: the next handshake has the new ones, and a broken one never
+ * takes the place of a good one.
+ */
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
-import { Server, ServerCredentials, Client } from '@grpc/grpc-js';
 import type { ServiceDefinition } from '@grpc/grpc-js';
-import t from 'tap';
+import { Client, Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Test } from 'tap';
+import t from 'tap';
 import { systemTransport } from '../../proto/wire/channel.ts';
 import { TlsSource } from '../../proto/wire/tls-source.ts';
 import { makeCertificates } from '../helpers/edge.ts';
@@ -12,8 +15,13 @@ const asItIs = (bytes: Buffer): Buffer => bytes;
 const ECHO = '/test.Echo/Echo';
 const SERVICE: ServiceDefinition = {
   echo: {
-    path: ECHO, requestStream: false, responseStream: false,
-    requestSerialize: asItIs, requestDeserialize: asItIs, responseSerialize: asItIs, responseDeserialize: asItIs,
+    path: ECHO,
+    requestStream: false,
+    responseStream: false,
+    requestSerialize: asItIs,
+    requestDeserialize: asItIs,
+    responseSerialize: asItIs,
+    responseDeserialize: asItIs,
   },
 };
 
@@ -67,13 +75,21 @@ t.test('renewed while a channel stands', async (t) => {
 /** Listens with a pair, and takes only clients of the same authority. */
 async function serve(t: Test, file: (name: string) => string, ca: string, pair: string, port: number) {
   const server = new Server();
-  server.addService(SERVICE, { echo: (call: { request: Buffer }, done: (error: null, answer: Buffer) => void) => done(null, call.request) });
-  const credentials = ServerCredentials.createSsl(readFileSync(file(`${ca}.pem`)),
-    [{ cert_chain: readFileSync(file(`${pair}.pem`)), private_key: readFileSync(file(`${pair}.key`)) }], true);
+  server.addService(SERVICE, {
+    echo: (call: { request: Buffer }, done: (error: null, answer: Buffer) => void) => done(null, call.request),
+  });
+  const credentials = ServerCredentials.createSsl(
+    readFileSync(file(`${ca}.pem`)),
+    [{ cert_chain: readFileSync(file(`${pair}.pem`)), private_key: readFileSync(file(`${pair}.key`)) }],
+    true,
+  );
   t.teardown(() => server.forceShutdown());
-  return { server, port: await new Promise<number>((resolve, reject) => {
-    server.bindAsync(`127.0.0.1:${port}`, credentials, (error, bound) => (error ? reject(error) : resolve(bound)));
-  }) };
+  return {
+    server,
+    port: await new Promise<number>((resolve, reject) => {
+      server.bindAsync(`127.0.0.1:${port}`, credentials, (error, bound) => (error ? reject(error) : resolve(bound)));
+    }),
+  };
 }
 
 /** Resolves when a call was answered; while nobody does it waits. */

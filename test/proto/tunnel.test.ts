@@ -1,10 +1,10 @@
 /** The two sides of a tunnel: silence is an end, life is not. */
 import { once } from 'node:events';
 import { connect as connectHttp2, performServerHandshake } from 'node:http2';
-import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
-import t from 'tap';
+import { connect, createServer } from 'node:net';
 import type { Test } from 'tap';
+import t from 'tap';
 import { TUNNEL_OPTIONS, watchTunnel } from '../../proto/wire/tunnel.ts';
 import { ManualClock } from '../helpers/manual-clock.ts';
 import { waitFor } from '../helpers/wait-for.ts';
@@ -14,7 +14,7 @@ async function halfTunnel(t: Test) {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const near = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  const [far] = await once(server, 'connection') as [Socket];
+  const [far] = (await once(server, 'connection')) as [Socket];
   far.on('error', () => undefined);
   const session = connectHttp2('http://tunnel', { ...TUNNEL_OPTIONS, createConnection: () => near });
   t.teardown(() => {
@@ -40,7 +40,9 @@ t.test('a side that says nothing for 15 s has gone', async (t) => {
 t.test('one that answers stays, however long', async (t) => {
   const { session, far } = await halfTunnel(t);
   let asked = 0;
-  performServerHandshake(far, TUNNEL_OPTIONS).on('ping', () => { asked += 1; });
+  performServerHandshake(far, TUNNEL_OPTIONS).on('ping', () => {
+    asked += 1;
+  });
   await once(session, 'remoteSettings');
   const clock = new ManualClock();
   watchTunnel(session, clock);
@@ -54,7 +56,9 @@ t.test('one that answers stays, however long', async (t) => {
 t.test('a machine that stood still for a minute keeps its tunnel: the other side answers', async (t) => {
   const { session, far } = await halfTunnel(t);
   let asked = 0;
-  performServerHandshake(far, TUNNEL_OPTIONS).on('ping', () => { asked += 1; });
+  performServerHandshake(far, TUNNEL_OPTIONS).on('ping', () => {
+    asked += 1;
+  });
   await once(session, 'remoteSettings');
   const clock = new ManualClock();
   watchTunnel(session, clock);

@@ -1,16 +1,19 @@
 // test: postgres, 20 s
-/** Requests at a time of every row of the rate table in docs/reference/api.md#rate-limits, and of management. See rate-limits.test.ts. */
+/**
+ * Requests at a time of every row of the rate table in docs/reference/api.md#rate-limits, and of management. See
+ * rate-limits.test.ts.
+ */
 import type { Socket } from 'node:net';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jobRows } from '../helpers/job-rows.ts';
-import { NO_JOB, OPERATIONS, limitedCalls } from '../helpers/limited-calls.ts';
 import type { Operation } from '../helpers/limited-calls.ts';
+import { limitedCalls, NO_JOB, OPERATIONS } from '../helpers/limited-calls.ts';
 import { publicRequest } from '../helpers/public-api.ts';
 import { open as openSocket } from '../helpers/raw-http.ts';
-import { startSystem } from '../helpers/system.ts';
 import type { Answer } from '../helpers/system.ts';
+import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 const system = await startSystem(t);
@@ -20,7 +23,9 @@ const { freshEndpoint, send, freshAccount } = limitedCalls(system);
 /** Requests whose answer is not awaited, and what was answered nevertheless. */
 const sockets = new Set<Socket>();
 const answered: string[] = [];
-t.teardown(() => { for (const socket of sockets) socket.destroy(); });
+t.teardown(() => {
+  for (const socket of sockets) socket.destroy();
+});
 
 /** Opens a request that stays open: a body that never ends, or a call that waits. */
 function open(method: string, path: string, key = system.key): void {
@@ -32,12 +37,20 @@ function open(method: string, path: string, key = system.key): void {
 }
 
 /** Of `base` + 1 requests at a time one is refused at once; when the others go, their places are free again. */
-async function checkConcurrency(t: Test, base: number, held: [jobs: EndpointJobs, method: string, path: string], other: Operation): Promise<void> {
+async function checkConcurrency(
+  t: Test,
+  base: number,
+  held: [jobs: EndpointJobs, method: string, path: string],
+  other: Operation,
+): Promise<void> {
   const [jobs, method, path] = held;
   answered.length = 0;
   for (let i = 0; i <= base; i += 1) open(method, jobs.base + path);
   await waitFor('one request to be refused', () => answered.length > 0);
-  t.match(answered[0], new RegExp(`^HTTP/1.1 429 [^]*retry-after: 1[^]*More than ${base} requests to [^]* at a time[^]*rate_limited`));
+  t.match(
+    answered[0],
+    new RegExp(`^HTTP/1.1 429 [^]*retry-after: 1[^]*More than ${base} requests to [^]* at a time[^]*rate_limited`),
+  );
   const another = await send(jobs, other);
   t.equal(another.status, 429, 'so is another');
   t.equal(answered.length, 1, `${base} are not`);
@@ -46,8 +59,12 @@ async function checkConcurrency(t: Test, base: number, held: [jobs: EndpointJobs
   await waitFor('the places to be free again', async () => (await send(jobs, other)).status !== 429);
 }
 
-t.test('/runsync | concurrency 400', async (t) => checkConcurrency(t, 400, [await freshEndpoint(), 'POST', '/runsync'], OPERATIONS.runsync));
-t.test('/run | concurrency 200', async (t) => checkConcurrency(t, 200, [await freshEndpoint(), 'POST', '/run'], OPERATIONS.run));
+t.test('/runsync | concurrency 400', async (t) =>
+  checkConcurrency(t, 400, [await freshEndpoint(), 'POST', '/runsync'], OPERATIONS.runsync),
+);
+t.test('/run | concurrency 200', async (t) =>
+  checkConcurrency(t, 200, [await freshEndpoint(), 'POST', '/run'], OPERATIONS.run),
+);
 
 t.test('/status | concurrency 400', async (t) => {
   const jobs = await freshEndpoint();
@@ -79,7 +96,10 @@ t.test('/requests | concurrency 2', async (t) => {
     await waitFor('the third to be answered', () => answers.length > 0);
   });
   await all;
-  t.same(answers.map(({ status }) => status), [429, 200, 200]);
+  t.same(
+    answers.map(({ status }) => status),
+    [429, 200, 200],
+  );
 });
 
 t.test('management | concurrency 100 of an account', async (t) => {
@@ -87,12 +107,16 @@ t.test('management | concurrency 100 of an account', async (t) => {
   answered.length = 0;
   for (let i = 0; i <= 100; i += 1) open('POST', '/v1/templates', busy);
   await waitFor('one request to be refused', () => answered.length > 0);
-  t.match(answered[0], /^HTTP\/1.1 429 [^]*retry-after: 1[^]*More than 100 requests to REST and to \/graphql at a time/);
-  const list = async (key: string): Promise<number> => (await publicRequest(system.url, key)('GET', '/v1/templates')).status;
+  t.match(
+    answered[0],
+    /^HTTP\/1.1 429 [^]*retry-after: 1[^]*More than 100 requests to REST and to \/graphql at a time/,
+  );
+  const list = async (key: string): Promise<number> =>
+    (await publicRequest(system.url, key)('GET', '/v1/templates')).status;
   t.equal(await list(busy), 429, 'so is another');
   t.equal(await list(calm), 200, 'another account is not affected');
   t.equal(answered.length, 1, '100 are not');
   for (const socket of sockets) socket.destroy();
   sockets.clear();
-  await waitFor('the places to be free again', async () => await list(busy) === 200);
+  await waitFor('the places to be free again', async () => (await list(busy)) === 200);
 });

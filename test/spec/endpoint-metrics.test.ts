@@ -1,5 +1,8 @@
 // test: postgres
-/** An endpoint's own metrics, read with an API key as Prometheus does, and held against the table of docs/reference/metrics.md. */
+/**
+ * An endpoint's own metrics, read with an API key as Prometheus does, and held against the table of
+ * docs/reference/metrics.md.
+ */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,12 +18,16 @@ import { waitFor } from '../helpers/wait-for.ts';
 const system = await startSystem(t);
 const endpoint = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1 }));
 const another = await system.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 0 }, workersMax: 0 });
-const read = (path: string, key = system.key) => fetch(`${system.url}${path}`, { headers: { authorization: `Bearer ${key}` } });
+const read = (path: string, key = system.key) =>
+  fetch(`${system.url}${path}`, { headers: { authorization: `Bearer ${key}` } });
 
 await endpoint.settled(await endpoint.run({ mode: 'odd', kind: 'date' }));
 await endpoint.settled(await endpoint.run({ mode: 'odd', kind: 'error' }));
 // Core shows what it counted for a moment again.
-await waitFor('both to be counted', async () => (await endpoint.health()).jobs.completed + (await endpoint.health()).jobs.failed === 2);
+await waitFor(
+  'both to be counted',
+  async () => (await endpoint.health()).jobs.completed + (await endpoint.health()).jobs.failed === 2,
+);
 
 t.test('what happened, under the names of the page', async (t) => {
   const answer = await read(`/v2/${endpoint.id}/metrics`);
@@ -31,16 +38,24 @@ t.test('what happened, under the names of the page', async (t) => {
   t.equal(valueOf(metrics, 'slipway_endpoint_outcomes_total', { endpoint: endpoint.id, state: 'COMPLETED' }), 1);
   t.equal(valueOf(metrics, 'slipway_endpoint_outcomes_total', { endpoint: endpoint.id, state: 'FAILED' }), 1);
   t.equal(valueOf(metrics, 'slipway_endpoint_workers_desired'), 1);
-  const table = readFileSync(join(import.meta.dirname, '../../docs/reference/metrics.md'), 'utf8').split('## An endpoint\n')[1]!.split('\n## ')[0]!;
+  const table = readFileSync(join(import.meta.dirname, '../../docs/reference/metrics.md'), 'utf8')
+    .split('## An endpoint\n')[1]!
+    .split('\n## ')[0]!;
   const documented = [...table.matchAll(/^\| `(\w+)` \| (\w+) \| (.*?) \| (.*) \|$/gm)].map((row) => row.slice(1));
-  t.same([...metrics.values()].map(({ name, type, help }) => [name, type, help]).sort(), documented.map(([name, type, , help]) => [name, type, help]).sort());
-  for (const { samples } of metrics.values()) for (const { labels } of samples) t.equal(labels['endpoint'], endpoint.id);
+  t.same(
+    [...metrics.values()].map(({ name, type, help }) => [name, type, help]).sort(),
+    documented.map(([name, type, , help]) => [name, type, help]).sort(),
+  );
+  for (const { samples } of metrics.values())
+    for (const { labels } of samples) t.equal(labels['endpoint'], endpoint.id);
   if (!whyNoPromtool()) t.equal(execFileSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' }), '');
 });
 
 t.test('the same by REST, and of a load-balancing endpoint there alone', async (t) => {
   const balancing = await system.createEndpoint({
-    command: jsHandler('all.js'), fields: { type: EndpointType.LB, workersMin: 0 }, workersMax: 0,
+    command: jsHandler('all.js'),
+    fields: { type: EndpointType.LB, workersMin: 0 },
+    workersMax: 0,
   });
   for (const id of [endpoint.id, balancing]) {
     const answer = await read(`/v1/endpoints/${id}/metrics`);

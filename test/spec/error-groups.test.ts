@@ -9,8 +9,21 @@ import { startSystem } from '../helpers/system.ts';
 
 t.setTimeout(120_000);
 
-interface Group { id: string; text: string; jobs: number; firstAt: string; lastAt: string; jobIds: string[]; sample: string }
-interface Errors { jobs: number; groupCount: number; hasMore: boolean; groups: Group[] }
+interface Group {
+  id: string;
+  text: string;
+  jobs: number;
+  firstAt: string;
+  lastAt: string;
+  jobIds: string[];
+  sample: string;
+}
+interface Errors {
+  jobs: number;
+  groupCount: number;
+  hasMore: boolean;
+  groups: Group[];
+}
 
 const system = await startSystem(t);
 const jobs = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1 }));
@@ -25,7 +38,11 @@ const fail = async (message: string): Promise<string> => {
 
 t.test('where none failed there is nothing', async (t) => {
   t.same(await read(), { jobs: 0, groupCount: 0, hasMore: false, groups: [] });
-  t.match(await cli.run('errors', jobs.id), { code: 0, stdout: '', stderr: 'No job that failed in this time is kept.\n' });
+  t.match(await cli.run('errors', jobs.id), {
+    code: 0,
+    stdout: '',
+    stderr: 'No job that failed in this time is kept.\n',
+  });
 });
 
 t.test('by what they say, numbers and ids left out; the same on the command line', async (t) => {
@@ -35,9 +52,19 @@ t.test('by what they say, numbers and ids left out; the same on the command line
   t.equal((await jobs.settled(late, 30_000)).status, 'TIMED_OUT');
   const { groups, ...all } = await read();
   t.same(all, { jobs: 4, groupCount: 3, hasMore: false });
-  t.match(groups[0], { text: /card # is too small/, jobs: 2, jobIds: cards.toReversed(), sample: /card 11 is too small/, id: /^[\da-f]{16}$/ });
+  t.match(groups[0], {
+    text: /card # is too small/,
+    jobs: 2,
+    jobIds: cards.toReversed(),
+    sample: /card 11 is too small/,
+    id: /^[\da-f]{16}$/,
+  });
   t.ok(groups[0]!.firstAt < groups[0]!.lastAt && Math.abs(Date.parse(groups[0]!.lastAt) - Date.now()) < 60_000);
-  t.same(groups.slice(1).map(({ jobIds }) => jobIds), [[late], [prompt]], 'of those with as many jobs the latest first');
+  t.same(
+    groups.slice(1).map(({ jobIds }) => jobIds),
+    [[late], [prompt]],
+    'of those with as many jobs the latest first',
+  );
   t.same(await cli.json<Errors>('errors', jobs.id), { ...all, groups });
   const { stdout } = await cli.run('errors', jobs.id, '--since', '2h');
   const [head, first, ...more] = stdout.trim().split('\n');
@@ -61,10 +88,15 @@ t.test('one group has the ids of all its jobs; by them, and by the command line,
 
 t.test('refusals', async (t) => {
   for (const bad of ['59s', '8d', '10', '-1h', 'x', '1h&since=2h']) {
-    t.match(await get(`?since=${bad}`), { status: 400, json: { code: 'invalid_request', error: /from 60s to 7d/ } }, bad);
+    t.match(
+      await get(`?since=${bad}`),
+      { status: 400, json: { code: 'invalid_request', error: /from 60s to 7d/ } },
+      bad,
+    );
   }
   t.equal((await get('?since=')).status, 200);
-  for (const bad of ['x', `${'0'.repeat(16)}&group=x`]) t.match(await get(`?group=${bad}`), { status: 400, json: { code: 'invalid_request' } }, bad);
+  for (const bad of ['x', `${'0'.repeat(16)}&group=x`])
+    t.match(await get(`?group=${bad}`), { status: 400, json: { code: 'invalid_request' } }, bad);
   t.equal((await system.request('POST', `/v2/${jobs.id}/errors`, {})).status, 405);
   t.equal((await system.request('GET', '/v2/nosuchendpoint/errors')).status, 404);
   t.match(await cli.run('errors', jobs.id, '--since', '8d'), { code: 1, stderr: /must be from 60000 to 604800000/ });

@@ -1,11 +1,11 @@
 // test: postgres, 30 s
 /** The health record of docs/reference/api.md#health: every counter moves when it must. */
 import { isDeepStrictEqual } from 'node:util';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { commandLine } from '../facades/cli/command-line.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import type { EndpointJobs, HealthRecord } from '../helpers/endpoint-jobs.ts';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { jobRows } from '../helpers/job-rows.ts';
 import { scratch } from '../helpers/scratch.ts';
@@ -50,7 +50,9 @@ async function counts(t: Test, jobs: EndpointJobs, wanted: Partial<HealthRecord>
   let seen: HealthRecord | undefined;
   await waitFor(text, async () => {
     seen = await jobs.health();
-    return Object.entries(wanted).every(([name, numbers]) => isDeepStrictEqual(seen![name as keyof HealthRecord], numbers));
+    return Object.entries(wanted).every(([name, numbers]) =>
+      isDeepStrictEqual(seen![name as keyof HealthRecord], numbers),
+    );
   }).catch(() => undefined);
   t.match(seen, wanted, text);
 }
@@ -71,12 +73,22 @@ t.test('jobs.inQueue, jobs.inProgress, jobs.completed, jobs.failed, workers.runn
   await jobs.reached(held, 'IN_PROGRESS');
   const failing = await jobs.run({ mode: 'throw', message: 'x' });
   const cancelled = await jobs.run({});
-  await counts(t, jobs, { jobs: { ...NO_JOBS, inProgress: 1, inQueue: 2 }, workers: { ...NO_WORKERS, running: 1 } }, 'a worker with a job is not idle');
+  await counts(
+    t,
+    jobs,
+    { jobs: { ...NO_JOBS, inProgress: 1, inQueue: 2 }, workers: { ...NO_WORKERS, running: 1 } },
+    'a worker with a job is not idle',
+  );
   await jobs.call('POST', `/cancel/${cancelled}`);
   await counts(t, jobs, { jobs: { ...NO_JOBS, inProgress: 1, inQueue: 1 } }, 'a cancelled job is in no count');
   files.open('go');
   await jobs.reached(failing, 'FAILED');
-  await counts(t, jobs, { jobs: { ...NO_JOBS, completed: 1, failed: 1 }, workers: { ...NO_WORKERS, idle: 1, ready: 1 } }, 'both ends are counted');
+  await counts(
+    t,
+    jobs,
+    { jobs: { ...NO_JOBS, completed: 1, failed: 1 }, workers: { ...NO_WORKERS, idle: 1, ready: 1 } },
+    'both ends are counted',
+  );
   t.match(await jobs.reached(held, 'COMPLETED'), { output: { done: true } });
 });
 
@@ -99,7 +111,10 @@ t.test('jobs.failed counts a job whose attempts were lost too often; its error n
   await waitFor('both workers to be replaced', async () => (await inRest(jobs)).endedWorkers?.[0]?.count === 2);
   t.match((await inRest(jobs)).endedWorkers, [ended], 'REST says why its workers ended');
   t.match((await inGraphql(jobs)).endedWorkers, [ended], 'so does GraphQL');
-  t.match((await cli.run('workers', jobs.id)).stdout, /Ended:\n.*: 2 × The worker ended with exit code 9\. \(last \w{14}, /);
+  t.match(
+    (await cli.run('workers', jobs.id)).stdout,
+    /Ended:\n.*: 2 × The worker ended with exit code 9\. \(last \w{14}, /,
+  );
 });
 
 t.test('workers.unhealthy counts workers that crash, jobs stay queued', async (t) => {
@@ -109,9 +124,15 @@ t.test('workers.unhealthy counts workers that crash, jobs stay queued', async (t
   await counts(t, jobs, { workers: { ...NO_WORKERS, unhealthy: 1 } }, 'an unhealthy worker');
   t.match((await jobs.status(id)).json, { status: 'IN_QUEUE' });
   const [row] = await rows.sql`SELECT count(*)::int AS n FROM worker WHERE endpoint_id = ${jobs.id}`;
-  const more = () => rows.sql`SELECT FROM worker WHERE endpoint_id = ${jobs.id} AND state = 'UNHEALTHY' OFFSET ${row!.n as number}`;
+  const more = () =>
+    rows.sql`SELECT FROM worker WHERE endpoint_id = ${jobs.id} AND state = 'UNHEALTHY' OFFSET ${row!.n as number}`;
   await waitFor('its replacement to crash too', async () => (await more()).length > 0);
-  await counts(t, jobs, { workers: { ...NO_WORKERS, unhealthy: 1 } }, 'still one: those that were replaced count no more');
+  await counts(
+    t,
+    jobs,
+    { workers: { ...NO_WORKERS, unhealthy: 1 } },
+    'still one: those that were replaced count no more',
+  );
 });
 
 t.test('workers.initializing counts workers that have not asked for work yet', async (t) => {
@@ -124,21 +145,27 @@ t.test('workers.throttled counts workers that no machine has room for', async (t
   const fields = { workersMin: 1, gpuIds: ['AMPERE_80'] };
   const jobs = endpointJobs(system, await system.createEndpoint({ command, fields, workersMax: 1, ready: 0 }));
   const throttledReason = 'no machine has a free GPU of AMPERE_80: 1 machine has no GPU';
-  const cannotRunReason = 'no machine can run it, which needs a machine that allows commands and a GPU of AMPERE_80: 1 machine has no GPU';
-  await counts(t, jobs, { workers: { ...NO_WORKERS, throttled: 1, throttledReason, cannotRunReason } }, 'a throttled worker');
+  const cannotRunReason =
+    'no machine can run it, which needs a machine that allows commands and a GPU of AMPERE_80: 1 machine has no GPU';
+  await counts(
+    t,
+    jobs,
+    { workers: { ...NO_WORKERS, throttled: 1, throttledReason, cannotRunReason } },
+    'a throttled worker',
+  );
   await toldEverywhere(t, jobs, throttledReason);
 });
 
 t.test('jobs that wait while workersMax is 0 are told of, though no worker is throttled', async (t) => {
   const jobs = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }));
-  t.notOk('throttledReason' in await inRest(jobs), 'nothing waits yet');
+  t.notOk('throttledReason' in (await inRest(jobs)), 'nothing waits yet');
   await jobs.run({});
   const throttledReason = 'jobs wait, but workersMax is 0: raise it to let workers start';
   await counts(t, jobs, { workers: { ...NO_WORKERS, throttledReason } }, 'no worker is wanted');
   await toldEverywhere(t, jobs, throttledReason);
   t.equal((await system.request('PATCH', `/v1/endpoints/${jobs.id}`, { workersMax: 1 })).status, 200);
   await counts(t, jobs, { jobs: { ...NO_JOBS, completed: 1 } }, 'they run when it is raised');
-  t.notOk('throttledReason' in await inRest(jobs));
+  t.notOk('throttledReason' in (await inRest(jobs)));
 });
 
 t.test('unknown endpoint | 404', async (t) => {

@@ -25,7 +25,11 @@ t.test('/run: the same key and body is the same job', async (t) => {
 
 t.test('/run: the same key with another body | 400 idempotency_key_reused', async (t) => {
   const first = await parked.run({ n: 1 }, {}, keyed('c'));
-  for (const body of [{ input: { n: 2 } }, { input: { n: 1 }, policy: { lowPriority: true } }, { input: { n: 1 }, webhook: 'http://example.com/' }]) {
+  for (const body of [
+    { input: { n: 2 } },
+    { input: { n: 1 }, policy: { lowPriority: true } },
+    { input: { n: 1 }, webhook: 'http://example.com/' },
+  ]) {
     const answer = await parked.call('POST', '/run', body, keyed('c'));
     t.equal(answer.status, 400);
     t.match(answer.json, { code: 'idempotency_key_reused', error: String });
@@ -82,5 +86,6 @@ t.test('keys are stored hashed', async (t) => {
   await parked.run({}, {}, keyed('a-telling-name'));
   const stored = await rows.sql<{ row: string }[]>`SELECT k::text AS row FROM idempotency_key k`;
   t.ok(stored.length > 0);
-  for (const { row } of stored) t.notOk(row.includes('a-telling-name') || row.includes(Buffer.from('a-telling-name').toString('hex')));
+  for (const { row } of stored)
+    t.notOk(row.includes('a-telling-name') || row.includes(Buffer.from('a-telling-name').toString('hex')));
 });

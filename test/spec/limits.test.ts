@@ -1,10 +1,11 @@
 // test: postgres, 30 s
 /**
- * Every row of the limits in docs/reference/api.md#limits, each at its bound and one beyond. A test is named after its row. See rate-limits,
- * concurrency-limits.
+ * Every row of the limits in docs/reference/api.md#limits, each at its bound and one beyond. A test is named after its
+ * row. See rate-limits, concurrency-limits.
  */
-import t from 'tap';
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { jobRows } from '../helpers/job-rows.ts';
@@ -22,7 +23,10 @@ const hooks = await webhookReceiver(t);
 const command = jsHandler('all.js');
 const jobs = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 2 }, workersMax: 2 }));
 /** Everything stays in the queue. */
-const parked = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0, executionTimeoutMs: 7_000 }, workersMax: 0 }));
+const parked = endpointJobs(
+  system,
+  await system.createEndpoint({ command, fields: { workersMin: 0, executionTimeoutMs: 7_000 }, workersMax: 0 }),
+);
 
 /** A submission of exactly `bytes` bytes whose handler returns the size of the text in it. */
 function bodyOfSize(bytes: number): { body: string; textSize: number } {
@@ -43,7 +47,7 @@ async function refused(t: Test, policy: Record<string, unknown>): Promise<void> 
   t.equal(answer.status, 400, JSON.stringify(policy));
   t.match(answer.json, { code: 'invalid_policy', error: String }, JSON.stringify(policy));
   // Fewer, when a job of an earlier test expires just now.
-  t.ok(await rows.count() <= before, 'nothing was stored');
+  t.ok((await rows.count()) <= before, 'nothing was stored');
 }
 
 t.test('/runsync payload | 20 MB max', async (t) => {
@@ -66,7 +70,7 @@ t.test('/run payload | 10 MB max', async (t) => {
   t.equal(tooLarge.status, 400);
   t.match(tooLarge.json, { code: 'payload_too_large', error: String });
   // Fewer, when a job of an earlier test expires just now.
-  t.ok(await rows.count() <= before, 'nothing was stored');
+  t.ok((await rows.count()) <= before, 'nothing was stored');
 });
 
 t.test('Streamed chunk | 1 MB max: a longer text is split between code points and nothing of it is lost', async (t) => {
@@ -77,29 +81,39 @@ t.test('Streamed chunk | 1 MB max: a longer text is split between code points an
   const answer = await jobs.call('GET', `/stream/${id}`);
   const chunks = answer.json as unknown as { output: string }[];
   t.equal(chunks.length, 3, '2.4 MB are three chunks');
-  for (const { output } of chunks) t.ok(Buffer.byteLength(JSON.stringify(output)) <= 1_000_000, 'a chunk is at most 1 MB');
+  for (const { output } of chunks)
+    t.ok(Buffer.byteLength(JSON.stringify(output)) <= 1_000_000, 'a chunk is at most 1 MB');
   t.equal(chunks.map(({ output }) => output).join(''), '😀'.repeat(length));
 });
 
 t.test('Streamed chunk | 1 MB max: a value of exactly 1 MB is one chunk, one byte more are two', async (t) => {
   const exact = await jobs.run({ mode: 'repeat', text: 'x', length: 1_000_000 - 2 });
   const more = await jobs.run({ mode: 'repeat', text: 'x', length: 1_000_000 - 1 });
-  for (const [id, count] of [[exact, 1], [more, 2]] as const) {
+  for (const [id, count] of [
+    [exact, 1],
+    [more, 2],
+  ] as const) {
     await jobs.reached(id, 'COMPLETED');
     t.equal(((await jobs.call('GET', `/stream/${id}`)).json as unknown as unknown[]).length, count);
   }
 });
 
-t.test('Streamed chunk | 1 MB max: an array is split between its elements; an object that is too large fails the job', async (t) => {
-  const part = 'y'.repeat(400_000);
-  const array = await jobs.run({ mode: 'stream', values: [[part, part, part]] });
-  await jobs.reached(array, 'COMPLETED');
-  const chunks = (await jobs.call('GET', `/stream/${array}`)).json as unknown as { output: string[] }[];
-  t.equal(chunks.length, 2);
-  t.same(chunks.flatMap(({ output }) => output), [part, part, part]);
-  const object = await jobs.run({ mode: 'stream', values: [{ text: part + part + part }] });
-  t.match(await jobs.reached(object, 'FAILED'), { error: /chunk|1,?000,?000|1 MB/i });
-});
+t.test(
+  'Streamed chunk | 1 MB max: an array is split between its elements; an object that is too large fails the job',
+  async (t) => {
+    const part = 'y'.repeat(400_000);
+    const array = await jobs.run({ mode: 'stream', values: [[part, part, part]] });
+    await jobs.reached(array, 'COMPLETED');
+    const chunks = (await jobs.call('GET', `/stream/${array}`)).json as unknown as { output: string[] }[];
+    t.equal(chunks.length, 2);
+    t.same(
+      chunks.flatMap(({ output }) => output),
+      [part, part, part],
+    );
+    const object = await jobs.run({ mode: 'stream', values: [{ text: part + part + part }] });
+    t.match(await jobs.reached(object, 'FAILED'), { error: /chunk|1,?000,?000|1 MB/i });
+  },
+);
 
 t.test('output | 20 MB max: a larger one fails the job with a text that says so', async (t) => {
   const largest = await jobs.call('POST', '/runsync', { input: { mode: 'big', length: 20 * MIB - 2 } });
@@ -135,11 +149,20 @@ t.test('Result retention after completion, /run | 30 minutes', async (t) => {
 });
 
 t.test('Result retention after completion, /runsync | 1 minute (up to 5 minutes with a longer wait)', async (t) => {
-  for (const [query, minutes] of [['?wait=1000', 1], ['?wait=60000', 1], ['', 1.5], ['?wait=200000', 200 / 60], ['?wait=300000', 5]] as const) {
+  for (const [query, minutes] of [
+    ['?wait=1000', 1],
+    ['?wait=60000', 1],
+    ['', 1.5],
+    ['?wait=200000', 200 / 60],
+    ['?wait=300000', 5],
+  ] as const) {
     const { json } = await jobs.call('POST', `/runsync${query}`, { input: {} });
     t.equal(json.status, 'COMPLETED');
     const row = (await rows.job(json.id))!;
-    t.ok(Math.abs(row.kept_ms! - minutes * MINUTE_MS) < 1_000, `${query || 'the default wait'}: kept ${row.kept_ms} ms`);
+    t.ok(
+      Math.abs(row.kept_ms! - minutes * MINUTE_MS) < 1_000,
+      `${query || 'the default wait'}: kept ${row.kept_ms} ms`,
+    );
   }
 });
 
@@ -163,8 +186,16 @@ t.test('status ttl: sets the remaining life of the job', async (t) => {
 
 t.test('policy.executionTimeout | default 600000 ms; 5 seconds to 7 days', async (t) => {
   t.equal(Number((await rows.job(await jobs.run({})))!.execution_timeout_ms), 600_000, 'default');
-  t.equal(Number((await storedWith({})).execution_timeout_ms), 7_000, 'the setting of the endpoint is the default of its jobs');
-  t.equal(Number((await storedWith({ executionTimeout: 5_000 })).execution_timeout_ms), 5_000, 'overrides it for this job');
+  t.equal(
+    Number((await storedWith({})).execution_timeout_ms),
+    7_000,
+    'the setting of the endpoint is the default of its jobs',
+  );
+  t.equal(
+    Number((await storedWith({ executionTimeout: 5_000 })).execution_timeout_ms),
+    5_000,
+    'overrides it for this job',
+  );
   t.equal(Number((await storedWith({ executionTimeout: 7 * DAY_MS })).execution_timeout_ms), 7 * DAY_MS);
   for (const executionTimeout of [4_999, 7 * DAY_MS + 1, 0, -5_000]) await refused(t, { executionTimeout });
 });
@@ -182,13 +213,19 @@ t.test('policy.lowPriority | default false; served after all normal jobs', async
 });
 
 t.test('policy.lowPriority | the job does not trigger worker scaling', async (t) => {
-  const asleep = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 1 }));
+  const asleep = endpointJobs(
+    system,
+    await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 1 }),
+  );
   const low = await asleep.run({}, { policy: { lowPriority: true } });
-  await waitFor('the scaler to look at the endpoint', async () => (await jobs.call('POST', '/runsync', { input: {} })).status === 200);
+  await waitFor(
+    'the scaler to look at the endpoint',
+    async () => (await jobs.call('POST', '/runsync', { input: {} })).status === 200,
+  );
   t.match((await asleep.status(low)).json, { status: 'IN_QUEUE' });
   const normal = await asleep.run({});
   await asleep.reached(normal, 'COMPLETED', 20_000);
-  const [first, second] = [(await asleep.reached(normal, 'COMPLETED')), (await asleep.reached(low, 'COMPLETED'))];
+  const [first, second] = [await asleep.reached(normal, 'COMPLETED'), await asleep.reached(low, 'COMPLETED')];
   t.ok(second.delayTime > first.delayTime, 'the later normal job woke a worker and was served first');
 });
 
@@ -198,13 +235,22 @@ t.test('Webhook retries | 2 additional attempts, 10 s apart', async (t) => {
     const call = await hooks.received('failing', tries);
     t.match(JSON.parse(call.body), { id, status: 'COMPLETED' }, `try ${tries}`);
     if (tries === 3) break;
-    const wait = await waitFor(`try ${tries} to be recorded`, async () => (await rows.sql<{ ms: number }[]>`
+    const wait = await waitFor(
+      `try ${tries} to be recorded`,
+      async () =>
+        (
+          await rows.sql<{ ms: number }[]>`
       SELECT extract(epoch FROM due_at - now())::float8 * 1000 AS ms FROM webhook_delivery WHERE job_id = ${id} AND tries = ${tries}
-        AND last_error <> ''`)[0]);
+        AND last_error <> ''`
+        )[0],
+    );
     t.ok(wait.ms > 6_000 && wait.ms <= 10_500, `the next is due ${Math.round(wait.ms)} ms later`);
     await rows.sql`UPDATE webhook_delivery SET due_at = now() WHERE job_id = ${id}`;
   }
-  await waitFor('the delivery to be given up', async () => (await rows.sql`SELECT 1 FROM webhook_delivery WHERE job_id = ${id}`).length === 0);
+  await waitFor(
+    'the delivery to be given up',
+    async () => (await rows.sql`SELECT 1 FROM webhook_delivery WHERE job_id = ${id}`).length === 0,
+  );
   t.equal(hooks.calls('failing').length, 3);
   t.match((await jobs.status(id)).json, { status: 'COMPLETED' }, 'the job does not mind');
 });

@@ -1,8 +1,11 @@
 // test: postgres, python, 50 s
-/** What bounds requests to load-balancing endpoints: those that wait, how long, workers that refuse or are full, and clients that are slow. */
+/**
+ * What bounds requests to load-balancing endpoints: those that wait, how long, workers that refuse or are full, and
+ * clients that are slow.
+ */
 import { createHash } from 'node:crypto';
-import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import t from 'tap';
 import { delay, systemClock } from '../../core/runtime/clock.ts';
@@ -13,10 +16,10 @@ import { call } from '../helpers/grpc-clients.ts';
 import { pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
 import { checkContinue, lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { exchange } from '../helpers/raw-http.ts';
+import { seededRandom } from '../helpers/seeded-random.ts';
 import { startSystem } from '../helpers/system.ts';
 import { talkOn } from '../helpers/talking-socket.ts';
 import { waitFor } from '../helpers/wait-for.ts';
-import { seededRandom } from '../helpers/seeded-random.ts';
 
 const random = seededRandom();
 
@@ -43,10 +46,13 @@ function waiting(client: ReturnType<typeof lbClient>, endpointId: string, count:
 /** Ids of an endpoint's two workers, once both are ready. */
 async function bothWorkers(endpointId: string): Promise<[string, string]> {
   await waitFor('both', async () => {
-    const { workers } = await (await at(endpointId, '/health')).json() as { workers: Record<string, number> };
+    const { workers } = (await (await at(endpointId, '/health')).json()) as { workers: Record<string, number> };
     return workers['ready'] === 2;
   });
-  return (await call(system.clients.machines, 'listWorkers', { endpointId }, key)).workers.map(({ id }) => id) as [string, string];
+  return (await call(system.clients.machines, 'listWorkers', { endpointId }, key)).workers.map(({ id }) => id) as [
+    string,
+    string,
+  ];
 }
 
 /** Undefined: it still waits after this time, in milliseconds. */
@@ -65,11 +71,19 @@ t.test('how many may wait: for an endpoint, of an account, at all', async (t) =>
     for (;;) {
       const next = waiting(client, endpointId, 1);
       const outcome = await orWaits(next.all[0]!, 250);
-      if (outcome === undefined) { held.push(next); continue; }
+      if (outcome === undefined) {
+        held.push(next);
+        continue;
+      }
       t.equal(outcome.status, status);
       t.match(await outcome.json(), { code: 'queue_full', error: whose });
       t.equal(outcome.headers.get('retry-after'), '1');
-      return { count: held.length, leave: () => { for (const each of held) each.leave(); } };
+      return {
+        count: held.length,
+        leave: () => {
+          for (const each of held) each.leave();
+        },
+      };
     }
   };
   const ofEndpoint = await fill({ at, shown }, a, 429, /of this endpoint/);
@@ -87,37 +101,51 @@ t.test('how many may wait: for an endpoint, of an account, at all', async (t) =>
   for (const each of [room, ofAccount, ofAll]) each.leave();
 });
 
-t.test('more at once than may wait: as many as may wait do, the others are told, and who waits is served', async (t) => {
-  const one = await lbEndpoint(system, { workersMin: 1, workersMax: 1, workerConcurrency: 1 });
-  await shown(at(one, '/x'));
-  const holder = new AbortController();
-  at(one, '/hang', { signal: holder.signal }).catch(() => undefined);
-  await waitFor('it to hold the place', async () => {
-    const { jobs } = await (await at(one, '/health')).json() as { jobs: Record<string, number> };
-    return jobs['inProgress'] === 1;
-  });
-  const refused: unknown[] = [];
-  const ask = async (endpointId: string): Promise<number> => {
-    const response = await at(endpointId, '/x', { method: 'POST', body: 'x' });
-    if (response.status === 429) refused.push({ ...await response.json() as object, retry: response.headers.get('retry-after') });
-    return response.status;
-  };
-  const all = Array.from({ length: 60 }, () => ask(one));
-  await waitFor('the refusals', () => refused.length >= 55);
-  holder.abort();
-  const statuses = await Promise.all(all);
-  t.equal(statuses.filter((status) => status === 200).length, 5);
-  t.equal(statuses.filter((status) => status === 429).length, 55);
-  const error = 'Too many requests of this endpoint wait for a worker; try again shortly.';
-  t.same(refused, refused.map(() => ({ error, code: 'queue_full', retry: '1' })));
+t.test(
+  'more at once than may wait: as many as may wait do, the others are told, and who waits is served',
+  async (t) => {
+    const one = await lbEndpoint(system, { workersMin: 1, workersMax: 1, workerConcurrency: 1 });
+    await shown(at(one, '/x'));
+    const holder = new AbortController();
+    at(one, '/hang', { signal: holder.signal }).catch(() => undefined);
+    await waitFor('it to hold the place', async () => {
+      const { jobs } = (await (await at(one, '/health')).json()) as { jobs: Record<string, number> };
+      return jobs['inProgress'] === 1;
+    });
+    const refused: unknown[] = [];
+    const ask = async (endpointId: string): Promise<number> => {
+      const response = await at(endpointId, '/x', { method: 'POST', body: 'x' });
+      if (response.status === 429)
+        refused.push({ ...((await response.json()) as object), retry: response.headers.get('retry-after') });
+      return response.status;
+    };
+    const all = Array.from({ length: 60 }, () => ask(one));
+    await waitFor('the refusals', () => refused.length >= 55);
+    holder.abort();
+    const statuses = await Promise.all(all);
+    t.equal(statuses.filter((status) => status === 200).length, 5);
+    t.equal(statuses.filter((status) => status === 429).length, 55);
+    const error = 'Too many requests of this endpoint wait for a worker; try again shortly.';
+    t.same(
+      refused,
+      refused.map(() => ({ error, code: 'queue_full', retry: '1' })),
+    );
 
-  const both = [await lbEndpoint(system, { workersMax: 0 }), await lbEndpoint(system, { workersMax: 0 })];
-  const held = both.map((endpointId) => waiting({ at, shown }, endpointId, 30));
-  let told = 0;
-  for (const { all: answers } of held) for (const answer of answers) answer.then(({ status }) => { if (status === 429) told += 1; }, () => undefined);
-  await waitFor('all beyond what an account may have', () => told === 60 - 8);
-  for (const { leave } of held) leave();
-});
+    const both = [await lbEndpoint(system, { workersMax: 0 }), await lbEndpoint(system, { workersMax: 0 })];
+    const held = both.map((endpointId) => waiting({ at, shown }, endpointId, 30));
+    let told = 0;
+    for (const { all: answers } of held)
+      for (const answer of answers)
+        answer.then(
+          ({ status }) => {
+            if (status === 429) told += 1;
+          },
+          () => undefined,
+        );
+    await waitFor('all beyond what an account may have', () => told === 60 - 8);
+    for (const { leave } of held) leave();
+  },
+);
 
 t.test('the wait ends: no worker in time, and the one that is insisted on', async (t) => {
   const empty = await lbEndpoint(system, { workersMax: 0 });
@@ -129,8 +157,10 @@ t.test('the wait ends: no worker in time, and the one that is insisted on', asyn
   t.match(response.headers.get('retry-after'), /^\d+$/);
 
   const slow = await lbEndpoint(system, { workersMin: 1, env: { START_MS: '60000' } });
-  const worker = await waitFor('its worker', async () =>
-    (await call(system.clients.machines, 'listWorkers', { endpointId: slow }, key)).workers[0]?.id);
+  const worker = await waitFor(
+    'its worker',
+    async () => (await call(system.clients.machines, 'listWorkers', { endpointId: slow }, key)).workers[0]?.id,
+  );
   const late = await waitFor('the activator to know of it', async () => {
     const answer = await at(slow, '/x', { headers: { 'x-runpod-worker-id': `strict ${worker}` } });
     return answer.status === 400 && answer;
@@ -154,11 +184,26 @@ t.test('a worker that refuses connections: the request goes to another, unread',
   const two = await lbEndpoint(system, { workersMin: 2, workersMax: 2 });
   const [deaf, hearing] = await bothWorkers(two);
   await shown(at(two, '/deaf', { headers: { 'x-runpod-worker-id': deaf } }));
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => shown(at(two, `/y?n=${index}`, { method: 'POST', body: `body ${index}` }))));
-  t.ok(answers.every(({ worker }) => worker === hearing), 'all were answered by the other');
-  t.same(answers.map(({ bytes }) => bytes), answers.map((_, index) => `body ${index}`.length), 'with their whole bodies');
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      shown(at(two, `/y?n=${index}`, { method: 'POST', body: `body ${index}` })),
+    ),
+  );
+  t.ok(
+    answers.every(({ worker }) => worker === hearing),
+    'all were answered by the other',
+  );
+  t.same(
+    answers.map(({ bytes }) => bytes),
+    answers.map((_, index) => `body ${index}`.length),
+    'with their whole bodies',
+  );
   const { seen } = await shown(at(two, '/seen'));
-  t.equal(new Set(seen.filter((line) => line.startsWith('POST /y'))).size, seen.filter((line) => line.startsWith('POST /y')).length, 'each once');
+  t.equal(
+    new Set(seen.filter((line) => line.startsWith('POST /y'))).size,
+    seen.filter((line) => line.startsWith('POST /y')).length,
+    'each once',
+  );
 });
 
 t.test('a worker that has begun to read a body ends: never sent again', async (t) => {
@@ -174,7 +219,8 @@ t.test('a worker that says that it is full', async (t) => {
   const two = await lbEndpoint(system, { workersMin: 2, workersMax: 2 });
   const [first] = await bothWorkers(two);
   for (const status of [503, 429]) {
-    for (let count = 0; count < 4; count += 1) t.equal((await shown(at(two, `/full?but=${first}&status=${status}`))).worker, first, 'another takes it');
+    for (let count = 0; count < 4; count += 1)
+      t.equal((await shown(at(two, `/full?but=${first}&status=${status}`))).worker, first, 'another takes it');
   }
   const body = random.bytes(100_000);
   const sha256 = createHash('sha256').update(body).digest('hex');
@@ -201,9 +247,12 @@ t.test('a worker is asked before it gets a body, and may answer as it likes', as
   const early = await post('/yes-first');
   t.same([early.status, await early.text()], [200, '100000'], 'an answer that begins before the body comes');
   const AUTH = `authorization: Bearer ${key}\r\n`;
-  const hesitant = (path: string): Promise<{ status: number; text: string }> => exchange(url, { pieces: [
-    `POST /v2/${one}${path} HTTP/1.1\r\nhost: x\r\n${AUTH}content-length: 1\r\nexpect: 100-continue\r\nconnection: close\r\n\r\n`,
-  ] });
+  const hesitant = (path: string): Promise<{ status: number; text: string }> =>
+    exchange(url, {
+      pieces: [
+        `POST /v2/${one}${path} HTTP/1.1\r\nhost: x\r\n${AUTH}content-length: 1\r\nexpect: 100-continue\r\nconnection: close\r\n\r\n`,
+      ],
+    });
   await checkContinue(t, url, key, ['a client that waits for a word gets it, and sends', one]);
   t.match(await hesitant('/no'), { status: 403, text: 'no' }, 'a client that waits for a word gets the refusal');
   const before = performance.now();
@@ -215,20 +264,35 @@ t.test('a worker is asked before it gets a body, and may answer as it likes', as
   t.same((await shown(at(one, '/seen'))).asked, asked, 'and is not asked again');
 
   const other = await lbEndpoint(system, { workersMin: 1, workersMax: 1 });
-  t.match(await shown(at(other, '/asked-in-vain', { method: 'POST', body: 'x' })), { bytes: 1 }, 'that it takes no questions: it gets it at once');
+  t.match(
+    await shown(at(other, '/asked-in-vain', { method: 'POST', body: 'x' })),
+    { bytes: 1 },
+    'that it takes no questions: it gets it at once',
+  );
   t.match(await shown(at(other, '/seen')), { asked: ['/asked-in-vain'], seen: ['POST /asked-in-vain', 'GET /seen'] });
 });
 
 for (const parser of ['h11', 'httptools']) {
-  t.test(`a Python worker that says that it is full: uvicorn with ${parser}`, { skip: skipWithoutPython('new') }, async (t) => {
-    const two = await lbEndpoint(system, { workersMin: 2, workersMax: 2, env: { UVICORN_HTTP: parser } }, { command: pythonHandler('new', 'asgi.py') });
-    const [first] = await bothWorkers(two);
-    const body = random.bytes(100_000);
-    for (let count = 0; count < 4; count += 1) {
-      t.match(await shown(at(two, `/full?but=${first}`, { method: 'POST', body })), { worker: first, bytes: body.length });
-    }
-    t.match(await shown(at(two, '/x', { method: 'POST', body })), { bytes: body.length });
-  });
+  t.test(
+    `a Python worker that says that it is full: uvicorn with ${parser}`,
+    { skip: skipWithoutPython('new') },
+    async (t) => {
+      const two = await lbEndpoint(
+        system,
+        { workersMin: 2, workersMax: 2, env: { UVICORN_HTTP: parser } },
+        { command: pythonHandler('new', 'asgi.py') },
+      );
+      const [first] = await bothWorkers(two);
+      const body = random.bytes(100_000);
+      for (let count = 0; count < 4; count += 1) {
+        t.match(await shown(at(two, `/full?but=${first}`, { method: 'POST', body })), {
+          worker: first,
+          bytes: body.length,
+        });
+      }
+      t.match(await shown(at(two, '/x', { method: 'POST', body })), { bytes: body.length });
+    },
+  );
 }
 
 t.test('clients that are slow', async (t) => {
@@ -236,7 +300,9 @@ t.test('clients that are slow', async (t) => {
   await shown(at(one, '/x'));
   const BYTES = 28 * 1024 * 1024;
   const slow = await new Promise<IncomingMessage>((resolve, reject) => {
-    httpRequest(`${url}/v2/${one}/flow?bytes=${BYTES}`, { headers: { authorization: `Bearer ${key}` } }, resolve).on('error', reject).end();
+    httpRequest(`${url}/v2/${one}/flow?bytes=${BYTES}`, { headers: { authorization: `Bearer ${key}` } }, resolve)
+      .on('error', reject)
+      .end();
   });
   slow.pause();
   let last = -1;
@@ -251,8 +317,13 @@ t.test('clients that are slow', async (t) => {
   for await (const piece of slow as AsyncIterable<Buffer>) bytes += piece.length;
   t.equal(bytes, Math.ceil(BYTES / 65_536) * 65_536, 'and gets all of it later');
 
-  const stalled = httpRequest(`${url}/v2/${one}/up`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-length': 1_000 } });
-  const answer = new Promise<IncomingMessage>((resolve, reject) => { stalled.on('response', resolve).on('error', reject); });
+  const stalled = httpRequest(`${url}/v2/${one}/up`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-length': 1_000 },
+  });
+  const answer = new Promise<IncomingMessage>((resolve, reject) => {
+    stalled.on('response', resolve).on('error', reject);
+  });
   for (const piece of 'slowly') {
     stalled.write(piece);
     t.equal((await shown(at(one, '/x'))).method, 'GET', 'others are served meanwhile');
@@ -269,14 +340,18 @@ t.test('WebSockets that read nothing hold their worker up, fill no memory, and n
   await shown(at(one, '/x'));
   const { hostname, port } = new URL(url);
   const before = memoryMib(process.pid).now;
-  const deaf = await Promise.all(Array.from({ length: DEAF }, () => goDeaf(connect(Number(port), hostname), `/v2/${one}/talk?bytes=${TALK_BYTES}`, key)));
+  const deaf = await Promise.all(
+    Array.from({ length: DEAF }, () =>
+      goDeaf(connect(Number(port), hostname), `/v2/${one}/talk?bytes=${TALK_BYTES}`, key),
+    ),
+  );
   const flowed: number[] = [];
   await waitFor('nothing more to flow', async () => {
     flowed.push((await shown(at(one, '/count'))).flowedInAll);
     return flowed.length > 20 && flowed.at(-20) === flowed.at(-1);
   });
   const grown = memoryMib(process.pid).now - before;
-  t.ok(flowed.at(-1)! < DEAF * TALK_BYTES / 2, `${flowed.at(-1)} bytes`);
+  t.ok(flowed.at(-1)! < (DEAF * TALK_BYTES) / 2, `${flowed.at(-1)} bytes`);
   t.ok(grown < 64, `${Math.round(grown)} MiB more`);
   t.match(await shown(at(one, '/up', { method: 'PUT', body: 'beside' })), { bytes: 6 }, 'a normal client');
   for (const socket of deaf) socket.destroy();

@@ -1,5 +1,8 @@
 // test: postgres, 30 s
-/** Connections of load-balancing endpoints without a proxy in front: WebSockets, trailers, clients that leave, workers that die or close them. */
+/**
+ * Connections of load-balancing endpoints without a proxy in front: WebSockets, trailers, clients that leave, workers
+ * that die or close them.
+ */
 import { randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
@@ -12,7 +15,9 @@ import { talkOn } from '../helpers/talking-socket.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(180_000);
-const system = await startSystem(t, { facadeEnv: { SLIPWAY_LB_HOLD_MS: '20000', SLIPWAY_LB_PROCESSING_MS: '3000', SLIPWAY_LB_SOCKET_IDLE_MS: '2500' } });
+const system = await startSystem(t, {
+  facadeEnv: { SLIPWAY_LB_HOLD_MS: '20000', SLIPWAY_LB_PROCESSING_MS: '3000', SLIPWAY_LB_SOCKET_IDLE_MS: '2500' },
+});
 const { url, key } = system;
 const { at, shown } = lbClient(system);
 const balanced = (fields: Partial<Endpoint> = {}): Promise<string> => lbEndpoint(system, fields);
@@ -25,18 +30,25 @@ t.test('WebSocket: echo, the key in the query, the idle limit', async (t) => {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/v2/${endpointId}/chat?api_key=${key}`);
   const heard: string[] = [];
   socket.addEventListener('message', ({ data }) => heard.push(String(data)));
-  await new Promise((resolve, reject) => { socket.addEventListener('open', resolve); socket.addEventListener('error', reject); });
+  await new Promise((resolve, reject) => {
+    socket.addEventListener('open', resolve);
+    socket.addEventListener('error', reject);
+  });
   for (const text of ['one', 'two']) {
     socket.send(text);
     await waitFor(text, () => heard.includes(text));
   }
-  await new Promise((resolve) => { socket.addEventListener('close', resolve); });
+  await new Promise((resolve) => {
+    socket.addEventListener('close', resolve);
+  });
   t.same(heard, ['one', 'two'], 'closed after it was silent for the limit');
   await waitFor('the other to be older than an answer may be', () => talk.ageMs > 4_500 || !talk.isOpen);
   t.ok(talk.isOpen, `one that talks lives on (${talk.words} words)`);
   talk.stop();
   const refused = new WebSocket(`${url.replace('http', 'ws')}/v2/${endpointId}/chat`);
-  await new Promise((resolve) => { refused.addEventListener('error', resolve); });
+  await new Promise((resolve) => {
+    refused.addEventListener('error', resolve);
+  });
   t.equal(refused.readyState, WebSocket.CLOSED, 'no key, no connection');
 });
 
@@ -45,9 +57,18 @@ t.test('a large answer to a request for a WebSocket comes whole', async (t) => {
   const socket = connect(Number(port), hostname);
   let bytes = 0;
   let isOver = false;
-  socket.on('data', (piece: Buffer) => { bytes += piece.length; }).on('error', () => undefined).once('close', () => { isOver = true; });
-  socket.write(`GET /v2/${endpointId}/download?bytes=4000000 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nconnection: Upgrade\r\n`
-    + `upgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`);
+  socket
+    .on('data', (piece: Buffer) => {
+      bytes += piece.length;
+    })
+    .on('error', () => undefined)
+    .once('close', () => {
+      isOver = true;
+    });
+  socket.write(
+    `GET /v2/${endpointId}/download?bytes=4000000 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nconnection: Upgrade\r\n` +
+      `upgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`,
+  );
   await waitFor('its end', () => isOver);
   t.ok(bytes > 4_000_000, `${bytes} bytes`);
 });
@@ -59,13 +80,19 @@ t.test('a worker that is to go keeps its WebSockets until these end', async (t) 
   const sql = postgres(system.database.url, { max: 1 });
   t.teardown(() => sql.end());
   await system.endWorkers(going);
-  await waitFor('the drain', async () => (await sql`SELECT FROM worker WHERE endpoint_id = ${going} AND state = 'DRAINING'`).length === 1);
+  await waitFor(
+    'the drain',
+    async () => (await sql`SELECT FROM worker WHERE endpoint_id = ${going} AND state = 'DRAINING'`).length === 1,
+  );
   const { words } = talk;
   // Longer than a worker without requests gets.
   await waitFor('more words', () => talk.words > words + 60 || !talk.isOpen);
   t.ok(talk.isOpen, `${talk.words} words`);
   talk.stop();
-  await waitFor('its end', async () => (await sql`SELECT FROM worker WHERE endpoint_id = ${going} AND ended_at IS NULL`).length === 0);
+  await waitFor(
+    'its end',
+    async () => (await sql`SELECT FROM worker WHERE endpoint_id = ${going} AND ended_at IS NULL`).length === 0,
+  );
 });
 
 t.test('trailers both ways', async (t) => {
@@ -74,7 +101,11 @@ t.test('trailers both ways', async (t) => {
     const asked = httpRequest(`${url}/v2/${endpointId}/trailers`, { method: 'POST', headers });
     asked.on('error', reject).on('response', (response) => {
       let body = '';
-      response.on('data', (piece: Buffer) => { body += piece.toString(); }).on('end', () => resolve({ body, trailers: response.trailers }));
+      response
+        .on('data', (piece: Buffer) => {
+          body += piece.toString();
+        })
+        .on('end', () => resolve({ body, trailers: response.trailers }));
     });
     asked.write('body');
     asked.addTrailers({ 'x-up': 'mine' });
@@ -90,15 +121,22 @@ t.test('a client that leaves is seen by the worker, and its place is free', asyn
   const hanging = at(alone, '/hang', { signal: leaving.signal });
   hanging.catch(() => undefined);
   const inFlight = async (queued: number): Promise<boolean> => {
-    const { jobs } = await (await at(alone, '/health')).json() as { jobs: Record<string, number> };
+    const { jobs } = (await (await at(alone, '/health')).json()) as { jobs: Record<string, number> };
     return jobs['inProgress'] === 1 && jobs['inQueue'] === queued;
   };
   await waitFor('one in flight', () => inFlight(0));
   const waiting = new AbortController();
   const behind = at(alone, '/behind', { signal: waiting.signal });
   let early = '';
-  behind.then(async (answer) => { early = `${answer.status} ${await answer.text()}`; }, () => undefined);
-  await waitFor('one that waits', () => inFlight(1)).catch((error: Error) => { throw new Error(`${error.message}; the one behind was answered: ${early}`); });
+  behind.then(
+    async (answer) => {
+      early = `${answer.status} ${await answer.text()}`;
+    },
+    () => undefined,
+  );
+  await waitFor('one that waits', () => inFlight(1)).catch((error: Error) => {
+    throw new Error(`${error.message}; the one behind was answered: ${early}`);
+  });
   waiting.abort();
   leaving.abort();
   const { hangs, left } = await waitFor('the worker to see it', async () => {
@@ -110,8 +148,14 @@ t.test('a client that leaves is seen by the worker, and its place is free', asyn
   const { hostname, port } = new URL(url);
   const half = connect(Number(port), hostname);
   let answer = '';
-  const closed = new Promise((resolve) => { half.once('close', resolve); });
-  half.on('error', () => undefined).on('data', (piece: Buffer) => { answer += piece.toString(); });
+  const closed = new Promise((resolve) => {
+    half.once('close', resolve);
+  });
+  half
+    .on('error', () => undefined)
+    .on('data', (piece: Buffer) => {
+      answer += piece.toString();
+    });
   half.write(`GET /v2/${alone}/hang HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n\r\n`);
   await waitFor('it to be there', () => inFlight(0));
   half.end();
@@ -128,7 +172,10 @@ t.test('a worker that dies: its requests get 502, the next goes to another', asy
   t.match(await response.json(), { code: 'worker_failed' });
   const next = await shown(at(dying, '/x'));
   t.not(next.worker, worker, 'held until another is ready');
-  await t.rejects(at(dying, '/half').then((half) => half.text()), 'an answer that is not whole shows as one');
+  await t.rejects(
+    at(dying, '/half').then((half) => half.text()),
+    'an answer that is not whole shows as one',
+  );
 });
 
 t.test('a worker that closes idle connections loses no request', async (t) => {

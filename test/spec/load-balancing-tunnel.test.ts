@@ -1,12 +1,15 @@
 // test: postgres, 10 s
-/** Workers of a machine that nobody can dial: all that a request can be passes through the tunnel of its agent, and only a cut fails what is in it. */
+/**
+ * Workers of a machine that nobody can dial: all that a request can be passes through the tunnel of its agent, and only
+ * a cut fails what is in it.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { request as httpRequest } from 'node:http';
 import { performServerHandshake } from 'node:http2';
-import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { connect } from 'node:net';
 import postgres from 'postgres';
 import t from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
@@ -15,14 +18,18 @@ import { cuttingProxy } from '../helpers/cutting-proxy.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { exchange, requestText } from '../helpers/raw-http.ts';
+import { seededRandom } from '../helpers/seeded-random.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
-import { seededRandom } from '../helpers/seeded-random.ts';
 
 const random = seededRandom();
 
 t.setTimeout(120_000);
-const system = await startSystem(t, { agents: 0, tunnelAuthorizeMs: 200, facadeEnv: { SLIPWAY_LB_HOLD_MS: '20000', SLIPWAY_LB_SOCKET_IDLE_MS: '1500' } });
+const system = await startSystem(t, {
+  agents: 0,
+  tunnelAuthorizeMs: 200,
+  facadeEnv: { SLIPWAY_LB_HOLD_MS: '20000', SLIPWAY_LB_SOCKET_IDLE_MS: '1500' },
+});
 const { url, key } = system;
 const { hostname, port } = new URL(url);
 const proxy = await cuttingProxy(t, { host: hostname, port: Number(port) });
@@ -32,8 +39,13 @@ const id = await lbEndpoint(system);
 const AUTH = { authorization: `Bearer ${key}` };
 
 await t.test('from zero, with a body', async (t) => {
-  const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => shown(at(id, `/any?n=${n}`, { method: 'POST', body: `${n}` }))));
-  t.same(answers.map((answer) => answer.url), answers.map((_, n) => `/any?n=${n}`));
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, n) => shown(at(id, `/any?n=${n}`, { method: 'POST', body: `${n}` }))),
+  );
+  t.same(
+    answers.map((answer) => answer.url),
+    answers.map((_, n) => `/any?n=${n}`),
+  );
 });
 
 await t.test('nobody is told of another way', async (t) => {
@@ -44,13 +56,18 @@ await t.test('nobody is told of another way', async (t) => {
 
 await t.test('30 MB there, 30 MB back, events, trailers', async (t) => {
   const body = random.bytes(LB_BODY_BYTES_MAX);
-  t.match(await shown(at(id, '/up', { method: 'PUT', body })), { bytes: body.length, sha256: createHash('sha256').update(body).digest('hex') });
+  t.match(await shown(at(id, '/up', { method: 'PUT', body })), {
+    bytes: body.length,
+    sha256: createHash('sha256').update(body).digest('hex'),
+  });
   t.equal((await (await at(id, `/download?bytes=${LB_BODY_BYTES_MAX}`)).arrayBuffer()).byteLength, LB_BODY_BYTES_MAX);
   t.equal(await (await at(id, '/stream')).text(), 'data: 1\n\ndata: 2\n\ndata: 3\n\n');
   const answer = await new Promise<IncomingMessage & { text: string }>((resolve, reject) => {
     const headers = { ...AUTH, trailer: 'x-up', te: 'trailers', 'transfer-encoding': 'chunked' };
     const asked = httpRequest(`${url}/v2/${id}/trailers`, { method: 'POST', headers }, async (reply) => {
-      resolve(Object.assign(reply, { text: Buffer.concat(await Array.fromAsync(reply as AsyncIterable<Buffer>)).toString() }));
+      resolve(
+        Object.assign(reply, { text: Buffer.concat(await Array.fromAsync(reply as AsyncIterable<Buffer>)).toString() }),
+      );
     });
     asked.once('error', reject).addTrailers({ 'x-up': 'mine' });
     asked.end('body');
@@ -61,35 +78,44 @@ await t.test('30 MB there, 30 MB back, events, trailers', async (t) => {
 await t.test('a WebSocket; silence ends it', async (t) => {
   const socket = connect(Number(port), hostname);
   let text = '';
-  socket.on('data', (piece: Buffer) => { text += piece.toString('latin1'); });
-  socket.write(`GET /v2/${id}/chat HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n`
-    + `sec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`);
+  socket.on('data', (piece: Buffer) => {
+    text += piece.toString('latin1');
+  });
+  socket.write(
+    `GET /v2/${id}/chat HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n` +
+      `sec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`,
+  );
   await waitFor('the upgrade', () => text.startsWith('HTTP/1.1 101') && text.includes('\r\n\r\n'));
   // A masked text frame of two letters, with the mask 0.
   socket.write(Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69]));
   await waitFor('the echo', () => text.endsWith('\x02hi'));
-  await new Promise((resolve) => { socket.once('close', resolve); });
+  await new Promise((resolve) => {
+    socket.once('close', resolve);
+  });
   t.pass('ended');
 });
 
-await t.test('a client that leaves is seen to leave; one that does not read holds the worker up, and nobody else', async (t) => {
-  const leaving = new AbortController();
-  const left = at(id, '/hang', { signal: leaving.signal }).catch(() => undefined);
-  await waitFor('the request', async () => (await shown(at(id, '/count'))).hangs === 1);
-  leaving.abort();
-  await left;
-  await waitFor('its end', async () => (await shown(at(id, '/count'))).left > 0);
-  const bytes = 28 * 1024 * 1024;
-  const slow = await at(id, `/flow?bytes=${bytes}`);
-  const seen: number[] = [];
-  await waitFor('no more to flow', async () => {
-    seen.push((await shown(at(id, '/count'))).flowed);
-    return seen.length > 20 && seen.at(-20) === seen.at(-1);
-  });
-  const flowed = seen.at(-1)!;
-  t.ok(flowed < bytes, `${flowed} bytes of ${bytes}`);
-  t.equal((await slow.arrayBuffer()).byteLength, bytes, 'all of it comes when it is read');
-});
+await t.test(
+  'a client that leaves is seen to leave; one that does not read holds the worker up, and nobody else',
+  async (t) => {
+    const leaving = new AbortController();
+    const left = at(id, '/hang', { signal: leaving.signal }).catch(() => undefined);
+    await waitFor('the request', async () => (await shown(at(id, '/count'))).hangs === 1);
+    leaving.abort();
+    await left;
+    await waitFor('its end', async () => (await shown(at(id, '/count'))).left > 0);
+    const bytes = 28 * 1024 * 1024;
+    const slow = await at(id, `/flow?bytes=${bytes}`);
+    const seen: number[] = [];
+    await waitFor('no more to flow', async () => {
+      seen.push((await shown(at(id, '/count'))).flowed);
+      return seen.length > 20 && seen.at(-20) === seen.at(-1);
+    });
+    const flowed = seen.at(-1)!;
+    t.ok(flowed < bytes, `${flowed} bytes of ${bytes}`);
+    t.equal((await slow.arrayBuffer()).byteLength, bytes, 'all of it comes when it is read');
+  },
+);
 
 await t.test('a cut fails what is in the tunnel and nothing else', async (t) => {
   const inFlight = at(id, '/slow?ms=60000');
@@ -102,14 +128,31 @@ await t.test('a cut fails what is in the tunnel and nothing else', async (t) => 
 });
 
 await t.test('who may open one', async (t) => {
-  const ask = (secret?: string) => exchange(url, { pieces: [requestText('GET', '/edge/tunnel/0', {
-    connection: 'Upgrade', upgrade: 'slipway-tunnel', 'content-length': '0', ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
-  }, Buffer.alloc(0))] });
+  const ask = (secret?: string) =>
+    exchange(url, {
+      pieces: [
+        requestText(
+          'GET',
+          '/edge/tunnel/0',
+          {
+            connection: 'Upgrade',
+            upgrade: 'slipway-tunnel',
+            'content-length': '0',
+            ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
+          },
+          Buffer.alloc(0),
+        ),
+      ],
+    });
   t.match(await ask(), { status: 401, text: /key of an agent/ });
   t.match(await ask(key), { status: 401 }, 'not a user');
   t.match(await ask(system.rootKey), { status: 401 }, 'not the operator');
   t.match(await ask(system.agentKey), { status: 401, text: /open a Session first/ }, 'not a machine that nobody knows');
-  t.equal((await fetch(`${url}/edge/tunnel/0`, { headers: AUTH })).status, 404, 'without the upgrade there is no such path');
+  t.equal(
+    (await fetch(`${url}/edge/tunnel/0`, { headers: AUTH })).status,
+    404,
+    'without the upgrade there is no such path',
+  );
 });
 
 await t.test('a machine whose key is revoked loses its tunnel', async (t) => {
@@ -127,7 +170,9 @@ await t.test('a machine whose key is revoked loses its tunnel', async (t) => {
   });
   const session = performServerHandshake(socket);
   session.on('error', () => undefined);
-  await new Promise((resolve) => { session.ping(resolve); });
+  await new Promise((resolve) => {
+    session.ping(resolve);
+  });
   t.notOk(session.destroyed);
   await call(system.clients.keys, 'revokeKey', { id: leaver!.id }, system.rootKey);
   await waitFor('its end', () => session.destroyed);

@@ -1,8 +1,11 @@
 // test: postgres, 10 s
-/** /openai/* with the real `openai` client (docs/reference/api.md#openai). The worker behaves like vLLM's: test/handlers/openai.js. */
+/**
+ * /openai/* with the real `openai` client (docs/reference/api.md#openai). The worker behaves like vLLM's:
+ * test/handlers/openai.js.
+ */
 import { existsSync, readFileSync } from 'node:fs';
-import OpenAI from 'openai';
 import type { APIError } from 'openai';
+import OpenAI from 'openai';
 import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
@@ -14,7 +17,10 @@ import { waitFor } from '../helpers/wait-for.ts';
 const system = await startSystem(t);
 const files = await scratch(t);
 const rows = jobRows(t, system.database.url);
-const jobs = endpointJobs(system, await system.createEndpoint({ command: jsHandler('openai.js'), fields: { workersMin: 2 }, workersMax: 2 }));
+const jobs = endpointJobs(
+  system,
+  await system.createEndpoint({ command: jsHandler('openai.js'), fields: { workersMin: 2 }, workersMax: 2 }),
+);
 const client = new OpenAI({ baseURL: `${system.url}${jobs.base}/openai/v1`, apiKey: system.key, maxRetries: 0 });
 const chat = (content: string) => ({ model: 'echo-1', messages: [{ role: 'user' as const, content }] });
 
@@ -30,7 +36,10 @@ async function failure(call: Promise<unknown>): Promise<APIError> {
 
 t.test('chat, not streamed: the one object that the worker yields, unwrapped', async (t) => {
   const answer = await client.chat.completions.create(chat('hello there'));
-  t.match(answer, { object: 'chat.completion', choices: [{ message: { role: 'assistant', content: 'hello there' }, finish_reason: 'stop' }] });
+  t.match(answer, {
+    object: 'chat.completion',
+    choices: [{ message: { role: 'assistant', content: 'hello there' }, finish_reason: 'stop' }],
+  });
   const plain = await jobs.call('POST', '/openai/v1/chat/completions', chat('x'));
   t.match(plain.headers.get('content-type'), /^application\/json/);
 });
@@ -50,7 +59,8 @@ t.test('chat, streamed: the SSE texts pass through unchanged', async (t) => {
 
 t.test('chat, streamed by a worker that yields objects: each is framed as an event', async (t) => {
   const words: string[] = [];
-  for await (const part of await client.chat.completions.create({ ...chat('dicts'), stream: true })) words.push(part.choices[0]?.delta.content ?? '');
+  for await (const part of await client.chat.completions.create({ ...chat('dicts'), stream: true }))
+    words.push(part.choices[0]?.delta.content ?? '');
   t.equal(words.join(''), 'as dicts');
 });
 
@@ -79,7 +89,13 @@ t.test('models', async (t) => {
 
 t.test('embeddings', async (t) => {
   const answer = await client.embeddings.create({ model: 'echo-1', input: ['a', 'bcd'] });
-  t.same(answer.data.map(({ index, embedding }) => [index, [...embedding]]), [[0, [1, 0.5, -0.25]], [1, [3, 0.5, -0.25]]]);
+  t.same(
+    answer.data.map(({ index, embedding }) => [index, [...embedding]]),
+    [
+      [0, [1, 0.5, -0.25]],
+      [1, [3, 0.5, -0.25]],
+    ],
+  );
 });
 
 t.test('any other path under /openai/ reaches the worker', async (t) => {
@@ -88,7 +104,7 @@ t.test('any other path under /openai/ reaches the worker', async (t) => {
   t.match(answer.json, { error: { message: 'No route /v1/rerank.' } });
 });
 
-t.test('a worker\'s error with a code is answered with that code', async (t) => {
+t.test("a worker's error with a code is answered with that code", async (t) => {
   for (const stream of [false, true]) {
     const error = await failure(client.chat.completions.create({ ...chat('fail'), stream }));
     t.equal(error.status, 404, `stream: ${stream}`);
@@ -108,7 +124,11 @@ t.test('any other worker error is 500 in the same envelope', async (t) => {
 t.test('errors of the service in the envelope of OpenAI', async (t) => {
   const wrongKey = new OpenAI({ baseURL: client.baseURL, apiKey: 'wrong', maxRetries: 0 });
   t.match(await failure(wrongKey.models.list()), { status: 401, code: 'unauthorized' });
-  const nowhere = new OpenAI({ baseURL: `${system.url}/v2/aaaaaaaaaaaaaa/openai/v1`, apiKey: system.key, maxRetries: 0 });
+  const nowhere = new OpenAI({
+    baseURL: `${system.url}/v2/aaaaaaaaaaaaaa/openai/v1`,
+    apiKey: system.key,
+    maxRetries: 0,
+  });
   t.match(await failure(nowhere.models.list()), { status: 404, code: 'endpoint_not_found' });
   const malformed = await jobs.call('POST', '/openai/v1/chat/completions', '{"messages":');
   t.equal(malformed.status, 400);
@@ -119,12 +139,22 @@ t.test('a client that goes away cancels its job', async (t) => {
   for (const stream of [false, true]) {
     const file = files.path(`left-${stream}`);
     const leave = new AbortController();
-    const call = client.chat.completions.create({ ...chat(`wait ${file}`), stream }, { signal: leave.signal }).catch(() => 'left');
-    const pid = await waitFor('the worker to run it', () => existsSync(`${file}.note`) && Number(readFileSync(`${file}.note`, 'utf8').split('\n')[0]));
-    const [job] = await rows.sql<{ id: string }[]>`SELECT id FROM job WHERE endpoint_id = ${jobs.id} AND state = 'IN_PROGRESS'`;
+    const call = client.chat.completions
+      .create({ ...chat(`wait ${file}`), stream }, { signal: leave.signal })
+      .catch(() => 'left');
+    const pid = await waitFor(
+      'the worker to run it',
+      () => existsSync(`${file}.note`) && Number(readFileSync(`${file}.note`, 'utf8').split('\n')[0]),
+    );
+    const [job] = await rows.sql<
+      { id: string }[]
+    >`SELECT id FROM job WHERE endpoint_id = ${jobs.id} AND state = 'IN_PROGRESS'`;
     leave.abort();
     await jobs.reached(job!.id, 'CANCELLED');
-    await waitFor('the worker to stop it', () => !isAlive(pid as number) || readFileSync(`${file}.note`, 'utf8').includes('stopped'));
+    await waitFor(
+      'the worker to stop it',
+      () => !isAlive(pid as number) || readFileSync(`${file}.note`, 'utf8').includes('stopped'),
+    );
     await call;
   }
   await waitFor('the workers to be free', async () => (await jobs.health()).jobs.inProgress === 0);
@@ -133,7 +163,9 @@ t.test('a client that goes away cancels its job', async (t) => {
 
 t.test('files as a form: refused in a sentence, and nothing is stored', async (t) => {
   const before = await rows.count();
-  const error = await failure(client.audio.transcriptions.create({ model: 'echo-1', file: new File(['RIFF'], 'a.wav') }));
+  const error = await failure(
+    client.audio.transcriptions.create({ model: 'echo-1', file: new File(['RIFF'], 'a.wav') }),
+  );
   t.match(error, { status: 400, message: /multipart\/form-data.*send a JSON object, with the file as base64 text/ });
   t.equal(await rows.count(), before);
 });

@@ -1,16 +1,17 @@
 // test: postgres, 10 s
 /**
- * The queue operations (docs/reference/api.md#surfaces), those included that real clients call besides (docs/reference/api.md#clients): the exact shape of each
- * answer.
+ * The queue operations (docs/reference/api.md#surfaces), those included that real clients call besides
+ * (docs/reference/api.md#clients): the exact shape of each answer.
  */
-import t from 'tap';
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { jobRows } from '../helpers/job-rows.ts';
 import { scratch } from '../helpers/scratch.ts';
-import { startSystem } from '../helpers/system.ts';
 import type { Answer } from '../helpers/system.ts';
+import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 const system = await startSystem(t);
@@ -51,12 +52,22 @@ t.test('POST /run: what is not in the list is dropped and changes nothing', asyn
 t.test('POST /runsync', async (t) => {
   const answer = await jobs.call('POST', '/runsync', { input: { mode: 'value', value: { text: 'x' } } });
   checkShape(t, answer, FINAL_FIELDS, 'runsync');
-  t.match(answer.json, { id: /^sync-[0-9a-f-]{36}-u1$/, status: 'COMPLETED', output: { text: 'x' }, workerId: /^[a-z0-9]{14}$/ });
+  t.match(answer.json, {
+    id: /^sync-[0-9a-f-]{36}-u1$/,
+    status: 'COMPLETED',
+    output: { text: 'x' },
+    workerId: /^[a-z0-9]{14}$/,
+  });
 });
 
 t.test('POST /runsync: a failed job is answered with 200 and its record', async (t) => {
   const answer = await jobs.call('POST', '/runsync', { input: { mode: 'error', error: 'no' } });
-  checkShape(t, answer, ['delayTime', 'error', 'executionTime', 'id', 'status', 'workerId'], 'runsync of a failing handler');
+  checkShape(
+    t,
+    answer,
+    ['delayTime', 'error', 'executionTime', 'id', 'status', 'workerId'],
+    'runsync of a failing handler',
+  );
   t.match(answer.json, { status: 'FAILED', error: 'no' });
 });
 
@@ -89,11 +100,22 @@ t.test('GET and POST /status/{job_id}: in each state', async (t) => {
   await jobs.reached(held, 'IN_PROGRESS');
   const completed = await jobs.run({ mode: 'echo' });
   await jobs.reached(completed, 'COMPLETED');
-  const rounds = [['GET', undefined, {}], ['GET', undefined, JSON_TYPE], ['POST', undefined, {}], ['POST', undefined, JSON_TYPE], ['POST', '{}', {}]] as const;
+  const rounds = [
+    ['GET', undefined, {}],
+    ['GET', undefined, JSON_TYPE],
+    ['POST', undefined, {}],
+    ['POST', undefined, JSON_TYPE],
+    ['POST', '{}', {}],
+  ] as const;
   for (const [method, body, headers] of rounds) {
     const text = `${method} ${body ?? 'no body'} ${Object.keys(headers)}`;
     checkShape(t, await parked.call(method, `/status/${queued}`, body, headers), ['id', 'status'], `${text} IN_QUEUE`);
-    checkShape(t, await jobs.call(method, `/status/${held}`, body, headers), ['delayTime', 'id', 'status', 'workerId'], `${text} IN_PROGRESS`);
+    checkShape(
+      t,
+      await jobs.call(method, `/status/${held}`, body, headers),
+      ['delayTime', 'id', 'status', 'workerId'],
+      `${text} IN_PROGRESS`,
+    );
     const answer = await jobs.call(method, `/status/${completed}`, body, headers);
     checkShape(t, answer, FINAL_FIELDS, `${text} COMPLETED`);
     t.match(answer.json, { id: completed, status: 'COMPLETED', output: { mode: 'echo' } });
@@ -123,11 +145,20 @@ t.test('GET and POST /status-sync/{job_id}', async (t) => {
     checkShape(t, answer, FINAL_FIELDS, 'status-sync');
     t.match(answer.json, { id, status: 'COMPLETED', output: { done: true } });
   }
-  t.match((await jobs.call('GET', `/status-sync/${id}?wait=90000`)).json, { status: 'COMPLETED' }, 'at once when it is final');
+  t.match(
+    (await jobs.call('GET', `/status-sync/${id}?wait=90000`)).json,
+    { status: 'COMPLETED' },
+    'at once when it is final',
+  );
 });
 
 t.test('POST /cancel/{job_id}', async (t) => {
-  for (const [body, headers] of [[undefined, {}], [undefined, JSON_TYPE], ['', JSON_TYPE], ['{}', {}]] as const) {
+  for (const [body, headers] of [
+    [undefined, {}],
+    [undefined, JSON_TYPE],
+    ['', JSON_TYPE],
+    ['{}', {}],
+  ] as const) {
     const id = await parked.run({});
     const answer = await parked.call('POST', `/cancel/${id}`, body, headers);
     checkShape(t, answer, ['id', 'status'], 'cancel');
@@ -144,7 +175,10 @@ t.test('POST /retry/{job_id}', async (t) => {
 });
 
 t.test('POST /purge-queue', async (t) => {
-  const purged = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }));
+  const purged = endpointJobs(
+    system,
+    await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }),
+  );
   await Promise.all([1, 2].map(() => purged.run({})));
   const answer = await purged.call('POST', '/purge-queue', undefined, JSON_TYPE);
   checkShape(t, answer, ['removed', 'status'], 'purge-queue');
@@ -156,11 +190,21 @@ t.test('GET /health', async (t) => {
   const answer = await jobs.call('GET', '/health', undefined, JSON_TYPE);
   checkShape(t, answer, ['jobs', 'workers'], 'health');
   t.same(Object.keys(answer.json.jobs as object).sort(), ['completed', 'failed', 'inProgress', 'inQueue', 'retried']);
-  t.same(Object.keys(answer.json.workers as object).sort(), ['idle', 'initializing', 'ready', 'running', 'throttled', 'unhealthy']);
+  t.same(Object.keys(answer.json.workers as object).sort(), [
+    'idle',
+    'initializing',
+    'ready',
+    'running',
+    'throttled',
+    'unhealthy',
+  ]);
 });
 
 t.test('GET /requests', async (t) => {
-  const listed = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }));
+  const listed = endpointJobs(
+    system,
+    await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }),
+  );
   const ids: string[] = [];
   for (let i = 0; i < 3; i += 1) ids.push(await listed.run({ number: i }));
   await listed.call('POST', `/cancel/${ids[0]}`);
@@ -168,37 +212,78 @@ t.test('GET /requests', async (t) => {
   checkShape(t, all, ['hasMore', 'limit', 'offset', 'requests', 'total'], 'requests');
   const times = (all.json.requests as { submittedAt: string }[]).map(({ submittedAt }) => submittedAt);
   t.same(times, times.toSorted().reverse());
-  for (const time of times) t.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000 && /^\d{4}-.*Z$/.test(time), 'when it was submitted');
-  t.same(all.json, {
-    requests: [
-      { id: ids[2], status: 'IN_QUEUE', submittedAt: times[0] }, { id: ids[1], status: 'IN_QUEUE', submittedAt: times[1] },
-      { id: ids[0], status: 'CANCELLED', submittedAt: times[2] },
-    ],
-    total: 3, offset: 0, limit: 100, hasMore: false,
-  }, 'newest first');
+  for (const time of times)
+    t.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000 && /^\d{4}-.*Z$/.test(time), 'when it was submitted');
+  t.same(
+    all.json,
+    {
+      requests: [
+        { id: ids[2], status: 'IN_QUEUE', submittedAt: times[0] },
+        { id: ids[1], status: 'IN_QUEUE', submittedAt: times[1] },
+        { id: ids[0], status: 'CANCELLED', submittedAt: times[2] },
+      ],
+      total: 3,
+      offset: 0,
+      limit: 100,
+      hasMore: false,
+    },
+    'newest first',
+  );
   const second = (await listed.call('GET', '/requests?offset=1&limit=1')).json;
-  t.match(second, { requests: [{ id: ids[1], status: 'IN_QUEUE' }], total: 3, offset: 1, limit: 1, hasMore: true, nextCursor: /^[\w-]+$/ });
-  t.same((await listed.call('GET', `/requests?cursor=${String(second['nextCursor'])}`)).json, {
-    requests: [{ id: ids[0], status: 'CANCELLED', submittedAt: times[2] }], total: 3, offset: 0, limit: 100, hasMore: false,
-  }, 'a cursor goes on where the page before ended');
-  for (const cursor of ['x', '%00', 'a&cursor=b', 'MTIz'.repeat(99)]) t.equal((await listed.call('GET', `/requests?cursor=${cursor}`)).status, 400, cursor);
-  t.same((await listed.call('GET', '/requests?status=CANCELLED')).json.requests, [{ id: ids[0], status: 'CANCELLED', submittedAt: times[2] }]);
+  t.match(second, {
+    requests: [{ id: ids[1], status: 'IN_QUEUE' }],
+    total: 3,
+    offset: 1,
+    limit: 1,
+    hasMore: true,
+    nextCursor: /^[\w-]+$/,
+  });
+  t.same(
+    (await listed.call('GET', `/requests?cursor=${String(second['nextCursor'])}`)).json,
+    {
+      requests: [{ id: ids[0], status: 'CANCELLED', submittedAt: times[2] }],
+      total: 3,
+      offset: 0,
+      limit: 100,
+      hasMore: false,
+    },
+    'a cursor goes on where the page before ended',
+  );
+  for (const cursor of ['x', '%00', 'a&cursor=b', 'MTIz'.repeat(99)])
+    t.equal((await listed.call('GET', `/requests?cursor=${cursor}`)).status, 400, cursor);
+  t.same((await listed.call('GET', '/requests?status=CANCELLED')).json.requests, [
+    { id: ids[0], status: 'CANCELLED', submittedAt: times[2] },
+  ]);
   const finished = (await jobs.call('GET', '/requests?status=COMPLETED&limit=1')).json.requests as object[];
-  t.same(Object.keys(finished[0]!).sort(), [...FINAL_FIELDS.filter((name) => name !== 'output'), 'submittedAt'].sort(), 'records without output');
+  t.same(
+    Object.keys(finished[0]!).sort(),
+    [...FINAL_FIELDS.filter((name) => name !== 'output'), 'submittedAt'].sort(),
+    'records without output',
+  );
 });
 
 t.test('GET /requests, oldest first', async (t) => {
-  const listed = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }));
+  const listed = endpointJobs(
+    system,
+    await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }),
+  );
   const ids: string[] = [];
   for (let i = 0; i < 3; i += 1) ids.push(await listed.run({ number: i }));
   const oldest = (await listed.call('GET', '/requests?order=oldest&limit=2')).json;
   t.match(oldest, { requests: [{ id: ids[0] }, { id: ids[1] }], total: 3, hasMore: true });
-  t.match((await listed.call('GET', `/requests?order=oldest&cursor=${String(oldest['nextCursor'])}`)).json, { requests: [{ id: ids[2] }], hasMore: false });
-  for (const order of ['up', 'oldest&order=newest']) t.equal((await listed.call('GET', `/requests?order=${order}`)).status, 400, order);
+  t.match((await listed.call('GET', `/requests?order=oldest&cursor=${String(oldest['nextCursor'])}`)).json, {
+    requests: [{ id: ids[2] }],
+    hasMore: false,
+  });
+  for (const order of ['up', 'oldest&order=newest'])
+    t.equal((await listed.call('GET', `/requests?order=${order}`)).status, 400, order);
 });
 
 t.test('GET /requests, submitted within a time', async (t) => {
-  const listed = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }));
+  const listed = endpointJobs(
+    system,
+    await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }),
+  );
   const ids: string[] = [];
   for (let i = 0; i < 3; i += 1) ids.push(await listed.run({ number: i }));
   // Some were submitted at the same millisecond.
@@ -206,12 +291,22 @@ t.test('GET /requests, submitted within a time', async (t) => {
     await rows.sql`UPDATE job SET submitted_at = timestamptz '2026-01-31 12:00:00+00' + ${place}::int * interval '1 minute' WHERE id = ${id}`;
   }
   const within = async (query: string) => {
-    const { requests, total } = (await listed.call('GET', `/requests?${query}`)).json as unknown as { requests: { id: string }[]; total: number };
+    const { requests, total } = (await listed.call('GET', `/requests?${query}`)).json as unknown as {
+      requests: { id: string }[];
+      total: number;
+    };
     return { ids: requests.map(({ id }) => id), total };
   };
   t.same(await within('submittedFrom=2026-01-31T12:01:00Z'), { ids: [ids[2], ids[1]], total: 2 }, 'from a moment on');
-  t.same(await within('submittedUntil=2026-01-31T13:01:00%2B01:00'), { ids: [ids[0]], total: 1 }, 'before a moment, of another zone');
-  t.same(await within('submittedFrom=2026-01-31T12:00:30Z&submittedUntil=2026-01-31T12:01:30.5Z&status=IN_QUEUE'), { ids: [ids[1]], total: 1 });
+  t.same(
+    await within('submittedUntil=2026-01-31T13:01:00%2B01:00'),
+    { ids: [ids[0]], total: 1 },
+    'before a moment, of another zone',
+  );
+  t.same(await within('submittedFrom=2026-01-31T12:00:30Z&submittedUntil=2026-01-31T12:01:30.5Z&status=IN_QUEUE'), {
+    ids: [ids[1]],
+    total: 1,
+  });
   t.same(await within('submittedFrom=2026-01-31T12:03:00Z&order=oldest'), { ids: [], total: 0 });
   const last = await listed.run({ number: 3 });
   t.same(await within('submittedFrom=now-1h'), { ids: [last], total: 1 }, 'before now');

@@ -1,28 +1,36 @@
 // test: postgres, 10 s
 /** GET /v2/pods/{id}/logs: a pod's lines in the form of REST v2 (docs/reference/api.md#log-of-a-worker-or-a-pod). */
-import t from 'tap';
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { podCalls } from '../helpers/pods.ts';
 import { scratch } from '../helpers/scratch.ts';
-import { readEvents } from '../helpers/sse.ts';
 import type { SseEvent } from '../helpers/sse.ts';
+import { readEvents } from '../helpers/sse.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
 
 const system = await startSystem(t);
-await waitFor('a machine to join', async () => (await call(system.clients.machines, 'listMachines', {}, system.rootKey)).machines.length > 0);
+await waitFor(
+  'a machine to join',
+  async () => (await call(system.clients.machines, 'listMachines', {}, system.rootKey)).machines.length > 0,
+);
 const pods = podCalls(system.clients, system.key);
 const files = await scratch(t);
 const pathOf = (id: string): string => `/v2/pods/${id}/logs`;
 const lineOf = (event: SseEvent | undefined): string => (JSON.parse(event!.data) as { line: string }).line;
 
 async function create(t: Test, script: string): Promise<string> {
-  const { status, text, json } = await system.request('POST', '/v1/pods', { name: 'box', computeType: 'CPU', dockerStartCmd: ['sh', '-c', script] });
+  const { status, text, json } = await system.request('POST', '/v1/pods', {
+    name: 'box',
+    computeType: 'CPU',
+    dockerStartCmd: ['sh', '-c', script],
+  });
   if (status !== 201) throw new Error(text);
   t.teardown(() => system.request('DELETE', `/v1/pods/${json.id}`));
   return json.id;
@@ -37,7 +45,10 @@ const lines = async (t: Test, count: number, path: string, headers = {}): Promis
 };
 
 t.test('the last lines, then what comes, over its starts, until it is stopped', async (t) => {
-  const id = await create(t, `echo one; echo two; while [ ! -e ${files.path('go')} ]; do sleep 0.05; done; echo three; exec sleep 1000`);
+  const id = await create(
+    t,
+    `echo one; echo two; while [ ! -e ${files.path('go')} ]; do sleep 0.05; done; echo three; exec sleep 1000`,
+  );
   const path = pathOf(id);
   const feed = await waitFor('its machine to know it', async () => {
     const opened = await readEvents(t, system, path);
@@ -49,16 +60,23 @@ t.test('the last lines, then what comes, over its starts, until it is stopped', 
   t.same(rest, { source: 'container', line: 'one' });
   t.equal(first!.id, ts.replace('Z', '000000Z'), 'its id is its time');
   t.equal(lineOf(await feed.next()), 'two');
-  const [coming, none] = await Promise.all([`${path}?tail=0`, `${path}?source=system`].map((asked) => readEvents(t, system, asked)));
+  const [coming, none] = await Promise.all(
+    [`${path}?tail=0`, `${path}?source=system`].map((asked) => readEvents(t, system, asked)),
+  );
   t.same([coming!.status, none!.status], [200, 200]);
   files.open('go');
   t.equal(lineOf(await feed.next()), 'three');
   t.equal(lineOf(await coming!.next()), 'three', 'tail=0: only what is to come');
-  for (const source of ['', '&source=container', '&source=both']) t.same(await lines(t, 2, `${path}?tail=2${source}`), ['two', 'three']);
+  for (const source of ['', '&source=container', '&source=both'])
+    t.same(await lines(t, 2, `${path}?tail=2${source}`), ['two', 'three']);
   t.same(await lines(t, 3, `${path}?since=now-1h&tail=1`), ['one', 'two', 'three'], 'since overrides tail');
   t.same(await lines(t, 2, path, { 'last-event-id': first!.id! }), ['two', 'three']);
   await pods.act('restartPod', id);
-  t.same([lineOf(await feed.next()), lineOf(await feed.next()), lineOf(await feed.next())], ['one', 'two', 'three'], 'a restart is no end');
+  t.same(
+    [lineOf(await feed.next()), lineOf(await feed.next()), lineOf(await feed.next())],
+    ['one', 'two', 'three'],
+    'a restart is no end',
+  );
   await pods.act('stopPod', id);
   t.same(await feed.rest(), [], 'it is stopped, and its feed ends');
   t.same(await none!.rest(), []);
@@ -72,21 +90,30 @@ t.test('the last lines, then what comes, over its starts, until it is stopped', 
 
 t.test('of a long log exactly so many', async (t) => {
   const written = 3_000;
-  const id = await create(t, `i=0; while [ $i -lt ${written} ]; do i=$((i+1)); echo $i; done; echo x > ${files.path('done')}; exec sleep 1000`);
+  const id = await create(
+    t,
+    `i=0; while [ $i -lt ${written} ]; do i=$((i+1)); echo $i; done; echo x > ${files.path('done')}; exec sleep 1000`,
+  );
   await files.noted('done');
   await pods.act('stopPod', id);
   await pods.reach(id, 'EXITED');
   const numbers = Array.from({ length: written }, (_, n) => String(n + 1));
-  for (const [query, wanted] of [['?tail=1500', numbers.slice(-1_500)], ['?tail=5000', numbers], ['?since=now-1h', numbers], ['?tail=0', []]] as const) {
+  for (const [query, wanted] of [
+    ['?tail=1500', numbers.slice(-1_500)],
+    ['?tail=5000', numbers],
+    ['?since=now-1h', numbers],
+    ['?tail=0', []],
+  ] as const) {
     t.same((await (await readEvents(t, system, pathOf(id) + query)).rest()).map(lineOf), wanted, query);
   }
 });
 
 t.test('a worker has a log by its id alone too, as REST v1 shows it among pods', async (t) => {
   const endpointId = await system.createEndpoint({ command: jsHandler('talker.js'), workersMax: 1 });
-  const worker = await waitFor('its worker', async () => (
-    (await call(system.clients.machines, 'listWorkers', { endpointId }, system.key)).workers[0]?.id
-  ));
+  const worker = await waitFor(
+    'its worker',
+    async () => (await call(system.clients.machines, 'listWorkers', { endpointId }, system.key)).workers[0]?.id,
+  );
   t.same(await lines(t, 1, pathOf(worker)), ['the talker is here']);
   const own = { ...system, key: await system.newKey(KeyScope.ALL, system.accountId, [endpointId]) };
   t.equal((await readEvents(t, own, pathOf(worker))).status, 200, 'with a key for its endpoint');
@@ -97,8 +124,12 @@ t.test('what cannot be is refused as a problem, and only who may read pods reads
   const path = pathOf(id);
   await pods.reach(id, 'RUNNING');
   const refused: [string, number, string][] = [
-    [`${path}?tail=-1`, 400, 'invalid_request'], [`${path}?tail=5001`, 400, 'invalid_request'], [`${path}?since=yesterday`, 400, 'invalid_request'],
-    [`${path}?source=kernel`, 400, 'invalid_request'], [pathOf('nosuchpod00000'), 404, 'not_found'], [pathOf('no%20such'), 404, 'not_found'],
+    [`${path}?tail=-1`, 400, 'invalid_request'],
+    [`${path}?tail=5001`, 400, 'invalid_request'],
+    [`${path}?since=yesterday`, 400, 'invalid_request'],
+    [`${path}?source=kernel`, 400, 'invalid_request'],
+    [pathOf('nosuchpod00000'), 404, 'not_found'],
+    [pathOf('no%20such'), 404, 'not_found'],
   ];
   for (const [asked, status, code] of refused) {
     const answer = await system.request('GET', asked);
@@ -107,11 +138,20 @@ t.test('what cannot be is refused as a problem, and only who may read pods reads
   }
   t.equal((await readEvents(t, system, path, { 'last-event-id': '1-2' })).status, 400);
   t.equal((await system.request('POST', path)).status, 405);
-  const endpointId = await system.createEndpoint({ command: jsHandler('talker.js'), ready: 0, workersMax: 0, fields: { workersMin: 0 } });
+  const endpointId = await system.createEndpoint({
+    command: jsHandler('talker.js'),
+    ready: 0,
+    workersMax: 0,
+    fields: { workersMin: 0 },
+  });
   const { accountId } = await call(system.clients.access, 'createAccount', { name: 'other' }, system.rootKey);
   const statusOf = async (key: string): Promise<number> => (await readEvents(t, { ...system, key }, path)).status;
   t.equal(await statusOf('nosuchkey'), 401);
   t.equal(await statusOf(await system.newKey(KeyScope.READ_ONLY)), 200);
-  t.equal(await statusOf(await system.newKey(KeyScope.ALL, system.accountId, [endpointId])), 404, 'a key for some endpoints sees no pods');
+  t.equal(
+    await statusOf(await system.newKey(KeyScope.ALL, system.accountId, [endpointId])),
+    404,
+    'a key for some endpoints sees no pods',
+  );
   t.equal(await statusOf(await system.newKey(KeyScope.ALL, accountId)), 404, 'nor does another account');
 });

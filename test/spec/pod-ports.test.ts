@@ -1,21 +1,24 @@
 // test: postgres, 10 s
-/** Http ports of pods: by path with a key, by host for everybody where the operator says so; dialled and through a tunnel. */
+/**
+ * Http ports of pods: by path with a key, by host for everybody where the operator says so; dialled and through a
+ * tunnel.
+ */
 import { createHash, randomBytes } from 'node:crypto';
-import { request as httpRequest } from 'node:http';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { LB_WORKER } from '../helpers/lb-endpoint.ts';
 import { checkOddAnswers, checkOddRequests } from '../helpers/odd-requests.ts';
 import { podCalls } from '../helpers/pods.ts';
 import { quietPort } from '../helpers/ports.ts';
+import { seededRandom } from '../helpers/seeded-random.ts';
 import { startSystem } from '../helpers/system.ts';
 import { talkOn } from '../helpers/talking-socket.ts';
 import { waitFor } from '../helpers/wait-for.ts';
-import { seededRandom } from '../helpers/seeded-random.ts';
 
 const random = seededRandom();
 
@@ -24,14 +27,31 @@ const system = await startSystem(t, { agents: 0, facadeEnv: { SLIPWAY_POD_DOMAIN
 const { url, key } = system;
 const pods = podCalls(system.clients, key);
 
-interface Sent { method?: string; headers?: OutgoingHttpHeaders; body?: Buffer }
-interface Got { status: number; headers: IncomingMessage['headers']; text: string; json: Record<string, unknown> }
-const send = (path: string, { method = 'GET', headers = {}, body }: Sent = {}): Promise<Got> => new Promise((resolve, reject) => {
-  httpRequest(url + path, { method, headers }, async (answer) => {
-    const text = Buffer.concat(await Array.fromAsync(answer as AsyncIterable<Buffer>)).toString();
-    resolve({ status: answer.statusCode!, headers: answer.headers, text, json: text.startsWith('{') ? JSON.parse(text) as Record<string, unknown> : {} });
-  }).once('error', reject).end(body);
-});
+interface Sent {
+  method?: string;
+  headers?: OutgoingHttpHeaders;
+  body?: Buffer;
+}
+interface Got {
+  status: number;
+  headers: IncomingMessage['headers'];
+  text: string;
+  json: Record<string, unknown>;
+}
+const send = (path: string, { method = 'GET', headers = {}, body }: Sent = {}): Promise<Got> =>
+  new Promise((resolve, reject) => {
+    httpRequest(url + path, { method, headers }, async (answer) => {
+      const text = Buffer.concat(await Array.fromAsync(answer as AsyncIterable<Buffer>)).toString();
+      resolve({
+        status: answer.statusCode!,
+        headers: answer.headers,
+        text,
+        json: text.startsWith('{') ? (JSON.parse(text) as Record<string, unknown>) : {},
+      });
+    })
+      .once('error', reject)
+      .end(body);
+  });
 const bearer = (secret: string): OutgoingHttpHeaders => ({ authorization: `Bearer ${secret}` });
 
 /** A pod that runs the worker that answers anything. */
@@ -62,14 +82,22 @@ async function serves(t: Test, { id, port }: { id: string; port: number }): Prom
   await checkOddAnswers(t, { url, base: path, key });
 
   const host = `${id}-${port}.pods.localhost`;
-  const open = await send('/v2/abc/run?api_key=its-own', { headers: { host, ...bearer('the pod\'s own') } });
-  t.match(open.json, { url: '/v2/abc/run?api_key=its-own' }, 'every path is the pod\'s, without a key of ours');
-  t.match((open.json['headers'] as string[]).join('\n'), /authorization\nBearer the pod's own/, 'what it is told is its own');
+  const open = await send('/v2/abc/run?api_key=its-own', { headers: { host, ...bearer("the pod's own") } });
+  t.match(open.json, { url: '/v2/abc/run?api_key=its-own' }, "every path is the pod's, without a key of ours");
+  t.match(
+    (open.json['headers'] as string[]).join('\n'),
+    /authorization\nBearer the pod's own/,
+    'what it is told is its own',
+  );
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   let text = '';
-  socket.on('data', (piece: Buffer) => { text += piece.toString('latin1'); });
-  socket.write(`GET /chat HTTP/1.1\r\nhost: ${host}\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n`
-    + `sec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`);
+  socket.on('data', (piece: Buffer) => {
+    text += piece.toString('latin1');
+  });
+  socket.write(
+    `GET /chat HTTP/1.1\r\nhost: ${host}\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n` +
+      `sec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`,
+  );
   await waitFor('the upgrade', () => text.startsWith('HTTP/1.1 101') && text.includes('\r\n\r\n'));
   socket.write(Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69]));
   await waitFor('the echo', () => text.endsWith('\x02hi'));
@@ -97,7 +125,13 @@ await t.test('on a machine that can be dialled', async (t) => {
   });
 
   await t.test('a revoked key ends the WebSockets that it has opened by path', async (t) => {
-    const fields = { name: 'leaked', scope: KeyScope.ALL, endpointIds: [], accountId: system.accountId, permissions: undefined };
+    const fields = {
+      name: 'leaked',
+      scope: KeyScope.ALL,
+      endpointIds: [],
+      accountId: system.accountId,
+      permissions: undefined,
+    };
     const made = await call(system.clients.keys, 'createKey', fields, system.rootKey);
     const chat = `${url.replace('http', 'ws')}/pods/${pod.id}/${pod.port}/chat`;
     const [talk, kept] = [talkOn(chat, made.secret), talkOn(chat, key)];
@@ -114,7 +148,11 @@ await t.test('on a machine that can be dialled', async (t) => {
     t.match(await send(`/pods/${pod.id}/22/`, { headers: bearer(key) }), { status: 404, text: /no port \\"22\/http/ });
     t.equal((await send('/x', { headers: { host: `${pod.id}-22.pods.localhost` } })).status, 404);
     t.equal((await send('/pods/abcdefghijklmn/80/', { headers: bearer(key) })).status, 404);
-    t.equal((await send('/x', { headers: { host: `${pod.id}-${pod.port}.elsewhere` } })).status, 404, 'hosts that the operator did not name');
+    t.equal(
+      (await send('/x', { headers: { host: `${pod.id}-${pod.port}.elsewhere` } })).status,
+      404,
+      'hosts that the operator did not name',
+    );
     await pods.act('stopPod', pod.id);
     await waitFor('silence', async () => {
       const { status, json } = await send(path, { headers: bearer(key) });

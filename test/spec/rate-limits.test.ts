@@ -1,28 +1,32 @@
 // test: postgres, 40 s
 /**
- * Every row of the rate table in docs/reference/api.md#rate-limits, and management: requests per 10 s, Retry-After, the dynamic limit. See concurrency-limits.
+ * Every row of the rate table in docs/reference/api.md#rate-limits, and management: requests per 10 s, Retry-After, the
+ * dynamic limit. See concurrency-limits.
  */
 import t from 'tap';
 import { MANAGEMENT_CALLS_MAX } from '../../core/domain/call-limits.ts';
 import { commandLine } from '../facades/cli/command-line.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { jsHandler } from '../helpers/handlers.ts';
-import { NO_JOB, OPERATIONS, limitedCalls, withinWindow } from '../helpers/limited-calls.ts';
+import { limitedCalls, NO_JOB, OPERATIONS, withinWindow } from '../helpers/limited-calls.ts';
 import { publicRequest } from '../helpers/public-api.ts';
 import { flood, requestText } from '../helpers/raw-http.ts';
 import { reasonOf } from '../helpers/reason-of.ts';
 import { scratch } from '../helpers/scratch.ts';
-import { startSystem } from '../helpers/system.ts';
 import type { Answer } from '../helpers/system.ts';
+import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 /** What one running worker adds, requests and concurrency. Chosen so that it matters for the dynamic limit only. */
 const PER_WORKER = { rate: 30, concurrency: 3 };
 
 const system = await startSystem(t, {
-  facadeEnv: { SLIPWAY_REQUESTS_PER_WORKER: String(PER_WORKER.rate), SLIPWAY_CONCURRENCY_PER_WORKER: String(PER_WORKER.concurrency) },
+  facadeEnv: {
+    SLIPWAY_REQUESTS_PER_WORKER: String(PER_WORKER.rate),
+    SLIPWAY_CONCURRENCY_PER_WORKER: String(PER_WORKER.concurrency),
+  },
 });
 const files = await scratch(t);
 const command = jsHandler('all.js');
@@ -54,11 +58,12 @@ t.test('limits are per endpoint and per operation', async (t) => {
   t.equal((await send(full, OPERATIONS.cancel)).status, 404, 'another operation');
 });
 
-t.test('/explain tells which limit refused requests, and no other endpoint\'s', async (t) => {
+t.test("/explain tells which limit refused requests, and no other endpoint's", async (t) => {
   const [full, other] = [await freshEndpoint(), await freshEndpoint()];
   t.same(await sendMany(full, OPERATIONS.purge, 5), [2, 3]);
   type Limits = { limits: { limit: string; cut: number; text: string }[] };
-  const asked = async (jobs: EndpointJobs) => ((await send(jobs, ['GET', '/explain'])).json as unknown as Limits).limits;
+  const asked = async (jobs: EndpointJobs) =>
+    ((await send(jobs, ['GET', '/explain'])).json as unknown as Limits).limits;
   const text = 'more than 2 requests to purge-queue in 10 s: 3 were refused (429) within the last minute';
   const change = 'send fewer requests, or let more workers run: each raises the rate';
   // The facade tells core once a second.
@@ -69,7 +74,10 @@ t.test('/explain tells which limit refused requests, and no other endpoint\'s', 
   t.same(explanation!.limits, [{ limit: 'REQUEST_RATE', cut: 0, text, change }]);
   t.same(await asked(full), [{ limit: 'REQUEST_RATE', cut: 0, text, change }], 'over HTTP');
   const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, SLIPWAY_API_KEY: system.key });
-  t.ok((await cli.run('why', full.id)).stdout.includes(`\n  rate limit: ${text}; to change that: ${change}\n`), 'on the command line');
+  t.ok(
+    (await cli.run('why', full.id)).stdout.includes(`\n  rate limit: ${text}; to change that: ${change}\n`),
+    'on the command line',
+  );
   t.same(await asked(other), []);
 });
 
@@ -85,8 +93,16 @@ t.test('dynamic limit: the higher of the base and number_of_running_workers x re
   await files.noted('note');
   // A key that no grant is cached for yet, so that the count of running workers is of now.
   const key = await system.newKey();
-  t.same(await sendMany(await freshEndpoint(), OPERATIONS.purge, PER_WORKER.rate + 5, key), [2, PER_WORKER.rate + 3], 'no worker: the base');
-  t.same(await sendMany(jobs, OPERATIONS.purge, PER_WORKER.rate + 5, key), [PER_WORKER.rate, 5], 'one worker: what it adds');
+  t.same(
+    await sendMany(await freshEndpoint(), OPERATIONS.purge, PER_WORKER.rate + 5, key),
+    [2, PER_WORKER.rate + 3],
+    'no worker: the base',
+  );
+  t.same(
+    await sendMany(jobs, OPERATIONS.purge, PER_WORKER.rate + 5, key),
+    [PER_WORKER.rate, 5],
+    'one worker: what it adds',
+  );
   t.same(await sendMany(jobs, OPERATIONS.cancel, 101, key), [100, 1], 'where the base is higher it stays');
   files.open('go');
   await jobs.reached(id, 'COMPLETED');
@@ -97,11 +113,19 @@ t.test('management | 1000 requests per 10 s of an account', async (t) => {
   const { flooded, answers } = await withinWindow(t, async () => {
     const busy = await freshAccount('busy by rate');
     // Refused by the facade itself, as no id looks like that.
-    const text = requestText('GET', `/v1/templates/${NO_JOB}`, { authorization: `Bearer ${busy}`, connection: 'keep-alive' }, Buffer.alloc(0));
+    const text = requestText(
+      'GET',
+      `/v1/templates/${NO_JOB}`,
+      { authorization: `Bearer ${busy}`, connection: 'keep-alive' },
+      Buffer.alloc(0),
+    );
     const send = publicRequest(system.url, busy);
     return {
       flooded: await flood(system.url, text, 1_000),
-      answers: { '/v1/templates': await send('GET', '/v1/templates'), '/graphql': await send('POST', '/graphql', { query: '{ myself { id } }' }) },
+      answers: {
+        '/v1/templates': await send('GET', '/v1/templates'),
+        '/graphql': await send('POST', '/graphql', { query: '{ myself { id } }' }),
+      },
     };
   });
   t.same(flooded, new Map([[404, 1_000]]), '1000 requests pass');
@@ -111,7 +135,11 @@ t.test('management | 1000 requests per 10 s of an account', async (t) => {
     const retryAfter = Number(next.headers.get('retry-after'));
     t.ok(Number.isInteger(retryAfter) && retryAfter >= 1 && retryAfter <= 10, `Retry-After: ${retryAfter}`);
   }
-  t.equal((await publicRequest(system.url, calm)('GET', '/v1/templates')).status, 200, 'another account is not affected');
+  t.equal(
+    (await publicRequest(system.url, calm)('GET', '/v1/templates')).status,
+    200,
+    'another account is not affected',
+  );
 });
 
 t.test('management | calls of core itself count together with those of facades', async (t) => {
@@ -123,7 +151,8 @@ t.test('management | calls of core itself count together with those of facades',
   let listed: Answer | undefined;
   // On a machine that is too busy for a whole window's calls the next window has its turn.
   for (let sent = 0; listed?.status !== 429 && sent < 10 * MANAGEMENT_CALLS_MAX; sent += 500) {
-    for (const reason of await Promise.all(Array.from({ length: 500 }, () => ask(busy)))) seen.set(reason, (seen.get(reason) ?? 0) + 1);
+    for (const reason of await Promise.all(Array.from({ length: 500 }, () => ask(busy))))
+      seen.set(reason, (seen.get(reason) ?? 0) + 1);
     listed = await publicRequest(system.url, busy)('GET', '/v1/templates');
   }
   t.equal(listed?.status, 429, 'a facade is refused as well');

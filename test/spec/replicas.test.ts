@@ -1,11 +1,14 @@
 // test: postgres, 20 s
-/** Two cores on one database, without a leader: what is done through one takes effect at the other, at once and not at the next slow look. */
+/**
+ * Two cores on one database, without a leader: what is done through one takes effect at the other, at once and not at
+ * the next slow look.
+ */
 import t from 'tap';
 import { Api, KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { JobState, SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import { SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { call, grpcClients } from '../helpers/grpc-clients.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { jobRows } from '../helpers/job-rows.ts';
@@ -28,16 +31,24 @@ t.teardown(() => far.close());
 
 /** Submits through the core that has no worker, unless another is named. */
 async function submit(input: unknown, kind: SubmitKind = SubmitKind.ASYNC, core = far): Promise<string> {
-  const request = SubmitJobRequest.fromPartial({ endpointId, kind, input: Buffer.from(JSON.stringify(input)), waitMs: 60_000 });
+  const request = SubmitJobRequest.fromPartial({
+    endpointId,
+    kind,
+    input: Buffer.from(JSON.stringify(input)),
+    waitMs: 60_000,
+  });
   return (await call(core.jobs, 'submitJob', request, system.key)).job!.id;
 }
 
 /**
- * How much longer something takes at the core that has no worker than at the one that has it, in milliseconds: medians of `times` measurements in turn, so that
- * neither one hiccup of a busy machine nor all of its load decides anything.
+ * How much longer something takes at the core that has no worker than at the one that has it, in milliseconds: medians
+ * of `times` measurements in turn, so that neither one hiccup of a busy machine nor all of its load decides anything.
  */
 async function longerMs(times: number, measure: (core: typeof far) => Promise<void>): Promise<number> {
-  const spans = new Map<typeof far, number[]>([[system.clients, []], [far, []]]);
+  const spans = new Map<typeof far, number[]>([
+    [system.clients, []],
+    [far, []],
+  ]);
   for (let i = 0; i < times; i += 1) {
     for (const [core, own] of spans) {
       const before = performance.now();
@@ -63,7 +74,9 @@ t.test('submitted through one core, run by a worker of the other, awaited at the
 async function takenAtOnce(of: EndpointJobs, name: string): Promise<boolean> {
   const jobId = await of.run({ mode: 'until', file: files.path(name) });
   await of.reached(jobId, 'IN_PROGRESS');
-  const [row] = await rows.sql<{ at_once: boolean }[]>`SELECT started_at = submitted_at AS at_once FROM job WHERE id = ${jobId}`;
+  const [row] = await rows.sql<
+    { at_once: boolean }[]
+  >`SELECT started_at = submitted_at AS at_once FROM job WHERE id = ${jobId}`;
   files.open(name);
   await of.reached(jobId, 'COMPLETED');
   return row!.at_once;
@@ -73,7 +86,8 @@ t.test('the facade submits where a worker is free: next to no job waits for a cl
   let atOnce = 0;
   const startedMs = performance.now();
   for (let n = 0; n < 20; n += 1) if (await takenAtOnce(jobs, `free-${n}`)) atOnce += 1;
-  // The replica without a free worker is asked again once a second, so on a busy machine more often; by a clock of its own: submission-affinity.test.ts.
+  // The replica without a free worker is asked again once a second, so on a busy machine more often; by a clock of its
+  // own: submission-affinity.test.ts.
   const waitMost = 3 + Math.ceil((performance.now() - startedMs) / 1_000);
   t.ok(20 - atOnce <= waitMost, `${atOnce} of 20, and ${waitMost} may wait; in turn it would be 10`);
 });
@@ -84,9 +98,17 @@ t.test('a chunk wakes a reader at the other core', async (t) => {
   await jobs.reached(jobId, 'IN_PROGRESS');
   let number = 0;
   const overMs = await longerMs(5, async (core) => {
-    const reading = call(core.jobs, 'readChunks', { endpointId, jobId, waitMs: 30_000, limit: 100, cursor: undefined }, system.key);
-    files.open(`gate/${number += 1}`);
-    t.same((await reading).chunks.map(({ output }) => JSON.parse(Buffer.from(output).toString())), [number]);
+    const reading = call(
+      core.jobs,
+      'readChunks',
+      { endpointId, jobId, waitMs: 30_000, limit: 100, cursor: undefined },
+      system.key,
+    );
+    files.open(`gate/${(number += 1)}`);
+    t.same(
+      (await reading).chunks.map(({ output }) => JSON.parse(Buffer.from(output).toString())),
+      [number],
+    );
   });
   t.ok(overMs < SOON_MS, `${Math.round(overMs)} ms longer`);
   await jobs.reached(jobId, 'COMPLETED');
@@ -119,37 +141,65 @@ t.test('a job is claimed once, whoever claims', async (t) => {
   t.ok(agent);
   const both = await system.createEndpoint({ command, fields: { workersMin: 8 }, workersMax: 8 });
   const shared = endpointJobs(system, both);
-  await Promise.all(Array.from({ length: 200 }, (_, number) => shared.run({ mode: 'echo', number, note: files.path('claims') })));
+  await Promise.all(
+    Array.from({ length: 200 }, (_, number) => shared.run({ mode: 'echo', number, note: files.path('claims') })),
+  );
   await waitFor('all to be completed', async () => (await shared.health()).jobs.completed === 200, 30_000);
   t.equal(files.lines('claims').length, 200, 'each ran once');
   t.equal((await rows.sql`SELECT 1 FROM job WHERE endpoint_id = ${both} AND attempt <> 1`).length, 0);
-  const machines = async (): Promise<number> => (
-    await rows.sql`SELECT DISTINCT machine_id FROM job WHERE endpoint_id = ${both} AND position > ${last!.position}`
-  ).length;
-  const [last] = await rows.sql<{ position: number }[]>`SELECT max(position)::int AS position FROM job WHERE endpoint_id = ${both}`;
+  const machines = async (): Promise<number> =>
+    (await rows.sql`SELECT DISTINCT machine_id FROM job WHERE endpoint_id = ${both} AND position > ${last!.position}`)
+      .length;
+  const [last] = await rows.sql<
+    { position: number }[]
+  >`SELECT max(position)::int AS position FROM job WHERE endpoint_id = ${both}`;
   let n = 0;
-  await waitFor('the machines of both cores to be given jobs at once', async () => await takenAtOnce(shared, `both-${n += 1}`) && await machines() === 2);
+  await waitFor(
+    'the machines of both cores to be given jobs at once',
+    async () => (await takenAtOnce(shared, `both-${(n += 1)}`)) && (await machines()) === 2,
+  );
 });
 
 t.test('one Idempotency-Key makes one job, through whichever core', async (t) => {
   const parked = await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 });
-  const request = SubmitJobRequest.fromPartial({ endpointId: parked, kind: SubmitKind.ASYNC, input: Buffer.from('{}'), idempotencyKey: 'once' });
+  const request = SubmitJobRequest.fromPartial({
+    endpointId: parked,
+    kind: SubmitKind.ASYNC,
+    input: Buffer.from('{}'),
+    idempotencyKey: 'once',
+  });
   const both = [system.clients.jobs, far.jobs];
-  const answers = await Promise.all(Array.from({ length: 40 }, (_, n) => call(both[n % 2]!, 'submitJob', request, system.key)));
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, n) => call(both[n % 2]!, 'submitJob', request, system.key)),
+  );
   t.equal(new Set(answers.map(({ job }) => job!.id)).size, 1);
   t.equal(await rows.count(parked), 1);
 });
 
 t.test('a key revoked at one core stops at the other', async (t) => {
-  const request = { name: 'gone soon', scope: KeyScope.ALL, endpointIds: [], accountId: system.accountId, permissions: undefined };
+  const request = {
+    name: 'gone soon',
+    scope: KeyScope.ALL,
+    endpointIds: [],
+    accountId: system.accountId,
+    permissions: undefined,
+  };
   const { key, secret } = await call(system.clients.keys, 'createKey', request, system.rootKey);
   await call(far.access, 'checkAccess', { endpointId, write: true, api: Api.JOBS }, secret);
   await call(system.clients.keys, 'revokeKey', { id: key!.id }, system.key);
-  await waitFor('the key to stop', () => call(far.access, 'checkAccess', { endpointId, write: true, api: Api.JOBS }, secret).then(() => false, () => true));
+  await waitFor('the key to stop', () =>
+    call(far.access, 'checkAccess', { endpointId, write: true, api: Api.JOBS }, secret).then(
+      () => false,
+      () => true,
+    ),
+  );
 });
 
 t.test('when a core stops, the other goes on with its endpoints', async (t) => {
-  const queued = await endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 })).run({});
+  const queued = await endpointJobs(
+    system,
+    await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }),
+  ).run({});
   await system.cores[1]!.stop();
   t.equal((await rows.job(queued))!.state, 'IN_QUEUE');
   const answer = await waitFor('the public API to answer through the core that is left', async () => {

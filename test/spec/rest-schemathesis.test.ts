@@ -1,7 +1,8 @@
 // test: postgres, schemathesis, 100 s
 /**
- * Requests made up from the REST description, right ones and wrong ones, over all operations: no fault of ours, no status and no shape that
- * is not documented, wrong data refused, no answer without a key. The agent is scripted, so that no made-up command is ever run.
+ * Requests made up from the REST description, right ones and wrong ones, over all operations: no fault of ours, no
+ * status and no shape that is not documented, wrong data refused, no answer without a key. The agent is scripted, so
+ * that no made-up command is ever run.
  */
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
@@ -24,7 +25,11 @@ t.test('schemathesis', { skip: skipWithoutSchemathesis() }, async (t) => {
   const system = await startSystem(t, { agents: 0 });
   const gpus = ['GPU-1', 'GPU-2'].map((uuid) => ({ uuid, name: 'NVIDIA L4', memoryMib: 24_000, migProfile: '' }));
   const agent = new ScriptedAgent({
-    address: system.cores[0]!.address, agentKey: system.agentKey, gpus, locations: ['EU-RO-1', 'RO'], cpuSlots: 500,
+    address: system.cores[0]!.address,
+    agentKey: system.agentKey,
+    gpus,
+    locations: ['EU-RO-1', 'RO'],
+    cpuSlots: 500,
   });
   await agent.connect();
   t.teardown(() => agent.drop());

@@ -1,5 +1,8 @@
 // test: postgres
-/** An endpoint of REST v2 that works: made with its command, seen at work, changed while it works, and deleted while it works. */
+/**
+ * An endpoint of REST v2 that works: made with its command, seen at work, changed while it works, and deleted while it
+ * works.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -11,20 +14,41 @@ import { waitFor } from '../helpers/wait-for.ts';
 interface Workers {
   endpointVersion: number;
   summary: Record<string, number>;
-  workers: { id: string; status: string; isStale: boolean; version: number; dataCenterId: string | null; gpuTypeId: string | null }[];
+  workers: {
+    id: string;
+    status: string;
+    isStale: boolean;
+    version: number;
+    dataCenterId: string | null;
+    gpuTypeId: string | null;
+  }[];
 }
 
-const system = await startSystem(t, { agents: 1, agentEnv: { SLIPWAY_AGENT_LOCATIONS: 'EU-RO-1,RO', SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' } });
+const system = await startSystem(t, {
+  agents: 1,
+  agentEnv: { SLIPWAY_AGENT_LOCATIONS: 'EU-RO-1,RO', SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' },
+});
 const { request } = system;
 const { folder } = await scratch(t);
 const body = {
-  name: 'works', type: 'QUEUE', image: '', cmd: jsHandler('all.js'), env: { GREETING: 'hello' }, gpu: { pools: ['AMPERE_24'] },
-  scaling: { type: 'QUEUE_DELAY', queueDelay: 0.5 }, workers: { min: 1, max: 3, idleTimeout: 60 },
+  name: 'works',
+  type: 'QUEUE',
+  image: '',
+  cmd: jsHandler('all.js'),
+  env: { GREETING: 'hello' },
+  gpu: { pools: ['AMPERE_24'] },
+  scaling: { type: 'QUEUE_DELAY', queueDelay: 0.5 },
+  workers: { min: 1, max: 3, idleTimeout: 60 },
 };
-const { status, json: { id } } = await request('POST', '/v2/serverless', body);
+const {
+  status,
+  json: { id },
+} = await request('POST', '/v2/serverless', body);
 t.equal(status, 201);
-const read = async (): Promise<Workers> => (await request('GET', `/v2/serverless/${id}/workers`)).json as unknown as Workers;
-const total = ({ summary: { total, ...counts } }: Workers): boolean => total === Object.values(counts).reduce((sum, count) => sum + count, 0);
+const read = async (): Promise<Workers> =>
+  (await request('GET', `/v2/serverless/${id}/workers`)).json as unknown as Workers;
+const total = ({ summary: { total, ...counts } }: Workers): boolean =>
+  total === Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 t.test('a job finds the environment, and workers say what they are at', async (t) => {
   const { json } = await request('POST', `/v2/${id}/runsync`, { input: { mode: 'env', names: ['GREETING'] } });
@@ -34,7 +58,10 @@ t.test('a job finds the environment, and workers say what they are at', async (t
     return workers.summary['idle'] === 1 && workers;
   });
   t.ok(total(idle), 'the counts add up');
-  t.match(idle, { endpointVersion: 0, workers: [{ status: 'IDLE', isStale: false, version: 0, dataCenterId: 'EU-RO-1', gpuTypeId: 'NVIDIA L4' }] });
+  t.match(idle, {
+    endpointVersion: 0,
+    workers: [{ status: 'IDLE', isStale: false, version: 0, dataCenterId: 'EU-RO-1', gpuTypeId: 'NVIDIA L4' }],
+  });
 });
 
 t.test('half a second of waiting starts another worker', async (t) => {
@@ -57,8 +84,12 @@ t.test('half a second of waiting starts another worker', async (t) => {
 
 t.test('deleted while it works: workers end, jobs are gone, nobody sets anything to 0 first', async (t) => {
   const noted = join(folder, 'pid');
-  const { json: job } = await request('POST', `/v2/${id}/run`, { input: { mode: 'until', file: join(folder, 'never'), note: noted } });
-  const { json: { templateId } } = await request('GET', `/v1/endpoints/${id}`);
+  const { json: job } = await request('POST', `/v2/${id}/run`, {
+    input: { mode: 'until', file: join(folder, 'never'), note: noted },
+  });
+  const {
+    json: { templateId },
+  } = await request('GET', `/v1/endpoints/${id}`);
   t.equal((await request('DELETE', `/v1/endpoints/${id}`)).status, 400, 'v1 wants its counts at 0');
   t.equal((await request('DELETE', `/v2/serverless/${id}`)).status, 204);
   for (const path of [`/v2/serverless/${id}`, `/v2/${id}/status/${job.id}`, `/v1/templates/${String(templateId)}`]) {

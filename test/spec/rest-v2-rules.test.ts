@@ -1,17 +1,28 @@
 // test: postgres, 20 s
-/** The rules that every operation of REST v2 keeps, asked of each by the document: keys, methods, unknown members, pages, rates, reserved words. */
+/**
+ * The rules that every operation of REST v2 keeps, asked of each by the document: keys, methods, unknown members,
+ * pages, rates, reserved words.
+ */
 import t from 'tap';
-import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { REST_V2_WORDS } from '../../facades/plugins/rest-v2-words.ts';
+import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { publicRequest } from '../helpers/public-api.ts';
 import { startSystem } from '../helpers/system.ts';
 
 interface Described {
-  paths: Record<string, Record<string, {
-    operationId: string; security?: object[]; parameters?: { name: string; in: string }[];
-    requestBody?: { content: { 'application/json': { schema: { $ref: string } } } };
-    responses: Record<string, { content?: Record<string, { schema?: { $ref?: string } }> }>;
-  }>>;
+  paths: Record<
+    string,
+    Record<
+      string,
+      {
+        operationId: string;
+        security?: object[];
+        parameters?: { name: string; in: string }[];
+        requestBody?: { content: { 'application/json': { schema: { $ref: string } } } };
+        responses: Record<string, { content?: Record<string, { schema?: { $ref?: string } }> }>;
+      }
+    >
+  >;
 }
 
 const PROBLEM = /^application\/problem\+json/;
@@ -21,9 +32,14 @@ const document = (await request('GET', '/v2/openapi.json')).json as unknown as D
 const withoutKey = publicRequest(url, '');
 const unknownKey = publicRequest(url, 'nobody-has-this-key');
 const readOnly = publicRequest(url, await system.newKey(KeyScope.READ_ONLY));
-const operations = Object.entries(document.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => ({
-  ...operation, method: method.toUpperCase(), path: path.replaceAll(/\{\w+\}/g, 'nothing'), methods: Object.keys(methods).map((each) => each.toUpperCase()),
-})));
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({
+    ...operation,
+    method: method.toUpperCase(),
+    path: path.replaceAll(/\{\w+\}/g, 'nothing'),
+    methods: Object.keys(methods).map((each) => each.toUpperCase()),
+  })),
+);
 const keyed = operations.filter(({ security }) => security?.length !== 0);
 
 t.test('no key is 401, an unknown one too, before anything else is looked at', async (t) => {
@@ -58,7 +74,10 @@ t.test('an unknown member is 422 and named; null is not left out', async (t) => 
   for (const { operationId, method, path } of keyed.filter(({ requestBody }) => requestBody)) {
     const unknown = await request(method, path, { templateID: 'x' });
     t.equal(unknown.status, 422, operationId);
-    t.ok((unknown.json['errors'] as string[]).includes("$: additional properties 'templateID' not allowed"), `${operationId}: ${unknown.text}`);
+    t.ok(
+      (unknown.json['errors'] as string[]).includes("$: additional properties 'templateID' not allowed"),
+      `${operationId}: ${unknown.text}`,
+    );
     const nothing = await request(method, path, { name: null, action: null, keys: null, username: null });
     t.equal(nothing.status, 422, `${operationId} with null`);
     t.equal((await request(method, path, [])).status, 400, `${operationId} with a list`);
@@ -67,7 +86,9 @@ t.test('an unknown member is 422 and named; null is not left out', async (t) => 
 });
 
 t.test('an unknown id is a 404 problem, and a name of the query that means nothing is ignored', async (t) => {
-  for (const { operationId, method, path, requestBody } of keyed.filter(({ responses, ...each }) => '404' in responses && each.method !== 'PATCH')) {
+  for (const { operationId, method, path, requestBody } of keyed.filter(
+    ({ responses, ...each }) => '404' in responses && each.method !== 'PATCH',
+  )) {
     if (requestBody) continue;
     const { status, json, headers } = await request(method, `${path}?nothing=1`);
     t.equal(status, 404, `${operationId}: ${JSON.stringify(json)}`);
@@ -79,7 +100,8 @@ t.test('a key without the right is 403', async (t) => {
   const made = (await request('POST', '/v2/templates', { name: 'seen', image: 'a/b:1', serverless: true })).json;
   t.equal((await readOnly('GET', `/v2/templates/${made.id}`)).status, 200);
   for (const [method, path, body] of [
-    ['DELETE', `/v2/templates/${made.id}`], ['PATCH', `/v2/templates/${made.id}`, { name: 'other' }],
+    ['DELETE', `/v2/templates/${made.id}`],
+    ['PATCH', `/v2/templates/${made.id}`, { name: 'other' }],
     ['POST', '/v2/registries', { name: 'r', username: 'u', password: 'p' }],
   ] as const) {
     const { status, json } = await readOnly(method, path, body);
@@ -89,9 +111,16 @@ t.test('a key without the right is 403', async (t) => {
 });
 
 t.test('a key for one endpoint changes that and nothing else, and gives it nothing that it may not see', async (t) => {
-  const made = (await request('POST', '/v2/serverless', {
-    name: 'mine', type: 'QUEUE', image: 'a/b:1', gpu: {}, scaling: { type: 'QUEUE_DELAY', queueDelay: 4 }, workers: { max: 0 },
-  })).json;
+  const made = (
+    await request('POST', '/v2/serverless', {
+      name: 'mine',
+      type: 'QUEUE',
+      image: 'a/b:1',
+      gpu: {},
+      scaling: { type: 'QUEUE_DELAY', queueDelay: 4 },
+      workers: { max: 0 },
+    })
+  ).json;
   const source = (await request('POST', '/v2/templates', { name: 'hidden', image: 'a/b:1', serverless: true })).json;
   const registry = (await request('POST', '/v2/registries', { name: 'hidden', username: 'u', password: 'p' })).json;
   const own = publicRequest(url, await system.newKey(KeyScope.ALL, system.accountId, [made.id]));
@@ -102,15 +131,21 @@ t.test('a key for one endpoint changes that and nothing else, and gives it nothi
   t.match((await own('PATCH', one, { registry: null, env: { A: '1' } })).json, { registry: null, env: { A: '1' } });
   t.equal((await own('POST', '/v2/serverless', { name: 'x' })).status, 422);
   for (const [method, path, body] of [
-    ['POST', '/v2/templates', { name: 'x', image: 'a/b:1' }], ['DELETE', `/v2/registries/${registry.id}`], ['PUT', '/v2/account/ssh-keys', { keys: [] }],
-  ] as const) t.equal((await own(method, path, body)).status, 403, `${method} ${path}`);
+    ['POST', '/v2/templates', { name: 'x', image: 'a/b:1' }],
+    ['DELETE', `/v2/registries/${registry.id}`],
+    ['PUT', '/v2/account/ssh-keys', { keys: [] }],
+  ] as const)
+    t.equal((await own(method, path, body)).status, 403, `${method} ${path}`);
   t.match((await own('GET', '/v2/registries')).json, { registries: [] });
   await request('DELETE', `/v2/registries/${registry.id}`);
 });
 
 t.test('every list has pages, the newest first, by a cursor that is its own', async (t) => {
-  for (const name of ['first', 'second', 'third']) await request('POST', '/v2/registries', { name, username: 'u', password: 'p' });
-  const lists = keyed.filter(({ method, parameters }) => method === 'GET' && parameters?.some(({ name }) => name === 'cursor'));
+  for (const name of ['first', 'second', 'third'])
+    await request('POST', '/v2/registries', { name, username: 'u', password: 'p' });
+  const lists = keyed.filter(
+    ({ method, parameters }) => method === 'GET' && parameters?.some(({ name }) => name === 'cursor'),
+  );
   t.ok(lists.length >= 2);
   for (const { operationId, path } of lists) {
     if (path.includes('nothing')) continue;
@@ -122,12 +157,16 @@ t.test('every list has pages, the newest first, by a cursor that is its own', as
     }
   }
   const names: string[] = [];
-  let page = (await request('GET', '/v2/registries?limit=1')).json as unknown as { registries: { name: string }[]; pagination: { nextCursor: string | null } };
+  let page = (await request('GET', '/v2/registries?limit=1')).json as unknown as {
+    registries: { name: string }[];
+    pagination: { nextCursor: string | null };
+  };
   const first = page.pagination.nextCursor!;
   for (;;) {
     names.push(...page.registries.map(({ name }) => name));
     if (page.pagination.nextCursor === null) break;
-    page = (await request('GET', `/v2/registries?limit=1&cursor=${page.pagination.nextCursor}`)).json as unknown as typeof page;
+    page = (await request('GET', `/v2/registries?limit=1&cursor=${page.pagination.nextCursor}`))
+      .json as unknown as typeof page;
   }
   t.same(names, ['third', 'second', 'first']);
   const foreign = await request('GET', `/v2/templates?cursor=${first}`);
@@ -146,7 +185,11 @@ t.test('answers to a good key say what is left of its rate', async (t) => {
 
 t.test('words of REST v2 are never an endpoint', async (t) => {
   for (const word of REST_V2_WORDS) {
-    for (const [method, path] of [['GET', `/v2/${word}/nothing/here/at/all`], ['POST', `/v2/${word}/run`], ['GET', `/v2/${word}/health`]] as const) {
+    for (const [method, path] of [
+      ['GET', `/v2/${word}/nothing/here/at/all`],
+      ['POST', `/v2/${word}/run`],
+      ['GET', `/v2/${word}/health`],
+    ] as const) {
       const { status, headers, text } = await request(method, path, method === 'POST' ? { input: {} } : undefined);
       t.ok([404, 405].includes(status), `${method} ${path}: ${status} ${text.slice(0, 200)}`);
       t.match(headers.get('content-type'), PROBLEM, `${method} ${path}`);

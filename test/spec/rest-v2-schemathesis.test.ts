@@ -1,7 +1,8 @@
 // test: postgres, schemathesis, 70 s
 /**
- * Requests made up from the document of REST v2, right ones and wrong ones, over all operations: no fault of ours, no status and no shape that is not
- * documented, wrong data refused, no answer without a key. The agent is scripted, so that no made-up command is ever run.
+ * Requests made up from the document of REST v2, right ones and wrong ones, over all operations: no fault of ours, no
+ * status and no shape that is not documented, wrong data refused, no answer without a key. The agent is scripted, so
+ * that no made-up command is ever run.
  */
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
@@ -27,13 +28,21 @@ t.test('schemathesis', { skip: skipWithoutSchemathesis() }, async (t) => {
   const system = await startSystem(t, { agents: 0 });
   const gpus = ['GPU-1', 'GPU-2'].map((uuid) => ({ uuid, name: 'NVIDIA L4', memoryMib: 24_000, migProfile: '' }));
   const agent = new ScriptedAgent({
-    address: system.cores[0]!.address, agentKey: system.agentKey, gpus, locations: ['EU-RO-1', 'RO'], cpuSlots: 500,
+    address: system.cores[0]!.address,
+    agentKey: system.agentKey,
+    gpus,
+    locations: ['EU-RO-1', 'RO'],
+    cpuSlots: 500,
   });
   await agent.connect();
   t.teardown(() => agent.drop());
   const { folder, path } = await scratch(t);
   // A scripted agent keeps no logs; what is not here is refused as 501, which counts as a fault of ours.
-  const options = { document: '/v2/openapi.json', examples: EXAMPLES, exclude: '(/logs|^/v2/(clusters|tags|sandboxes).*)$' };
+  const options = {
+    document: '/v2/openapi.json',
+    examples: EXAMPLES,
+    exclude: '(/logs|^/v2/(clusters|tags|sandboxes).*)$',
+  };
   const { code, output } = await runSchemathesis(system.url, system.key, folder, path('report.json'), options);
   t.equal(code, 0, 'it found nothing');
   if (code !== 0) t.comment(output.slice(-OUTPUT_SHOWN));

@@ -1,5 +1,8 @@
 // test: postgres
-/** docs/reference/api.md#keys: keys that are restricted to a part of the API, to reading, or to some endpoints, over HTTP: queue operations and REST. */
+/**
+ * docs/reference/api.md#keys: keys that are restricted to a part of the API, to reading, or to some endpoints, over
+ * HTTP: queue operations and REST.
+ */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { KeyScope, Permission } from '../../proto/gen/slipway/v1/access_service.ts';
@@ -18,11 +21,24 @@ const jobId = await mine.run({ mode: 'value', value: 1 });
 await mine.reached(jobId, 'COMPLETED');
 
 const { UNSPECIFIED: NONE, READ, READ_WRITE } = Permission;
-const createKey = async (management: Permission, jobs: Permission, endpointIds: string[] = []) => call(system.clients.keys, 'createKey', {
-  name: 'restricted', scope: KeyScope.RESTRICTED, endpointIds, accountId: '', permissions: { management, jobs },
-}, system.key);
+const createKey = async (management: Permission, jobs: Permission, endpointIds: string[] = []) =>
+  call(
+    system.clients.keys,
+    'createKey',
+    {
+      name: 'restricted',
+      scope: KeyScope.RESTRICTED,
+      endpointIds,
+      accountId: '',
+      permissions: { management, jobs },
+    },
+    system.key,
+  );
 
-/** Requests by what they need; `own` are about the endpoint `mine`, `elsewhere` about the other one, `account` about the whole account. */
+/**
+ * Requests by what they need; `own` are about the endpoint `mine`, `elsewhere` about the other one, `account` about the
+ * whole account.
+ */
 const REQUESTS: [need: string, method: string, path: string, body?: unknown][] = [
   ['read jobs', 'GET', `${mine.base}/status/${jobId}`],
   ['read jobs', 'GET', `${mine.base}/health`],
@@ -51,8 +67,13 @@ const KEYS: [what: string, management: Permission, jobs: Permission, limited: bo
   ['writes management', READ_WRITE, NONE, false, ALL_MANAGEMENT],
   ['reads management and writes jobs', READ, READ_WRITE, false, [...READ_MANAGEMENT, ...ALL_JOBS]],
   ['writes jobs of one endpoint', NONE, READ_WRITE, true, ['read jobs', 'write jobs']],
-  ['does all with one endpoint', READ_WRITE, READ_WRITE, true,
-    ['read jobs', 'write jobs', 'read management', 'write management', 'read management account']],
+  [
+    'does all with one endpoint',
+    READ_WRITE,
+    READ_WRITE,
+    true,
+    ['read jobs', 'write jobs', 'read management', 'write management', 'read management account'],
+  ],
 ];
 
 for (const [what, management, jobs, limited, may] of KEYS) {
@@ -60,9 +81,13 @@ for (const [what, management, jobs, limited, may] of KEYS) {
     const { secret } = await createKey(management, jobs, limited ? [mine.id] : []);
     const headers = { authorization: `Bearer ${secret}` };
     for (const [need, method, path, body] of REQUESTS) {
-      const given = body ?? (method === 'POST' ? { name: `t-${randomBytes(6).toString('hex')}`, imageName: 'i' } : undefined);
+      const given =
+        body ?? (method === 'POST' ? { name: `t-${randomBytes(6).toString('hex')}`, imageName: 'i' } : undefined);
       const { status, text } = await system.request(method, path, given, headers);
-      t.ok(may.includes(need) ? status >= 200 && status < 300 : status === 401, `${need}: ${method} ${path} answered ${status} ${text.slice(0, 200)}`);
+      t.ok(
+        may.includes(need) ? status >= 200 && status < 300 : status === 401,
+        `${need}: ${method} ${path} answered ${status} ${text.slice(0, 200)}`,
+      );
       t.notMatch(text, secret, 'echoes no key');
     }
   });
@@ -71,15 +96,22 @@ for (const [what, management, jobs, limited, may] of KEYS) {
 t.test('a key with endpoints sees only those in lists', async (t) => {
   const { secret } = await createKey(READ, NONE, [mine.id]);
   const { json } = await system.request('GET', '/v1/endpoints', undefined, { authorization: `Bearer ${secret}` });
-  t.same((json as unknown as { id: string }[]).map(({ id }) => id), [mine.id]);
+  t.same(
+    (json as unknown as { id: string }[]).map(({ id }) => id),
+    [mine.id],
+  );
 });
 
 t.test('a restricted key that is revoked stops, on the queue and on REST', async (t) => {
   const { key, secret } = await createKey(READ_WRITE, READ_WRITE);
   const headers = { authorization: `Bearer ${secret}` };
-  const statuses = async () => (await Promise.all([
-    system.request('GET', `${mine.base}/health`, undefined, headers), system.request('GET', '/v1/endpoints', undefined, headers),
-  ])).map(({ status }) => status);
+  const statuses = async () =>
+    (
+      await Promise.all([
+        system.request('GET', `${mine.base}/health`, undefined, headers),
+        system.request('GET', '/v1/endpoints', undefined, headers),
+      ])
+    ).map(({ status }) => status);
   t.same(await statuses(), [200, 200]);
   await call(system.clients.keys, 'revokeKey', { id: key!.id }, system.key);
   await waitFor('the key to stop', async () => (await statuses()).every((status) => status === 401));

@@ -1,7 +1,7 @@
 // test: postgres
 /**
- * Secrets (docs/reference/api.md#s3-settings, docs/reference/api.md#keys): s3Config reaches the worker and nobody else; keys are stored hashed; nothing of
- * either is logged.
+ * Secrets (docs/reference/api.md#s3-settings, docs/reference/api.md#keys): s3Config reaches the worker and nobody else;
+ * keys are stored hashed; nothing of either is logged.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
@@ -16,12 +16,15 @@ import { webhookReceiver } from '../helpers/webhook-receiver.ts';
 
 /** All that any part logs, at the finest level and with nothing struck out, so that a secret would be seen. */
 const lines: string[] = [];
-const logger = pino({ level: 'trace' }, new Writable({
-  write(line: Buffer, _encoding, done) {
-    lines.push(line.toString());
-    done();
-  },
-}));
+const logger = pino(
+  { level: 'trace' },
+  new Writable({
+    write(line: Buffer, _encoding, done) {
+      lines.push(line.toString());
+      done();
+    },
+  }),
+);
 
 const system = await startSystem(t, { logger });
 const rows = jobRows(t, system.database.url);
@@ -29,17 +32,40 @@ const hooks = await webhookReceiver(t);
 const webhookSecret = `whsec_${randomBytes(24).toString('base64')}`;
 const command = jsHandler('all.js');
 const secret = (): string => `secret-${randomBytes(12).toString('hex')}`;
-const given = { templateEnv: secret(), endpointEnv: secret(), podEnv: secret(), webhookPassword: secret(), webhookToken: secret() };
-const jobs = endpointJobs(system, await system.createEndpoint({
-  command, fields: { webhookSecret, env: { OF_ENDPOINT: given.endpointEnv } }, env: { OF_TEMPLATE: given.templateEnv }, retryLimit: 0,
-}));
-const s3Config = { accessId: secret(), accessSecret: secret(), bucketName: 'results', endpointUrl: 'https://s3.example.com', objectPath: 'a/b' };
+const given = {
+  templateEnv: secret(),
+  endpointEnv: secret(),
+  podEnv: secret(),
+  webhookPassword: secret(),
+  webhookToken: secret(),
+};
+const jobs = endpointJobs(
+  system,
+  await system.createEndpoint({
+    command,
+    fields: { webhookSecret, env: { OF_ENDPOINT: given.endpointEnv } },
+    env: { OF_TEMPLATE: given.templateEnv },
+    retryLimit: 0,
+  }),
+);
+const s3Config = {
+  accessId: secret(),
+  accessSecret: secret(),
+  bucketName: 'results',
+  endpointUrl: 'https://s3.example.com',
+  objectPath: 'a/b',
+};
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Everything that must stand nowhere. */
 const SECRETS = {
-  accessSecret: s3Config.accessSecret, accessId: s3Config.accessId, key: system.key, agentKey: system.agentKey, rootKey: system.rootKey,
-  webhookSecret: webhookSecret.slice('whsec_'.length), ...given,
+  accessSecret: s3Config.accessSecret,
+  accessId: s3Config.accessId,
+  key: system.key,
+  agentKey: system.agentKey,
+  rootKey: system.rootKey,
+  webhookSecret: webhookSecret.slice('whsec_'.length),
+  ...given,
 };
 
 /** The rows of all tables as text. */
@@ -58,19 +84,32 @@ const submitted = await jobs.call('POST', '/runsync', { input: { mode: 's3' }, s
 const { id } = submitted.json;
 const failing = await jobs.run({ mode: 'exit' }, { s3Config });
 const pods = podCalls(system.clients, system.key);
-const pod = await pods.create({ name: 'p', startCommand: ['sleep', '600'], env: { OF_POD: given.podEnv }, computeType: 'CPU' });
+const pod = await pods.create({
+  name: 'p',
+  startCommand: ['sleep', '600'],
+  env: { OF_POD: given.podEnv },
+  computeType: 'CPU',
+});
 /** Nobody listens there, so its call waits for the next try. */
-const calling = await jobs.run({ mode: 'echo' }, { webhook: `http://user:${given.webhookPassword}@127.0.0.1:9/?token=${given.webhookToken}` });
+const calling = await jobs.run(
+  { mode: 'echo' },
+  { webhook: `http://user:${given.webhookPassword}@127.0.0.1:9/?token=${given.webhookToken}` },
+);
 
 t.test('s3Config reaches the worker', async (t) => {
   t.match(submitted.json, { status: 'COMPLETED' });
-  t.same(submitted.json.output, { ...s3Config, accessId: digest(s3Config.accessId), accessSecret: digest(s3Config.accessSecret) });
+  t.same(submitted.json.output, {
+    ...s3Config,
+    accessId: digest(s3Config.accessId),
+    accessSecret: digest(s3Config.accessSecret),
+  });
 });
 
 t.test('s3Config is in no answer', async (t) => {
   const record = await jobs.reached(failing, 'FAILED', 30_000);
   const answers = [JSON.stringify(record)];
-  for (const path of [`/status/${id}`, `/status-sync/${id}`, `/stream/${id}`, '/requests', '/health']) answers.push((await jobs.call('GET', path)).text);
+  for (const path of [`/status/${id}`, `/status-sync/${id}`, `/stream/${id}`, '/requests', '/health'])
+    answers.push((await jobs.call('GET', path)).text);
   answers.push((await jobs.call('POST', `/cancel/${id}`)).text, (await jobs.call('POST', `/retry/${failing}`)).text);
   answers.push((await hooks.received('done')).body);
   for (const answer of answers) {
@@ -98,7 +137,9 @@ t.test('nothing of it stands plain in the database', async (t) => {
 });
 
 t.test('a sealed value is another one each time', async (t) => {
-  const sealed = await rows.sql<{ s3_config_sealed: Buffer }[]>`SELECT s3_config_sealed FROM job_input WHERE s3_config_sealed IS NOT NULL`;
+  const sealed = await rows.sql<
+    { s3_config_sealed: Buffer }[]
+  >`SELECT s3_config_sealed FROM job_input WHERE s3_config_sealed IS NOT NULL`;
   t.equal(sealed.length, 2);
   t.notOk(sealed[0]!.s3_config_sealed.equals(sealed[1]!.s3_config_sealed));
 });

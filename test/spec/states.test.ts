@@ -1,5 +1,8 @@
 // test: postgres, 10 s
-/** Every row of docs/reference/api.md#states: the states of a job and what moves it from one to the next. A test is named after its row. */
+/**
+ * Every row of docs/reference/api.md#states: the states of a job and what moves it from one to the next. A test is
+ * named after its row.
+ */
 import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
@@ -18,15 +21,20 @@ const single = endpointJobs(system, await system.createEndpoint({ command, worke
 /** No worker at all: everything stays in the queue. */
 const parked = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }));
 /** Workers that tests may ruin; a lost attempt fails its job at once. */
-const fragile = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 2 }, workersMax: 2, retryLimit: 0 }));
+const fragile = endpointJobs(
+  system,
+  await system.createEndpoint({ command, fields: { workersMin: 2 }, workersMax: 2, retryLimit: 0 }),
+);
 /** Runs into its timeout by the clock, beside the other tests. */
-const clocked = endpointJobs(system, await system.createEndpoint({ command, workersMax: 1 }))
-  .call('POST', '/runsync', { input: { mode: 'until', file: files.path('never') }, policy: { executionTimeout: 5000 } });
+const clocked = endpointJobs(system, await system.createEndpoint({ command, workersMax: 1 })).call('POST', '/runsync', {
+  input: { mode: 'until', file: files.path('never') },
+  policy: { executionTimeout: 5000 },
+});
 let names = 0;
 
 /** Starts a job that runs until the test opens the file of that name. */
 async function startHeld(jobs = single): Promise<{ id: string; pid: number; release: () => void }> {
-  const name = `held-${names += 1}`;
+  const name = `held-${(names += 1)}`;
   const id = await jobs.run({ mode: 'until', file: files.path(name), note: files.path(`${name}.note`) });
   const pid = Number(await files.noted(`${name}.note`));
   await jobs.reached(id, 'IN_PROGRESS');
@@ -42,13 +50,23 @@ t.test('(none) | POST /run | input accepted | IN_QUEUE', async (t) => {
   t.match((await parked.status(answer.json.id)).json, { id: answer.json.id, status: 'IN_QUEUE' });
 });
 
-t.test('(none) | POST /runsync | input accepted | IN_QUEUE, then completes: the call waits and returns the full result', async (t) => {
-  const answer = await single.call('POST', '/runsync', { input: { mode: 'echo', text: 'hello' } });
-  t.equal(answer.status, 200);
-  t.match(answer.json, { id: /^sync-[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}-u1$/, status: 'COMPLETED', output: { mode: 'echo', text: 'hello' } });
-  t.ok(Number.isInteger(answer.json.delayTime) && answer.json.delayTime >= 0, 'delayTime is whole milliseconds');
-  t.ok(Number.isInteger(answer.json.executionTime) && answer.json.executionTime >= 0, 'executionTime is whole milliseconds');
-});
+t.test(
+  '(none) | POST /runsync | input accepted | IN_QUEUE, then completes: the call waits and returns the full result',
+  async (t) => {
+    const answer = await single.call('POST', '/runsync', { input: { mode: 'echo', text: 'hello' } });
+    t.equal(answer.status, 200);
+    t.match(answer.json, {
+      id: /^sync-[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}-u1$/,
+      status: 'COMPLETED',
+      output: { mode: 'echo', text: 'hello' },
+    });
+    t.ok(Number.isInteger(answer.json.delayTime) && answer.json.delayTime >= 0, 'delayTime is whole milliseconds');
+    t.ok(
+      Number.isInteger(answer.json.executionTime) && answer.json.executionTime >= 0,
+      'executionTime is whole milliseconds',
+    );
+  },
+);
 
 t.test('IN_QUEUE | worker becomes available | IN_PROGRESS: the handler processes the job', async (t) => {
   const first = await startHeld();
@@ -64,7 +82,12 @@ t.test('IN_QUEUE | worker becomes available | IN_PROGRESS: the handler processes
 
 t.test('IN_PROGRESS | handler finishes | success | COMPLETED: output retained', async (t) => {
   const id = await single.run({ mode: 'value', value: [1, { a: null }] });
-  t.match(await single.reached(id, 'COMPLETED'), { id, output: [1, { a: null }], delayTime: Number, executionTime: Number });
+  t.match(await single.reached(id, 'COMPLETED'), {
+    id,
+    output: [1, { a: null }],
+    delayTime: Number,
+    executionTime: Number,
+  });
   t.same((await single.status(id)).json.output, [1, { a: null }], 'reading does not use it up');
   await rows.elapseRetention(id);
   t.equal((await single.status(id)).status, 404, 'gone when its retention ends');
@@ -90,7 +113,11 @@ t.test('IN_PROGRESS | execution exceeds executionTimeout | TIMED_OUT', async (t)
   const record = await fragile.reached(held.id, 'TIMED_OUT');
   t.match(record, { id: held.id, executionTime: Number, error: String });
   await waitFor('the attempt to be stopped', () => fragile.health().then(({ jobs }) => jobs.inProgress === 0));
-  t.match((await fragile.call('POST', '/runsync', { input: { mode: 'echo' } })).json, { status: 'COMPLETED' }, 'the worker or its successor goes on');
+  t.match(
+    (await fragile.call('POST', '/runsync', { input: { mode: 'echo' } })).json,
+    { status: 'COMPLETED' },
+    'the worker or its successor goes on',
+  );
   await single.reached(await real, 'COMPLETED');
 });
 
@@ -107,40 +134,46 @@ t.test('IN_QUEUE | POST /cancel/{job_id} | job still queued | CANCELLED: removed
   t.match((await single.status(id)).json, { id, status: 'CANCELLED' });
 });
 
-t.test('IN_PROGRESS | POST /cancel/{job_id} | job running | CANCELLED: job stopped; response returns at once', async (t) => {
-  const jobs = endpointJobs(system, await system.createEndpoint({ command, workersMax: 1 }));
-  const id = await jobs.run({ mode: 'block', note: files.path('deaf') });
-  const pid = Number(await files.noted('deaf'));
-  const answer = await jobs.call('POST', `/cancel/${id}`);
-  t.match(answer.json, { id, status: 'CANCELLED' });
-  await waitFor('the deaf worker to be ended', () => !isAlive(pid), 15_000);
-  t.match((await jobs.status(id)).json, { status: 'CANCELLED' }, 'its end does not change the job');
-  await jobs.reached(await jobs.run({ mode: 'echo' }), 'COMPLETED', 20_000);
-});
+t.test(
+  'IN_PROGRESS | POST /cancel/{job_id} | job running | CANCELLED: job stopped; response returns at once',
+  async (t) => {
+    const jobs = endpointJobs(system, await system.createEndpoint({ command, workersMax: 1 }));
+    const id = await jobs.run({ mode: 'block', note: files.path('deaf') });
+    const pid = Number(await files.noted('deaf'));
+    const answer = await jobs.call('POST', `/cancel/${id}`);
+    t.match(answer.json, { id, status: 'CANCELLED' });
+    await waitFor('the deaf worker to be ended', () => !isAlive(pid), 15_000);
+    t.match((await jobs.status(id)).json, { status: 'CANCELLED' }, 'its end does not change the job');
+    await jobs.reached(await jobs.run({ mode: 'echo' }), 'COMPLETED', 20_000);
+  },
+);
 
-t.test('FAILED or TIMED_OUT | POST /retry/{job_id} | IN_QUEUE: same id, original input, previous output removed', async (t) => {
-  const input = { mode: 'fail-then', file: files.path('mended'), value: 'mended' };
-  const failed = await single.run(input);
-  t.match(await single.reached(failed, 'FAILED'), { error: /not yet/ });
-  files.open('mended');
-  const held = await startHeld();
-  const before = await rows.job(failed);
-  const answer = await single.call('POST', `/retry/${failed}`);
-  t.equal(answer.status, 200);
-  t.same(answer.json, { id: failed, status: 'IN_QUEUE' });
-  t.same((await single.status(failed)).json, { id: failed, status: 'IN_QUEUE' }, 'error, output and times are gone');
-  t.equal((await rows.sql`SELECT 1 FROM job_output WHERE job_id = ${failed}`).length, 0);
-  t.equal((await rows.job(failed))!.ttl_ms, before!.ttl_ms, 'its ttl still counts from the first submission');
-  held.release();
-  t.match(await single.reached(failed, 'COMPLETED'), { id: failed, output: 'mended' });
+t.test(
+  'FAILED or TIMED_OUT | POST /retry/{job_id} | IN_QUEUE: same id, original input, previous output removed',
+  async (t) => {
+    const input = { mode: 'fail-then', file: files.path('mended'), value: 'mended' };
+    const failed = await single.run(input);
+    t.match(await single.reached(failed, 'FAILED'), { error: /not yet/ });
+    files.open('mended');
+    const held = await startHeld();
+    const before = await rows.job(failed);
+    const answer = await single.call('POST', `/retry/${failed}`);
+    t.equal(answer.status, 200);
+    t.same(answer.json, { id: failed, status: 'IN_QUEUE' });
+    t.same((await single.status(failed)).json, { id: failed, status: 'IN_QUEUE' }, 'error, output and times are gone');
+    t.equal((await rows.sql`SELECT 1 FROM job_output WHERE job_id = ${failed}`).length, 0);
+    t.equal((await rows.job(failed))!.ttl_ms, before!.ttl_ms, 'its ttl still counts from the first submission');
+    held.release();
+    t.match(await single.reached(failed, 'COMPLETED'), { id: failed, output: 'mended' });
 
-  const timedOut = await startHeld(fragile);
-  await rows.elapseExecution(timedOut.id);
-  await fragile.reached(timedOut.id, 'TIMED_OUT');
-  timedOut.release();
-  t.same((await fragile.call('POST', `/retry/${timedOut.id}`)).json, { id: timedOut.id, status: 'IN_QUEUE' });
-  t.match(await fragile.reached(timedOut.id, 'COMPLETED'), { output: { done: true } });
-});
+    const timedOut = await startHeld(fragile);
+    await rows.elapseExecution(timedOut.id);
+    await fragile.reached(timedOut.id, 'TIMED_OUT');
+    timedOut.release();
+    t.same((await fragile.call('POST', `/retry/${timedOut.id}`)).json, { id: timedOut.id, status: 'IN_QUEUE' });
+    t.match(await fragile.reached(timedOut.id, 'COMPLETED'), { output: { done: true } });
+  },
+);
 
 t.test('retry | results not yet expired: an expired job cannot be retried', async (t) => {
   const id = await single.run({ mode: 'throw', message: 'x' });
@@ -158,8 +191,12 @@ t.test('retry applies only to FAILED and TIMED_OUT', async (t) => {
   const completed = await single.run({ mode: 'echo' });
   await single.reached(completed, 'COMPLETED');
   const held = await startHeld();
-  for (const [jobs, id, state] of [[parked, queued, 'IN_QUEUE'], [parked, cancelled, 'CANCELLED'], [single, completed, 'COMPLETED'],
-    [single, held.id, 'IN_PROGRESS']] as const) {
+  for (const [jobs, id, state] of [
+    [parked, queued, 'IN_QUEUE'],
+    [parked, cancelled, 'CANCELLED'],
+    [single, completed, 'COMPLETED'],
+    [single, held.id, 'IN_PROGRESS'],
+  ] as const) {
     const answer = await jobs.call('POST', `/retry/${id}`);
     t.equal(answer.status, 400, state);
     t.match(answer.json, { code: 'job_not_retryable', error: String }, state);
@@ -176,7 +213,11 @@ t.test('no move leads out of COMPLETED, CANCELLED, FAILED or TIMED_OUT by cancel
   await single.reached(failed, 'FAILED');
   const cancelled = await parked.run({});
   await parked.call('POST', `/cancel/${cancelled}`);
-  for (const [jobs, id, state] of [[single, completed, 'COMPLETED'], [single, failed, 'FAILED'], [parked, cancelled, 'CANCELLED']] as const) {
+  for (const [jobs, id, state] of [
+    [single, completed, 'COMPLETED'],
+    [single, failed, 'FAILED'],
+    [parked, cancelled, 'CANCELLED'],
+  ] as const) {
     const answer = await jobs.call('POST', `/cancel/${id}`);
     t.equal(answer.status, 200, state);
     t.match(answer.json, { id, status: state });
@@ -219,7 +260,11 @@ t.test('any | ttl elapses | applies even while running: the worker is stopped', 
   t.equal((await single.status(held.id)).status, 404);
   await rows.removed(held.id);
   await waitFor('nothing to run', async () => (await single.health()).jobs.inProgress === 0);
-  t.match((await single.call('POST', '/runsync', { input: { mode: 'echo' } })).json, { status: 'COMPLETED' }, 'its slot is free again');
+  t.match(
+    (await single.call('POST', '/runsync', { input: { mode: 'echo' } })).json,
+    { status: 'COMPLETED' },
+    'its slot is free again',
+  );
   held.release();
   t.equal((await single.status(held.id)).status, 404, 'what the handler does later brings nothing back');
 

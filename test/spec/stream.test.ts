@@ -5,8 +5,8 @@ import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { readEvents } from '../helpers/sse.ts';
-import { startSystem } from '../helpers/system.ts';
 import type { Answer } from '../helpers/system.ts';
+import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 const system = await startSystem(t);
@@ -25,7 +25,7 @@ const held = parked.run({}).then(async (id) => {
 
 /** A streaming job whose chunk n is yielded when the test says `pass(n)`; `pass('end')` ends it. */
 async function gated(values: unknown[]): Promise<{ id: string; pass: (which: number | 'end') => void }> {
-  const gate = `gate-${gates += 1}`;
+  const gate = `gate-${(gates += 1)}`;
   files.makeFolder(gate);
   const id = await jobs.run({ mode: 'stream', values, gate: files.path(gate), end: true });
   return { id, pass: (which) => files.open(`${gate}/${which}`) };
@@ -60,17 +60,28 @@ t.test('metrics count: a chunk is at most 1 MB with them', async (t) => {
   await jobs.reached(id, 'COMPLETED');
   const chunks = array(await jobs.call('GET', `/stream/${id}`)) as { output: string; metrics?: object }[];
   t.equal(chunks.map(({ output }) => output).join(''), 'x'.repeat(900_000));
-  t.same(chunks.map(({ metrics: carried }) => carried), [undefined, metrics], 'the last piece carries them');
-  for (const chunk of chunks) t.ok(JSON.stringify(chunk.output).length + JSON.stringify(chunk.metrics ?? '').length <= 1_000_002);
+  t.same(
+    chunks.map(({ metrics: carried }) => carried),
+    [undefined, metrics],
+    'the last piece carries them',
+  );
+  for (const chunk of chunks)
+    t.ok(JSON.stringify(chunk.output).length + JSON.stringify(chunk.metrics ?? '').length <= 1_000_002);
 });
 
 t.test('metrics that are too long fail the job with their size', async (t) => {
   const id = await jobs.run({ mode: 'metrics', output: 'x', metrics: { text: 'm'.repeat(500_000) } });
-  t.match(await jobs.reached(id, 'FAILED'), { error: /metrics of a streamed value take 500011 bytes; they may take 500000/ });
+  t.match(await jobs.reached(id, 'FAILED'), {
+    error: /metrics of a streamed value take 500011 bytes; they may take 500000/,
+  });
 });
 
 t.test('SDKs get the object: a JSON content type, POST, or ?format=object', async (t) => {
-  const forms = [['GET', '', JSON_TYPE], ['POST', '', JSON_TYPE], ['GET', '?format=object', {}]] as const;
+  const forms = [
+    ['GET', '', JSON_TYPE],
+    ['POST', '', JSON_TYPE],
+    ['GET', '?format=object', {}],
+  ] as const;
   for (const [method, query, headers] of forms) {
     const id = await jobs.run({ mode: 'stream', values: ['a', 'b'] });
     await jobs.reached(id, 'COMPLETED');
@@ -93,11 +104,18 @@ t.test('chunks are delivered as they come, each once, in order', async (t) => {
   t.same(array(await jobs.call('GET', `/stream/${id}?wait=10000`)), [{ output: 'a' }]);
   const waiting = jobs.call('GET', `/stream/${id}?wait=10000`, undefined, JSON_TYPE);
   pass(2);
-  t.same((await waiting).json, { status: 'IN_PROGRESS', stream: [{ output: 'b' }] }, 'a waiting call is woken by the next chunk');
+  t.same(
+    (await waiting).json,
+    { status: 'IN_PROGRESS', stream: [{ output: 'b' }] },
+    'a waiting call is woken by the next chunk',
+  );
   pass(3);
   pass('end');
   await jobs.reached(id, 'COMPLETED');
-  t.same((await jobs.call('GET', `/stream/${id}`, undefined, JSON_TYPE)).json, { status: 'COMPLETED', stream: [{ output: 'c' }] });
+  t.same((await jobs.call('GET', `/stream/${id}`, undefined, JSON_TYPE)).json, {
+    status: 'COMPLETED',
+    stream: [{ output: 'c' }],
+  });
   t.same(array(await jobs.call('GET', `/stream/${id}`)), []);
 });
 
@@ -105,26 +123,37 @@ t.test('two readers split the chunks between them', async (t) => {
   const values = Array.from({ length: 300 }, (_, number) => number);
   const id = await jobs.run({ mode: 'stream', values });
   const seen: number[] = [];
-  const reader = (): Promise<unknown> => waitFor('the end of the stream', async () => {
-    const { json } = await jobs.call('GET', `/stream/${id}?wait=1000`, undefined, JSON_TYPE);
-    seen.push(...(json.stream as { output: number }[]).map(({ output }) => output));
-    return json.status === 'COMPLETED' && (json.stream as unknown[]).length === 0;
-  });
+  const reader = (): Promise<unknown> =>
+    waitFor('the end of the stream', async () => {
+      const { json } = await jobs.call('GET', `/stream/${id}?wait=1000`, undefined, JSON_TYPE);
+      seen.push(...(json.stream as { output: number }[]).map(({ output }) => output));
+      return json.status === 'COMPLETED' && (json.stream as unknown[]).length === 0;
+    });
   await Promise.all([reader(), reader()]);
-  t.same(seen.toSorted((a, b) => a - b), values, 'nothing twice, nothing lost');
+  t.same(
+    seen.toSorted((a, b) => a - b),
+    values,
+    'nothing twice, nothing lost',
+  );
 });
 
 t.test('a final job answers at once, a job that yields nothing keeps an empty stream', async (t) => {
   const id = await jobs.run({ mode: 'echo' });
   await jobs.reached(id, 'COMPLETED');
   // A wait of the longest there may be: longer than this test may take.
-  t.same((await jobs.call('GET', `/stream/${id}?wait=300000`, undefined, JSON_TYPE)).json, { status: 'COMPLETED', stream: [] });
+  t.same((await jobs.call('GET', `/stream/${id}?wait=300000`, undefined, JSON_TYPE)).json, {
+    status: 'COMPLETED',
+    stream: [],
+  });
 });
 
 t.test('wait: how long a call holds when nothing comes', async (t) => {
   const id = await parked.run({});
   const before = performance.now();
-  t.same((await parked.call('GET', `/stream/${id}?wait=1000`, undefined, JSON_TYPE)).json, { status: 'IN_QUEUE', stream: [] });
+  t.same((await parked.call('GET', `/stream/${id}?wait=1000`, undefined, JSON_TYPE)).json, {
+    status: 'IN_QUEUE',
+    stream: [],
+  });
   const tookMs = performance.now() - before;
   t.ok(tookMs > 950, 'not before its time');
 });
@@ -140,18 +169,25 @@ t.test('the end of the job wakes a waiting call: cancel', async (t) => {
 t.test('a handler that fails midway: its chunks stay', async (t) => {
   const id = await jobs.run({ mode: 'stream', values: ['a', 'b'], message: 'then it broke' });
   t.match(await jobs.reached(id, 'FAILED'), { error: /then it broke/ });
-  t.same((await jobs.call('GET', `/stream/${id}`, undefined, JSON_TYPE)).json, { status: 'FAILED', stream: [{ output: 'a' }, { output: 'b' }] });
+  t.same((await jobs.call('GET', `/stream/${id}`, undefined, JSON_TYPE)).json, {
+    status: 'FAILED',
+    stream: [{ output: 'a' }, { output: 'b' }],
+  });
 });
 
 t.test('many chunks keep their order', async (t) => {
   const values = Array.from({ length: 1_200 }, (_, number) => number);
   const id = await jobs.run({ mode: 'stream', values });
   const seen: unknown[] = [];
-  await waitFor('the whole stream', async () => {
-    const { json } = await jobs.call('GET', `/stream/${id}`, undefined, JSON_TYPE);
-    seen.push(...(json.stream as { output: unknown }[]).map(({ output }) => output));
-    return json.status === 'COMPLETED' && (json.stream as unknown[]).length === 0;
-  }, 30_000);
+  await waitFor(
+    'the whole stream',
+    async () => {
+      const { json } = await jobs.call('GET', `/stream/${id}`, undefined, JSON_TYPE);
+      seen.push(...(json.stream as { output: unknown }[]).map(({ output }) => output));
+      return json.status === 'COMPLETED' && (json.stream as unknown[]).length === 0;
+    },
+    30_000,
+  );
   t.same(seen, values);
 });
 
@@ -168,23 +204,39 @@ t.test('Accept: text/event-stream | a live feed', async (t) => {
   t.match(JSON.parse((await feed.next())!.data), { output: { b: 'line\nbreak' } });
   pass('end');
   const rest = await feed.rest();
-  t.ok(rest.some(({ data }) => data.includes('COMPLETED')), 'the end of the job is told, then the feed ends');
+  t.ok(
+    rest.some(({ data }) => data.includes('COMPLETED')),
+    'the end of the job is told, then the feed ends',
+  );
 });
 
 t.test('Last-Event-ID | the feed goes on after that event, however often it is read', async (t) => {
   const id = await jobs.run({ mode: 'stream', values: ['a', 'b', 'c'] });
   await jobs.reached(id, 'COMPLETED');
   const outputs = (events: { data: string }[]): unknown[] =>
-    events.map(({ data }) => JSON.parse(data) as { output?: unknown }).filter((value) => 'output' in value).map(({ output }) => output);
+    events
+      .map(({ data }) => JSON.parse(data) as { output?: unknown })
+      .filter((value) => 'output' in value)
+      .map(({ output }) => output);
   const all = await (await readEvents(t, system, `${jobs.base}/stream/${id}`)).rest();
   t.same(outputs(all), ['a', 'b', 'c']);
   const again = await (await readEvents(t, system, `${jobs.base}/stream/${id}`)).rest();
   t.same(outputs(again), ['a', 'b', 'c'], 'a feed starts at the beginning and uses nothing up');
-  for (const [index, left] of [[0, ['b', 'c']], [1, ['c']], [2, []]] as const) {
-    const resumed = await (await readEvents(t, system, `${jobs.base}/stream/${id}`, { 'last-event-id': all[index]!.id! })).rest();
+  for (const [index, left] of [
+    [0, ['b', 'c']],
+    [1, ['c']],
+    [2, []],
+  ] as const) {
+    const resumed = await (
+      await readEvents(t, system, `${jobs.base}/stream/${id}`, { 'last-event-id': all[index]!.id! })
+    ).rest();
     t.same(outputs(resumed), left, `after event ${index + 1}`);
   }
-  t.same(array(await jobs.call('GET', `/stream/${id}`)).map(({ output }) => output), ['a', 'b', 'c'], 'polling readers have lost nothing');
+  t.same(
+    array(await jobs.call('GET', `/stream/${id}`)).map(({ output }) => output),
+    ['a', 'b', 'c'],
+    'polling readers have lost nothing',
+  );
 });
 
 t.test('unknown job | 404', async (t) => {

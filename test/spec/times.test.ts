@@ -12,9 +12,21 @@ import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
 
-interface Percentiles { count: number; p50Ms: number; p95Ms: number; p99Ms: number }
-interface Stretch { startedAt: string; delay: Percentiles; execution: Percentiles }
-interface Times extends Stretch { stepMs: number; steps: Stretch[] }
+interface Percentiles {
+  count: number;
+  p50Ms: number;
+  p95Ms: number;
+  p99Ms: number;
+}
+interface Stretch {
+  startedAt: string;
+  delay: Percentiles;
+  execution: Percentiles;
+}
+interface Times extends Stretch {
+  stepMs: number;
+  steps: Stretch[];
+}
 
 const system = await startSystem(t);
 const jobs = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1 }));
@@ -54,9 +66,16 @@ t.test('a job counts when it has ended, and what is recorded as it was', async (
   await recorded(30, hundred, [40_000]);
   const { execution, delay, steps, ...whole } = await read();
   t.equal(execution.count, 101);
-  t.ok(near(execution.p50Ms, 50_000) && near(execution.p95Ms, 95_000) && near(execution.p99Ms, 99_000), JSON.stringify(execution));
+  t.ok(
+    near(execution.p50Ms, 50_000) && near(execution.p95Ms, 95_000) && near(execution.p99Ms, 99_000),
+    JSON.stringify(execution),
+  );
   t.ok(delay.count === 2 && near(delay.p99Ms, 40_000), JSON.stringify(delay));
-  t.same(steps.map((step) => step.execution.count), [100, 1], 'the oldest first');
+  t.same(
+    steps.map((step) => step.execution.count),
+    [100, 1],
+    'the oldest first',
+  );
   t.ok(whole.startedAt <= steps[0]!.startedAt);
   t.equal((await read('?since=10m')).execution.count, 1, 'no further back than one asks');
   t.match(await read('?since=12h'), { stepMs: 720_000, execution: { count: 101 } });
@@ -80,13 +99,22 @@ t.test('the same on the command line', async (t) => {
 
 t.test('refusals', async (t) => {
   for (const bad of ['59s', '13h', '1d', '10', '-1h', 'x', '1h&since=2h']) {
-    t.match(await get(`?since=${bad}`), { status: 400, json: { code: 'invalid_request', error: /from 60s to 12h/ } }, bad);
+    t.match(
+      await get(`?since=${bad}`),
+      { status: 400, json: { code: 'invalid_request', error: /from 60s to 12h/ } },
+      bad,
+    );
   }
   t.equal((await get('?since=')).status, 200);
   t.equal((await system.request('POST', `/v2/${jobs.id}/times`, {})).status, 405);
   t.equal((await system.request('GET', '/v2/nosuchendpoint/times')).status, 404);
-  const another = await system.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 0 }, workersMax: 0 });
+  const another = await system.createEndpoint({
+    command: jsHandler('all.js'),
+    fields: { workersMin: 0 },
+    workersMax: 0,
+  });
   const bound = await system.newKey(KeyScope.ALL, system.accountId, [another]);
-  const asked = (id: string) => fetch(`${system.url}/v2/${id}/times`, { headers: { authorization: `Bearer ${bound}` } });
+  const asked = (id: string) =>
+    fetch(`${system.url}/v2/${id}/times`, { headers: { authorization: `Bearer ${bound}` } });
   t.same([(await asked(jobs.id)).status, (await asked(another)).status], [401, 200]);
 });

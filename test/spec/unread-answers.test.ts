@@ -1,10 +1,13 @@
 // test: postgres, 60 s
-/** Clients that ask for much and do not read it: the facade holds a bounded part of it, others are served, and nothing is lost or mixed up. */
+/**
+ * Clients that ask for much and do not read it: the facade holds a bounded part of it, others are served, and nothing
+ * is lost or mixed up.
+ */
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import t from 'tap';
+import { request as httpRequest } from 'node:http';
 import type { Test } from 'tap';
+import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { jsHandler } from '../helpers/handlers.ts';
@@ -25,11 +28,14 @@ await jobs.settled(id);
 
 /** Asks and reads no more than the headers and what fits into buffers until the answer is read on. */
 async function askAndStall(t: Test, path: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
-  const asked = httpRequest(`${system.url}/v2/${endpointId}${path}`, { headers: { authorization: `Bearer ${system.key}`, ...headers }, agent: false });
+  const asked = httpRequest(`${system.url}/v2/${endpointId}${path}`, {
+    headers: { authorization: `Bearer ${system.key}`, ...headers },
+    agent: false,
+  });
   t.teardown(() => asked.destroy());
   asked.on('error', () => undefined);
   asked.end();
-  const [answer] = await once(asked, 'response') as [IncomingMessage];
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
   answer.on('error', () => undefined);
   return answer;
 }
@@ -37,7 +43,9 @@ async function askAndStall(t: Test, path: string, headers: Record<string, string
 /** Bytes that come until the end of the answer, and whether it is whole. */
 async function readOn(answer: IncomingMessage): Promise<{ bytes: number; whole: boolean }> {
   let bytes = 0;
-  answer.on('data', (piece: Buffer) => { bytes += piece.length; });
+  answer.on('data', (piece: Buffer) => {
+    bytes += piece.length;
+  });
   if (!answer.closed) await once(answer, 'close').catch(() => undefined);
   return { bytes, whole: answer.complete };
 }
@@ -64,7 +72,10 @@ t.test('one that reads again in time gets all, and so does one that waits', asyn
 t.test('other accounts do not wait', async (t) => {
   const { accountId } = await call(system.clients.access, 'createAccount', { name: 'other' }, system.rootKey);
   const key = await system.newKey(undefined, accountId);
-  const other = endpointJobs({ request: publicRequest(system.url, key) }, await system.createEndpoint({ command, key }));
+  const other = endpointJobs(
+    { request: publicRequest(system.url, key) },
+    await system.createEndpoint({ command, key }),
+  );
   const otherId = await other.run({ mode: 'big', length: LENGTH });
   await other.settled(otherId);
   const stalled = await askAndStall(t, `/status/${id}`);
@@ -72,7 +83,9 @@ t.test('other accounts do not wait', async (t) => {
   const order: string[] = [];
   await Promise.all([
     waiting.then(() => order.push('same account')),
-    other.call('GET', `/status/${otherId}`).then((answer) => order.push(`other account ${(answer.json.output as string).length}`)),
+    other
+      .call('GET', `/status/${otherId}`)
+      .then((answer) => order.push(`other account ${(answer.json.output as string).length}`)),
   ]);
   t.same(order, [`other account ${LENGTH}`, 'same account']);
   stalled.destroy();
@@ -81,7 +94,10 @@ t.test('other accounts do not wait', async (t) => {
 t.test('small answers do not wait, and a client that leaves stops waiting', async (t) => {
   const stalled = await askAndStall(t, `/status/${id}`);
   const leaving = new AbortController();
-  const left = fetch(`${system.url}/v2/${endpointId}/status/${id}`, { headers: { authorization: `Bearer ${system.key}` }, signal: leaving.signal });
+  const left = fetch(`${system.url}/v2/${endpointId}/status/${id}`, {
+    headers: { authorization: `Bearer ${system.key}` },
+    signal: leaving.signal,
+  });
   const order: string[] = [];
   const waiting = jobs.call('GET', `/status/${id}`).then(() => order.push('large'));
   const small = await jobs.runSync({ mode: 'value', value: 'small' });
@@ -133,8 +149,14 @@ t.test('a live feed to a client that does not read holds a page at most, and is 
   await jobs.settled(streamId);
   // Two pages of 8 MiB: too much beside the output, and less than two whole feeds would be.
   const accept = { accept: 'text/event-stream' };
-  const feeds = [await askAndStall(t, `/stream/${streamId}`, accept), await askAndStall(t, `/stream/${streamId}`, accept)];
+  const feeds = [
+    await askAndStall(t, `/stream/${streamId}`, accept),
+    await askAndStall(t, `/stream/${streamId}`, accept),
+  ];
   t.equal(((await jobs.look(id)).output as string).length, LENGTH, 'others get theirs');
   const read = await Promise.all(feeds.map(readOn));
-  t.ok(read.some(({ whole }) => !whole), 'after a feed was cut off');
+  t.ok(
+    read.some(({ whole }) => !whole),
+    'after a feed was cut off',
+  );
 });

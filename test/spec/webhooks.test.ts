@@ -1,5 +1,8 @@
 // test: postgres, 30 s
-/** The completion webhook of docs/reference/api.md#webhooks: when, what, signed how, and whom it must never call. Tries and pauses: limits.test.ts. */
+/**
+ * The completion webhook of docs/reference/api.md#webhooks: when, what, signed how, and whom it must never call. Tries
+ * and pauses: limits.test.ts.
+ */
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import t from 'tap';
@@ -39,18 +42,28 @@ t.test('POST with the whole job record, its input and the webhook', async (t) =>
 t.test('every field is that of /status, whatever the fraction of a millisecond', async (t) => {
   type End = (name: string, id: string) => unknown;
   const ends: [status: string, end: End][] = [
-    ['COMPLETED', (name) => files.open(name)], ['FAILED', (name) => files.open(name)], ['TIMED_OUT', (_name, id) => rows.elapseExecution(id)],
+    ['COMPLETED', (name) => files.open(name)],
+    ['FAILED', (name) => files.open(name)],
+    ['TIMED_OUT', (_name, id) => rows.elapseExecution(id)],
   ];
   // Exactly between two milliseconds there is more than one way to round: half of these meet each.
   for (const [place, waitedUs] of [500, 1_500, 2_500, 3_500, 4_500, 5_500].entries()) {
     const [status, end] = ends[place % ends.length]!;
     const name = `fraction-${waitedUs}`;
-    const input = { mode: status === 'FAILED' ? 'fail-after' : 'until', file: files.path(name), note: files.path(`${name}-taken`) };
+    const input = {
+      mode: status === 'FAILED' ? 'fail-after' : 'until',
+      file: files.path(name),
+      note: files.path(`${name}-taken`),
+    };
     const id = await jobs.run(input, { webhook: hooks.url(name) });
     await files.noted(`${name}-taken`);
     await rows.startedAfterUs(id, waitedUs);
     await end(name, id);
-    const { input: _input, webhook: _webhook, ...told } = JSON.parse((await hooks.received(name)).body) as Record<string, unknown>;
+    const {
+      input: _input,
+      webhook: _webhook,
+      ...told
+    } = JSON.parse((await hooks.received(name)).body) as Record<string, unknown>;
     const { json } = await jobs.status(id);
     t.match(told, { id, status, workerId: String, delayTime: Number, executionTime: Number });
     t.same(told, json, `${status} after ${waitedUs} µs`);
@@ -69,14 +82,24 @@ t.test('webhookV2 stands in for a webhook that is not given', async (t) => {
 });
 
 t.test('/runsync calls it too', async (t) => {
-  const { json } = await jobs.call('POST', '/runsync', { input: { mode: 'value', value: 1 }, webhook: hooks.url('sync') });
+  const { json } = await jobs.call('POST', '/runsync', {
+    input: { mode: 'value', value: 1 },
+    webhook: hooks.url('sync'),
+  });
   t.match(JSON.parse((await hooks.received('sync')).body), { id: json.id, status: 'COMPLETED', output: 1 });
 });
 
 t.test('it is called for FAILED and TIMED_OUT, and not for CANCELLED, purged or expired jobs', async (t) => {
   await jobs.run({ mode: 'error', error: 'no colour' }, { webhook: hooks.url('failed') });
-  t.match(JSON.parse((await hooks.received('failed')).body), { status: 'FAILED', error: 'no colour', workerId: String });
-  const late = await jobs.run({ mode: 'until', file: files.path('never'), note: files.path('late') }, { webhook: hooks.url('late') });
+  t.match(JSON.parse((await hooks.received('failed')).body), {
+    status: 'FAILED',
+    error: 'no colour',
+    workerId: String,
+  });
+  const late = await jobs.run(
+    { mode: 'until', file: files.path('never'), note: files.path('late') },
+    { webhook: hooks.url('late') },
+  );
   await files.noted('late');
   await rows.elapseExecution(late);
   t.match(JSON.parse((await hooks.received('late')).body), { id: late, status: 'TIMED_OUT' });
@@ -123,14 +146,17 @@ t.test('a receiver that fails never keeps the job or other webhooks waiting', as
   t.match(await jobs.reached(unreachable, 'COMPLETED'), { status: 'COMPLETED' });
 });
 
-t.test('signed with the endpoint\'s secret as Standard Webhooks', async (t) => {
+t.test("signed with the endpoint's secret as Standard Webhooks", async (t) => {
   const webhookSecret = `whsec_${randomBytes(24).toString('base64')}`;
   const signed = endpointJobs(system, await system.createEndpoint({ command, fields: { webhookSecret } }));
   const id = await signed.run({ mode: 'value', value: 'x' }, { webhook: hooks.url('signed') });
   const { body, headers } = await hooks.received('signed');
   const flat = headers as Record<string, string>;
   t.match(new Webhook(webhookSecret).verify(body, flat), { id, status: 'COMPLETED' });
-  t.throws(() => new Webhook(`whsec_${randomBytes(24).toString('base64')}`).verify(body, flat), 'not with another secret');
+  t.throws(
+    () => new Webhook(`whsec_${randomBytes(24).toString('base64')}`).verify(body, flat),
+    'not with another secret',
+  );
   t.throws(() => new Webhook(webhookSecret).verify(body.replace('COMPLETED', 'FAILED'), flat), 'not with another body');
 });
 
@@ -148,13 +174,25 @@ t.test('retries of one event carry one id', async (t) => {
 
 t.test('a webhook that is no http(s) URL | 400 invalid_webhook', async (t) => {
   const before = await rows.count();
-  for (const webhook of ['not a url', '', 'ftp://example.com/x', 'javascript:alert(1)', 'file:///etc/passwd', '//example.com', 'http://', 5, true, {}, []]) {
+  for (const webhook of [
+    'not a url',
+    '',
+    'ftp://example.com/x',
+    'javascript:alert(1)',
+    'file:///etc/passwd',
+    '//example.com',
+    'http://',
+    5,
+    true,
+    {},
+    [],
+  ]) {
     const answer = await parked.call('POST', '/run', { input: {}, webhook });
     if (webhook === '') continue; // some clients send an empty text for "none"
     t.equal(answer.status, 400, JSON.stringify(webhook));
     t.match(answer.json, { code: 'invalid_webhook', error: String }, JSON.stringify(webhook));
   }
-  t.ok(await rows.count() - before <= 1, 'nothing was stored');
+  t.ok((await rows.count()) - before <= 1, 'nothing was stored');
 });
 
 t.test('it survives a restart of core and a receiver that was down', async (t) => {

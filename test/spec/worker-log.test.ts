@@ -1,16 +1,19 @@
 // test: postgres, 10 s
-/** GET /v2/serverless/{id}/workers/{workerId}/logs: a worker's lines in the form of REST v2 (docs/reference/api.md#log-of-a-worker-or-a-pod). */
+/**
+ * GET /v2/serverless/{id}/workers/{workerId}/logs: a worker's lines in the form of REST v2
+ * (docs/reference/api.md#log-of-a-worker-or-a-pod).
+ */
 import { connect } from 'node:net';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { readMetrics, valueOf } from '../helpers/metrics.ts';
 import { scratch } from '../helpers/scratch.ts';
-import { readEvents } from '../helpers/sse.ts';
 import type { SseEvent } from '../helpers/sse.ts';
+import { readEvents } from '../helpers/sse.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
@@ -21,14 +24,17 @@ const WRITTEN = 3_000;
 const LONG_LINES = 4_000;
 const LONG_LINE = 250;
 const system = await startSystem(t, { facadeEnv: { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' } });
-const workerOf = (endpointId: string): Promise<string> => waitFor('its worker', async () => (
-  (await call(system.clients.machines, 'listWorkers', { endpointId }, system.key)).workers[0]?.id
-));
-const pathOf = (endpointId: string, workerId: string): string => `/v2/serverless/${endpointId}/workers/${workerId}/logs`;
+const workerOf = (endpointId: string): Promise<string> =>
+  waitFor(
+    'its worker',
+    async () => (await call(system.clients.machines, 'listWorkers', { endpointId }, system.key)).workers[0]?.id,
+  );
+const pathOf = (endpointId: string, workerId: string): string =>
+  `/v2/serverless/${endpointId}/workers/${workerId}/logs`;
 const talks = endpointJobs(system, await system.createEndpoint({ command: jsHandler('talker.js'), workersMax: 1 }));
 const path = pathOf(talks.id, await workerOf(talks.id));
 const lineOf = (event: SseEvent | undefined): string => (JSON.parse(event!.data) as { line: string }).line;
-const say = async (...words: string[]): Promise<void> => void await talks.settled(await talks.run({ words }));
+const say = async (...words: string[]): Promise<void> => void (await talks.settled(await talks.run({ words })));
 const lines = async (t: Test, count: number, query = '', headers = {}): Promise<string[]> => {
   const feed = await readEvents(t, system, path + query, headers);
   const found: string[] = [];
@@ -52,13 +58,18 @@ t.test('the last lines, and then what comes', async (t) => {
   await say('three');
   t.equal(lineOf(await feed.next()), 'saying three');
   t.equal(lineOf(await coming.next()), 'saying three', 'tail=0: only what is to come');
-  for (const source of ['', '&source=container', '&source=both']) t.same(await lines(t, 2, `?tail=2${source}`), ['saying two', 'saying three']);
+  for (const source of ['', '&source=container', '&source=both'])
+    t.same(await lines(t, 2, `?tail=2${source}`), ['saying two', 'saying three']);
 });
 
 t.test('from a time on, and behind an event', async (t) => {
   const all = await readEvents(t, system, `${path}?since=now-1h&tail=1`);
   const events = [await all.next(), await all.next(), await all.next(), await all.next()];
-  t.same(events.map(lineOf), ['the talker is here', 'saying one', 'saying two', 'saying three'], 'since overrides tail');
+  t.same(
+    events.map(lineOf),
+    ['the talker is here', 'saying one', 'saying two', 'saying three'],
+    'since overrides tail',
+  );
   const ids = events.map((event) => event!.id!);
   t.same(ids, ids.toSorted(), 'ids rise');
   t.same(new Set(ids).size, ids.length);
@@ -76,10 +87,12 @@ t.test('from a time on, and behind an event', async (t) => {
 t.test('of a long log exactly so many', async (t) => {
   const script = `i=0; while [ $i -lt ${WRITTEN} ]; do i=$((i+1)); echo $i; done; exit 3`;
   const id = await system.createEndpoint({ command: ['/bin/sh', '-c', script], ready: 0, workersMax: 1 });
-  const worker = await waitFor('it to end', async () => (await call(system.clients.machines, 'listWorkers', { endpointId: id }, system.key)).recent[0]?.id);
-  const written = async (query: string): Promise<string[]> => (
-    (await (await readEvents(t, system, pathOf(id, worker) + query)).rest()).map(lineOf)
+  const worker = await waitFor(
+    'it to end',
+    async () => (await call(system.clients.machines, 'listWorkers', { endpointId: id }, system.key)).recent[0]?.id,
   );
+  const written = async (query: string): Promise<string[]> =>
+    (await (await readEvents(t, system, pathOf(id, worker) + query)).rest()).map(lineOf);
   const numbers = Array.from({ length: WRITTEN }, (_, n) => String(n + 1));
   t.same(await written('?tail=1500'), numbers.slice(-1_500));
   t.same(await written('?tail=5000'), numbers);
@@ -94,16 +107,18 @@ t.test('what is kept of many lines has its room among answers until it is read',
   const id = await system.createEndpoint({ command: ['/bin/sh', '-c', script], ready: 0, workersMax: 1 });
   const logs = pathOf(id, await workerOf(id));
   await files.noted('done');
-  const held = async (): Promise<number> => valueOf(await readMetrics(system.metrics.facade), 'slipway_facade_memory_bytes', { budget: 'responses' });
+  const held = async (): Promise<number> =>
+    valueOf(await readMetrics(system.metrics.facade), 'slipway_facade_memory_bytes', { budget: 'responses' });
   t.equal(await held(), 0);
   // The second is answered behind the first, which does not end.
   const socket = connect(Number(new URL(system.url).port), '127.0.0.1');
   socket.on('error', () => undefined);
-  const ask = (query: string): string => `GET ${logs}${query} HTTP/1.1\r\nhost: slipway\r\nauthorization: Bearer ${system.key}\r\n\r\n`;
+  const ask = (query: string): string =>
+    `GET ${logs}${query} HTTP/1.1\r\nhost: slipway\r\nauthorization: Bearer ${system.key}\r\n\r\n`;
   socket.write(ask('?tail=0') + ask('?tail=5000'));
-  await waitFor('more than a page has to be counted', async () => await held() > LONG_LINES * LONG_LINE);
+  await waitFor('more than a page has to be counted', async () => (await held()) > LONG_LINES * LONG_LINE);
   socket.destroy();
-  await waitFor('the room to be free again', async () => await held() === 0);
+  await waitFor('the room to be free again', async () => (await held()) === 0);
   await system.endWorkers(id);
 });
 
@@ -114,12 +129,22 @@ t.test('of a load-balancing endpoint too', async (t) => {
 });
 
 t.test('what cannot be is refused as a problem', async (t) => {
-  const other = await system.createEndpoint({ command: jsHandler('talker.js'), ready: 0, workersMax: 0, fields: { workersMin: 0 } });
+  const other = await system.createEndpoint({
+    command: jsHandler('talker.js'),
+    ready: 0,
+    workersMax: 0,
+    fields: { workersMin: 0 },
+  });
   const [, worker] = /workers\/(\w+)/.exec(path)!;
   const refused: [string, number, string][] = [
-    [`${path}?tail=-1`, 400, 'invalid_request'], [`${path}?tail=5001`, 400, 'invalid_request'], [`${path}?tail=1e3`, 400, 'invalid_request'],
-    [`${path}?since=yesterday`, 400, 'invalid_request'], [`${path}?source=kernel`, 400, 'invalid_request'], [pathOf(other, worker!), 404, 'not_found'],
-    [pathOf(talks.id, 'nosuchworker00'), 404, 'not_found'], [pathOf('no%20such', worker!), 404, 'endpoint_not_found'],
+    [`${path}?tail=-1`, 400, 'invalid_request'],
+    [`${path}?tail=5001`, 400, 'invalid_request'],
+    [`${path}?tail=1e3`, 400, 'invalid_request'],
+    [`${path}?since=yesterday`, 400, 'invalid_request'],
+    [`${path}?source=kernel`, 400, 'invalid_request'],
+    [pathOf(other, worker!), 404, 'not_found'],
+    [pathOf(talks.id, 'nosuchworker00'), 404, 'not_found'],
+    [pathOf('no%20such', worker!), 404, 'endpoint_not_found'],
     [pathOf(talks.id, '..%2fkey'), 404, 'not_found'],
   ];
   for (const [asked, status, code] of refused) {

@@ -1,14 +1,15 @@
 /** Core as the control plane of Envoys: delta xDS and load reports, for those who have the edges' key. */
-import { status } from '@grpc/grpc-js';
+
 import type { ServerDuplexStream } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import type { AggregatedDiscoveryServiceServer } from '../../../proto/gen/envoy/service/discovery/v3/discovery.ts';
 import type { LoadReportingServiceServer } from '../../../proto/gen/envoy/service/load_stats/v3/lrs.ts';
-import type { DemandWriter } from '../../edge/demand-writer.ts';
 import type { BackendDirectory } from '../../edge/backend-directory.ts';
+import type { DemandWriter } from '../../edge/demand-writer.ts';
 import type { Random } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { BaseService } from '../../runtime/service.ts';
 import type { Service } from '../../runtime/service.ts';
+import { BaseService } from '../../runtime/service.ts';
 import { hasEdgeKey } from '../edge-key.ts';
 import { AdsStream } from './ads-stream.ts';
 import { LoadStream } from './load-stream.ts';
@@ -53,21 +54,33 @@ class OpenStreams extends BaseService {
 export function createControlPlane({ directory, demands, edgeKey, random, logger }: ControlPlaneParts): ControlPlane {
   const open = new OpenStreams();
   const refusals = new Map<string, number>();
-  const onRefused = (typeUrl: string): void => { refusals.set(typeUrl, (refusals.get(typeUrl) ?? 0) + 1); };
+  const onRefused = (typeUrl: string): void => {
+    refusals.set(typeUrl, (refusals.get(typeUrl) ?? 0) + 1);
+  };
   return {
-    service: open, refusals,
-    discovery: { deltaAggregatedResources: (call) => {
-      if (admit(call, edgeKey)) open.add((onEnd) => new AdsStream(call, { directory, edgeKey, logger, onRefused }, onEnd));
-    } },
-    loadReports: { streamLoadStats: (call) => {
-      if (admit(call, edgeKey)) open.add((onEnd) => new LoadStream(call, { directory, demands, streamId: random.uuid() }, onEnd));
-    } },
+    service: open,
+    refusals,
+    discovery: {
+      deltaAggregatedResources: (call) => {
+        if (admit(call, edgeKey))
+          open.add((onEnd) => new AdsStream(call, { directory, edgeKey, logger, onRefused }, onEnd));
+      },
+    },
+    loadReports: {
+      streamLoadStats: (call) => {
+        if (admit(call, edgeKey))
+          open.add((onEnd) => new LoadStream(call, { directory, demands, streamId: random.uuid() }, onEnd));
+      },
+    },
   };
 }
 
 function admit(call: ServerDuplexStream<unknown, unknown>, edgeKey: string): boolean {
   if (hasEdgeKey(call.metadata, edgeKey)) return true;
-  const details = edgeKey === '' ? 'This core serves no edge: it has no SLIPWAY_EDGE_KEY.' : 'The edge has another SLIPWAY_EDGE_KEY than core.';
+  const details =
+    edgeKey === ''
+      ? 'This core serves no edge: it has no SLIPWAY_EDGE_KEY.'
+      : 'The edge has another SLIPWAY_EDGE_KEY than core.';
   call.on('error', () => undefined);
   call.emit('error', Object.assign(new Error(details), { code: status.UNAUTHENTICATED, details }));
   return false;

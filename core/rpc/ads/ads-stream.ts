@@ -1,14 +1,18 @@
 /**
- * One Envoy's stream of delta xDS. It holds what the Envoy has, by name and version, and sends what differs; so nothing waits in a queue however fast
- * the world changes, and a stream that breaks is made up for by the next one. Clusters go before the assignments that need them.
+ * One Envoy's stream of delta xDS. It holds what the Envoy has, by name and version, and sends what differs; so nothing
+ * waits in a queue however fast the world changes, and a stream that breaks is made up for by the next one. Clusters go
+ * before the assignments that need them.
  */
 import type { ServerDuplexStream } from '@grpc/grpc-js';
-import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../../../proto/gen/envoy/service/discovery/v3/discovery.ts';
+import type {
+  DeltaDiscoveryRequest,
+  DeltaDiscoveryResponse,
+} from '../../../proto/gen/envoy/service/discovery/v3/discovery.ts';
+import { clusterName } from '../../../proto/wire/edge-authorizer.ts';
 import type { BackendDirectory } from '../../edge/backend-directory.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { clusterName } from '../../../proto/wire/edge-authorizer.ts';
-import { ASSIGNMENT_TYPE, changesOf, CLUSTER_TYPE, snapshotOf } from './snapshot.ts';
 import type { PackedResource, Snapshot, SnapshotSettings } from './snapshot.ts';
+import { ASSIGNMENT_TYPE, CLUSTER_TYPE, changesOf, snapshotOf } from './snapshot.ts';
 
 /** A stream of the service. */
 type AdsCall = ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>;
@@ -110,7 +114,9 @@ export class AdsStream {
 
   #meet(node: NonNullable<DeltaDiscoveryRequest['node']>): void {
     const named: unknown = node.metadata?.['activators'];
-    const activators = Array.isArray(named) ? named.filter((address) => typeof address === 'string').slice(0, ACTIVATORS_MAX) : [];
+    const activators = Array.isArray(named)
+      ? named.filter((address) => typeof address === 'string').slice(0, ACTIVATORS_MAX)
+      : [];
     this.#settings = { ...this.#settings, activators };
     this.#node = node.id;
     this.#isWhole = false;
@@ -120,19 +126,30 @@ export class AdsStream {
   #subscriptionOf({ typeUrl, resourceNamesSubscribe, initialResourceVersions }: DeltaDiscoveryRequest): Subscription {
     const there = this.#subscriptions.get(typeUrl);
     if (there) return there;
-    const all = typeUrl === CLUSTER_TYPE && (resourceNamesSubscribe.length === 0 || resourceNamesSubscribe.includes('*'));
-    const subscription = { all, names: new Set<string>(), known: new Map(Object.entries(initialResourceVersions)), owed: all };
+    const all =
+      typeUrl === CLUSTER_TYPE && (resourceNamesSubscribe.length === 0 || resourceNamesSubscribe.includes('*'));
+    const subscription = {
+      all,
+      names: new Set<string>(),
+      known: new Map(Object.entries(initialResourceVersions)),
+      owed: all,
+    };
     this.#subscriptions.set(typeUrl, subscription);
     return subscription;
   }
 
   #refused({ typeUrl, errorDetail, responseNonce }: DeltaDiscoveryRequest): void {
     this.#parts.onRefused(typeUrl);
-    this.#parts.logger.error({ edge: this.#node, typeUrl, nonce: responseNonce, cause: errorDetail!.message.slice(0, 2_000) },
-      'an edge refuses what it was sent and goes on with what it had');
+    this.#parts.logger.error(
+      { edge: this.#node, typeUrl, nonce: responseNonce, cause: errorDetail!.message.slice(0, 2_000) },
+      'an edge refuses what it was sent and goes on with what it had',
+    );
   }
 
-  /** `changed`: endpoints that did, when that is known; `asked`: names that are owed an answer even when there is no such thing. */
+  /**
+   * `changed`: endpoints that did, when that is known; `asked`: names that are owed an answer even when there is no
+   * such thing.
+   */
   #push({ changed, asked = [] }: { changed?: readonly string[]; asked?: readonly string[] } = {}): void {
     const { directory } = this.#parts;
     if (this.#blocked || !directory.loaded) {
@@ -154,7 +171,9 @@ export class AdsStream {
     const { all, names, known } = subscription;
     const there = snapshot.get(typeUrl)!;
     const wanted = all ? there : new Map([...there].filter(([name]) => names.has(name)));
-    const before = only ? new Map(only.flatMap((name) => (known.has(name) ? [[name, known.get(name)!] as const] : []))) : known;
+    const before = only
+      ? new Map(only.flatMap((name) => (known.has(name) ? [[name, known.get(name)!] as const] : [])))
+      : known;
     const { changed, removed } = changesOf(before, wanted);
     if (!all) removed.push(...asked.filter((name) => names.has(name) && !there.has(name) && !known.has(name)));
     if (changed.length === 0 && removed.length === 0 && !subscription.owed) return;
@@ -165,13 +184,17 @@ export class AdsStream {
     for (const { name, version } of changed) known.set(name, version);
     for (const name of removed) known.delete(name);
     // An Envoy that gets a cluster anew forgets where its requests go and does not ask: it is told again.
-    if (typeUrl === CLUSTER_TYPE) for (const { name } of changed) this.#subscriptions.get(ASSIGNMENT_TYPE)?.known.delete(name);
+    if (typeUrl === CLUSTER_TYPE)
+      for (const { name } of changed) this.#subscriptions.get(ASSIGNMENT_TYPE)?.known.delete(name);
   }
 
   #send(typeUrl: string, resources: readonly PackedResource[], removedResources: string[]): void {
     this.#nonce += 1;
     const taken = this.#call.write({
-      systemVersionInfo: '', typeUrl, nonce: String(this.#nonce), removedResources,
+      systemVersionInfo: '',
+      typeUrl,
+      nonce: String(this.#nonce),
+      removedResources,
       resources: resources.map(({ name, version, bytes }) => ({ name, version, resource: { typeUrl, value: bytes } })),
     });
     if (!taken) this.#blocked = true;

@@ -1,12 +1,15 @@
-/** One Envoy's load reports: how many requests each worker has right now, once a second. That is what load-balancing endpoints are scaled by. */
+/**
+ * One Envoy's load reports: how many requests each worker has right now, once a second. That is what load-balancing
+ * endpoints are scaled by.
+ */
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { ClusterStats } from '../../../proto/gen/envoy/config/endpoint/v3/endpoint.ts';
 import type { LoadStatsRequest, LoadStatsResponse } from '../../../proto/gen/envoy/service/load_stats/v3/lrs.ts';
-import type { DemandWriter } from '../../edge/demand-writer.ts';
-import type { BackendDirectory } from '../../edge/backend-directory.ts';
-import type { Demand } from '../../store/edge-store.ts';
-import { LINK_TIMERS } from '../../../proto/wire/link-timers.ts';
 import { endpointOfCluster } from '../../../proto/wire/edge-authorizer.ts';
+import { LINK_TIMERS } from '../../../proto/wire/link-timers.ts';
+import type { BackendDirectory } from '../../edge/backend-directory.ts';
+import type { DemandWriter } from '../../edge/demand-writer.ts';
+import type { Demand } from '../../store/edge-store.ts';
 
 /** A stream of the service. */
 type LoadCall = ServerDuplexStream<LoadStatsRequest, LoadStatsResponse>;
@@ -40,7 +43,8 @@ export class LoadStream {
     this.#parts = parts;
     this.#reporter = `edge ${parts.streamId}`;
     const off = parts.directory.listen(() => undefined);
-    // What it said counts on until it is back or its time is over: that the stream has ended does not say that requests have.
+    // What it said counts on until it is back or its time is over: that the stream has ended does not say that requests
+    // have.
     this.#end = () => {
       off();
       onEnd();
@@ -69,7 +73,9 @@ export class LoadStream {
     const demands = this.#demandsOf(clusterStats);
     const busy = new Set(demands.map(({ endpointId }) => endpointId));
     if (this.#isFirst) this.#parts.demands.replace(this.#reporter, demands);
-    else for (const demand of [...demands, ...[...this.#busy].filter((id) => !busy.has(id)).map((id) => this.#demand(id))]) this.#parts.demands.add(demand);
+    else
+      for (const demand of [...demands, ...[...this.#busy].filter((id) => !busy.has(id)).map((id) => this.#demand(id))])
+        this.#parts.demands.add(demand);
     this.#isFirst = false;
     this.#busy = busy;
   }
@@ -92,7 +98,10 @@ export class LoadStream {
 }
 
 /** By worker; those of addresses that no worker has any more are left out. */
-function inFlightOf({ upstreamLocalityStats }: ClusterStats, workers: ReadonlyMap<string, string>): Map<string, number> {
+function inFlightOf(
+  { upstreamLocalityStats }: ClusterStats,
+  workers: ReadonlyMap<string, string>,
+): Map<string, number> {
   const inFlight = new Map<string, number>();
   for (const { priority, upstreamEndpointStats } of upstreamLocalityStats) {
     if (priority !== WORKERS) continue;
@@ -100,7 +109,9 @@ function inFlightOf({ upstreamLocalityStats }: ClusterStats, workers: ReadonlyMa
       const socket = address?.address?.value;
       if (!socket || count === 0) continue;
       const port = socket.portSpecifier?.value ?? 0;
-      const worker = workers.get(socket.address.includes(':') ? `[${socket.address}]:${port}` : `${socket.address}:${port}`);
+      const worker = workers.get(
+        socket.address.includes(':') ? `[${socket.address}]:${port}` : `${socket.address}:${port}`,
+      );
       if (worker !== undefined) inFlight.set(worker, (inFlight.get(worker) ?? 0) + count);
     }
   }

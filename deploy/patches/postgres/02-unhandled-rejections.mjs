@@ -1,4 +1,5 @@
-// A server that accepts a login and resets the connection at the first query, which is the driver's own for array types.
+// A server that accepts a login and resets the connection at the first query, which is the driver's own for array
+// types.
 import net from 'node:net';
 import postgres from 'postgres';
 
@@ -16,5 +17,11 @@ process.on('unhandledRejection', (error) => {
   process.exit(1);
 });
 const sql = postgres(`postgres://u:p@127.0.0.1:${server.address().port}/d`, { max: 1 });
-console.log('the statement:', await sql`SELECT 1`.then(() => 'works', (error) => error.code));
+console.log(
+  'the statement:',
+  await sql`SELECT 1`.then(
+    () => 'works',
+    (error) => error.code,
+  ),
+);
 setImmediate(() => process.exit(0));

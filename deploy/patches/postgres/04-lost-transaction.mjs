@@ -6,14 +6,22 @@ await sql`CREATE TABLE IF NOT EXISTS lost_transaction (n int)`;
 await sql`TRUNCATE lost_transaction`;
 
 let inserted;
-const ended = new Promise((resolve) => { inserted = resolve; });
+const ended = new Promise((resolve) => {
+  inserted = resolve;
+});
 const begun = sql.begin(async (tx) => {
   await tx`SELECT pg_terminate_backend(pg_backend_pid())`.catch(() => {});
   // Somebody else makes the connection anew.
-  while (!await sql`SELECT 1`.catch(() => false));
+  while (!(await sql`SELECT 1`.catch(() => false)));
   await tx`INSERT INTO lost_transaction VALUES (1)`.catch(() => {}).then(inserted);
 });
-console.log('the transaction:', await begun.then(() => 'committed', (error) => error.code));
+console.log(
+  'the transaction:',
+  await begun.then(
+    () => 'committed',
+    (error) => error.code,
+  ),
+);
 await ended;
 const [{ rows }] = await sql`SELECT count(*)::int AS rows FROM lost_transaction`;
 console.log('rows that the failed transaction wrote:', rows);

@@ -4,7 +4,10 @@ import postgres from 'postgres';
 
 const { hostname, port } = new URL(process.env.DATABASE_URL);
 let socket;
-const sql = postgres(process.env.DATABASE_URL, { max: 1, socket: () => (socket = net.connect(port || 5432, hostname)) });
+const sql = postgres(process.env.DATABASE_URL, {
+  max: 1,
+  socket: () => (socket = net.connect(port || 5432, hostname)),
+});
 
 await sql`SELECT 1`;
 const statement = sql`SELECT pg_sleep(10)`.catch((error) => error.code);

@@ -7,7 +7,12 @@ let faults = 0;
 for (let before = AHEAD - 2; before <= AHEAD + 2; before += 1) {
   await sql`SELECT 1`;
   const others = Array.from({ length: before }, () => sql`SELECT 1`.execute());
-  const outcome = await sql.begin((tx) => tx`SELECT 2`).then(() => 'committed', (error) => error.message);
+  const outcome = await sql
+    .begin((tx) => tx`SELECT 2`)
+    .then(
+      () => 'committed',
+      (error) => error.message,
+    );
   await Promise.all(others);
   // Two statements of a connection outside of a transaction have two transactions' times.
   const [a] = await sql`SELECT now()::text AS at`;

@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import { agentEnv } from '../config.ts';
 import type { CliConfig } from '../config.ts';
+import { agentEnv } from '../config.ts';
 import { RefusedError, UsageError } from '../failures.ts';
 import { collect, listenAddress, wholeNumber } from '../option-values.ts';
 import { runPart } from '../parts/run-part.ts';
@@ -31,16 +31,20 @@ interface AgentCommandOptions {
 
 const CPU_SLOTS_MAX = 10_000;
 const IMAGE_DISK_GB_MAX = 1_000_000;
-/** Not the folder of the agent of `npm start`, which may run beside this one: two agents in one folder would be one machine twice. */
+/**
+ * Not the folder of the agent of `npm start`, which may run beside this one: two agents in one folder would be one
+ * machine twice.
+ */
 const DATA_DIR_DEFAULT = '.slipway/joined-agent';
 
 /** Adds the command. */
 export function addAgent(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'agent',
-    description: 'Join this machine and run workers on it until Ctrl-C. Each machine has a key of its own, which the operator makes: '
-      + 'slipway keys create NAME --scope agent --save FILE. The first machine that uses a key keeps it; one that has lost its data folder '
-      + 'needs another key, and a machine gets another key when its old one was revoked.',
+    description:
+      'Join this machine and run workers on it until Ctrl-C. Each machine has a key of its own, which the operator makes: ' +
+      'slipway keys create NAME --scope agent --save FILE. The first machine that uses a key keeps it; one that has lost its data folder ' +
+      'needs another key, and a machine gets another key when its old one was revoked.',
     examples: [
       'agent --join core.example:50051 --key-file rack-1.key',
       'agent --join core.example:50051 --key-file rack-1.key --name rack-1 --location eu-1 --cpu-slots 4',
@@ -50,30 +54,61 @@ export function addAgent(program: Command, cli: Cli): void {
       'agent --clean --data-dir /var/lib/slipway-agent',
     ],
   })
-    .option('--join <host:port>', 'address of core, or grpcs://host:port of an edge with TLS; several with commas. Default: as --core')
+    .option(
+      '--join <host:port>',
+      'address of core, or grpcs://host:port of an edge with TLS; several with commas. Default: as --core',
+    )
     .option('--cert-file <file>', 'certificate of this machine, for an edge that takes agents by certificate')
     .option('--cert-key-file <file>', 'and its private key')
-    .option('--key-file <file>', 'file that holds the machine\'s key; or set SLIPWAY_AGENT_KEY')
-    .option('--name <name>', 'name of the machine for people; default: the host\'s')
+    .option('--key-file <file>', "file that holds the machine's key; or set SLIPWAY_AGENT_KEY")
+    .option('--name <name>', "name of the machine for people; default: the host's")
     .option('--location <place>', 'country code or data centre; may be given more than once', collect)
-    .option('--virtual-gpus <gpus>', 'pretend to have GPUs, as "NVIDIA L4:24576x2"; may be given more than once', collect)
+    .option(
+      '--virtual-gpus <gpus>',
+      'pretend to have GPUs, as "NVIDIA L4:24576x2"; may be given more than once',
+      collect,
+    )
     .option('--cpu-slots <number>', 'most workers without a GPU at once; default 8', wholeNumber(0, CPU_SLOTS_MAX))
-    .option('--standby-max <number>', 'most idle workers kept frozen for FlashBoot; default 4', wholeNumber(0, CPU_SLOTS_MAX))
+    .option(
+      '--standby-max <number>',
+      'most idle workers kept frozen for FlashBoot; default 4',
+      wholeNumber(0, CPU_SLOTS_MAX),
+    )
     .option('--containers <socket>', 'container engine: auto, none, or the address of its socket; default auto')
     .option('--prefetch', 'pull images of endpoints that may run here before they are needed')
-    .option('--image-disk <GB>', 'disk for pulled images; the longest unused make way. Default: as much as there is', wholeNumber(1, IMAGE_DISK_GB_MAX))
-    .option('--worker-user <user>', 'as whom workers run, for an agent that runs as root: per-account, a name, or a number')
+    .option(
+      '--image-disk <GB>',
+      'disk for pulled images; the longest unused make way. Default: as much as there is',
+      wholeNumber(1, IMAGE_DISK_GB_MAX),
+    )
+    .option(
+      '--worker-user <user>',
+      'as whom workers run, for an agent that runs as root: per-account, a name, or a number',
+    )
     .option('--allow-commands', 'also run templates and pods without an image: commands of this machine')
-    .option('--metrics <address>', 'where Prometheus reads /metrics: a port of 127.0.0.1, or host:port; default nowhere', listenAddress)
-    .option('--data-dir <folder>', 'where results that wait and logs are kept, one for each agent; default .slipway/joined-agent')
-    .option('--clean', 'instead: take away what an agent left here that is not started again: containers, networks, rules of the firewall, views of volumes')
+    .option(
+      '--metrics <address>',
+      'where Prometheus reads /metrics: a port of 127.0.0.1, or host:port; default nowhere',
+      listenAddress,
+    )
+    .option(
+      '--data-dir <folder>',
+      'where results that wait and logs are kept, one for each agent; default .slipway/joined-agent',
+    )
+    .option(
+      '--clean',
+      'instead: take away what an agent left here that is not started again: containers, networks, rules of the firewall, views of volumes',
+    )
     .action((options: AgentCommandOptions) => (options.clean ? cleanHost(cli, options) : runAgent(cli, options)));
 }
 
 /** What is needed of the options: where it ran, and on which engine. */
 async function cleanHost(cli: Cli, { dataDir, containers }: AgentCommandOptions): Promise<void> {
   const { config } = cli;
-  const env = { SLIPWAY_AGENT_DATA_DIR: dataDirOf(config, dataDir), ...(containers && { SLIPWAY_AGENT_CONTAINERS: containers }) };
+  const env = {
+    SLIPWAY_AGENT_DATA_DIR: dataDirOf(config, dataDir),
+    ...(containers && { SLIPWAY_AGENT_CONTAINERS: containers }),
+  };
   await runPart(cli, { file: 'gpu-agent/clean.ts', env });
 }
 
@@ -85,15 +120,21 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
   const { config, output, target, targetOptions } = cli;
   // Never the key of local.env: it belongs to a user, and core would refuse it again and again.
   const key = chooseKey(config, targetOptions.key, options.keyFile);
-  if (targetOptions.key !== undefined) output.note('Everybody on this machine can read a key in --key (ps shows it): --key-file is better.');
+  if (targetOptions.key !== undefined)
+    output.note('Everybody on this machine can read a key in --key (ps shows it): --key-file is better.');
   if (config.asRoot && !(options.workerUser ?? config.workerUser)) {
-    throw new UsageError('An agent that runs as root must be told as whom its workers run: --worker-user per-account (each account gets a user number '
-      + 'of its own), a NAME or UID for all accounts, or same (root: every worker can read all secrets of this machine).');
+    throw new UsageError(
+      'An agent that runs as root must be told as whom its workers run: --worker-user per-account (each account gets a user number ' +
+        'of its own), a NAME or UID for all accounts, or same (root: every worker can read all secrets of this machine).',
+    );
   }
   const address = options.join ?? target.address;
   const dataDir = dataDirOf(config, options.dataDir);
   const { caFile } = targetOptions;
-  const env = agentEnv({ ...options, ...key, ...(caFile === undefined ? {} : { caFile }), join: address, dataDir }, config.workingDir);
+  const env = agentEnv(
+    { ...options, ...key, ...(caFile === undefined ? {} : { caFile }), join: address, dataDir },
+    config.workingDir,
+  );
   output.note(`Joining ${address}; Ctrl-C stops the workers and leaves.`);
   let joined = false;
   let refused: string | undefined;
@@ -104,16 +145,25 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
     return refused !== undefined;
   };
   await runPart(cli, { file: 'gpu-agent/main.ts', env, onLine });
-  if (refused !== undefined) throw new RefusedError(`Core at ${address} refuses the key. It must be a key of scope agent that is not revoked.\n${refused}`);
+  if (refused !== undefined)
+    throw new RefusedError(
+      `Core at ${address} refuses the key. It must be a key of scope agent that is not revoked.\n${refused}`,
+    );
 }
 
 /** --key-file, --key, SLIPWAY_AGENT_KEY, SLIPWAY_AGENT_KEY_FILE, in this order; UsageError: none. */
-function chooseKey(config: CliConfig, given: string | undefined, file: string | undefined): { key: string | undefined; keyFile: string | undefined } {
-  const key = file === undefined ? given ?? config.agentKey : undefined;
+function chooseKey(
+  config: CliConfig,
+  given: string | undefined,
+  file: string | undefined,
+): { key: string | undefined; keyFile: string | undefined } {
+  const key = file === undefined ? (given ?? config.agentKey) : undefined;
   const keyFile = file ?? (key === undefined ? config.agentKeyFile : undefined);
   if (key === undefined && keyFile === undefined) {
-    throw new UsageError('A machine joins with a key of scope agent: give it with --key-file or SLIPWAY_AGENT_KEY.\n'
-      + 'The operator makes one for each machine: slipway keys create NAME --scope agent --save FILE');
+    throw new UsageError(
+      'A machine joins with a key of scope agent: give it with --key-file or SLIPWAY_AGENT_KEY.\n' +
+        'The operator makes one for each machine: slipway keys create NAME --scope agent --save FILE',
+    );
   }
   return { key, keyFile: keyFile && resolve(config.workingDir, keyFile) };
 }

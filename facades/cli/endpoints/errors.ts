@@ -4,10 +4,10 @@ import type { ErrorGroup } from '../../../proto/gen/slipway/v1/job_service.ts';
 import { jobErrorsRecord } from '../../resources/endpoints/present-job-errors.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import { changeAll, leftText, RETRIED } from '../shared/change-all.ts';
 import { errorGroup, span } from '../option-values.ts';
 import { printable } from '../output/printable.ts';
 import { ago, count } from '../output/words.ts';
+import { changeAll, leftText, RETRIED } from '../shared/change-all.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 
 interface ErrorsOptions {
@@ -24,14 +24,15 @@ const TEXT_SHOWN = 100;
 export function addErrors(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'errors [endpoint]',
-    description: 'Show what jobs of an endpoint failed of lately, those that differ in numbers and ids only together; or run those of one group again.',
+    description:
+      'Show what jobs of an endpoint failed of lately, those that differ in numbers and ids only together; or run those of one group again.',
     examples: ['errors ocr', 'errors ocr --since 30m --json', 'errors ocr --retry 5d41402abc4b2a76'],
   })
     .option('--since <time>', 'how far back from now, 1m to 7d; default 1d', span)
     .option('--retry <group>', 'queue all jobs of this group again', errorGroup)
-    .action((named: string | undefined, { since: spanMs = 0, retry }: ErrorsOptions) => (
-      retry === undefined ? showErrors(cli, named, spanMs) : retryGroup(cli, named, { groupId: retry, spanMs })
-    ));
+    .action((named: string | undefined, { since: spanMs = 0, retry }: ErrorsOptions) =>
+      retry === undefined ? showErrors(cli, named, spanMs) : retryGroup(cli, named, { groupId: retry, spanMs }),
+    );
 }
 
 async function showErrors(cli: Cli, named: string | undefined, spanMs: number): Promise<void> {
@@ -40,27 +41,48 @@ async function showErrors(cli: Cli, named: string | undefined, spanMs: number): 
   const { output } = cli;
   const { groups, groupCount, jobs, more } = found;
   output.result(jobErrorsRecord(found), () => {
-    output.table<ErrorGroup>([
-      { title: 'GROUP', text: ({ id }) => id },
-      { title: 'JOBS', right: true, text: (group) => String(group.jobs) },
-      { title: 'FIRST', text: ({ firstTime }) => ago(firstTime, output.nowMs()) },
-      { title: 'LAST', text: ({ lastTime }) => ago(lastTime, output.nowMs()) },
-      { title: 'NEWEST JOB', text: ({ jobIds }) => jobIds[0] ?? '' },
-      { title: 'ERROR', text: ({ text }) => shortened(text) },
-    ], groups, 'No job that failed in this time is kept.');
+    output.table<ErrorGroup>(
+      [
+        { title: 'GROUP', text: ({ id }) => id },
+        { title: 'JOBS', right: true, text: (group) => String(group.jobs) },
+        { title: 'FIRST', text: ({ firstTime }) => ago(firstTime, output.nowMs()) },
+        { title: 'LAST', text: ({ lastTime }) => ago(lastTime, output.nowMs()) },
+        { title: 'NEWEST JOB', text: ({ jobIds }) => jobIds[0] ?? '' },
+        { title: 'ERROR', text: ({ text }) => shortened(text) },
+      ],
+      groups,
+      'No job that failed in this time is kept.',
+    );
     if (groups.length < groupCount) output.note(`${groupCount} groups in all.`);
-    if (more) output.note(`Of the newest failed jobs, of which ${count(jobs, 'job')} ended in this time; there are more.`);
+    if (more)
+      output.note(`Of the newest failed jobs, of which ${count(jobs, 'job')} ended in this time; there are more.`);
   });
 }
 
 /** As `retry --error-group` does it, of those that ended as far back as was asked for. */
-async function retryGroup(cli: Cli, named: string | undefined, { groupId, spanMs }: { groupId: string; spanMs: number }): Promise<void> {
+async function retryGroup(
+  cli: Cli,
+  named: string | undefined,
+  { groupId, spanMs }: { groupId: string; spanMs: number },
+): Promise<void> {
   const endpointId = await endpointIdOf(cli, named);
-  const { groups: [group] } = await cli.core.jobs.call((client) => client.listErrors, { endpointId, groupId, spanMs });
+  const {
+    groups: [group],
+  } = await cli.core.jobs.call((client) => client.listErrors, { endpointId, groupId, spanMs });
   const endedFrom = new Date(cli.clock.nowMs() - (spanMs || SPAN_MS_DEFAULT));
-  const wanted = { endpointId, states: [], submittedFrom: undefined, submittedUntil: undefined, limit: 0, errorGroup: groupId, endedFrom };
+  const wanted = {
+    endpointId,
+    states: [],
+    submittedFrom: undefined,
+    submittedUntil: undefined,
+    limit: 0,
+    errorGroup: groupId,
+    endedFrom,
+  };
   const { done, left } = await changeAll(cli, RETRIED, wanted, count(group?.jobs ?? 0, 'job'));
-  cli.output.result({ group: groupId, queued: done }, () => cli.output.line(`${count(done, 'job')} queued again${leftText(left)}.`));
+  cli.output.result({ group: groupId, queued: done }, () =>
+    cli.output.line(`${count(done, 'job')} queued again${leftText(left)}.`),
+  );
 }
 
 function shortened(text: string): string {

@@ -1,11 +1,12 @@
 /** An endpoint for programs, with the names of GET /v1/endpoints/{endpointId}, and for people. */
-import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
+
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { presentEndpoint as presentRecord } from '../../resources/endpoints/present-endpoint.ts';
+import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
-import { tableRows } from '../table-options.ts';
+import { presentEndpoint as presentRecord } from '../../resources/endpoints/present-endpoint.ts';
 import type { Column, Field } from '../output/table.ts';
 import { ago, count, moment, nameOf, roughly } from '../output/words.ts';
+import { tableRows } from '../table-options.ts';
 
 /** The record for programs: the REST API's, and settings that it does not show. */
 export function presentEndpoint(endpoint: Endpoint) {
@@ -40,7 +41,10 @@ export function endpointFields(endpoint: Endpoint, nowMs: number): Field[] {
     ['locations', endpoint.locations.join(', ')],
     ['volumes', endpoint.networkVolumeIds.join(', ')],
     ['CUDA', endpoint.allowedCudaVersions.join(', ')],
-    ['workers', `${workersMin} to ${workersMax}, stopped after ${idleTimeoutSeconds} s without a ${endpoint.type === EndpointType.LB ? 'request' : 'job'}`],
+    [
+      'workers',
+      `${workersMin} to ${workersMax}, stopped after ${idleTimeoutSeconds} s without a ${endpoint.type === EndpointType.LB ? 'request' : 'job'}`,
+    ],
     ['throttled', endpoint.throttledReason],
     ['cannot run', endpoint.cannotRunReason],
     ['scaler', `${nameOf(ScalerType, scalerType)} ${scalerValue}`],
@@ -54,11 +58,20 @@ export function endpointFields(endpoint: Endpoint, nowMs: number): Field[] {
 }
 
 /** What it is given to do. */
-function workFields({ type, workerConcurrency, executionTimeoutMs, retryLimit, retryHandlerErrors }: Endpoint): Field[] {
+function workFields({
+  type,
+  workerConcurrency,
+  executionTimeoutMs,
+  retryLimit,
+  retryHandlerErrors,
+}: Endpoint): Field[] {
   if (type === EndpointType.LB) return [['requests', `${workerConcurrency} at once on a worker; never sent twice`]];
   return [
     ['jobs', `at most ${roughly(executionTimeoutMs)} each, ${workerConcurrency} at once on a worker`],
-    ['retries', `${count(retryLimit, 'time')} after a lost worker${retryHandlerErrors ? ', also after errors of the handler' : ''}`],
+    [
+      'retries',
+      `${count(retryLimit, 'time')} after a lost worker${retryHandlerErrors ? ', also after errors of the handler' : ''}`,
+    ],
   ];
 }
 

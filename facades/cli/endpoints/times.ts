@@ -12,7 +12,8 @@ import { endpointIdOf } from '../shared/find-endpoint.ts';
 export function addTimes(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'times [endpoint]',
-    description: 'Show how long jobs of an endpoint waited and ran lately, as percentiles, by steps of time and in all. Jobs count when they end.',
+    description:
+      'Show how long jobs of an endpoint waited and ran lately, as percentiles, by steps of time and in all. Jobs count when they end.',
     examples: ['times ocr', 'times ocr --since 12h', 'times ocr --since 10m --json'],
   })
     .option('--since <time>', 'how far back from now, 1m to 12h; default 1h', span)
@@ -29,15 +30,22 @@ async function showTimes(cli: Cli, named: string | undefined, spanMs: number): P
 /** The last row is the whole. */
 function showSteps({ output }: Cli, rows: readonly JobTimes[]): void {
   const whole = rows.at(-1);
-  const of = (title: string, times: (row: JobTimes) => Percentiles | undefined) => (['p50Ms', 'p95Ms', 'p99Ms'] as const).map((name, index) => ({
-    title: `${index === 0 ? `${title} ` : ''}${name.slice(0, 3).toUpperCase()}`, right: true, text: (row: JobTimes) => textOf(times(row), name),
-  }));
-  output.table<JobTimes>([
-    { title: 'FROM', text: (row) => (row === whole ? 'all' : row.startTime!.toISOString().slice(0, 19)) },
-    { title: 'JOBS', right: true, text: ({ execution }) => String(execution?.count ?? 0) },
-    ...of('WAITED', ({ delay }) => delay),
-    ...of('RAN', ({ execution }) => execution),
-  ], rows, 'No job ended in this time.');
+  const of = (title: string, times: (row: JobTimes) => Percentiles | undefined) =>
+    (['p50Ms', 'p95Ms', 'p99Ms'] as const).map((name, index) => ({
+      title: `${index === 0 ? `${title} ` : ''}${name.slice(0, 3).toUpperCase()}`,
+      right: true,
+      text: (row: JobTimes) => textOf(times(row), name),
+    }));
+  output.table<JobTimes>(
+    [
+      { title: 'FROM', text: (row) => (row === whole ? 'all' : row.startTime!.toISOString().slice(0, 19)) },
+      { title: 'JOBS', right: true, text: ({ execution }) => String(execution?.count ?? 0) },
+      ...of('WAITED', ({ delay }) => delay),
+      ...of('RAN', ({ execution }) => execution),
+    ],
+    rows,
+    'No job ended in this time.',
+  );
 }
 
 /** Empty where nothing was counted, as the waits of jobs of low priority are not. */

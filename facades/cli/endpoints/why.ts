@@ -1,8 +1,21 @@
-/** `slipway why` and `slipway decisions`: why a job waits, why an endpoint has these workers, and what its scaler decided. */
+/**
+ * `slipway why` and `slipway decisions`: why a job waits, why an endpoint has these workers, and what its scaler
+ * decided.
+ */
 import type { Command } from 'commander';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import type { AttemptExplanation, EndpointExplanation, JobExplanation, ScaleDecision, ScaleLimit } from '../../../proto/gen/slipway/v1/explanation.ts';
-import { decisionRecord, endpointExplanationRecord, jobExplanationRecord } from '../../resources/explanations/present-explanation.ts';
+import type {
+  AttemptExplanation,
+  EndpointExplanation,
+  JobExplanation,
+  ScaleDecision,
+  ScaleLimit,
+} from '../../../proto/gen/slipway/v1/explanation.ts';
+import {
+  decisionRecord,
+  endpointExplanationRecord,
+  jobExplanationRecord,
+} from '../../resources/explanations/present-explanation.ts';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
@@ -19,22 +32,36 @@ const DECISIONS_DEFAULT = 20;
 /** Adds the commands. */
 export function addWhy(program: Command, cli: Cli): void {
   addCommand(program, {
-    usage: 'why [endpoint-or-job]', description: 'Say why a job is where it is, or why an endpoint has these workers and not others.',
+    usage: 'why [endpoint-or-job]',
+    description: 'Say why a job is where it is, or why an endpoint has these workers and not others.',
     examples: ['why', 'why ocr', 'why 7c9b6f0e-2d4c-4f0b-9a55-0f6c3f2f9e11-u1 --endpoint ocr'],
   })
     .option('-e, --endpoint <endpoint>', 'endpoint of the job, by id or name')
-    .action((named: string | undefined, { endpoint }: { endpoint?: string }) => (
-      named !== undefined && JOB_ID.test(named) ? whyJob(cli, named, endpoint) : whyEndpoint(cli, named ?? endpoint)
-    ));
+    .action((named: string | undefined, { endpoint }: { endpoint?: string }) =>
+      named !== undefined && JOB_ID.test(named) ? whyJob(cli, named, endpoint) : whyEndpoint(cli, named ?? endpoint),
+    );
   addCommand(program, {
-    usage: 'decisions [endpoint]', description: 'Show what the scaler of an endpoint decided and why, the latest last.',
-    examples: ['decisions ocr', 'decisions ocr --limit 200 --json', 'decisions ocr --what-if workersMax=5,scalerType=SLO,scalerValue=10'],
+    usage: 'decisions [endpoint]',
+    description: 'Show what the scaler of an endpoint decided and why, the latest last.',
+    examples: [
+      'decisions ocr',
+      'decisions ocr --limit 200 --json',
+      'decisions ocr --what-if workersMax=5,scalerType=SLO,scalerValue=10',
+    ],
   })
     .option('--limit <number>', 'decisions, 1 to 1,000', wholeNumber(), DECISIONS_DEFAULT)
-    .option('--what-if <settings>', 'show instead what other settings would have come to, as workersMax=5,scalerValue=2', readSettings)
+    .option(
+      '--what-if <settings>',
+      'show instead what other settings would have come to, as workersMax=5,scalerValue=2',
+      readSettings,
+    )
     .option('--hours <number>', 'with --what-if: hours back from now, 1 to 12; default 12', wholeNumber(1))
-    .action((named: string | undefined, { limit, whatIf, hours }: { limit: number; whatIf?: FieldChanges<Endpoint>; hours?: number }) => (
-      whatIf ? showWhatIf(cli, named, whatIf, hours ?? 0) : showDecisions(cli, named, limit)));
+    .action(
+      (
+        named: string | undefined,
+        { limit, whatIf, hours }: { limit: number; whatIf?: FieldChanges<Endpoint>; hours?: number },
+      ) => (whatIf ? showWhatIf(cli, named, whatIf, hours ?? 0) : showDecisions(cli, named, limit)),
+    );
 }
 
 async function whyEndpoint(cli: Cli, named: string | undefined): Promise<void> {
@@ -56,8 +83,13 @@ function showJob(cli: Cli, { summary, attempts, endpoint }: JobExplanation): voi
   if (endpoint) showParts(cli, endpoint);
 }
 
-function attemptText({ attempt, workerId, exitCode, reason, workerAlive, cause, machine, lostTime }: AttemptExplanation, nowMs: number): string {
-  const lost = lostTime ? ` came to nothing ${ago(lostTime, nowMs)}: ${printableLines(cause, '    ')}\n  Its worker` : ': its worker';
+function attemptText(
+  { attempt, workerId, exitCode, reason, workerAlive, cause, machine, lostTime }: AttemptExplanation,
+  nowMs: number,
+): string {
+  const lost = lostTime
+    ? ` came to nothing ${ago(lostTime, nowMs)}: ${printableLines(cause, '    ')}\n  Its worker`
+    : ': its worker';
   const where = machine === '' ? '' : ` on ${printable(machine)}`;
   const end = workerAlive ? 'is there' : `has ended${exitCode === undefined ? '' : ` with exit code ${exitCode}`}`;
   return `attempt ${attempt}${lost} ${workerId}${where} ${end}${reason === '' ? '' : `: ${printableLines(reason, '    ')}`}`;
@@ -73,7 +105,9 @@ function showParts({ output }: Cli, { lastDecision, limits, workers, machines }:
   for (const limit of limits) output.line(`  ${limitWord(limit)}: ${printable(limit.text)}${changeText(limit.change)}`);
   if (workers.length > 0) output.line('\nworkers:');
   for (const { id, state, reason, change } of workers) {
-    output.line(`  ${id} ${state.toLowerCase()}: ${printableLines(reason, '    ')}${change === '' ? '' : `\n    to change that: ${printable(change)}`}`);
+    output.line(
+      `  ${id} ${state.toLowerCase()}: ${printableLines(reason, '    ')}${change === '' ? '' : `\n    to change that: ${printable(change)}`}`,
+    );
   }
   if (machines.length > 0) output.line('\nmachines, for one more worker:');
   for (const { name, count, reason, change } of machines) {
@@ -86,7 +120,11 @@ function changeText(change: string): string {
   return change === '' ? '' : `; to change that: ${printable(change)}`;
 }
 
-const LIMIT_WORDS: Record<string, string> = { REQUEST_RATE: 'rate limit', REQUESTS_AT_ONCE: 'rate limit', REQUEST_QUOTA: 'quota of requests' };
+const LIMIT_WORDS: Record<string, string> = {
+  REQUEST_RATE: 'rate limit',
+  REQUESTS_AT_ONCE: 'rate limit',
+  REQUEST_QUOTA: 'quota of requests',
+};
 
 function limitWord({ limit, cut }: ScaleLimit): string {
   if (cut > 0) return cut === 1 ? '1 fewer worker' : `${cut} fewer workers`;
@@ -95,7 +133,11 @@ function limitWord({ limit, cut }: ScaleLimit): string {
 
 async function showDecisions(cli: Cli, named: string | undefined, pageSize: number): Promise<void> {
   const endpointId = await endpointIdOf(cli, named);
-  const { decisions } = await cli.core.endpoints.call((client) => client.listDecisions, { endpointId, pageSize, beforeId: 0 });
+  const { decisions } = await cli.core.endpoints.call((client) => client.listDecisions, {
+    endpointId,
+    pageSize,
+    beforeId: 0,
+  });
   const { output } = cli;
   output.result(decisions.map(decisionRecord), () => {
     for (const decision of decisions.toReversed()) output.line(decisionText(decision, output.nowMs()));
@@ -103,8 +145,13 @@ async function showDecisions(cli: Cli, named: string | undefined, pageSize: numb
   });
 }
 
-function decisionText({ decideTime, target, present, throttled, reason, queued, running, actions }: ScaleDecision, nowMs: number): string {
-  const done = [...Map.groupBy(actions, ({ kind }) => kind)].map(([kind, all]) => `${kind.toLowerCase()} ${all.length}`).join(', ');
+function decisionText(
+  { decideTime, target, present, throttled, reason, queued, running, actions }: ScaleDecision,
+  nowMs: number,
+): string {
+  const done = [...Map.groupBy(actions, ({ kind }) => kind)]
+    .map(([kind, all]) => `${kind.toLowerCase()} ${all.length}`)
+    .join(', ');
   const numbers = `${queued} waiting, ${running} running, ${workersText(present, target)}${throttled > 0 ? `, ${throttled} without a place` : ''}`;
   return `${ago(decideTime, nowMs)}: ${printable(reason)} (${numbers})${done === '' ? '' : `: ${done}`}`;
 }

@@ -25,7 +25,8 @@ export class JobLogReader {
       for (const line of page.lines) lines.push(line);
       this.#attempt = page.attempt;
       this.#offset = page.offset;
-      if (page.missing !== '' && page.missing !== this.#missing) this.#cli.output.note(`Some lines of its workers cannot be read: ${page.missing}`);
+      if (page.missing !== '' && page.missing !== this.#missing)
+        this.#cli.output.note(`Some lines of its workers cannot be read: ${page.missing}`);
       this.#missing = page.missing;
       if (!page.more) return { lines, over: page.over };
     }

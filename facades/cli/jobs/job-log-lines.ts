@@ -1,7 +1,7 @@
 /** Where the lines of a job's log come from, and how each is written. */
 import { delay } from '../../../core/runtime/clock.ts';
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import type { Chunk, Job } from '../../../proto/gen/slipway/v1/job.ts';
+import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import type { Cli } from '../cli.ts';
 import { printableLog } from '../output/printable.ts';
@@ -12,7 +12,10 @@ import type { JobPlace } from './watch-job.ts';
 type Source = 'status' | 'progress' | 'stream' | 'worker';
 
 const SOURCE_WIDTH = 8;
-/** Lines that are read at a time, and how often and how many times those are looked for that come after the end of a job, in milliseconds. */
+/**
+ * Lines that are read at a time, and how often and how many times those are looked for that come after the end of a
+ * job, in milliseconds.
+ */
 const PAGE_LINES = 1_000;
 const LAST_LOOK_MS = 200;
 const LAST_LOOKS_MAX = 5;
@@ -46,7 +49,7 @@ export class JobLines {
     const status = nameOf(JobState, job.state) + why;
     if (status !== this.#status) write(this.#cli, 'status', status);
     this.#status = status;
-    const progress = job.state === JobState.IN_PROGRESS ? job.output?.toString('utf8') ?? '' : '';
+    const progress = job.state === JobState.IN_PROGRESS ? (job.output?.toString('utf8') ?? '') : '';
     if (progress !== '' && progress !== this.#progress) write(this.#cli, 'progress', progress);
     this.#progress = progress;
   }
@@ -68,14 +71,22 @@ export class WorkerLines {
     this.#tail = tail;
   }
 
-  /** The lines that were written since the last look. A log that cannot be read is said once and takes nothing from the job's own lines. */
+  /**
+   * The lines that were written since the last look. A log that cannot be read is said once and takes nothing from the
+   * job's own lines.
+   */
   async next(): Promise<string[]> {
     const isFirst = this.#from === undefined;
     const lines: string[] = [];
     try {
       while (!this.#over) {
         const { attempt, offset } = this.#from ?? { attempt: 0, offset: 0 };
-        const page = await this.#cli.core.jobs.call((client) => client.getJobLog, { ...this.#place, attempt, offset, limit: PAGE_LINES });
+        const page = await this.#cli.core.jobs.call((client) => client.getJobLog, {
+          ...this.#place,
+          attempt,
+          offset,
+          limit: PAGE_LINES,
+        });
         this.#from = { attempt: page.attempt, offset: page.offset };
         this.#over = page.over;
         this.#tell(page.missing);
@@ -95,7 +106,7 @@ export class WorkerLines {
     const lines = await this.next();
     for (let looks = 0; looks < LAST_LOOKS_MAX && !this.#over; looks += 1) {
       await delay(this.#cli.clock, LAST_LOOK_MS);
-      lines.push(...await this.next());
+      lines.push(...(await this.next()));
     }
     return lines;
   }

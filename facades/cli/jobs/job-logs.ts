@@ -1,16 +1,20 @@
-/** `slipway jobs logs`: what a job streamed, its progress, and what its worker wrote meanwhile, each line with its source. */
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
-import type { Chunk, ChunkCursor, Job } from '../../../proto/gen/slipway/v1/job.ts';
+/**
+ * `slipway jobs logs`: what a job streamed, its progress, and what its worker wrote meanwhile, each line with its
+ * source.
+ */
+
 import { delay } from '../../../core/runtime/clock.ts';
+import type { Chunk, ChunkCursor, Job } from '../../../proto/gen/slipway/v1/job.ts';
+import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import type { Cli } from '../cli.ts';
-import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { InterruptedError } from '../failures.ts';
 import { nameOf } from '../output/words.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { JobLines, WorkerLines, write, writeChunk } from './job-log-lines.ts';
 import { chunkDocument } from './present-job.ts';
 import { jobArguments } from './run-job.ts';
-import { watchJob } from './watch-job.ts';
 import type { JobPlace } from './watch-job.ts';
+import { watchJob } from './watch-job.ts';
 
 /** Options of the command. */
 export interface LogOptions {
@@ -21,7 +25,12 @@ export interface LogOptions {
 
 const CHUNKS_MAX = 1_000;
 const LOOK_MS = 500;
-const FINAL: ReadonlySet<JobState> = new Set([JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.TIMED_OUT]);
+const FINAL: ReadonlySet<JobState> = new Set([
+  JobState.COMPLETED,
+  JobState.FAILED,
+  JobState.CANCELLED,
+  JobState.TIMED_OUT,
+]);
 
 /** Shows the log of a job, and with --follow goes on until the job ends. */
 export async function followLogs(cli: Cli, jobId: string, options: LogOptions): Promise<void> {
@@ -35,7 +44,9 @@ export async function followLogs(cli: Cli, jobId: string, options: LogOptions): 
   if (output.json) {
     const stream = `[${chunks.map(chunkDocument).join(',')}]`;
     const id = JSON.stringify(job!.id);
-    return output.line(`{"id":${id},"status":"${nameOf(JobState, job!.state)}","stream":${stream},"worker":${JSON.stringify(lines)}}`);
+    return output.line(
+      `{"id":${id},"status":"${nameOf(JobState, job!.state)}","stream":${stream},"worker":${JSON.stringify(lines)}}`,
+    );
   }
   for (const line of lines) write(cli, 'worker', line);
   for (const chunk of chunks) write(cli, 'stream', chunk.output.toString('utf8'));

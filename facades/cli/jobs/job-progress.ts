@@ -1,6 +1,7 @@
 /** Says on stderr how a job that is waited for stands, and why it still waits. */
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
+
 import type { Job } from '../../../proto/gen/slipway/v1/job.ts';
+import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import type { WorkerCounts } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { Cli } from '../cli.ts';
 import { nameOf } from '../output/words.ts';
@@ -29,14 +30,17 @@ export class JobProgress {
     if (job.state !== this.#state) this.#stateMs = nowMs;
     this.#state = job.state;
     const waitedMs = nowMs - this.#stateMs;
-    const reason = job.state === JobState.IN_QUEUE && waitedMs > UNUSUAL_MS ? await this.#whyQueued() : progressText(job);
+    const reason =
+      job.state === JobState.IN_QUEUE && waitedMs > UNUSUAL_MS ? await this.#whyQueued() : progressText(job);
     const seconds = `${Math.round((nowMs - this.#startedMs) / 1_000)} s`;
     this.#cli.output.progress(`${job.id} is ${nameOf(JobState, job.state)}${reason && `: ${reason}`}`, seconds);
   }
 
   async #whyQueued(): Promise<string> {
     try {
-      const { workers, jobs } = await this.#cli.core.jobs.call((client) => client.getHealth, { endpointId: this.#endpointId });
+      const { workers, jobs } = await this.#cli.core.jobs.call((client) => client.getHealth, {
+        endpointId: this.#endpointId,
+      });
       const why = workers!.cannotRunReason || workers!.throttledReason;
       return `${workersText(workers!)}, ${jobs!.inQueue} in queue${why === '' ? '' : `; ${why}`}`;
     } catch {
@@ -52,6 +56,10 @@ function progressText({ state, output }: Job): string {
 
 function workersText(workers: WorkerCounts): string {
   const { running, idle, initializing, throttled, unhealthy } = workers;
-  const parts = Object.entries({ running, idle, initializing, throttled, unhealthy }).filter(([, number]) => number > 0);
-  return parts.length === 0 ? 'no workers' : `workers: ${parts.map(([word, number]) => `${number} ${word}`).join(', ')}`;
+  const parts = Object.entries({ running, idle, initializing, throttled, unhealthy }).filter(
+    ([, number]) => number > 0,
+  );
+  return parts.length === 0
+    ? 'no workers'
+    : `workers: ${parts.map(([word, number]) => `${number} ${word}`).join(', ')}`;
 }

@@ -1,6 +1,7 @@
 /** A job for programs, with the names of the queue API, and for people. */
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
+
 import type { Chunk, Job } from '../../../proto/gen/slipway/v1/job.ts';
+import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { isFinal } from '../../../proto/wire/final-state.ts';
 import type { Output } from '../output/output.ts';
 import type { Column, Field } from '../output/table.ts';
@@ -19,7 +20,10 @@ export function jobRecord(job: Job) {
   };
 }
 
-/** The whole record as JSON text. What the handler sent stands in it byte for byte: numbers beyond a double's keep their digits. */
+/**
+ * The whole record as JSON text. What the handler sent stands in it byte for byte: numbers beyond a double's keep their
+ * digits.
+ */
 export function jobDocument(job: Job, chunks: readonly Chunk[] = []): string {
   const head = JSON.stringify(jobRecord(job), null, 2).slice(0, -2);
   const stream = chunks.length === 0 ? '' : `,\n  "stream": [\n    ${chunks.map(chunkDocument).join(',\n    ')}\n  ]`;
@@ -81,7 +85,10 @@ function onOneLine(list: string): string {
   return list.replace(/\n\s*/g, ' ').replace(/^\[ | \]$/g, (end) => end.trim());
 }
 
-/** What a handler raised travels as a JSON object (docs/reference/worker-protocol.md#results); a person wants its message and where it was raised. */
+/**
+ * What a handler raised travels as a JSON object (docs/reference/worker-protocol.md#results); a person wants its
+ * message and where it was raised.
+ */
 export function readableError(error: string): string {
   try {
     const { error_message: message, error_traceback: trace } = JSON.parse(error) as Record<string, unknown>;

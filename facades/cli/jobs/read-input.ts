@@ -1,12 +1,16 @@
 /** Reads the input of a job: from the command line, a file or stdin. */
-import { readFile } from 'node:fs/promises';
+
 import { isUtf8 } from 'node:buffer';
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Cli } from '../cli.ts';
 import { UsageError } from '../failures.ts';
 import { readStdin } from '../read-stdin.ts';
 
-/** `JSON`, `@file` or `-`; absent: the example of `npm start`. Answers the bytes of one JSON object as they stand; throws UsageError. */
+/**
+ * `JSON`, `@file` or `-`; absent: the example of `npm start`. Answers the bytes of one JSON object as they stand;
+ * throws UsageError.
+ */
 export async function readInput(cli: Cli, given: string | undefined): Promise<Buffer> {
   if (given === undefined) return exampleInput(cli);
   if (given === '-') return checkInput(await readStdin(cli), 'The input from stdin');
@@ -20,7 +24,9 @@ export async function readInput(cli: Cli, given: string | undefined): Promise<Bu
 
 function exampleInput({ target, output }: Cli): Buffer {
   if (target.exampleBody === undefined) {
-    throw new UsageError('What is the input of the job? Give --input with a JSON object, with @FILE, or with - for stdin.');
+    throw new UsageError(
+      'What is the input of the job? Give --input with a JSON object, with @FILE, or with - for stdin.',
+    );
   }
   const { input } = JSON.parse(target.exampleBody) as { input: unknown };
   const text = JSON.stringify(input);

@@ -1,19 +1,19 @@
 /** `slipway jobs run`. */
 import { orderedUuid } from '../../../core/runtime/ordered-uuid.ts';
-import { JobState, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
 import type { Chunk, Job } from '../../../proto/gen/slipway/v1/job.ts';
+import { JobState, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
 import { SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { Cli } from '../cli.ts';
-import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { EXIT, InterruptedError } from '../failures.ts';
 import { printable } from '../output/printable.ts';
 import { measured, nameOf } from '../output/words.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { JobProgress } from './job-progress.ts';
 import { jobDocument, readable, showJob } from './present-job.ts';
 import { readInput } from './read-input.ts';
-import { watchJob } from './watch-job.ts';
 import type { JobPlace } from './watch-job.ts';
+import { watchJob } from './watch-job.ts';
 
 /** Options of the command. */
 export interface RunOptions {
@@ -33,7 +33,12 @@ export async function runJob(cli: Cli, options: RunOptions): Promise<void> {
   const input = await readInput(cli, options.input);
   const { executionTimeout, lowPriority, ttl, webhook = '', idempotencyKey = '' } = options;
   const request = SubmitJobRequest.fromPartial({
-    endpointId, requestId: orderedUuid(cli), kind: SubmitKind.ASYNC, input, webhook, idempotencyKey,
+    endpointId,
+    requestId: orderedUuid(cli),
+    kind: SubmitKind.ASYNC,
+    input,
+    webhook,
+    idempotencyKey,
     policy: { executionTimeoutMs: executionTimeout, lowPriority, ttlMs: ttl },
   });
   // Safe to repeat: the same request id is the same job.
@@ -68,7 +73,8 @@ export async function waitForJob(cli: Cli, place: JobPlace): Promise<void> {
     else showEnd(cli, job, attempt > 0);
     cli.exitCode = job.state === JobState.COMPLETED ? EXIT.ok : EXIT.jobFailed;
   } catch (error) {
-    if (error instanceof InterruptedError) output.note(`The job goes on. See it again: slipway jobs status ${jobArguments(cli, place)}`);
+    if (error instanceof InterruptedError)
+      output.note(`The job goes on. See it again: slipway jobs status ${jobArguments(cli, place)}`);
     throw error;
   }
 }

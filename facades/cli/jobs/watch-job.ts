@@ -1,6 +1,7 @@
 /** Follows one job to its end: its states and progress, and every piece of its streamed output once. */
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
+
 import type { Chunk, ChunkCursor, Job } from '../../../proto/gen/slipway/v1/job.ts';
+import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { isFinal } from '../../../proto/wire/final-state.ts';
 import type { Cli } from '../cli.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
@@ -27,19 +28,25 @@ const CHUNKS_MAX = 1_000;
 /** Resolves with the final record, after the last chunk. */
 export async function watchJob(cli: Cli, place: JobPlace, events: JobEvents): Promise<Job> {
   const failed = new AbortController();
-  const end = <Answer>(part: Promise<Answer>): Promise<Answer> => part.catch((error: unknown) => {
-    failed.abort(error);
-    throw error;
-  });
+  const end = <Answer>(part: Promise<Answer>): Promise<Answer> =>
+    part.catch((error: unknown) => {
+      failed.abort(error);
+      throw error;
+    });
   const { signal } = failed;
-  const [job] = await Promise.all([end(watchState(cli, place, events, signal)), end(watchChunks(cli, place, events, signal))]);
+  const [job] = await Promise.all([
+    end(watchState(cli, place, events, signal)),
+    end(watchChunks(cli, place, events, signal)),
+  ]);
   return job;
 }
 
 async function watchState(cli: Cli, place: JobPlace, events: JobEvents, signal: AbortSignal): Promise<Job> {
   const request = { ...place, waitMs: LOOK_MS };
   for (;;) {
-    const { job } = await retryWhileAway(cli, () => cli.core.jobs.call((client) => client.waitJob, request, { waitMs: LOOK_MS, signal }));
+    const { job } = await retryWhileAway(cli, () =>
+      cli.core.jobs.call((client) => client.waitJob, request, { waitMs: LOOK_MS, signal }),
+    );
     if (isFinal(job!.state)) return job!;
     await events.onJob(job!);
     signal.throwIfAborted();
@@ -50,7 +57,9 @@ async function watchChunks(cli: Cli, place: JobPlace, events: JobEvents, signal:
   let cursor: ChunkCursor = { attempt: 0, number: 0 };
   for (;;) {
     const request = { ...place, cursor, waitMs: CHUNKS_WAIT_MS, limit: CHUNKS_MAX };
-    const page = await retryWhileAway(cli, () => cli.core.jobs.call((client) => client.readChunks, request, { waitMs: CHUNKS_WAIT_MS, signal }));
+    const page = await retryWhileAway(cli, () =>
+      cli.core.jobs.call((client) => client.readChunks, request, { waitMs: CHUNKS_WAIT_MS, signal }),
+    );
     for (const chunk of page.chunks) events.onChunk(chunk);
     cursor = page.cursor ?? cursor;
     if (isFinal(page.state) && !page.more) return page.state;

@@ -10,13 +10,23 @@ import { ago, moment } from '../output/words.ts';
 /** Adds the commands. */
 export function addAccounts(program: Command, cli: Cli): void {
   const accounts = addCommand(program, {
-    usage: 'accounts', description: 'Show the account of the key; list, create and limit accounts as the operator.',
-    examples: ['accounts show', 'accounts list', 'accounts create research', 'accounts quota research --workers 5 --gpus 2'],
+    usage: 'accounts',
+    description: 'Show the account of the key; list, create and limit accounts as the operator.',
+    examples: [
+      'accounts show',
+      'accounts list',
+      'accounts create research',
+      'accounts quota research --workers 5 --gpus 2',
+    ],
   });
-  addCommand(accounts, { usage: 'show', description: 'Show the account of the key.', examples: ['accounts show', 'accounts show --json'] })
-    .action(async () => showAccount(cli, (await cli.core.access.call((client) => client.getAccount, {})).account!));
   addCommand(accounts, {
-    usage: 'create <name>', description: 'Create an account. The same name again is the same account. For the operator.',
+    usage: 'show',
+    description: 'Show the account of the key.',
+    examples: ['accounts show', 'accounts show --json'],
+  }).action(async () => showAccount(cli, (await cli.core.access.call((client) => client.getAccount, {})).account!));
+  addCommand(accounts, {
+    usage: 'create <name>',
+    description: 'Create an account. The same name again is the same account. For the operator.',
     examples: ['accounts create research', 'keys create admin --account user_2bK…'],
   }).action(async (name: string) => {
     const { accountId } = await cli.operator.access.call((client) => client.createAccount, { name });
@@ -26,15 +36,22 @@ export function addAccounts(program: Command, cli: Cli): void {
       cli.output.note(first);
     });
   });
-  addCommand(accounts, { usage: 'list', description: 'List all accounts with their quotas. For the operator.', examples: ['accounts list'] })
-    .action(() => listAccounts(cli));
   addCommand(accounts, {
-    usage: 'get <account>', description: 'Show an account by its id or name. For the operator.', examples: ['accounts get research'],
+    usage: 'list',
+    description: 'List all accounts with their quotas. For the operator.',
+    examples: ['accounts list'],
+  }).action(() => listAccounts(cli));
+  addCommand(accounts, {
+    usage: 'get <account>',
+    description: 'Show an account by its id or name. For the operator.',
+    examples: ['accounts get research'],
   }).action(async (named: string) => showAccount(cli, await accountOf(cli, named)));
   addCommand(accounts, {
-    usage: 'quota <account>', description: 'Limit what an account may use at once; what is not named stays as it is. For the operator.',
+    usage: 'quota <account>',
+    description: 'Limit what an account may use at once; what is not named stays as it is. For the operator.',
     examples: [
-      'accounts quota research --workers 5 --gpus 2 --queued-jobs 10000 --requests 500', 'accounts quota research --gpus none',
+      'accounts quota research --workers 5 --gpus 2 --queued-jobs 10000 --requests 500',
+      'accounts quota research --gpus none',
       'accounts quota research --gpu-weight 3',
     ],
   })
@@ -42,7 +59,11 @@ export function addAccounts(program: Command, cli: Cli): void {
     .option('--gpus <number>', 'GPUs of its workers and running pods; none: no limit', limit)
     .option('--queued-jobs <number>', 'jobs that wait in all its queues; none: no limit', limit)
     .option('--requests <number>', 'requests to its endpoints in 10 s, at each facade; none: no limit', limit)
-    .option('--gpu-weight <number>', 'its share where GPUs are short, against the weights of other accounts, 1 to 1,000; none: 1', limit)
+    .option(
+      '--gpu-weight <number>',
+      'its share where GPUs are short, against the weights of other accounts, 1 to 1,000; none: 1',
+      limit,
+    )
     .action((named: string, options: QuotaOptions) => setQuota(cli, named, options));
 }
 
@@ -64,7 +85,8 @@ function limit(text: string): number {
 async function accountOf(cli: Cli, named: string): Promise<Account> {
   const { accounts } = await cli.operator.access.call((client) => client.listAccounts, {});
   const found = accounts.find(({ id, name }) => id === named || name === named);
-  if (!found) throw new RefusedError(`There is no account ${JSON.stringify(named)}; "slipway accounts list" shows all.`);
+  if (!found)
+    throw new RefusedError(`There is no account ${JSON.stringify(named)}; "slipway accounts list" shows all.`);
   return found;
 }
 
@@ -76,7 +98,10 @@ async function setQuota(cli: Cli, named: string, options: QuotaOptions): Promise
     return given === undefined ? before[name] : given === NO_LIMIT ? undefined : given;
   };
   const quota = {
-    workers: chosen('workers'), gpus: chosen('gpus'), queuedJobs: chosen('queuedJobs'), requests: chosen('requests'),
+    workers: chosen('workers'),
+    gpus: chosen('gpus'),
+    queuedJobs: chosen('queuedJobs'),
+    requests: chosen('requests'),
     gpuWeight: chosen('gpuWeight'),
   };
   const { account } = await cli.operator.access.call((client) => client.setQuota, { accountId, quota });
@@ -86,32 +111,56 @@ async function setQuota(cli: Cli, named: string, options: QuotaOptions): Promise
 async function listAccounts(cli: Cli): Promise<void> {
   const { accounts } = await cli.operator.access.call((client) => client.listAccounts, {});
   const { output } = cli;
-  output.result(accounts.map(presentAccount), () => output.table<Account>([
-    { title: 'ID', text: ({ id }) => id },
-    { title: 'NAME', text: ({ name }) => name },
-    { title: 'QUOTA', text: quotaText },
-    { title: 'CREATED', text: ({ createTime }) => ago(createTime, output.nowMs()) },
-  ], accounts, 'There are no accounts.'));
+  output.result(accounts.map(presentAccount), () =>
+    output.table<Account>(
+      [
+        { title: 'ID', text: ({ id }) => id },
+        { title: 'NAME', text: ({ name }) => name },
+        { title: 'QUOTA', text: quotaText },
+        { title: 'CREATED', text: ({ createTime }) => ago(createTime, output.nowMs()) },
+      ],
+      accounts,
+      'There are no accounts.',
+    ),
+  );
 }
 
 function showAccount({ output }: Cli, account: Account): void {
   const { id, name, publicKey, createTime } = account;
   output.result(presentAccount(account), () => {
     output.fields([
-      ['id', id], ['name', name], ['SSH key', publicKey], ['quota', quotaText(account)], ['created', moment(createTime, output.nowMs())],
+      ['id', id],
+      ['name', name],
+      ['SSH key', publicKey],
+      ['quota', quotaText(account)],
+      ['created', moment(createTime, output.nowMs())],
     ]);
   });
 }
 
 function presentAccount({ id, name, publicKey, createTime, quota = {} }: Account) {
   const { workers = null, gpus = null, queuedJobs = null, requests = null, gpuWeight = 1 } = quota;
-  return { id, name, pubKey: publicKey, createdAt: createTime?.toISOString(), quota: { workers, gpus, queuedJobs, requests, gpuWeight } };
+  return {
+    id,
+    name,
+    pubKey: publicKey,
+    createdAt: createTime?.toISOString(),
+    quota: { workers, gpus, queuedJobs, requests, gpuWeight },
+  };
 }
 
 /** `5 workers, 2 GPUs`; empty without limits. */
 function quotaText({ quota = {} }: Account): string {
   const { workers, gpus, queuedJobs, requests, gpuWeight } = quota;
-  const parts = [[workers, 'workers'], [gpus, 'GPUs'], [queuedJobs, 'queued jobs'], [requests, 'requests in 10 s']] as const;
+  const parts = [
+    [workers, 'workers'],
+    [gpus, 'GPUs'],
+    [queuedJobs, 'queued jobs'],
+    [requests, 'requests in 10 s'],
+  ] as const;
   const weight = gpuWeight === undefined ? [] : [`GPU weight ${gpuWeight}`];
-  return [...parts.filter(([number]) => number !== undefined).map(([number, what]) => `${number} ${what}`), ...weight].join(', ');
+  return [
+    ...parts.filter(([number]) => number !== undefined).map(([number, what]) => `${number} ${what}`),
+    ...weight,
+  ].join(', ');
 }

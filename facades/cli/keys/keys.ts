@@ -1,13 +1,13 @@
 /** `slipway keys`: API keys of the account, and as the operator those of any account and of machines. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { KeyPermissions, KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
 import type { Key } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { KeyPermissions, KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import type { KeyedCore } from '../keyed-core.ts';
 import { UsageError } from '../failures.ts';
+import type { KeyedCore } from '../keyed-core.ts';
 import { collect, oneOf } from '../option-values.ts';
 import { ago, nameOf } from '../output/words.ts';
 import { openSecretFile } from './secret-file.ts';
@@ -27,13 +27,20 @@ interface ListOptions {
   scope?: KeyScope;
 }
 
-const SCOPES = { all: KeyScope.ALL, 'read-only': KeyScope.READ_ONLY, restricted: KeyScope.RESTRICTED, agent: KeyScope.AGENT };
+const SCOPES = {
+  all: KeyScope.ALL,
+  'read-only': KeyScope.READ_ONLY,
+  restricted: KeyScope.RESTRICTED,
+  agent: KeyScope.AGENT,
+};
 const PERMISSIONS = { none: Permission.UNSPECIFIED, read: Permission.READ, 'read-write': Permission.READ_WRITE };
 
 /** Adds the commands. */
 export function addKeys(program: Command, cli: Cli): void {
   const keys = addCommand(program, {
-    usage: 'keys', description: 'Create, list and revoke API keys of the account, and as the operator those of any account and of machines.',
+    usage: 'keys',
+    description:
+      'Create, list and revoke API keys of the account, and as the operator those of any account and of machines.',
     examples: ['keys create ci --scope read-only', 'keys list', 'keys revoke 4dW1xKfTq9RbYcZm0LsA'],
   });
   addCommand(keys, {
@@ -47,15 +54,25 @@ export function addKeys(program: Command, cli: Cli): void {
       'keys create admin --account user_2bK…',
     ],
   })
-    .option('--scope <scope>', 'all (default), read-only, restricted, or agent: one for each machine, made by the operator', oneOf(SCOPES))
-    .option('--management <permission>', 'of a restricted key: none, read or read-write on endpoints, pods, …', oneOf(PERMISSIONS))
+    .option(
+      '--scope <scope>',
+      'all (default), read-only, restricted, or agent: one for each machine, made by the operator',
+      oneOf(SCOPES),
+    )
+    .option(
+      '--management <permission>',
+      'of a restricted key: none, read or read-write on endpoints, pods, …',
+      oneOf(PERMISSIONS),
+    )
     .option('--jobs <permission>', 'of a restricted key: none, read or read-write on jobs', oneOf(PERMISSIONS))
     .option('--endpoint <id>', 'only this endpoint; may be given more than once', collect)
     .option('--account <id>', 'whose key it is; for the operator')
     .option('--save <file>', 'write the key into a new file that only you can read, and do not show it')
     .action((name: string, options: CreateOptions) => createKey(cli, name, options));
   addCommand(keys, {
-    usage: 'list', description: 'List the keys, revoked ones included.', examples: ['keys list', 'keys list --scope agent', 'keys list --all'],
+    usage: 'list',
+    description: 'List the keys, revoked ones included.',
+    examples: ['keys list', 'keys list --scope agent', 'keys list --all'],
   })
     .option('--all', 'those of all accounts and of machines; for the operator')
     .option('--account <id>', 'whose keys; for the operator')
@@ -63,7 +80,8 @@ export function addKeys(program: Command, cli: Cli): void {
     .action((options: ListOptions) => listKeys(cli, options));
   addCommand(keys, {
     usage: 'revoke <id>',
-    description: 'Revoke a key by its id. It stops working everywhere within 5 s. A machine whose key is revoked joins again with a new one.',
+    description:
+      'Revoke a key by its id. It stops working everywhere within 5 s. A machine whose key is revoked joins again with a new one.',
     examples: ['keys revoke 4dW1xKfTq9RbYcZm0LsA'],
   })
     .option('--account <id>', 'whose key it is; for the operator')
@@ -81,10 +99,12 @@ async function createKey(cli: Cli, name: string, options: CreateOptions): Promis
   const request = { name, scope, endpointIds: endpoint, accountId: account, permissions };
   // Before the key is made: one that can be neither shown nor kept would only be in the way.
   const file = options.save === undefined ? undefined : openSecretFile(resolve(cli.config.workingDir, options.save));
-  const { key, secret } = await callerOf(cli, options).keys.call((client) => client.createKey, request).catch((error: unknown) => {
-    file?.drop();
-    throw error;
-  });
+  const { key, secret } = await callerOf(cli, options)
+    .keys.call((client) => client.createKey, request)
+    .catch((error: unknown) => {
+      file?.drop();
+      throw error;
+    });
   file?.write(secret);
   const { output } = cli;
   output.result({ ...presentKey(key!), ...(file ? { file: file.path } : { secret }) }, () => {
@@ -103,19 +123,33 @@ async function listKeys(cli: Cli, options: ListOptions): Promise<void> {
   const { account: accountId = '', scope, all = false } = options;
   if (all && accountId !== '') throw new UsageError('Give --all or --account, not both.');
   const core = all ? cli.operator : callerOf(cli, options);
-  const listed = await allPages((page) => core.keys.call((client) => client.listKeys, { accountId, all, ...page }), (response) => response.keys);
+  const listed = await allPages(
+    (page) => core.keys.call((client) => client.listKeys, { accountId, all, ...page }),
+    (response) => response.keys,
+  );
   const keys = listed.filter((key) => scope === undefined || key.scope === scope);
   const { output } = cli;
-  output.result(keys.map(presentKey), () => output.table<Key>([
-    { title: 'ID', text: (key) => key.id },
-    { title: 'NAME', text: (key) => key.name },
-    ...(all ? [{ title: 'ACCOUNT', text: (key: Key) => key.accountId }] : []),
-    { title: 'MAY', text: allowed },
-    { title: 'ENDPOINTS', text: (key) => key.endpointIds.join(', ') || (key.scope === KeyScope.AGENT ? '' : 'all') },
-    ...(keys.some(({ scope }) => scope === KeyScope.AGENT) ? [{ title: 'MACHINE', text: ({ machineId }: Key) => machineId || 'not used yet' }] : []),
-    { title: 'CREATED', text: (key) => ago(key.createTime, output.nowMs()) },
-    { title: 'REVOKED', text: (key) => ago(key.revokeTime, output.nowMs()) },
-  ], keys, 'There are no keys.'));
+  output.result(keys.map(presentKey), () =>
+    output.table<Key>(
+      [
+        { title: 'ID', text: (key) => key.id },
+        { title: 'NAME', text: (key) => key.name },
+        ...(all ? [{ title: 'ACCOUNT', text: (key: Key) => key.accountId }] : []),
+        { title: 'MAY', text: allowed },
+        {
+          title: 'ENDPOINTS',
+          text: (key) => key.endpointIds.join(', ') || (key.scope === KeyScope.AGENT ? '' : 'all'),
+        },
+        ...(keys.some(({ scope }) => scope === KeyScope.AGENT)
+          ? [{ title: 'MACHINE', text: ({ machineId }: Key) => machineId || 'not used yet' }]
+          : []),
+        { title: 'CREATED', text: (key) => ago(key.createTime, output.nowMs()) },
+        { title: 'REVOKED', text: (key) => ago(key.revokeTime, output.nowMs()) },
+      ],
+      keys,
+      'There are no keys.',
+    ),
+  );
 }
 
 async function revokeKey(cli: Cli, id: string, options: ListOptions): Promise<void> {

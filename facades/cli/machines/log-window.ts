@@ -1,7 +1,7 @@
 /**
- * What is new in a log of which only the last bytes can be read: an agent keeps the end of each log and numbers nothing. As long as all of
- * it fits into the window its length says what is new; after that the old window is searched in the new one. Where a log repeats itself
- * for a whole window, repetitions are lost.
+ * What is new in a log of which only the last bytes can be read: an agent keeps the end of each log and numbers
+ * nothing. As long as all of it fits into the window its length says what is new; after that the old window is searched
+ * in the new one. Where a log repeats itself for a whole window, repetitions are lost.
  */
 
 /** How much of a window is searched for: long enough to be rare. */

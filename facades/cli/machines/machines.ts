@@ -12,20 +12,25 @@ import { gpuText, imageSpace, presentMachine, runsText, stateText } from './pres
 /** Adds the command. */
 export function addMachines(program: Command, cli: Cli): void {
   const machines = addCommand(program, {
-    usage: 'machines', description: 'List the machines that ever joined, and whether they are here. For the operator.',
+    usage: 'machines',
+    description: 'List the machines that ever joined, and whether they are here. For the operator.',
     examples: ['machines', 'machines --json', 'machines get rack-1', 'machines forget 4kq0c2m9w1zp'],
   }).action(() => listMachines(cli));
   addGetMachine(machines, cli);
   addCommand(machines, {
-    usage: 'forget <id>', description: 'Forget a machine that will not come back: its workers are lost, its pods and its key gone. For the operator.',
+    usage: 'forget <id>',
+    description:
+      'Forget a machine that will not come back: its workers are lost, its pods and its key gone. For the operator.',
     examples: ['machines forget 4kq0c2m9w1zp'],
   }).action((id: string) => forgetMachine(cli, id));
   addCommand(machines, {
-    usage: 'cordon <id>', description: 'Let nothing new onto a machine; what runs there goes on. For the operator.',
+    usage: 'cordon <id>',
+    description: 'Let nothing new onto a machine; what runs there goes on. For the operator.',
     examples: ['machines cordon 4kq0c2m9w1zp'],
   }).action((id: string) => cordonMachine(cli, id, true));
   addCommand(machines, {
-    usage: 'uncordon <id>', description: 'Let a machine take new workers and pods again. For the operator.',
+    usage: 'uncordon <id>',
+    description: 'Let a machine take new workers and pods again. For the operator.',
     examples: ['machines uncordon 4kq0c2m9w1zp'],
   }).action((id: string) => cordonMachine(cli, id, false));
 }
@@ -43,30 +48,44 @@ async function forgetMachine(cli: Cli, id: string): Promise<void> {
 }
 
 async function listMachines(cli: Cli): Promise<void> {
-  const machines = await allPages((page) => cli.operator.machines.call((client) => client.listMachines, page), (response) => response.machines);
+  const machines = await allPages(
+    (page) => cli.operator.machines.call((client) => client.listMachines, page),
+    (response) => response.machines,
+  );
   const { output } = cli;
   output.result(machines.map(presentMachine), () => {
-    output.table<MachineStatus>([
-      { title: 'NAME', text: ({ machine }) => machine!.name },
-      { title: 'ID', text: ({ machine }) => machine!.id },
-      { title: 'STATE', text: (machine) => stateText(machine, output.nowMs()) },
-      { title: 'GPUS', text: ({ machine }) => gpuText(machine!.gpus) },
-      { title: 'CPU SLOTS', text: ({ machine }) => String(machine!.cpuSlots), right: true },
-      { title: 'CPUS', text: ({ machine }) => machine!.cpuCount === 0 ? '' : String(machine!.cpuCount), right: true },
-      { title: 'MEMORY', text: ({ machine }) => memory(machine!.memoryMib), right: true },
-      { title: 'RUNS', text: ({ machine }) => runsText(machine!) },
-      { title: 'LIMITS', text: ({ machine }) => machine!.containerEngine?.limits.join(', ') ?? '' },
-      { title: 'IMAGES FREE', text: ({ machine }) => imageSpace(machine!), right: true },
-      { title: 'LOCATIONS', text: ({ machine }) => machine!.locations.join(', ') },
-      { title: 'CUDA', text: ({ machine }) => machine!.cudaVersion },
-      { title: 'AGENT', text: ({ machine }) => machine!.agentVersion },
-    ], machines, 'No machine has joined yet; "slipway agent --help" shows how one does.');
+    output.table<MachineStatus>(
+      [
+        { title: 'NAME', text: ({ machine }) => machine!.name },
+        { title: 'ID', text: ({ machine }) => machine!.id },
+        { title: 'STATE', text: (machine) => stateText(machine, output.nowMs()) },
+        { title: 'GPUS', text: ({ machine }) => gpuText(machine!.gpus) },
+        { title: 'CPU SLOTS', text: ({ machine }) => String(machine!.cpuSlots), right: true },
+        {
+          title: 'CPUS',
+          text: ({ machine }) => (machine!.cpuCount === 0 ? '' : String(machine!.cpuCount)),
+          right: true,
+        },
+        { title: 'MEMORY', text: ({ machine }) => memory(machine!.memoryMib), right: true },
+        { title: 'RUNS', text: ({ machine }) => runsText(machine!) },
+        { title: 'LIMITS', text: ({ machine }) => machine!.containerEngine?.limits.join(', ') ?? '' },
+        { title: 'IMAGES FREE', text: ({ machine }) => imageSpace(machine!), right: true },
+        { title: 'LOCATIONS', text: ({ machine }) => machine!.locations.join(', ') },
+        { title: 'CUDA', text: ({ machine }) => machine!.cudaVersion },
+        { title: 'AGENT', text: ({ machine }) => machine!.agentVersion },
+      ],
+      machines,
+      'No machine has joined yet; "slipway agent --help" shows how one does.',
+    );
     for (const { machine } of machines) {
       for (const { uuid, unhealthy } of machine!.gpus.filter((gpu) => gpu.unhealthy !== '')) {
-        output.line(`\n${output.look('yellow', `${machine!.name} gives nobody its GPU ${printable(uuid)}`)}: ${printable(unhealthy)}`);
+        output.line(
+          `\n${output.look('yellow', `${machine!.name} gives nobody its GPU ${printable(uuid)}`)}: ${printable(unhealthy)}`,
+        );
       }
       const { name, noEngineReason } = machine!;
-      if (noEngineReason !== '') output.line(`\n${output.look('yellow', `${name} runs no images`)}: ${printable(noEngineReason)}`);
+      if (noEngineReason !== '')
+        output.line(`\n${output.look('yellow', `${name} runs no images`)}: ${printable(noEngineReason)}`);
     }
   });
 }

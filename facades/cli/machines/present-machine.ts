@@ -1,6 +1,7 @@
 /** A machine for people and for programs. */
-import { GpuHandover } from '../../../proto/gen/slipway/v1/machine.ts';
+
 import type { Gpu, GpuLoad, Machine } from '../../../proto/gen/slipway/v1/machine.ts';
+import { GpuHandover } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { MachineStatus } from '../../../proto/gen/slipway/v1/machine_service.ts';
 import { ago, memory, nameOf } from '../output/words.ts';
 
@@ -10,24 +11,35 @@ export function stateText({ connected, cordoned, seenTime }: MachineStatus, nowM
 }
 
 const HANDOVERS: Record<GpuHandover, string> = {
-  [GpuHandover.UNSPECIFIED]: 'without GPUs', [GpuHandover.CDI]: 'GPUs by CDI', [GpuHandover.DEVICE_REQUEST]: 'GPUs by device request',
+  [GpuHandover.UNSPECIFIED]: 'without GPUs',
+  [GpuHandover.CDI]: 'GPUs by CDI',
+  [GpuHandover.DEVICE_REQUEST]: 'GPUs by device request',
   [GpuHandover.VIRTUAL]: 'virtual GPUs',
 };
 
 /** `images (podman 4.3.1, GPUs by CDI), commands`. */
 export function runsText({ containerEngine: engine, runsCommands, gpus }: Machine): string {
   const handover = gpus.length === 0 || !engine ? '' : `, ${HANDOVERS[engine.gpuHandover]}`;
-  return [...(engine ? [`images (${engine.name} ${engine.version}${handover})`] : []), ...(runsCommands ? ['commands'] : [])].join(', ') || 'nothing';
+  return (
+    [
+      ...(engine ? [`images (${engine.name} ${engine.version}${handover})`] : []),
+      ...(runsCommands ? ['commands'] : []),
+    ].join(', ') || 'nothing'
+  );
 }
 
 /** `120 of 500 GiB`. */
 export function imageSpace({ containerEngine: engine }: Machine): string {
-  return !engine || engine.imageTotalMib === 0 ? '' : `${memory(engine.imageFreeMib) || '0 GiB'} of ${memory(engine.imageTotalMib)}`;
+  return !engine || engine.imageTotalMib === 0
+    ? ''
+    : `${memory(engine.imageFreeMib) || '0 GiB'} of ${memory(engine.imageTotalMib)}`;
 }
 
 /** `2 × NVIDIA L4 24 GiB`, each kind once. */
 export function gpuText(gpus: readonly Gpu[]): string {
-  const kinds = gpus.map(({ name, memoryMib, migProfile }) => [name, migProfile, memory(memoryMib)].filter(Boolean).join(' '));
+  const kinds = gpus.map(({ name, memoryMib, migProfile }) =>
+    [name, migProfile, memory(memoryMib)].filter(Boolean).join(' '),
+  );
   return [...new Set(kinds)].map((kind) => `${kinds.filter((other) => other === kind).length} × ${kind}`).join(', ');
 }
 
@@ -35,10 +47,13 @@ export function gpuText(gpus: readonly Gpu[]): string {
 export function loadText(load: GpuLoad | undefined): string {
   const { utilization, memoryUsedMib, temperatureCelsius, powerWatts } = load ?? {};
   return [
-    utilization === undefined ? '' : `${Math.round(utilization * 100)} %`, memory(memoryUsedMib ?? 0),
+    utilization === undefined ? '' : `${Math.round(utilization * 100)} %`,
+    memory(memoryUsedMib ?? 0),
     temperatureCelsius === undefined ? '' : `${temperatureCelsius} °C`,
     powerWatts === undefined ? '' : `${Math.round(powerWatts)} W`,
-  ].filter(Boolean).join(', ');
+  ]
+    .filter(Boolean)
+    .join(', ');
 }
 
 /** For programs. */

@@ -11,7 +11,8 @@ const LOG_WINDOW_BYTES = 256 * 1024;
 
 /** The log of a worker. */
 export function workerLog(cli: Cli, workerId: string): ReadLog {
-  return async (tailBytes) => (await cli.core.machines.call((client) => client.getWorkerLog, { workerId, tailBytes })).log;
+  return async (tailBytes) =>
+    (await cli.core.machines.call((client) => client.getWorkerLog, { workerId, tailBytes })).log;
 }
 
 export class LogLines {

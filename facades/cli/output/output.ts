@@ -2,8 +2,8 @@
 import { styleText } from 'node:util';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { printable } from './printable.ts';
-import { renderFields, renderTable } from './table.ts';
 import type { Column, Field } from './table.ts';
+import { renderFields, renderTable } from './table.ts';
 
 /** Where text goes: process.stdout or process.stderr, or a test's own. */
 export type Sink = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
@@ -40,7 +40,8 @@ export class Output {
   /** A line of the result. */
   line(text: string): void {
     this.clearProgress();
-    // JSON escapes some control characters by itself and not all; on a terminal the others are escaped too, which means the same.
+    // JSON escapes some control characters by itself and not all; on a terminal the others are escaped too, which means
+    // the same.
     this.#stdout.write(`${this.json && this.#stdout.isTTY ? printable(text, '\n\r\t') : text}\n`);
   }
 
@@ -69,8 +70,8 @@ export class Output {
   }
 
   /**
-   * What is being waited for. On a terminal one line that is written anew; elsewhere a line whenever `what` changes. `detail` may change
-   * all the time.
+   * What is being waited for. On a terminal one line that is written anew; elsewhere a line whenever `what` changes.
+   * `detail` may change all the time.
    */
   progress(what: string, detail = ''): void {
     if (!this.#stderr.isTTY) {

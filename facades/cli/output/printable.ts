@@ -6,7 +6,8 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u20
 /** Control characters become visible escapes, those in `kept` stay. */
 export function printable(text: string, kept = ''): string {
   return text.replace(CONTROL, (character) =>
-    kept.includes(character) ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    kept.includes(character) ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** Text of a log: line ends and tabs stay; colours, links, moves of the cursor and carriage returns go. */

@@ -19,12 +19,19 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
   const filled = columns
     .map(({ title, text, right = false }) => ({ title, right, cells: rows.map((row) => printable(text(row))) }))
     .filter(({ cells }) => cells.some((cell) => cell !== ''))
-    .map((column) => ({ ...column, width: Math.max(...[column.title, ...column.cells].map((text) => textWidth(text))) }));
-  const line = (cell: (column: (typeof filled)[number]) => string): string => filled.map((column) => {
-    const text = cell(column);
-    const gap = ' '.repeat(column.width - textWidth(text));
-    return column.right ? gap + text : text + gap;
-  }).join('  ').trimEnd();
+    .map((column) => ({
+      ...column,
+      width: Math.max(...[column.title, ...column.cells].map((text) => textWidth(text))),
+    }));
+  const line = (cell: (column: (typeof filled)[number]) => string): string =>
+    filled
+      .map((column) => {
+        const text = cell(column);
+        const gap = ' '.repeat(column.width - textWidth(text));
+        return column.right ? gap + text : text + gap;
+      })
+      .join('  ')
+      .trimEnd();
   return [line(({ title }) => title), ...rows.map((_, index) => line(({ cells }) => cells[index]!))];
 }
 

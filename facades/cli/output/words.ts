@@ -55,7 +55,11 @@ export function nameOf(words: Readonly<Record<string, number>>, value: number): 
 
 /** Variables, one a line; undefined when there are none. */
 export function variables(env: Readonly<Record<string, string>>): string | undefined {
-  return Object.entries(env).map(([name, value]) => `${name}=${value}`).join('\n') || undefined;
+  return (
+    Object.entries(env)
+      .map(([name, value]) => `${name}=${value}`)
+      .join('\n') || undefined
+  );
 }
 
 /** Words of a command line, quoted where a shell would split them. */

@@ -12,7 +12,9 @@ export function agentLogLine(line: string, output: Output): string {
   const fields = parse(line);
   if (fields === undefined) return printable(line);
   const { level, time, msg, err } = fields;
-  const shown = Object.entries(fields).filter(([name]) => !HIDDEN.has(name)).map(([name, value]) => `${name}=${valueText(value)}`);
+  const shown = Object.entries(fields)
+    .filter(([name]) => !HIDDEN.has(name))
+    .map(([name, value]) => `${name}=${valueText(value)}`);
   const fault = typeof err === 'object' && err !== null && 'message' in err ? [`error=${valueText(err.message)}`] : [];
   const clock = typeof time === 'number' || typeof time === 'string' ? new Date(time).toTimeString().slice(0, 8) : '';
   const text = printable([msg, ...shown, ...fault].join('  '));
@@ -23,12 +25,14 @@ export function agentLogLine(line: string, output: Output): string {
 function parse(line: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null && 'msg' in value ? value as Record<string, unknown> : undefined;
+    return typeof value === 'object' && value !== null && 'msg' in value
+      ? (value as Record<string, unknown>)
+      : undefined;
   } catch {
     return undefined;
   }
 }
 
 function valueText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value) ?? '';
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }

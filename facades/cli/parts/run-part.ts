@@ -1,13 +1,17 @@
-/** Runs a part of Slipway (core, facade, agent or edge) as a process of its own for as long as a command runs, and shows its log. */
-import { spawn } from 'node:child_process';
+/**
+ * Runs a part of Slipway (core, facade, agent or edge) as a process of its own for as long as a command runs, and shows
+ * its log.
+ */
+
 import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { NODE_ENVIRONMENT, NODE_FLAGS } from '../../../core/runtime/node-settings.ts';
-import { agentLogLine } from './agent-log-line.ts';
 import type { Cli } from '../cli.ts';
 import { InterruptedError } from '../failures.ts';
+import { agentLogLine } from './agent-log-line.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
@@ -28,7 +32,9 @@ export async function runPart(cli: Cli, { file, args = [], env, onLine }: Part):
   const { config, output } = cli;
   // The channel tells it when this process is killed.
   const child = spawn(process.execPath, [...NODE_FLAGS, join(ROOT, file), ...args], {
-    env: { ...NODE_ENVIRONMENT, ...config.env, ...env } as NodeJS.ProcessEnv, cwd: config.workingDir, stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    env: { ...NODE_ENVIRONMENT, ...config.env, ...env } as NodeJS.ProcessEnv,
+    cwd: config.workingDir,
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   cli.stopping.addEventListener('abort', () => child.kill(signalOf(cli.stopping)), { once: true });
   for await (const line of createInterface({ input: child.stdout! })) {
@@ -46,5 +52,7 @@ function signalOf(stopping: AbortSignal): NodeJS.Signals {
 function exitCodeOf(child: ChildProcess): Promise<number> {
   const code = (): number => child.exitCode ?? 128 + (constants.signals[child.signalCode!] ?? 0);
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(code());
-  return new Promise((resolve) => { child.once('exit', () => resolve(code())); });
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve(code()));
+  });
 }

@@ -1,6 +1,7 @@
 /** A pod for programs, with the names of GET /v1/pods/{podId}, and for people. */
-import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
+
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import { presentPod as presentRecord } from '../../resources/pods/present-pod.ts';
 import type { Column, Field } from '../output/table.ts';
 import { ago, commandLine, moment, nameOf, variables } from '../output/words.ts';

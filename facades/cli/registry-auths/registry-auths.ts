@@ -17,39 +17,47 @@ const USERNAME = ['--username <name>', 'name at the registry'] as const;
 /** Adds the commands. Passwords come on stdin: an option could be seen by everybody on the machine. */
 export function addRegistryAuths(program: Command, cli: Cli): void {
   const auths = addCommand(program, {
-    usage: 'registry-auths', description: 'Create, list, replace and delete credentials for container registries.',
+    usage: 'registry-auths',
+    description: 'Create, list, replace and delete credentials for container registries.',
     examples: ['registry-auths list', 'registry-auths create ghcr --username me < password.txt'],
   });
   addCommand(auths, {
-    usage: 'list', description: 'List the credentials, without their secrets.', examples: ['registry-auths list --json'],
-  })
-    .action(async () => {
-      const registryAuths = await allPages(
-        (page) => cli.core.registryAuths.call((client) => client.listRegistryAuths, page),
-        ({ registryAuths }) => registryAuths,
-      );
-      show(cli, registryAuths, registryAuths.map(presentRegistryAuth));
-    });
+    usage: 'list',
+    description: 'List the credentials, without their secrets.',
+    examples: ['registry-auths list --json'],
+  }).action(async () => {
+    const registryAuths = await allPages(
+      (page) => cli.core.registryAuths.call((client) => client.listRegistryAuths, page),
+      ({ registryAuths }) => registryAuths,
+    );
+    show(cli, registryAuths, registryAuths.map(presentRegistryAuth));
+  });
   addCommand(auths, {
-    usage: 'create <name>', description: 'Store credentials. The password or token is read from stdin.',
+    usage: 'create <name>',
+    description: 'Store credentials. The password or token is read from stdin.',
     examples: ['registry-auths create ghcr --username me < password.txt'],
-  }).requiredOption(...USERNAME)
+  })
+    .requiredOption(...USERNAME)
     .action(async (name: string, { username }: Credentials) => {
       const request = { name, username, password: await readPassword(cli) };
       const { registryAuth } = await cli.core.registryAuths.call((client) => client.createRegistryAuth, request);
       show(cli, [registryAuth!], presentRegistryAuth(registryAuth!));
     });
   addCommand(auths, {
-    usage: 'update <id>', description: 'Replace name and password. The password is read from stdin. What runs keeps the old ones.',
+    usage: 'update <id>',
+    description: 'Replace name and password. The password is read from stdin. What runs keeps the old ones.',
     examples: ['registry-auths update a81x0c2m9w1z --username me < password.txt'],
-  }).requiredOption(...USERNAME)
+  })
+    .requiredOption(...USERNAME)
     .action(async (id: string, { username }: Credentials) => {
       const request = { id, username, password: await readPassword(cli) };
       const { registryAuth } = await cli.core.registryAuths.call((client) => client.updateRegistryAuth, request);
       show(cli, [registryAuth!], presentRegistryAuth(registryAuth!));
     });
   addCommand(auths, {
-    usage: 'delete <id>', description: 'Delete credentials that nothing uses.', examples: ['registry-auths delete a81x0c2m9w1z'],
+    usage: 'delete <id>',
+    description: 'Delete credentials that nothing uses.',
+    examples: ['registry-auths delete a81x0c2m9w1z'],
   }).action(async (id: string) => {
     await cli.core.registryAuths.call((client) => client.deleteRegistryAuth, { id });
     cli.output.result({ id, deleted: true }, () => cli.output.line(`Credentials ${id} are deleted.`));
@@ -62,9 +70,15 @@ async function readPassword(cli: Cli): Promise<string> {
 }
 
 function show({ output }: Cli, auths: readonly RegistryAuth[], document: unknown): void {
-  output.result(document, () => output.table<RegistryAuth>([
-    { title: 'ID', text: ({ id }) => id },
-    { title: 'NAME', text: ({ name }) => name },
-    { title: 'CREATED', text: ({ createTime }) => ago(createTime, output.nowMs()) },
-  ], auths, 'There are no registry credentials.'));
+  output.result(document, () =>
+    output.table<RegistryAuth>(
+      [
+        { title: 'ID', text: ({ id }) => id },
+        { title: 'NAME', text: ({ name }) => name },
+        { title: 'CREATED', text: ({ createTime }) => ago(createTime, output.nowMs()) },
+      ],
+      auths,
+      'There are no registry credentials.',
+    ),
+  );
 }

@@ -1,7 +1,11 @@
 /** Calls that change many jobs, one after the other, until none is left that matches. */
 import { retry } from '../../../core/runtime/retry.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
-import type { CancelJobsResponse, JobServiceClient, RetryJobsRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
+import type {
+  CancelJobsResponse,
+  JobServiceClient,
+  RetryJobsRequest,
+} from '../../../proto/gen/slipway/v1/job_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import type { UnaryMethod } from '../../core-client/service-calls.ts';
 import type { Cli } from '../cli.ts';
@@ -29,8 +33,16 @@ export interface ChangedAll {
 const BUSY_PAUSE = { firstMs: 200, maxMs: 2_000 };
 const BUSY_MS_MAX = 60_000;
 
-/** `found`: how many there are, for people. Interrupted it can be begun again: what is done stays done, and is not found again. */
-export async function changeAll(cli: Cli, { done: word, call }: JobChange, wanted: Omit<RetryJobsRequest, 'cursor'>, found: string): Promise<ChangedAll> {
+/**
+ * `found`: how many there are, for people. Interrupted it can be begun again: what is done stays done, and is not found
+ * again.
+ */
+export async function changeAll(
+  cli: Cli,
+  { done: word, call }: JobChange,
+  wanted: Omit<RetryJobsRequest, 'cursor'>,
+  found: string,
+): Promise<ChangedAll> {
   const { output } = cli;
   const left = new Map<string, number>();
   let done = 0;
@@ -57,7 +69,9 @@ export async function changeAll(cli: Cli, { done: word, call }: JobChange, wante
 
 /** For people: nothing, or what became of those that were not changed. */
 export function leftText(left: ReadonlyMap<string, number>): string {
-  const parts = [...left].map(([state, many]) => (state === 'GONE' ? `${many} no longer there` : `${many} ${state} by then`));
+  const parts = [...left].map(([state, many]) =>
+    state === 'GONE' ? `${many} no longer there` : `${many} ${state} by then`,
+  );
   return parts.length === 0 ? '' : `; left: ${parts.join(', ')}`;
 }
 

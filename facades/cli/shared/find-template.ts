@@ -13,5 +13,9 @@ export async function templateIdOf(cli: Cli, named: string): Promise<string> {
     (page) => cli.core.templates.call((client) => client.listTemplates, { includePublic: false, ...page }),
     ({ templates }) => templates,
   );
-  return onlyOne<Template>(templates.filter((template) => template.name === named), 'template', named).id;
+  return onlyOne<Template>(
+    templates.filter((template) => template.name === named),
+    'template',
+    named,
+  ).id;
 }

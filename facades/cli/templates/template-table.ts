@@ -12,7 +12,10 @@ export function templateColumns(nowMs: number): Column<Template>[] {
     { title: 'NAME', text: ({ name }) => name },
     { title: 'FOR', text: madeFor },
     { title: 'CREATED', text: ({ createTime }) => ago(createTime, nowMs) },
-    { title: 'IMAGE OR COMMAND', text: ({ imageName, startCommand }) => [imageName, commandLine(startCommand)].filter(Boolean).join(' ') },
+    {
+      title: 'IMAGE OR COMMAND',
+      text: ({ imageName, startCommand }) => [imageName, commandLine(startCommand)].filter(Boolean).join(' '),
+    },
   ];
 }
 

@@ -2,14 +2,14 @@
 import type { Command } from 'commander';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { allPages } from '../../../proto/wire/pages.ts';
+import { presentTemplate } from '../../resources/templates/present-template.ts';
+import { TEMPLATE } from '../../resources/templates/template-table.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';
-import { presentTemplate } from '../../resources/templates/present-template.ts';
-import { TEMPLATE } from '../../resources/templates/template-table.ts';
-import { optionChanges, tableOptions } from '../table-options.ts';
-import type { OptionValues } from '../table-options.ts';
 import { templateIdOf } from '../shared/find-template.ts';
+import type { OptionValues } from '../table-options.ts';
+import { optionChanges, tableOptions } from '../table-options.ts';
 import { templateColumns, templateFields } from './template-table.ts';
 
 interface TemplateOptions extends OptionValues {
@@ -20,33 +20,53 @@ interface TemplateOptions extends OptionValues {
 /** Adds the commands. A template is named by its id or its name. */
 export function addTemplates(program: Command, cli: Cli): void {
   const templates = addCommand(program, {
-    usage: 'templates', description: 'Create, show, change and delete templates: what workers run.',
+    usage: 'templates',
+    description: 'Create, show, change and delete templates: what workers run.',
     examples: ['templates list', 'templates create ocr-js --directory /srv/ocr -- node handler.js'],
   });
-  addCommand(templates, { usage: 'list', description: 'List the templates.', examples: ['templates list', 'templates list --json'] })
-    .action(() => listTemplates(cli));
-  addCommand(templates, { usage: 'get <template>', description: 'Show a template, by id or name.', examples: ['templates get ocr'] })
-    .action((named: string) => getTemplate(cli, named));
-  tableOptions(addCommand(templates, {
-    usage: 'create <name> [command...]', description: 'Create a template. The command that workers run stands after --.',
-    examples: [
-      'templates create ocr-python --directory /srv/ocr -- python -u handler.py',
-      'templates create llm --image registry.example/llm:3 --env MODEL=small --disk 80',
-    ],
-  }), TEMPLATE).action((name: string, command: string[], options: TemplateOptions) => createTemplate(cli, name, command, options));
-  tableOptions(addCommand(templates, {
-    usage: 'update <template> [command...]',
-    description: 'Change what is named and nothing else. Workers are replaced when what they run changes.',
-    examples: ['templates update ocr --env MODE=fast', 'templates update ocr -- python -u handler2.py'],
-  }).option('--name <name>', 'a new name'), TEMPLATE)
-    .action((named: string, command: string[], options: TemplateOptions) => updateTemplate(cli, named, command, options));
   addCommand(templates, {
-    usage: 'delete <template>', description: 'Delete a template that no endpoint uses.', examples: ['templates delete ocr'],
+    usage: 'list',
+    description: 'List the templates.',
+    examples: ['templates list', 'templates list --json'],
+  }).action(() => listTemplates(cli));
+  addCommand(templates, {
+    usage: 'get <template>',
+    description: 'Show a template, by id or name.',
+    examples: ['templates get ocr'],
+  }).action((named: string) => getTemplate(cli, named));
+  tableOptions(
+    addCommand(templates, {
+      usage: 'create <name> [command...]',
+      description: 'Create a template. The command that workers run stands after --.',
+      examples: [
+        'templates create ocr-python --directory /srv/ocr -- python -u handler.py',
+        'templates create llm --image registry.example/llm:3 --env MODEL=small --disk 80',
+      ],
+    }),
+    TEMPLATE,
+  ).action((name: string, command: string[], options: TemplateOptions) => createTemplate(cli, name, command, options));
+  tableOptions(
+    addCommand(templates, {
+      usage: 'update <template> [command...]',
+      description: 'Change what is named and nothing else. Workers are replaced when what they run changes.',
+      examples: ['templates update ocr --env MODE=fast', 'templates update ocr -- python -u handler2.py'],
+    }).option('--name <name>', 'a new name'),
+    TEMPLATE,
+  ).action((named: string, command: string[], options: TemplateOptions) =>
+    updateTemplate(cli, named, command, options),
+  );
+  addCommand(templates, {
+    usage: 'delete <template>',
+    description: 'Delete a template that no endpoint uses.',
+    examples: ['templates delete ocr'],
   }).action((named: string) => deleteTemplate(cli, named));
 }
 
 function changes(options: TemplateOptions, command: readonly string[]) {
-  return optionChanges<Template>(TEMPLATE, options, { name: options.name, startCommand: command.length === 0 ? undefined : [...command] });
+  return optionChanges<Template>(TEMPLATE, options, {
+    name: options.name,
+    startCommand: command.length === 0 ? undefined : [...command],
+  });
 }
 
 async function listTemplates(cli: Cli): Promise<void> {
@@ -55,10 +75,13 @@ async function listTemplates(cli: Cli): Promise<void> {
     ({ templates }) => templates,
   );
   const { output } = cli;
-  output.result(templates.map((template) => presentTemplate(template)), () => {
-    const empty = 'There are no templates; "slipway templates create --help" shows how to make one.';
-    output.table(templateColumns(output.nowMs()), templates, empty);
-  });
+  output.result(
+    templates.map((template) => presentTemplate(template)),
+    () => {
+      const empty = 'There are no templates; "slipway templates create --help" shows how to make one.';
+      output.table(templateColumns(output.nowMs()), templates, empty);
+    },
+  );
 }
 
 async function getTemplate(cli: Cli, named: string): Promise<void> {

@@ -20,7 +20,8 @@ const LIMIT_MAX = 100_000;
 /** Adds the command. */
 export function addAudit(program: Command, cli: Cli): void {
   addCommand(program, {
-    usage: 'audit', description: 'List who changed what, newest first. Needs a key that may do everything.',
+    usage: 'audit',
+    description: 'List who changed what, newest first. Needs a key that may do everything.',
     examples: ['audit', 'audit --subject cvedjim4ix3lzj --limit 500 --json'],
   })
     .option('--limit <number>', `at most this many, 1 to ${LIMIT_MAX}`, wholeNumber(1, LIMIT_MAX), LIMIT)
@@ -30,7 +31,10 @@ export function addAudit(program: Command, cli: Cli): void {
     .action((options: AuditOptions) => listEvents(cli, options));
 }
 
-async function listEvents(cli: Cli, { limit, subject = '', all = false, account: accountId }: AuditOptions): Promise<void> {
+async function listEvents(
+  cli: Cli,
+  { limit, subject = '', all = false, account: accountId }: AuditOptions,
+): Promise<void> {
   const core = all || accountId !== undefined ? cli.operator : cli.core;
   const events: AuditEvent[] = [];
   let pageToken = '';
@@ -42,14 +46,18 @@ async function listEvents(cli: Cli, { limit, subject = '', all = false, account:
   } while (pageToken !== '' && events.length < limit);
   const { output } = cli;
   output.result(events.map(presentEvent), () => {
-    output.table<AuditEvent>([
-      { title: 'WHEN', text: ({ time }) => ago(time, output.nowMs()) },
-      { title: 'ACTION', text: ({ action }) => action },
-      { title: 'ACCOUNT', text: (event) => all ? event.accountId : '' },
-      { title: 'SUBJECT', text: ({ subjectId }) => subjectId },
-      { title: 'KEY', text: ({ keyId }) => keyId },
-      { title: 'FIELDS', text: ({ fields }) => fields.join(', ') },
-    ], events, 'Nothing was changed.');
+    output.table<AuditEvent>(
+      [
+        { title: 'WHEN', text: ({ time }) => ago(time, output.nowMs()) },
+        { title: 'ACTION', text: ({ action }) => action },
+        { title: 'ACCOUNT', text: (event) => (all ? event.accountId : '') },
+        { title: 'SUBJECT', text: ({ subjectId }) => subjectId },
+        { title: 'KEY', text: ({ keyId }) => keyId },
+        { title: 'FIELDS', text: ({ fields }) => fields.join(', ') },
+      ],
+      events,
+      'Nothing was changed.',
+    );
     if (pageToken !== '') output.note('There are older ones; --limit shows more.');
   });
 }

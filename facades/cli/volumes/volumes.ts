@@ -19,20 +19,31 @@ interface VolumeOptions {
 /** Adds the commands. */
 export function addVolumes(program: Command, cli: Cli): void {
   const volumes = addCommand(program, {
-    usage: 'volumes', description: 'Create, list, grow and delete network volumes.',
-    examples: ['volumes create models --size 100 --data-center eu-1', 'volumes list', 'volumes update k3j9x0a2bq --size 200'],
+    usage: 'volumes',
+    description: 'Create, list, grow and delete network volumes.',
+    examples: [
+      'volumes create models --size 100 --data-center eu-1',
+      'volumes list',
+      'volumes update k3j9x0a2bq --size 200',
+    ],
   });
-  addCommand(volumes, { usage: 'list', description: 'List the network volumes.', examples: ['volumes list --json'] })
-    .action(async () => {
-      const networkVolumes = await allPages(
-        (page) => cli.core.volumes.call((client) => client.listNetworkVolumes, page),
-        ({ networkVolumes }) => networkVolumes,
-      );
-      show(cli, networkVolumes, networkVolumes.map(presentVolume));
-      cli.output.note('Sizes are held on machines with the limit `volume` only; elsewhere a volume takes what the disk has.');
-    });
   addCommand(volumes, {
-    usage: 'create <name>', description: 'Create a network volume. Workers in its data centre see it at /runpod-volume.',
+    usage: 'list',
+    description: 'List the network volumes.',
+    examples: ['volumes list --json'],
+  }).action(async () => {
+    const networkVolumes = await allPages(
+      (page) => cli.core.volumes.call((client) => client.listNetworkVolumes, page),
+      ({ networkVolumes }) => networkVolumes,
+    );
+    show(cli, networkVolumes, networkVolumes.map(presentVolume));
+    cli.output.note(
+      'Sizes are held on machines with the limit `volume` only; elsewhere a volume takes what the disk has.',
+    );
+  });
+  addCommand(volumes, {
+    usage: 'create <name>',
+    description: 'Create a network volume. Workers in its data centre see it at /runpod-volume.',
     examples: ['volumes create models --size 100 --data-center eu-1'],
   })
     .requiredOption('--size <gb>', 'size in GB', wholeNumber())
@@ -43,16 +54,22 @@ export function addVolumes(program: Command, cli: Cli): void {
       show(cli, [created.networkVolume!], presentVolume(created.networkVolume!));
     });
   addCommand(volumes, {
-    usage: 'update <id>', description: 'Rename or grow a network volume.', examples: ['volumes update k3j9x0a2bq --size 200'],
+    usage: 'update <id>',
+    description: 'Rename or grow a network volume.',
+    examples: ['volumes update k3j9x0a2bq --size 200'],
   })
     .option('--name <name>', 'a new name')
     .option('--size <gb>', 'a larger size in GB', wholeNumber())
     .action((id: string, options: VolumeOptions) => updateVolume(cli, id, options));
   addCommand(volumes, {
-    usage: 'delete <id>', description: 'Delete a network volume that nothing uses.', examples: ['volumes delete k3j9x0a2bq'],
+    usage: 'delete <id>',
+    description: 'Delete a network volume that nothing uses.',
+    examples: ['volumes delete k3j9x0a2bq'],
   }).action(async (id: string) => {
     await cli.core.volumes.call((client) => client.deleteNetworkVolume, { id });
-    cli.output.result({ id, deleted: true }, () => cli.output.line(`Volume ${id} is deleted; its files stay on their machines.`));
+    cli.output.result({ id, deleted: true }, () =>
+      cli.output.line(`Volume ${id} is deleted; its files stay on their machines.`),
+    );
   });
 }
 
@@ -65,11 +82,17 @@ async function updateVolume(cli: Cli, id: string, { name, size }: VolumeOptions)
 }
 
 function show({ output }: Cli, volumes: readonly NetworkVolume[], document: unknown): void {
-  output.result(document, () => output.table<NetworkVolume>([
-    { title: 'ID', text: ({ id }) => id },
-    { title: 'NAME', text: ({ name }) => name },
-    { title: 'SIZE', text: ({ sizeGb }) => `${sizeGb} GB`, right: true },
-    { title: 'DATA CENTRE', text: ({ dataCenterId }) => dataCenterId },
-    { title: 'CREATED', text: ({ createTime }) => ago(createTime, output.nowMs()) },
-  ], volumes, 'There are no network volumes.'));
+  output.result(document, () =>
+    output.table<NetworkVolume>(
+      [
+        { title: 'ID', text: ({ id }) => id },
+        { title: 'NAME', text: ({ name }) => name },
+        { title: 'SIZE', text: ({ sizeGb }) => `${sizeGb} GB`, right: true },
+        { title: 'DATA CENTRE', text: ({ dataCenterId }) => dataCenterId },
+        { title: 'CREATED', text: ({ createTime }) => ago(createTime, output.nowMs()) },
+      ],
+      volumes,
+      'There are no network volumes.',
+    ),
+  );
 }

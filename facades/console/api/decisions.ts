@@ -7,31 +7,52 @@ import type { CallOptions } from '../../core-client/service-calls.ts';
 import { isId } from '../../plugins/authenticate.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
-import { DECISIONS_PAGE } from '../views.ts';
 import type { DecisionView } from '../views.ts';
-import { optionsOf, pageAsked, textOf } from './list-query.ts';
+import { DECISIONS_PAGE } from '../views.ts';
 import type { PageAsked } from './list-query.ts';
+import { optionsOf, pageAsked, textOf } from './list-query.ts';
 
 /** Adds the route. Query: `before`, the id of the last one that is shown, or 0, and list-query.ts without an order. */
-export function decisionRoutes(app: FastifyInstance, { core }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
+export function decisionRoutes(
+  app: FastifyInstance,
+  { core }: ConsoleParts,
+  onRequest: onRequestAsyncHookHandler,
+): void {
   app.get('/console/api/endpoints/:id/decisions', { onRequest }, async (request) => {
     const { id: endpointId } = request.params as { id: string };
     if (!isId(endpointId)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
     const before = textOf(request, 'before');
     if (!/^\d{1,15}$/.test(before)) throw new CoreError('INVALID_REQUEST', '"before" must be the id of a decision.');
-    return listDecisions(core, { endpointId, beforeId: Number(before), view: pageAsked(request).view }, optionsOf(request));
+    return listDecisions(
+      core,
+      { endpointId, beforeId: Number(before), view: pageAsked(request).view },
+      optionsOf(request),
+    );
   });
 }
 
 /** The feed of the latest of those that are looked for. */
-export function decisionsPage({ core }: ConsoleParts, apiKey: string, endpointId: string, view: PageAsked['view']): FeedSource {
-  return { read: (signal) => listDecisions(core, { endpointId, beforeId: 0, view }, { apiKey, repeatable: true, signal }) };
+export function decisionsPage(
+  { core }: ConsoleParts,
+  apiKey: string,
+  endpointId: string,
+  view: PageAsked['view'],
+): FeedSource {
+  return {
+    read: (signal) => listDecisions(core, { endpointId, beforeId: 0, view }, { apiKey, repeatable: true, signal }),
+  };
 }
 
 async function listDecisions(
-  core: CoreClient, asked: { endpointId: string; beforeId: number; view: PageAsked['view'] }, options: CallOptions,
+  core: CoreClient,
+  asked: { endpointId: string; beforeId: number; view: PageAsked['view'] },
+  options: CallOptions,
 ): Promise<readonly DecisionView[]> {
-  const { decisions } = await core.endpoints.call((client) => client.listDecisions, { ...asked, pageSize: DECISIONS_PAGE }, options);
+  const { decisions } = await core.endpoints.call(
+    (client) => client.listDecisions,
+    { ...asked, pageSize: DECISIONS_PAGE },
+    options,
+  );
   return decisions.map(decisionView);
 }
 
@@ -39,7 +60,17 @@ async function listDecisions(
 export function decisionView({ decideTime, limits, actions, ...decision }: ScaleDecision): DecisionView {
   const { id, target, wished, throttled, present, queued, running, oldestWaitMs, reason } = decision;
   return {
-    id, target, wished, throttled, present, queued, running, oldestWaitMs, reason, atMs: decideTime?.getTime() ?? 0,
-    limits: limits.map(({ text }) => text), actions: actions.map(({ kind, workerId }) => (workerId === '' ? kind : `${kind} ${workerId}`)),
+    id,
+    target,
+    wished,
+    throttled,
+    present,
+    queued,
+    running,
+    oldestWaitMs,
+    reason,
+    atMs: decideTime?.getTime() ?? 0,
+    limits: limits.map(({ text }) => text),
+    actions: actions.map(({ kind, workerId }) => (workerId === '' ? kind : `${kind} ${workerId}`)),
   };
 }

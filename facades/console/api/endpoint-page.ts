@@ -4,8 +4,8 @@ import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
-import { DECISIONS_PAGE } from '../views.ts';
 import type { EndedView, EndpointView, StretchView, WorkerView } from '../views.ts';
+import { DECISIONS_PAGE } from '../views.ts';
 import { decisionView } from './decisions.ts';
 import { endpointRow } from './endpoint-row.ts';
 import { loadView } from './gpu-load.ts';
@@ -25,10 +25,12 @@ export function endpointPage({ core, clock }: ConsoleParts, apiKey: string, oper
     const [health, { workers, recent, ended }, { explanation }, { decisions }, wrong] = await Promise.all([
       core.jobs.call((client) => client.getHealth, { endpointId: id }, options),
       // A key for jobs alone may not see them.
-      core.machines.call((client) => client.listWorkers, { endpointId: id, pageSize: WORKERS_MAX }, options)
+      core.machines
+        .call((client) => client.listWorkers, { endpointId: id, pageSize: WORKERS_MAX }, options)
         .catch(nothingFor401({ workers: [], recent: [], ended: [] })),
       core.endpoints.call((client) => client.explain, { endpointId: id }, options),
-      core.endpoints.call((client) => client.listDecisions, { endpointId: id, pageSize: DECISIONS_PAGE, beforeId: 0 }, options)
+      core.endpoints
+        .call((client) => client.listDecisions, { endpointId: id, pageSize: DECISIONS_PAGE, beforeId: 0 }, options)
         .catch(nothingFor401({ decisions: [] })),
       readProblems(core, id, operator, options),
     ]);
@@ -36,9 +38,22 @@ export function endpointPage({ core, clock }: ConsoleParts, apiKey: string, oper
     const row = endpointRow(endpoint, health);
     await past.add([row], nowMs, core, options);
     return {
-      nowMs, row, summary: explanation?.summary ?? '', ...wrong, oldestWaitMs: explanation?.oldestWaitMs ?? 0,
-      machines: (explanation?.machines ?? []).map(({ count, name, fits, reason, change }) => ({ count, name, fits, reason, change })),
-      workers: workers.map(workerView), recent: recent.map(workerView), ended: ended.map(endedView), decisions: decisions.map(decisionView),
+      nowMs,
+      row,
+      summary: explanation?.summary ?? '',
+      ...wrong,
+      oldestWaitMs: explanation?.oldestWaitMs ?? 0,
+      machines: (explanation?.machines ?? []).map(({ count, name, fits, reason, change }) => ({
+        count,
+        name,
+        fits,
+        reason,
+        change,
+      })),
+      workers: workers.map(workerView),
+      recent: recent.map(workerView),
+      ended: ended.map(endedView),
+      decisions: decisions.map(decisionView),
     };
   };
   return { read, past: () => past.view() };
@@ -56,8 +71,21 @@ export function workerView({ createTime, readyTime, endTime, busy, frozen, ...wo
   const { id, machineId, state, held, capacity, version, reason, gpuUuids: gpus, gpuLoads, sdkVersion } = worker;
   const word = Object.entries(WorkerState).find(([, value]) => value === state)?.[0] ?? '';
   return {
-    id, machineId, state: word, held, capacity, version, reason, gpus, loads: gpuLoads.map(loadView), sdkVersion, createdMs: createTime?.getTime() ?? 0,
-    readyMs: readyTime?.getTime() ?? 0, endedMs: endTime?.getTime() ?? 0, busy: busy.map(stretchView), frozen: frozen.map(stretchView),
+    id,
+    machineId,
+    state: word,
+    held,
+    capacity,
+    version,
+    reason,
+    gpus,
+    loads: gpuLoads.map(loadView),
+    sdkVersion,
+    createdMs: createTime?.getTime() ?? 0,
+    readyMs: readyTime?.getTime() ?? 0,
+    endedMs: endTime?.getTime() ?? 0,
+    busy: busy.map(stretchView),
+    frozen: frozen.map(stretchView),
   };
 }
 
@@ -67,5 +95,12 @@ function stretchView({ beginTime, endTime }: WorkerStretch): StretchView {
 
 /** For the page. */
 export function endedView({ count, exitCode, lastLine, lastEndTime, lastWorkerId, reason }: EndedWorkers): EndedView {
-  return { count, exitCode: exitCode ?? null, lastLine, lastEndedMs: lastEndTime?.getTime() ?? 0, lastWorkerId, reason };
+  return {
+    count,
+    exitCode: exitCode ?? null,
+    lastLine,
+    lastEndedMs: lastEndTime?.getTime() ?? 0,
+    lastWorkerId,
+    reason,
+  };
 }

@@ -13,9 +13,15 @@ export function endpointRow(endpoint: Endpoint, { jobs, workers }: GetHealthResp
   // Of a load-balancing endpoint all that have started are told as running, so that idle ones would count twice.
   const running = type === 'LB' ? Math.max(told - idle - initializing, 0) : told;
   return {
-    id: endpoint.id, name: endpoint.name, type,
-    workersMin: endpoint.workersMin, workersMax: endpoint.workersMax,
-    queued: jobs?.inQueue ?? 0, inProgress: jobs?.inProgress ?? 0, completed: jobs?.completed ?? 0, failed: jobs?.failed ?? 0,
+    id: endpoint.id,
+    name: endpoint.name,
+    type,
+    workersMin: endpoint.workersMin,
+    workersMax: endpoint.workersMax,
+    queued: jobs?.inQueue ?? 0,
+    inProgress: jobs?.inProgress ?? 0,
+    completed: jobs?.completed ?? 0,
+    failed: jobs?.failed ?? 0,
     workers: { idle, running, initializing, ready, throttled, unhealthy, standby },
   };
 }

@@ -2,15 +2,20 @@
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
-import { wordOf } from '../../resources/field.ts';
 import type { Kind, Table } from '../../resources/field.ts';
+import { wordOf } from '../../resources/field.ts';
 import { POD } from '../../resources/pods/pod-table.ts';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';
 import { VOLUME } from '../../resources/volumes/volume-table.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FieldView } from '../views.ts';
 
-const TABLES = new Map<string, Table>([['endpoint', ENDPOINT], ['template', TEMPLATE], ['volume', VOLUME], ['pod', POD]]);
+const TABLES = new Map<string, Table>([
+  ['endpoint', ENDPOINT],
+  ['template', TEMPLATE],
+  ['volume', VOLUME],
+  ['pod', POD],
+]);
 
 /** Adds the route. */
 export function fieldRoutes(app: FastifyInstance, _parts: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
@@ -26,9 +31,14 @@ export function fieldViews(table: Table): FieldView[] {
   return Object.values(table).flatMap(({ kind, rule, rest, fixed, required }): FieldView[] => {
     if (!rest?.in) return [];
     const words = kind.is === 'word' ? { words: Object.keys(kind.words) } : {};
-    const bounds = kind.is === 'whole' ? { min: rest.min ?? rule.min ?? 0, ...(rule.max === undefined ? {} : { max: rule.max }) } : {};
+    const bounds =
+      kind.is === 'whole'
+        ? { min: rest.min ?? rule.min ?? 0, ...(rule.max === undefined ? {} : { max: rule.max }) }
+        : {};
     const shape = { name: rest.name, kind: kind.is, ...words, ...bounds, ...defaultOf(kind, rule.default) };
-    return [{ ...shape, about: rest.in, fixed: fixed === true, required: required === true, inPlace: rule.inPlace === true }];
+    return [
+      { ...shape, about: rest.in, fixed: fixed === true, required: required === true, inPlace: rule.inPlace === true },
+    ];
   });
 }
 

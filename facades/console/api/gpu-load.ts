@@ -5,6 +5,9 @@ import type { GpuLoadView } from '../views-of-gpus.ts';
 /** What its driver does not tell is null. */
 export function loadView({ utilization, memoryUsedMib, temperatureCelsius, powerWatts }: GpuLoad): GpuLoadView {
   return {
-    utilization: utilization ?? null, memoryUsedMib: memoryUsedMib ?? null, temperatureCelsius: temperatureCelsius ?? null, powerWatts: powerWatts ?? null,
+    utilization: utilization ?? null,
+    memoryUsedMib: memoryUsedMib ?? null,
+    temperatureCelsius: temperatureCelsius ?? null,
+    powerWatts: powerWatts ?? null,
   };
 }

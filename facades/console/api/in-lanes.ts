@@ -2,7 +2,10 @@
 const AT_ONCE = 6;
 
 /** Asks for each, some at a time; the answers in order. */
-export async function inLanes<Item, Answer>(items: readonly Item[], ask: (item: Item) => Promise<Answer>): Promise<Answer[]> {
+export async function inLanes<Item, Answer>(
+  items: readonly Item[],
+  ask: (item: Item) => Promise<Answer>,
+): Promise<Answer[]> {
   const answers: Answer[] = [];
   let next = 0;
   const lane = async (): Promise<void> => {

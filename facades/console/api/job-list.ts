@@ -1,6 +1,7 @@
 /** The jobs of an endpoint as its page lists them, live. */
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
+
 import type { Job } from '../../../proto/gen/slipway/v1/job.ts';
+import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { jobSelection } from '../../jobs/job-selection.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
@@ -15,20 +16,41 @@ const ERROR_MAX = 4_000;
 export const ASKED = ['status', 'order', 'submittedFrom', 'submittedUntil', 'cursor'] as const;
 
 /** The feed. `query`: facades/jobs/job-selection.ts; times before now go on with the time. */
-export function jobsPage({ core, clock }: ConsoleParts, apiKey: string, endpointId: string, query: Readonly<Record<string, unknown>>): FeedSource {
+export function jobsPage(
+  { core, clock }: ConsoleParts,
+  apiKey: string,
+  endpointId: string,
+  query: Readonly<Record<string, unknown>>,
+): FeedSource {
   const read = async (signal: AbortSignal): Promise<JobsView> => {
     const selection = { endpointId, offset: 0, limit: PAGE_SIZE, ...jobSelection(query, clock.nowMs()) };
-    const { jobs, total, totalCapped, nextPageToken } = await core.jobs.call((client) => client.listJobs, selection, { apiKey, repeatable: true, signal });
-    return { nowMs: clock.nowMs(), requests: jobs.map(jobRow), total, totalCapped, hasMore: nextPageToken !== '', nextCursor: nextPageToken };
+    const { jobs, total, totalCapped, nextPageToken } = await core.jobs.call((client) => client.listJobs, selection, {
+      apiKey,
+      repeatable: true,
+      signal,
+    });
+    return {
+      nowMs: clock.nowMs(),
+      requests: jobs.map(jobRow),
+      total,
+      totalCapped,
+      hasMore: nextPageToken !== '',
+      nextCursor: nextPageToken,
+    };
   };
   return { read };
 }
 
 function jobRow({ id, state, submitTime, delayMs, executionMs, workerId, retries, error }: Job): JobRow {
   return {
-    id, status: Object.entries(JobState).find(([, value]) => value === state)?.[0] ?? '', submittedAt: submitTime?.toISOString() ?? '', retries,
-    ...(delayMs === undefined ? {} : { delayTime: delayMs }), ...(executionMs === undefined ? {} : { executionTime: executionMs }),
-    ...(workerId ? { workerId } : {}), ...(error === undefined ? {} : { error: shortened(error) }),
+    id,
+    status: Object.entries(JobState).find(([, value]) => value === state)?.[0] ?? '',
+    submittedAt: submitTime?.toISOString() ?? '',
+    retries,
+    ...(delayMs === undefined ? {} : { delayTime: delayMs }),
+    ...(executionMs === undefined ? {} : { executionTime: executionMs }),
+    ...(workerId ? { workerId } : {}),
+    ...(error === undefined ? {} : { error: shortened(error) }),
   };
 }
 
@@ -38,7 +60,8 @@ function shortened(error: string): string {
   if (error.startsWith('handler: ')) return error.slice(0, ERROR_MAX);
   try {
     const { error_type: type, error_message: message } = JSON.parse(error) as Record<string, unknown>;
-    if (typeof message === 'string') return JSON.stringify({ error_type: type, error_message: message.slice(0, ERROR_MAX) });
+    if (typeof message === 'string')
+      return JSON.stringify({ error_type: type, error_message: message.slice(0, ERROR_MAX) });
   } catch {
     // It is no JSON.
   }

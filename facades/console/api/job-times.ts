@@ -8,25 +8,47 @@ import type { JobTimesView, PercentilesView } from '../views-of-times.ts';
 import { optionsOf, textOf } from './list-query.ts';
 
 /** Adds the route. Query: `minutes`, how far back. */
-export function jobTimesRoutes(app: FastifyInstance, { core, clock }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
+export function jobTimesRoutes(
+  app: FastifyInstance,
+  { core, clock }: ConsoleParts,
+  onRequest: onRequestAsyncHookHandler,
+): void {
   app.get('/console/api/endpoints/:id/times', { onRequest }, async (request): Promise<JobTimesView> => {
     const { id: endpointId } = request.params as { id: string };
     if (!isId(endpointId)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
     const minutes = textOf(request, 'minutes');
-    if (!/^[1-9]\d{0,3}$/.test(minutes)) throw new CoreError('INVALID_REQUEST', '"minutes" must be a whole number of them.');
+    if (!/^[1-9]\d{0,3}$/.test(minutes))
+      throw new CoreError('INVALID_REQUEST', '"minutes" must be a whole number of them.');
     const asked = { endpointId, spanMs: Number(minutes) * 60_000 };
-    const { total, steps, stepMs, rates } = await core.endpoints.call((client) => client.getJobTimes, asked, optionsOf(request));
+    const { total, steps, stepMs, rates } = await core.endpoints.call(
+      (client) => client.getJobTimes,
+      asked,
+      optionsOf(request),
+    );
     const nowMs = clock.nowMs();
     return {
-      nowMs, sinceMs: nowMs - asked.spanMs, stepMs, delay: percentilesView(total?.delay), execution: percentilesView(total?.execution),
-      steps: steps.map(({ startTime, delay, execution }) => (
-        { atMs: startTime?.getTime() ?? 0, delay: percentilesView(delay), execution: percentilesView(execution) }
-      )),
-      rates: rates.map(({ startTime, arrived, completed, failed }) => ({ atMs: startTime?.getTime() ?? 0, arrived, completed, failed })),
+      nowMs,
+      sinceMs: nowMs - asked.spanMs,
+      stepMs,
+      delay: percentilesView(total?.delay),
+      execution: percentilesView(total?.execution),
+      steps: steps.map(({ startTime, delay, execution }) => ({
+        atMs: startTime?.getTime() ?? 0,
+        delay: percentilesView(delay),
+        execution: percentilesView(execution),
+      })),
+      rates: rates.map(({ startTime, arrived, completed, failed }) => ({
+        atMs: startTime?.getTime() ?? 0,
+        arrived,
+        completed,
+        failed,
+      })),
     };
   });
 }
 
-function percentilesView({ count, p50Ms, p95Ms, p99Ms }: Percentiles = { count: 0, p50Ms: 0, p95Ms: 0, p99Ms: 0 }): PercentilesView {
+function percentilesView(
+  { count, p50Ms, p95Ms, p99Ms }: Percentiles = { count: 0, p50Ms: 0, p95Ms: 0, p99Ms: 0 },
+): PercentilesView {
   return { count, p50Ms, p95Ms, p99Ms };
 }

@@ -1,7 +1,7 @@
 /** A job's page: its record and why it is where it is, which change, and what is read when it is asked for. */
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import { WebhookDeliveryState } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { WebhookDelivery } from '../../../proto/gen/slipway/v1/job_service.ts';
+import { WebhookDeliveryState } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { ListView } from '../../../proto/gen/slipway/v1/list_view.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { sendJson } from '../../jobs/job-parts.ts';
@@ -12,7 +12,12 @@ import type { FeedSource } from '../live-feeds.ts';
 import type { WebhookView } from '../views-of-jobs.ts';
 
 /** The feed of a job, with those of its webhook calls that are looked for. */
-export function jobPage({ core, clock }: ConsoleParts, apiKey: string, job: { endpointId: string; jobId: string }, view: ListView): FeedSource {
+export function jobPage(
+  { core, clock }: ConsoleParts,
+  apiKey: string,
+  job: { endpointId: string; jobId: string },
+  view: ListView,
+): FeedSource {
   const read = async (signal: AbortSignal): Promise<object> => {
     const [looked, { deliveries }] = await Promise.all([
       lookAt(core, apiKey, job.endpointId, job.jobId),
@@ -26,27 +31,42 @@ export function jobPage({ core, clock }: ConsoleParts, apiKey: string, job: { en
 const PATH = '/console/api/endpoints/:endpointId/jobs/:jobId';
 
 /** Adds the routes: the record, what was submitted, and a webhook call once more. */
-export function jobRoutes(app: FastifyInstance, { core, clock, answers }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
+export function jobRoutes(
+  app: FastifyInstance,
+  { core, clock, answers }: ConsoleParts,
+  onRequest: onRequestAsyncHookHandler,
+): void {
   app.get(PATH, { onRequest }, async (request) => {
     const { endpointId, jobId } = jobOf(request);
-    return { nowMs: clock.nowMs(), ...await lookAt(core, request.caller.apiKey, endpointId, jobId) };
+    return { nowMs: clock.nowMs(), ...(await lookAt(core, request.caller.apiKey, endpointId, jobId)) };
   });
   app.get(`${PATH}/input`, { onRequest }, async (request, reply) => {
     const job = jobOf(request);
     const { answer } = await answers.hold(request, reply, {
-      read: () => core.jobs.call((client) => client.getJobInput, job, { apiKey: request.caller.apiKey, repeatable: true }),
+      read: () =>
+        core.jobs.call((client) => client.getJobInput, job, { apiKey: request.caller.apiKey, repeatable: true }),
       bytesOf: ({ input }) => input.length,
     });
     return sendJson(reply, answer.input);
   });
   app.post(`${PATH}/webhooks`, { onRequest }, async (request): Promise<WebhookView[]> => {
-    const { delivery } = await core.jobs.call((client) => client.redriveWebhook, jobOf(request), { apiKey: request.caller.apiKey, repeatable: false });
+    const { delivery } = await core.jobs.call((client) => client.redriveWebhook, jobOf(request), {
+      apiKey: request.caller.apiKey,
+      repeatable: false,
+    });
     return delivery ? [webhookView(delivery)] : [];
   });
 }
 
-/** Adds what workers wrote, live or a page; it counts with the account's other readers of these logs, and as long as it is open. */
-export function jobLogRoute(app: FastifyInstance, { jobLog }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
+/**
+ * Adds what workers wrote, live or a page; it counts with the account's other readers of these logs, and as long as it
+ * is open.
+ */
+export function jobLogRoute(
+  app: FastifyInstance,
+  { jobLog }: ConsoleParts,
+  onRequest: onRequestAsyncHookHandler,
+): void {
   app.get(`${PATH}/logs`, { onRequest }, (request, reply) => {
     jobOf(request);
     return jobLog(request, reply);
@@ -61,7 +81,15 @@ function jobOf(request: FastifyRequest): { endpointId: string; jobId: string } {
 
 function webhookView({ id, state, tries, lastError, redrives, dueTime, endTime }: WebhookDelivery): WebhookView {
   const word = Object.entries(WebhookDeliveryState).find(([, value]) => value === state)?.[0] ?? '';
-  return { id, state: word, tries, lastError, redrives, dueMs: dueTime?.getTime() ?? 0, endMs: endTime?.getTime() ?? 0 };
+  return {
+    id,
+    state: word,
+    tries,
+    lastError,
+    redrives,
+    dueMs: dueTime?.getTime() ?? 0,
+    endMs: endTime?.getTime() ?? 0,
+  };
 }
 
 async function lookAt(core: ConsoleParts['core'], apiKey: string, endpointId: string, jobId: string) {
@@ -74,7 +102,15 @@ async function lookAt(core: ConsoleParts['core'], apiKey: string, endpointId: st
   if (!job || !explanation) throw new CoreError('INTERNAL', 'core answered without a job');
   const { id, error, delayMs, executionMs, retries, workerId, attempt, submitTime, finishTime } = job;
   return {
-    id, error, delayMs, executionMs, retries, workerId, attempt, submitMs: submitTime?.getTime(), finishMs: finishTime?.getTime(),
+    id,
+    error,
+    delayMs,
+    executionMs,
+    retries,
+    workerId,
+    attempt,
+    submitMs: submitTime?.getTime(),
+    finishMs: finishTime?.getTime(),
     why: jobExplanationRecord(explanation),
   };
 }

@@ -1,19 +1,24 @@
 /** Keys: the list, a new one, which is told once, and revoking one. */
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
 import type { KeyPermissions } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
-import { isOperator } from '../console-parts.ts';
 import type { ConsoleParts } from '../console-parts.ts';
+import { isOperator } from '../console-parts.ts';
 import { settingsOf } from '../read-settings.ts';
 import type { ListView, NewKeyView } from '../views.ts';
 import { iso, optionsOf, pageAsked } from './list-query.ts';
 
 const SCOPES: Readonly<Record<string, KeyScope>> = {
-  ALL: KeyScope.ALL, READ_ONLY: KeyScope.READ_ONLY, RESTRICTED: KeyScope.RESTRICTED, AGENT: KeyScope.AGENT,
+  ALL: KeyScope.ALL,
+  READ_ONLY: KeyScope.READ_ONLY,
+  RESTRICTED: KeyScope.RESTRICTED,
+  AGENT: KeyScope.AGENT,
 };
 const PERMISSIONS: Readonly<Record<string, Permission>> = {
-  NONE: Permission.UNSPECIFIED, READ: Permission.READ, READ_WRITE: Permission.READ_WRITE,
+  NONE: Permission.UNSPECIFIED,
+  READ: Permission.READ,
+  READ_WRITE: Permission.READ_WRITE,
 };
 
 /** Adds the routes. */
@@ -21,19 +26,36 @@ export function keyRoutes(app: FastifyInstance, { core }: ConsoleParts, onReques
   app.get('/console/api/keys', { onRequest }, async (request): Promise<ListView> => {
     const asked = { accountId: '', ...pageAsked(request), ...(isOperator(request) ? { all: true } : {}) };
     const { keys, nextPageToken } = await core.keys.call((client) => client.listKeys, asked, optionsOf(request));
-    const rows = keys.map(({ id, name, scope, permissions, endpointIds, createTime, revokeTime, machineId, accountId }) => ({
-      id, name, may: mayOf(scope, permissions), endpoints: scope === KeyScope.AGENT ? '' : endpointIds.join(', ') || 'all',
-      created: iso(createTime), revoked: iso(revokeTime), belongsTo: machineId || accountId,
-    }));
+    const rows = keys.map(
+      ({ id, name, scope, permissions, endpointIds, createTime, revokeTime, machineId, accountId }) => ({
+        id,
+        name,
+        may: mayOf(scope, permissions),
+        endpoints: scope === KeyScope.AGENT ? '' : endpointIds.join(', ') || 'all',
+        created: iso(createTime),
+        revoked: iso(revokeTime),
+        belongsTo: machineId || accountId,
+      }),
+    );
     return { rows, next: nextPageToken };
   });
   app.post('/console/api/keys', { onRequest }, async (request): Promise<NewKeyView> => {
     const body = settingsOf(request);
     const scope = wordIn(SCOPES, body, 'scope', KeyScope.ALL);
-    const permissions = scope !== KeyScope.RESTRICTED ? undefined : {
-      management: wordIn(PERMISSIONS, body, 'management', Permission.UNSPECIFIED), jobs: wordIn(PERMISSIONS, body, 'jobs', Permission.UNSPECIFIED),
+    const permissions =
+      scope !== KeyScope.RESTRICTED
+        ? undefined
+        : {
+            management: wordIn(PERMISSIONS, body, 'management', Permission.UNSPECIFIED),
+            jobs: wordIn(PERMISSIONS, body, 'jobs', Permission.UNSPECIFIED),
+          };
+    const asked = {
+      name: textIn(body, 'name'),
+      scope,
+      endpointIds: textsIn(body, 'endpointIds'),
+      accountId: textIn(body, 'accountId'),
+      permissions,
     };
-    const asked = { name: textIn(body, 'name'), scope, endpointIds: textsIn(body, 'endpointIds'), accountId: textIn(body, 'accountId'), permissions };
     const options = { apiKey: request.caller.apiKey, repeatable: false };
     const { key, secret } = await core.keys.call((client) => client.createKey, asked, options);
     return { id: key?.id ?? '', secret };
@@ -47,23 +69,33 @@ export function keyRoutes(app: FastifyInstance, { core }: ConsoleParts, onReques
 
 /** What a key may do, in words. */
 function mayOf(scope: KeyScope, permissions: KeyPermissions | undefined): string {
-  const word = (permission: Permission | undefined): string => (
-    permission === Permission.READ_WRITE ? 'read and change' : permission === Permission.READ ? 'read' : 'nothing'
-  );
+  const word = (permission: Permission | undefined): string =>
+    permission === Permission.READ_WRITE ? 'read and change' : permission === Permission.READ ? 'read' : 'nothing';
   switch (scope) {
-    case KeyScope.ALL: return 'everything';
-    case KeyScope.READ_ONLY: return 'read everything';
-    case KeyScope.AGENT: return 'join a machine';
-    case KeyScope.RESTRICTED: return `jobs: ${word(permissions?.jobs)}; the rest: ${word(permissions?.management)}`;
-    default: return '';
+    case KeyScope.ALL:
+      return 'everything';
+    case KeyScope.READ_ONLY:
+      return 'read everything';
+    case KeyScope.AGENT:
+      return 'join a machine';
+    case KeyScope.RESTRICTED:
+      return `jobs: ${word(permissions?.jobs)}; the rest: ${word(permissions?.management)}`;
+    default:
+      return '';
   }
 }
 
-function wordIn<Value>(words: Readonly<Record<string, Value>>, body: Record<string, unknown>, name: string, otherwise: Value): Value {
+function wordIn<Value>(
+  words: Readonly<Record<string, Value>>,
+  body: Record<string, unknown>,
+  name: string,
+  otherwise: Value,
+): Value {
   const given = body[name];
   if (given === undefined) return otherwise;
   const value = typeof given === 'string' && Object.hasOwn(words, given) ? words[given] : undefined;
-  if (value === undefined) throw new CoreError('INVALID_REQUEST', `"${name}" must be one of ${Object.keys(words).join(', ')}.`);
+  if (value === undefined)
+    throw new CoreError('INVALID_REQUEST', `"${name}" must be one of ${Object.keys(words).join(', ')}.`);
   return value;
 }
 
@@ -75,6 +107,7 @@ function textIn(body: Record<string, unknown>, name: string): string {
 
 function textsIn(body: Record<string, unknown>, name: string): string[] {
   const { [name]: given = [] } = body;
-  if (!Array.isArray(given) || !given.every((each) => typeof each === 'string')) throw new CoreError('INVALID_REQUEST', `"${name}" must be a list of texts.`);
+  if (!Array.isArray(given) || !given.every((each) => typeof each === 'string'))
+    throw new CoreError('INVALID_REQUEST', `"${name}" must be a list of texts.`);
   return given;
 }

@@ -15,12 +15,19 @@ export interface PageAsked {
   view: View;
 }
 
-/** From the query: `page`, the `next` of the page before, `size`, `search`, `order`, `descending`, and `filter.` with the name of a field. */
+/**
+ * From the query: `page`, the `next` of the page before, `size`, `search`, `order`, `descending`, and `filter.` with
+ * the name of a field.
+ */
 export function pageAsked(request: FastifyRequest): PageAsked {
   const size = textOf(request, 'size');
-  if (!/^\d{0,4}$/.test(size) || Number(size) > PAGE_SIZE_MAX) throw new CoreError('INVALID_REQUEST', `"size" must be from 1 to ${PAGE_SIZE_MAX}.`);
+  if (!/^\d{0,4}$/.test(size) || Number(size) > PAGE_SIZE_MAX)
+    throw new CoreError('INVALID_REQUEST', `"size" must be from 1 to ${PAGE_SIZE_MAX}.`);
   const view = {
-    search: textOf(request, 'search'), orderBy: textOf(request, 'order'), descending: textOf(request, 'descending') === 'true', filters: filtersOf(request),
+    search: textOf(request, 'search'),
+    orderBy: textOf(request, 'order'),
+    descending: textOf(request, 'descending') === 'true',
+    filters: filtersOf(request),
   };
   return { pageSize: Number(size) || PAGE_SIZE, pageToken: textOf(request, 'page'), view };
 }
@@ -28,7 +35,9 @@ export function pageAsked(request: FastifyRequest): PageAsked {
 /** What fields must be; empty ones may be anything. */
 function filtersOf(request: FastifyRequest): Record<string, string> {
   const names = Object.keys(request.query as object).filter((name) => name.startsWith(FILTER));
-  return Object.fromEntries(names.map((name) => [name.slice(FILTER.length), textOf(request, name)]).filter(([, text]) => text !== ''));
+  return Object.fromEntries(
+    names.map((name) => [name.slice(FILTER.length), textOf(request, name)]).filter(([, text]) => text !== ''),
+  );
 }
 
 /** How core is asked for a list. */

@@ -3,15 +3,15 @@ import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { LiveResponse } from '../../jobs/live-response.ts';
 import { isId } from '../../plugins/authenticate.ts';
-import { isOperator } from '../console-parts.ts';
 import type { ConsoleParts } from '../console-parts.ts';
+import { isOperator } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
-import { pageAsked, textOf } from './list-query.ts';
-import type { PageAsked } from './list-query.ts';
 import { decisionsPage } from './decisions.ts';
 import { endpointPage } from './endpoint-page.ts';
 import { ASKED, jobsPage } from './job-list.ts';
 import { jobPage } from './job-why.ts';
+import type { PageAsked } from './list-query.ts';
+import { pageAsked, textOf } from './list-query.ts';
 import { machinePage } from './machine-page.ts';
 import { accountOverview, operatorOverview } from './overview.ts';
 import { podLog, podPage, podsPage, workerLog } from './pods.ts';
@@ -29,9 +29,10 @@ interface Followed {
 }
 
 /**
- * Adds the route. Query: `endpoint` and `job`, with the filters of its webhook calls; `endpoint` and `part` = `jobs`, with which of them (job-list.ts);
- * `endpoint` and `part` = `decisions`, with what is looked for in them; `endpoint` alone; `pod`; `machine`, its id or name; `pod` or `worker` and
- * `part` = `log`; `part` = `pods` for their list; or none for the overview; of these two a page is shown (list-query.ts).
+ * Adds the route. Query: `endpoint` and `job`, with the filters of its webhook calls; `endpoint` and `part` = `jobs`,
+ * with which of them (job-list.ts); `endpoint` and `part` = `decisions`, with what is looked for in them; `endpoint`
+ * alone; `pod`; `machine`, its id or name; `pod` or `worker` and `part` = `log`; `part` = `pods` for their list; or
+ * none for the overview; of these two a page is shown (list-query.ts).
  */
 export function liveRoute(app: FastifyInstance, parts: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
   app.get('/console/api/live', { onRequest }, async (request, reply) => {
@@ -47,7 +48,8 @@ function followed(request: FastifyRequest, parts: ConsoleParts): Followed {
   const { endpoint, job, pod, worker, machine } = idsOf(request);
   const part = textOf(request, 'part');
   if (part === 'log' && pod !== '') return { name: ['log', 'pod', pod], open: () => podLog(parts, apiKey, pod) };
-  if (part === 'log' && worker !== '') return { name: ['log', 'worker', worker], open: () => workerLog(parts, apiKey, worker) };
+  if (part === 'log' && worker !== '')
+    return { name: ['log', 'worker', worker], open: () => workerLog(parts, apiKey, worker) };
   if (part === 'pods') {
     const asked = rowsAsked(request);
     return { name: ['pods', asked], open: () => podsPage(parts, apiKey, request.caller.accountId, asked) };
@@ -56,7 +58,10 @@ function followed(request: FastifyRequest, parts: ConsoleParts): Followed {
   if (pod !== '') return { name: ['pod', pod], open: () => podPage(parts, apiKey, pod) };
   if (job !== '') {
     const { view } = pageAsked(request);
-    return { name: ['job', endpoint, job, view], open: () => jobPage(parts, apiKey, { endpointId: endpoint, jobId: job }, view) };
+    return {
+      name: ['job', endpoint, job, view],
+      open: () => jobPage(parts, apiKey, { endpointId: endpoint, jobId: job }, view),
+    };
   }
   if (endpoint !== '' && part === 'jobs') {
     const asked = Object.fromEntries(ASKED.map((name) => [name, textOf(request, name)]));
@@ -67,25 +72,34 @@ function followed(request: FastifyRequest, parts: ConsoleParts): Followed {
     return { name: ['decisions', endpoint, view], open: () => decisionsPage(parts, apiKey, endpoint, view) };
   }
   const operator = isOperator(request);
-  if (endpoint !== '') return { name: ['endpoint', endpoint], open: () => endpointPage(parts, apiKey, operator, endpoint) };
+  if (endpoint !== '')
+    return { name: ['endpoint', endpoint], open: () => endpointPage(parts, apiKey, operator, endpoint) };
   const asked = rowsAsked(request);
-  return { name: ['overview', asked], open: () => (operator ? operatorOverview(parts, apiKey, asked) : accountOverview(parts, apiKey, asked)) };
+  return {
+    name: ['overview', asked],
+    open: () => (operator ? operatorOverview(parts, apiKey, asked) : accountOverview(parts, apiKey, asked)),
+  };
 }
 
 /** Which page of a list, as many rows as a feed may have. */
 function rowsAsked(request: FastifyRequest): PageAsked {
   const asked = pageAsked(request);
-  if (asked.pageSize > ROWS_MAX) throw new CoreError('INVALID_REQUEST', `"size" of a feed must be at most ${ROWS_MAX}.`);
+  if (asked.pageSize > ROWS_MAX)
+    throw new CoreError('INVALID_REQUEST', `"size" of a feed must be at most ${ROWS_MAX}.`);
   return asked;
 }
 
 /** Whose page it is; empty: not of such a one. */
 function idsOf(request: FastifyRequest) {
   const { endpoint = '', job = '', pod = '', worker = '', machine = '' } = request.query as Record<string, unknown>;
-  if (typeof endpoint !== 'string' || (endpoint !== '' && !isId(endpoint))) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
-  if (typeof job !== 'string' || (job !== '' && !isId(job))) throw new CoreError('JOB_NOT_FOUND', 'There is no such job.');
+  if (typeof endpoint !== 'string' || (endpoint !== '' && !isId(endpoint)))
+    throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
+  if (typeof job !== 'string' || (job !== '' && !isId(job)))
+    throw new CoreError('JOB_NOT_FOUND', 'There is no such job.');
   if (typeof pod !== 'string' || (pod !== '' && !isId(pod))) throw new CoreError('NOT_FOUND', 'There is no such pod.');
-  if (typeof worker !== 'string' || (worker !== '' && !isId(worker))) throw new CoreError('NOT_FOUND', 'There is no such worker.');
-  if (typeof machine !== 'string' || machine.length > NAME_LENGTH_MAX) throw new CoreError('NOT_FOUND', 'There is no such machine.');
+  if (typeof worker !== 'string' || (worker !== '' && !isId(worker)))
+    throw new CoreError('NOT_FOUND', 'There is no such worker.');
+  if (typeof machine !== 'string' || machine.length > NAME_LENGTH_MAX)
+    throw new CoreError('NOT_FOUND', 'There is no such machine.');
   return { endpoint, job, pod, worker, machine };
 }

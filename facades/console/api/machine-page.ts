@@ -1,6 +1,7 @@
 /** What stands on a machine's page and changes by itself. For the operator: core refuses others. */
-import type { GetMachineResponse, MachinePod } from '../../../proto/gen/slipway/v1/machine_service.ts';
+
 import type { Worker } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { GetMachineResponse, MachinePod } from '../../../proto/gen/slipway/v1/machine_service.ts';
 import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import type { ConsoleParts } from '../console-parts.ts';
@@ -23,31 +24,78 @@ export function machinePage({ core, clock }: ConsoleParts, apiKey: string, named
     const selection = { endpointId: '', machines: { ids: [id] }, pageSize: WORKERS_MAX };
     const { workers, recent, ended } = await core.machines.call((client) => client.listWorkers, selection, options);
     return {
-      nowMs: clock.nowMs(), ...pageView(page, workers), workers: workers.map(ofEndpoint), recent: recent.map(ofEndpoint),
+      nowMs: clock.nowMs(),
+      ...pageView(page, workers),
+      workers: workers.map(ofEndpoint),
+      recent: recent.map(ofEndpoint),
       ended: ended.map((group) => ({ ...endedView(group), endpointName: group.endpointName })),
     };
   };
   return { read };
 }
 
-function pageView(page: GetMachineResponse, workers: readonly Worker[]): Omit<MachinePageView, 'nowMs' | 'workers' | 'recent' | 'ended'> {
-  const { agentSinceTime, keyId, keyRevokedTime, replicaAddress, pods, images, imageCount, imageBytes, addresses, refusals } = page;
+function pageView(
+  page: GetMachineResponse,
+  workers: readonly Worker[],
+): Omit<MachinePageView, 'nowMs' | 'workers' | 'recent' | 'ended'> {
+  const {
+    agentSinceTime,
+    keyId,
+    keyRevokedTime,
+    replicaAddress,
+    pods,
+    images,
+    imageCount,
+    imageBytes,
+    addresses,
+    refusals,
+  } = page;
   const status = page.status!;
   const { cpuModel, cpuSlots, cudaVersion, runsCommands, noEngineReason, containerEngine: engine } = status.machine!;
   return {
-    machine: machineView(status, workers)[0]!, agentSinceMs: agentSinceTime?.getTime() ?? 0, keyId, keyRevokedMs: keyRevokedTime?.getTime() ?? 0,
-    replicaAddress, cpuModel, cpuSlots, cudaVersion, runsCommands, noEngineReason,
-    imageTotalMib: engine?.imageTotalMib ?? 0, imageFreeMib: engine?.imageFreeMib ?? 0, pods: pods.map(podView),
-    images: images.map(({ name, digest, sizeBytes }) => ({ name, digest, bytes: sizeBytes })), imageCount, imageBytes, addresses,
-    refusals: refusals.map(({ endpointId, endpointName, accountId, reason, change }) => ({ endpointId, endpointName, accountId, reason, change })),
+    machine: machineView(status, workers)[0]!,
+    agentSinceMs: agentSinceTime?.getTime() ?? 0,
+    keyId,
+    keyRevokedMs: keyRevokedTime?.getTime() ?? 0,
+    replicaAddress,
+    cpuModel,
+    cpuSlots,
+    cudaVersion,
+    runsCommands,
+    noEngineReason,
+    imageTotalMib: engine?.imageTotalMib ?? 0,
+    imageFreeMib: engine?.imageFreeMib ?? 0,
+    pods: pods.map(podView),
+    images: images.map(({ name, digest, sizeBytes }) => ({ name, digest, bytes: sizeBytes })),
+    imageCount,
+    imageBytes,
+    addresses,
+    refusals: refusals.map(({ endpointId, endpointName, accountId, reason, change }) => ({
+      endpointId,
+      endpointName,
+      accountId,
+      reason,
+      change,
+    })),
   };
 }
 
 function ofEndpoint(worker: Worker): WorkerView {
-  return { ...workerView(worker), endpoint: { id: worker.endpointId, name: worker.endpointName, accountId: worker.accountId } };
+  return {
+    ...workerView(worker),
+    endpoint: { id: worker.endpointId, name: worker.endpointName, accountId: worker.accountId },
+  };
 }
 
-function podView({ id, name, accountId, state, imageName: image, gpuUuids: gpus, stateChangeTime }: MachinePod): MachinePodView {
+function podView({
+  id,
+  name,
+  accountId,
+  state,
+  imageName: image,
+  gpuUuids: gpus,
+  stateChangeTime,
+}: MachinePod): MachinePodView {
   const word = Object.entries(PodState).find(([, value]) => value === state)?.[0] ?? '';
   return { id, name, accountId, state: word, image, gpus, sinceMs: stateChangeTime?.getTime() ?? 0 };
 }

@@ -10,7 +10,11 @@ import { optionsOf } from './list-query.ts';
 const QUOTA = ['workers', 'gpus', 'queuedJobs', 'requests', 'gpuWeight'] as const;
 
 /** Adds the routes. */
-export function operatorRoutes(app: FastifyInstance, { core }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
+export function operatorRoutes(
+  app: FastifyInstance,
+  { core }: ConsoleParts,
+  onRequest: onRequestAsyncHookHandler,
+): void {
   app.post('/console/api/accounts', { onRequest }, async (request) => {
     const { name } = settingsOf(request);
     if (typeof name !== 'string') throw new CoreError('INVALID_REQUEST', '"name" must be a text.');
@@ -21,7 +25,9 @@ export function operatorRoutes(app: FastifyInstance, { core }: ConsoleParts, onR
   app.post('/console/api/accounts/:id/quota', { onRequest }, async (request) => {
     const { id } = request.params as { id: string };
     const body = settingsOf(request);
-    const quota = Object.fromEntries(QUOTA.flatMap((name) => (body[name] === undefined ? [] : [[name, wholeIn(body, name)]])));
+    const quota = Object.fromEntries(
+      QUOTA.flatMap((name) => (body[name] === undefined ? [] : [[name, wholeIn(body, name)]])),
+    );
     await core.access.call((client) => client.setQuota, { accountId: id, quota }, optionsOf(request));
     return {};
   });
@@ -31,7 +37,8 @@ export function operatorRoutes(app: FastifyInstance, { core }: ConsoleParts, onR
   });
   app.post('/console/api/prices', { onRequest }, async (request) => {
     const { item, usdPerHour } = settingsOf(request);
-    if (typeof item !== 'string' || typeof usdPerHour !== 'number') throw new CoreError('INVALID_REQUEST', '"item" must be a text and "usdPerHour" a number.');
+    if (typeof item !== 'string' || typeof usdPerHour !== 'number')
+      throw new CoreError('INVALID_REQUEST', '"item" must be a text and "usdPerHour" a number.');
     await core.usage.call((client) => client.setPrices, { prices: [{ item, usdPerHour }] }, optionsOf(request));
     return {};
   });

@@ -1,12 +1,15 @@
-/** What stands on the first page: an account's endpoints, or the operator's machines, and what is wrong, whichever of them are shown. */
+/**
+ * What stands on the first page: an account's endpoints, or the operator's machines, and what is wrong, whichever of
+ * them are shown.
+ */
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { EndpointRow, OverviewView } from '../views.ts';
-import type { PageAsked } from './list-query.ts';
 import { endpointRow } from './endpoint-row.ts';
 import { inLanes } from './in-lanes.ts';
+import type { PageAsked } from './list-query.ts';
 import { readMachines } from './machines.ts';
 import { Past } from './past.ts';
 import { readProblems } from './problems.ts';
@@ -21,7 +24,12 @@ export function accountOverview({ core, clock }: ConsoleParts, apiKey: string, p
     /** One that is gone meanwhile is left out. */
     const row = async (endpoint: Endpoint): Promise<EndpointRow[]> => {
       try {
-        return [endpointRow(endpoint, await core.jobs.call((client) => client.getHealth, { endpointId: endpoint.id }, options))];
+        return [
+          endpointRow(
+            endpoint,
+            await core.jobs.call((client) => client.getHealth, { endpointId: endpoint.id }, options),
+          ),
+        ];
       } catch (error) {
         if (error instanceof CoreError && error.httpStatus === 404) return [];
         throw error;
@@ -39,7 +47,10 @@ export function accountOverview({ core, clock }: ConsoleParts, apiKey: string, p
 export function operatorOverview({ core, clock }: ConsoleParts, apiKey: string, page: PageAsked): FeedSource {
   const read = async (signal: AbortSignal): Promise<OverviewView> => {
     const options = { apiKey, repeatable: true, signal };
-    const [{ machines, next }, wrong] = await Promise.all([readMachines(core, page, options), readProblems(core, '', true, options)]);
+    const [{ machines, next }, wrong] = await Promise.all([
+      readMachines(core, page, options),
+      readProblems(core, '', true, options),
+    ]);
     return { nowMs: clock.nowMs(), endpoints: [], next, ...wrong, machines };
   };
   return { read };

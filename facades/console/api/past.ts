@@ -2,8 +2,8 @@
 import { CoreError } from '../../../proto/wire/reason.ts';
 import type { CoreClient } from '../../core-client/core-client.ts';
 import type { CallOptions } from '../../core-client/service-calls.ts';
-import { PAST_MS, withSample } from '../views.ts';
 import type { EndpointRow, Sample } from '../views.ts';
+import { PAST_MS, withSample } from '../views.ts';
 import { inLanes } from './in-lanes.ts';
 
 /** The latest decisions that are looked at: those of some minutes. */
@@ -15,10 +15,15 @@ export class Past {
   /** Adds a moment; endpoints that are no more are forgotten. What went on before is asked of core, once for each. */
   async add(rows: readonly EndpointRow[], nowMs: number, core: CoreClient, options: CallOptions): Promise<void> {
     const fresh = rows.filter(({ id }) => !this.#samples.has(id));
-    const before = new Map(await inLanes(fresh, async ({ id }) => [id, await decided(core, id, nowMs, options)] as const));
-    this.#samples = new Map(rows.map((row) => (
-      [row.id, withSample(this.#samples.get(row.id) ?? before.get(row.id) ?? [], sampleOf(row, nowMs))]
-    )));
+    const before = new Map(
+      await inLanes(fresh, async ({ id }) => [id, await decided(core, id, nowMs, options)] as const),
+    );
+    this.#samples = new Map(
+      rows.map((row) => [
+        row.id,
+        withSample(this.#samples.get(row.id) ?? before.get(row.id) ?? [], sampleOf(row, nowMs)),
+      ]),
+    );
   }
 
   /** All of it. */
@@ -32,15 +37,27 @@ function sampleOf({ queued, inProgress, workers }: EndpointRow, nowMs: number): 
   return [nowMs, queued, inProgress, workers.idle + workers.running + workers.initializing];
 }
 
-/** What decisions of the last minutes were made from, and the last one before: it tells how it was when those minutes began. */
-async function decided(core: CoreClient, endpointId: string, nowMs: number, options: CallOptions): Promise<readonly Sample[]> {
+/**
+ * What decisions of the last minutes were made from, and the last one before: it tells how it was when those minutes
+ * began.
+ */
+async function decided(
+  core: CoreClient,
+  endpointId: string,
+  nowMs: number,
+  options: CallOptions,
+): Promise<readonly Sample[]> {
   const asked = { endpointId, pageSize: DECISIONS_MAX, beforeId: 0 };
-  const { decisions } = await core.endpoints.call((client) => client.listDecisions, asked, options).catch((error: unknown) => {
-    // A key may not see them, or the endpoint has just gone.
-    if (error instanceof CoreError && [401, 404].includes(error.httpStatus)) return { decisions: [] };
-    throw error;
-  });
-  const seen = decisions.map(({ decideTime, queued, running, present }): Sample => [decideTime?.getTime() ?? 0, queued, running, present]).reverse();
+  const { decisions } = await core.endpoints
+    .call((client) => client.listDecisions, asked, options)
+    .catch((error: unknown) => {
+      // A key may not see them, or the endpoint has just gone.
+      if (error instanceof CoreError && [401, 404].includes(error.httpStatus)) return { decisions: [] };
+      throw error;
+    });
+  const seen = decisions
+    .map(({ decideTime, queued, running, present }): Sample => [decideTime?.getTime() ?? 0, queued, running, present])
+    .reverse();
   const first = seen.findLastIndex(([atMs]) => atMs <= nowMs - PAST_MS);
   return seen.slice(Math.max(first, 0)).reduce<readonly Sample[]>(withSample, []);
 }

@@ -1,7 +1,7 @@
 /** Pods: the list, one that is looked at, and what pods and workers wrote last. */
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import type { CoreClient } from '../../core-client/core-client.ts';
 import type { CallOptions } from '../../core-client/service-calls.ts';
@@ -10,8 +10,8 @@ import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { ListView } from '../views.ts';
 import type { LogTailView, PodView } from '../views-of-pods.ts';
-import { optionsOf, pageAsked } from './list-query.ts';
 import type { PageAsked } from './list-query.ts';
+import { optionsOf, pageAsked } from './list-query.ts';
 
 /** Of a log that is shown, in bytes from its end. */
 const TAIL_BYTES = 64 * 1024;
@@ -35,16 +35,30 @@ export function podPage({ core, clock }: ConsoleParts, apiKey: string, id: strin
 
 /** The feed of the end of a pod's log. */
 export function podLog({ core }: ConsoleParts, apiKey: string, id: string): FeedSource {
-  return tailOf(async (signal) => (
-    (await core.pods.call((client) => client.getPodLog, { id, tailBytes: TAIL_BYTES }, { apiKey, repeatable: true, signal })).log
-  ));
+  return tailOf(
+    async (signal) =>
+      (
+        await core.pods.call(
+          (client) => client.getPodLog,
+          { id, tailBytes: TAIL_BYTES },
+          { apiKey, repeatable: true, signal },
+        )
+      ).log,
+  );
 }
 
 /** The feed of the end of a worker's log. */
 export function workerLog({ core }: ConsoleParts, apiKey: string, id: string): FeedSource {
-  return tailOf(async (signal) => (
-    (await core.machines.call((client) => client.getWorkerLog, { workerId: id, tailBytes: TAIL_BYTES }, { apiKey, repeatable: true, signal })).log
-  ));
+  return tailOf(
+    async (signal) =>
+      (
+        await core.machines.call(
+          (client) => client.getWorkerLog,
+          { workerId: id, tailBytes: TAIL_BYTES },
+          { apiKey, repeatable: true, signal },
+        )
+      ).log,
+  );
 }
 
 /** What was told is not told again. Each read goes to the machine that has the log. */
@@ -61,7 +75,9 @@ function tailOf(readLog: (signal: AbortSignal) => Promise<Uint8Array>): FeedSour
 
 /** Adds the route of the list, as it is once. */
 export function podRoutes(app: FastifyInstance, { core }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
-  app.get('/console/api/pods', { onRequest }, (request) => listPods(core, pageAsked(request), request.caller.accountId, optionsOf(request)));
+  app.get('/console/api/pods', { onRequest }, (request) =>
+    listPods(core, pageAsked(request), request.caller.accountId, optionsOf(request)),
+  );
 }
 
 async function listPods(core: CoreClient, page: PageAsked, accountId: string, options: CallOptions): Promise<ListView> {
@@ -79,14 +95,52 @@ function tailView(log: Uint8Array): LogTailView {
 
 function podRow(pod: Pod, accountId: string) {
   const { id, name, desiredStatus, image, machineId, costPerHr, lastStatusChange } = presentPod(pod, accountId);
-  return { id, name: name ?? '', state: wordOf(pod.state), desiredStatus, image, gpuCount: pod.gpuCount, machineId, costPerHr, lastStatusChange };
+  return {
+    id,
+    name: name ?? '',
+    state: wordOf(pod.state),
+    desiredStatus,
+    image,
+    gpuCount: pod.gpuCount,
+    machineId,
+    costPerHr,
+    lastStatusChange,
+  };
 }
 
 function podView(pod: Pod, nowMs: number): PodView {
-  const { id, name, state, statusText, imageName, startCommand, machine, gpuTypeId, gpuUuids, ports, volumeMountPath, networkVolumeId, costPerHour } = pod;
+  const {
+    id,
+    name,
+    state,
+    statusText,
+    imageName,
+    startCommand,
+    machine,
+    gpuTypeId,
+    gpuUuids,
+    ports,
+    volumeMountPath,
+    networkVolumeId,
+    costPerHour,
+  } = pod;
   return {
-    nowMs, id, name, state: wordOf(state), desiredStatus: presentPod(pod, '').desiredStatus, statusText, sinceMs: pod.stateChangeTime?.getTime() ?? 0,
-    image: imageName, command: startCommand, machineId: machine?.id ?? '', gpuTypeId, gpus: gpuUuids, ports, volumeMountPath, networkVolumeId, costPerHour,
+    nowMs,
+    id,
+    name,
+    state: wordOf(state),
+    desiredStatus: presentPod(pod, '').desiredStatus,
+    statusText,
+    sinceMs: pod.stateChangeTime?.getTime() ?? 0,
+    image: imageName,
+    command: startCommand,
+    machineId: machine?.id ?? '',
+    gpuTypeId,
+    gpus: gpuUuids,
+    ports,
+    volumeMountPath,
+    networkVolumeId,
+    costPerHour,
   };
 }
 

@@ -5,8 +5,17 @@ import type { CallOptions } from '../../core-client/service-calls.ts';
 import type { Problem, ProblemsView } from '../views.ts';
 
 /** The worst of all, or of an endpoint. `operator`: whose each is is told. */
-export async function readProblems(core: CoreClient, endpointId: string, operator: boolean, options: CallOptions): Promise<ProblemsView> {
-  const { problems, total } = await core.problems.call((client) => client.listProblems, { limit: 0, endpointId }, options);
+export async function readProblems(
+  core: CoreClient,
+  endpointId: string,
+  operator: boolean,
+  options: CallOptions,
+): Promise<ProblemsView> {
+  const { problems, total } = await core.problems.call(
+    (client) => client.listProblems,
+    { limit: 0, endpointId },
+    options,
+  );
   return { problems: problems.map((problem) => problemView(problem, operator)), problemCount: total };
 }
 
@@ -20,9 +29,13 @@ function problemView(problem: ProblemMessage, operator: boolean): Problem {
 function pathOf({ about, id, jobId }: ProblemMessage, operator: boolean): string {
   switch (about) {
     // Jobs are their owner's.
-    case 'ENDPOINT': return jobId === '' || operator ? `/endpoints/${id}` : `/endpoints/${id}/jobs/${jobId}`;
-    case 'POD': return operator ? '/accounts' : '/pods';
-    case 'MACHINE': return `/machines/${id}`;
-    default: return operator ? '/accounts' : '';
+    case 'ENDPOINT':
+      return jobId === '' || operator ? `/endpoints/${id}` : `/endpoints/${id}/jobs/${jobId}`;
+    case 'POD':
+      return operator ? '/accounts' : '/pods';
+    case 'MACHINE':
+      return `/machines/${id}`;
+    default:
+      return operator ? '/accounts' : '';
   }
 }

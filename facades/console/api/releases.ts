@@ -9,7 +9,11 @@ import { optionsOf, textOf } from './list-query.ts';
 const PAGE_SIZE = 50;
 
 /** Adds the route. Query: `before`, the id of the last one that is shown. */
-export function releaseRoutes(app: FastifyInstance, { core }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
+export function releaseRoutes(
+  app: FastifyInstance,
+  { core }: ConsoleParts,
+  onRequest: onRequestAsyncHookHandler,
+): void {
   app.get('/console/api/endpoints/:id/releases', { onRequest }, async (request): Promise<readonly ReleaseView[]> => {
     const { id: endpointId } = request.params as { id: string };
     if (!isId(endpointId)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
@@ -17,7 +21,17 @@ export function releaseRoutes(app: FastifyInstance, { core }: ConsoleParts, onRe
     if (!/^\d{1,15}$/.test(before)) throw new CoreError('INVALID_REQUEST', '"before" must be the id of a change.');
     const asked = { endpointId, pageSize: PAGE_SIZE, beforeId: Number(before) };
     const { releases } = await core.endpoints.call((client) => client.listReleases, asked, optionsOf(request));
-    return releases.map(({ id, version, isNew, time, keyId, action, fields, outcome, outcomeReason, imageDigest }) => (
-      { id, version, isNew, atMs: time?.getTime() ?? 0, keyId, action, fields, outcome, outcomeReason, imageDigest }));
+    return releases.map(({ id, version, isNew, time, keyId, action, fields, outcome, outcomeReason, imageDigest }) => ({
+      id,
+      version,
+      isNew,
+      atMs: time?.getTime() ?? 0,
+      keyId,
+      action,
+      fields,
+      outcome,
+      outcomeReason,
+      imageDigest,
+    }));
   });
 }

@@ -6,8 +6,8 @@ import { CoreError } from '../../../proto/wire/reason.ts';
 import { isId } from '../../plugins/authenticate.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
 import { restChanges } from '../../resources/rest-values.ts';
-import { settingsOf } from '../read-settings.ts';
 import type { ConsoleParts } from '../console-parts.ts';
+import { settingsOf } from '../read-settings.ts';
 import type { WhatIfFiguresView, WhatIfView } from '../views.ts';
 import { fieldViews } from './fields.ts';
 
@@ -22,11 +22,26 @@ export function whatIfRoutes(app: FastifyInstance, { core }: ConsoleParts, onReq
     if (!isId(id)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
     const { changes, mask } = restChanges<Endpoint>(ENDPOINT, checked(settingsOf(request)));
     const asked = { endpoint: Endpoint.fromPartial({ ...changes, id }), updateMask: mask, hours: HOURS };
-    const answer = await core.endpoints.call((client) => client.whatIf, asked, { apiKey: request.caller.apiKey, repeatable: true, tryMs: TRY_MS });
+    const answer = await core.endpoints.call((client) => client.whatIf, asked, {
+      apiKey: request.caller.apiKey,
+      repeatable: true,
+      tryMs: TRY_MS,
+    });
     const { total, replayedDecisions: replayed, changedDecisions: changed, notes } = answer;
     return {
-      replayed, changed, notes,
-      ...(total ? { total: { jobs: total.jobs, measured: figures(total.measured), asItWas: figures(total.asItWas), wouldBe: figures(total.wouldBe) } } : {}),
+      replayed,
+      changed,
+      notes,
+      ...(total
+        ? {
+            total: {
+              jobs: total.jobs,
+              measured: figures(total.measured),
+              asItWas: figures(total.asItWas),
+              wouldBe: figures(total.wouldBe),
+            },
+          }
+        : {}),
     };
   });
 }
@@ -36,10 +51,18 @@ function checked(body: Record<string, unknown>): Record<string, unknown> {
   for (const { name, kind, words } of fieldViews(ENDPOINT)) {
     const value = body[name];
     if (value === undefined) continue;
-    const fits = kind === 'whole' ? Number.isSafeInteger(value) && Math.abs(value as number) < 2 ** 31
-      : kind === 'flag' || kind === 'switch' ? typeof value === 'boolean' : kind === 'word' && words?.includes(value as string) === true;
+    const fits =
+      kind === 'whole'
+        ? Number.isSafeInteger(value) && Math.abs(value as number) < 2 ** 31
+        : kind === 'flag' || kind === 'switch'
+          ? typeof value === 'boolean'
+          : kind === 'word' && words?.includes(value as string) === true;
     const known = words ? `: it is one of ${words.join(', ')}` : '';
-    if (!fits) throw new CoreError('INVALID_REQUEST', `"${name}" is no setting of scaling, or its value is of the wrong kind${known}.`);
+    if (!fits)
+      throw new CoreError(
+        'INVALID_REQUEST',
+        `"${name}" is no setting of scaling, or its value is of the wrong kind${known}.`,
+      );
   }
   return body;
 }

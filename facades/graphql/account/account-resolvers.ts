@@ -1,7 +1,7 @@
 /** Fields of the caller's account over AccessService. Money has no meaning on one's own machines: neutral values. */
 import type { Account, GetAccountResponse } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { callCore, once } from '../core-calls.ts';
 import type { GraphqlContext, Resolver } from '../core-calls.ts';
+import { callCore, once } from '../core-calls.ts';
 import type { CoreMessage } from '../core-message.ts';
 import { costPerHour } from '../pods/present-pod.ts';
 import { listPodsAndWorkers } from '../pods/read-pods.ts';
@@ -22,7 +22,11 @@ function presentUser(accountId: string) {
 }
 
 function readAccount(context: GraphqlContext): Promise<CoreMessage<Account>> {
-  return once(context, 'account', async () => (await callCore<GetAccountResponse>(context, SERVICE, 'GetAccount', {})).account!);
+  return once(
+    context,
+    'account',
+    async () => (await callCore<GetAccountResponse>(context, SERVICE, 'GetAccount', {})).account!,
+  );
 }
 
 /** Part of Mesh's `additionalResolvers`. */

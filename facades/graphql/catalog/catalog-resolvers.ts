@@ -1,7 +1,11 @@
 /** What there is to choose from, over CatalogService. */
-import type { ListDataCentersResponse, ListGpuPoolsResponse, ListGpuTypesResponse } from '../../../proto/gen/slipway/v1/catalog_service.ts';
-import { callCore, once } from '../core-calls.ts';
+import type {
+  ListDataCentersResponse,
+  ListGpuPoolsResponse,
+  ListGpuTypesResponse,
+} from '../../../proto/gen/slipway/v1/catalog_service.ts';
 import type { GraphqlContext, Resolver } from '../core-calls.ts';
+import { callCore, once } from '../core-calls.ts';
 import { presentDataCenter, presentGpuType, presentLowestPrice, stockIn } from './present-catalog.ts';
 
 const SERVICE = 'CatalogService';
@@ -10,19 +14,28 @@ type GpuTypeRecord = ReturnType<typeof presentGpuType>;
 
 function gpuTypes(context: GraphqlContext): Promise<GpuTypeRecord[]> {
   return once(context, 'gpu types', async () =>
-    ((await callCore<ListGpuTypesResponse>(context, SERVICE, 'ListGpuTypes', {})).gpuTypes ?? []).map(presentGpuType));
+    ((await callCore<ListGpuTypesResponse>(context, SERVICE, 'ListGpuTypes', {})).gpuTypes ?? []).map(presentGpuType),
+  );
 }
 
 function dataCenters(context: GraphqlContext) {
-  return once(context, 'data centers', async () => (await callCore<ListDataCentersResponse>(context, SERVICE, 'ListDataCenters', {})).dataCenters ?? []);
+  return once(
+    context,
+    'data centers',
+    async () => (await callCore<ListDataCentersResponse>(context, SERVICE, 'ListDataCenters', {})).dataCenters ?? [],
+  );
 }
 
-const lowestPrice: Resolver<{ input?: { gpuCount?: number | null; dataCenterId?: string | null } | null }, GpuTypeRecord> =
-  async (type, { input }, context) => {
-    const { stock } = type;
-    const here = input?.dataCenterId ? stockIn(await dataCenters(context), input.dataCenterId, type.id, stock.countMax) : stock;
-    return presentLowestPrice(type, here, Math.max(1, input?.gpuCount ?? 1));
-  };
+const lowestPrice: Resolver<
+  { input?: { gpuCount?: number | null; dataCenterId?: string | null } | null },
+  GpuTypeRecord
+> = async (type, { input }, context) => {
+  const { stock } = type;
+  const here = input?.dataCenterId
+    ? stockIn(await dataCenters(context), input.dataCenterId, type.id, stock.countMax)
+    : stock;
+  return presentLowestPrice(type, here, Math.max(1, input?.gpuCount ?? 1));
+};
 
 /** Part of Mesh's `additionalResolvers`. */
 export const catalogResolvers = {

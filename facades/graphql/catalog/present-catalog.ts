@@ -1,9 +1,9 @@
 /** GPU types and places of the contract to the public schema's fields. */
 import type { DataCenter, GpuType } from '../../../proto/gen/slipway/v1/catalog_service.ts';
-import { numberOf } from '../core-message.ts';
-import type { CoreMessage } from '../core-message.ts';
-import { stockWord } from '../../resources/stock-word.ts';
 import type { Stock } from '../../resources/stock-word.ts';
+import { stockWord } from '../../resources/stock-word.ts';
+import type { CoreMessage } from '../core-message.ts';
+import { numberOf } from '../core-message.ts';
 
 /** GpuType of the public schema, without `lowestPrice`. */
 export function presentGpuType(type: CoreMessage<GpuType>) {
@@ -38,7 +38,12 @@ export function presentLowestPrice(type: ReturnType<typeof presentGpuType>, stoc
 }
 
 /** What a place has of a type; nothing when there is no such place. */
-export function stockIn(centers: readonly CoreMessage<DataCenter>[], centerId: string, typeId: string, countMax: number): Stock {
+export function stockIn(
+  centers: readonly CoreMessage<DataCenter>[],
+  centerId: string,
+  typeId: string,
+  countMax: number,
+): Stock {
   const found = centers.find(({ id }) => id === centerId)?.gpus?.find(({ gpuTypeId }) => gpuTypeId === typeId);
   return { total: numberOf(found?.total), free: numberOf(found?.free), countMax };
 }

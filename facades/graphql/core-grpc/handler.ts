@@ -1,16 +1,17 @@
 /**
- * GraphQL Mesh source over core's gRPC contract. The gRPC handler that Mesh publishes does not load on current Node; this joins the two
- * packages that it wraps: the schema from the .proto files, and the transport that executes it.
+ * GraphQL Mesh source over core's gRPC contract. The gRPC handler that Mesh publishes does not load on current Node;
+ * this joins the two packages that it wraps: the schema from the .proto files, and the transport that executes it.
  */
-import { PredefinedProxyOptions } from '@graphql-mesh/store';
+
 import type { MeshStore } from '@graphql-mesh/store';
+import { PredefinedProxyOptions } from '@graphql-mesh/store';
 import { GrpcTransportHelper } from '@graphql-mesh/transport-grpc';
 import type { Logger, MeshPubSub, YamlConfig } from '@graphql-mesh/types';
-import { Client } from '@grpc/grpc-js';
 import type { GrpcObject, ServiceClientConstructor, ServiceDefinition } from '@grpc/grpc-js';
+import { Client } from '@grpc/grpc-js';
 import { loadGrpcSubgraph } from '@omnigraph/grpc';
-import { GraphQLObjectType, GraphQLScalarType, GraphQLSchema } from 'graphql';
 import type { GraphQLFieldResolver } from 'graphql';
+import { GraphQLObjectType, GraphQLScalarType, GraphQLSchema } from 'graphql';
 import type { CoreServices } from '../../core-client/core-services.ts';
 import type { ServiceCalls, UnaryMethod } from '../../core-client/service-calls.ts';
 
@@ -46,7 +47,9 @@ export default class CoreGrpcHandler {
     const { name, config, baseDir, store, logger, pubsub } = this.#options;
     const transport = new CoreTransport(() => this.#calls!, this.#options);
     const stored = store.proxy('schemaWithAnnotations', PredefinedProxyOptions.GraphQLSchemaWithDiffing);
-    const schema = await stored.getWithSet(() => loadGrpcSubgraph(name, config)({ cwd: baseDir, logger }).schema$) as GraphQLSchema;
+    const schema = (await stored.getWithSet(
+      () => loadGrpcSubgraph(name, config)({ cwd: baseDir, logger }).schema$,
+    )) as GraphQLSchema;
     transport.processDirectives({ schema, creds: undefined as never });
     pubsub.subscribe('destroy', () => transport.dispose());
     return { schema: answersWhole(schema) };
@@ -80,24 +83,37 @@ class CoreTransport extends GrpcTransportHelper {
     return (found as ServiceClientConstructor).service as unknown as MeshClient;
   }
 
-  override getFieldResolver({ client, methodName }: { client: MeshClient; methodName: string }): GraphQLFieldResolver<unknown, CallContext> {
+  override getFieldResolver({
+    client,
+    methodName,
+  }: {
+    client: MeshClient;
+    methodName: string;
+  }): GraphQLFieldResolver<unknown, CallContext> {
     const { path, requestSerialize, responseDeserialize } = (client as unknown as ServiceDefinition)[methodName]!;
-    const method = (of: Client): UnaryMethod<unknown, unknown> => (request, metadata, options, done) => (
-      of.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, options, done as never)
-    );
+    const method =
+      (of: Client): UnaryMethod<unknown, unknown> =>
+      (request, metadata, options, done) =>
+        of.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, options, done as never);
     const repeatable = READS.test(methodName);
-    return (_root, { input }, { apiKey }) => this.#calls().call(method, input as unknown, { apiKey, repeatable, tryMs: TRY_MS });
+    return (_root, { input }, { apiKey }) =>
+      this.#calls().call(method, input as unknown, { apiKey, repeatable, tryMs: TRY_MS });
   }
 }
 
 /**
- * Lets every call answer its message as one value. The raw calls are not public: walking their answers field by field here, to walk them
- * once more in the public schema, would double the cost of every list.
+ * Lets every call answer its message as one value. The raw calls are not public: walking their answers field by field
+ * here, to walk them once more in the public schema, would double the cost of every list.
  */
 function answersWhole(schema: GraphQLSchema): GraphQLSchema {
   const { query, mutation, subscription: _none, types, ...rest } = schema.toConfig();
   const others = types.filter((type) => type !== query && type !== mutation && type !== schema.getSubscriptionType());
-  return new GraphQLSchema({ ...rest, query: answering(query), mutation: answering(mutation), types: [...others, CoreAnswer] });
+  return new GraphQLSchema({
+    ...rest,
+    query: answering(query),
+    mutation: answering(mutation),
+    types: [...others, CoreAnswer],
+  });
 }
 
 function answering(root: GraphQLObjectType | null | undefined): GraphQLObjectType | undefined {

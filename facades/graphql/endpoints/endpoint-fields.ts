@@ -1,16 +1,22 @@
-/** Public endpoint settings of GraphQL to contract fields: what the table describes, and what clients say in ways of their own. */
+/**
+ * Public endpoint settings of GraphQL to contract fields: what the table describes, and what clients say in ways of
+ * their own.
+ */
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { versionsFrom } from '../../resources/cuda-versions.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
 import { refused } from '../core-calls.ts';
-import { listOf } from '../list-text.ts';
 import type { EnvironmentVariable } from '../list-text.ts';
-import { inputChanges } from '../table-fields.ts';
+import { listOf } from '../list-text.ts';
 import type { MeshMessage } from '../table-fields.ts';
+import { inputChanges } from '../table-fields.ts';
 import type { TemplateInput } from '../templates/template-fields.ts';
 
-/** EndpointInput of the public schema, as far as it is looked at here. Null counts as not given, except where it clears a field. */
+/**
+ * EndpointInput of the public schema, as far as it is looked at here. Null counts as not given, except where it clears
+ * a field.
+ */
 export interface EndpointInput {
   id?: string | null;
   name?: string | null;
@@ -36,17 +42,24 @@ export interface EndpointInput {
 /** An endpoint message as Mesh takes it. */
 export type EndpointMessage = MeshMessage<Endpoint>;
 
-/** Older clients switch FlashBoot on by this ending of the name, which stays (docs/reference/management.md#graphql-endpoints). */
+/**
+ * Older clients switch FlashBoot on by this ending of the name, which stays
+ * (docs/reference/management.md#graphql-endpoints).
+ */
 const FLASHBOOT_NAME = /-fb$/;
 
-/** The fields that an input names. Throws GraphQLError: a word is unknown, or something is asked for that does not exist here. */
+/**
+ * The fields that an input names. Throws GraphQLError: a word is unknown, or something is asked for that does not exist
+ * here.
+ */
 export function endpointFields(input: EndpointInput): FieldChanges<EndpointMessage> {
   refuseForeign(input);
   const { id, instanceIds, gpuCount, locations, executionTimeoutMs } = input;
   const isCpu = Boolean(instanceIds?.length) || (gpuCount === 0 && !id);
   return inputChanges<EndpointMessage>(ENDPOINT, input, {
-    // Clients that fill in every default name GPUs for CPU workers too, where they say nothing. Some cannot say CPU in another way than by no GPUs.
-    gpuCount: isCpu ? undefined : gpuCount ?? undefined,
+    // Clients that fill in every default name GPUs for CPU workers too, where they say nothing. Some cannot say CPU in
+    // another way than by no GPUs.
+    gpuCount: isCpu ? undefined : (gpuCount ?? undefined),
     computeType: isCpu ? 'CPU' : undefined,
     executionTimeoutMs: executionTimeoutMs || undefined,
     executionTimeoutUnset: typeof executionTimeoutMs === 'number' ? executionTimeoutMs === 0 : undefined,
@@ -77,7 +90,10 @@ function cudaVersions({ allowedCudaVersions, minCudaVersion }: EndpointInput): s
 
 /** Clients name these fields with nothing in them; with something in them they ask for what does not exist here. */
 function refuseForeign({ modelReferences, hubReleaseId, flashEnvironmentId }: EndpointInput): void {
-  if (modelReferences?.length) throw refused('modelReferences: there is no repository of models here; put the model into the image or a network volume.');
+  if (modelReferences?.length)
+    throw refused(
+      'modelReferences: there is no repository of models here; put the model into the image or a network volume.',
+    );
   if (hubReleaseId) throw refused('hubReleaseId: there is no hub here; give templateId or template.');
   if (flashEnvironmentId) throw refused('flashEnvironmentId: there are no such environments here.');
 }

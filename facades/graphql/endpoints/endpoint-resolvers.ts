@@ -2,18 +2,18 @@
 import { GraphQLError } from 'graphql';
 import type { GetEndpointResponse } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
-import { callCore, orNull, refused, updateCore } from '../core-calls.ts';
 import type { GraphqlContext, Resolver } from '../core-calls.ts';
+import { callCore, orNull, refused, updateCore } from '../core-calls.ts';
 import { presentPod } from '../pods/present-pod.ts';
 import { readEnded, readWorkers, workersByEndpoint } from '../pods/read-pods.ts';
 import { presentTemplate } from '../templates/present-template.ts';
 import { templatesById } from '../templates/read-templates.ts';
 import { volumesById } from '../volumes/read-volumes.ts';
-import { endpointFields } from './endpoint-fields.ts';
 import type { EndpointInput, EndpointMessage } from './endpoint-fields.ts';
+import { endpointFields } from './endpoint-fields.ts';
 import { withInlineTemplate } from './inline-template.ts';
-import { presentEndedWorkers, presentEndpoint } from './present-endpoint.ts';
 import type { EndpointRecord } from './present-endpoint.ts';
+import { presentEndedWorkers, presentEndpoint } from './present-endpoint.ts';
 import { listEndpoints, readEndpoint, readEndpointTemplate } from './read-endpoints.ts';
 
 const SERVICE = 'EndpointService';
@@ -34,7 +34,9 @@ const saveEndpoint: Resolver<{ input: EndpointInput }> = async (_root, { input }
 function checkComplete({ name, gpuIds, instanceIds }: EndpointInput): void {
   if (typeof name !== 'string') throw refused('name is required for a new endpoint; to change one, give its id.');
   if (typeof gpuIds === 'string' || instanceIds?.length) return;
-  throw refused('gpuIds is required for a new endpoint: name GPU pools or types, for instance "AMPERE_24"; an empty text takes any.');
+  throw refused(
+    'gpuIds is required for a new endpoint: name GPU pools or types, for instance "AMPERE_24"; an empty text takes any.',
+  );
 }
 
 async function createEndpoint({ changes }: FieldChanges<EndpointMessage>, context: GraphqlContext): Promise<Presented> {
@@ -44,7 +46,11 @@ async function createEndpoint({ changes }: FieldChanges<EndpointMessage>, contex
   return presentEndpoint(created!, context.accountId);
 }
 
-async function updateEndpoint(id: string, fields: FieldChanges<EndpointMessage>, context: GraphqlContext): Promise<Presented> {
+async function updateEndpoint(
+  id: string,
+  fields: FieldChanges<EndpointMessage>,
+  context: GraphqlContext,
+): Promise<Presented> {
   const { endpoint } = await updateCore<GetEndpointResponse>(context, [SERVICE, 'Endpoint', 'endpoint'], id, fields);
   return presentEndpoint(endpoint!, context.accountId);
 }
@@ -52,8 +58,9 @@ async function updateEndpoint(id: string, fields: FieldChanges<EndpointMessage>,
 /** Whoever may not delete yet is told what to send first. */
 function explain(error: unknown, id: string): unknown {
   if (!(error instanceof GraphQLError) || error.extensions['reason'] !== 'WORKERS_NOT_ZERO') return error;
-  const text = 'workersMin and workersMax must both be 0 before an endpoint is deleted: '
-    + `first send mutation { saveEndpoint(input: { id: ${JSON.stringify(id)}, workersMin: 0, workersMax: 0 }) { id } }.`;
+  const text =
+    'workersMin and workersMax must both be 0 before an endpoint is deleted: ' +
+    `first send mutation { saveEndpoint(input: { id: ${JSON.stringify(id)}, workersMin: 0, workersMax: 0 }) { id } }.`;
   return new GraphQLError(text, { extensions: error.extensions });
 }
 
@@ -65,14 +72,17 @@ export const endpointResolvers = {
   Query: { endpoint },
   User: {
     endpoint,
-    endpoints: (async (_root, _args, context) => (await listEndpoints(context)).map((each) => presentEndpoint(each, context.accountId, true))
-    ) satisfies Resolver,
+    endpoints: (async (_root, _args, context) =>
+      (await listEndpoints(context)).map((each) => presentEndpoint(each, context.accountId, true))) satisfies Resolver,
   },
   Mutation: {
     saveEndpoint,
     updateEndpointTemplate: ((_root, { input }, context) =>
-      updateEndpoint(input?.endpointId ?? '', { changes: { templateId: input?.templateId ?? '' }, mask: ['template_id'] }, context)
-    ) satisfies Resolver<{ input?: { endpointId: string; templateId: string } | null }>,
+      updateEndpoint(
+        input?.endpointId ?? '',
+        { changes: { templateId: input?.templateId ?? '' }, mask: ['template_id'] },
+        context,
+      )) satisfies Resolver<{ input?: { endpointId: string; templateId: string } | null }>,
     deleteEndpoint: (async (_root, { id }, context) => {
       await callCore(context, SERVICE, 'DeleteEndpoint', { id }).catch((error: unknown) => {
         throw explain(error, id);
@@ -82,23 +92,29 @@ export const endpointResolvers = {
   },
   Endpoint: {
     template: (async ({ id, templateId, listed }, _args, context) => {
-      // A public template of another account is in no list of this one, and what is run of it is what the endpoint was given.
-      const run = (listed ? (await templatesById(context)).get(templateId) : undefined) ?? await orNull(readEndpointTemplate(id, context));
+      // A public template of another account is in no list of this one, and what is run of it is what the endpoint was
+      // given.
+      const run =
+        (listed ? (await templatesById(context)).get(templateId) : undefined) ??
+        (await orNull(readEndpointTemplate(id, context)));
       return run && presentTemplate(run);
     }) satisfies Resolver<unknown, EndpointRecord>,
     pods: (async ({ id, listed }, _args, context) => {
-      const workers = listed ? (await workersByEndpoint(context)).get(id) ?? [] : await readWorkers(id, context);
+      const workers = listed ? ((await workersByEndpoint(context)).get(id) ?? []) : await readWorkers(id, context);
       return workers.map((worker) => presentPod(worker, context.nowMs));
     }) satisfies Resolver<unknown, EndpointRecord>,
-    endedWorkers: (async (found, _args, context) => (await readEnded(found, context)).map(presentEndedWorkers)
-    ) satisfies Resolver<unknown, EndpointRecord>,
+    endedWorkers: (async (found, _args, context) =>
+      (await readEnded(found, context)).map(presentEndedWorkers)) satisfies Resolver<unknown, EndpointRecord>,
     networkVolume: (({ networkVolumeId }, _args, context) => {
       if (networkVolumeId === null) return null;
       return volumesById(context).then((volumes) => volumes.get(networkVolumeId) ?? { id: networkVolumeId });
     }) satisfies Resolver<unknown, EndpointRecord>,
   },
   EndpointNetworkVolume: {
-    dataCenterId: (async ({ networkVolumeId }, _args, context) => (await volumesById(context)).get(networkVolumeId)?.dataCenterId ?? null
-    ) satisfies Resolver<unknown, { networkVolumeId: string }>,
+    dataCenterId: (async ({ networkVolumeId }, _args, context) =>
+      (await volumesById(context)).get(networkVolumeId)?.dataCenterId ?? null) satisfies Resolver<
+      unknown,
+      { networkVolumeId: string }
+    >,
   },
 };

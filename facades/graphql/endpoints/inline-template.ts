@@ -1,15 +1,19 @@
 /** An endpoint that is saved together with a template of its own. */
-import { callCore, refused } from '../core-calls.ts';
+
 import type { GraphqlContext } from '../core-calls.ts';
-import { templateFields } from '../templates/template-fields.ts';
-import type { TemplateInput } from '../templates/template-fields.ts';
+import { callCore, refused } from '../core-calls.ts';
 import { createTemplate } from '../templates/read-templates.ts';
+import type { TemplateInput } from '../templates/template-fields.ts';
+import { templateFields } from '../templates/template-fields.ts';
 import type { EndpointInput } from './endpoint-fields.ts';
 import { readEndpoint } from './read-endpoints.ts';
 
 /** Creates the template and saves the endpoint with it; the template goes again when the endpoint cannot be saved. */
 export async function withInlineTemplate<Saved>(
-  template: TemplateInput, { id, templateId, name }: EndpointInput, context: GraphqlContext, save: (templateId: string) => Promise<Saved>,
+  template: TemplateInput,
+  { id, templateId, name }: EndpointInput,
+  context: GraphqlContext,
+  save: (templateId: string) => Promise<Saved>,
 ): Promise<Saved> {
   if (templateId) throw refused('Give templateId or template, not both.');
   const nameOfEndpoint = name ?? (id ? (await readEndpoint(id, context)).name : undefined);

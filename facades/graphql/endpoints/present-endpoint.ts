@@ -1,10 +1,13 @@
-/** Contract endpoints to the public schema's fields. What is zero or empty is left out on the wire, so each has its default here. */
+/**
+ * Contract endpoints to the public schema's fields. What is zero or empty is left out on the wire, so each has its
+ * default here.
+ */
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { EndedWorkers } from '../../../proto/gen/slipway/v1/machine.ts';
-import { numberOf, timeTextOf } from '../core-message.ts';
-import type { CoreMessage } from '../core-message.ts';
 import { lowestVersion } from '../../resources/cuda-versions.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
+import type { CoreMessage } from '../core-message.ts';
+import { numberOf, timeTextOf } from '../core-message.ts';
 import { shownFields } from '../table-fields.ts';
 
 /** What the resolvers of an endpoint's own objects start from. */
@@ -44,7 +47,20 @@ export function presentEndpoint(endpoint: CoreMessage<Endpoint>, userId: string,
 }
 
 /** Workers that ended without being told to, in the same way. */
-export function presentEndedWorkers({ count, exitCode, sentence, lastLine, lastEndTime, lastWorkerId }: CoreMessage<EndedWorkers>) {
+export function presentEndedWorkers({
+  count,
+  exitCode,
+  sentence,
+  lastLine,
+  lastEndTime,
+  lastWorkerId,
+}: CoreMessage<EndedWorkers>) {
   const last = { lastEndedAt: timeTextOf(lastEndTime), lastWorkerId: lastWorkerId ?? '' };
-  return { count: numberOf(count), exitCode: exitCode ?? null, reason: sentence ?? '', lastLine: lastLine ?? '', ...last };
+  return {
+    count: numberOf(count),
+    exitCode: exitCode ?? null,
+    reason: sentence ?? '',
+    lastLine: lastLine ?? '',
+    ...last,
+  };
 }

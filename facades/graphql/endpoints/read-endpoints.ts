@@ -2,15 +2,19 @@
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { GetEndpointResponse } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
 import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { callCore, listCore, once } from '../core-calls.ts';
 import type { GraphqlContext } from '../core-calls.ts';
+import { callCore, listCore, once } from '../core-calls.ts';
 import type { CoreMessage } from '../core-message.ts';
 
 const SERVICE = 'EndpointService';
 
 /** One endpoint of the account, read once for an operation. ENDPOINT_NOT_FOUND: there is none. */
 export function readEndpoint(id: string, context: GraphqlContext): Promise<CoreMessage<Endpoint>> {
-  return once(context, `endpoint ${id}`, async () => (await callCore<GetEndpointResponse>(context, SERVICE, 'GetEndpoint', { id })).endpoint!);
+  return once(
+    context,
+    `endpoint ${id}`,
+    async () => (await callCore<GetEndpointResponse>(context, SERVICE, 'GetEndpoint', { id })).endpoint!,
+  );
 }
 
 /** What an endpoint runs; null: its template cannot be shown any more. */

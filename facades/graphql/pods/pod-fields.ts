@@ -5,11 +5,13 @@ import { changeable } from '../../resources/field.ts';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
 import { POD } from '../../resources/pods/pod-table.ts';
 import { refused } from '../core-calls.ts';
-import { commandOf, environmentOf } from '../list-text.ts';
 import type { EnvironmentVariable } from '../list-text.ts';
+import { commandOf, environmentOf } from '../list-text.ts';
 import { inputChanges } from '../table-fields.ts';
 
-/** PodEditJobInput of the public schema, without the pod's id, as far as it is looked at here. Null counts as not given. */
+/**
+ * PodEditJobInput of the public schema, without the pod's id, as far as it is looked at here. Null counts as not given.
+ */
 export interface PodJobInput {
   dockerArgs?: string | null;
   env?: EnvironmentVariable[] | null;
@@ -33,14 +35,19 @@ export interface PodInput extends PodJobInput {
   terminateAfter?: string | null;
 }
 
-/** What the Python package asks for when its caller named no template; it exists nowhere else, and the image is given beside it. */
+/**
+ * What the Python package asks for when its caller named no template; it exists nowhere else, and the image is given
+ * beside it.
+ */
 const TEMPLATE_OF_CLIENT = 'runpod-ubuntu';
 
 /** What an edit names. */
 export function podJobFields(input: PodJobInput): FieldChanges<Pod> {
   const command = commandOf(input.dockerArgs);
   return inputChanges<Pod>(changeable(POD), input, {
-    startCommand: command?.startCommand, entrypoint: command?.entrypoint, env: input.env ? environmentOf(input.env) : undefined,
+    startCommand: command?.startCommand,
+    entrypoint: command?.entrypoint,
+    env: input.env ? environmentOf(input.env) : undefined,
   });
 }
 
@@ -52,7 +59,7 @@ export function newPod(input: PodInput, computeType: 'GPU' | 'CPU'): Partial<Pod
   const { changes } = podJobFields(input);
   const wanted = input.gpuTypeIdList?.length ? input.gpuTypeIdList : input.gpuTypeId ? [input.gpuTypeId] : [];
   const place = input.dataCenterId || input.countryCode;
-  const templateId = input.templateId === TEMPLATE_OF_CLIENT ? '' : input.templateId ?? '';
+  const templateId = input.templateId === TEMPLATE_OF_CLIENT ? '' : (input.templateId ?? '');
   const lowest = input.minCudaVersion;
   return {
     ...changes,
@@ -64,6 +71,10 @@ export function newPod(input: PodInput, computeType: 'GPU' | 'CPU'): Partial<Pod
     instanceIds: input.instanceId ? [input.instanceId] : [],
     locations: place ? [place] : [],
     networkVolumeId: input.networkVolumeId ?? '',
-    allowedCudaVersions: input.allowedCudaVersions?.length ? input.allowedCudaVersions : lowest ? versionsFrom(lowest) : [],
+    allowedCudaVersions: input.allowedCudaVersions?.length
+      ? input.allowedCudaVersions
+      : lowest
+        ? versionsFrom(lowest)
+        : [],
   };
 }

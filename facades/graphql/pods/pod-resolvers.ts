@@ -1,9 +1,9 @@
 /** Fields of pods over PodService. */
 import type { GetPodResponse } from '../../../proto/gen/slipway/v1/pod_service.ts';
-import { callCore, orNull, updateCore } from '../core-calls.ts';
 import type { GraphqlContext, Resolver } from '../core-calls.ts';
-import { newPod, podJobFields } from './pod-fields.ts';
+import { callCore, orNull, updateCore } from '../core-calls.ts';
 import type { PodInput, PodJobInput } from './pod-fields.ts';
+import { newPod, podJobFields } from './pod-fields.ts';
 import { presentPod } from './present-pod.ts';
 import { listPods } from './read-pods.ts';
 
@@ -24,18 +24,24 @@ function byId(method: string): Resolver<{ input: { podId: string } }> {
 function create(computeType: 'GPU' | 'CPU', interruptible: boolean): Resolver<{ input?: PodInput | null }> {
   return async (_root, { input }, context) => {
     const { volumeGb, ...pod } = newPod(input ?? {}, computeType);
-    return call(context, 'CreatePod', { pod: { ...pod, interruptible }, ...(volumeGb === undefined ? {} : { volumeGb }) });
+    return call(context, 'CreatePod', {
+      pod: { ...pod, interruptible },
+      ...(volumeGb === undefined ? {} : { volumeGb }),
+    });
   };
 }
 
 /** Part of Mesh's `additionalResolvers`. */
 export const podResolvers = {
   Query: {
-    pod: ((_root, { input }, context) => orNull(call(context, 'GetPod', { id: input?.podId ?? '' }))
-    ) satisfies Resolver<{ input?: { podId?: string | null } | null }>,
+    pod: ((_root, { input }, context) =>
+      orNull(call(context, 'GetPod', { id: input?.podId ?? '' }))) satisfies Resolver<{
+      input?: { podId?: string | null } | null;
+    }>,
   },
   User: {
-    pods: (async (_root, _args, context) => (await listPods(context)).map((pod) => presentPod(pod, context.nowMs))) satisfies Resolver,
+    pods: (async (_root, _args, context) =>
+      (await listPods(context)).map((pod) => presentPod(pod, context.nowMs))) satisfies Resolver,
   },
   Mutation: {
     podFindAndDeployOnDemand: create('GPU', false),

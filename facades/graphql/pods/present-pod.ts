@@ -1,11 +1,15 @@
-/** Contract pods to the public schema's fields. What is zero or empty is left out on the wire, so each has its default here. */
-import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
+/**
+ * Contract pods to the public schema's fields. What is zero or empty is left out on the wire, so each has its default
+ * here.
+ */
+
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import { sizeOf } from '../../resources/cpu-sizes.ts';
 import { POD } from '../../resources/pods/pod-table.ts';
 import { statusChange } from '../../resources/pods/status-change.ts';
-import { numberOf, timeMsOf, timeTextOf } from '../core-message.ts';
 import type { CoreMessage } from '../core-message.ts';
+import { numberOf, timeMsOf, timeTextOf } from '../core-message.ts';
 import { textOf } from '../list-text.ts';
 import { shownFields } from '../table-fields.ts';
 
@@ -27,7 +31,12 @@ export function presentPod(pod: CoreMessage<Pod>, nowMs: number) {
     desiredStatus: stopped ? 'EXITED' : 'RUNNING',
     endpointId: workerOf,
     // What an endpoint's owner put into its environment is not for everyone who may list pods.
-    env: workerOf === null ? Object.entries(pod.env ?? {}).sort().map(([key, value]) => `${key}=${value}`) : [],
+    env:
+      workerOf === null
+        ? Object.entries(pod.env ?? {})
+            .sort()
+            .map(([key, value]) => `${key}=${value}`)
+        : [],
     podType: pod.interruptible ? 'INTERRUPTABLE' : 'RESERVED',
     vcpuCount: size?.vcpuCount ?? (numberOf(pod.machine?.cpuCount) || null),
     memoryInGb: size?.memoryInGb ?? (Math.floor(numberOf(pod.machine?.memoryMib) / MIB_PER_GB) || null),

@@ -2,8 +2,8 @@
 import type { EndedWorkers } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { ListPodsResponse } from '../../../proto/gen/slipway/v1/pod_service.ts';
-import { callCore, listCore, once } from '../core-calls.ts';
 import type { GraphqlContext } from '../core-calls.ts';
+import { callCore, listCore, once } from '../core-calls.ts';
 import type { CoreMessage } from '../core-message.ts';
 
 type CorePod = CoreMessage<Pod>;
@@ -35,13 +35,23 @@ export function workersByEndpoint(context: GraphqlContext): Promise<ReadonlyMap<
   });
 }
 
-/** Groups of the workers of one endpoint that ended without being told to; `listed`: it is one of a list, so those of all are read at once. */
-export async function readEnded({ id, listed }: { id: string; listed: boolean }, context: GraphqlContext): Promise<CoreMessage<EndedWorkers>[]> {
+/**
+ * Groups of the workers of one endpoint that ended without being told to; `listed`: it is one of a list, so those of
+ * all are read at once.
+ */
+export async function readEnded(
+  { id, listed }: { id: string; listed: boolean },
+  context: GraphqlContext,
+): Promise<CoreMessage<EndedWorkers>[]> {
   if (!listed) return ended(context, { endpointId: id });
-  return (await once(context, 'ended workers', () => ended(context, { includeWorkers: true }))).filter((group) => group.endpointId === id);
+  return (await once(context, 'ended workers', () => ended(context, { includeWorkers: true }))).filter(
+    (group) => group.endpointId === id,
+  );
 }
 
 /** They come with the first page, of which nothing else is wanted. */
 async function ended(context: GraphqlContext, which: object): Promise<CoreMessage<EndedWorkers>[]> {
-  return (await callCore<ListPodsResponse>(context, 'PodService', 'ListPods', { ...which, pageSize: 1 })).endedWorkers ?? [];
+  return (
+    (await callCore<ListPodsResponse>(context, 'PodService', 'ListPods', { ...which, pageSize: 1 })).endedWorkers ?? []
+  );
 }

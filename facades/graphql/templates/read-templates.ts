@@ -1,14 +1,18 @@
 /** Calls of TemplateService that several fields share. */
 import type { GetTemplateResponse, Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { callCore, listCore, once } from '../core-calls.ts';
 import type { GraphqlContext } from '../core-calls.ts';
+import { callCore, listCore, once } from '../core-calls.ts';
 import type { CoreMessage } from '../core-message.ts';
 
 const SERVICE = 'TemplateService';
 
 /** One template that the account may use. TEMPLATE_NOT_FOUND: there is none. */
 export function readTemplate(id: string, context: GraphqlContext): Promise<CoreMessage<Template>> {
-  return once(context, `template ${id}`, async () => (await callCore<GetTemplateResponse>(context, SERVICE, 'GetTemplate', { id })).template!);
+  return once(
+    context,
+    `template ${id}`,
+    async () => (await callCore<GetTemplateResponse>(context, SERVICE, 'GetTemplate', { id })).template!,
+  );
 }
 
 /** All of the account, oldest first, read once for an operation. */
@@ -25,6 +29,9 @@ export function templatesById(context: GraphqlContext): Promise<ReadonlyMap<stri
 }
 
 /** Creates a template. */
-export async function createTemplate(template: Partial<Template>, context: GraphqlContext): Promise<CoreMessage<Template>> {
+export async function createTemplate(
+  template: Partial<Template>,
+  context: GraphqlContext,
+): Promise<CoreMessage<Template>> {
   return (await callCore<GetTemplateResponse>(context, SERVICE, 'CreateTemplate', { template })).template!;
 }

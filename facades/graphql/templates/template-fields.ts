@@ -1,4 +1,7 @@
-/** Public template settings of GraphQL to contract fields: what the table describes, and what clients say in ways of their own. */
+/**
+ * Public template settings of GraphQL to contract fields: what the table describes, and what clients say in ways of
+ * their own.
+ */
 import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';

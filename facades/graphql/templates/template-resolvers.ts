@@ -1,12 +1,12 @@
 /** Fields of templates over TemplateService. */
 import type { GetTemplateResponse } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
-import { callCore, orNull, toGraphqlError, updateCore } from '../core-calls.ts';
 import type { Resolver } from '../core-calls.ts';
+import { callCore, orNull, toGraphqlError, updateCore } from '../core-calls.ts';
 import { presentTemplate } from './present-template.ts';
 import { createTemplate, listTemplates, readTemplate } from './read-templates.ts';
-import { templateFields } from './template-fields.ts';
 import type { TemplateInput } from './template-fields.ts';
+import { templateFields } from './template-fields.ts';
 
 const SERVICE = 'TemplateService';
 
@@ -29,12 +29,16 @@ const deleteTemplate: Resolver<{ templateName?: string | null }> = async (_root,
 /** Part of Mesh's `additionalResolvers`. */
 export const templateResolvers = {
   Query: {
-    podTemplate: ((_root, { id }, context) => orNull(readTemplate(id, context).then(presentTemplate))) satisfies Resolver<{ id: string }>,
-    podTemplates: (async (_root, { input }, context) => (input?.isRunpod ? [] : (await listTemplates(context)).map(presentTemplate))
-    ) satisfies Resolver<{ input?: { isRunpod?: boolean | null } | null }>,
+    podTemplate: ((_root, { id }, context) =>
+      orNull(readTemplate(id, context).then(presentTemplate))) satisfies Resolver<{ id: string }>,
+    podTemplates: (async (_root, { input }, context) =>
+      input?.isRunpod ? [] : (await listTemplates(context)).map(presentTemplate)) satisfies Resolver<{
+      input?: { isRunpod?: boolean | null } | null;
+    }>,
   },
   Mutation: { saveTemplate, deleteTemplate },
   User: {
-    podTemplates: (async (_root, _args, context) => (await listTemplates(context)).map(presentTemplate)) satisfies Resolver,
+    podTemplates: (async (_root, _args, context) =>
+      (await listTemplates(context)).map(presentTemplate)) satisfies Resolver,
   },
 };

@@ -2,8 +2,8 @@
 import type { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import type { NetworkVolumeRecord } from '../../resources/volumes/volume-schemas.ts';
 import { VOLUME } from '../../resources/volumes/volume-table.ts';
-import { listCore, once } from '../core-calls.ts';
 import type { GraphqlContext } from '../core-calls.ts';
+import { listCore, once } from '../core-calls.ts';
 import type { CoreMessage } from '../core-message.ts';
 import { shownFields } from '../table-fields.ts';
 
@@ -17,12 +17,18 @@ export function presentVolume(volume: CoreMessage<NetworkVolume>): VolumeRecord 
 
 /** All of the account, oldest first, read once for an operation. */
 export function listVolumes(context: GraphqlContext): Promise<VolumeRecord[]> {
-  return once(context, 'volumes', async () => (
-    (await listCore<NetworkVolume>(context, ['VolumeService', 'ListNetworkVolumes', 'networkVolumes'], {})).map(presentVolume)
-  ));
+  return once(context, 'volumes', async () =>
+    (await listCore<NetworkVolume>(context, ['VolumeService', 'ListNetworkVolumes', 'networkVolumes'], {})).map(
+      presentVolume,
+    ),
+  );
 }
 
 /** The same by their ids. */
 export function volumesById(context: GraphqlContext): Promise<ReadonlyMap<string, VolumeRecord>> {
-  return once(context, 'volumes by id', async () => new Map((await listVolumes(context)).map((volume) => [volume.id, volume])));
+  return once(
+    context,
+    'volumes by id',
+    async () => new Map((await listVolumes(context)).map((volume) => [volume.id, volume])),
+  );
 }

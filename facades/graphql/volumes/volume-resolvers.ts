@@ -1,8 +1,8 @@
 /** Fields of network volumes over VolumeService. */
 import type { CreateNetworkVolumeResponse, NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { VOLUME } from '../../resources/volumes/volume-table.ts';
-import { callCore, updateCore } from '../core-calls.ts';
 import type { Resolver } from '../core-calls.ts';
+import { callCore, updateCore } from '../core-calls.ts';
 import { inputChanges } from '../table-fields.ts';
 import { listVolumes, presentVolume } from './read-volumes.ts';
 
@@ -20,12 +20,22 @@ export const volumeResolvers = {
   Mutation: {
     createNetworkVolume: (async (_root, { input }, context) => {
       const request = { networkVolume: inputChanges<NetworkVolume>(VOLUME, input).changes };
-      const { networkVolume } = await callCore<CreateNetworkVolumeResponse>(context, SERVICE, 'CreateNetworkVolume', request);
+      const { networkVolume } = await callCore<CreateNetworkVolumeResponse>(
+        context,
+        SERVICE,
+        'CreateNetworkVolume',
+        request,
+      );
       return presentVolume(networkVolume!);
     }) satisfies Resolver<{ input: object }>,
     updateNetworkVolume: (async (_root, { input }, context) => {
       const fields = inputChanges<NetworkVolume>(VOLUME, input);
-      const { networkVolume } = await updateCore<CreateNetworkVolumeResponse>(context, [SERVICE, 'NetworkVolume', 'networkVolume'], input.id, fields);
+      const { networkVolume } = await updateCore<CreateNetworkVolumeResponse>(
+        context,
+        [SERVICE, 'NetworkVolume', 'networkVolume'],
+        input.id,
+        fields,
+      );
       return presentVolume(networkVolume!);
     }) satisfies Resolver<{ input: UpdateInput }>,
     deleteNetworkVolume: (async (_root, { input: { id } }, context) => {

@@ -1,12 +1,13 @@
 /**
- * Shapes of endpoints on the REST surface (docs/reference/management.md#endpoints): the settings, which the table describes, and what this surface has
- * besides. They check requests, shape answers and make the OpenAPI document.
+ * Shapes of endpoints on the REST surface (docs/reference/management.md#endpoints): the settings, which the table
+ * describes, and what this surface has besides. They check requests, shape answers and make the OpenAPI document.
  */
-import { Type } from 'typebox';
+
 import type { Static } from 'typebox';
-import { ENDPOINT_FLAVORS } from '../cpu-sizes.ts';
+import { Type } from 'typebox';
 import { sizeFields } from '../cpu-size-fields.ts';
 import type { SizeInput } from '../cpu-sizes.ts';
+import { ENDPOINT_FLAVORS } from '../cpu-sizes.ts';
 import { optional } from '../optional.ts';
 import type { PodRecord } from '../pods/pod-record.ts';
 import { bodyMembers, member, recordMembers } from '../rest-shapes.ts';
@@ -15,40 +16,62 @@ import { ENDPOINT } from './endpoint-table.ts';
 
 /** Other ways to say what a setting says. */
 const besides = {
-  minCudaVersion: optional(Type.String({ maxLength: 16, description: 'Oldest CUDA version, when allowedCudaVersions is not given.' })),
+  minCudaVersion: optional(
+    Type.String({ maxLength: 16, description: 'Oldest CUDA version, when allowedCudaVersions is not given.' }),
+  ),
   networkVolumeId: optional(Type.String({ maxLength: 191, description: 'A network volume to mount; empty: none.' })),
   ...sizeFields(ENDPOINT_FLAVORS),
 };
 
 const EXAMPLE = {
-  name: 'ocr', templateId: 'x8f3k2m9q1', gpuTypeIds: ['NVIDIA L4', 'NVIDIA A40'], workersMin: 0, workersMax: 3, idleTimeout: 5,
+  name: 'ocr',
+  templateId: 'x8f3k2m9q1',
+  gpuTypeIds: ['NVIDIA L4', 'NVIDIA A40'],
+  workersMin: 0,
+  workersMax: 3,
+  idleTimeout: 5,
 };
 const { gpuCount } = ENDPOINT;
 
 /** Body of POST /endpoints. */
-export const EndpointCreateInput = Type.Object({
-  ...bodyMembers(ENDPOINT, { creates: true }),
-  ...besides,
-}, { $id: 'EndpointCreateInput', examples: [EXAMPLE] });
+export const EndpointCreateInput = Type.Object(
+  {
+    ...bodyMembers(ENDPOINT, { creates: true }),
+    ...besides,
+  },
+  { $id: 'EndpointCreateInput', examples: [EXAMPLE] },
+);
 export type EndpointCreateInput = EndpointUpdateInput & { templateId: string };
 
-/** Body of PATCH /endpoints/{endpointId}: what is left out stays as it is. A change may name the fixed ones with the value that they have. */
-export const EndpointUpdateInput = Type.Object({
-  ...bodyMembers(ENDPOINT),
-  ...besides,
-  gpuCount: optional(member(gpuCount.kind, 'GPUs of a worker. 0 only for one with computeType CPU.', gpuCount.rule)),
-}, { $id: 'EndpointUpdateInput', examples: [{ workersMin: 0, workersMax: 0 }] });
-export type EndpointUpdateInput = RestBody<typeof ENDPOINT> & SizeInput & { minCudaVersion?: string; networkVolumeId?: string };
+/**
+ * Body of PATCH /endpoints/{endpointId}: what is left out stays as it is. A change may name the fixed ones with the
+ * value that they have.
+ */
+export const EndpointUpdateInput = Type.Object(
+  {
+    ...bodyMembers(ENDPOINT),
+    ...besides,
+    gpuCount: optional(member(gpuCount.kind, 'GPUs of a worker. 0 only for one with computeType CPU.', gpuCount.rule)),
+  },
+  { $id: 'EndpointUpdateInput', examples: [{ workersMin: 0, workersMax: 0 }] },
+);
+export type EndpointUpdateInput = RestBody<typeof ENDPOINT> &
+  SizeInput & { minCudaVersion?: string; networkVolumeId?: string };
 
 /** Workers that have ended, as they are answered. */
-const EndedWorkersRecord = Type.Object({
-  count: Type.Integer({ description: 'How many ended like this.' }),
-  exitCode: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: a signal ended them, or they are lost.' }),
-  reason: Type.String({ description: 'How they ended, in a sentence.' }),
-  lastLine: Type.String({ description: 'The last line that the latest wrote, or the sentence.' }),
-  lastEndedAt: Type.Union([Type.String(), Type.Null()], { description: 'When the latest of them ended, ISO 8601.' }),
-  lastWorkerId: Type.String({ description: 'The latest of them.' }),
-}, { description: 'Workers that ended without being told to.' });
+const EndedWorkersRecord = Type.Object(
+  {
+    count: Type.Integer({ description: 'How many ended like this.' }),
+    exitCode: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'Null: a signal ended them, or they are lost.',
+    }),
+    reason: Type.String({ description: 'How they ended, in a sentence.' }),
+    lastLine: Type.String({ description: 'The last line that the latest wrote, or the sentence.' }),
+    lastEndedAt: Type.Union([Type.String(), Type.Null()], { description: 'When the latest of them ended, ISO 8601.' }),
+    lastWorkerId: Type.String({ description: 'The latest of them.' }),
+  },
+  { description: 'Workers that ended without being told to.' },
+);
 export type EndedWorkersRecord = Static<typeof EndedWorkersRecord>;
 
 /** What an endpoint's record has besides its settings. */
@@ -61,21 +84,39 @@ const more = Type.Object({
   minCudaVersion: Type.Optional(Type.String({ description: 'Lowest of allowedCudaVersions. Missing: any will do.' })),
   networkVolumeId: Type.Optional(Type.String()),
   workersStandby: Type.Integer({ description: 'The same as workersMin.' }),
-  throttledReason: Type.Optional(Type.String({
-    description: 'Why workers that it should have find no place, or that jobs wait while workersMax is 0. Missing otherwise. An extension.',
-  })),
-  cannotRunReason: Type.Optional(Type.String({
-    description: 'Why no machine that is here could ever run it, however long it waits. Missing while one could. An extension.',
-  })),
-  rolloutState: Type.Optional(Type.String({
-    description: 'CHECKING, ROLLING, REPLACING, HELD or ROLLED_BACK: how far its version has come. Missing once all workers are of it. An extension.',
-  })),
-  rolloutReason: Type.Optional(Type.String({ description: 'The same in a sentence: of HELD why the version does not start. An extension.' })),
-  servingVersion: Type.Optional(Type.Integer({ description: 'With rolloutState: the version that serves now. An extension.' })),
-  workers: Type.Optional(Type.Array(Type.Unsafe<PodRecord>({ $ref: 'Pod#' }), { description: 'Without their environment.' })),
-  endedWorkers: Type.Optional(Type.Array(EndedWorkersRecord, {
-    description: 'With includeWorkers: workers that crashed or were lost within a day, grouped, the latest first. An extension.',
-  })),
+  throttledReason: Type.Optional(
+    Type.String({
+      description:
+        'Why workers that it should have find no place, or that jobs wait while workersMax is 0. Missing otherwise. An extension.',
+    }),
+  ),
+  cannotRunReason: Type.Optional(
+    Type.String({
+      description:
+        'Why no machine that is here could ever run it, however long it waits. Missing while one could. An extension.',
+    }),
+  ),
+  rolloutState: Type.Optional(
+    Type.String({
+      description:
+        'CHECKING, ROLLING, REPLACING, HELD or ROLLED_BACK: how far its version has come. Missing once all workers are of it. An extension.',
+    }),
+  ),
+  rolloutReason: Type.Optional(
+    Type.String({ description: 'The same in a sentence: of HELD why the version does not start. An extension.' }),
+  ),
+  servingVersion: Type.Optional(
+    Type.Integer({ description: 'With rolloutState: the version that serves now. An extension.' }),
+  ),
+  workers: Type.Optional(
+    Type.Array(Type.Unsafe<PodRecord>({ $ref: 'Pod#' }), { description: 'Without their environment.' }),
+  ),
+  endedWorkers: Type.Optional(
+    Type.Array(EndedWorkersRecord, {
+      description:
+        'With includeWorkers: workers that crashed or were lost within a day, grouped, the latest first. An extension.',
+    }),
+  ),
 });
 
 const { id, ...others } = more.properties;

@@ -1,18 +1,23 @@
 /**
- * Endpoints: each setting, and how the public surfaces show it (docs/reference/management.md#endpoints, docs/reference/management.md#graphql-endpoints). What a
- * setting means, the contract says.
+ * Endpoints: each setting, and how the public surfaces show it (docs/reference/management.md#endpoints,
+ * docs/reference/management.md#graphql-endpoints). What a setting means, the contract says.
  */
-import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
+
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { ENDPOINT_SETTINGS } from '../../../proto/wire/settings.ts';
 import { describe } from '../field.ts';
 
-const CONCURRENCY = 'Jobs a worker holds at once when its SDK does not say so itself; of type LB its requests at once, then by default 100';
-const ENV = 'Environment of the workers, over the template\'s.';
-const SCALER = 'QUEUE_DELAY: a worker more for every scalerValue seconds of waiting. REQUEST_COUNT: a worker for every scalerValue jobs, or requests of '
-  + 'type LB, which takes no other. SLO, an extension: as few workers as let 95 of 100 jobs wait at most scalerValue seconds.';
+const CONCURRENCY =
+  'Jobs a worker holds at once when its SDK does not say so itself; of type LB its requests at once, then by default 100';
+const ENV = "Environment of the workers, over the template's.";
+const SCALER =
+  'QUEUE_DELAY: a worker more for every scalerValue seconds of waiting. REQUEST_COUNT: a worker for every scalerValue jobs, or requests of ' +
+  'type LB, which takes no other. SLO, an extension: as few workers as let 95 of 100 jobs wait at most scalerValue seconds.';
 
-/** All that an owner chooses. The secret that signs webhook calls is nobody's to read, and no public surface takes it. */
+/**
+ * All that an owner chooses. The secret that signs webhook calls is nobody's to read, and no public surface takes it.
+ */
 type Told = 'throttledReason' | 'cannotRunReason' | 'rolloutState' | 'rolloutReason' | 'servingVersion';
 type Settings = Omit<Endpoint, 'id' | 'version' | 'createTime' | 'template' | 'webhookSecret' | Told>;
 
@@ -32,24 +37,42 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
   },
   gpuIds: {
     kind: { is: 'texts' },
-    rest: { name: 'gpuTypeIds', in: 'GPU type names in order of preference. Empty: any type, and while no machine has a GPU none.' },
+    rest: {
+      name: 'gpuTypeIds',
+      in: 'GPU type names in order of preference. Empty: any type, and while no machine has a GPU none.',
+    },
     graphql: { name: 'gpuIds', in: '', out: 'GPU pools or type names in order of preference, separated by commas.' },
-    cli: { option: '--gpu <type>', about: 'GPU type or pool, in order of preference; may be given more than once; "" for any type' },
+    cli: {
+      option: '--gpu <type>',
+      about: 'GPU type or pool, in order of preference; may be given more than once; "" for any type',
+    },
   },
   gpuCount: {
     kind: { is: 'whole' },
-    rest: { name: 'gpuCount', in: 'GPUs of a worker. Default {default}; an endpoint with computeType CPU has 0.', min: 1 },
+    rest: {
+      name: 'gpuCount',
+      in: 'GPUs of a worker. Default {default}; an endpoint with computeType CPU has 0.',
+      min: 1,
+    },
     graphql: { name: 'gpuCount', in: '' },
     cli: { option: '--gpu-count <number>', about: 'GPUs of a worker; default {default}, with --compute cpu 0' },
   },
   instanceIds: {
     kind: { is: 'texts', asList: true },
-    rest: { name: 'instanceIds', out: 'With computeType CPU: sizes in order of preference, as cpu3c-2-4. Empty: none.' },
+    rest: {
+      name: 'instanceIds',
+      out: 'With computeType CPU: sizes in order of preference, as cpu3c-2-4. Empty: none.',
+    },
     graphql: {
-      name: 'instanceIds', must: true, in: 'CPU workers of these sizes, in order of preference, as cpu3c-2-4. Fixed is only that they are CPU workers.',
+      name: 'instanceIds',
+      must: true,
+      in: 'CPU workers of these sizes, in order of preference, as cpu3c-2-4. Fixed is only that they are CPU workers.',
       out: 'Sizes of CPU workers in order of preference, as cpu3c-2-4; empty: none.',
     },
-    cli: { option: '--size <size>', about: 'with --compute cpu: processors and GB, as cpu3c-2-4; may be given more than once; "" for none' },
+    cli: {
+      option: '--size <size>',
+      about: 'with --compute cpu: processors and GB, as cpu3c-2-4; may be given more than once; "" for none',
+    },
   },
   workersMin: {
     kind: { is: 'whole' },
@@ -70,38 +93,71 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
     cli: { option: '--idle-timeout <seconds>', about: 'how long a worker stays without a job; default {default}' },
   },
   scalerType: {
-    kind: { is: 'word', words: { QUEUE_DELAY: ScalerType.QUEUE_DELAY, REQUEST_COUNT: ScalerType.REQUEST_COUNT, SLO: ScalerType.SLO }, prefix: 'SCALER_TYPE_' },
+    kind: {
+      is: 'word',
+      words: { QUEUE_DELAY: ScalerType.QUEUE_DELAY, REQUEST_COUNT: ScalerType.REQUEST_COUNT, SLO: ScalerType.SLO },
+      prefix: 'SCALER_TYPE_',
+    },
     rest: { name: 'scalerType', in: `${SCALER} Default {default}, of type LB REQUEST_COUNT.`, out: SCALER },
-    graphql: { name: 'scalerType', in: '', out: 'QUEUE_DELAY, REQUEST_COUNT, or SLO, an extension; of type LB the second.' },
-    cli: { option: '--scaler <type>', about: 'queue-delay (default), request-count or slo; of type LB request-count only' },
+    graphql: {
+      name: 'scalerType',
+      in: '',
+      out: 'QUEUE_DELAY, REQUEST_COUNT, or SLO, an extension; of type LB the second.',
+    },
+    cli: {
+      option: '--scaler <type>',
+      about: 'queue-delay (default), request-count or slo; of type LB request-count only',
+    },
   },
   scalerValue: {
     kind: { is: 'whole' },
     rest: { name: 'scalerValue', in: 'Target of the scaler. Default {default}.' },
     graphql: { name: 'scalerValue', in: '' },
     cli: {
-      option: '--scaler-value <number>', about: 'target of the scaler, of slo the wait in seconds that 95 of 100 jobs shall not exceed; default {default}',
+      option: '--scaler-value <number>',
+      about: 'target of the scaler, of slo the wait in seconds that 95 of 100 jobs shall not exceed; default {default}',
     },
   },
   executionTimeoutMs: {
     kind: { is: 'whole', span: true },
     rest: { name: 'executionTimeoutMs', in: 'Longest run of a job in milliseconds. Default {default}.' },
-    graphql: { name: 'executionTimeoutMs', in: 'Milliseconds; 0: the default.', out: 'Milliseconds; 0: the default, {default}.' },
+    graphql: {
+      name: 'executionTimeoutMs',
+      in: 'Milliseconds; 0: the default.',
+      out: 'Milliseconds; 0: the default, {default}.',
+    },
     cli: { option: '--execution-timeout <time>', about: 'longest run of a job, as 90s, 10m or 2h; default {span}' },
   },
   flashBootType: {
     kind: {
-      is: 'switch', words: { OFF: FlashBootType.OFF, FLASHBOOT: FlashBootType.FLASHBOOT }, prefix: 'FLASH_BOOT_TYPE_', graphqlType: 'FlashBootType',
+      is: 'switch',
+      words: { OFF: FlashBootType.OFF, FLASHBOOT: FlashBootType.FLASHBOOT },
+      prefix: 'FLASH_BOOT_TYPE_',
+      graphqlType: 'FlashBootType',
     },
     rest: { name: 'flashboot', in: 'Keep scaled-down workers frozen for a fast start. Default false.' },
     graphql: { name: 'flashBootType', in: '' },
-    cli: { option: '--flashboot', about: 'keep scaled-down workers frozen for a fast start', off: 'stop them (default)' },
+    cli: {
+      option: '--flashboot',
+      about: 'keep scaled-down workers frozen for a fast start',
+      off: 'stop them (default)',
+    },
   },
   locations: {
     kind: { is: 'texts' },
-    rest: { name: 'dataCenterIds', in: 'Data centres or country codes a machine must carry, any of them. Default: anywhere.' },
-    graphql: { name: 'locations', in: '', out: 'Country codes or data-centre ids, separated by commas; empty: anywhere.' },
-    cli: { option: '--location <place>', about: 'country code or data centre; may be given more than once; "" for anywhere' },
+    rest: {
+      name: 'dataCenterIds',
+      in: 'Data centres or country codes a machine must carry, any of them. Default: anywhere.',
+    },
+    graphql: {
+      name: 'locations',
+      in: '',
+      out: 'Country codes or data-centre ids, separated by commas; empty: anywhere.',
+    },
+    cli: {
+      option: '--location <place>',
+      about: 'country code or data centre; may be given more than once; "" for anywhere',
+    },
   },
   networkVolumeIds: {
     kind: { is: 'texts' },
@@ -111,32 +167,56 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
   allowedCudaVersions: {
     kind: { is: 'texts' },
     rest: {
-      name: 'allowedCudaVersions', in: 'CUDA versions a machine must support, any of them, 11.8 and 12.0 to 13.0 or any newer one. Default: any.',
+      name: 'allowedCudaVersions',
+      in: 'CUDA versions a machine must support, any of them, 11.8 and 12.0 to 13.0 or any newer one. Default: any.',
     },
     graphql: { name: 'allowedCudaVersions', in: '', out: 'CUDA versions, separated by commas.' },
-    cli: { option: '--cuda <version>', about: 'CUDA version that a machine must support, any of them; may be given more than once' },
+    cli: {
+      option: '--cuda <version>',
+      about: 'CUDA version that a machine must support, any of them; may be given more than once',
+    },
   },
   env: {
     kind: { is: 'variables' },
     rest: { name: 'env', in: `${ENV} An extension.`, out: ENV },
     graphql: { name: 'env', in: '', must: true },
-    cli: { option: '--env <NAME=value>', about: 'variable of workers, over the template\'s; may be given more than once; replaces all', row: 'env' },
+    cli: {
+      option: '--env <NAME=value>',
+      about: "variable of workers, over the template's; may be given more than once; replaces all",
+      row: 'env',
+    },
   },
   retryLimit: {
     kind: { is: 'whole' },
-    cli: { option: '--retry-limit <number>', about: 'how often a job whose worker was lost is put back; default {default}' },
+    cli: {
+      option: '--retry-limit <number>',
+      about: 'how often a job whose worker was lost is put back; default {default}',
+    },
   },
   retryHandlerErrors: {
     kind: { is: 'flag' },
-    cli: { option: '--retry-handler-errors', about: 'also put back jobs whose handler reported an error', off: 'such jobs are FAILED (default)' },
+    cli: {
+      option: '--retry-handler-errors',
+      about: 'also put back jobs whose handler reported an error',
+      off: 'such jobs are FAILED (default)',
+    },
   },
   workerConcurrency: {
     kind: { is: 'whole' },
-    rest: { name: 'workerConcurrency', in: `${CONCURRENCY}. Default {default}. An extension.`, out: `${CONCURRENCY}. An extension.` },
-    graphql: { name: 'workerConcurrency', in: `${CONCURRENCY}, {min} to {max}. Default {default}. An extension.`, out: `${CONCURRENCY}. An extension.` },
+    rest: {
+      name: 'workerConcurrency',
+      in: `${CONCURRENCY}. Default {default}. An extension.`,
+      out: `${CONCURRENCY}. An extension.`,
+    },
+    graphql: {
+      name: 'workerConcurrency',
+      in: `${CONCURRENCY}, {min} to {max}. Default {default}. An extension.`,
+      out: `${CONCURRENCY}. An extension.`,
+    },
     cli: {
       option: '--concurrency <number>',
-      about: 'jobs a worker holds at once when its SDK does not say so, default {default}; of type LB its requests, default 100',
+      about:
+        'jobs a worker holds at once when its SDK does not say so, default {default}; of type LB its requests, default 100',
     },
   },
   // How REST v2 or GraphQL was told the setting that each of them is about; other surfaces have that one alone.
@@ -147,17 +227,22 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
     kind: { is: 'word', words: { QB: EndpointType.QB, LB: EndpointType.LB }, prefix: 'ENDPOINT_TYPE_' },
     fixed: true,
     rest: {
-      name: 'type', in: 'Queue-based or load balancing. An extension; fixed after creation.',
+      name: 'type',
+      in: 'Queue-based or load balancing. An extension; fixed after creation.',
       out: 'Queue-based or load balancing. An extension; fixed after creation.',
     },
     graphql: { name: 'type', in: 'QB (default) or LB; fixed after creation.', out: 'QB or LB.', must: true },
-    cli: { option: '--type <type>', about: 'QB, queue-based (default), or LB, load balancing: workers are HTTP servers on PORT' },
+    cli: {
+      option: '--type <type>',
+      about: 'QB, queue-based (default), or LB, load balancing: workers are HTTP servers on PORT',
+    },
   },
   computeType: {
     kind: { is: 'word', words: { GPU: 'GPU', CPU: 'CPU' }, prefix: '' },
     fixed: true,
     rest: {
-      name: 'computeType', in: 'CPU endpoints run on machines without a GPU. Fixed after creation.',
+      name: 'computeType',
+      in: 'CPU endpoints run on machines without a GPU. Fixed after creation.',
       out: 'CPU endpoints run on machines without a GPU. Fixed after creation.',
     },
     graphql: { name: 'computeType', out: 'CPU or GPU.' },

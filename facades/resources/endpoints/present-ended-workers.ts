@@ -3,6 +3,20 @@ import type { EndedWorkers } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { EndedWorkersRecord } from './endpoint-schemas.ts';
 
 /** The public record. */
-export function presentEndedWorkers({ count, exitCode, sentence, lastLine, lastEndTime, lastWorkerId }: EndedWorkers): EndedWorkersRecord {
-  return { count, exitCode: exitCode ?? null, reason: sentence, lastLine, lastEndedAt: lastEndTime?.toISOString() ?? null, lastWorkerId };
+export function presentEndedWorkers({
+  count,
+  exitCode,
+  sentence,
+  lastLine,
+  lastEndTime,
+  lastWorkerId,
+}: EndedWorkers): EndedWorkersRecord {
+  return {
+    count,
+    exitCode: exitCode ?? null,
+    reason: sentence,
+    lastLine,
+    lastEndedAt: lastEndTime?.toISOString() ?? null,
+    lastWorkerId,
+  };
 }

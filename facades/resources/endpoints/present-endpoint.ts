@@ -7,9 +7,9 @@ import { lowestVersion } from '../cuda-versions.ts';
 import { presentPod } from '../pods/present-pod.ts';
 import { restRecord } from '../rest-values.ts';
 import { presentTemplate } from '../templates/present-template.ts';
+import type { EndpointRecord } from './endpoint-schemas.ts';
 import { ENDPOINT } from './endpoint-table.ts';
 import { presentEndedWorkers } from './present-ended-workers.ts';
-import type { EndpointRecord } from './endpoint-schemas.ts';
 
 /** What is shown with an endpoint when it is asked for. */
 export interface EndpointRelations {
@@ -19,7 +19,11 @@ export interface EndpointRelations {
 }
 
 /** The public record. */
-export function presentEndpoint(endpoint: Endpoint | undefined, accountId: string, relations: EndpointRelations = {}): EndpointRecord {
+export function presentEndpoint(
+  endpoint: Endpoint | undefined,
+  accountId: string,
+  relations: EndpointRelations = {},
+): EndpointRecord {
   if (endpoint === undefined) throw new CoreError('INTERNAL', 'core answered without an endpoint');
   const [networkVolumeId] = endpoint.networkVolumeIds;
   const minCudaVersion = lowestVersion(endpoint.allowedCudaVersions);
@@ -38,7 +42,12 @@ export function presentEndpoint(endpoint: Endpoint | undefined, accountId: strin
     ...(endpoint.throttledReason === '' ? {} : { throttledReason: endpoint.throttledReason }),
     ...(endpoint.cannotRunReason === '' ? {} : { cannotRunReason: endpoint.cannotRunReason }),
     ...presentRollout(endpoint),
-    ...(workers === undefined ? {} : { workers: workers.map((worker) => presentPod(worker, accountId)), endedWorkers: ended.map(presentEndedWorkers) }),
+    ...(workers === undefined
+      ? {}
+      : {
+          workers: workers.map((worker) => presentPod(worker, accountId)),
+          endedWorkers: ended.map(presentEndedWorkers),
+        }),
   };
 }
 

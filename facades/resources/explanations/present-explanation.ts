@@ -1,13 +1,19 @@
 /** Explanations as records: GET /explain and `slipway why --json`. What is empty is left out. */
 import type {
-  AttemptExplanation, EndpointExplanation, JobExplanation, MachineExplanation, ScaleDecision, WorkerExplanation,
+  AttemptExplanation,
+  EndpointExplanation,
+  JobExplanation,
+  MachineExplanation,
+  ScaleDecision,
+  WorkerExplanation,
 } from '../../../proto/gen/slipway/v1/explanation.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 
 /** One decision. */
 export function decisionRecord({ decideTime, actions, ...decision }: ScaleDecision) {
   return {
-    ...decision, decidedAt: decideTime?.toISOString(),
+    ...decision,
+    decidedAt: decideTime?.toISOString(),
     actions: actions.map(({ kind, workerId }) => ({ kind, ...(workerId === '' ? {} : { workerId }) })),
   };
 }
@@ -15,20 +21,30 @@ export function decisionRecord({ decideTime, actions, ...decision }: ScaleDecisi
 /** An endpoint. */
 export function endpointExplanationRecord({ lastDecision, machines, workers, ...explanation }: EndpointExplanation) {
   return {
-    ...explanation, ...(lastDecision ? { lastDecision: decisionRecord(lastDecision) } : {}),
-    machines: machines.map(machineRecord), workers: workers.map(workerRecord),
+    ...explanation,
+    ...(lastDecision ? { lastDecision: decisionRecord(lastDecision) } : {}),
+    machines: machines.map(machineRecord),
+    workers: workers.map(workerRecord),
   };
 }
 
 /** A job. */
 export function jobExplanationRecord({ state, endpoint, attempts, ...explanation }: JobExplanation) {
   const name = Object.entries(JobState).find(([, value]) => value === state)?.[0];
-  return { ...explanation, state: name, attempts: attempts.map(attemptRecord), ...(endpoint ? { endpoint: endpointExplanationRecord(endpoint) } : {}) };
+  return {
+    ...explanation,
+    state: name,
+    attempts: attempts.map(attemptRecord),
+    ...(endpoint ? { endpoint: endpointExplanationRecord(endpoint) } : {}),
+  };
 }
 
 function attemptRecord({ cause, machine, lostTime, startTime, endTime, ...attempt }: AttemptExplanation) {
   const lost = lostTime ? { lostAt: lostTime.toISOString(), cause } : {};
-  const times = { ...(startTime ? { startedAt: startTime.toISOString() } : {}), ...(endTime ? { endedAt: endTime.toISOString() } : {}) };
+  const times = {
+    ...(startTime ? { startedAt: startTime.toISOString() } : {}),
+    ...(endTime ? { endedAt: endTime.toISOString() } : {}),
+  };
   return { ...attempt, ...times, ...lost, ...(machine === '' ? {} : { machine }) };
 }
 
@@ -37,5 +53,10 @@ function workerRecord({ change, ...worker }: WorkerExplanation) {
 }
 
 function machineRecord({ name, refusedBy, change, ...machine }: MachineExplanation) {
-  return { ...(name === '' ? {} : { name }), ...machine, ...(refusedBy === '' ? {} : { refusedBy }), ...(change === '' ? {} : { change }) };
+  return {
+    ...(name === '' ? {} : { name }),
+    ...machine,
+    ...(refusedBy === '' ? {} : { refusedBy }),
+    ...(change === '' ? {} : { change }),
+  };
 }

@@ -1,6 +1,7 @@
 /** What a pod shall do, for the public. */
-import { PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
+
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 
 /** The public word. */
 export function desiredStatusOf(pod: Pod): 'RUNNING' | 'EXITED' {

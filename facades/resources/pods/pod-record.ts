@@ -1,6 +1,7 @@
 /** A pod as it is answered (docs/reference/management.md#pods). */
-import { Type } from 'typebox';
+
 import type { Static } from 'typebox';
+import { Type } from 'typebox';
 import { oneOf } from '../one-of.ts';
 import { recordMembers } from '../rest-shapes.ts';
 import type { RestRecord } from '../rest-values.ts';
@@ -8,7 +9,8 @@ import type { NetworkVolumeRecord } from '../volumes/volume-schemas.ts';
 import { PodGpu, PodMachine } from './pod-machine.ts';
 import { POD } from './pod-table.ts';
 
-const nullableText = (description: string) => Type.Unsafe<string | null>({ type: 'string', nullable: true, description });
+const nullableText = (description: string) =>
+  Type.Unsafe<string | null>({ type: 'string', nullable: true, description });
 
 const SavingsPlan = Type.Object({
   id: Type.String(),
@@ -24,7 +26,10 @@ const more = Type.Object({
   id: Type.String(),
   image: Type.String(),
   consumerUserId: Type.String({ description: 'The account.' }),
-  desiredStatus: oneOf(['RUNNING', 'EXITED', 'TERMINATED'], 'What it shall do. Pods that were deleted are gone, never TERMINATED.'),
+  desiredStatus: oneOf(
+    ['RUNNING', 'EXITED', 'TERMINATED'],
+    'What it shall do. Pods that were deleted are gone, never TERMINATED.',
+  ),
   lastStatusChange: Type.String({ description: 'What happened last, for a person.' }),
   lastStartedAt: Type.Optional(Type.String({ description: 'ISO 8601 in UTC with milliseconds.' })),
   machineId: Type.String({ description: 'Where it runs. Empty: nowhere yet.' }),
@@ -37,15 +42,20 @@ const more = Type.Object({
   cpuFlavorId: Type.Optional(Type.String({ description: 'Flavour of its size. Missing: it has none.' })),
   memoryInGb: Type.Number({ description: 'By its size; without one all of its machine. 0: not known.' }),
   vcpuCount: Type.Number({ description: 'Processors by its size; without one all of its machine. 0: not known.' }),
-  volumeEncrypted: Type.Boolean({ description: 'Always false: that is for the machine\'s file system.' }),
+  volumeEncrypted: Type.Boolean({ description: "Always false: that is for the machine's file system." }),
   networkVolume: Type.Optional(Type.Unsafe<NetworkVolumeRecord>({ $ref: 'NetworkVolume#' })),
   portMappings: Type.Unsafe<Record<string, number> | null>({
-    type: 'object', additionalProperties: { type: 'integer' }, nullable: true, description: 'Always null: ports are not translated.',
+    type: 'object',
+    additionalProperties: { type: 'integer' },
+    nullable: true,
+    description: 'Always null: ports are not translated.',
   }),
-  publicIp: nullableText('Always null: reach it at its machine\'s address.'),
-  costPerHr: Type.Number({ description: 'US dollars, by the operator\'s price table.' }),
+  publicIp: nullableText("Always null: reach it at its machine's address."),
+  costPerHr: Type.Number({ description: "US dollars, by the operator's price table." }),
   adjustedCostPerHr: Type.Number({ description: 'The same.' }),
-  savingsPlans: Type.Optional(Type.Array(SavingsPlan, { description: 'Always empty: there is nothing to save on one\'s own machines.' })),
+  savingsPlans: Type.Optional(
+    Type.Array(SavingsPlan, { description: "Always empty: there is nothing to save on one's own machines." }),
+  ),
 });
 
 const { id, ...others } = more.properties;

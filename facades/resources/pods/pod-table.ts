@@ -1,6 +1,7 @@
 /**
- * Pods: each setting, and how the public surfaces show it (docs/reference/management.md#pods). What a setting means, the contract says. The inputs of
- * GraphQL that deploy a pod stand in pod.graphql: each of the three names other settings, in ways of its own.
+ * Pods: each setting, and how the public surfaces show it (docs/reference/management.md#pods). What a setting means,
+ * the contract says. The inputs of GraphQL that deploy a pod stand in pod.graphql: each of the three names other
+ * settings, in ways of its own.
  */
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { POD_SETTINGS } from '../../../proto/wire/settings.ts';
@@ -26,7 +27,8 @@ export const POD = describe<Settings>()(POD_SETTINGS, {
   imageName: {
     kind: { is: 'text', max: 4_096 },
     rest: {
-      name: 'imageName', bodyOnly: true,
+      name: 'imageName',
+      bodyOnly: true,
       in: 'Container image. Without one dockerStartCmd is a command of the host, on machines whose operator allows that.',
     },
     graphql: { name: 'imageName', in: '' },
@@ -39,13 +41,13 @@ export const POD = describe<Settings>()(POD_SETTINGS, {
   },
   entrypoint: {
     kind: { is: 'command' },
-    rest: { name: 'dockerEntrypoint', in: 'Replaces the image\'s entry point.' },
+    rest: { name: 'dockerEntrypoint', in: "Replaces the image's entry point." },
   },
   // In GraphQL it is given as a list of names and values, and answered as a list of texts.
   env: {
     kind: { is: 'variables' },
-    rest: { name: 'env', in: 'Its environment, over the template\'s.', out: 'Its environment; never shown of workers.' },
-    cli: { option: '--env <NAME=value>', about: 'variable, over the template\'s; may be given more than once' },
+    rest: { name: 'env', in: "Its environment, over the template's.", out: 'Its environment; never shown of workers.' },
+    cli: { option: '--env <NAME=value>', about: "variable, over the template's; may be given more than once" },
   },
   workingDirectory: {
     kind: { is: 'text', max: 4_096, none: true },
@@ -73,7 +75,7 @@ export const POD = describe<Settings>()(POD_SETTINGS, {
   },
   registryAuthId: {
     kind: { is: 'text', max: 191, none: true },
-    rest: { name: 'containerRegistryAuthId', in: 'Credentials for the image\'s registry; empty: none.' },
+    rest: { name: 'containerRegistryAuthId', in: "Credentials for the image's registry; empty: none." },
     graphql: { name: 'containerRegistryAuthId', in: '' },
   },
   gpuIds: {
@@ -93,7 +95,10 @@ export const POD = describe<Settings>()(POD_SETTINGS, {
   instanceIds: {
     kind: { is: 'texts', asList: true },
     fixed: true,
-    cli: { option: '--size <size>', about: 'with --compute cpu: processors and GB, as cpu3c-2-4; may be given more than once' },
+    cli: {
+      option: '--size <size>',
+      about: 'with --compute cpu: processors and GB, as cpu3c-2-4; may be given more than once',
+    },
   },
   computeType: {
     kind: { is: 'word', words: { GPU: 'GPU', CPU: 'CPU' }, prefix: '' },
@@ -110,7 +115,11 @@ export const POD = describe<Settings>()(POD_SETTINGS, {
   allowedCudaVersions: {
     kind: { is: 'texts', asList: true },
     fixed: true,
-    rest: { name: 'allowedCudaVersions', in: 'CUDA versions its machine must support, any of them. Default: any.', bodyOnly: true },
+    rest: {
+      name: 'allowedCudaVersions',
+      in: 'CUDA versions its machine must support, any of them. Default: any.',
+      bodyOnly: true,
+    },
   },
   networkVolumeId: {
     kind: { is: 'text', max: 191, none: true },

@@ -6,11 +6,17 @@ import type { PodGpu, PodMachine } from './pod-machine.ts';
 /** A pod's GPUs; nothing without one. */
 export function presentGpu({ gpuTypeId, gpuDisplayName, gpuCount, costPerHour }: Pod): { gpu?: PodGpu } {
   if (gpuTypeId === '') return {};
-  return { gpu: gpuOf({ id: gpuTypeId, displayName: gpuDisplayName, count: gpuCount }, costPerHour / Math.max(1, gpuCount)) };
+  return {
+    gpu: gpuOf({ id: gpuTypeId, displayName: gpuDisplayName, count: gpuCount }, costPerHour / Math.max(1, gpuCount)),
+  };
 }
 
 /** A pod's machine. `prices`: US dollars an hour by GPU type. */
-export function presentMachine(machine: Machine, { costPerHour, gpuTypeId }: Pod, prices: ReadonlyMap<string, number>): PodMachine {
+export function presentMachine(
+  machine: Machine,
+  { costPerHour, gpuTypeId }: Pod,
+  prices: ReadonlyMap<string, number>,
+): PodMachine {
   // The operator sets both in one list; a country code is two capitals.
   const isCountry = (place: string): boolean => /^[A-Z]{2}$/.test(place);
   const card = machine.gpus.find(({ name }) => name === gpuTypeId) ?? machine.gpus[0];
@@ -29,8 +35,11 @@ export function presentMachine(machine: Machine, { costPerHour, gpuTypeId }: Pod
     ...(card === undefined ? {} : { gpuType: gpuOf({ id: card.name, displayName: card.displayName, count }, price) }),
     gpuTypeId: card?.name ?? '',
     location: machine.locations.find(isCountry) ?? '',
-    maintenanceEnd: null, maintenanceNote: null, maintenanceStart: null,
-    maxDownloadSpeedMbps: null, maxUploadSpeedMbps: null,
+    maintenanceEnd: null,
+    maintenanceNote: null,
+    maintenanceStart: null,
+    maxDownloadSpeedMbps: null,
+    maxUploadSpeedMbps: null,
     minPodGpuCount: Math.min(1, machine.gpus.length),
     note: machine.name,
     secureCloud: true,
@@ -46,7 +55,14 @@ function presentCpu({ cpuModel, cpuCount, cpuThreadsPerCore }: Machine): Pick<Po
 
 function gpuOf(card: { id: string; displayName: string; count: number }, price: number): PodGpu {
   return {
-    ...card, securePrice: price, communityPrice: price, oneWeekPrice: null, oneMonthPrice: null, threeMonthPrice: null, sixMonthPrice: null,
-    communitySpotPrice: null, secureSpotPrice: null,
+    ...card,
+    securePrice: price,
+    communityPrice: price,
+    oneWeekPrice: null,
+    oneMonthPrice: null,
+    threeMonthPrice: null,
+    sixMonthPrice: null,
+    communitySpotPrice: null,
+    secureSpotPrice: null,
   };
 }

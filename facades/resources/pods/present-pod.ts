@@ -8,9 +8,9 @@ import { restRecord } from '../rest-values.ts';
 import { presentTemplate } from '../templates/present-template.ts';
 import { presentVolume } from '../volumes/present-volume.ts';
 import { desiredStatusOf } from './desired-status.ts';
-import { presentGpu, presentMachine } from './present-machine.ts';
 import type { PodRecord } from './pod-record.ts';
 import { POD } from './pod-table.ts';
+import { presentGpu, presentMachine } from './present-machine.ts';
 import { statusChange } from './status-change.ts';
 
 /** What is shown with a pod when it is asked for. */

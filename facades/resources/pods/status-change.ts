@@ -5,10 +5,16 @@
 import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
 
 const STATE_WORDS: Readonly<Record<number, string | undefined>> = {
-  [PodState.STARTING]: 'Starting', [PodState.RUNNING]: 'Running', [PodState.EXITED]: 'Exited', [PodState.FAILED]: 'Failed',
+  [PodState.STARTING]: 'Starting',
+  [PodState.RUNNING]: 'Running',
+  [PodState.EXITED]: 'Exited',
+  [PodState.FAILED]: 'Failed',
 };
 
-/** What the machine said about it, else its state (a PodState), with the time as ISO 8601 where it is known. Empty: nothing happened yet. */
+/**
+ * What the machine said about it, else its state (a PodState), with the time as ISO 8601 where it is known. Empty:
+ * nothing happened yet.
+ */
 export function statusChange(statusText: string, state: number, time: string | null): string {
   const words = statusText || (STATE_WORDS[state] ?? '');
   return time === null || words === '' ? words : `${words}: ${time}`;

@@ -1,18 +1,30 @@
-/** Shapes of registry credentials (docs/reference/management.md#registry-credentials). They check requests, shape answers and make the OpenAPI document. */
-import { Type } from 'typebox';
+/**
+ * Shapes of registry credentials (docs/reference/management.md#registry-credentials). They check requests, shape
+ * answers and make the OpenAPI document.
+ */
+
 import type { Static } from 'typebox';
+import { Type } from 'typebox';
 
 /** Body of POST /containerregistryauth. */
-export const RegistryAuthCreateInput = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 191, description: 'Unique in the account.' }),
-  username: Type.String({ minLength: 1, maxLength: 1_024, description: 'Never shown again.' }),
-  password: Type.String({ minLength: 1, maxLength: 16_384, description: 'Password or token. Never shown again.' }),
-}, { $id: 'ContainerRegistryAuthCreateInput', examples: [{ name: 'ghcr', username: 'me', password: 'token' }] });
+export const RegistryAuthCreateInput = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 191, description: 'Unique in the account.' }),
+    username: Type.String({ minLength: 1, maxLength: 1_024, description: 'Never shown again.' }),
+    password: Type.String({ minLength: 1, maxLength: 16_384, description: 'Password or token. Never shown again.' }),
+  },
+  { $id: 'ContainerRegistryAuthCreateInput', examples: [{ name: 'ghcr', username: 'me', password: 'token' }] },
+);
 export type RegistryAuthCreateInput = Static<typeof RegistryAuthCreateInput>;
 
 /** Credentials as they are answered: without them. */
-export const RegistryAuthRecord = Type.Object({ id: Type.String(), name: Type.String() }, { $id: 'ContainerRegistryAuth' });
+export const RegistryAuthRecord = Type.Object(
+  { id: Type.String(), name: Type.String() },
+  { $id: 'ContainerRegistryAuth' },
+);
 export type RegistryAuthRecord = Static<typeof RegistryAuthRecord>;
 
 /** Path of one. */
-export const RegistryAuthPath = Type.Object({ containerRegistryAuthId: Type.String({ description: 'Id of the credentials.' }) });
+export const RegistryAuthPath = Type.Object({
+  containerRegistryAuthId: Type.String({ description: 'Id of the credentials.' }),
+});

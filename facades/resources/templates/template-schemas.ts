@@ -1,6 +1,10 @@
-/** Shapes of templates on the REST surface (docs/reference/management.md#templates). They check requests, shape answers and make the OpenAPI document. */
-import { Type } from 'typebox';
+/**
+ * Shapes of templates on the REST surface (docs/reference/management.md#templates). They check requests, shape answers
+ * and make the OpenAPI document.
+ */
+
 import type { Static } from 'typebox';
+import { Type } from 'typebox';
 import { bodyMembers, recordMembers } from '../rest-shapes.ts';
 import type { RestBody, RestRecord } from '../rest-values.ts';
 import { TEMPLATE } from './template-table.ts';
@@ -8,11 +12,17 @@ import { TEMPLATE } from './template-table.ts';
 const EXAMPLE = { name: 'ocr', imageName: 'ocr:1', dockerStartCmd: ['python', '-u', 'handler.py'], isServerless: true };
 
 /** Body of POST /templates. */
-export const TemplateCreateInput = Type.Object(bodyMembers(TEMPLATE, { creates: true }), { $id: 'TemplateCreateInput', examples: [EXAMPLE] });
+export const TemplateCreateInput = Type.Object(bodyMembers(TEMPLATE, { creates: true }), {
+  $id: 'TemplateCreateInput',
+  examples: [EXAMPLE],
+});
 export type TemplateCreateInput = TemplateUpdateInput & { name: string; imageName: string };
 
 /** Body of PATCH /templates/{templateId}: what is left out stays as it is. */
-export const TemplateUpdateInput = Type.Object(bodyMembers(TEMPLATE), { $id: 'TemplateUpdateInput', examples: [{ imageName: 'ocr:2' }] });
+export const TemplateUpdateInput = Type.Object(bodyMembers(TEMPLATE), {
+  $id: 'TemplateUpdateInput',
+  examples: [{ imageName: 'ocr:2' }],
+});
 export type TemplateUpdateInput = RestBody<typeof TEMPLATE>;
 
 /** What a template's record has besides its settings. */

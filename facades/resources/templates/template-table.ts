@@ -1,6 +1,6 @@
 /**
- * Templates: each setting, and how the public surfaces show it (docs/reference/management.md#templates). What a setting means, the contract says.
- * Changes may name `category` and `serverless` with the value that they have.
+ * Templates: each setting, and how the public surfaces show it (docs/reference/management.md#templates). What a setting
+ * means, the contract says. Changes may name `category` and `serverless` with the value that they have.
  */
 import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { TEMPLATE_SETTINGS } from '../../../proto/wire/settings.ts';
@@ -24,28 +24,42 @@ export const TEMPLATE = describe<Settings>()(TEMPLATE_SETTINGS, {
   imageName: {
     kind: { is: 'text', max: 4_096 },
     required: true,
-    rest: { name: 'imageName', in: 'Container image. Empty: dockerStartCmd is a command of the host, on machines whose operator allows that.' },
+    rest: {
+      name: 'imageName',
+      in: 'Container image. Empty: dockerStartCmd is a command of the host, on machines whose operator allows that.',
+    },
     graphql: { name: 'imageName', in: '' },
-    cli: { option: '--image <image>', about: 'container image; without one the command runs on the host, where that is allowed' },
+    cli: {
+      option: '--image <image>',
+      about: 'container image; without one the command runs on the host, where that is allowed',
+    },
   },
   startCommand: {
     kind: { is: 'command' },
     rest: { name: 'dockerStartCmd', in: 'Command line; with the process executor the program and its arguments.' },
     graphql: {
-      name: 'dockerArgs', out: 'The command line as one text.',
+      name: 'dockerArgs',
+      out: 'The command line as one text.',
       in: 'The command line as one text, divided as a shell divides it, or {"cmd":[…],"entrypoint":[…]} as text.',
     },
   },
   entrypoint: {
     kind: { is: 'command' },
-    rest: { name: 'dockerEntrypoint', in: 'Replaces the image\'s entry point.' },
-    cli: { option: '--entrypoint <word>', about: 'replaces the entry point of the image; may be given more than once; "" for its own' },
+    rest: { name: 'dockerEntrypoint', in: "Replaces the image's entry point." },
+    cli: {
+      option: '--entrypoint <word>',
+      about: 'replaces the entry point of the image; may be given more than once; "" for its own',
+    },
   },
   env: {
     kind: { is: 'variables' },
     rest: { name: 'env', in: ENV, out: ENV },
     graphql: { name: 'env', in: '', must: true },
-    cli: { option: '--env <NAME=value>', about: 'variable of the workers; may be given more than once; replaces all', row: 'env' },
+    cli: {
+      option: '--env <NAME=value>',
+      about: 'variable of the workers; may be given more than once; replaces all',
+      row: 'env',
+    },
   },
   workingDirectory: {
     kind: { is: 'text', max: 4_096, none: true },
@@ -72,13 +86,19 @@ export const TEMPLATE = describe<Settings>()(TEMPLATE_SETTINGS, {
   },
   ports: {
     kind: { is: 'texts', pattern: PORT_PATTERN },
-    rest: { name: 'ports', in: 'Exposed ports. Default 8888/http and 22/tcp; none for endpoints. For LB the first grpc or http one is PORT, else 80.' },
+    rest: {
+      name: 'ports',
+      in: 'Exposed ports. Default 8888/http and 22/tcp; none for endpoints. For LB the first grpc or http one is PORT, else 80.',
+    },
     graphql: { name: 'ports', in: '', out: 'For instance 8888/http,22/tcp.' },
-    cli: { option: '--port <port>', about: 'exposed port, as 8888/http or 22/tcp; may be given more than once; "" for none' },
+    cli: {
+      option: '--port <port>',
+      about: 'exposed port, as 8888/http or 22/tcp; may be given more than once; "" for none',
+    },
   },
   registryAuthId: {
     kind: { is: 'text', max: 191, none: true },
-    rest: { name: 'containerRegistryAuthId', in: 'Credentials for the image\'s registry; empty: none.' },
+    rest: { name: 'containerRegistryAuthId', in: "Credentials for the image's registry; empty: none." },
     graphql: { name: 'containerRegistryAuthId', in: '' },
     cli: { option: '--registry-auth <id>', about: 'credentials for the registry of the image; "" for none' },
   },
@@ -90,7 +110,10 @@ export const TEMPLATE = describe<Settings>()(TEMPLATE_SETTINGS, {
   },
   serverless: {
     kind: { is: 'flag' },
-    rest: { name: 'isServerless', in: 'Made for endpoints rather than for pods. Default {default}. Fixed after creation.' },
+    rest: {
+      name: 'isServerless',
+      in: 'Made for endpoints rather than for pods. Default {default}. Fixed after creation.',
+    },
     graphql: { name: 'isServerless', in: '' },
     cli: { option: '--serverless', about: 'made for endpoints (default)', off: 'made for pods' },
   },

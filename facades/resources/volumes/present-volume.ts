@@ -2,8 +2,8 @@
 import type { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { restRecord } from '../rest-values.ts';
-import { VOLUME } from './volume-table.ts';
 import type { NetworkVolumeRecord } from './volume-schemas.ts';
+import { VOLUME } from './volume-table.ts';
 
 /** The public record. */
 export function presentVolume(volume: NetworkVolume | undefined): NetworkVolumeRecord {

@@ -1,5 +1,6 @@
 /**
- * Network volumes: each setting, and how the public surfaces show it (docs/reference/management.md#network-volumes). What a setting means, the contract says.
+ * Network volumes: each setting, and how the public surfaces show it (docs/reference/management.md#network-volumes).
+ * What a setting means, the contract says.
  */
 import type { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { VOLUME_SETTINGS } from '../../../proto/wire/settings.ts';

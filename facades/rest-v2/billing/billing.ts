@@ -1,12 +1,15 @@
-/** Billing in REST v2: what was used in each period, and what it costs by the operator's price table. Amounts are US dollars. */
+/**
+ * Billing in REST v2: what was used in each period, and what it costs by the operator's price table. Amounts are US
+ * dollars.
+ */
 import { Type } from 'typebox';
-import { ListUsageRequest, UsageGrouping, UsageKind } from '../../../proto/gen/slipway/v1/usage_service.ts';
 import type { UsageRecord } from '../../../proto/gen/slipway/v1/usage_service.ts';
-import { operation, repeatable } from '../operation.ts';
+import { ListUsageRequest, UsageGrouping, UsageKind } from '../../../proto/gen/slipway/v1/usage_service.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';
+import { operation, repeatable } from '../operation.ts';
 import { moment, named } from '../schema-parts.ts';
-import { endOf, periodOf, PeriodQuery } from './period.ts';
 import type { Period } from './period.ts';
+import { endOf, PeriodQuery, periodOf } from './period.ts';
 
 const TAG = { tag: 'billing' };
 const ID_LENGTH_MAX = 191;
@@ -32,75 +35,144 @@ interface Kind {
 
 const KINDS: readonly Kind[] = [
   {
-    operationId: 'ListPodBilling', path: '/v2/billing/pods', summary: 'Billing of pods', usage: UsageKind.POD, grouping: UsageGrouping.SUBJECT,
-    amounts: ['totalAmount', 'gpuAmount', 'cpuAmount', 'diskAmount'], thing: 'podId', count: 'uniquePodCount',
+    operationId: 'ListPodBilling',
+    path: '/v2/billing/pods',
+    summary: 'Billing of pods',
+    usage: UsageKind.POD,
+    grouping: UsageGrouping.SUBJECT,
+    amounts: ['totalAmount', 'gpuAmount', 'cpuAmount', 'diskAmount'],
+    thing: 'podId',
+    count: 'uniquePodCount',
   },
   {
-    operationId: 'ListServerlessBilling', path: '/v2/billing/serverless', summary: 'Billing of endpoints: the time of their workers',
-    usage: UsageKind.WORKER, grouping: UsageGrouping.ENDPOINT, amounts: ['totalAmount', 'gpuAmount', 'cpuAmount', 'diskAmount', 'feeAmount'],
-    thing: 'serverlessId', count: 'uniqueServerlessCount',
+    operationId: 'ListServerlessBilling',
+    path: '/v2/billing/serverless',
+    summary: 'Billing of endpoints: the time of their workers',
+    usage: UsageKind.WORKER,
+    grouping: UsageGrouping.ENDPOINT,
+    amounts: ['totalAmount', 'gpuAmount', 'cpuAmount', 'diskAmount', 'feeAmount'],
+    thing: 'serverlessId',
+    count: 'uniqueServerlessCount',
   },
   {
-    operationId: 'ListNetworkVolumeBilling', path: '/v2/billing/network-volumes', summary: 'Billing of network volumes',
-    usage: UsageKind.NETWORK_VOLUME, grouping: UsageGrouping.SUBJECT, amounts: ['totalAmount', 'standardAmount', 'highPerformanceAmount'],
-    thing: 'networkVolumeId', count: 'uniqueNetworkVolumeCount',
+    operationId: 'ListNetworkVolumeBilling',
+    path: '/v2/billing/network-volumes',
+    summary: 'Billing of network volumes',
+    usage: UsageKind.NETWORK_VOLUME,
+    grouping: UsageGrouping.SUBJECT,
+    amounts: ['totalAmount', 'standardAmount', 'highPerformanceAmount'],
+    thing: 'networkVolumeId',
+    count: 'uniqueNetworkVolumeCount',
   },
 ];
 
 /** Of the account as a whole; those that nothing here costs are 0. */
 const ALL_AMOUNTS = [
-  'totalAmount', 'podGpuAmount', 'podCpuAmount', 'podDiskAmount', 'serverlessGpuAmount', 'serverlessCpuAmount', 'serverlessDiskAmount', 'serverlessFeeAmount',
-  'storageStandardAmount', 'storageHighPerformanceAmount', 'endpointAmount', 'clusterGpuAmount', 'clusterDiskAmount', 'clusterNetworkingAmount',
+  'totalAmount',
+  'podGpuAmount',
+  'podCpuAmount',
+  'podDiskAmount',
+  'serverlessGpuAmount',
+  'serverlessCpuAmount',
+  'serverlessDiskAmount',
+  'serverlessFeeAmount',
+  'storageStandardAmount',
+  'storageHighPerformanceAmount',
+  'endpointAmount',
+  'clusterGpuAmount',
+  'clusterDiskAmount',
+  'clusterNetworkingAmount',
 ] as const;
 const ACCOUNT_AMOUNT: Readonly<Record<string, string>> = {
-  podId: 'podGpuAmount', serverlessId: 'serverlessGpuAmount', networkVolumeId: 'storageStandardAmount',
+  podId: 'podGpuAmount',
+  serverlessId: 'serverlessGpuAmount',
+  networkVolumeId: 'storageStandardAmount',
 };
 
 /** The operations. */
 export const billingOperations: readonly Operation[] = [
   operation({
-    ...TAG, id: 'ListBilling', method: 'GET', path: '/v2/billing', summary: 'Billing of all there is, by period', query: PeriodQuery, status: 200,
+    ...TAG,
+    id: 'ListBilling',
+    method: 'GET',
+    path: '/v2/billing',
+    summary: 'Billing of all there is, by period',
+    query: PeriodQuery,
+    status: 200,
     errors: [400],
     answer: shapeOf('Billing', ALL_AMOUNTS),
     handle: async (call, parts) => {
       const period = periodOf(call.query, parts.clock.nowMs());
-      const found = await Promise.all(KINDS.map(async (kind) => ({ kind, records: await usageOf(call, parts, kind, period, '') })));
+      const found = await Promise.all(
+        KINDS.map(async (kind) => ({ kind, records: await usageOf(call, parts, kind, period, '') })),
+      );
       const byStart = new Map<string, Amounts>();
-      for (const { kind, records } of found) for (const record of records) add(byStart, record, ACCOUNT_AMOUNT[kind.thing]!);
-      const records = [...byStart].sort(([a], [b]) => (a < b ? -1 : 1)).map(([start, amounts]) => recordOf(new Date(start), period, amounts));
+      for (const { kind, records } of found)
+        for (const record of records) add(byStart, record, ACCOUNT_AMOUNT[kind.thing]!);
+      const records = [...byStart]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([start, amounts]) => recordOf(new Date(start), period, amounts));
       return { records, metadata: metadataOf(period, records, ALL_AMOUNTS, {}, {}) };
     },
   }),
-  ...KINDS.map((kind) => operation({
-    ...TAG, id: kind.operationId, method: 'GET', path: kind.path, summary: kind.summary, status: 200, errors: [400],
-    query: Type.Object({
-      ...PeriodQuery.properties, [kind.thing]: Type.Optional(Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX, description: 'Only of this one.' })),
+  ...KINDS.map((kind) =>
+    operation({
+      ...TAG,
+      id: kind.operationId,
+      method: 'GET',
+      path: kind.path,
+      summary: kind.summary,
+      status: 200,
+      errors: [400],
+      query: Type.Object({
+        ...PeriodQuery.properties,
+        [kind.thing]: Type.Optional(
+          Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX, description: 'Only of this one.' }),
+        ),
+      }),
+      answer: shapeOf(kind.operationId.replace(/^List/, ''), kind.amounts, kind.thing, kind.count),
+      handle: async (call, parts) => {
+        const period = periodOf(call.query, parts.clock.nowMs());
+        const asked = (call.query as Record<string, unknown>)[kind.thing] as string | undefined;
+        const usage = await usageOf(call, parts, kind, period, asked ?? '');
+        const records = usage.map((record) => {
+          const zero = Object.fromEntries(kind.amounts.map((name) => [name, 0]));
+          const amounts = { ...zero, [kind.amounts[0]]: record.amountUsd, [kind.amounts[1]]: record.amountUsd };
+          return { ...recordOf(record.startTime!, period, amounts), [kind.thing]: thingOf(record) };
+        });
+        const count = { [kind.count]: new Set(usage.map(thingOf)).size };
+        return { records, metadata: metadataOf(period, records, kind.amounts, { [kind.thing]: asked ?? null }, count) };
+      },
     }),
-    answer: shapeOf(kind.operationId.replace(/^List/, ''), kind.amounts, kind.thing, kind.count),
-    handle: async (call, parts) => {
-      const period = periodOf(call.query, parts.clock.nowMs());
-      const asked = (call.query as Record<string, unknown>)[kind.thing] as string | undefined;
-      const usage = await usageOf(call, parts, kind, period, asked ?? '');
-      const records = usage.map((record) => {
-        const zero = Object.fromEntries(kind.amounts.map((name) => [name, 0]));
-        const amounts = { ...zero, [kind.amounts[0]]: record.amountUsd, [kind.amounts[1]]: record.amountUsd };
-        return { ...recordOf(record.startTime!, period, amounts), [kind.thing]: thingOf(record) };
-      });
-      const count = { [kind.count]: new Set(usage.map(thingOf)).size };
-      return { records, metadata: metadataOf(period, records, kind.amounts, { [kind.thing]: asked ?? null }, count) };
-    },
-  })),
-  ...['endpoints', 'clusters'].map((of) => operation({
-    ...TAG, id: of === 'endpoints' ? 'ListEndpointBilling' : 'ListClusterBilling', method: 'GET', path: `/v2/billing/${of}`,
-    summary: of === 'endpoints' ? 'Billing of public endpoints: none; for one\'s own see /v2/billing/serverless' : 'Billing of clusters: none',
-    query: PeriodQuery, status: 200, errors: [400],
-    answer: shapeOf(of === 'endpoints' ? 'EndpointBilling' : 'ClusterBilling', ['totalAmount']),
-    handle: async (call, { clock }) => ({ records: [], metadata: metadataOf(periodOf(call.query, clock.nowMs()), [], ['totalAmount'], {}, {}) }),
-  })),
+  ),
+  ...['endpoints', 'clusters'].map((of) =>
+    operation({
+      ...TAG,
+      id: of === 'endpoints' ? 'ListEndpointBilling' : 'ListClusterBilling',
+      method: 'GET',
+      path: `/v2/billing/${of}`,
+      summary:
+        of === 'endpoints'
+          ? "Billing of public endpoints: none; for one's own see /v2/billing/serverless"
+          : 'Billing of clusters: none',
+      query: PeriodQuery,
+      status: 200,
+      errors: [400],
+      answer: shapeOf(of === 'endpoints' ? 'EndpointBilling' : 'ClusterBilling', ['totalAmount']),
+      handle: async (call, { clock }) => ({
+        records: [],
+        metadata: metadataOf(periodOf(call.query, clock.nowMs()), [], ['totalAmount'], {}, {}),
+      }),
+    }),
+  ),
 ];
 
 async function usageOf(
-  call: Call<object, unknown>, { core }: RestV2Parts, { usage: kind, grouping }: Kind, { bucket, startTime, endTime }: Period, id: string,
+  call: Call<object, unknown>,
+  { core }: RestV2Parts,
+  { usage: kind, grouping }: Kind,
+  { bucket, startTime, endTime }: Period,
+  id: string,
 ): Promise<UsageRecord[]> {
   const one = grouping === UsageGrouping.ENDPOINT ? { endpointId: id } : { subjectId: id };
   const asked = ListUsageRequest.fromPartial({ kind, grouping, bucket, startTime, endTime, ...one });
@@ -123,9 +195,15 @@ function recordOf(start: Date, { bucketSize }: Period, amounts: Amounts): Answer
 }
 
 function metadataOf(
-  { startTime, endTime, bucketSize }: Period, records: readonly AnsweredRecord[], amounts: readonly string[], asked: object, count: object,
+  { startTime, endTime, bucketSize }: Period,
+  records: readonly AnsweredRecord[],
+  amounts: readonly string[],
+  asked: object,
+  count: object,
 ): object {
-  const totals = Object.fromEntries(amounts.map((name) => [name, records.reduce((sum, record) => sum + Number(record[name] ?? 0), 0)]));
+  const totals = Object.fromEntries(
+    amounts.map((name) => [name, records.reduce((sum, record) => sum + Number(record[name] ?? 0), 0)]),
+  );
   const query = { startTime: startTime.toISOString(), endTime: endTime.toISOString(), bucketSize, ...asked };
   return { query, recordCount: records.length, ...count, totals };
 }
@@ -133,11 +211,16 @@ function metadataOf(
 function shapeOf(name: string, amounts: readonly string[], thing?: string, count?: string) {
   const shown = Object.fromEntries(amounts.map((each) => [each, Type.Number()]));
   const times = { startTime: moment('When the period begins.'), endTime: moment('When it ends.') };
-  return named(`List${name}Response`, Type.Object({
-    records: Type.Array(Type.Object({ ...times, ...shown, ...(thing && { [thing]: Type.String() }) })),
-    metadata: Type.Object({
-      query: Type.Object({ ...times, bucketSize: Type.String() }), recordCount: Type.Integer(), ...(count && { [count]: Type.Integer() }),
-      totals: Type.Object(shown),
+  return named(
+    `List${name}Response`,
+    Type.Object({
+      records: Type.Array(Type.Object({ ...times, ...shown, ...(thing && { [thing]: Type.String() }) })),
+      metadata: Type.Object({
+        query: Type.Object({ ...times, bucketSize: Type.String() }),
+        recordCount: Type.Integer(),
+        ...(count && { [count]: Type.Integer() }),
+        totals: Type.Object(shown),
+      }),
     }),
-  }));
+  );
 }

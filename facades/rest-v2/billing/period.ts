@@ -1,6 +1,7 @@
 /** Which periods a question about billing means. */
-import { Type } from 'typebox';
+
 import type { Static } from 'typebox';
+import { Type } from 'typebox';
 import { UsageBucket } from '../../../proto/gen/slipway/v1/usage_service.ts';
 import { against, misfit } from '../rejections.ts';
 import { word } from '../schema-parts.ts';
@@ -13,7 +14,11 @@ const SIZES = ['hour', 'day', 'week', 'month', 'year'] as const;
 type BucketSize = (typeof SIZES)[number];
 
 const BUCKETS: Readonly<Record<BucketSize, UsageBucket>> = {
-  hour: UsageBucket.HOUR, day: UsageBucket.DAY, week: UsageBucket.WEEK, month: UsageBucket.MONTH, year: UsageBucket.YEAR,
+  hour: UsageBucket.HOUR,
+  day: UsageBucket.DAY,
+  week: UsageBucket.WEEK,
+  month: UsageBucket.MONTH,
+  year: UsageBucket.YEAR,
 };
 
 /** Members of every query. */
@@ -21,7 +26,9 @@ export const PeriodQuery = Type.Object({
   startTime: Type.Optional(Type.String({ format: 'date-time', description: 'From here on. Default: 30 days ago.' })),
   endTime: Type.Optional(Type.String({ format: 'date-time', description: 'Up to here. Default: now.' })),
   bucketSize: Type.Optional(word(SIZES, 'Length of a period, by UTC. Default: day.')),
-  lastN: Type.Optional(Type.Integer({ minimum: 1, maximum: LAST_MAX, description: 'So many periods up to now, in place of the times.' })),
+  lastN: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: LAST_MAX, description: 'So many periods up to now, in place of the times.' }),
+  ),
 });
 
 /** Periods from a moment to another. */
@@ -33,11 +40,19 @@ export interface Period {
 }
 
 /** Returns the periods that a query names. 400: times and lastN are both given. 422: a text is no moment. */
-export function periodOf({ startTime, endTime, bucketSize = 'day', lastN }: Static<typeof PeriodQuery>, nowMs: number): Period {
-  if (lastN !== undefined && (startTime ?? endTime) !== undefined) throw against('lastN takes the place of startTime and endTime: give one or the other.');
+export function periodOf(
+  { startTime, endTime, bucketSize = 'day', lastN }: Static<typeof PeriodQuery>,
+  nowMs: number,
+): Period {
+  if (lastN !== undefined && (startTime ?? endTime) !== undefined)
+    throw against('lastN takes the place of startTime and endTime: give one or the other.');
   const end = endTime === undefined ? new Date(nowMs) : timeOf('endTime', endTime);
-  const start = startTime !== undefined ? timeOf('startTime', startTime)
-    : lastN === undefined ? new Date(end.getTime() - DEFAULT_SPAN_MS) : stepped(beginOf(end, bucketSize), bucketSize, 1 - lastN);
+  const start =
+    startTime !== undefined
+      ? timeOf('startTime', startTime)
+      : lastN === undefined
+        ? new Date(end.getTime() - DEFAULT_SPAN_MS)
+        : stepped(beginOf(end, bucketSize), bucketSize, 1 - lastN);
   return { startTime: start, endTime: end, bucketSize, bucket: BUCKETS[bucketSize] };
 }
 
@@ -52,7 +67,7 @@ function beginOf(time: Date, size: BucketSize): Date {
   if (size === 'hour') return begin;
   begin.setUTCHours(0);
   // Weeks begin on Monday.
-  if (size === 'week') begin.setUTCDate(begin.getUTCDate() - (begin.getUTCDay() + 6) % 7);
+  if (size === 'week') begin.setUTCDate(begin.getUTCDate() - ((begin.getUTCDay() + 6) % 7));
   if (size === 'month' || size === 'year') begin.setUTCDate(1);
   if (size === 'year') begin.setUTCMonth(0);
   return begin;

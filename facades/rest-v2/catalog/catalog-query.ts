@@ -1,35 +1,55 @@
 /** Queries of the catalogue of REST v2. */
-import { Type } from 'typebox';
+
 import type { Static } from 'typebox';
+import { Type } from 'typebox';
 import { against } from '../rejections.ts';
 import { word } from '../schema-parts.ts';
 
 const VERSION = '^\\d+\\.\\d+$';
 const LIST_MAX = 50;
-const listOf = (item: ReturnType<typeof word>, description: string, maxItems = LIST_MAX) => Type.Optional(Type.Array(item, { maxItems, description }));
+const listOf = (item: ReturnType<typeof word>, description: string, maxItems = LIST_MAX) =>
+  Type.Optional(Type.Array(item, { maxItems, description }));
 
 const availability = {
   include: listOf(word(['AVAILABILITY']), 'Add what is free now; needs product.', 1),
-  product: listOf(word(['POD', 'SERVERLESS', 'CLUSTER']), 'For what. On one\'s own machines pods and workers find the same.'),
+  product: listOf(
+    word(['POD', 'SERVERLESS', 'CLUSTER']),
+    "For what. On one's own machines pods and workers find the same.",
+  ),
 };
 
 /** Of GPU types. */
 export const GpuQuery = Type.Object({
   ...availability,
-  count: Type.Optional(Type.Integer({ minimum: 1, maximum: 64, default: 1, description: 'GPUs that are to be on one machine.' })),
-  cloud: Type.Optional(word(['ALL', 'SECURE', 'COMMUNITY'], 'One\'s own machines are SECURE.')),
-  countryCodes: Type.Optional(Type.Array(Type.String({ pattern: '^[A-Z]{2}$' }), { maxItems: LIST_MAX, description: 'Only in these countries.' })),
-  cudaVersions: Type.Optional(Type.Array(Type.String({ pattern: VERSION, maxLength: 7 }), {
-    maxItems: LIST_MAX, description: 'Only with one of these CUDA versions.',
-  })),
-  minCudaVersion: Type.Optional(Type.String({ pattern: '^\\d+(\\.\\d+)?$', maxLength: 7, description: 'Only with this CUDA version or a newer one.' })),
+  count: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 64, default: 1, description: 'GPUs that are to be on one machine.' }),
+  ),
+  cloud: Type.Optional(word(['ALL', 'SECURE', 'COMMUNITY'], "One's own machines are SECURE.")),
+  countryCodes: Type.Optional(
+    Type.Array(Type.String({ pattern: '^[A-Z]{2}$' }), { maxItems: LIST_MAX, description: 'Only in these countries.' }),
+  ),
+  cudaVersions: Type.Optional(
+    Type.Array(Type.String({ pattern: VERSION, maxLength: 7 }), {
+      maxItems: LIST_MAX,
+      description: 'Only with one of these CUDA versions.',
+    }),
+  ),
+  minCudaVersion: Type.Optional(
+    Type.String({
+      pattern: '^\\d+(\\.\\d+)?$',
+      maxLength: 7,
+      description: 'Only with this CUDA version or a newer one.',
+    }),
+  ),
 });
 export type GpuQuery = Static<typeof GpuQuery>;
 
 /** Of CPU types. */
 export const CpuQuery = Type.Object({
   ...availability,
-  vcpuCount: Type.Optional(Type.Integer({ minimum: 2, maximum: 1_024, default: 2, description: 'Processors that are to be on one machine.' })),
+  vcpuCount: Type.Optional(
+    Type.Integer({ minimum: 2, maximum: 1_024, default: 2, description: 'Processors that are to be on one machine.' }),
+  ),
 });
 export type CpuQuery = Static<typeof CpuQuery>;
 
@@ -37,15 +57,32 @@ export type CpuQuery = Static<typeof CpuQuery>;
 export const DataCenterQuery = Type.Object({
   include: listOf(word(['GPU_AVAILABILITY', 'CPU_AVAILABILITY']), 'Add what is free there now.', 2),
 });
-const REGIONS = ['NORTH_AMERICA', 'SOUTH_AMERICA', 'EUROPE', 'ASIA', 'MIDDLE_EAST', 'AFRICA', 'OCEANIA', 'ANTARCTICA', 'UNKNOWN'] as const;
+const REGIONS = [
+  'NORTH_AMERICA',
+  'SOUTH_AMERICA',
+  'EUROPE',
+  'ASIA',
+  'MIDDLE_EAST',
+  'AFRICA',
+  'OCEANIA',
+  'ANTARCTICA',
+  'UNKNOWN',
+] as const;
 
 /** Of lists of them. */
 export const DataCentersQuery = Type.Object({
   ...DataCenterQuery.properties,
   regions: listOf(word(REGIONS), 'Only in these regions. All are UNKNOWN here.'),
   networkVolumeTypes: listOf(word(['STANDARD', 'HIGH_PERFORMANCE']), 'Only with volumes of one of these types.'),
-  compliance: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: LIST_MAX, description: 'Only with all of these. None is known here.' })),
-  globalNetwork: Type.Optional(Type.Boolean({ description: 'Only with a network across data centres, which none has here.' })),
+  compliance: Type.Optional(
+    Type.Array(Type.String({ maxLength: 64 }), {
+      maxItems: LIST_MAX,
+      description: 'Only with all of these. None is known here.',
+    }),
+  ),
+  globalNetwork: Type.Optional(
+    Type.Boolean({ description: 'Only with a network across data centres, which none has here.' }),
+  ),
 });
 export type DataCentersQuery = Static<typeof DataCentersQuery>;
 

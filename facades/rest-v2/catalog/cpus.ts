@@ -4,38 +4,66 @@ import type { CpuRoom } from '../../../proto/gen/slipway/v1/catalog_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { gbPerVcpu, POD_FLAVORS } from '../../resources/cpu-sizes.ts';
 import { stockWord } from '../../resources/stock-word.ts';
-import { operation, repeatable } from '../operation.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';
+import { operation, repeatable } from '../operation.ts';
 import { named } from '../schema-parts.ts';
 import { asksForAvailability, CpuQuery } from './catalog-query.ts';
-import { availabilityOf, dataCenterAvailability, levels } from './levels.ts';
 import type { Level } from './levels.ts';
+import { availabilityOf, dataCenterAvailability, levels } from './levels.ts';
 
 const TAG = { tag: 'catalog' };
 /** Fewest and most processors that a size may have. */
 const VCPUS = { min: 2, max: 1_024 };
 
-const CpuShape = named('CpuType', Type.Object({
-  id: Type.String(), name: Type.String(), group: Type.String(), vcpu: Type.Object({ min: Type.Integer(), max: Type.Integer() }),
-  ramGbPerVcpu: Type.Number(),
-  price: Type.Object({ securePerVcpu: Type.Number(), serverlessPerVcpu: Type.Number() }, { description: 'Always 0: see billing.' }),
-  availability: Type.Optional(levels), dataCenters: Type.Optional(Type.Array(dataCenterAvailability, { description: 'Where some are free.' })),
-}));
+const CpuShape = named(
+  'CpuType',
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    group: Type.String(),
+    vcpu: Type.Object({ min: Type.Integer(), max: Type.Integer() }),
+    ramGbPerVcpu: Type.Number(),
+    price: Type.Object(
+      { securePerVcpu: Type.Number(), serverlessPerVcpu: Type.Number() },
+      { description: 'Always 0: see billing.' },
+    ),
+    availability: Type.Optional(levels),
+    dataCenters: Type.Optional(Type.Array(dataCenterAvailability, { description: 'Where some are free.' })),
+  }),
+);
 
 /** The operations. */
 export const cpuOperations: readonly Operation[] = [
   operation({
-    ...TAG, id: 'ListCpuTypes', method: 'GET', path: '/v2/catalog/cpus', summary: 'List CPU flavours', query: CpuQuery, status: 200, errors: [400],
+    ...TAG,
+    id: 'ListCpuTypes',
+    method: 'GET',
+    path: '/v2/catalog/cpus',
+    summary: 'List CPU flavours',
+    query: CpuQuery,
+    status: 200,
+    errors: [400],
     answer: named('ListCpuTypesResponse', Type.Object({ cpus: Type.Array(CpuShape) })),
     handle: async (call, parts) => ({ cpus: await readTypes(call, parts) }),
   }),
   operation({
-    ...TAG, id: 'GetCpuType', method: 'GET', path: '/v2/catalog/cpus/{cpuTypeId}', summary: 'Read a CPU flavour', query: CpuQuery, status: 200,
-    answer: CpuShape, errors: [400],
+    ...TAG,
+    id: 'GetCpuType',
+    method: 'GET',
+    path: '/v2/catalog/cpus/{cpuTypeId}',
+    summary: 'Read a CPU flavour',
+    query: CpuQuery,
+    status: 200,
+    answer: CpuShape,
+    errors: [400],
     handle: async (call, parts) => {
       const id = call.path['cpuTypeId']!;
       const [found] = await readTypes(call, parts, id);
-      if (!found) throw new CoreError('NOT_FOUND', `There is no CPU flavour ${JSON.stringify(id.slice(0, 64))}; there are ${POD_FLAVORS.join(', ')}.`);
+      if (!found)
+        throw new CoreError(
+          'NOT_FOUND',
+          `There is no CPU flavour ${JSON.stringify(id.slice(0, 64))}; there are ${POD_FLAVORS.join(', ')}.`,
+        );
       return found;
     },
   }),
@@ -43,14 +71,31 @@ export const cpuOperations: readonly Operation[] = [
 
 async function readTypes(call: Call<CpuQuery, unknown>, { core }: RestV2Parts, asked?: string): Promise<object[]> {
   const { vcpuCount = VCPUS.min } = call.query;
-  const fleet = asksForAvailability(call.query) ? await core.catalog.call((client) => client.listDataCenters, {}, repeatable(call)) : undefined;
+  const fleet = asksForAvailability(call.query)
+    ? await core.catalog.call((client) => client.listDataCenters, {}, repeatable(call))
+    : undefined;
   return POD_FLAVORS.filter((id) => asked === undefined || id === asked).map((id) => {
     const ramGbPerVcpu = gbPerVcpu(id);
-    const type = { id, name: id, group: id, vcpu: VCPUS, ramGbPerVcpu, price: { securePerVcpu: 0, serverlessPerVcpu: 0 } };
+    const type = {
+      id,
+      name: id,
+      group: id,
+      vcpu: VCPUS,
+      ramGbPerVcpu,
+      price: { securePerVcpu: 0, serverlessPerVcpu: 0 },
+    };
     if (!fleet) return type;
     const levelOf = (room: CpuRoom | undefined): Level => cpuLevel(room, vcpuCount, vcpuCount * ramGbPerVcpu);
-    const dataCenters = fleet.dataCenters.map((center) => ({ id: center.id, name: center.id, availability: levelOf(center.cpu) }));
-    return { ...type, availability: levelOf(fleet.cpu), dataCenters: dataCenters.filter(({ availability }) => availability !== 'NONE') };
+    const dataCenters = fleet.dataCenters.map((center) => ({
+      id: center.id,
+      name: center.id,
+      availability: levelOf(center.cpu),
+    }));
+    return {
+      ...type,
+      availability: levelOf(fleet.cpu),
+      dataCenters: dataCenters.filter(({ availability }) => availability !== 'NONE'),
+    };
   });
 }
 

@@ -4,8 +4,8 @@ import type { DataCenter, GpuType } from '../../../proto/gen/slipway/v1/catalog_
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { gbPerVcpu, POD_FLAVORS } from '../../resources/cpu-sizes.ts';
 import { stockWord } from '../../resources/stock-word.ts';
-import { operation, repeatable } from '../operation.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';
+import { operation, repeatable } from '../operation.ts';
 import { named, word } from '../schema-parts.ts';
 import { DataCenterQuery, DataCentersQuery } from './catalog-query.ts';
 import { cpuLevel } from './cpus.ts';
@@ -15,30 +15,57 @@ const TAG = { tag: 'catalog' };
 /** Processors that availability without a GPU is told for. */
 const VCPUS = 2;
 
-const resource = named('CatalogResourceAvailability', Type.Object({ id: Type.String(), name: Type.String(), availability: levels }));
-const DataCenterShape = named('DataCenter', Type.Object({
-  id: Type.String(), name: Type.String(), region: word(['UNKNOWN'], 'Operators name places as they like.'),
-  globalNetwork: Type.Boolean({ description: 'Always false.' }),
-  networkVolumeTypes: Type.Array(word(['STANDARD']), { description: 'Volumes can be made everywhere.' }),
-  compliance: Type.Array(Type.String(), { description: 'Always empty: that is the operator\'s to know.' }),
-  gpuAvailability: Type.Optional(Type.Array(resource)), cpuAvailability: Type.Optional(Type.Array(resource)),
-}));
+const resource = named(
+  'CatalogResourceAvailability',
+  Type.Object({ id: Type.String(), name: Type.String(), availability: levels }),
+);
+const DataCenterShape = named(
+  'DataCenter',
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    region: word(['UNKNOWN'], 'Operators name places as they like.'),
+    globalNetwork: Type.Boolean({ description: 'Always false.' }),
+    networkVolumeTypes: Type.Array(word(['STANDARD']), { description: 'Volumes can be made everywhere.' }),
+    compliance: Type.Array(Type.String(), { description: "Always empty: that is the operator's to know." }),
+    gpuAvailability: Type.Optional(Type.Array(resource)),
+    cpuAvailability: Type.Optional(Type.Array(resource)),
+  }),
+);
 
 /** The operations. */
 export const dataCenterOperations: readonly Operation[] = [
   operation({
-    ...TAG, id: 'ListDataCenters', method: 'GET', path: '/v2/catalog/datacenters', summary: 'List data centres', query: DataCentersQuery, status: 200,
-    answer: named('ListDataCentersResponse', Type.Object({ dataCenters: Type.Array(DataCenterShape, { description: 'By id.' }) })),
+    ...TAG,
+    id: 'ListDataCenters',
+    method: 'GET',
+    path: '/v2/catalog/datacenters',
+    summary: 'List data centres',
+    query: DataCentersQuery,
+    status: 200,
+    answer: named(
+      'ListDataCentersResponse',
+      Type.Object({ dataCenters: Type.Array(DataCenterShape, { description: 'By id.' }) }),
+    ),
     handle: async (call, parts) => {
       const { regions, networkVolumeTypes, compliance, globalNetwork } = call.query;
-      const isNone = globalNetwork === true || (compliance?.length ?? 0) > 0 || (regions && !regions.includes('UNKNOWN'))
-        || (networkVolumeTypes && !networkVolumeTypes.includes('STANDARD'));
+      const isNone =
+        globalNetwork === true ||
+        (compliance?.length ?? 0) > 0 ||
+        (regions && !regions.includes('UNKNOWN')) ||
+        (networkVolumeTypes && !networkVolumeTypes.includes('STANDARD'));
       return { dataCenters: isNone ? [] : await readCenters(call, parts) };
     },
   }),
   operation({
-    ...TAG, id: 'GetDataCenter', method: 'GET', path: '/v2/catalog/datacenters/{dataCenterId}', summary: 'Read a data centre', query: DataCenterQuery,
-    status: 200, answer: DataCenterShape,
+    ...TAG,
+    id: 'GetDataCenter',
+    method: 'GET',
+    path: '/v2/catalog/datacenters/{dataCenterId}',
+    summary: 'Read a data centre',
+    query: DataCenterQuery,
+    status: 200,
+    answer: DataCenterShape,
     handle: async (call, parts) => {
       const id = call.path['dataCenterId']!;
       const [found] = await readCenters(call, parts, id);
@@ -48,25 +75,41 @@ export const dataCenterOperations: readonly Operation[] = [
   }),
 ];
 
-async function readCenters(call: Call<{ include?: string[] }, unknown>, { core }: RestV2Parts, id?: string): Promise<object[]> {
+async function readCenters(
+  call: Call<{ include?: string[] }, unknown>,
+  { core }: RestV2Parts,
+  id?: string,
+): Promise<object[]> {
   const { include = [] } = call.query;
   const withGpus = include.includes('GPU_AVAILABILITY');
   const [{ dataCenters }, types] = await Promise.all([
     core.catalog.call((client) => client.listDataCenters, {}, repeatable(call)),
     withGpus ? core.catalog.call((client) => client.listGpuTypes, {}, repeatable(call)) : undefined,
   ]);
-  return dataCenters.filter((center) => id === undefined || center.id === id).map((center) => ({
-    id: center.id, name: center.id, region: 'UNKNOWN', globalNetwork: false, networkVolumeTypes: ['STANDARD'], compliance: [],
-    ...(types && { gpuAvailability: gpusOf(center, types.gpuTypes) }),
-    ...(include.includes('CPU_AVAILABILITY') && { cpuAvailability: POD_FLAVORS.map((flavor) => (
-      { id: flavor, name: flavor, availability: cpuLevel(center.cpu, VCPUS, VCPUS * gbPerVcpu(flavor)) }
-    )) }),
-  }));
+  return dataCenters
+    .filter((center) => id === undefined || center.id === id)
+    .map((center) => ({
+      id: center.id,
+      name: center.id,
+      region: 'UNKNOWN',
+      globalNetwork: false,
+      networkVolumeTypes: ['STANDARD'],
+      compliance: [],
+      ...(types && { gpuAvailability: gpusOf(center, types.gpuTypes) }),
+      ...(include.includes('CPU_AVAILABILITY') && {
+        cpuAvailability: POD_FLAVORS.map((flavor) => ({
+          id: flavor,
+          name: flavor,
+          availability: cpuLevel(center.cpu, VCPUS, VCPUS * gbPerVcpu(flavor)),
+        })),
+      }),
+    }));
 }
 
 function gpusOf({ gpus }: DataCenter, types: readonly GpuType[]): object[] {
   return gpus.map(({ gpuTypeId, total, free }) => ({
-    id: gpuTypeId, name: types.find(({ id }) => id === gpuTypeId)?.displayName ?? gpuTypeId,
+    id: gpuTypeId,
+    name: types.find(({ id }) => id === gpuTypeId)?.displayName ?? gpuTypeId,
     availability: availabilityOf(stockWord({ total, free, countMax: total })),
   }));
 }

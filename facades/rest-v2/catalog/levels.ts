@@ -10,7 +10,10 @@ export type Level = (typeof LEVELS)[number];
 export const levels = named('AvailabilityLevel', word(LEVELS, 'How much of it is free.'));
 
 /** Schema of what is free in one data centre. */
-export const dataCenterAvailability = named('DataCenterAvailability', Type.Object({ id: Type.String(), name: Type.String(), availability: levels }));
+export const dataCenterAvailability = named(
+  'DataCenterAvailability',
+  Type.Object({ id: Type.String(), name: Type.String(), availability: levels }),
+);
 
 /** Returns the level for a word of the other surfaces. */
 export function availabilityOf(said: ReturnType<typeof stockWord>): Level {

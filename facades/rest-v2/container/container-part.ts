@@ -1,6 +1,7 @@
 /** What endpoints, templates and pods run, as REST v2 says it: the same members in each of them. */
-import { Type } from 'typebox';
+
 import type { Static, TObject, TProperties } from 'typebox';
+import { Type } from 'typebox';
 import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { commandText, dockerArgsOf } from '../../resources/command-line.ts';
 import { usableEnv } from '../../resources/env-names.ts';
@@ -16,28 +17,36 @@ const PORTS_MAX = 100;
 const ID_LENGTH_MAX = 191;
 const { containerDiskGb, imageName } = TEMPLATE;
 
-const words = (description: string) => Type.Array(Type.String({ maxLength: COMMAND_PART_LENGTH_MAX }), { maxItems: COMMAND_PARTS_MAX, description });
+const words = (description: string) =>
+  Type.Array(Type.String({ maxLength: COMMAND_PART_LENGTH_MAX }), { maxItems: COMMAND_PARTS_MAX, description });
 
 /** Members of every answer. */
 const ANSWERED = {
   image: Type.String({
-    maxLength: imageName.kind.max, description: 'Container image. Empty: the command runs on the host, on machines whose operator allows that.',
+    maxLength: imageName.kind.max,
+    description: 'Container image. Empty: the command runs on the host, on machines whose operator allows that.',
   }),
   args: Type.String({
     maxLength: COMMAND_PART_LENGTH_MAX,
-    description: 'The command as one text, divided as a shell divides it, or {"entrypoint":[…],"cmd":[…]} as text. The same as cmd and entrypoint.',
+    description:
+      'The command as one text, divided as a shell divides it, or {"entrypoint":[…],"cmd":[…]} as text. The same as cmd and entrypoint.',
   }),
   cmd: words('The command line, one word each.'),
   entrypoint: words('Replaces the entry point of the image. Empty: its own.'),
   disk: Type.Integer({ minimum: 1, maximum: containerDiskGb.rule.max, description: 'Disk of the container in GB.' }),
   env: textMap('Environment.'),
-  ports: Type.Array(Type.String({ pattern: PORT_PATTERN }), { maxItems: PORTS_MAX, description: 'Exposed ports, as 8888/http.' }),
+  ports: Type.Array(Type.String({ pattern: PORT_PATTERN }), {
+    maxItems: PORTS_MAX,
+    description: 'Exposed ports, as 8888/http.',
+  }),
   registry: textOrNull('Credentials for the registry of the image. Null: none.', { maxLength: ID_LENGTH_MAX }),
 };
 
 /** Members of answers. What other surfaces made may have what no body takes. */
 export const containerAnswer = {
-  ...ANSWERED, disk: Type.Integer({ description: 'Disk of the container in GB.' }), ports: Type.Array(Type.String(), { description: 'Exposed ports.' }),
+  ...ANSWERED,
+  disk: Type.Integer({ description: 'Disk of the container in GB.' }),
+  ports: Type.Array(Type.String(), { description: 'Exposed ports.' }),
 };
 
 /** Members of bodies, none of them required. */
@@ -45,33 +54,59 @@ export const containerBody = optionals(ANSWERED);
 type ContainerBody = Static<TObject<typeof containerBody>>;
 
 /** The fields of the contract that the part is made of. */
-export type Container = Pick<Template, 'imageName' | 'startCommand' | 'entrypoint' | 'containerDiskGb' | 'env' | 'ports' | 'registryAuthId'>;
+export type Container = Pick<
+  Template,
+  'imageName' | 'startCommand' | 'entrypoint' | 'containerDiskGb' | 'env' | 'ports' | 'registryAuthId'
+>;
 
-/** Returns the fields that a body names; the others are undefined. 400: args, cmd and entrypoint disagree, or args has a quote that is not closed. */
+/**
+ * Returns the fields that a body names; the others are undefined. 400: args, cmd and entrypoint disagree, or args has a
+ * quote that is not closed.
+ */
 export function containerFields(body: ContainerBody): { [Name in keyof Container]: Container[Name] | undefined } {
   return {
-    imageName: body.image, ...commandFields(body), containerDiskGb: body.disk, env: usableEnv(body.env), ports: body.ports,
-    registryAuthId: body.registry === undefined ? undefined : body.registry ?? '',
+    imageName: body.image,
+    ...commandFields(body),
+    containerDiskGb: body.disk,
+    env: usableEnv(body.env),
+    ports: body.ports,
+    registryAuthId: body.registry === undefined ? undefined : (body.registry ?? ''),
   };
 }
 
-function commandFields({ args, cmd, entrypoint }: ContainerBody): Record<'startCommand' | 'entrypoint', string[] | undefined> {
+function commandFields({
+  args,
+  cmd,
+  entrypoint,
+}: ContainerBody): Record<'startCommand' | 'entrypoint', string[] | undefined> {
   if (args === undefined) return { startCommand: cmd, entrypoint };
   const said = dockerArgsOf(args);
   const whole = { startCommand: said.startCommand, entrypoint: said.entrypoint ?? [] };
-  if (cmd && !areSame(cmd, whole.startCommand)) throw against('args and cmd are two ways to say the same, and do not: give one of them.');
-  if (entrypoint && !areSame(entrypoint, whole.entrypoint)) throw against('args and entrypoint are two ways to say the same, and do not: give one of them.');
+  if (cmd && !areSame(cmd, whole.startCommand))
+    throw against('args and cmd are two ways to say the same, and do not: give one of them.');
+  if (entrypoint && !areSame(entrypoint, whole.entrypoint))
+    throw against('args and entrypoint are two ways to say the same, and do not: give one of them.');
   return whole;
 }
 
 /** Returns the members of an answer. */
-export function presentContainer({ imageName: image, startCommand, entrypoint, containerDiskGb: disk, env, ports, registryAuthId }: Container) {
+export function presentContainer({
+  imageName: image,
+  startCommand,
+  entrypoint,
+  containerDiskGb: disk,
+  env,
+  ports,
+  registryAuthId,
+}: Container) {
   const args = entrypoint.length > 0 ? JSON.stringify({ entrypoint, cmd: startCommand }) : commandText(startCommand);
   return { image, args, cmd: startCommand, entrypoint, disk, env, ports, registry: registryAuthId || null };
 }
 
 /** Returns the same members, none of them required. */
-export function optionals<Members extends TProperties>(members: Members): { [Name in keyof Members]: ReturnType<typeof Type.Optional<Members[Name]>> } {
+export function optionals<Members extends TProperties>(
+  members: Members,
+): { [Name in keyof Members]: ReturnType<typeof Type.Optional<Members[Name]>> } {
   return Object.fromEntries(Object.entries(members).map(([name, schema]) => [name, Type.Optional(schema)])) as never;
 }
 

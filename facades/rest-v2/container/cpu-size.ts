@@ -4,8 +4,10 @@ import { against } from '../rejections.ts';
 
 /** Returns the size as the contract has it. 400: there is no such flavour, or the processors are no power of two. */
 export function instanceIdOf({ id, vcpuCount }: { id: string; vcpuCount: number }): string {
-  if (!(POD_FLAVORS as readonly string[]).includes(id)) throw against(`cpu: ${JSON.stringify(id)} is no flavour; there are ${POD_FLAVORS.join(', ')}.`);
-  if (!Number.isInteger(Math.log2(vcpuCount))) throw against(`cpu: vcpuCount is ${vcpuCount}, but must be a power of two.`);
+  if (!(POD_FLAVORS as readonly string[]).includes(id))
+    throw against(`cpu: ${JSON.stringify(id)} is no flavour; there are ${POD_FLAVORS.join(', ')}.`);
+  if (!Number.isInteger(Math.log2(vcpuCount)))
+    throw against(`cpu: vcpuCount is ${vcpuCount}, but must be a power of two.`);
   return instanceIdsOf({ cpuFlavorIds: [id], vcpuCount })![0]!;
 }
 

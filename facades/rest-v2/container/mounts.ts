@@ -1,6 +1,7 @@
 /** Volumes of templates and pods in REST v2. */
-import { Type } from 'typebox';
+
 import type { Static } from 'typebox';
+import { Type } from 'typebox';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';
 import { against } from '../rejections.ts';
 import { closed, named } from '../schema-parts.ts';
@@ -13,32 +14,66 @@ const ID_LENGTH_MAX = 191;
 const path = Type.String({ minLength: 1, maxLength: PATH_LENGTH_MAX, description: 'Where it appears.' });
 
 /** A volume of one pod. */
-export const persistentMount = named('PersistentMount', closed({
-  size: Type.Integer({ minimum: SIZE_GB_MIN, maximum: TEMPLATE.volumeGb.rule.max, description: 'GB.' }), path,
-}, { description: 'A volume of its own, which goes with the pod.' }));
+export const persistentMount = named(
+  'PersistentMount',
+  closed(
+    {
+      size: Type.Integer({ minimum: SIZE_GB_MIN, maximum: TEMPLATE.volumeGb.rule.max, description: 'GB.' }),
+      path,
+    },
+    { description: 'A volume of its own, which goes with the pod.' },
+  ),
+);
 
 /** Volumes of a pod: its own, or a network volume. */
-export const mounts = named('Mounts', closed({
-  persistent: Type.Optional(persistentMount),
-  network: Type.Optional(Type.Array(named('NetworkMount', closed({
-    volumeId: Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX, description: 'Network volume.' }), path,
-  })), { maxItems: 1, description: 'In place of its own.' })),
-}, { description: 'Replaced whole. Empty: none.' }));
+export const mounts = named(
+  'Mounts',
+  closed(
+    {
+      persistent: Type.Optional(persistentMount),
+      network: Type.Optional(
+        Type.Array(
+          named(
+            'NetworkMount',
+            closed({
+              volumeId: Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX, description: 'Network volume.' }),
+              path,
+            }),
+          ),
+          { maxItems: 1, description: 'In place of its own.' },
+        ),
+      ),
+    },
+    { description: 'Replaced whole. Empty: none.' },
+  ),
+);
 export type Mounts = Static<typeof mounts>;
 
 /** Returns the fields that mounts name. 400: both kinds are asked for. */
-export function mountFields(
-  { persistent, network = [] }: Mounts,
-): { volumeGb: number; volumeMountPath: string | undefined; networkVolumeId: string | undefined } {
+export function mountFields({ persistent, network = [] }: Mounts): {
+  volumeGb: number;
+  volumeMountPath: string | undefined;
+  networkVolumeId: string | undefined;
+} {
   const [shared] = network;
   if (persistent && shared) throw against('mounts: give persistent or network, not both.');
-  return { volumeGb: persistent?.size ?? 0, volumeMountPath: persistent?.path ?? shared?.path, networkVolumeId: shared?.volumeId };
+  return {
+    volumeGb: persistent?.size ?? 0,
+    volumeMountPath: persistent?.path ?? shared?.path,
+    networkVolumeId: shared?.volumeId,
+  };
 }
 
 /** Returns the mounts of an answer. */
-export function presentMounts(
-  { volumeGb, volumeMountPath, networkVolumeId = '' }: { volumeGb: number; volumeMountPath: string; networkVolumeId?: string },
-): object {
+export function presentMounts({
+  volumeGb,
+  volumeMountPath,
+  networkVolumeId = '',
+}: {
+  volumeGb: number;
+  volumeMountPath: string;
+  networkVolumeId?: string;
+}): object {
   if (networkVolumeId !== '') return { network: [{ volumeId: networkVolumeId, path: volumeMountPath }] };
   return volumeGb === 0 ? {} : { persistent: { size: volumeGb, path: volumeMountPath } };
 }

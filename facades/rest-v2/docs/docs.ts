@@ -3,8 +3,8 @@ import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { docsPage } from '../../plugins/docs-page.ts';
-import { operation } from '../operation.ts';
 import type { Operation } from '../operation.ts';
+import { operation } from '../operation.ts';
 import { describe } from './openapi.ts';
 
 /** Where the page is. */
@@ -15,13 +15,27 @@ export function docsOperations(all: () => readonly Operation[]): Operation[] {
   let document: object | undefined;
   return [
     operation({
-      id: 'GetOpenApi', method: 'GET', path: '/v2/openapi.json', tag: 'docs', summary: 'This description', open: true, status: 200,
+      id: 'GetOpenApi',
+      method: 'GET',
+      path: '/v2/openapi.json',
+      tag: 'docs',
+      summary: 'This description',
+      open: true,
+      status: 200,
       answer: Type.Object({}, { additionalProperties: true, description: 'An OpenAPI 3.1.0 document.' }),
-      handle: async () => document ??= describe(all()),
+      handle: async () => (document ??= describe(all())),
     }),
     operation({
-      id: 'GetDocs', method: 'GET', path: DOCS_PATH, tag: 'docs', summary: 'This description as a page', open: true, describedOnly: true,
-      status: 200, other: { contentType: 'text/html' }, handle: async () => undefined,
+      id: 'GetDocs',
+      method: 'GET',
+      path: DOCS_PATH,
+      tag: 'docs',
+      summary: 'This description as a page',
+      open: true,
+      describedOnly: true,
+      status: 200,
+      other: { contentType: 'text/html' },
+      handle: async () => undefined,
     }),
   ];
 }

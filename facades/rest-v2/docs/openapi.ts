@@ -28,7 +28,11 @@ export function describe(operations: readonly Operation[]): Json {
   for (const each of operations) (paths[each.path] ??= {})[each.method.toLowerCase()] = describeOperation(each, shown);
   return {
     openapi: '3.1.0',
-    info: { title: 'Slipway REST v2', version: '2.0.0', description: 'Manages endpoints, pods and what belongs to them. Jobs are sent to /v2/{endpoint_id}.' },
+    info: {
+      title: 'Slipway REST v2',
+      version: '2.0.0',
+      description: 'Manages endpoints, pods and what belongs to them. Jobs are sent to /v2/{endpoint_id}.',
+    },
     servers: [{ url: '/', description: 'This service' }],
     tags: TAGS,
     security: [{ bearerAuth: [] }],
@@ -36,8 +40,14 @@ export function describe(operations: readonly Operation[]): Json {
     components: {
       securitySchemes: { bearerAuth: { type: 'http', scheme: 'bearer', description: 'An API key of the account.' } },
       headers: {
-        RateLimit: { description: 'What is left of each rate (RFC 9651). Absent: there is no limit.', schema: { type: 'string' } },
-        'RateLimit-Policy': { description: 'The rates (RFC 9651). Absent: there is no limit.', schema: { type: 'string' } },
+        RateLimit: {
+          description: 'What is left of each rate (RFC 9651). Absent: there is no limit.',
+          schema: { type: 'string' },
+        },
+        'RateLimit-Policy': {
+          description: 'The rates (RFC 9651). Absent: there is no limit.',
+          schema: { type: 'string' },
+        },
       },
       schemas,
     },
@@ -48,7 +58,9 @@ function describeOperation(operation: Operation, shown: (schema: TSchema) => unk
   const { id, tag, summary, query, body, open } = operation;
   const parameters = [...pathParameters(operation.path), ...queryParameters(query, shown)];
   return {
-    operationId: id, tags: [tag], summary,
+    operationId: id,
+    tags: [tag],
+    summary,
     ...(open && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: shown(body) } } } }),
@@ -58,13 +70,26 @@ function describeOperation(operation: Operation, shown: (schema: TSchema) => unk
 
 function responsesOf(operation: Operation, shown: (schema: TSchema) => unknown): Json {
   const { status, answer, other, mayAnswer204, open } = operation;
-  const headers = open ? {} : { headers: Object.fromEntries(RATE_HEADERS.map((name) => [name, { $ref: `#/components/headers/${name}` }])) };
-  const content = other ? { content: { [other.contentType]: { schema: { type: 'string' } } } }
-    : answer ? { content: { 'application/json': { schema: shown(answer) } } } : {};
-  const success = status === 501 ? {} : { [status]: { description: status === 204 ? 'Done.' : 'As it is now.', ...headers, ...content } };
-  const failures = statusesOf(operation).map((failure) => [failure, {
-    description: ERROR_TEXT[failure], ...headers, content: { 'application/problem+json': { schema: shown(problem) } },
-  }]);
+  const headers = open
+    ? {}
+    : { headers: Object.fromEntries(RATE_HEADERS.map((name) => [name, { $ref: `#/components/headers/${name}` }])) };
+  const content = other
+    ? { content: { [other.contentType]: { schema: { type: 'string' } } } }
+    : answer
+      ? { content: { 'application/json': { schema: shown(answer) } } }
+      : {};
+  const success =
+    status === 501
+      ? {}
+      : { [status]: { description: status === 204 ? 'Done.' : 'As it is now.', ...headers, ...content } };
+  const failures = statusesOf(operation).map((failure) => [
+    failure,
+    {
+      description: ERROR_TEXT[failure],
+      ...headers,
+      content: { 'application/problem+json': { schema: shown(problem) } },
+    },
+  ]);
   const gone = mayAnswer204 && { 204: { description: 'Done; there is nothing left to answer.', ...headers } };
   return { ...success, ...gone, ...Object.fromEntries(failures) };
 }
@@ -74,14 +99,25 @@ function statusesOf({ path, query, checksQuery, body, open, errors = [], status 
   if (open) return [];
   if (status === 501) return [401, 403, 429, 501, 503];
   const own = [
-    401, 403, 429, 503, ...errors, ...(path.includes('{') ? [404] : []), ...((query && !checksQuery) || body ? [422] : []),
+    401,
+    403,
+    429,
+    503,
+    ...errors,
+    ...(path.includes('{') ? [404] : []),
+    ...((query && !checksQuery) || body ? [422] : []),
     ...(checksQuery || body ? [400] : []),
   ];
   return [...new Set(own)].sort((a, b) => a - b);
 }
 
 function pathParameters(path: string): Json[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string', minLength: 1 } }));
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string', minLength: 1 },
+  }));
 }
 
 function queryParameters(query: TObject | undefined, shown: (schema: TSchema) => unknown): Json[] {
@@ -89,7 +125,14 @@ function queryParameters(query: TObject | undefined, shown: (schema: TSchema) =>
   return Object.entries(query?.properties ?? {}).map(([name, schema]) => {
     const { description, ...rest } = shown(schema as TSchema) as Json;
     const isList = rest['type'] === 'array';
-    return { name, in: 'query', required: required.has(name), description, schema: rest, ...(isList && { style: 'form', explode: false }) };
+    return {
+      name,
+      in: 'query',
+      required: required.has(name),
+      description,
+      schema: rest,
+      ...(isList && { style: 'form', explode: false }),
+    };
   });
 }
 
@@ -97,7 +140,8 @@ function queryParameters(query: TObject | undefined, shown: (schema: TSchema) =>
 function show(schema: unknown, schemas: Json): unknown {
   if (Array.isArray(schema)) return schema.map((each) => show(each, schemas));
   if (typeof schema !== 'object' || schema === null) return schema;
-  const inner = (): Json => Object.fromEntries(Object.entries(schema).map(([member, value]) => [member, show(value, schemas)]));
+  const inner = (): Json =>
+    Object.fromEntries(Object.entries(schema).map(([member, value]) => [member, show(value, schemas)]));
   const name = nameOf(schema);
   if (name === undefined) return inner();
   if (!Object.hasOwn(schemas, name)) {

@@ -9,7 +9,7 @@ export const TAGS: readonly { name: string; description: string }[] = [
   { name: 'registries', description: 'Credentials for private container registries. Never shown again.' },
   { name: 'network volumes', description: 'Directories that outlive workers and pods.' },
   { name: 'catalog', description: 'What there is to choose from, and what of it is free.' },
-  { name: 'account', description: 'The caller\'s account.' },
-  { name: 'billing', description: 'What was used, and what it costs by the operator\'s price table.' },
-  { name: 'not here', description: 'What one\'s own machines have nothing of.' },
+  { name: 'account', description: "The caller's account." },
+  { name: 'billing', description: "What was used, and what it costs by the operator's price table." },
+  { name: 'not here', description: "What one's own machines have nothing of." },
 ];

@@ -1,10 +1,14 @@
-/** What REST v2 knows and one's own machines have nothing of: lists are empty, what makes or changes something is refused with a sentence. */
-import { Type } from 'typebox';
+/**
+ * What REST v2 knows and one's own machines have nothing of: lists are empty, what makes or changes something is
+ * refused with a sentence.
+ */
+
 import type { FastifyReply } from 'fastify';
+import { Type } from 'typebox';
 import type { ErrorCode } from '../../../proto/wire/error-help.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
-import { operation } from '../operation.ts';
 import type { Operation } from '../operation.ts';
+import { operation } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';
 import { named } from '../schema-parts.ts';
 
@@ -18,7 +22,11 @@ interface Kind {
 }
 
 const KINDS: readonly Kind[] = [
-  { word: 'clusters', name: 'Cluster', sentence: 'Clusters are not made here: each pod runs on one machine; POST /v2/pods makes one.' },
+  {
+    word: 'clusters',
+    name: 'Cluster',
+    sentence: 'Clusters are not made here: each pod runs on one machine; POST /v2/pods makes one.',
+  },
   { word: 'tags', name: 'Tag', sentence: 'Tags are not kept here: tell things apart by their names.' },
   { word: 'sandboxes', name: 'Sandbox', sentence: 'Sandboxes are not made here: POST /v2/pods makes a pod.' },
 ];
@@ -27,19 +35,41 @@ const KINDS: readonly Kind[] = [
 export const nothingHere: readonly Operation[] = KINDS.flatMap(({ word, name, sentence }) => {
   const shape = named(name, Type.Object({ id: Type.String() }));
   const one = `/v2/${word}/{${name.toLowerCase()}Id}`;
-  const refused = (id: string, method: Operation['method'], path: string): Operation => operation({
-    tag: 'not here', id, method, path, summary: `Refused. ${sentence}`, status: 501, handle: async ({ reply }) => refuse(reply, sentence),
-  });
+  const refused = (id: string, method: Operation['method'], path: string): Operation =>
+    operation({
+      tag: 'not here',
+      id,
+      method,
+      path,
+      summary: `Refused. ${sentence}`,
+      status: 501,
+      handle: async ({ reply }) => refuse(reply, sentence),
+    });
   return [
     operation({
-      tag: 'not here', id: `List${name}s`, method: 'GET', path: `/v2/${word}`, summary: `Empty. ${sentence}`, query: Type.Object({ ...PageQuery.properties }),
-      status: 200, answer: named(`List${name}sResponse`, listOf(word, shape, 'Always empty.')),
-      handle: (call) => answerPage(call, `List${name}s`, word, { read: async () => ({ nextPageToken: '' }), present: () => [] }),
+      tag: 'not here',
+      id: `List${name}s`,
+      method: 'GET',
+      path: `/v2/${word}`,
+      summary: `Empty. ${sentence}`,
+      query: Type.Object({ ...PageQuery.properties }),
+      status: 200,
+      answer: named(`List${name}sResponse`, listOf(word, shape, 'Always empty.')),
+      handle: (call) =>
+        answerPage(call, `List${name}s`, word, { read: async () => ({ nextPageToken: '' }), present: () => [] }),
     }),
     refused(`Create${name}`, 'POST', `/v2/${word}`),
     operation({
-      tag: 'not here', id: `Get${name}`, method: 'GET', path: one, summary: `There is none. ${sentence}`, status: 200, answer: shape,
-      handle: async () => { throw new CoreError('NOT_FOUND', `There is no such thing. ${sentence}`); },
+      tag: 'not here',
+      id: `Get${name}`,
+      method: 'GET',
+      path: one,
+      summary: `There is none. ${sentence}`,
+      status: 200,
+      answer: shape,
+      handle: async () => {
+        throw new CoreError('NOT_FOUND', `There is no such thing. ${sentence}`);
+      },
     }),
     refused(`Update${name}`, 'PATCH', one),
     refused(`Delete${name}`, 'DELETE', one),

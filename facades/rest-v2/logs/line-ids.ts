@@ -1,4 +1,7 @@
-/** Ids of lines are their times, in milliseconds and a count of those that arrived together, so that a reader can go on behind any of them. */
+/**
+ * Ids of lines are their times, in milliseconds and a count of those that arrived together, so that a reader can go on
+ * behind any of them.
+ */
 
 /** Where a reader goes on. */
 export interface Behind {
@@ -12,7 +15,9 @@ export class LineIds {
   #ms = Number.NaN;
   #count = 0;
 
-  /** Of the next line, in the order in which they were written: `2026-01-31T12:00:00.123000004Z`. They rise as texts do. */
+  /**
+   * Of the next line, in the order in which they were written: `2026-01-31T12:00:00.123000004Z`. They rise as texts do.
+   */
   next(time: Date): string {
     this.#count = time.getTime() === this.#ms ? this.#count + 1 : 0;
     this.#ms = time.getTime();

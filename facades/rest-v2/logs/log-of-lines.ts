@@ -1,4 +1,7 @@
-/** The lines that a worker or a pod wrote, live as server-sent events of REST v2 (docs/reference/api.md#log-of-a-worker-or-a-pod). */
+/**
+ * The lines that a worker or a pod wrote, live as server-sent events of REST v2
+ * (docs/reference/api.md#log-of-a-worker-or-a-pod).
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { delay } from '../../../core/runtime/clock.ts';
@@ -44,7 +47,8 @@ type Read = (part: () => Promise<Part>) => Promise<Part>;
 
 /** A route. `readerOf`: of the log that the request names; throws when it can be none. Query: see log-query.ts. */
 export function logOfLines(
-  { answers, clock }: LineLogParts, readerOf: (request: FastifyRequest) => ReadPage,
+  { answers, clock }: LineLogParts,
+  readerOf: (request: FastifyRequest) => ReadPage,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   return async (request, reply) => {
     const readPage = readerOf(request);
@@ -58,7 +62,9 @@ export function logOfLines(
       return held.answer;
     };
     // Before the headers, so that what is unknown is a plain 404.
-    const beginning = await read(() => (query.tail === undefined ? partAt(readPage, 0) : lastLines(readPage, query.tail)));
+    const beginning = await read(() =>
+      query.tail === undefined ? partAt(readPage, 0) : lastLines(readPage, query.tail),
+    );
     return follow({ clock, reply, query, readPage, read, beginning });
   };
 }
@@ -72,7 +78,10 @@ async function partAt(readPage: ReadPage, offset: number): Promise<Part> {
   return { lines, page };
 }
 
-/** What came since. A log that ends before what was read is another: its agent was killed, and with it went what commands had written. */
+/**
+ * What came since. A log that ends before what was read is another: its agent was killed, and with it went what
+ * commands had written.
+ */
 async function partBehind(readPage: ReadPage, offset: number): Promise<Part> {
   const part = await partAt(readPage, offset);
   return part.page.offset < offset ? partAt(readPage, 0) : part;
@@ -93,7 +102,8 @@ async function lastLines(readPage: ReadPage, tail: number): Promise<Part> {
       lines = [...lines, ...next.lines].slice(-tail);
       ({ page } = next);
     }
-    if (lines.length >= tail || from === 0 || looked >= WORKER_LOG_BYTES_MAX) return { lines: lines.slice(-tail), page };
+    if (lines.length >= tail || from === 0 || looked >= WORKER_LOG_BYTES_MAX)
+      return { lines: lines.slice(-tail), page };
   }
 }
 
@@ -120,7 +130,12 @@ async function follow({ clock, reply, query, readPage, read, beginning }: Follow
       for (const line of query.source === 'system' ? [] : lines) {
         const id = ids.next(line.time!);
         if (isBehind(line.time!, id, query)) continue;
-        await live.write(frameEvent({ id, data: JSON.stringify({ source: 'container', line: line.text, ts: line.time!.toISOString() }) }));
+        await live.write(
+          frameEvent({
+            id,
+            data: JSON.stringify({ source: 'container', line: line.text, ts: line.time!.toISOString() }),
+          }),
+        );
         toldAtMs = clock.monotonicMs();
       }
       if (page.over && !page.more) break;
@@ -147,7 +162,8 @@ async function goOn({ lines, page }: Part, read: () => Promise<Part>): Promise<P
     return await read();
   } catch (error) {
     const { reason } = toCoreError(error);
-    if (reason === 'RATE_LIMITED' || reason === 'UNAVAILABLE') return { lines, page: { ...page, more: false, over: false } };
+    if (reason === 'RATE_LIMITED' || reason === 'UNAVAILABLE')
+      return { lines, page: { ...page, more: false, over: false } };
     throw error;
   }
 }

@@ -19,12 +19,16 @@ export interface LogQuery extends Behind {
   tail: number | undefined;
 }
 
-/** Query: `tail` (0 to 5,000, default 100; 0: only what is to come), `since` (a time; overrides `tail`), `source`. Last-Event-ID overrides both. */
+/**
+ * Query: `tail` (0 to 5,000, default 100; 0: only what is to come), `since` (a time; overrides `tail`), `source`.
+ * Last-Event-ID overrides both.
+ */
 export function logQuery({ query, headers }: FastifyRequest, nowMs: number): LogQuery {
   const { source = '', tail = '' } = query as Record<string, unknown>;
   const isKnown = typeof source === 'string' && (source === '' || (SOURCES as readonly string[]).includes(source));
   if (!isKnown) throw invalid(`"source" must be one of ${SOURCES.join(', ')}.`);
-  const lines = tail === '' ? TAIL_DEFAULT : typeof tail === 'string' && /^\d{1,4}$/.test(tail) ? Number(tail) : Number.NaN;
+  const lines =
+    tail === '' ? TAIL_DEFAULT : typeof tail === 'string' && /^\d{1,4}$/.test(tail) ? Number(tail) : Number.NaN;
   if (!(lines <= TAIL_MAX)) throw invalid(`"tail" must be a whole number from 0 to ${TAIL_MAX}.`);
   const lastId = lastIdOf(headers['last-event-id']);
   const since = lastId === '' ? queryTime(query, 'since', nowMs) : undefined;
@@ -35,7 +39,8 @@ export function logQuery({ query, headers }: FastifyRequest, nowMs: number): Log
 function lastIdOf(text: unknown): string {
   if (text === undefined || text === '') return '';
   const [, seconds, digits = ''] = (typeof text === 'string' && LAST_ID.exec(text.trim())) || [];
-  if (seconds === undefined) throw invalid('Last-Event-ID must be the id of an event: a time, as 2026-01-31T12:00:00.123000004Z.');
+  if (seconds === undefined)
+    throw invalid('Last-Event-ID must be the id of an event: a time, as 2026-01-31T12:00:00.123000004Z.');
   return `${seconds}.${digits.padEnd(9, '0')}Z`;
 }
 

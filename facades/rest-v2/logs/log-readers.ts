@@ -28,7 +28,11 @@ export function podReader({ core }: Pick<LineLogParts, 'core'>): (request: Fasti
     const { podId: id } = params as { podId: string };
     if (!isId(id)) throw new CoreError('NOT_FOUND', 'There is no such pod.');
     return async (offset) => {
-      const { page } = await core.pods.call((client) => client.getPodLog, { id, tailBytes: 0, place: placeAt(offset) }, { apiKey, repeatable: true });
+      const { page } = await core.pods.call(
+        (client) => client.getPodLog,
+        { id, tailBytes: 0, place: placeAt(offset) },
+        { apiKey, repeatable: true },
+      );
       return present(page, 'Core does not tell lines of pods: it is of an earlier release.');
     };
   };

@@ -2,12 +2,12 @@
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import { versionsFrom } from '../../resources/cuda-versions.ts';
-import { change, noChanges } from '../../resources/mask-fields.ts';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
+import { change, noChanges } from '../../resources/mask-fields.ts';
 import { containerFields, presentContainer } from '../container/container-part.ts';
 import { instanceIdOf, presentCpu } from '../container/cpu-size.ts';
-import { mountFields, presentMounts } from '../container/mounts.ts';
 import { dataCenterOf } from '../container/data-center.ts';
+import { mountFields, presentMounts } from '../container/mounts.ts';
 import { against, misfit } from '../rejections.ts';
 import type { ACTIONS, CreatePodBody, STATUSES, UpdatePodBody } from './pod-shapes.ts';
 
@@ -19,12 +19,19 @@ const MIB_OF_GB = 1_024;
 /** Returns the fields of a new pod. 400, 422: see the rules of docs/reference/management.md#rest-v2. */
 export function newPod(body: CreatePodBody): Partial<Pod> {
   const { gpu, cpu, mounts = {} } = body;
-  if (body.image === undefined && body.templateId === undefined) throw misfit(['$: missing property \'image\', which templateId would give']);
+  if (body.image === undefined && body.templateId === undefined)
+    throw misfit(["$: missing property 'image', which templateId would give"]);
   if ((gpu === undefined) === (cpu === undefined)) throw against('Give exactly one of gpu and cpu.');
-  if (gpu?.allowedCudaVersions?.length && gpu.minCudaVersion) throw against('gpu.allowedCudaVersions and gpu.minCudaVersion exclude each other: give one.');
+  if (gpu?.allowedCudaVersions?.length && gpu.minCudaVersion)
+    throw against('gpu.allowedCudaVersions and gpu.minCudaVersion exclude each other: give one.');
   return fieldsOf({
-    ...containerFields(body), ...mountFields(mounts), name: body.name, templateId: body.templateId, locations: body.dataCenterIds,
-    ...(gpu && { computeType: 'GPU', gpuIds: [gpu.id], gpuCount: gpu.count ?? 1 }), ...(cpu && { computeType: 'CPU', instanceIds: [instanceIdOf(cpu)] }),
+    ...containerFields(body),
+    ...mountFields(mounts),
+    name: body.name,
+    templateId: body.templateId,
+    locations: body.dataCenterIds,
+    ...(gpu && { computeType: 'GPU', gpuIds: [gpu.id], gpuCount: gpu.count ?? 1 }),
+    ...(cpu && { computeType: 'CPU', instanceIds: [instanceIdOf(cpu)] }),
     allowedCudaVersions: gpu?.minCudaVersion ? versionsFrom(gpu.minCudaVersion) : gpu?.allowedCudaVersions,
   }).changes;
 }
@@ -32,7 +39,13 @@ export function newPod(body: CreatePodBody): Partial<Pod> {
 /** Returns the fields that a change names. */
 export function changedPod(body: UpdatePodBody): FieldChanges<Pod> {
   const mounted = body.mounts && mountFields(body.mounts);
-  return fieldsOf({ ...containerFields(body), ...mounted, name: body.name, locked: body.locked, templateId: body.templateId || undefined });
+  return fieldsOf({
+    ...containerFields(body),
+    ...mounted,
+    name: body.name,
+    locked: body.locked,
+    templateId: body.templateId || undefined,
+  });
 }
 
 function fieldsOf(given: { [Name in keyof Pod]?: Pod[Name] | undefined }): FieldChanges<Pod> {
@@ -42,8 +55,12 @@ function fieldsOf(given: { [Name in keyof Pod]?: Pod[Name] | undefined }): Field
 }
 
 const ALLOWED: Readonly<Record<Status, readonly PodAction[]>> = {
-  RUNNING: ['stop', 'restart', 'terminate'], EXITED: ['start', 'terminate'], ERROR: ['start', 'terminate'],
-  PROVISIONING: ['stop', 'terminate'], STARTING: ['stop', 'terminate'], TERMINATED: [],
+  RUNNING: ['stop', 'restart', 'terminate'],
+  EXITED: ['start', 'terminate'],
+  ERROR: ['start', 'terminate'],
+  PROVISIONING: ['stop', 'terminate'],
+  STARTING: ['stop', 'terminate'],
+  TERMINATED: [],
 };
 
 /** Returns what can be done to a pod. One that was told to stop can be started, whether it has stopped or not. */
@@ -55,10 +72,14 @@ export function actionsOf(pod: Pod): readonly PodAction[] {
 /** Returns what a pod does. */
 export function statusOf({ state, desiredStatus, statusText }: Pod): Status {
   switch (state) {
-    case PodState.RUNNING: return 'RUNNING';
-    case PodState.EXITED: return desiredStatus === PodStatus.RUNNING ? 'PROVISIONING' : 'EXITED';
-    case PodState.FAILED: return 'ERROR';
-    default: return desiredStatus === PodStatus.EXITED ? 'EXITED' : statusText === '' ? 'PROVISIONING' : 'STARTING';
+    case PodState.RUNNING:
+      return 'RUNNING';
+    case PodState.EXITED:
+      return desiredStatus === PodStatus.RUNNING ? 'PROVISIONING' : 'EXITED';
+    case PodState.FAILED:
+      return 'ERROR';
+    default:
+      return desiredStatus === PodStatus.EXITED ? 'EXITED' : statusText === '' ? 'PROVISIONING' : 'STARTING';
   }
 }
 
@@ -67,20 +88,40 @@ export function presentPod(pod: Pod, nowMs: number): object {
   const status = statusOf(pod);
   const { id, name, machine, computeType, instanceId, lastStartTime, createTime, stateChangeTime } = pod;
   return {
-    id, name, ...presentContainer(pod), status, actions: actionsOf(pod), mounts: presentMounts(pod),
-    ...(computeType === 'CPU' ? {} : { gpu: {
-      id: pod.gpuTypeId || (pod.gpuIds[0] ?? ''), count: pod.gpuCount, vcpuCount: machine?.cpuCount ?? 0,
-      memory: Math.round((machine?.memoryMib ?? 0) / MIB_OF_GB),
-    } }),
+    id,
+    name,
+    ...presentContainer(pod),
+    status,
+    actions: actionsOf(pod),
+    mounts: presentMounts(pod),
+    ...(computeType === 'CPU'
+      ? {}
+      : {
+          gpu: {
+            id: pod.gpuTypeId || (pod.gpuIds[0] ?? ''),
+            count: pod.gpuCount,
+            vcpuCount: machine?.cpuCount ?? 0,
+            memory: Math.round((machine?.memoryMib ?? 0) / MIB_OF_GB),
+          },
+        }),
     ...(instanceId === '' ? {} : { cpu: presentCpu(instanceId) }),
-    cloud: 'SECURE', dataCenterId: dataCenterOf(machine), cudaVersion: machine?.cudaVersion || null, ssh: { proxy: null, direct: null },
-    template: pod.templateId || null, cost: pod.costPerHour, locked: pod.locked, globalNetworking: { enabled: false },
+    cloud: 'SECURE',
+    dataCenterId: dataCenterOf(machine),
+    cudaVersion: machine?.cudaVersion || null,
+    ssh: { proxy: null, direct: null },
+    template: pod.templateId || null,
+    cost: pod.costPerHour,
+    locked: pod.locked,
+    globalNetworking: { enabled: false },
     runtime: status === 'RUNNING' ? runtimeOf(pod, nowMs - (stateChangeTime?.getTime() ?? nowMs)) : null,
-    createdAt: createTime?.toISOString(), startedAt: lastStartTime?.toISOString() ?? null,
+    createdAt: createTime?.toISOString(),
+    startedAt: lastStartTime?.toISOString() ?? null,
   };
 }
 
 function runtimeOf({ ports }: Pod, runsMs: number): object {
-  const listed = ports.map((port) => port.split('/')).map(([number, type]) => ({ private: Number(number), public: null, type, ip: null }));
+  const listed = ports
+    .map((port) => port.split('/'))
+    .map(([number, type]) => ({ private: Number(number), public: null, type, ip: null }));
   return { uptime: Math.max(0, Math.floor(runsMs / 1_000)), gpus: [], cpu: {}, memory: {}, ports: listed };
 }

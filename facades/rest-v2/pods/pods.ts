@@ -2,14 +2,14 @@
 import { Type } from 'typebox';
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
-import { once, operation, repeatable } from '../operation.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';
+import { once, operation, repeatable } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';
 import { conflict } from '../rejections.ts';
 import { named } from '../schema-parts.ts';
 import { CreatePod, PodActionRequest, PodShape, UpdatePod } from './pod-shapes.ts';
-import { actionsOf, changedPod, newPod, presentPod, statusOf } from './pod-values.ts';
 import type { PodAction } from './pod-values.ts';
+import { actionsOf, changedPod, newPod, presentPod, statusOf } from './pod-values.ts';
 
 const ONE = '/v2/pods/{podId}';
 const TAG = { tag: 'pods' };
@@ -17,33 +17,69 @@ const TAG = { tag: 'pods' };
 /** The operations. */
 export const podOperations: readonly Operation[] = [
   operation({
-    ...TAG, id: 'ListPods', method: 'GET', path: '/v2/pods', summary: 'List pods, the newest first',
-    query: Type.Object({ includeClusterPods: Type.Optional(Type.Boolean({ description: 'There are no clusters.' })), ...PageQuery.properties }), status: 200,
-    answer: named('ListPodsResponse', listOf('pods', PodShape, 'The newest first.')),
-    handle: (call, { core, clock }) => answerPage(call, 'ListPods', 'pods', {
-      read: (page) => core.pods.call((client) => client.listPods, { includeWorkers: false, endpointId: '', endpointIds: [], ...page }, repeatable(call)),
-      present: ({ pods }) => pods.map((pod) => presentPod(pod, clock.nowMs())),
+    ...TAG,
+    id: 'ListPods',
+    method: 'GET',
+    path: '/v2/pods',
+    summary: 'List pods, the newest first',
+    query: Type.Object({
+      includeClusterPods: Type.Optional(Type.Boolean({ description: 'There are no clusters.' })),
+      ...PageQuery.properties,
     }),
+    status: 200,
+    answer: named('ListPodsResponse', listOf('pods', PodShape, 'The newest first.')),
+    handle: (call, { core, clock }) =>
+      answerPage(call, 'ListPods', 'pods', {
+        read: (page) =>
+          core.pods.call(
+            (client) => client.listPods,
+            { includeWorkers: false, endpointId: '', endpointIds: [], ...page },
+            repeatable(call),
+          ),
+        present: ({ pods }) => pods.map((pod) => presentPod(pod, clock.nowMs())),
+      }),
   }),
   operation({
-    ...TAG, id: 'CreatePod', method: 'POST', path: '/v2/pods', summary: 'Create a pod and start it', body: CreatePod, status: 201, answer: PodShape,
+    ...TAG,
+    id: 'CreatePod',
+    method: 'POST',
+    path: '/v2/pods',
+    summary: 'Create a pod and start it',
+    body: CreatePod,
+    status: 201,
+    answer: PodShape,
     errors: [404],
     handle: async (call, { core, clock }) => {
       const { mounts, templateId } = call.body;
       const pod = Pod.fromPartial(newPod(call.body));
       // A template gives its volume where the body says nothing of mounts.
       const volumeGb = mounts === undefined && templateId !== undefined ? undefined : pod.volumeGb;
-      const { pod: made } = await core.pods.call((client) => client.createPod, { pod, volumeGb }, once(call)).catch(unknownTemplate);
+      const { pod: made } = await core.pods
+        .call((client) => client.createPod, { pod, volumeGb }, once(call))
+        .catch(unknownTemplate);
       return presentPod(made!, clock.nowMs());
     },
   }),
   operation({
-    ...TAG, id: 'GetPod', method: 'GET', path: ONE, summary: 'Read a pod', status: 200, answer: PodShape,
+    ...TAG,
+    id: 'GetPod',
+    method: 'GET',
+    path: ONE,
+    summary: 'Read a pod',
+    status: 200,
+    answer: PodShape,
     handle: async (call, parts) => presentPod(await read(call, parts), parts.clock.nowMs()),
   }),
   operation({
-    ...TAG, id: 'UpdatePod', method: 'PATCH', path: ONE, summary: 'Change a pod; anything but name and locked starts it anew',
-    body: UpdatePod, status: 200, answer: PodShape, errors: [409],
+    ...TAG,
+    id: 'UpdatePod',
+    method: 'PATCH',
+    path: ONE,
+    summary: 'Change a pod; anything but name and locked starts it anew',
+    body: UpdatePod,
+    status: 200,
+    answer: PodShape,
+    errors: [409],
     handle: async (call, parts) => {
       const before = await read(call, parts);
       const { changes, mask } = changedPod(call.body);
@@ -54,19 +90,35 @@ export const podOperations: readonly Operation[] = [
     },
   }),
   operation({
-    ...TAG, id: 'DeletePod', method: 'DELETE', path: ONE, summary: 'Delete a pod with its files', status: 204, errors: [409],
+    ...TAG,
+    id: 'DeletePod',
+    method: 'DELETE',
+    path: ONE,
+    summary: 'Delete a pod with its files',
+    status: 204,
+    errors: [409],
     handle: async (call, parts) => remove(call, parts, await read(call, parts)),
   }),
   operation({
-    ...TAG, id: 'ActOnPod', method: 'POST', path: `${ONE}/action`, summary: 'Start, stop, restart or delete a pod',
-    body: PodActionRequest, status: 200, answer: PodShape, mayAnswer204: true, errors: [409],
+    ...TAG,
+    id: 'ActOnPod',
+    method: 'POST',
+    path: `${ONE}/action`,
+    summary: 'Start, stop, restart or delete a pod',
+    body: PodActionRequest,
+    status: 200,
+    answer: PodShape,
+    mayAnswer204: true,
+    errors: [409],
     handle: async (call, parts) => {
       const { action } = call.body;
       const before = await read(call, parts);
       const allowed = actionsOf(before);
       if (!allowed.includes(action)) {
         const why = before.locked ? 'locked' : statusOf(before);
-        throw conflict(`The pod is ${why}: ${action} is not among what can be done now (${allowed.join(', ') || 'nothing'}).`);
+        throw conflict(
+          `The pod is ${why}: ${action} is not among what can be done now (${allowed.join(', ') || 'nothing'}).`,
+        );
       }
       return action === 'terminate' ? remove(call, parts, before) : act(call, parts, before.id, action);
     },
@@ -84,7 +136,12 @@ async function remove(call: Call<object, unknown>, { core }: RestV2Parts, { id }
   await core.pods.call((client) => client.deletePod, { id }, once(call)).catch(locked);
 }
 
-async function act(call: Call<object, unknown>, { core, clock }: RestV2Parts, id: string, action: Exclude<PodAction, 'terminate'>): Promise<object> {
+async function act(
+  call: Call<object, unknown>,
+  { core, clock }: RestV2Parts,
+  id: string,
+  action: Exclude<PodAction, 'terminate'>,
+): Promise<object> {
   const acts = {
     start: () => core.pods.call((client) => client.startPod, { id }, repeatable(call)),
     stop: () => core.pods.call((client) => client.stopPod, { id }, repeatable(call)),
@@ -101,6 +158,9 @@ function locked(error: unknown): never {
 
 /** A template that is not there is not found, whichever member names it. */
 function unknownTemplate(error: unknown): never {
-  const isUnknown = error instanceof CoreError && error.reason === 'INVALID_REQUEST' && error.message.startsWith('template_id: there is no template');
+  const isUnknown =
+    error instanceof CoreError &&
+    error.reason === 'INVALID_REQUEST' &&
+    error.message.startsWith('template_id: there is no template');
   throw isUnknown ? new CoreError('TEMPLATE_NOT_FOUND', error.message) : error;
 }

@@ -1,6 +1,7 @@
 /** Shapes of endpoints in REST v2. Bounds are those of the table of settings. */
-import { Type } from 'typebox';
+
 import type { Static } from 'typebox';
+import { Type } from 'typebox';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
 import { containerAnswer, containerBody, optionals } from '../container/container-part.ts';
 import { closed, moment, named, textOrNull, word } from '../schema-parts.ts';
@@ -13,107 +14,236 @@ const CUDA_VERSION = '^\\d+\\.\\d+$';
 /** As fields default in REST v2, which differs from the others. */
 export const WORKER_DEFAULTS = { min: 0, max: 3, idleTimeout: 10 };
 
-const bounded = ({ rule: { min, max } }: { rule: { min?: number; max?: number } }, description: string, more: object = {}) => (
-  Type.Integer({ minimum: min!, maximum: max!, description, ...more })
-);
-const ids = (description: string) => Type.Array(Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX }), { maxItems: LIST_LENGTH_MAX, description });
+const bounded = (
+  { rule: { min, max } }: { rule: { min?: number; max?: number } },
+  description: string,
+  more: object = {},
+) => Type.Integer({ minimum: min!, maximum: max!, description, ...more });
+const ids = (description: string) =>
+  Type.Array(Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX }), { maxItems: LIST_LENGTH_MAX, description });
 
 const queueDelay = Type.Number({
-  minimum: QUEUE_DELAY_MIN, maximum: ENDPOINT.scalerValue.rule.max, description: 'Seconds that a job may wait until another worker is started.',
+  minimum: QUEUE_DELAY_MIN,
+  maximum: ENDPOINT.scalerValue.rule.max,
+  description: 'Seconds that a job may wait until another worker is started.',
 });
 const scalings = [
   closed({ type: word(['QUEUE_DELAY']), queueDelay }),
-  closed({ type: word(['REQUEST_COUNT']), requestCount: bounded(ENDPOINT.scalerValue, 'Jobs or requests for each worker.') }),
-  closed({ type: word(['SLO']), queueDelay: Type.Integer({ minimum: 1, maximum: ENDPOINT.scalerValue.rule.max }) }, {
-    description: 'As few workers as let 95 of 100 jobs wait no longer than so many seconds. An extension.',
+  closed({
+    type: word(['REQUEST_COUNT']),
+    requestCount: bounded(ENDPOINT.scalerValue, 'Jobs or requests for each worker.'),
   }),
+  closed(
+    { type: word(['SLO']), queueDelay: Type.Integer({ minimum: 1, maximum: ENDPOINT.scalerValue.rule.max }) },
+    {
+      description: 'As few workers as let 95 of 100 jobs wait no longer than so many seconds. An extension.',
+    },
+  ),
 ];
 /** What the number of workers follows. */
-const scaling = named('EndpointScaling', Type.Unsafe<
-  { type: 'QUEUE_DELAY' | 'SLO'; queueDelay: number } | { type: 'REQUEST_COUNT'; requestCount: number }
->({ type: 'object', oneOf: scalings, discriminator: { propertyName: 'type' }, required: ['type'], description: 'What the number of workers follows.' }));
+const scaling = named(
+  'EndpointScaling',
+  Type.Unsafe<{ type: 'QUEUE_DELAY' | 'SLO'; queueDelay: number } | { type: 'REQUEST_COUNT'; requestCount: number }>({
+    type: 'object',
+    oneOf: scalings,
+    discriminator: { propertyName: 'type' },
+    required: ['type'],
+    description: 'What the number of workers follows.',
+  }),
+);
 
-const workers = named('EndpointWorkers', closed({
-  min: Type.Optional(bounded(ENDPOINT.workersMin, 'Fewest workers kept.')),
-  max: Type.Optional(bounded(ENDPOINT.workersMax, 'Most workers at any time.')),
-  idleTimeout: Type.Optional(bounded(ENDPOINT.idleTimeoutSeconds, 'Seconds that a worker stays without a job. Not for QUEUE with REQUEST_COUNT.')),
-}));
+const workers = named(
+  'EndpointWorkers',
+  closed({
+    min: Type.Optional(bounded(ENDPOINT.workersMin, 'Fewest workers kept.')),
+    max: Type.Optional(bounded(ENDPOINT.workersMax, 'Most workers at any time.')),
+    idleTimeout: Type.Optional(
+      bounded(
+        ENDPOINT.idleTimeoutSeconds,
+        'Seconds that a worker stays without a job. Not for QUEUE with REQUEST_COUNT.',
+      ),
+    ),
+  }),
+);
 
 const gpuParts = {
-  pools: Type.Optional(Type.Array(Type.String({ pattern: '^[^-\\s].*$', maxLength: ID_LENGTH_MAX }), {
-    minItems: 1, maxItems: LIST_LENGTH_MAX, description: 'Pools in order of preference; a type that is in none stands for itself.',
-  })),
-  excludedTypes: Type.Optional(Type.Array(Type.String({ pattern: '^\\s*[^-\\s].*$', maxLength: ID_LENGTH_MAX }), {
-    maxItems: LIST_LENGTH_MAX, description: 'Types of these pools that are not used. Replaced together with pools.',
-  })),
-  count: Type.Optional(Type.Integer({ minimum: 1, maximum: ENDPOINT.gpuCount.rule.max, description: 'GPUs of a worker.' })),
-  allowedCudaVersions: Type.Optional(Type.Array(Type.String({ pattern: CUDA_VERSION, maxLength: 7 }), {
-    maxItems: LIST_LENGTH_MAX, description: 'CUDA versions that a machine must support, any of them.',
-  })),
+  pools: Type.Optional(
+    Type.Array(Type.String({ pattern: '^[^-\\s].*$', maxLength: ID_LENGTH_MAX }), {
+      minItems: 1,
+      maxItems: LIST_LENGTH_MAX,
+      description: 'Pools in order of preference; a type that is in none stands for itself.',
+    }),
+  ),
+  excludedTypes: Type.Optional(
+    Type.Array(Type.String({ pattern: '^\\s*[^-\\s].*$', maxLength: ID_LENGTH_MAX }), {
+      maxItems: LIST_LENGTH_MAX,
+      description: 'Types of these pools that are not used. Replaced together with pools.',
+    }),
+  ),
+  count: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: ENDPOINT.gpuCount.rule.max, description: 'GPUs of a worker.' }),
+  ),
+  allowedCudaVersions: Type.Optional(
+    Type.Array(Type.String({ pattern: CUDA_VERSION, maxLength: 7 }), {
+      maxItems: LIST_LENGTH_MAX,
+      description: 'CUDA versions that a machine must support, any of them.',
+    }),
+  ),
 };
-const createGpu = named('CreateEndpointGpuConfig', closed({
-  ...gpuParts, minCudaVersion: Type.Optional(Type.String({ pattern: CUDA_VERSION, maxLength: 7, description: 'This version or a newer one.' })),
-}));
-const updateGpu = named('UpdateEndpointGpuConfig', closed({
-  ...gpuParts,
-  minCudaVersion: Type.Optional(Type.String({ pattern: `^$|${CUDA_VERSION}`, maxLength: 7, description: 'This version or a newer one; empty: any.' })),
-}));
+const createGpu = named(
+  'CreateEndpointGpuConfig',
+  closed({
+    ...gpuParts,
+    minCudaVersion: Type.Optional(
+      Type.String({ pattern: CUDA_VERSION, maxLength: 7, description: 'This version or a newer one.' }),
+    ),
+  }),
+);
+const updateGpu = named(
+  'UpdateEndpointGpuConfig',
+  closed({
+    ...gpuParts,
+    minCudaVersion: Type.Optional(
+      Type.String({
+        pattern: `^$|${CUDA_VERSION}`,
+        maxLength: 7,
+        description: 'This version or a newer one; empty: any.',
+      }),
+    ),
+  }),
+);
 export type GpuBody = Static<typeof updateGpu>;
 
 /** A size of a worker without a GPU. */
-export const createCpu = named('CreateCpuConfig', closed({
-  id: Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX, description: 'Flavour, as cpu3c.' }),
-  vcpuCount: Type.Integer({ minimum: 2, maximum: 1_024, description: 'Processors, a power of two.' }),
-}));
-const cpuSizes = Type.Array(createCpu, { minItems: 1, maxItems: LIST_LENGTH_MAX, description: 'Sizes of workers without a GPU, in order of preference.' });
+export const createCpu = named(
+  'CreateCpuConfig',
+  closed({
+    id: Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX, description: 'Flavour, as cpu3c.' }),
+    vcpuCount: Type.Integer({ minimum: 2, maximum: 1_024, description: 'Processors, a power of two.' }),
+  }),
+);
+const cpuSizes = Type.Array(createCpu, {
+  minItems: 1,
+  maxItems: LIST_LENGTH_MAX,
+  description: 'Sizes of workers without a GPU, in order of preference.',
+});
 
 const settings = {
-  scaling, workers,
+  scaling,
+  workers,
   dataCenterIds: ids('Data centres, any of them. Empty: anywhere.'),
   networkVolumes: ids('Network volumes to mount, one for each data centre.'),
   timeout: Type.Integer({
-    minimum: 0, maximum: ENDPOINT.executionTimeoutMs.rule.max,
+    minimum: 0,
+    maximum: ENDPOINT.executionTimeoutMs.rule.max,
     description: `Longest run of a job in milliseconds, at least ${ENDPOINT.executionTimeoutMs.rule.min}. 0: ${ENDPOINT.executionTimeoutMs.rule.default}.`,
   }),
-  flashboot: word(['OFF', 'FLASHBOOT', 'PRIORITY_FLASHBOOT'], 'Keep scaled-down workers frozen for a fast start. The last two mean the same here.'),
+  flashboot: word(
+    ['OFF', 'FLASHBOOT', 'PRIORITY_FLASHBOOT'],
+    'Keep scaled-down workers frozen for a fast start. The last two mean the same here.',
+  ),
 };
 const templateId = Type.String({
-  maxLength: ID_LENGTH_MAX, description: 'A template that is taken apart once: it gives what the body does not, and no link to it stays.',
+  maxLength: ID_LENGTH_MAX,
+  description: 'A template that is taken apart once: it gives what the body does not, and no link to it stays.',
 });
 const type = word(['QUEUE', 'LOAD_BALANCER'], 'How requests reach the workers. Fixed after creation.');
 const name = Type.String({ ...NAME, description: 'For people.' });
 
 /** Body that creates one. */
-export const CreateEndpoint = named('CreateEndpointRequest', closed({
-  ...containerBody, ...optionals(settings), name, type, scaling, gpu: Type.Optional(createGpu), cpu: Type.Optional(cpuSizes),
-  templateId: Type.Optional(Type.String({ ...templateId, minLength: 1 })),
-}, { examples: [{ name: 'ocr', type: 'QUEUE', image: 'ocr:1', scaling: { type: 'QUEUE_DELAY', queueDelay: 4 }, gpu: { pools: ['ADA_24'] } }] }));
+export const CreateEndpoint = named(
+  'CreateEndpointRequest',
+  closed(
+    {
+      ...containerBody,
+      ...optionals(settings),
+      name,
+      type,
+      scaling,
+      gpu: Type.Optional(createGpu),
+      cpu: Type.Optional(cpuSizes),
+      templateId: Type.Optional(Type.String({ ...templateId, minLength: 1 })),
+    },
+    {
+      examples: [
+        {
+          name: 'ocr',
+          type: 'QUEUE',
+          image: 'ocr:1',
+          scaling: { type: 'QUEUE_DELAY', queueDelay: 4 },
+          gpu: { pools: ['ADA_24'] },
+        },
+      ],
+    },
+  ),
+);
 export type CreateEndpointBody = Static<typeof CreateEndpoint>;
 
 /** Body that changes one: what is left out stays as it is. */
-export const UpdateEndpoint = named('UpdateEndpointRequest', closed({
-  ...containerBody, ...optionals(settings), name: Type.Optional(name), gpu: Type.Optional(updateGpu), cpu: Type.Optional(cpuSizes),
-  templateId: Type.Optional(templateId),
-}));
+export const UpdateEndpoint = named(
+  'UpdateEndpointRequest',
+  closed({
+    ...containerBody,
+    ...optionals(settings),
+    name: Type.Optional(name),
+    gpu: Type.Optional(updateGpu),
+    cpu: Type.Optional(cpuSizes),
+    templateId: Type.Optional(templateId),
+  }),
+);
 export type UpdateEndpointBody = Static<typeof UpdateEndpoint>;
 
 const urls = (...names: string[]) => closed(Object.fromEntries(names.map((each) => [each, Type.String()])));
 
 /** An endpoint as it is answered. */
-export const EndpointShape = named('Endpoint', Type.Object({
-  id: Type.String(), name: Type.String(), ...containerAnswer, type,
-  requestUrls: Type.Unsafe<Record<string, string>>({
-    anyOf: [urls('run', 'runSync', 'status', 'stream', 'cancel', 'retry', 'purgeQueue', 'health'), urls('base', 'health')],
-    description: 'Where requests go, from the address that was asked. {job_id} stands for the id of a job.',
+export const EndpointShape = named(
+  'Endpoint',
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    ...containerAnswer,
+    type,
+    requestUrls: Type.Unsafe<Record<string, string>>({
+      anyOf: [
+        urls('run', 'runSync', 'status', 'stream', 'cancel', 'retry', 'purgeQueue', 'health'),
+        urls('base', 'health'),
+      ],
+      description: 'Where requests go, from the address that was asked. {job_id} stands for the id of a job.',
+    }),
+    gpu: Type.Optional(
+      named(
+        'EndpointGpuConfig',
+        Type.Object(
+          {
+            pools: Type.Array(Type.String()),
+            excludedTypes: Type.Array(Type.String()),
+            count: Type.Integer(),
+            allowedCudaVersions: Type.Array(Type.String()),
+            minCudaVersion: textOrNull('Null: any, or those of allowedCudaVersions.'),
+          },
+          { description: 'Missing for workers without a GPU.' },
+        ),
+      ),
+    ),
+    cpu: Type.Optional(
+      Type.Array(
+        named(
+          'CpuConfig',
+          Type.Object({
+            id: Type.String(),
+            vcpuCount: Type.Integer(),
+            memory: Type.Integer({ description: 'GB.' }),
+          }),
+        ),
+        { description: 'Missing for workers with a GPU. Empty: no size.' },
+      ),
+    ),
+    workers,
+    scaling,
+    dataCenterIds: settings.dataCenterIds,
+    networkVolumes: settings.networkVolumes,
+    timeout: Type.Integer({ description: 'As it was given; 0: nobody chose it.' }),
+    flashboot: settings.flashboot,
+    createdAt: moment('When it was made.'),
   }),
-  gpu: Type.Optional(named('EndpointGpuConfig', Type.Object({
-    pools: Type.Array(Type.String()), excludedTypes: Type.Array(Type.String()), count: Type.Integer(), allowedCudaVersions: Type.Array(Type.String()),
-    minCudaVersion: textOrNull('Null: any, or those of allowedCudaVersions.'),
-  }, { description: 'Missing for workers without a GPU.' }))),
-  cpu: Type.Optional(Type.Array(named('CpuConfig', Type.Object({
-    id: Type.String(), vcpuCount: Type.Integer(), memory: Type.Integer({ description: 'GB.' }),
-  })), { description: 'Missing for workers with a GPU. Empty: no size.' })),
-  workers, scaling, dataCenterIds: settings.dataCenterIds, networkVolumes: settings.networkVolumes,
-  timeout: Type.Integer({ description: 'As it was given; 0: nobody chose it.' }), flashboot: settings.flashboot,
-  createdAt: moment('When it was made.'),
-}));
+);

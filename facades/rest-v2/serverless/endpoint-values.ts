@@ -1,11 +1,12 @@
 /** Bodies of endpoints in REST v2 to the contract. */
-import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+
 import type { GpuPool } from '../../../proto/gen/slipway/v1/catalog_service.ts';
+import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { OwnTemplate } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { change, noChanges } from '../../resources/mask-fields.ts';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
+import { change, noChanges } from '../../resources/mask-fields.ts';
 import { containerFields } from '../container/container-part.ts';
 import { instanceIdOf } from '../container/cpu-size.ts';
 import { against, misfit } from '../rejections.ts';
@@ -19,10 +20,14 @@ export interface EndpointChanges extends FieldChanges<Endpoint> {
   ownTemplate: OwnTemplate | undefined;
 }
 
-/** Returns what creates an endpoint, with the defaults of REST v2. 400, 422: see the rules of docs/reference/management.md#rest-v2. */
+/**
+ * Returns what creates an endpoint, with the defaults of REST v2. 400, 422: see the rules of
+ * docs/reference/management.md#rest-v2.
+ */
 export function newEndpoint(body: CreateEndpointBody, pools: readonly GpuPool[]): EndpointChanges {
   const { gpu, cpu, type, scaling, workers = {}, timeout = 0 } = body;
-  if (body.image === undefined && body.templateId === undefined) throw misfit(['$: missing property \'image\', which templateId would give']);
+  if (body.image === undefined && body.templateId === undefined)
+    throw misfit(["$: missing property 'image', which templateId would give"]);
   if ((gpu === undefined) === (cpu === undefined)) throw against('Give exactly one of gpu and cpu.');
   checkIdleTimeout(workers.idleTimeout, type, scaling.type);
   const { idleTimeout, ...counts } = WORKER_DEFAULTS;
@@ -34,25 +39,39 @@ export function newEndpoint(body: CreateEndpointBody, pools: readonly GpuPool[])
 }
 
 /** Returns what changes an endpoint. `before`: as it is. 400, 422: as above. */
-export function changedEndpoint(body: UpdateEndpointBody, before: Endpoint, pools: readonly GpuPool[]): EndpointChanges {
+export function changedEndpoint(
+  body: UpdateEndpointBody,
+  before: Endpoint,
+  pools: readonly GpuPool[],
+): EndpointChanges {
   const scaling = body.scaling?.type ?? SCALINGS[before.scalerType] ?? 'QUEUE_DELAY';
   checkIdleTimeout(body.workers?.idleTimeout, before.type === EndpointType.LB ? 'LOAD_BALANCER' : 'QUEUE', scaling);
   return endpointFields(body, pools);
 }
 
 const SCALINGS: Readonly<Record<number, string>> = {
-  [ScalerType.QUEUE_DELAY]: 'QUEUE_DELAY', [ScalerType.REQUEST_COUNT]: 'REQUEST_COUNT', [ScalerType.SLO]: 'SLO',
+  [ScalerType.QUEUE_DELAY]: 'QUEUE_DELAY',
+  [ScalerType.REQUEST_COUNT]: 'REQUEST_COUNT',
+  [ScalerType.SLO]: 'SLO',
 };
 
 function endpointFields(body: UpdateEndpointBody, pools: readonly GpuPool[]): EndpointChanges {
   const { workers, flashboot, timeout, gpu, cpu } = body;
   const fields = noChanges<Endpoint>();
   const given: { [Name in keyof Endpoint]?: Endpoint[Name] | undefined } = {
-    name: body.name, ...(gpu && gpuFields(gpu, pools)), instanceIds: cpu?.map(instanceIdOf),
-    workersMin: workers?.min, workersMax: workers?.max, idleTimeoutSeconds: workers?.idleTimeout, ...scalingFields(body.scaling),
-    executionTimeoutMs: timeout || undefined, executionTimeoutUnset: timeout === undefined ? undefined : timeout === 0,
+    name: body.name,
+    ...(gpu && gpuFields(gpu, pools)),
+    instanceIds: cpu?.map(instanceIdOf),
+    workersMin: workers?.min,
+    workersMax: workers?.max,
+    idleTimeoutSeconds: workers?.idleTimeout,
+    ...scalingFields(body.scaling),
+    executionTimeoutMs: timeout || undefined,
+    executionTimeoutUnset: timeout === undefined ? undefined : timeout === 0,
     flashBootType: flashboot && (flashboot === 'OFF' ? FlashBootType.OFF : FlashBootType.FLASHBOOT),
-    priorityFlashBoot: flashboot && flashboot === 'PRIORITY_FLASHBOOT', locations: body.dataCenterIds, networkVolumeIds: body.networkVolumes,
+    priorityFlashBoot: flashboot && flashboot === 'PRIORITY_FLASHBOOT',
+    locations: body.dataCenterIds,
+    networkVolumeIds: body.networkVolumes,
   };
   for (const [field, value] of Object.entries(given)) change(fields, field as keyof Endpoint & string, value as never);
   return { ...fields, ownTemplate: ownTemplateOf(body) };
@@ -60,7 +79,8 @@ function endpointFields(body: UpdateEndpointBody, pools: readonly GpuPool[]): En
 
 function ownTemplateOf(body: UpdateEndpointBody): OwnTemplate | undefined {
   const container = noChanges<Template>();
-  for (const [field, value] of Object.entries(containerFields(body))) change(container, field as keyof Template & string, value as never);
+  for (const [field, value] of Object.entries(containerFields(body)))
+    change(container, field as keyof Template & string, value as never);
   const { templateId: fromTemplateId = '' } = body;
   if (container.mask.length === 0 && fromTemplateId === '') return undefined;
   return { template: Template.fromPartial(container.changes), updateMask: container.mask, fromTemplateId };
@@ -69,11 +89,16 @@ function ownTemplateOf(body: UpdateEndpointBody): OwnTemplate | undefined {
 /** The contract counts whole seconds, and what is finer in milliseconds beside them. */
 function scalingFields(scaling: UpdateEndpointBody['scaling']): Partial<Endpoint> {
   if (!scaling) return {};
-  if (scaling.type === 'REQUEST_COUNT') return { scalerType: ScalerType.REQUEST_COUNT, scalerValue: scaling.requestCount, queueDelayMs: 0 };
+  if (scaling.type === 'REQUEST_COUNT')
+    return { scalerType: ScalerType.REQUEST_COUNT, scalerValue: scaling.requestCount, queueDelayMs: 0 };
   const { queueDelay } = scaling;
   if (scaling.type === 'SLO') return { scalerType: ScalerType.SLO, scalerValue: queueDelay, queueDelayMs: 0 };
   const isWhole = Number.isInteger(queueDelay);
-  return { scalerType: ScalerType.QUEUE_DELAY, scalerValue: Math.ceil(queueDelay), queueDelayMs: isWhole ? 0 : Math.round(queueDelay * 1_000) };
+  return {
+    scalerType: ScalerType.QUEUE_DELAY,
+    scalerValue: Math.ceil(queueDelay),
+    queueDelayMs: isWhole ? 0 : Math.round(queueDelay * 1_000),
+  };
 }
 
 /** Whether workers without a job go after a time: those of a queue that follow the number of jobs go with the jobs. */

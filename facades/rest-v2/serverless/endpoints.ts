@@ -1,11 +1,11 @@
 /** Endpoints in REST v2. */
 import { Type } from 'typebox';
-import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { GpuPool } from '../../../proto/gen/slipway/v1/catalog_service.ts';
+import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { requestIdOf } from '../idempotency.ts';
-import { once, operation, repeatable } from '../operation.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';
+import { once, operation, repeatable } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';
 import { misfit } from '../rejections.ts';
 import { named } from '../schema-parts.ts';
@@ -19,39 +19,79 @@ const TAG = { tag: 'serverless' };
 /** The operations. */
 export const endpointOperations: readonly Operation[] = [
   operation({
-    ...TAG, id: 'ListEndpoints', method: 'GET', path: '/v2/serverless', summary: 'List endpoints, the newest first',
-    query: Type.Object({ ...PageQuery.properties }), status: 200,
+    ...TAG,
+    id: 'ListEndpoints',
+    method: 'GET',
+    path: '/v2/serverless',
+    summary: 'List endpoints, the newest first',
+    query: Type.Object({ ...PageQuery.properties }),
+    status: 200,
     answer: named('ListEndpointsResponse', listOf('endpoints', EndpointShape, 'The newest first.')),
     handle: async (call, parts) => {
       const pools = await poolsOf(call, parts);
       return answerPage(call, 'ListEndpoints', 'endpoints', {
-        read: (page) => parts.core.endpoints.call((client) => client.listEndpoints, { includeTemplate: true, ...page }, repeatable(call)),
-        present: ({ endpoints }) => endpoints.map((endpoint) => presentEndpoint(endpoint, originOf(call.request), pools)),
+        read: (page) =>
+          parts.core.endpoints.call(
+            (client) => client.listEndpoints,
+            { includeTemplate: true, ...page },
+            repeatable(call),
+          ),
+        present: ({ endpoints }) =>
+          endpoints.map((endpoint) => presentEndpoint(endpoint, originOf(call.request), pools)),
       });
     },
   }),
   operation({
-    ...TAG, id: 'CreateEndpoint', method: 'POST', path: '/v2/serverless', summary: 'Create an endpoint', body: CreateEndpoint, status: 201,
-    answer: EndpointShape, errors: [404],
+    ...TAG,
+    id: 'CreateEndpoint',
+    method: 'POST',
+    path: '/v2/serverless',
+    summary: 'Create an endpoint',
+    body: CreateEndpoint,
+    status: 201,
+    answer: EndpointShape,
+    errors: [404],
     handle: async (call, parts) => {
       const { changes, ownTemplate } = newEndpoint(call.body, await poolsOf(call, parts));
       const request = {
-        endpoint: Endpoint.fromPartial(changes), requestId: requestIdOf(call.request), workersMax: changes.workersMax, retryLimit: undefined, ownTemplate,
+        endpoint: Endpoint.fromPartial(changes),
+        requestId: requestIdOf(call.request),
+        workersMax: changes.workersMax,
+        retryLimit: undefined,
+        ownTemplate,
       };
-      const { endpoint } = await parts.core.endpoints.call((client) => client.createEndpoint, request, once(call)).catch(forPods);
+      const { endpoint } = await parts.core.endpoints
+        .call((client) => client.createEndpoint, request, once(call))
+        .catch(forPods);
       return read(call, parts, endpoint!.id);
     },
   }),
   operation({
-    ...TAG, id: 'GetEndpoint', method: 'GET', path: ONE, summary: 'Read an endpoint', status: 200, answer: EndpointShape,
+    ...TAG,
+    id: 'GetEndpoint',
+    method: 'GET',
+    path: ONE,
+    summary: 'Read an endpoint',
+    status: 200,
+    answer: EndpointShape,
     handle: (call, parts) => read(call, parts, call.path['endpointId']!),
   }),
   operation({
-    ...TAG, id: 'UpdateEndpoint', method: 'PATCH', path: ONE, summary: 'Change an endpoint: what is left out stays as it is',
-    body: UpdateEndpoint, status: 200, answer: EndpointShape,
+    ...TAG,
+    id: 'UpdateEndpoint',
+    method: 'PATCH',
+    path: ONE,
+    summary: 'Change an endpoint: what is left out stays as it is',
+    body: UpdateEndpoint,
+    status: 200,
+    answer: EndpointShape,
     handle: async (call, parts) => {
       const id = call.path['endpointId']!;
-      const { endpoint: before } = await parts.core.endpoints.call((client) => client.getEndpoint, { id }, repeatable(call));
+      const { endpoint: before } = await parts.core.endpoints.call(
+        (client) => client.getEndpoint,
+        { id },
+        repeatable(call),
+      );
       const { changes, mask, ownTemplate } = changedEndpoint(call.body, before!, await poolsOf(call, parts));
       // Nothing to change is no fault: the endpoint is answered as it is.
       if (mask.length > 0 || ownTemplate) {
@@ -62,16 +102,26 @@ export const endpointOperations: readonly Operation[] = [
     },
   }),
   operation({
-    ...TAG, id: 'DeleteEndpoint', method: 'DELETE', path: ONE, summary: 'Delete an endpoint: its workers are stopped, its jobs end', status: 204,
+    ...TAG,
+    id: 'DeleteEndpoint',
+    method: 'DELETE',
+    path: ONE,
+    summary: 'Delete an endpoint: its workers are stopped, its jobs end',
+    status: 204,
     handle: async (call, { core }) => {
-      await core.endpoints.call((client) => client.deleteEndpoint, { id: call.path['endpointId']!, stopWorkers: true }, once(call));
+      await core.endpoints.call(
+        (client) => client.deleteEndpoint,
+        { id: call.path['endpointId']!, stopWorkers: true },
+        once(call),
+      );
     },
   }),
 ];
 
 async function read(call: Call<object, unknown>, parts: RestV2Parts, id: string): Promise<object> {
   const [{ endpoint }, pools] = await Promise.all([
-    parts.core.endpoints.call((client) => client.getEndpoint, { id, includeTemplate: true }, repeatable(call)), poolsOf(call, parts),
+    parts.core.endpoints.call((client) => client.getEndpoint, { id, includeTemplate: true }, repeatable(call)),
+    poolsOf(call, parts),
   ]);
   return presentEndpoint(endpoint, originOf(call.request), pools);
 }
@@ -82,6 +132,9 @@ async function poolsOf(call: Pick<Call, 'apiKey'>, { core }: RestV2Parts): Promi
 
 /** A template of the wrong kind is a misfit of the member that names it. */
 function forPods(error: unknown): never {
-  const isKind = error instanceof CoreError && error.reason === 'INVALID_REQUEST' && error.message.includes('is a template for pods');
+  const isKind =
+    error instanceof CoreError &&
+    error.reason === 'INVALID_REQUEST' &&
+    error.message.includes('is a template for pods');
   throw isKind ? misfit(['$.templateId: is a template for pods; endpoints take those that are serverless']) : error;
 }

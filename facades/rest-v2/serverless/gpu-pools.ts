@@ -1,6 +1,6 @@
 /**
- * GPUs of endpoints: REST v2 chooses pools and leaves types out, the contract has a list of pools, types and types left out. What other surfaces chose by
- * types is shown as the smallest pools that hold them.
+ * GPUs of endpoints: REST v2 chooses pools and leaves types out, the contract has a list of pools, types and types left
+ * out. What other surfaces chose by types is shown as the smallest pools that hold them.
  */
 import type { GpuPool } from '../../../proto/gen/slipway/v1/catalog_service.ts';
 import { lowestVersion, versionsFrom } from '../../resources/cuda-versions.ts';
@@ -15,23 +15,42 @@ export interface GpuFields {
 }
 
 /**
- * Returns the fields that a body names. 400: a type is left out that is in none of the pools, or versions are named in both ways. 422: types are left out
- * of nothing.
+ * Returns the fields that a body names. 400: a type is left out that is in none of the pools, or versions are named in
+ * both ways. 422: types are left out of nothing.
  */
-export function gpuFields({ pools, excludedTypes, count, allowedCudaVersions, minCudaVersion }: GpuBody, known: readonly GpuPool[]): GpuFields {
-  if (!pools && excludedTypes?.length) throw misfit(['$.gpu.excludedTypes: leaves types out of pools, which must be given with it']);
-  if (allowedCudaVersions?.length && minCudaVersion) throw against('gpu.allowedCudaVersions and gpu.minCudaVersion exclude each other: give one.');
+export function gpuFields(
+  { pools, excludedTypes, count, allowedCudaVersions, minCudaVersion }: GpuBody,
+  known: readonly GpuPool[],
+): GpuFields {
+  if (!pools && excludedTypes?.length)
+    throw misfit(['$.gpu.excludedTypes: leaves types out of pools, which must be given with it']);
+  if (allowedCudaVersions?.length && minCudaVersion)
+    throw against('gpu.allowedCudaVersions and gpu.minCudaVersion exclude each other: give one.');
   const excluded = (excludedTypes ?? []).map((type) => type.trim());
   const held = new Set(pools?.flatMap((pool) => [pool, ...(known.find(({ id }) => id === pool)?.gpuTypeIds ?? [])]));
   const outside = excluded.find((type) => !held.has(type));
-  if (outside !== undefined) throw against(`gpu.excludedTypes: ${JSON.stringify(outside)} is a type of none of gpu.pools.`);
-  const versions = minCudaVersion ? versionsFrom(minCudaVersion) : minCudaVersion === '' && !allowedCudaVersions ? [] : allowedCudaVersions;
-  return { gpuIds: pools && [...pools, ...excluded.map((type) => `-${type}`)], gpuCount: count, allowedCudaVersions: versions };
+  if (outside !== undefined)
+    throw against(`gpu.excludedTypes: ${JSON.stringify(outside)} is a type of none of gpu.pools.`);
+  const versions = minCudaVersion
+    ? versionsFrom(minCudaVersion)
+    : minCudaVersion === '' && !allowedCudaVersions
+      ? []
+      : allowedCudaVersions;
+  return {
+    gpuIds: pools && [...pools, ...excluded.map((type) => `-${type}`)],
+    gpuCount: count,
+    allowedCudaVersions: versions,
+  };
 }
 
 /** Returns the GPUs of an answer. */
 export function presentGpus(
-  { gpuIds, gpuCount, allowedCudaVersions }: { gpuIds: readonly string[]; gpuCount: number; allowedCudaVersions: readonly string[] }, known: readonly GpuPool[],
+  {
+    gpuIds,
+    gpuCount,
+    allowedCudaVersions,
+  }: { gpuIds: readonly string[]; gpuCount: number; allowedCudaVersions: readonly string[] },
+  known: readonly GpuPool[],
 ) {
   return { ...poolsOf(gpuIds, known), count: gpuCount, ...versionsOf(allowedCudaVersions) };
 }
@@ -44,8 +63,14 @@ function poolsOf(gpuIds: readonly string[], known: readonly GpuPool[]): { pools:
   if (named.length === 0) return { pools: known.map(({ id }) => id), excludedTypes: out };
   const types = new Set(named.filter((id) => !isPool(id)));
   const whole = new Set(named.filter(isPool));
-  const pools = [...new Set(named.map((id) => (isPool(id) ? id : known.find(({ gpuTypeIds }) => gpuTypeIds.includes(id))?.id ?? id)))];
-  const rest = known.filter(({ id }) => pools.includes(id) && !whole.has(id)).flatMap(({ gpuTypeIds }) => gpuTypeIds.filter((type) => !types.has(type)));
+  const pools = [
+    ...new Set(
+      named.map((id) => (isPool(id) ? id : (known.find(({ gpuTypeIds }) => gpuTypeIds.includes(id))?.id ?? id))),
+    ),
+  ];
+  const rest = known
+    .filter(({ id }) => pools.includes(id) && !whole.has(id))
+    .flatMap(({ gpuTypeIds }) => gpuTypeIds.filter((type) => !types.has(type)));
   return { pools, excludedTypes: [...new Set([...rest, ...out])] };
 }
 
@@ -53,5 +78,7 @@ function poolsOf(gpuIds: readonly string[], known: readonly GpuPool[]): { pools:
 function versionsOf(allowed: readonly string[]): { allowedCudaVersions: string[]; minCudaVersion: string | null } {
   const lowest = lowestVersion(allowed);
   const isFloor = lowest !== null && allowed.length > 1 && String(versionsFrom(lowest)) === String(allowed);
-  return isFloor ? { allowedCudaVersions: [], minCudaVersion: lowest } : { allowedCudaVersions: [...allowed], minCudaVersion: null };
+  return isFloor
+    ? { allowedCudaVersions: [], minCudaVersion: lowest }
+    : { allowedCudaVersions: [...allowed], minCudaVersion: null };
 }

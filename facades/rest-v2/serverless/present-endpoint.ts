@@ -1,8 +1,8 @@
 /** Endpoints of the contract to answers of REST v2. */
 import type { FastifyRequest } from 'fastify';
-import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { GpuPool } from '../../../proto/gen/slipway/v1/catalog_service.ts';
+import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { presentContainer } from '../container/container-part.ts';
@@ -12,8 +12,14 @@ import { presentGpus } from './gpu-pools.ts';
 
 /** Operations of queue-based endpoints, by their names in answers. */
 const QUEUE_PATHS = {
-  run: 'run', runSync: 'runsync', status: 'status/{job_id}', stream: 'stream/{job_id}', cancel: 'cancel/{job_id}', retry: 'retry/{job_id}',
-  purgeQueue: 'purge-queue', health: 'health',
+  run: 'run',
+  runSync: 'runsync',
+  status: 'status/{job_id}',
+  stream: 'stream/{job_id}',
+  cancel: 'cancel/{job_id}',
+  retry: 'retry/{job_id}',
+  purgeQueue: 'purge-queue',
+  health: 'health',
 };
 /** What a worker of a load-balancing endpoint answers when it is well, unless it names another path. */
 const HEALTH_PATH = 'ping';
@@ -21,25 +27,44 @@ const HEALTH_PATH = 'ping';
 /** Returns the answer. `endpoint` comes with what it runs. */
 export function presentEndpoint(endpoint: Endpoint | undefined, origin: string, pools: readonly GpuPool[]): object {
   if (endpoint === undefined) throw new CoreError('INTERNAL', 'core answered without an endpoint');
-  const { id, name, computeType, instanceIds, locations, networkVolumeIds, executionTimeoutUnset, executionTimeoutMs, createTime } = endpoint;
+  const {
+    id,
+    name,
+    computeType,
+    instanceIds,
+    locations,
+    networkVolumeIds,
+    executionTimeoutUnset,
+    executionTimeoutMs,
+    createTime,
+  } = endpoint;
   const type = endpoint.type === EndpointType.LB ? 'LOAD_BALANCER' : 'QUEUE';
   const scaling = presentScaling(endpoint);
   const template = endpoint.template ?? Template.fromPartial({});
   return {
-    id, name, ...presentContainer({ ...template, env: { ...template.env, ...endpoint.env } }), type,
+    id,
+    name,
+    ...presentContainer({ ...template, env: { ...template.env, ...endpoint.env } }),
+    type,
     requestUrls: requestUrls(`${origin}/v2/${id}`, type),
     ...(computeType === 'CPU' ? { cpu: instanceIds.map(presentCpu) } : { gpu: presentGpus(endpoint, pools) }),
     workers: {
-      min: endpoint.workersMin, max: endpoint.workersMax,
+      min: endpoint.workersMin,
+      max: endpoint.workersMax,
       ...(takesIdleTimeout(type, scaling.type) && { idleTimeout: endpoint.idleTimeoutSeconds }),
     },
-    scaling, dataCenterIds: locations, networkVolumes: networkVolumeIds, timeout: executionTimeoutUnset ? 0 : executionTimeoutMs,
-    flashboot: presentFlashBoot(endpoint), createdAt: createTime?.toISOString(),
+    scaling,
+    dataCenterIds: locations,
+    networkVolumes: networkVolumeIds,
+    timeout: executionTimeoutUnset ? 0 : executionTimeoutMs,
+    flashboot: presentFlashBoot(endpoint),
+    createdAt: createTime?.toISOString(),
   };
 }
 
 function presentScaling({ scalerType, scalerValue, queueDelayMs }: Endpoint): { type: string } {
-  if (scalerType === ScalerType.REQUEST_COUNT) return { type: 'REQUEST_COUNT', requestCount: scalerValue } as { type: string };
+  if (scalerType === ScalerType.REQUEST_COUNT)
+    return { type: 'REQUEST_COUNT', requestCount: scalerValue } as { type: string };
   if (scalerType === ScalerType.SLO) return { type: 'SLO', queueDelay: scalerValue } as { type: string };
   return { type: 'QUEUE_DELAY', queueDelay: queueDelayMs > 0 ? queueDelayMs / 1_000 : scalerValue } as { type: string };
 }

@@ -1,4 +1,7 @@
-/** Releases of an endpoint in REST v2: what was changed of it, and how far its workers have come. Builds, of which there are none. */
+/**
+ * Releases of an endpoint in REST v2: what was changed of it, and how far its workers have come. Builds, of which there
+ * are none.
+ */
 import { Type } from 'typebox';
 import type { Release } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
@@ -6,8 +9,8 @@ import { CoreError } from '../../../proto/wire/reason.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
 import { publicNames } from '../../resources/field.ts';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';
-import { operation, repeatable } from '../operation.ts';
 import type { Operation } from '../operation.ts';
+import { operation, repeatable } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';
 import { moment, named, textOrNull, word } from '../schema-parts.ts';
 import { workersOf } from './workers.ts';
@@ -17,72 +20,141 @@ const TAG = { tag: 'serverless' };
 const TEMPLATE_PREFIX = 'template.';
 
 const valueOrNull = Type.Unsafe<null>({ description: 'Always null: values may be secret, and are not kept.' });
-const ReleaseShape = named('Release', Type.Object({
-  id: Type.String(), version: Type.Integer({ description: 'That the endpoint had afterwards.' }), source: word(['MANUAL']),
-  buildId: textOrNull('Always null.'), createdByUserId: textOrNull('The key that was used.'),
-  workerCount: Type.Integer({ description: 'Workers that run it now.' }), createdAt: moment('When.'),
-  diff: Type.Array(Type.Object({ field: Type.String({ description: 'In the words of GraphQL.' }), old: valueOrNull, new: valueOrNull })),
-}));
-const Rollout = named('RolloutSummary', Type.Object({
-  inProgress: Type.Boolean(), workersOnLatest: Type.Integer(), workersTotal: Type.Integer(), percentOnLatest: Type.Integer({ minimum: 0, maximum: 100 }),
-}));
+const ReleaseShape = named(
+  'Release',
+  Type.Object({
+    id: Type.String(),
+    version: Type.Integer({ description: 'That the endpoint had afterwards.' }),
+    source: word(['MANUAL']),
+    buildId: textOrNull('Always null.'),
+    createdByUserId: textOrNull('The key that was used.'),
+    workerCount: Type.Integer({ description: 'Workers that run it now.' }),
+    createdAt: moment('When.'),
+    diff: Type.Array(
+      Type.Object({
+        field: Type.String({ description: 'In the words of GraphQL.' }),
+        old: valueOrNull,
+        new: valueOrNull,
+      }),
+    ),
+  }),
+);
+const Rollout = named(
+  'RolloutSummary',
+  Type.Object({
+    inProgress: Type.Boolean(),
+    workersOnLatest: Type.Integer(),
+    workersTotal: Type.Integer(),
+    percentOnLatest: Type.Integer({ minimum: 0, maximum: 100 }),
+  }),
+);
 const Releases = listOf('releases', ReleaseShape, 'The newest first.');
 const Build = named('Build', Type.Object({ id: Type.String() }));
 
 /** The operations. */
 export const releaseOperations: readonly Operation[] = [
   operation({
-    ...TAG, id: 'ListEndpointReleases', method: 'GET', path: `${ONE}/releases`, summary: 'List what was changed of an endpoint, the newest first',
-    query: Type.Object({ ...PageQuery.properties }), status: 200,
-    answer: named('ListEndpointReleasesResponse', Type.Object({ endpointVersion: Type.Integer(), rollout: Rollout, ...Releases.properties })),
+    ...TAG,
+    id: 'ListEndpointReleases',
+    method: 'GET',
+    path: `${ONE}/releases`,
+    summary: 'List what was changed of an endpoint, the newest first',
+    query: Type.Object({ ...PageQuery.properties }),
+    status: 200,
+    answer: named(
+      'ListEndpointReleasesResponse',
+      Type.Object({ endpointVersion: Type.Integer(), rollout: Rollout, ...Releases.properties }),
+    ),
     handle: async (call, parts) => {
       const endpointId = call.path['endpointId']!;
-      const { endpoint } = await parts.core.endpoints.call((client) => client.getEndpoint, { id: endpointId }, repeatable(call));
+      const { endpoint } = await parts.core.endpoints.call(
+        (client) => client.getEndpoint,
+        { id: endpointId },
+        repeatable(call),
+      );
       const { version } = endpoint!;
       const workers = (await workersOf(call, parts, endpointId)).filter(({ state }) => state !== WorkerState.UNHEALTHY);
       const latest = workers.filter((worker) => worker.version === version).length;
       const page = await answerPage(call, `ListEndpointReleases ${endpointId}`, 'releases', {
         read: async ({ pageSize, pageToken }) => {
           const asked = { endpointId, pageSize, beforeId: Number(pageToken) || 0 };
-          const { releases } = await parts.core.endpoints.call((client) => client.listReleases, asked, repeatable(call));
+          const { releases } = await parts.core.endpoints.call(
+            (client) => client.listReleases,
+            asked,
+            repeatable(call),
+          );
           return { releases, nextPageToken: releases.length < pageSize ? '' : String(releases.at(-1)!.id) };
         },
-        present: ({ releases }) => releases.map((release) => (
-          presentRelease(release, workers.filter((worker) => worker.version === release.version).length)
-        )),
+        present: ({ releases }) =>
+          releases.map((release) =>
+            presentRelease(release, workers.filter((worker) => worker.version === release.version).length),
+          ),
       });
       const rollout = {
-        inProgress: latest < workers.length, workersOnLatest: latest, workersTotal: workers.length,
-        percentOnLatest: workers.length === 0 ? 100 : Math.floor(100 * latest / workers.length),
+        inProgress: latest < workers.length,
+        workersOnLatest: latest,
+        workersTotal: workers.length,
+        percentOnLatest: workers.length === 0 ? 100 : Math.floor((100 * latest) / workers.length),
       };
       return { endpointVersion: version, rollout, ...page };
     },
   }),
   operation({
-    ...TAG, id: 'ListEndpointBuilds', method: 'GET', path: `${ONE}/builds`, summary: 'List builds, of which there are none: images come from registries',
-    query: Type.Object({ ...PageQuery.properties }), status: 200, answer: named('ListBuildsResponse', listOf('builds', Build, 'Always empty.')),
+    ...TAG,
+    id: 'ListEndpointBuilds',
+    method: 'GET',
+    path: `${ONE}/builds`,
+    summary: 'List builds, of which there are none: images come from registries',
+    query: Type.Object({ ...PageQuery.properties }),
+    status: 200,
+    answer: named('ListBuildsResponse', listOf('builds', Build, 'Always empty.')),
     handle: async (call, { core }) => {
       await core.endpoints.call((client) => client.getEndpoint, { id: call.path['endpointId']! }, repeatable(call));
-      return answerPage(call, 'ListEndpointBuilds', 'builds', { read: async () => ({ nextPageToken: '' }), present: () => [] });
+      return answerPage(call, 'ListEndpointBuilds', 'builds', {
+        read: async () => ({ nextPageToken: '' }),
+        present: () => [],
+      });
     },
   }),
-  ...['', '/logs'].map((of) => operation({
-    ...TAG, id: of === '' ? 'GetEndpointBuild' : 'GetEndpointBuildLogs', method: 'GET', path: `${ONE}/builds/{buildId}${of}`,
-    summary: 'Refused: there are no builds', status: 200, answer: Build,
-    handle: async () => { throw new CoreError('NOT_FOUND', 'There is no such build: images come from registries here.'); },
-  })),
+  ...['', '/logs'].map((of) =>
+    operation({
+      ...TAG,
+      id: of === '' ? 'GetEndpointBuild' : 'GetEndpointBuildLogs',
+      method: 'GET',
+      path: `${ONE}/builds/{buildId}${of}`,
+      summary: 'Refused: there are no builds',
+      status: 200,
+      answer: Build,
+      handle: async () => {
+        throw new CoreError('NOT_FOUND', 'There is no such build: images come from registries here.');
+      },
+    }),
+  ),
 ];
 
 const NAMES = publicNames(ENDPOINT, 'graphql');
 const TEMPLATE_NAMES = publicNames(TEMPLATE, 'graphql');
 
 function presentRelease({ id, version, keyId, time, action, fields }: Release, workerCount: number): object {
-  const diff = fields.map((field) => ({ field: action === 'UpdateTemplate' ? ofTemplate(field) : nameOf(field), old: null, new: null }));
-  return { id: String(id), version, source: 'MANUAL', buildId: null, createdByUserId: keyId || null, workerCount, createdAt: time?.toISOString(), diff };
+  const diff = fields.map((field) => ({
+    field: action === 'UpdateTemplate' ? ofTemplate(field) : nameOf(field),
+    old: null,
+    new: null,
+  }));
+  return {
+    id: String(id),
+    version,
+    source: 'MANUAL',
+    buildId: null,
+    createdByUserId: keyId || null,
+    workerCount,
+    createdAt: time?.toISOString(),
+    diff,
+  };
 }
 
 function nameOf(field: string): string {
-  return field.startsWith(TEMPLATE_PREFIX) ? ofTemplate(field.slice(TEMPLATE_PREFIX.length)) : NAMES[field] ?? field;
+  return field.startsWith(TEMPLATE_PREFIX) ? ofTemplate(field.slice(TEMPLATE_PREFIX.length)) : (NAMES[field] ?? field);
 }
 
 function ofTemplate(field: string): string {

@@ -1,13 +1,13 @@
 /** Workers of an endpoint in REST v2: those that live, and those that it should have and find no place. */
 import { Type } from 'typebox';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { Worker } from '../../../proto/gen/slipway/v1/machine.ts';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { allPages } from '../../../proto/wire/pages.ts';
 import { dataCenterOf } from '../container/data-center.ts';
-import { operation, repeatable } from '../operation.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';
+import { operation, repeatable } from '../operation.ts';
 import { momentOrNull, named, textOrNull, word } from '../schema-parts.ts';
 
 const STATUSES = ['RUNNING', 'IDLE', 'INITIALIZING', 'THROTTLED', 'UNHEALTHY'] as const;
@@ -15,74 +15,137 @@ type WorkerStatus = (typeof STATUSES)[number];
 
 const wholeOrNull = (description: string) => Type.Unsafe<number | null>({ type: ['integer', 'null'], description });
 
-const WorkerShape = named('Worker', Type.Object({
-  id: Type.String({ description: 'Of one that finds no place a name that nothing else has.' }),
-  status: word(STATUSES, 'RUNNING: it has jobs. IDLE: it has none, or is frozen. THROTTLED: there is no place for it.'),
-  isStale: Type.Boolean({ description: 'It runs an earlier version of the endpoint and is being replaced.' }),
-  version: wholeOrNull('Version of the endpoint that it runs.'),
-  gpuCount: Type.Integer(),
-  image: textOrNull('Image that it runs.'),
-  uptimeSeconds: wholeOrNull('Since it was asked for.'),
-  gpuTypeId: textOrNull('Null: it has no GPU.'),
-  dataCenterId: textOrNull('Null: its machine is in none.'),
-  startedAt: momentOrNull('When it was asked for.'),
-}));
+const WorkerShape = named(
+  'Worker',
+  Type.Object({
+    id: Type.String({ description: 'Of one that finds no place a name that nothing else has.' }),
+    status: word(
+      STATUSES,
+      'RUNNING: it has jobs. IDLE: it has none, or is frozen. THROTTLED: there is no place for it.',
+    ),
+    isStale: Type.Boolean({ description: 'It runs an earlier version of the endpoint and is being replaced.' }),
+    version: wholeOrNull('Version of the endpoint that it runs.'),
+    gpuCount: Type.Integer(),
+    image: textOrNull('Image that it runs.'),
+    uptimeSeconds: wholeOrNull('Since it was asked for.'),
+    gpuTypeId: textOrNull('Null: it has no GPU.'),
+    dataCenterId: textOrNull('Null: its machine is in none.'),
+    startedAt: momentOrNull('When it was asked for.'),
+  }),
+);
 type WorkerAnswer = { id: string; status: WorkerStatus };
 
-const Summary = named('WorkerSummary', Type.Object(Object.fromEntries(
-  [...STATUSES.map((status) => status.toLowerCase()), 'total'].map((name) => [name, Type.Integer()]),
-)));
+const Summary = named(
+  'WorkerSummary',
+  Type.Object(
+    Object.fromEntries(
+      [...STATUSES.map((status) => status.toLowerCase()), 'total'].map((name) => [name, Type.Integer()]),
+    ),
+  ),
+);
 
 /** The operation. */
 export const workersOperation: Operation = operation({
-  tag: 'serverless', id: 'ListEndpointWorkers', method: 'GET', path: '/v2/serverless/{endpointId}/workers', summary: 'List the workers of an endpoint',
+  tag: 'serverless',
+  id: 'ListEndpointWorkers',
+  method: 'GET',
+  path: '/v2/serverless/{endpointId}/workers',
+  summary: 'List the workers of an endpoint',
   status: 200,
-  answer: named('ListEndpointWorkersResponse', Type.Object({
-    endpointVersion: wholeOrNull('Present version of the endpoint.'), summary: Summary, workers: Type.Array(WorkerShape, { description: 'Oldest first.' }),
-  })),
+  answer: named(
+    'ListEndpointWorkersResponse',
+    Type.Object({
+      endpointVersion: wholeOrNull('Present version of the endpoint.'),
+      summary: Summary,
+      workers: Type.Array(WorkerShape, { description: 'Oldest first.' }),
+    }),
+  ),
   handle: async (call, parts) => {
     const endpointId = call.path['endpointId']!;
-    const { endpoint } = await parts.core.endpoints.call((client) => client.getEndpoint, { id: endpointId }, repeatable(call));
+    const { endpoint } = await parts.core.endpoints.call(
+      (client) => client.getEndpoint,
+      { id: endpointId },
+      repeatable(call),
+    );
     const [live, pods] = await Promise.all([workersOf(call, parts, endpointId), podsOf(call, parts, endpointId)]);
     const nowMs = parts.clock.nowMs();
     const workers = [
-      ...live.map((worker) => presentWorker(worker, pods.get(worker.id), endpoint!, nowMs)), ...await throttledOf(call, parts, endpoint!),
+      ...live.map((worker) => presentWorker(worker, pods.get(worker.id), endpoint!, nowMs)),
+      ...(await throttledOf(call, parts, endpoint!)),
     ];
-    const counts = STATUSES.map((status) => [status.toLowerCase(), workers.filter((worker) => worker.status === status).length]);
-    return { endpointVersion: endpoint!.version, summary: { ...Object.fromEntries(counts), total: workers.length }, workers };
+    const counts = STATUSES.map((status) => [
+      status.toLowerCase(),
+      workers.filter((worker) => worker.status === status).length,
+    ]);
+    return {
+      endpointVersion: endpoint!.version,
+      summary: { ...Object.fromEntries(counts), total: workers.length },
+      workers,
+    };
   },
 });
 
 /** Returns the workers of an endpoint that have not ended, oldest first. */
 export function workersOf(call: Call<object, unknown>, { core }: RestV2Parts, endpointId: string): Promise<Worker[]> {
-  return allPages((page) => core.machines.call((client) => client.listWorkers, { endpointId, ...page }, repeatable(call)), ({ workers }) => workers);
+  return allPages(
+    (page) => core.machines.call((client) => client.listWorkers, { endpointId, ...page }, repeatable(call)),
+    ({ workers }) => workers,
+  );
 }
 
 /** What is known of them as pods, by id. */
-async function podsOf(call: Call<object, unknown>, { core }: RestV2Parts, endpointId: string): Promise<ReadonlyMap<string, Pod>> {
+async function podsOf(
+  call: Call<object, unknown>,
+  { core }: RestV2Parts,
+  endpointId: string,
+): Promise<ReadonlyMap<string, Pod>> {
   const which = { includeWorkers: true, endpointId, endpointIds: [] };
-  const pods = await allPages((page) => core.pods.call((client) => client.listPods, { ...which, ...page }, repeatable(call)), (response) => response.pods);
+  const pods = await allPages(
+    (page) => core.pods.call((client) => client.listPods, { ...which, ...page }, repeatable(call)),
+    (response) => response.pods,
+  );
   return new Map(pods.map((pod) => [pod.id, pod]));
 }
 
 /** Workers that it should have, by its last decision, and that found no place. */
-async function throttledOf(call: Call<object, unknown>, { core }: RestV2Parts, endpoint: Endpoint): Promise<WorkerAnswer[]> {
+async function throttledOf(
+  call: Call<object, unknown>,
+  { core }: RestV2Parts,
+  endpoint: Endpoint,
+): Promise<WorkerAnswer[]> {
   const { id: endpointId, throttledReason, version } = endpoint;
   if (throttledReason === '') return [];
   const last = { endpointId, pageSize: 1, beforeId: 0 };
-  const { decisions: [decision] } = await core.endpoints.call((client) => client.listDecisions, last, repeatable(call));
+  const {
+    decisions: [decision],
+  } = await core.endpoints.call((client) => client.listDecisions, last, repeatable(call));
   return Array.from({ length: decision?.throttled ?? 0 }, (_, at) => ({
-    id: `${endpointId}-throttled-${at + 1}`, status: 'THROTTLED' as const, isStale: false, version, gpuCount: 0, image: null, uptimeSeconds: null,
-    gpuTypeId: null, dataCenterId: null, startedAt: null,
+    id: `${endpointId}-throttled-${at + 1}`,
+    status: 'THROTTLED' as const,
+    isStale: false,
+    version,
+    gpuCount: 0,
+    image: null,
+    uptimeSeconds: null,
+    gpuTypeId: null,
+    dataCenterId: null,
+    startedAt: null,
   }));
 }
 
 function presentWorker(worker: Worker, pod: Pod | undefined, endpoint: Endpoint, nowMs: number): WorkerAnswer {
   const { id, version, gpuUuids, createTime } = worker;
   return {
-    id, status: statusOf(worker), isStale: version !== endpoint.version, version, gpuCount: gpuUuids.length, image: pod?.imageName || null,
-    uptimeSeconds: createTime ? Math.max(0, Math.floor((nowMs - createTime.getTime()) / 1_000)) : null, gpuTypeId: pod?.gpuTypeId || null,
-    dataCenterId: dataCenterOf(pod?.machine), startedAt: createTime?.toISOString() ?? null,
+    id,
+    status: statusOf(worker),
+    isStale: version !== endpoint.version,
+    version,
+    gpuCount: gpuUuids.length,
+    image: pod?.imageName || null,
+    uptimeSeconds: createTime ? Math.max(0, Math.floor((nowMs - createTime.getTime()) / 1_000)) : null,
+    gpuTypeId: pod?.gpuTypeId || null,
+    dataCenterId: dataCenterOf(pod?.machine),
+    startedAt: createTime?.toISOString() ?? null,
   } as WorkerAnswer;
 }
 

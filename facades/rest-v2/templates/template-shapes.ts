@@ -1,6 +1,7 @@
 /** Shapes of templates in REST v2. */
-import { Type } from 'typebox';
+
 import type { Static } from 'typebox';
+import { Type } from 'typebox';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';
 import { containerAnswer, containerBody, optionals } from '../container/container-part.ts';
 import { persistentMount } from '../container/mounts.ts';
@@ -10,8 +11,14 @@ const NAME = { minLength: TEMPLATE.name.kind.min, maxLength: TEMPLATE.name.kind.
 const CATEGORIES = ['CPU', 'NVIDIA', 'AMD'] as const;
 const WITHOUT_EFFECT = 'Taken and without effect.';
 
-const mounts = closed({ persistent: Type.Optional(persistentMount) }, { description: 'The volume of pods that are made of it.' });
-const cudaVersions = Type.Array(Type.String({ pattern: '^\\d+\\.\\d+$' }), { maxItems: 100, description: `CUDA versions. ${WITHOUT_EFFECT}` });
+const mounts = closed(
+  { persistent: Type.Optional(persistentMount) },
+  { description: 'The volume of pods that are made of it.' },
+);
+const cudaVersions = Type.Array(Type.String({ pattern: '^\\d+\\.\\d+$' }), {
+  maxItems: 100,
+  description: `CUDA versions. ${WITHOUT_EFFECT}`,
+});
 
 const besides = {
   mounts,
@@ -24,18 +31,38 @@ const besides = {
 };
 
 /** Body that creates one. */
-export const CreateTemplate = named('CreateTemplateRequest', closed({
-  ...containerBody, ...optionals(besides), image: containerBody.image, name: Type.String({ ...NAME, description: 'Unique in the account.' }),
-}, { required: ['name', 'image'] }));
+export const CreateTemplate = named(
+  'CreateTemplateRequest',
+  closed(
+    {
+      ...containerBody,
+      ...optionals(besides),
+      image: containerBody.image,
+      name: Type.String({ ...NAME, description: 'Unique in the account.' }),
+    },
+    { required: ['name', 'image'] },
+  ),
+);
 export type CreateTemplateBody = Static<typeof CreateTemplate>;
 
 /** Body that changes one: what is left out stays as it is. */
-export const UpdateTemplate = named('UpdateTemplateRequest', closed({
-  ...containerBody, ...optionals(besides), name: Type.Optional(Type.String({ ...NAME, description: 'Unique in the account.' })),
-}));
+export const UpdateTemplate = named(
+  'UpdateTemplateRequest',
+  closed({
+    ...containerBody,
+    ...optionals(besides),
+    name: Type.Optional(Type.String({ ...NAME, description: 'Unique in the account.' })),
+  }),
+);
 export type UpdateTemplateBody = Static<typeof UpdateTemplate>;
 
 /** A template as it is answered. */
-export const TemplateShape = named('Template', Type.Object({
-  id: Type.String(), name: Type.String(), ...containerAnswer, ...besides,
-}));
+export const TemplateShape = named(
+  'Template',
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    ...containerAnswer,
+    ...besides,
+  }),
+);

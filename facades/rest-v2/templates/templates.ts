@@ -1,8 +1,8 @@
 /** Templates in REST v2. */
 import { Type } from 'typebox';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { once, operation, repeatable } from '../operation.ts';
 import type { Operation } from '../operation.ts';
+import { once, operation, repeatable } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';
 import { named } from '../schema-parts.ts';
 import { CreateTemplate, TemplateShape, UpdateTemplate } from './template-shapes.ts';
@@ -14,44 +14,81 @@ const TAG = { tag: 'templates' };
 /** The operations. */
 export const templateOperations: readonly Operation[] = [
   operation({
-    ...TAG, id: 'ListTemplates', method: 'GET', path: '/v2/templates', summary: 'List the templates of the account, the newest first',
-    query: Type.Object({ ...PageQuery.properties }), status: 200,
+    ...TAG,
+    id: 'ListTemplates',
+    method: 'GET',
+    path: '/v2/templates',
+    summary: 'List the templates of the account, the newest first',
+    query: Type.Object({ ...PageQuery.properties }),
+    status: 200,
     answer: named('ListTemplatesResponse', listOf('templates', TemplateShape, 'The newest first.')),
-    handle: (call, { core }) => answerPage(call, 'ListTemplates', 'templates', {
-      read: (page) => core.templates.call((client) => client.listTemplates, { includePublic: false, ...page }, repeatable(call)),
-      present: ({ templates }) => templates.map(presentTemplate),
-    }),
+    handle: (call, { core }) =>
+      answerPage(call, 'ListTemplates', 'templates', {
+        read: (page) =>
+          core.templates.call((client) => client.listTemplates, { includePublic: false, ...page }, repeatable(call)),
+        present: ({ templates }) => templates.map(presentTemplate),
+      }),
   }),
   operation({
-    ...TAG, id: 'CreateTemplate', method: 'POST', path: '/v2/templates', summary: 'Create a template', body: CreateTemplate, status: 201, answer: TemplateShape,
+    ...TAG,
+    id: 'CreateTemplate',
+    method: 'POST',
+    path: '/v2/templates',
+    summary: 'Create a template',
+    body: CreateTemplate,
+    status: 201,
+    answer: TemplateShape,
     handle: async (call, { core }) => {
       const template = Template.fromPartial(templateFields(call.body).changes);
-      return presentTemplate((await core.templates.call((client) => client.createTemplate, { template }, once(call))).template);
+      return presentTemplate(
+        (await core.templates.call((client) => client.createTemplate, { template }, once(call))).template,
+      );
     },
   }),
   operation({
-    ...TAG, id: 'GetTemplate', method: 'GET', path: ONE, summary: 'Read a template, also a public one of another account', status: 200, answer: TemplateShape,
+    ...TAG,
+    id: 'GetTemplate',
+    method: 'GET',
+    path: ONE,
+    summary: 'Read a template, also a public one of another account',
+    status: 200,
+    answer: TemplateShape,
     handle: async (call, { core }) => {
       const id = call.path['templateId']!;
-      return presentTemplate((await core.templates.call((client) => client.getTemplate, { id }, repeatable(call))).template);
+      return presentTemplate(
+        (await core.templates.call((client) => client.getTemplate, { id }, repeatable(call))).template,
+      );
     },
   }),
   operation({
-    ...TAG, id: 'UpdateTemplate', method: 'PATCH', path: ONE, summary: 'Change a template: what is left out stays as it is',
-    body: UpdateTemplate, status: 200, answer: TemplateShape,
+    ...TAG,
+    id: 'UpdateTemplate',
+    method: 'PATCH',
+    path: ONE,
+    summary: 'Change a template: what is left out stays as it is',
+    body: UpdateTemplate,
+    status: 200,
+    answer: TemplateShape,
     handle: async (call, { core }) => {
       const id = call.path['templateId']!;
       const { changes, mask } = templateFields(call.body);
       const update = { template: Template.fromPartial({ ...changes, id }), updateMask: mask };
       // Nothing to change is no fault: the template is answered as it is.
-      const { template } = mask.length === 0
-        ? await core.templates.call((client) => client.getTemplate, { id }, repeatable(call))
-        : await core.templates.call((client) => client.updateTemplate, update, repeatable(call));
+      const { template } =
+        mask.length === 0
+          ? await core.templates.call((client) => client.getTemplate, { id }, repeatable(call))
+          : await core.templates.call((client) => client.updateTemplate, update, repeatable(call));
       return presentTemplate(template);
     },
   }),
   operation({
-    ...TAG, id: 'DeleteTemplate', method: 'DELETE', path: ONE, summary: 'Delete a template that nothing uses', status: 204, errors: [400],
+    ...TAG,
+    id: 'DeleteTemplate',
+    method: 'DELETE',
+    path: ONE,
+    summary: 'Delete a template that nothing uses',
+    status: 204,
+    errors: [400],
     handle: async (call, { core }) => {
       await core.templates.call((client) => client.deleteTemplate, { id: call.path['templateId']! }, once(call));
     },

@@ -4,8 +4,8 @@ import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { change, noChanges } from '../../resources/mask-fields.ts';
 import { VOLUME } from '../../resources/volumes/volume-table.ts';
-import { once, operation, repeatable } from '../operation.ts';
 import type { Operation } from '../operation.ts';
+import { once, operation, repeatable } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';
 import { against } from '../rejections.ts';
 import { closed, named, word } from '../schema-parts.ts';
@@ -18,69 +18,144 @@ const SIZE_GB_MIN = 10;
 const NAME = { minLength: 1, maxLength: VOLUME.name.kind.max };
 
 const name = Type.String({ ...NAME, description: 'For people.' });
-const size = Type.Integer({ minimum: SIZE_GB_MIN, maximum: VOLUME.sizeGb.rule.max, description: 'GB. It only ever grows.' });
-const dataCenter = Type.String({ minLength: 1, maxLength: VOLUME.dataCenterId.kind.max, description: 'Data centre whose machines see it. Fixed.' });
+const size = Type.Integer({
+  minimum: SIZE_GB_MIN,
+  maximum: VOLUME.sizeGb.rule.max,
+  description: 'GB. It only ever grows.',
+});
+const dataCenter = Type.String({
+  minLength: 1,
+  maxLength: VOLUME.dataCenterId.kind.max,
+  description: 'Data centre whose machines see it. Fixed.',
+});
 const type = word(['STANDARD', 'HIGH_PERFORMANCE'], 'Taken and without effect: all volumes are STANDARD.');
 
 const CreateVolume = named('CreateNetworkVolumeRequest', closed({ name, size, dataCenter, type: Type.Optional(type) }));
-const UpdateVolume = named('UpdateNetworkVolumeRequest', closed({ name: Type.Optional(name), size: Type.Optional(size) }, { minProperties: 1 }));
-const VolumeShape = named('NetworkVolume', Type.Object({ id: Type.String(), name, size: Type.Integer({ description: 'GB.' }), dataCenter, type }));
+const UpdateVolume = named(
+  'UpdateNetworkVolumeRequest',
+  closed({ name: Type.Optional(name), size: Type.Optional(size) }, { minProperties: 1 }),
+);
+const VolumeShape = named(
+  'NetworkVolume',
+  Type.Object({ id: Type.String(), name, size: Type.Integer({ description: 'GB.' }), dataCenter, type }),
+);
 const GlobalVolume = named('GlobalVolume', Type.Object({ id: Type.String(), name: Type.String() }));
 
 /** The operations. */
 export const volumeOperations: readonly Operation[] = [
   operation({
-    ...TAG, id: 'ListNetworkVolumes', method: 'GET', path: '/v2/network-volumes', summary: 'List network volumes, the newest first',
-    query: Type.Object({ ...PageQuery.properties }), status: 200,
+    ...TAG,
+    id: 'ListNetworkVolumes',
+    method: 'GET',
+    path: '/v2/network-volumes',
+    summary: 'List network volumes, the newest first',
+    query: Type.Object({ ...PageQuery.properties }),
+    status: 200,
     answer: named('ListNetworkVolumesResponse', listOf('networkVolumes', VolumeShape, 'The newest first.')),
-    handle: (call, { core }) => answerPage(call, 'ListNetworkVolumes', 'networkVolumes', {
-      read: (page) => core.volumes.call((client) => client.listNetworkVolumes, page, repeatable(call)),
-      present: ({ networkVolumes }) => networkVolumes.map(presentVolume),
-    }),
+    handle: (call, { core }) =>
+      answerPage(call, 'ListNetworkVolumes', 'networkVolumes', {
+        read: (page) => core.volumes.call((client) => client.listNetworkVolumes, page, repeatable(call)),
+        present: ({ networkVolumes }) => networkVolumes.map(presentVolume),
+      }),
   }),
   operation({
-    ...TAG, id: 'CreateNetworkVolume', method: 'POST', path: '/v2/network-volumes', summary: 'Create a network volume',
-    body: CreateVolume, status: 201, answer: VolumeShape,
+    ...TAG,
+    id: 'CreateNetworkVolume',
+    method: 'POST',
+    path: '/v2/network-volumes',
+    summary: 'Create a network volume',
+    body: CreateVolume,
+    status: 201,
+    answer: VolumeShape,
     handle: async (call, { core }) => {
       const { body } = call;
-      const networkVolume = NetworkVolume.fromPartial({ name: body.name, sizeGb: body.size, dataCenterId: body.dataCenter });
-      return presentVolume((await core.volumes.call((client) => client.createNetworkVolume, { networkVolume }, once(call))).networkVolume);
+      const networkVolume = NetworkVolume.fromPartial({
+        name: body.name,
+        sizeGb: body.size,
+        dataCenterId: body.dataCenter,
+      });
+      return presentVolume(
+        (await core.volumes.call((client) => client.createNetworkVolume, { networkVolume }, once(call))).networkVolume,
+      );
     },
   }),
   operation({
-    ...TAG, id: 'GetNetworkVolume', method: 'GET', path: ONE, summary: 'Read a network volume', status: 200, answer: VolumeShape,
+    ...TAG,
+    id: 'GetNetworkVolume',
+    method: 'GET',
+    path: ONE,
+    summary: 'Read a network volume',
+    status: 200,
+    answer: VolumeShape,
     handle: async (call, { core }) => {
       const id = call.path['volumeId']!;
-      return presentVolume((await core.volumes.call((client) => client.getNetworkVolume, { id }, repeatable(call))).networkVolume);
+      return presentVolume(
+        (await core.volumes.call((client) => client.getNetworkVolume, { id }, repeatable(call))).networkVolume,
+      );
     },
   }),
   operation({
-    ...TAG, id: 'UpdateNetworkVolume', method: 'PATCH', path: ONE, summary: 'Rename or enlarge a network volume',
-    body: UpdateVolume, status: 200, answer: VolumeShape,
+    ...TAG,
+    id: 'UpdateNetworkVolume',
+    method: 'PATCH',
+    path: ONE,
+    summary: 'Rename or enlarge a network volume',
+    body: UpdateVolume,
+    status: 200,
+    answer: VolumeShape,
     handle: async (call, { core }) => {
       const fields = noChanges<NetworkVolume>();
       change(fields, 'name', call.body.name);
       change(fields, 'sizeGb', call.body.size);
-      const update = { networkVolume: NetworkVolume.fromPartial({ ...fields.changes, id: call.path['volumeId']! }), updateMask: fields.mask };
-      return presentVolume((await core.volumes.call((client) => client.updateNetworkVolume, update, repeatable(call))).networkVolume);
+      const update = {
+        networkVolume: NetworkVolume.fromPartial({ ...fields.changes, id: call.path['volumeId']! }),
+        updateMask: fields.mask,
+      };
+      return presentVolume(
+        (await core.volumes.call((client) => client.updateNetworkVolume, update, repeatable(call))).networkVolume,
+      );
     },
   }),
   operation({
-    ...TAG, id: 'DeleteNetworkVolume', method: 'DELETE', path: ONE, summary: 'Delete a network volume that nothing uses', status: 204, errors: [400],
+    ...TAG,
+    id: 'DeleteNetworkVolume',
+    method: 'DELETE',
+    path: ONE,
+    summary: 'Delete a network volume that nothing uses',
+    status: 204,
+    errors: [400],
     handle: async (call, { core }) => {
       await core.volumes.call((client) => client.deleteNetworkVolume, { id: call.path['volumeId']! }, once(call));
     },
   }),
   operation({
-    ...TAG, id: 'ListGlobalVolumes', method: 'GET', path: '/v2/global-volumes', summary: 'List global volumes, of which there are none',
-    query: Type.Object({ ...PageQuery.properties }), status: 200, answer: named('ListGlobalVolumesResponse', listOf('globalVolumes', GlobalVolume, 'Empty.')),
-    handle: (call) => answerPage(call, 'ListGlobalVolumes', 'globalVolumes', { read: async () => ({ nextPageToken: '' }), present: () => [] }),
+    ...TAG,
+    id: 'ListGlobalVolumes',
+    method: 'GET',
+    path: '/v2/global-volumes',
+    summary: 'List global volumes, of which there are none',
+    query: Type.Object({ ...PageQuery.properties }),
+    status: 200,
+    answer: named('ListGlobalVolumesResponse', listOf('globalVolumes', GlobalVolume, 'Empty.')),
+    handle: (call) =>
+      answerPage(call, 'ListGlobalVolumes', 'globalVolumes', {
+        read: async () => ({ nextPageToken: '' }),
+        present: () => [],
+      }),
   }),
   operation({
-    ...TAG, id: 'CreateGlobalVolume', method: 'POST', path: '/v2/global-volumes', summary: 'Refused: there are no global volumes here',
-    body: named('CreateGlobalVolumeRequest', closed({ name })), status: 201, answer: GlobalVolume,
+    ...TAG,
+    id: 'CreateGlobalVolume',
+    method: 'POST',
+    path: '/v2/global-volumes',
+    summary: 'Refused: there are no global volumes here',
+    body: named('CreateGlobalVolumeRequest', closed({ name })),
+    status: 201,
+    answer: GlobalVolume,
     handle: async () => {
-      throw against('There are no global volumes here: make one for each data centre by POST /v2/network-volumes, and name them all in networkVolumes.');
+      throw against(
+        'There are no global volumes here: make one for each data centre by POST /v2/network-volumes, and name them all in networkVolumes.',
+      );
     },
   }),
 ];

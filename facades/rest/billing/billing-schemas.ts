@@ -1,8 +1,12 @@
-/** Shapes of billing history (docs/reference/management.md#billing). They check requests, shape answers and make the OpenAPI document. */
-import { Type } from 'typebox';
+/**
+ * Shapes of billing history (docs/reference/management.md#billing). They check requests, shape answers and make the
+ * OpenAPI document.
+ */
+
 import type { Static } from 'typebox';
-import { anyOf, only } from '../filter.ts';
+import { Type } from 'typebox';
 import { oneOf } from '../../resources/one-of.ts';
+import { anyOf, only } from '../filter.ts';
 
 const Time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
 
@@ -12,7 +16,11 @@ const period = {
   startTime: Time('ISO 8601. Default: 30 days ago.'),
   endTime: Time('ISO 8601. Default: now.'),
 };
-export type BillingPeriod = { bucketSize?: 'hour' | 'day' | 'week' | 'month' | 'year'; startTime?: string; endTime?: string };
+export type BillingPeriod = {
+  bucketSize?: 'hour' | 'day' | 'week' | 'month' | 'year';
+  startTime?: string;
+  endTime?: string;
+};
 
 /** Query of GET /billing/pods. */
 export const PodBillingQuery = Type.Object({
@@ -25,7 +33,9 @@ export const PodBillingQuery = Type.Object({
 /** Query of GET /billing/endpoints. */
 export const EndpointBillingQuery = Type.Object({
   ...period,
-  grouping: Type.Optional(oneOf(['endpointId', 'podId', 'gpuTypeId'], 'By what it is summed up within a period.', 'endpointId')),
+  grouping: Type.Optional(
+    oneOf(['endpointId', 'podId', 'gpuTypeId'], 'By what it is summed up within a period.', 'endpointId'),
+  ),
   endpointId: only('this endpoint'),
   dataCenterId: anyOf('these data centres'),
   gpuTypeId: anyOf('these GPU types'),
@@ -36,27 +46,33 @@ export const EndpointBillingQuery = Type.Object({
 /** Query of GET /billing/networkvolumes. */
 export const VolumeBillingQuery = Type.Object(period);
 
-const amount = Type.Number({ description: 'US dollars, by the operator\'s price table.' });
+const amount = Type.Number({ description: "US dollars, by the operator's price table." });
 const time = Type.String({ description: 'When the period begins: ISO 8601 in UTC with milliseconds.' });
 
 /** What one group used in one period. */
-export const BillingRecord = Type.Object({
-  amount,
-  time,
-  timeBilledMs: Type.Integer({ description: 'Milliseconds, each pod or worker counted for itself.' }),
-  diskSpaceBilledGb: Type.Integer({ description: 'The largest disk of the group.' }),
-  endpointId: Type.Optional(Type.String({ description: 'With grouping=endpointId.' })),
-  podId: Type.Optional(Type.String({ description: 'With grouping=podId.' })),
-  gpuTypeId: Type.Optional(Type.String({ description: 'With grouping=gpuTypeId; empty for what has no GPU.' })),
-}, { $id: 'BillingRecord' });
+export const BillingRecord = Type.Object(
+  {
+    amount,
+    time,
+    timeBilledMs: Type.Integer({ description: 'Milliseconds, each pod or worker counted for itself.' }),
+    diskSpaceBilledGb: Type.Integer({ description: 'The largest disk of the group.' }),
+    endpointId: Type.Optional(Type.String({ description: 'With grouping=endpointId.' })),
+    podId: Type.Optional(Type.String({ description: 'With grouping=podId.' })),
+    gpuTypeId: Type.Optional(Type.String({ description: 'With grouping=gpuTypeId; empty for what has no GPU.' })),
+  },
+  { $id: 'BillingRecord' },
+);
 export type BillingRecord = Static<typeof BillingRecord>;
 
 /** What all network volumes used in one period. */
-export const VolumeBillingRecord = Type.Object({
-  amount,
-  time,
-  diskSpaceBilledGb: Type.Integer({ description: 'Of all volumes together.' }),
-  highPerformanceStorageAmount: Type.Number({ description: 'Always 0: there is one kind of storage.' }),
-  highPerformanceStorageDiskSpaceBilledGb: Type.Integer({ description: 'Always 0.' }),
-}, { $id: 'NetworkVolumeBillingRecord' });
+export const VolumeBillingRecord = Type.Object(
+  {
+    amount,
+    time,
+    diskSpaceBilledGb: Type.Integer({ description: 'Of all volumes together.' }),
+    highPerformanceStorageAmount: Type.Number({ description: 'Always 0: there is one kind of storage.' }),
+    highPerformanceStorageDiskSpaceBilledGb: Type.Integer({ description: 'Always 0.' }),
+  },
+  { $id: 'NetworkVolumeBillingRecord' },
+);
 export type VolumeBillingRecord = Static<typeof VolumeBillingRecord>;

@@ -7,13 +7,18 @@ import type { GROUPINGS } from './usage-request.ts';
 export function presentUsage(record: UsageRecord, grouping: keyof typeof GROUPINGS): BillingRecord {
   const name = { podId: record.subjectId, endpointId: record.endpointId, gpuTypeId: record.gpuTypeId }[grouping];
   return {
-    amount: record.amountUsd, time: timeOf(record), timeBilledMs: record.billedMs, diskSpaceBilledGb: record.diskGb, [grouping]: name,
+    amount: record.amountUsd,
+    time: timeOf(record),
+    timeBilledMs: record.billedMs,
+    diskSpaceBilledGb: record.diskGb,
+    [grouping]: name,
   };
 }
 
 /** This surface knows no single volumes: they are summed up by period. */
 export function presentVolumeUsage(records: readonly UsageRecord[]): VolumeBillingRecord[] {
-  const sum = (of: UsageRecord[], value: (record: UsageRecord) => number): number => of.reduce((all, record) => all + value(record), 0);
+  const sum = (of: UsageRecord[], value: (record: UsageRecord) => number): number =>
+    of.reduce((all, record) => all + value(record), 0);
   return [...Map.groupBy(records, timeOf)].map(([time, of]) => ({
     amount: sum(of, (record) => record.amountUsd),
     time,

@@ -1,18 +1,31 @@
 /** Public billing queries to usage requests of the contract. */
-import { ListUsageRequest, UsageBucket, UsageGrouping } from '../../../proto/gen/slipway/v1/usage_service.ts';
+
 import type { UsageKind } from '../../../proto/gen/slipway/v1/usage_service.ts';
+import { ListUsageRequest, UsageBucket, UsageGrouping } from '../../../proto/gen/slipway/v1/usage_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import type { BillingPeriod } from './billing-schemas.ts';
 
 const BUCKETS = {
-  hour: UsageBucket.HOUR, day: UsageBucket.DAY, week: UsageBucket.WEEK, month: UsageBucket.MONTH, year: UsageBucket.YEAR,
+  hour: UsageBucket.HOUR,
+  day: UsageBucket.DAY,
+  week: UsageBucket.WEEK,
+  month: UsageBucket.MONTH,
+  year: UsageBucket.YEAR,
 };
 
 /** Public words for what usage is summed up by. */
-export const GROUPINGS = { podId: UsageGrouping.SUBJECT, endpointId: UsageGrouping.ENDPOINT, gpuTypeId: UsageGrouping.GPU_TYPE };
+export const GROUPINGS = {
+  podId: UsageGrouping.SUBJECT,
+  endpointId: UsageGrouping.ENDPOINT,
+  gpuTypeId: UsageGrouping.GPU_TYPE,
+};
 
 /** The request for a kind of usage in the periods that a query names, with further fields. */
-export function usageRequest(kind: UsageKind, period: BillingPeriod, more: Partial<ListUsageRequest>): ListUsageRequest {
+export function usageRequest(
+  kind: UsageKind,
+  period: BillingPeriod,
+  more: Partial<ListUsageRequest>,
+): ListUsageRequest {
   return ListUsageRequest.fromPartial({
     kind,
     bucket: BUCKETS[period.bucketSize ?? 'day'],
@@ -26,6 +39,7 @@ export function usageRequest(kind: UsageKind, period: BillingPeriod, more: Parti
 function timeOf(name: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
   const time = new Date(text);
-  if (Number.isNaN(time.getTime())) throw new CoreError('INVALID_REQUEST', `${name} is no time like 2026-01-31T12:00:00Z.`);
+  if (Number.isNaN(time.getTime()))
+    throw new CoreError('INVALID_REQUEST', `${name} is no time like 2026-01-31T12:00:00Z.`);
   return time;
 }

@@ -1,4 +1,7 @@
-/** GET /v1/openapi.json: the REST description, made from the same schemas that check the requests (docs/reference/management.md#rest). */
+/**
+ * GET /v1/openapi.json: the REST description, made from the same schemas that check the requests
+ * (docs/reference/management.md#rest).
+ */
 import swagger from '@fastify/swagger';
 import { Type } from 'typebox';
 import type { RestApp } from '../rest-parts.ts';
@@ -6,17 +9,23 @@ import type { RestApp } from '../rest-parts.ts';
 /** The resource groups of docs/reference/management.md#rest. */
 const TAGS = [
   { name: 'docs', description: 'This description.' },
-  { name: 'pods', description: 'Long-running processes or containers, one machine each. Workers of endpoints can be read here too.' },
+  {
+    name: 'pods',
+    description: 'Long-running processes or containers, one machine each. Workers of endpoints can be read here too.',
+  },
   { name: 'endpoints', description: 'What runs your handler: a template, a choice of GPUs and scaling settings.' },
   { name: 'network volumes', description: 'Directories that outlive workers and pods.' },
   { name: 'templates', description: 'What workers and pods run.' },
   { name: 'container registry auths', description: 'Credentials for private container registries. Never shown again.' },
-  { name: 'billing', description: 'What was used, and what it costs by the operator\'s price table.' },
+  { name: 'billing', description: "What was used, and what it costs by the operator's price table." },
 ];
 
 /** The page that shows it (plugins/docs-page.ts). */
 export const DESCRIBED_PAGE = {
-  operationId: 'GetDocs', tags: ['docs'], summary: 'This description as a page', security: [],
+  operationId: 'GetDocs',
+  tags: ['docs'],
+  summary: 'This description as a page',
+  security: [],
   response: { 200: { description: 'A page.', content: { 'text/html': { schema: Type.String() } } } },
 };
 
@@ -26,16 +35,21 @@ export async function describeRoutes(app: RestApp): Promise<void> {
     openapi: {
       openapi: '3.0.3',
       info: {
-        title: 'Slipway API', version: '0.1.0',
-        description: 'Manages serverless endpoints and what belongs to them. Jobs are submitted under /v2/{endpointId}.',
+        title: 'Slipway API',
+        version: '0.1.0',
+        description:
+          'Manages serverless endpoints and what belongs to them. Jobs are submitted under /v2/{endpointId}.',
       },
       servers: [{ url: '/v1', description: 'This service' }],
       tags: TAGS,
-      components: { securitySchemes: { ApiKey: { type: 'http', scheme: 'bearer', description: 'An API key of the account.' } } },
+      components: {
+        securitySchemes: { ApiKey: { type: 'http', scheme: 'bearer', description: 'An API key of the account.' } },
+      },
       security: [{ ApiKey: [] }],
     },
     refResolver: {
-      buildLocalReference: (json, _base, _fragment, index) => (typeof json['$id'] === 'string' ? json['$id'] : `def-${index}`),
+      buildLocalReference: (json, _base, _fragment, index) =>
+        typeof json['$id'] === 'string' ? json['$id'] : `def-${index}`,
     },
   });
 }
@@ -43,8 +57,17 @@ export async function describeRoutes(app: RestApp): Promise<void> {
 /** Adds the route. It needs no key. */
 export function openapi(app: RestApp): void {
   const schema = {
-    operationId: 'GetOpenAPI', tags: ['docs'], summary: 'This description', security: [],
-    response: { 200: Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'An OpenAPI 3.0.3 document.' }) },
+    operationId: 'GetOpenAPI',
+    tags: ['docs'],
+    summary: 'This description',
+    security: [],
+    response: {
+      200: Type.Unsafe<object>({
+        type: 'object',
+        additionalProperties: true,
+        description: 'An OpenAPI 3.0.3 document.',
+      }),
+    },
   };
   app.route({ method: 'GET', url: '/v1/openapi.json', schema, handler: async () => app.swagger() });
   app.route({ method: 'HEAD', url: '/v1/openapi.json', schema: { hide: true }, handler: async () => app.swagger() });

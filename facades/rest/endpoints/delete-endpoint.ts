@@ -1,26 +1,31 @@
 /**
- * DELETE /v1/endpoints/{endpointId}: 204. Both worker counts must be 0 (docs/reference/management.md#endpoints), unless the operator lets the service set them.
+ * DELETE /v1/endpoints/{endpointId}: 204. Both worker counts must be 0 (docs/reference/management.md#endpoints), unless
+ * the operator lets the service set them.
  */
 import { Type } from 'typebox';
 import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
-import { EndpointPath } from './endpoint-query.ts';
-import { errors, idOf } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
+import { errors, idOf } from '../rest-parts.ts';
+import { EndpointPath } from './endpoint-query.ts';
 
 /** Adds the route. */
 export function deleteEndpoint(app: RestApp, { core, config, gate }: RestParts): void {
   const schema = {
-    operationId: 'DeleteEndpoint', tags: ['endpoints'], summary: 'Delete an endpoint whose worker counts are 0',
-    params: EndpointPath, response: { 204: Type.Null({ description: 'Deleted.' }), ...errors(404) },
+    operationId: 'DeleteEndpoint',
+    tags: ['endpoints'],
+    summary: 'Delete an endpoint whose worker counts are 0',
+    params: EndpointPath,
+    response: { 204: Type.Null({ description: 'Deleted.' }), ...errors(404) },
   };
   const remove = (apiKey: string, id: string): Promise<unknown> =>
     core.endpoints.call((client) => client.deleteEndpoint, { id }, { apiKey, repeatable: false });
-  const setToZero = (apiKey: string, id: string): Promise<unknown> => core.endpoints.call(
-    (client) => client.updateEndpoint,
-    { endpoint: Endpoint.fromPartial({ id }), updateMask: ['workers_min', 'workers_max'] },
-    { apiKey, repeatable: true },
-  );
+  const setToZero = (apiKey: string, id: string): Promise<unknown> =>
+    core.endpoints.call(
+      (client) => client.updateEndpoint,
+      { endpoint: Endpoint.fromPartial({ id }), updateMask: ['workers_min', 'workers_max'] },
+      { apiKey, repeatable: true },
+    );
   app.delete('/v1/endpoints/:endpointId', { schema, onRequest: gate }, async (request, reply) => {
     const { apiKey } = request.caller;
     const id = idOf(request.params.endpointId, 'endpoint');
@@ -32,11 +37,14 @@ export function deleteEndpoint(app: RestApp, { core, config, gate }: RestParts):
   });
 }
 
-/** A stock tool that only sends the DELETE must be told what to send first (docs/reference/management.md#operations). */
+/**
+ * A stock tool that only sends the DELETE must be told what to send first (docs/reference/management.md#operations).
+ */
 function explain(error: unknown, id: string): unknown {
   if (!(error instanceof CoreError) || error.reason !== 'WORKERS_NOT_ZERO') return error;
-  const text = 'workersMin and workersMax must both be 0 before an endpoint is deleted: '
-    + `first send PATCH /v1/endpoints/${id} with the body {"workersMin":0,"workersMax":0}. `
-    + 'For tools that send the DELETE alone the operator can set SLIPWAY_REST_DELETE_AUTO_ZERO=true.';
+  const text =
+    'workersMin and workersMax must both be 0 before an endpoint is deleted: ' +
+    `first send PATCH /v1/endpoints/${id} with the body {"workersMin":0,"workersMax":0}. ` +
+    'For tools that send the DELETE alone the operator can set SLIPWAY_REST_DELETE_AUTO_ZERO=true.';
   return new CoreError('WORKERS_NOT_ZERO', text, { cause: error });
 }

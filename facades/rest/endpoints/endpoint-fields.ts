@@ -9,7 +9,8 @@ import { restChanges } from '../../resources/rest-values.ts';
 
 /** The fields that a body names. `before`: the endpoint as it is, where a part of it decides what the body means. */
 export function endpointFields(
-  input: EndpointUpdateInput, before?: Pick<Endpoint, 'computeType' | 'instanceIds'>,
+  input: EndpointUpdateInput,
+  before?: Pick<Endpoint, 'computeType' | 'instanceIds'>,
 ): FieldChanges<Endpoint> {
   return restChanges<Endpoint>(ENDPOINT, input, {
     // Its default of 1 is there for every endpoint; without GPUs it says nothing.
@@ -21,7 +22,10 @@ export function endpointFields(
 }
 
 /** Clients that fill in every default name processors for endpoints with GPUs too, where they say nothing. */
-function sizes(input: EndpointUpdateInput, before: Pick<Endpoint, 'computeType' | 'instanceIds'> | undefined): string[] | undefined {
+function sizes(
+  input: EndpointUpdateInput,
+  before: Pick<Endpoint, 'computeType' | 'instanceIds'> | undefined,
+): string[] | undefined {
   const isCpu = (input.computeType ?? before?.computeType) === 'CPU';
   return isCpu ? instanceIdsOf(input, before?.instanceIds) : input.instanceIds;
 }

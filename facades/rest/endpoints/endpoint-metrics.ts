@@ -1,18 +1,27 @@
-/** GET /v1/endpoints/{endpointId}/metrics: what /v2/{endpoint_id}/metrics says, of load-balancing endpoints too (docs/reference/metrics.md#an-endpoint). */
+/**
+ * GET /v1/endpoints/{endpointId}/metrics: what /v2/{endpoint_id}/metrics says, of load-balancing endpoints too
+ * (docs/reference/metrics.md#an-endpoint).
+ */
 import { Type } from 'typebox';
 import { endpointCounts } from '../../core-client/endpoint-counts.ts';
-import { errors, idOf } from '../rest-parts.ts';
-import type { RestApp, RestParts } from '../rest-parts.ts';
 import { endpointMetricsText } from '../../resources/endpoints/endpoint-metrics.ts';
+import type { RestApp, RestParts } from '../rest-parts.ts';
+import { errors, idOf } from '../rest-parts.ts';
 import { EndpointPath } from './endpoint-query.ts';
 
-const TEXT = { description: 'As they are now.', content: { 'text/plain': { schema: Type.String({ description: 'The text format of Prometheus.' }) } } };
+const TEXT = {
+  description: 'As they are now.',
+  content: { 'text/plain': { schema: Type.String({ description: 'The text format of Prometheus.' }) } },
+};
 
 /** Adds the route. */
 export function endpointMetrics(app: RestApp, { core, gate }: RestParts): void {
   const schema = {
-    operationId: 'GetEndpointMetrics', tags: ['endpoints'], summary: 'Read the metrics of an endpoint, for Prometheus',
-    params: EndpointPath, response: { 200: TEXT, ...errors(404) },
+    operationId: 'GetEndpointMetrics',
+    tags: ['endpoints'],
+    summary: 'Read the metrics of an endpoint, for Prometheus',
+    params: EndpointPath,
+    response: { 200: TEXT, ...errors(404) },
   };
   const parts = { jobs: core.pipelined, endpoints: core.endpoints };
   app.get('/v1/endpoints/:endpointId/metrics', { schema, onRequest: gate }, async (request, reply) => {

@@ -1,6 +1,7 @@
 /** Path and query of endpoints (docs/reference/management.md#lists). */
-import { Type } from 'typebox';
+
 import type { Static } from 'typebox';
+import { Type } from 'typebox';
 import { include } from '../filter.ts';
 
 /** Path of one endpoint. */

@@ -22,7 +22,7 @@ export function newPodFields(input: PodCreateInput): Partial<Pod> {
     instanceIds: input.computeType === 'CPU' ? instanceIdsOf(input) : input.instanceIds,
     locations: places(input),
     allowedCudaVersions: cudaVersions(input),
-    ports: input.templateId ? input.ports : input.ports ?? DEFAULT_PORTS,
+    ports: input.templateId ? input.ports : (input.ports ?? DEFAULT_PORTS),
   }).changes;
 }
 
@@ -32,9 +32,14 @@ export function podFields(input: PodUpdateInput): FieldChanges<Pod> {
 }
 
 /** Throws CoreError INVALID_REQUEST: the command is given twice, or its text has a quote that is not closed. */
-function commandOf({ dockerArgs, dockerStartCmd, dockerEntrypoint }: PodUpdateInput): Record<'startCommand' | 'entrypoint', string[] | undefined> {
+function commandOf({
+  dockerArgs,
+  dockerStartCmd,
+  dockerEntrypoint,
+}: PodUpdateInput): Record<'startCommand' | 'entrypoint', string[] | undefined> {
   // Clients that send every field send an empty text for none.
-  if (dockerArgs === undefined || (dockerArgs === '' && dockerStartCmd)) return { startCommand: dockerStartCmd, entrypoint: dockerEntrypoint };
+  if (dockerArgs === undefined || (dockerArgs === '' && dockerStartCmd))
+    return { startCommand: dockerStartCmd, entrypoint: dockerEntrypoint };
   if (dockerStartCmd?.length) throw new CoreError('INVALID_REQUEST', 'Give dockerArgs or dockerStartCmd, not both.');
   const { startCommand, entrypoint } = dockerArgsOf(dockerArgs);
   return { startCommand, entrypoint: dockerEntrypoint ?? entrypoint };

@@ -1,11 +1,12 @@
 /**
- * Bodies that create and change pods (docs/reference/management.md#pods): the settings, which the table describes, and what this surface has besides. What
- * means nothing on one's own machines is taken and has no effect.
+ * Bodies that create and change pods (docs/reference/management.md#pods): the settings, which the table describes, and
+ * what this surface has besides. What means nothing on one's own machines is taken and has no effect.
  */
-import { Type } from 'typebox';
+
 import type { Static, TObject } from 'typebox';
-import { POD_FLAVORS } from '../../resources/cpu-sizes.ts';
+import { Type } from 'typebox';
 import { sizeFields } from '../../resources/cpu-size-fields.ts';
+import { POD_FLAVORS } from '../../resources/cpu-sizes.ts';
 import { changeable } from '../../resources/field.ts';
 import { oneOf } from '../../resources/one-of.ts';
 import { optional } from '../../resources/optional.ts';
@@ -14,29 +15,37 @@ import { bodyMembers } from '../../resources/rest-shapes.ts';
 import type { RestBody } from '../../resources/rest-values.ts';
 import { withDefaults } from '../../resources/with-defaults.ts';
 
-const WITHOUT_EFFECT = 'Taken and without effect on one\'s own machines.';
+const WITHOUT_EFFECT = "Taken and without effect on one's own machines.";
 const leastOf = (description: string) => optional(Type.Number({ minimum: 0, description }));
 const leastWhole = (description: string) => optional(Type.Integer({ minimum: 0, maximum: 65_536, description }));
 const priority = (whose: string) => optional(oneOf(['availability', 'custom'], `Order of ${whose}. ${WITHOUT_EFFECT}`));
 
 /** Of both bodies. */
 const besides = {
-  dockerArgs: optional(Type.String({
-    maxLength: 131_072, description: 'The command line as one text, divided as a shell divides it; in place of dockerStartCmd.',
-  })),
+  dockerArgs: optional(
+    Type.String({
+      maxLength: 131_072,
+      description: 'The command line as one text, divided as a shell divides it; in place of dockerStartCmd.',
+    }),
+  ),
   globalNetworking: optional(Type.Boolean({ description: WITHOUT_EFFECT })),
 };
 
 /** Only of one that creates. */
 const creation = {
   cloudType: optional(oneOf(['SECURE', 'COMMUNITY'], WITHOUT_EFFECT)),
-  countryCodes: optional(Type.Array(Type.String({ maxLength: 191 }), {
-    maxItems: 100, description: 'Countries, any of them, when dataCenterIds is not given. Default: anywhere.',
-  })),
+  countryCodes: optional(
+    Type.Array(Type.String({ maxLength: 191 }), {
+      maxItems: 100,
+      description: 'Countries, any of them, when dataCenterIds is not given. Default: anywhere.',
+    }),
+  ),
   cpuFlavorPriority: priority('CPU flavours'),
   dataCenterPriority: priority('data centres'),
   gpuTypePriority: priority('GPU types'),
-  minCudaVersion: optional(Type.String({ maxLength: 16, description: 'Oldest CUDA version, when allowedCudaVersions is not given.' })),
+  minCudaVersion: optional(
+    Type.String({ maxLength: 16, description: 'Oldest CUDA version, when allowedCudaVersions is not given.' }),
+  ),
   minDiskBandwidthMBps: leastOf(WITHOUT_EFFECT),
   minDownloadMbps: leastOf(WITHOUT_EFFECT),
   minRAMPerGPU: leastWhole(WITHOUT_EFFECT),
@@ -48,19 +57,30 @@ const creation = {
 
 /** Of what has no effect. */
 const DEFAULTS = {
-  cloudType: 'SECURE', cpuFlavorPriority: 'availability', dataCenterPriority: 'availability', gpuTypePriority: 'availability', globalNetworking: false,
-  minRAMPerGPU: 8, minVCPUPerGPU: 2,
+  cloudType: 'SECURE',
+  cpuFlavorPriority: 'availability',
+  dataCenterPriority: 'availability',
+  gpuTypePriority: 'availability',
+  globalNetworking: false,
+  minRAMPerGPU: 8,
+  minVCPUPerGPU: 2,
 };
 
 const EXAMPLE = { name: 'notebook', computeType: 'CPU', imageName: 'notebook:1', dockerStartCmd: ['jupyter', 'lab'] };
 
 /** Body of POST /pods. */
-export const PodCreateInput = Type.Object({
-  ...bodyMembers(POD, { creates: true }),
-  ...withDefaults({ ...besides, ...creation }, DEFAULTS),
-}, { $id: 'PodCreateInput', examples: [EXAMPLE] });
+export const PodCreateInput = Type.Object(
+  {
+    ...bodyMembers(POD, { creates: true }),
+    ...withDefaults({ ...besides, ...creation }, DEFAULTS),
+  },
+  { $id: 'PodCreateInput', examples: [EXAMPLE] },
+);
 export type PodCreateInput = PodUpdateInput & Static<TObject<typeof creation>>;
 
 /** Body of PATCH /pods/{podId}: what is left out stays as it is. */
-export const PodUpdateInput = Type.Object({ ...bodyMembers(changeable(POD)), ...besides }, { $id: 'PodUpdateInput', examples: [{ name: 'renamed' }] });
+export const PodUpdateInput = Type.Object(
+  { ...bodyMembers(changeable(POD)), ...besides },
+  { $id: 'PodUpdateInput', examples: [{ name: 'renamed' }] },
+);
 export type PodUpdateInput = RestBody<typeof POD> & Static<TObject<typeof besides>>;

@@ -1,11 +1,12 @@
 /** Queries of the reads of pods (docs/reference/management.md#lists): what to add and what to leave out. */
-import { Type } from 'typebox';
+
 import type { Static } from 'typebox';
+import { Type } from 'typebox';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { sizeOf } from '../../resources/cpu-sizes.ts';
-import { anyOf, include, only } from '../filter.ts';
 import { oneOf } from '../../resources/one-of.ts';
 import { desiredStatusOf } from '../../resources/pods/desired-status.ts';
+import { anyOf, include, only } from '../filter.ts';
 
 /** Query of GET /pods/{podId}. */
 export const PodQuery = Type.Object({
@@ -38,16 +39,24 @@ export type PodsQuery = Static<typeof PodsQuery>;
 /** Whether a pod is what a query asks for. */
 export function fits(pod: Pod, query: PodsQuery): boolean {
   const texts: [wanted: string | undefined, is: string][] = [
-    [query.id, pod.id], [query.name, pod.name], [query.imageName, pod.imageName], [query.templateId, pod.templateId],
-    [query.networkVolumeId, pod.networkVolumeId], [query.endpointId, pod.endpointId],
-    [query.computeType, pod.computeType === 'CPU' ? 'CPU' : 'GPU'], [query.desiredStatus, desiredStatusOf(pod)],
+    [query.id, pod.id],
+    [query.name, pod.name],
+    [query.imageName, pod.imageName],
+    [query.templateId, pod.templateId],
+    [query.networkVolumeId, pod.networkVolumeId],
+    [query.endpointId, pod.endpointId],
+    [query.computeType, pod.computeType === 'CPU' ? 'CPU' : 'GPU'],
+    [query.desiredStatus, desiredStatusOf(pod)],
   ];
   const lists: [wanted: readonly string[] | undefined, are: readonly string[]][] = [
-    [query.cpuFlavorId, [sizeOf(pod.instanceId)?.flavor ?? '']], [query.gpuTypeId, [pod.gpuTypeId]],
+    [query.cpuFlavorId, [sizeOf(pod.instanceId)?.flavor ?? '']],
+    [query.gpuTypeId, [pod.gpuTypeId]],
     [query.dataCenterId, pod.machine?.locations ?? []],
   ];
-  return texts.every(([wanted, is]) => wanted === undefined || wanted === is)
-    && lists.every(([wanted, are]) => wanted === undefined || wanted.some((one) => are.includes(one)));
+  return (
+    texts.every(([wanted, is]) => wanted === undefined || wanted === is) &&
+    lists.every(([wanted, are]) => wanted === undefined || wanted.some((one) => are.includes(one)))
+  );
 }
 
 /** Path of one pod. */

@@ -1,24 +1,34 @@
 /** Fetches what a read of pods is asked to add, once for all pods of the answer. */
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
+import type { PodRelations } from '../../resources/pods/present-pod.ts';
 import type { RestParts } from '../rest-parts.ts';
 import type { PodQuery } from './pod-query.ts';
-import type { PodRelations } from '../../resources/pods/present-pod.ts';
 
 /** Calls at a time. */
 const AT_ONCE = 8;
 
 /** Answers what belongs to each of these pods. */
-export async function podRelations(core: RestParts['core'], apiKey: string, query: PodQuery, pods: readonly Pod[]): Promise<(pod: Pod) => PodRelations> {
+export async function podRelations(
+  core: RestParts['core'],
+  apiKey: string,
+  query: PodQuery,
+  pods: readonly Pod[],
+): Promise<(pod: Pod) => PodRelations> {
   const options = { apiKey, repeatable: true };
   const [templateById, volumeById, catalog] = await Promise.all([
     query.includeTemplate
-      ? byId(pods.map((pod) => pod.templateId), async (id) => (await core.templates.call((client) => client.getTemplate, { id }, options)).template)
+      ? byId(
+          pods.map((pod) => pod.templateId),
+          async (id) => (await core.templates.call((client) => client.getTemplate, { id }, options)).template,
+        )
       : undefined,
     query.includeNetworkVolume
-      ? byId(pods.map((pod) => pod.networkVolumeId), async (id) => (
-        (await core.volumes.call((client) => client.getNetworkVolume, { id }, options)).networkVolume
-      )) : undefined,
+      ? byId(
+          pods.map((pod) => pod.networkVolumeId),
+          async (id) => (await core.volumes.call((client) => client.getNetworkVolume, { id }, options)).networkVolume,
+        )
+      : undefined,
     query.includeMachine ? core.catalog.call((client) => client.listGpuTypes, {}, options) : undefined,
   ]);
   return (pod) => ({
@@ -30,7 +40,10 @@ export async function podRelations(core: RestParts['core'], apiKey: string, quer
 }
 
 /** Reads the things of these ids, each once. One that is gone, or shared no more, is left out. */
-async function byId<Thing>(ids: readonly string[], read: (id: string) => Promise<Thing | undefined>): Promise<Map<string, Thing>> {
+async function byId<Thing>(
+  ids: readonly string[],
+  read: (id: string) => Promise<Thing | undefined>,
+): Promise<Map<string, Thing>> {
   const waiting = [...new Set(ids)].filter((id) => id !== '');
   const found = new Map<string, Thing>();
   const work = async (): Promise<void> => {

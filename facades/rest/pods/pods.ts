@@ -1,11 +1,14 @@
-/** Pods (docs/reference/management.md#pods): made, listed, read, deleted. Changes: update-pod.ts; what is done to them: act-on-pod.ts. */
+/**
+ * Pods (docs/reference/management.md#pods): made, listed, read, deleted. Changes: update-pod.ts; what is done to them:
+ * act-on-pod.ts.
+ */
 import { Type } from 'typebox';
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { PodRecord } from '../../resources/pods/pod-record.ts';
 import { presentPod } from '../../resources/pods/present-pod.ts';
 import { readQuery } from '../read-query.ts';
-import { answer, answers, changed, errors, idOf, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
+import { answer, answers, changed, errors, idOf, ref } from '../rest-parts.ts';
 import { sendList } from '../send-list.ts';
 import { newPodFields } from './pod-fields.ts';
 import type { PodCreateInput } from './pod-inputs.ts';
@@ -15,7 +18,9 @@ import { podRelations } from './pod-relations.ts';
 /** POST /v1/pods: 201 (docs/reference/management.md#pods). */
 export function createPod(app: RestApp, { core, gate, readJson }: RestParts): void {
   const schema = {
-    operationId: 'CreatePod', tags: ['pods'], summary: 'Create a pod and start it',
+    operationId: 'CreatePod',
+    tags: ['pods'],
+    summary: 'Create a pod and start it',
     body: ref<PodCreateInput>('PodCreateInput'),
     response: { 201: changed<PodRecord>('Pod'), ...errors() },
   };
@@ -23,7 +28,11 @@ export function createPod(app: RestApp, { core, gate, readJson }: RestParts): vo
     const { apiKey, accountId } = request.caller;
     const pod = Pod.fromPartial(newPodFields(request.body));
     // Not repeatable: a second try could make a second pod.
-    const response = await core.pods.call((client) => client.createPod, { pod, volumeGb: request.body.volumeInGb ?? undefined }, { apiKey, repeatable: false });
+    const response = await core.pods.call(
+      (client) => client.createPod,
+      { pod, volumeGb: request.body.volumeInGb ?? undefined },
+      { apiKey, repeatable: false },
+    );
     return reply.code(201).send(presentPod(response.pod, accountId));
   });
 }
@@ -31,12 +40,22 @@ export function createPod(app: RestApp, { core, gate, readJson }: RestParts): vo
 /** GET /v1/pods: a bare array, oldest first (docs/reference/management.md#lists). */
 export function listPods(app: RestApp, { core, room, gate }: RestParts): void {
   const schema = {
-    operationId: 'ListPods', tags: ['pods'], summary: 'List pods',
-    querystring: PodsQuery, response: { 200: answers<PodRecord>('Pod'), ...errors(404) },
+    operationId: 'ListPods',
+    tags: ['pods'],
+    summary: 'List pods',
+    querystring: PodsQuery,
+    response: { 200: answers<PodRecord>('Pod'), ...errors(404) },
   };
   app.get('/v1/pods', { schema, onRequest: gate, preValidation: readQuery(PodsQuery) }, (request, reply) => {
-    const { caller: { apiKey, accountId }, query } = request;
-    const which = { includeWorkers: query.includeWorkers === true, endpointId: query.endpointId ?? '', endpointIds: [] };
+    const {
+      caller: { apiKey, accountId },
+      query,
+    } = request;
+    const which = {
+      includeWorkers: query.includeWorkers === true,
+      endpointId: query.endpointId ?? '',
+      endpointIds: [],
+    };
     return sendList(room, request, reply, {
       read: (page, options) => core.pods.call((client) => client.listPods, { ...which, ...page }, options),
       present: async (response) => {
@@ -51,8 +70,12 @@ export function listPods(app: RestApp, { core, room, gate }: RestParts): void {
 /** GET /v1/pods/{podId}, also of a worker. */
 export function getPod(app: RestApp, { core, gate }: RestParts): void {
   const schema = {
-    operationId: 'GetPod', tags: ['pods'], summary: 'Read a pod',
-    params: PodPath, querystring: PodQuery, response: { 200: answer<PodRecord>('Pod'), ...errors(404) },
+    operationId: 'GetPod',
+    tags: ['pods'],
+    summary: 'Read a pod',
+    params: PodPath,
+    querystring: PodQuery,
+    response: { 200: answer<PodRecord>('Pod'), ...errors(404) },
   };
   app.get('/v1/pods/:podId', { schema, onRequest: gate, preValidation: readQuery(PodQuery) }, async (request) => {
     const { apiKey, accountId } = request.caller;
@@ -66,8 +89,11 @@ export function getPod(app: RestApp, { core, gate }: RestParts): void {
 /** DELETE /v1/pods/{podId}: 204. Its files go with it. */
 export function deletePod(app: RestApp, { core, gate }: RestParts): void {
   const schema = {
-    operationId: 'DeletePod', tags: ['pods'], summary: 'Delete a pod with its files',
-    params: PodPath, response: { 204: Type.Null({ description: 'Deleted.' }), ...errors(404) },
+    operationId: 'DeletePod',
+    tags: ['pods'],
+    summary: 'Delete a pod with its files',
+    params: PodPath,
+    response: { 204: Type.Null({ description: 'Deleted.' }), ...errors(404) },
   };
   app.delete('/v1/pods/:podId', { schema, onRequest: gate }, async (request, reply) => {
     const id = idOf(request.params.podId, 'pod');

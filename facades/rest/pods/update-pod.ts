@@ -1,32 +1,50 @@
-/** PATCH /v1/pods/{podId} and POST …/update: what is left out stays as it is; anything but `name` and `locked` resets the pod. */
+/**
+ * PATCH /v1/pods/{podId} and POST …/update: what is left out stays as it is; anything but `name` and `locked` resets
+ * the pod.
+ */
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { changed, errors, idOf, ref } from '../rest-parts.ts';
+import type { PodRecord } from '../../resources/pods/pod-record.ts';
+import { presentPod } from '../../resources/pods/present-pod.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
+import { changed, errors, idOf, ref } from '../rest-parts.ts';
 import { podFields } from './pod-fields.ts';
 import type { PodUpdateInput } from './pod-inputs.ts';
 import { PodPath } from './pod-query.ts';
-import type { PodRecord } from '../../resources/pods/pod-record.ts';
-import { presentPod } from '../../resources/pods/present-pod.ts';
 
 /** Adds both routes. */
 export function updatePod(app: RestApp, { core, gate, readJson }: RestParts): void {
   for (const { method, url, operationId } of FORMS) {
     const schema = {
-      operationId, tags: ['pods'], summary: 'Change a pod',
-      params: PodPath, body: ref<PodUpdateInput>('PodUpdateInput'), response: { 200: changed<PodRecord>('Pod'), ...errors(404) },
+      operationId,
+      tags: ['pods'],
+      summary: 'Change a pod',
+      params: PodPath,
+      body: ref<PodUpdateInput>('PodUpdateInput'),
+      response: { 200: changed<PodRecord>('Pod'), ...errors(404) },
     };
-    app.route({ method, url, schema, onRequest: gate, preValidation: readJson, handler: async (request) => {
-      const { apiKey, accountId } = request.caller;
-      const id = idOf(request.params.podId, 'pod');
-      const { changes, mask } = podFields(request.body);
-      // Nothing to change is not a fault here: the pod is answered as it is. A change is not repeated: it resets the pod.
-      const { pod } = mask.length === 0
-        ? await core.pods.call((client) => client.getPod, { id }, { apiKey, repeatable: true })
-        : await core.pods.call(
-          (client) => client.updatePod, { pod: Pod.fromPartial({ ...changes, id }), updateMask: mask }, { apiKey, repeatable: false },
-        );
-      return presentPod(pod, accountId);
-    } });
+    app.route({
+      method,
+      url,
+      schema,
+      onRequest: gate,
+      preValidation: readJson,
+      handler: async (request) => {
+        const { apiKey, accountId } = request.caller;
+        const id = idOf(request.params.podId, 'pod');
+        const { changes, mask } = podFields(request.body);
+        // Nothing to change is not a fault here: the pod is answered as it is. A change is not repeated: it resets the
+        // pod.
+        const { pod } =
+          mask.length === 0
+            ? await core.pods.call((client) => client.getPod, { id }, { apiKey, repeatable: true })
+            : await core.pods.call(
+                (client) => client.updatePod,
+                { pod: Pod.fromPartial({ ...changes, id }), updateMask: mask },
+                { apiKey, repeatable: false },
+              );
+        return presentPod(pod, accountId);
+      },
+    });
   }
 }
 

@@ -1,31 +1,45 @@
-/** PATCH /v1/templates/{templateId} and POST …/update: what is left out stays as it is (docs/reference/management.md#templates). */
+/**
+ * PATCH /v1/templates/{templateId} and POST …/update: what is left out stays as it is
+ * (docs/reference/management.md#templates).
+ */
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { presentTemplate } from '../../resources/templates/present-template.ts';
-import { changed, errors, idOf, ref } from '../rest-parts.ts';
+import type { TemplateRecord, TemplateUpdateInput } from '../../resources/templates/template-schemas.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
+import { changed, errors, idOf, ref } from '../rest-parts.ts';
 import { templateFields } from './template-fields.ts';
 import { TemplatePath } from './template-query.ts';
-import type { TemplateRecord, TemplateUpdateInput } from '../../resources/templates/template-schemas.ts';
 
 /** Adds both routes. */
 export function updateTemplate(app: RestApp, { core, gate, readJson }: RestParts): void {
   for (const { method, url, operationId } of FORMS) {
     const schema = {
-      operationId, tags: ['templates'], summary: 'Change a template',
-      params: TemplatePath, body: ref<TemplateUpdateInput>('TemplateUpdateInput'),
+      operationId,
+      tags: ['templates'],
+      summary: 'Change a template',
+      params: TemplatePath,
+      body: ref<TemplateUpdateInput>('TemplateUpdateInput'),
       response: { 200: changed<TemplateRecord>('Template'), ...errors(404) },
     };
-    app.route({ method, url, schema, onRequest: gate, preValidation: readJson, handler: async (request) => {
-      const id = idOf(request.params.templateId, 'template');
-      const { changes, mask } = templateFields(request.body);
-      const options = { apiKey: request.caller.apiKey, repeatable: true };
-      // Nothing to change is not a fault here: the template is answered as it is.
-      const update = { template: Template.fromPartial({ ...changes, id }), updateMask: mask };
-      const { template } = mask.length === 0
-        ? await core.templates.call((client) => client.getTemplate, { id }, options)
-        : await core.templates.call((client) => client.updateTemplate, update, options);
-      return presentTemplate(template);
-    } });
+    app.route({
+      method,
+      url,
+      schema,
+      onRequest: gate,
+      preValidation: readJson,
+      handler: async (request) => {
+        const id = idOf(request.params.templateId, 'template');
+        const { changes, mask } = templateFields(request.body);
+        const options = { apiKey: request.caller.apiKey, repeatable: true };
+        // Nothing to change is not a fault here: the template is answered as it is.
+        const update = { template: Template.fromPartial({ ...changes, id }), updateMask: mask };
+        const { template } =
+          mask.length === 0
+            ? await core.templates.call((client) => client.getTemplate, { id }, options)
+            : await core.templates.call((client) => client.updateTemplate, update, options);
+        return presentTemplate(template);
+      },
+    });
   }
 }
 

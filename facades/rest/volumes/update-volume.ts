@@ -1,32 +1,46 @@
-/** PATCH /v1/networkvolumes/{networkVolumeId} and POST …/update (docs/reference/management.md#network-volumes): what is left out stays; the size only grows. */
+/**
+ * PATCH /v1/networkvolumes/{networkVolumeId} and POST …/update (docs/reference/management.md#network-volumes): what is
+ * left out stays; the size only grows.
+ */
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { restChanges } from '../../resources/rest-values.ts';
-import { VOLUME } from '../../resources/volumes/volume-table.ts';
-import { changed, errors, idOf, ref } from '../rest-parts.ts';
-import type { RestApp, RestParts } from '../rest-parts.ts';
 import { presentVolume } from '../../resources/volumes/present-volume.ts';
-import { NetworkVolumePath } from '../../resources/volumes/volume-schemas.ts';
 import type { NetworkVolumeRecord, NetworkVolumeUpdateInput } from '../../resources/volumes/volume-schemas.ts';
+import { NetworkVolumePath } from '../../resources/volumes/volume-schemas.ts';
+import { VOLUME } from '../../resources/volumes/volume-table.ts';
+import type { RestApp, RestParts } from '../rest-parts.ts';
+import { changed, errors, idOf, ref } from '../rest-parts.ts';
 
 /** Adds both routes. */
 export function updateVolume(app: RestApp, { core, gate, readJson }: RestParts): void {
   for (const { method, url, operationId } of FORMS) {
     const schema = {
-      operationId, tags: ['network volumes'], summary: 'Change a network volume',
-      params: NetworkVolumePath, body: ref<NetworkVolumeUpdateInput>('NetworkVolumeUpdateInput'),
+      operationId,
+      tags: ['network volumes'],
+      summary: 'Change a network volume',
+      params: NetworkVolumePath,
+      body: ref<NetworkVolumeUpdateInput>('NetworkVolumeUpdateInput'),
       response: { 200: changed<NetworkVolumeRecord>('NetworkVolume'), ...errors(404) },
     };
-    app.route({ method, url, schema, onRequest: gate, preValidation: readJson, handler: async (request) => {
-      const id = idOf(request.params.networkVolumeId, 'network volume');
-      const { changes, mask } = restChanges<NetworkVolume>(VOLUME, request.body);
-      const options = { apiKey: request.caller.apiKey, repeatable: true };
-      // Nothing to change is not a fault here: the volume is answered as it is.
-      const update = { networkVolume: NetworkVolume.fromPartial({ ...changes, id }), updateMask: mask };
-      const { networkVolume } = mask.length === 0
-        ? await core.volumes.call((client) => client.getNetworkVolume, { id }, options)
-        : await core.volumes.call((client) => client.updateNetworkVolume, update, options);
-      return presentVolume(networkVolume);
-    } });
+    app.route({
+      method,
+      url,
+      schema,
+      onRequest: gate,
+      preValidation: readJson,
+      handler: async (request) => {
+        const id = idOf(request.params.networkVolumeId, 'network volume');
+        const { changes, mask } = restChanges<NetworkVolume>(VOLUME, request.body);
+        const options = { apiKey: request.caller.apiKey, repeatable: true };
+        // Nothing to change is not a fault here: the volume is answered as it is.
+        const update = { networkVolume: NetworkVolume.fromPartial({ ...changes, id }), updateMask: mask };
+        const { networkVolume } =
+          mask.length === 0
+            ? await core.volumes.call((client) => client.getNetworkVolume, { id }, options)
+            : await core.volumes.call((client) => client.updateNetworkVolume, update, options);
+        return presentVolume(networkVolume);
+      },
+    });
   }
 }
 

@@ -4,19 +4,19 @@ import type { Clock, Random } from '../../../core/runtime/clock.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import type { PrivateRegistries } from '../../../core/runtime/private-registries.ts';
 import { retry } from '../../../core/runtime/retry.ts';
-import { ImagePuller } from '../../images/image-puller.ts';
 import type { OnPull } from '../../images/image-puller.ts';
-import { ImageStore } from '../../images/image-store.ts';
+import { ImagePuller } from '../../images/image-puller.ts';
 import type { StoredImage } from '../../images/image-store.ts';
+import { ImageStore } from '../../images/image-store.ts';
 import { RegistryGuard } from '../../images/registry-guard.ts';
-import { PrepareError } from '../executor.ts';
 import type { Executor, ImageRequest, Launch, RunningUnit } from '../executor.ts';
-import { LOG_LABEL, MACHINE_LABEL, UNIT_LABEL } from './container-plan.ts';
+import { PrepareError } from '../executor.ts';
 import type { Ulimit } from './container-plan.ts';
+import { LOG_LABEL, MACHINE_LABEL, UNIT_LABEL } from './container-plan.ts';
 import { ContainerUnit } from './container-unit.ts';
+import type { Engine } from './engine.ts';
 import { createContainer, removeContainer } from './engine-calls.ts';
 import type { EngineFinder } from './engine-finder.ts';
-import type { Engine } from './engine.ts';
 import { boundLog } from './log-bound.ts';
 import type { UnitNetworks } from './unit-networks.ts';
 
@@ -33,7 +33,10 @@ export interface ContainerExecutorOptions {
   onImage?(image: StoredImage): Promise<void>;
   /** Default: nobody counts. */
   onPull?: OnPull | undefined;
-  /** The disk is full: removes images that nobody needs until there is room for about so many bytes. Answers how many. Default: none. */
+  /**
+   * The disk is full: removes images that nobody needs until there is room for about so many bytes. Answers how many.
+   * Default: none.
+   */
   makeRoom?: ((bytes: number) => Promise<number>) | undefined;
   /** Default: the engine's own. */
   ulimits?: readonly Ulimit[];
@@ -81,7 +84,12 @@ export class ContainerExecutor implements Executor {
 
   start(launch: Launch): RunningUnit {
     const { clock, logger } = this.#options;
-    const unit = new ContainerUnit({ unitId: launch.unitId, onOutput: (bytes) => launch.onOutput(bytes), clock, logger });
+    const unit = new ContainerUnit({
+      unitId: launch.unitId,
+      onOutput: (bytes) => launch.onOutput(bytes),
+      clock,
+      logger,
+    });
     this.#keep(launch.unitId, unit);
     void unit.run(() => this.#create(launch));
     return unit;
@@ -125,7 +133,11 @@ export class ContainerExecutor implements Executor {
   /** Units of this machine that run or stand still, of whatever run of the agent. */
   async running(): Promise<ReadonlySet<string>> {
     const found = await this.#containers(await this.#options.engines.find());
-    return new Set(found.filter(({ State }) => State === 'running' || State === 'paused').map(({ Labels }) => Labels[UNIT_LABEL] ?? ''));
+    return new Set(
+      found
+        .filter(({ State }) => State === 'running' || State === 'paused')
+        .map(({ Labels }) => Labels[UNIT_LABEL] ?? ''),
+    );
   }
 
   async close(): Promise<void> {
@@ -146,13 +158,21 @@ export class ContainerExecutor implements Executor {
     this.#removals.set(unitId, removal);
   }
 
-  /** Tried until the engine is back: what was cut off while it started may run on, with the GPUs that the next one is given. */
+  /**
+   * Tried until the engine is back: what was cut off while it started may run on, with the GPUs that the next one is
+   * given.
+   */
   async #remove(unitId: string): Promise<void> {
     const { logger, clock, random } = this.#options;
     try {
       await retry(() => this.#removeOnce(unitId), {
-        clock, random, pause: REMOVE_PAUSE, signal: this.#closing.signal,
-        onFailure: (err, failures) => { if (failures === 1) logger.warn({ unitId, err }, 'a container could not be removed, trying again'); },
+        clock,
+        random,
+        pause: REMOVE_PAUSE,
+        signal: this.#closing.signal,
+        onFailure: (err, failures) => {
+          if (failures === 1) logger.warn({ unitId, err }, 'a container could not be removed, trying again');
+        },
       });
     } catch (error) {
       logger.warn({ unitId, err: error }, 'a container was not removed: the next start of the agent does it');
@@ -179,7 +199,16 @@ export class ContainerExecutor implements Executor {
     const network = await networks.open(engine, launch.unitId);
     const { limits, diskCountsImage } = engine.facts;
     const imageDiskBytes = diskCountsImage ? image.sizeBytes : 0;
-    return createContainer(engine, { launch, imageId: image.id, imageDiskBytes, machineId, network, limits, cdiKind, ulimits });
+    return createContainer(engine, {
+      launch,
+      imageId: image.id,
+      imageDiskBytes,
+      machineId,
+      network,
+      limits,
+      cdiKind,
+      ulimits,
+    });
   }
 
   async #engine(): Promise<Engine> {
@@ -194,7 +223,15 @@ export class ContainerExecutor implements Executor {
     const { clock, random, onPull, makeRoom, privateRegistries = false } = this.#options;
     if (this.#puller?.socket !== facts.socket) {
       const guard = new RegistryGuard(privateRegistries);
-      const puller = new ImagePuller({ store: new ImageStore(docker), guard, architecture: facts.architecture, clock, random, onPull, makeRoom });
+      const puller = new ImagePuller({
+        store: new ImageStore(docker),
+        guard,
+        architecture: facts.architecture,
+        clock,
+        random,
+        onPull,
+        makeRoom,
+      });
       this.#puller = { socket: facts.socket, puller };
     }
     return this.#puller.puller;
@@ -202,7 +239,10 @@ export class ContainerExecutor implements Executor {
 
   /** Containers of this machine's units, running or not. */
   #containers({ docker }: Engine, unitId?: string): Promise<Docker.ContainerInfo[]> {
-    const label = [`${MACHINE_LABEL}=${this.#options.machineId}`, ...(unitId === undefined ? [] : [`${UNIT_LABEL}=${unitId}`])];
+    const label = [
+      `${MACHINE_LABEL}=${this.#options.machineId}`,
+      ...(unitId === undefined ? [] : [`${UNIT_LABEL}=${unitId}`]),
+    ];
     return docker.listContainers({ all: true, filters: { label } });
   }
 }

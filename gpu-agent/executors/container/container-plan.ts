@@ -36,12 +36,14 @@ const CPU_PERIOD_MICROS = 100_000;
 const CPU_QUOTA_MICROS_MIN = 1_000;
 /** Processes and threads of a unit that has no limit of its own: enough for any program, too few to choke the host. */
 const PIDS_DEFAULT = 16_384;
-/** Shared memory of a unit that has no limits of its own, in bytes. Engines' own 64 MiB end the data loaders of PyTorch. */
+/**
+ * Shared memory of a unit that has no limits of its own, in bytes. Engines' own 64 MiB end the data loaders of PyTorch.
+ */
 const SHM_DEFAULT = 2 * 1024 ** 3;
 
 /**
- * Capabilities that engines give and no worker needs: device nodes and file capabilities would stay on the host's disk in a volume, and raw packets
- * can have any sender. Without the last `ping` works as engines set its group range.
+ * Capabilities that engines give and no worker needs: device nodes and file capabilities would stay on the host's disk
+ * in a volume, and raw packets can have any sender. Without the last `ping` works as engines set its group range.
  */
 const DROPPED = ['MKNOD', 'SETFCAP', 'NET_RAW'];
 
@@ -61,18 +63,27 @@ export function dockerBody(plan: ContainerPlan): object {
   const limits = held(plan);
   const gpus = realGpus(launch.gpus);
   return {
-    Image: imageId, Labels: labels(plan), Env: Object.entries(launch.env).map(([name, value]) => `${name}=${value}`),
-    ...(launch.command.length > 0 && { Cmd: launch.command }), ...(launch.entrypoint.length > 0 && { Entrypoint: launch.entrypoint }),
+    Image: imageId,
+    Labels: labels(plan),
+    Env: Object.entries(launch.env).map(([name, value]) => `${name}=${value}`),
+    ...(launch.command.length > 0 && { Cmd: launch.command }),
+    ...(launch.entrypoint.length > 0 && { Entrypoint: launch.entrypoint }),
     ...(launch.workingDirectory !== '' && { WorkingDir: launch.workingDirectory }),
     HostConfig: {
-      NetworkMode: network, SecurityOpt: ['no-new-privileges'], CapDrop: DROPPED, Init: false,
+      NetworkMode: network,
+      SecurityOpt: ['no-new-privileges'],
+      CapDrop: DROPPED,
+      Init: false,
       LogConfig: { Type: 'json-file', Config: { 'max-size': String(LOG_BYTES_MAX), 'max-file': '1' } },
       Mounts: launch.mounts.map(({ source, target }) => ({ Type: 'bind', Source: source, Target: target })),
       ...(limits.memoryBytes && { Memory: limits.memoryBytes, MemorySwap: limits.memoryBytes }),
       ...(limits.cpus && { CpuPeriod: CPU_PERIOD_MICROS, CpuQuota: cpuQuota(limits.cpus) }),
-      ...(limits.pids && { PidsLimit: limits.pids }), ...(limits.shmBytes && { ShmSize: limits.shmBytes }),
+      ...(limits.pids && { PidsLimit: limits.pids }),
+      ...(limits.shmBytes && { ShmSize: limits.shmBytes }),
       ...(limits.diskBytes && { StorageOpt: { size: String(limits.diskBytes) } }),
-      ...(ulimits.length > 0 && { Ulimits: ulimits.map(({ name, soft, hard }) => ({ Name: name, Soft: soft, Hard: hard })) }),
+      ...(ulimits.length > 0 && {
+        Ulimits: ulimits.map(({ name, soft, hard }) => ({ Name: name, Soft: soft, Hard: hard })),
+      }),
       ...(gpus.length > 0 && { DeviceRequests: [{ Driver: 'nvidia', DeviceIDs: gpus, Capabilities: [['gpu']] }] }),
     },
   };
@@ -83,19 +94,32 @@ export function podmanBody(plan: ContainerPlan): object {
   const { launch, imageId, network, ulimits, cdiKind } = plan;
   const limits = held(plan);
   return {
-    name: containerName(plan.machineId, launch.unitId), image: imageId, labels: labels(plan), env: launch.env,
-    ...(launch.command.length > 0 && { command: launch.command }), ...(launch.entrypoint.length > 0 && { entrypoint: launch.entrypoint }),
+    name: containerName(plan.machineId, launch.unitId),
+    image: imageId,
+    labels: labels(plan),
+    env: launch.env,
+    ...(launch.command.length > 0 && { command: launch.command }),
+    ...(launch.entrypoint.length > 0 && { entrypoint: launch.entrypoint }),
     ...(launch.workingDirectory !== '' && { work_dir: launch.workingDirectory, create_working_dir: true }),
-    netns: { nsmode: 'bridge' }, Networks: { [network]: {} }, no_new_privileges: true, cap_drop: DROPPED,
+    netns: { nsmode: 'bridge' },
+    Networks: { [network]: {} },
+    no_new_privileges: true,
+    cap_drop: DROPPED,
     // Not `options['max-size']`, which this interface of Podman takes and ignores.
     log_configuration: { driver: 'k8s-file', size: LOG_BYTES_MAX },
-    mounts: launch.mounts.map(({ source, target }) => ({ type: 'bind', source, destination: target, options: ['rbind', 'rw', 'nosuid', 'nodev'] })),
+    mounts: launch.mounts.map(({ source, target }) => ({
+      type: 'bind',
+      source,
+      destination: target,
+      options: ['rbind', 'rw', 'nosuid', 'nodev'],
+    })),
     resource_limits: {
       ...(limits.memoryBytes && { memory: { limit: limits.memoryBytes, swap: limits.memoryBytes } }),
       ...(limits.cpus && { cpu: { period: CPU_PERIOD_MICROS, quota: cpuQuota(limits.cpus) } }),
       ...(limits.pids && { pids: { limit: limits.pids } }),
     },
-    ...(limits.shmBytes && { shm_size: limits.shmBytes }), ...(limits.diskBytes && { storage_opts: { size: String(limits.diskBytes) } }),
+    ...(limits.shmBytes && { shm_size: limits.shmBytes }),
+    ...(limits.diskBytes && { storage_opts: { size: String(limits.diskBytes) } }),
     ...(ulimits.length > 0 && { r_limits: ulimits.map(({ name, soft, hard }) => ({ type: name, soft, hard })) }),
     devices: realGpus(launch.gpus).map((uuid) => ({ path: `${cdiKind}=${uuid}` })),
   };
@@ -110,8 +134,11 @@ function held({ launch, limits, imageDiskBytes }: ContainerPlan): Partial<Launch
   const { memoryBytes, cpus, pids = PIDS_DEFAULT, diskBytes } = launch.limits;
   const shmBytes = launch.limits.shmBytes ?? (memoryBytes === undefined ? SHM_DEFAULT : Math.floor(memoryBytes / 2));
   return {
-    ...(limits.includes('memory') && { memoryBytes }), ...(limits.includes('cpus') && { cpus }), ...(limits.includes('pids') && { pids }),
-    ...(limits.includes('shm') && { shmBytes }), ...(limits.includes('disk') && { diskBytes: diskBytes && diskBytes + imageDiskBytes }),
+    ...(limits.includes('memory') && { memoryBytes }),
+    ...(limits.includes('cpus') && { cpus }),
+    ...(limits.includes('pids') && { pids }),
+    ...(limits.includes('shm') && { shmBytes }),
+    ...(limits.includes('disk') && { diskBytes: diskBytes && diskBytes + imageDiskBytes }),
   };
 }
 

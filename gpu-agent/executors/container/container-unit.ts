@@ -1,16 +1,16 @@
 /** One container from its creation to its end: its output in order, the orders it gets, and how it ended. */
 import { finished } from 'node:stream/promises';
 import type Docker from 'dockerode';
-import { delay } from '../../../core/runtime/clock.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
+import { delay } from '../../../core/runtime/clock.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import { statusOf } from '../../images/image-store.ts';
 import type { RunningUnit, UnitExit, UnitStats } from '../executor.ts';
-import { GONE, NOT_STARTED, OVER, exitOf } from './container-state.ts';
 import type { ContainerState } from './container-state.ts';
+import { exitOf, GONE, NOT_STARTED, OVER } from './container-state.ts';
 import { engineWords, readLog } from './engine-calls.ts';
 import { withoutOverlap } from './join-output.ts';
-import { MemoryWatch, killsInKernelLog } from './memory-watch.ts';
+import { killsInKernelLog, MemoryWatch } from './memory-watch.ts';
 import { OutputFrames } from './output-frames.ts';
 
 /** What a unit's container works with. */
@@ -27,7 +27,10 @@ const SETTLE_MS = 10;
 const AWAY_MS = 500;
 /** After so many looks a container whose output ended runs on: the connection broke, not the container. */
 const LOOKS_MAX = 100;
-/** Bytes of an engine's log, which is bounded, up to which it certainly has all output still; what was more cannot be joined without doubt. */
+/**
+ * Bytes of an engine's log, which is bounded, up to which it certainly has all output still; what was more cannot be
+ * joined without doubt.
+ */
 const REPLAY_BYTES_MAX = 2_000_000;
 /** What an engine's log has beside each line, at most: time, stream, quotes. */
 const LOG_LINE_BYTES = 128;
@@ -72,7 +75,11 @@ export class ContainerUnit implements RunningUnit {
       if (this.#killed) return this.#end({ code: undefined, signal: 'SIGKILL', failure: undefined });
       await this.#start(this.#container);
     } catch (error) {
-      return this.#end({ code: undefined, signal: undefined, failure: `the container could not be started: ${engineWords(error)}` });
+      return this.#end({
+        code: undefined,
+        signal: undefined,
+        failure: `the container could not be started: ${engineWords(error)}`,
+      });
     }
     await this.#look();
     await this.#follow();
@@ -154,7 +161,10 @@ export class ContainerUnit implements RunningUnit {
     }
   }
 
-  /** An order for people to wait for: after those before it. Rejects when the engine refuses it to a container that runs. */
+  /**
+   * An order for people to wait for: after those before it. Rejects when the engine refuses it to a container that
+   * runs.
+   */
   async #ask(order: (container: Docker.Container) => Promise<void>): Promise<void> {
     const done = this.#orders.then(async () => {
       if (!this.#container || this.#over) return;
@@ -236,7 +246,10 @@ export class ContainerUnit implements RunningUnit {
       const state = await this.#stateAfterOutput();
       if (this.#released) return;
       if (state === undefined) return this.#end(GONE);
-      if (state !== 'runs') return this.#end(exitOf(state, oomKills ?? (state.ExitCode === 0 ? 0 : await killsInKernelLog(this.#container!.id))));
+      if (state !== 'runs')
+        return this.#end(
+          exitOf(state, oomKills ?? (state.ExitCode === 0 ? 0 : await killsInKernelLog(this.#container!.id))),
+        );
       await this.#reattach();
     }
   }
@@ -258,10 +271,16 @@ export class ContainerUnit implements RunningUnit {
     // Podman takes nobody on while the container is frozen: it is told once.
     if (!this.#cut) {
       logger.warn({ unitId }, 'the output of a container was cut off, taking it up again');
-      if (!joins) onOutput(Buffer.from('[slipway] the container engine cut the output off: some lines are missing here\n'));
+      if (!joins)
+        onOutput(Buffer.from('[slipway] the container engine cut the output off: some lines are missing here\n'));
     }
     this.#cut = true;
-    await this.#attach(joins).then(() => { this.#cut = false; }, () => delay(clock, AWAY_MS));
+    await this.#attach(joins).then(
+      () => {
+        this.#cut = false;
+      },
+      () => delay(clock, AWAY_MS),
+    );
   }
 
   /** Undefined: there is no such container. Waits while the engine is away: containers live on without it. */
@@ -284,7 +303,11 @@ export class ContainerUnit implements RunningUnit {
   }
 
   #report(error: unknown): void {
-    if (!this.#over) this.#options.logger.warn({ unitId: this.#options.unitId, err: error }, 'the engine refused an order for a container');
+    if (!this.#over)
+      this.#options.logger.warn(
+        { unitId: this.#options.unitId, err: error },
+        'the engine refused an order for a container',
+      );
   }
 }
 

@@ -2,19 +2,28 @@
 import { pipeline } from 'node:stream/promises';
 import type Docker from 'dockerode';
 import { statusOf } from '../../images/image-store.ts';
-import { LOG_BYTES_MAX, containerName, dockerBody, podmanBody } from './container-plan.ts';
 import type { ContainerPlan } from './container-plan.ts';
+import { containerName, dockerBody, LOG_BYTES_MAX, podmanBody } from './container-plan.ts';
 import type { Engine } from './engine.ts';
 import { OutputFrames } from './output-frames.ts';
 
 /** Podman's own interface: what its Docker-like one cannot say. Every Podman since 4.0 answers to this version. */
 const LIBPOD = '/v4.0.0/libpod';
-const ANSWERS = { 200: true, 201: true, 204: true, 304: true, 400: 'bad request', 404: 'not found', 409: 'conflict', 500: 'server error' };
+const ANSWERS = {
+  200: true,
+  201: true,
+  204: true,
+  304: true,
+  400: 'bad request',
+  404: 'not found',
+  409: 'conflict',
+  500: 'server error',
+};
 
 /** Makes a container; it is not started. Rejects with the engine's words. */
 export async function createContainer({ docker, facts }: Engine, plan: ContainerPlan): Promise<Docker.Container> {
   if (facts.kind === 'podman') {
-    const { Id } = await libpod(docker, 'POST', '/containers/create', podmanBody(plan)) as { Id: string };
+    const { Id } = (await libpod(docker, 'POST', '/containers/create', podmanBody(plan))) as { Id: string };
     return docker.getContainer(Id);
   }
   return docker.createContainer({ ...dockerBody(plan), name: containerName(plan.machineId, plan.launch.unitId) });
@@ -32,10 +41,22 @@ export async function removeContainer(container: Docker.Container): Promise<void
 }
 
 /** One call of Podman's own interface. */
-export function libpod(docker: Docker, method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<unknown> {
+export function libpod(
+  docker: Docker,
+  method: 'GET' | 'POST' | 'DELETE',
+  path: string,
+  body?: object,
+): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    docker.modem.dial({ path: `${LIBPOD}${path}`, method, ...(body && { options: body }), statusCodes: ANSWERS } as Parameters<Docker['modem']['dial']>[0],
-      (error, answer) => { if (error) reject(error as Error); else resolve(answer); });
+    docker.modem.dial(
+      { path: `${LIBPOD}${path}`, method, ...(body && { options: body }), statusCodes: ANSWERS } as Parameters<
+        Docker['modem']['dial']
+      >[0],
+      (error, answer) => {
+        if (error) reject(error as Error);
+        else resolve(answer);
+      },
+    );
   });
 }
 
@@ -44,7 +65,9 @@ export function engineWords(error: unknown): string {
   const { json, message } = error as { json?: { message?: string }; message?: string };
   const words = json?.message ?? message ?? String(error);
   const program = /exec: ("[^"]*": (?:stat [^:]*: )?[^:]*)/.exec(words)?.[1];
-  return program ? `its program ${program.replace(/: stat [^:]*:/, ':')}` : words.replace(/^\(HTTP code \d+\) [^-]*- /, '').trim();
+  return program
+    ? `its program ${program.replace(/: stat [^:]*:/, ':')}`
+    : words.replace(/^\(HTTP code \d+\) [^-]*- /, '').trim();
 }
 
 /** Bytes of a log in memory; one that an earlier agent made may have any number of them, of which the last count. */
@@ -67,8 +90,13 @@ export async function readLog(container: Docker.Container): Promise<Buffer> {
 /** Not the library's `logs`, which holds all of it in memory. */
 function openLog({ id, modem }: Docker.Container): Promise<NodeJS.ReadableStream> {
   const path = `/containers/${id}/logs?stdout=1&stderr=1`;
-  const options = { path, method: 'GET', isStream: true, statusCodes: ANSWERS } as Parameters<Docker['modem']['dial']>[0];
+  const options = { path, method: 'GET', isStream: true, statusCodes: ANSWERS } as Parameters<
+    Docker['modem']['dial']
+  >[0];
   return new Promise((resolve, reject) => {
-    (modem as Docker['modem']).dial(options, (error, stream) => { if (error) reject(error as Error); else resolve(stream as NodeJS.ReadableStream); });
+    (modem as Docker['modem']).dial(options, (error, stream) => {
+      if (error) reject(error as Error);
+      else resolve(stream as NodeJS.ReadableStream);
+    });
   });
 }

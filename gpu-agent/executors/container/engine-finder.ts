@@ -1,8 +1,8 @@
 /** Finds the machine's container engine, and asks again later while there is none. */
 import { access, constants } from 'node:fs/promises';
 import type { Clock } from '../../../core/runtime/clock.ts';
-import { NoEngineError, askEngine } from './engine.ts';
 import type { Engine } from './engine.ts';
+import { askEngine, NoEngineError } from './engine.ts';
 
 /** Where to look. */
 export interface EngineSearch {
@@ -31,7 +31,9 @@ export function socketsOf({ setting, dockerHost, runtimeDir }: EngineSearch): st
 function socketOf(address: string): string {
   const path = address.startsWith('unix://') ? address.slice('unix://'.length) : address;
   if (path.startsWith('/')) return path;
-  throw new NoEngineError(`${address} is no container engine of this machine: name a socket, like unix:///run/podman/podman.sock`);
+  throw new NoEngineError(
+    `${address} is no container engine of this machine: name a socket, like unix:///run/podman/podman.sock`,
+  );
 }
 
 export class EngineFinder {
@@ -54,7 +56,9 @@ export class EngineFinder {
     this.#missing = false;
     const asked = this.#ask();
     this.#asked = asked;
-    asked.catch(() => { this.#missing = true; });
+    asked.catch(() => {
+      this.#missing = true;
+    });
     return asked;
   }
 
@@ -63,13 +67,22 @@ export class EngineFinder {
     const faults: string[] = [];
     for (const socket of sockets) {
       // Alone or named, it must be there; of several usual places most are empty.
-      if (sockets.length > 1 && !await access(socket, constants.F_OK).then(() => true, () => false)) continue;
+      if (
+        sockets.length > 1 &&
+        !(await access(socket, constants.F_OK).then(
+          () => true,
+          () => false,
+        ))
+      )
+        continue;
       try {
         return await askEngine(socket, this.#clock);
       } catch (error) {
         faults.push((error as Error).message);
       }
     }
-    throw new NoEngineError(faults.length > 0 ? faults.join('; ') : `no container engine was found: none of ${sockets.join(', ')} is there`);
+    throw new NoEngineError(
+      faults.length > 0 ? faults.join('; ') : `no container engine was found: none of ${sockets.join(', ')} is there`,
+    );
   }
 }

@@ -62,10 +62,14 @@ export async function askEngine(socket: string, clock: Clock): Promise<Engine> {
   // An empty host: else the library would look into the agent's own variables.
   const docker = new Client({ socketPath: socket, host: '', protocol: 'http' });
   try {
-    const [info, architecture] = await within(clock, ANSWER_MS, new AbortController().signal, (signal) => Promise.race([
-      whatItIs(docker),
-      new Promise<never>((_, reject) => { signal.addEventListener('abort', () => reject(signal.reason as Error)); }),
-    ]));
+    const [info, architecture] = await within(clock, ANSWER_MS, new AbortController().signal, (signal) =>
+      Promise.race([
+        whatItIs(docker),
+        new Promise<never>((_, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error));
+        }),
+      ]),
+    );
     return { docker, facts: await factsOf(socket, info, architecture) };
   } catch (error) {
     throw new NoEngineError(`the container engine at ${socket} does not answer: ${(error as Error).message}`);
@@ -73,16 +77,18 @@ export async function askEngine(socket: string, clock: Clock): Promise<Engine> {
 }
 
 /**
- * With the name of its architecture as images have it, which Docker says in its version only. Podman is not asked for that: it looks up the
- * packages of its parts then, on Debian with half a second of processor time.
+ * With the name of its architecture as images have it, which Docker says in its version only. Podman is not asked for
+ * that: it looks up the packages of its parts then, on Debian with half a second of processor time.
  */
 async function whatItIs(docker: Docker): Promise<[InfoAnswer, string]> {
-  const info = await docker.info() as InfoAnswer;
+  const info = (await docker.info()) as InfoAnswer;
   return [info, info.BuildahVersion === undefined ? (await docker.version()).Arch : info.Architecture];
 }
 
 /** Bytes of the disk that images lie on, in all and free; undefined: it cannot be seen from here. */
-export async function imageRoom({ imagesFolder }: EngineFacts): Promise<{ totalBytes: number; freeBytes: number } | undefined> {
+export async function imageRoom({
+  imagesFolder,
+}: EngineFacts): Promise<{ totalBytes: number; freeBytes: number } | undefined> {
   try {
     const { bsize, blocks, bavail } = await statfs(imagesFolder);
     return { totalBytes: bsize * blocks, freeBytes: bsize * bavail };
@@ -94,22 +100,36 @@ export async function imageRoom({ imagesFolder }: EngineFacts): Promise<{ totalB
 async function factsOf(socket: string, info: InfoAnswer, architecture: string): Promise<EngineFacts> {
   const imagesFolder = info.DockerRootDir ?? '';
   const limits: [LimitName, boolean | undefined][] = [
-    ['memory', info.MemoryLimit], ['cpus', info.CpuCfsQuota], ['pids', info.PidsLimit], ['shm', true],
+    ['memory', info.MemoryLimit],
+    ['cpus', info.CpuCfsQuota],
+    ['pids', info.PidsLimit],
+    ['shm', true],
     ['disk', await holdsDisk(info, imagesFolder)],
   ];
   return {
-    kind: info.BuildahVersion === undefined ? 'docker' : 'podman', version: info.ServerVersion, socket, architecture, imagesFolder,
-    rootless: info.Rootless === true || info.SecurityOptions?.some((option) => option.includes('name=rootless')) === true,
+    kind: info.BuildahVersion === undefined ? 'docker' : 'podman',
+    version: info.ServerVersion,
+    socket,
+    architecture,
+    imagesFolder,
+    rootless:
+      info.Rootless === true || info.SecurityOptions?.some((option) => option.includes('name=rootless')) === true,
     remapsUsers: info.SecurityOptions?.some((option) => option.includes('name=userns')) === true,
-    limits: limits.filter(([, holds]) => holds).map(([name]) => name), diskCountsImage: info.Driver === 'btrfs',
+    limits: limits.filter(([, holds]) => holds).map(([name]) => name),
+    diskCountsImage: info.Driver === 'btrfs',
   };
 }
 
-/** An overlay is bounded by XFS with project quotas alone; Docker also bounds what lies on btrfs, for which Podman takes no size. */
+/**
+ * An overlay is bounded by XFS with project quotas alone; Docker also bounds what lies on btrfs, for which Podman takes
+ * no size.
+ */
 async function holdsDisk({ Driver, DriverStatus = [], BuildahVersion }: InfoAnswer, folder: string): Promise<boolean> {
   if (Driver === 'btrfs') return BuildahVersion === undefined;
   if (!DriverStatus.some(([name, value]) => name === 'Backing Filesystem' && value === 'xfs')) return false;
-  const mounts = (await readFile('/proc/self/mounts', 'utf8').catch(() => '')).split('\n').map((line) => line.split(' '));
+  const mounts = (await readFile('/proc/self/mounts', 'utf8').catch(() => ''))
+    .split('\n')
+    .map((line) => line.split(' '));
   const longest = mounts
     .filter(([, point = '']) => point === '/' || folder === point || folder.startsWith(`${point}/`))
     .toSorted((one, other) => other[1]!.length - one[1]!.length)[0];

@@ -1,6 +1,7 @@
 /**
- * Rules of this host for what comes out of containers' networks: the agent's bridge and the way out, nothing else. They stand in the tables that
- * are passed before those of engines and operators, so that no rule of theirs lets something through first, and they stay while containers run.
+ * Rules of this host for what comes out of containers' networks: the agent's bridge and the way out, nothing else. They
+ * stand in the tables that are passed before those of engines and operators, so that no rule of theirs lets something
+ * through first, and they stay while containers run.
  */
 import { access, readFile } from 'node:fs/promises';
 import type { HostPrograms } from './host-programs.ts';
@@ -29,7 +30,9 @@ export class HostFirewall {
     this.#programs = programs;
   }
 
-  /** Sets the rules; they replace those of an earlier run. Rejects when they cannot be set: then no container may start. */
+  /**
+   * Sets the rules; they replace those of an earlier run. Rejects when they cannot be set: then no container may start.
+   */
   async open(place: BridgePlace): Promise<void> {
     this.#place = place;
     this.#applied = '';
@@ -45,7 +48,12 @@ export class HostFirewall {
     if (rules.ipv4 === this.#applied) return;
     await this.#apply(place, ways);
     await this.#hook('iptables');
-    if (await access('/proc/net/if_inet6').then(() => true, () => false)) {
+    if (
+      await access('/proc/net/if_inet6').then(
+        () => true,
+        () => false,
+      )
+    ) {
       await this.#programs.run('ip6tables-restore', ['--noflush'], rules.ipv6);
       await this.#hook('ip6tables');
     }
@@ -53,8 +61,8 @@ export class HostFirewall {
   }
 
   /**
-   * Who connects to the bridge while nothing listens there waits, instead of being refused: SDKs give up at once what could not be sent. Not
-   * on a kernel without the socket match.
+   * Who connects to the bridge while nothing listens there waits, instead of being refused: SDKs give up at once what
+   * could not be sent. Not on a kernel without the socket match.
    */
   get isPatient(): boolean {
     return this.#isPatient;
@@ -65,8 +73,21 @@ export class HostFirewall {
     if (!this.#place || !this.#isPatient) return;
     this.#isPaused = true;
     const { address, port } = this.#place;
-    const rule = ['-i', `${this.#prefix}+`, '-d', `${address}/32`, '-p', 'tcp', '--dport', String(port), '--syn', '-j', 'DROP'];
-    const insert = (): Promise<string> => this.#programs.run('iptables', ['-w', '-t', 'mangle', '-I', chainOf(this.#prefix, 'in'), '1', ...rule]);
+    const rule = [
+      '-i',
+      `${this.#prefix}+`,
+      '-d',
+      `${address}/32`,
+      '-p',
+      'tcp',
+      '--dport',
+      String(port),
+      '--syn',
+      '-j',
+      'DROP',
+    ];
+    const insert = (): Promise<string> =>
+      this.#programs.run('iptables', ['-w', '-t', 'mangle', '-I', chainOf(this.#prefix, 'in'), '1', ...rule]);
     // Another program that changes rules in the same moment makes it fail.
     await insert().catch(insert);
   }
@@ -84,11 +105,16 @@ export class HostFirewall {
   }
 
   async #apply(place: BridgePlace, ways: readonly string[]): Promise<void> {
-    const restore = (isPatient: boolean): Promise<string> => (
-      this.#programs.run('iptables-restore', ['--noflush'], firewallRules(this.#prefix, place, ways, isPatient).ipv4)
-    );
+    const restore = (isPatient: boolean): Promise<string> =>
+      this.#programs.run('iptables-restore', ['--noflush'], firewallRules(this.#prefix, place, ways, isPatient).ipv4);
     // Another program that changes rules in the same moment makes it fail, too.
-    if (this.#isPatient) this.#isPatient = await restore(true).catch(() => restore(true)).then(() => true, () => false);
+    if (this.#isPatient)
+      this.#isPatient = await restore(true)
+        .catch(() => restore(true))
+        .then(
+          () => true,
+          () => false,
+        );
     if (!this.#isPatient) await restore(false);
   }
 
@@ -96,20 +122,29 @@ export class HostFirewall {
   async #hook(program: string): Promise<void> {
     for (const [table, chain, own] of this.#hooks()) {
       if (program === 'ip6tables' && table === 'filter') continue;
-      const there = await this.#programs.run(program, ['-w', '-t', table, '-C', chain, '-j', own]).then(() => true, () => false);
+      const there = await this.#programs.run(program, ['-w', '-t', table, '-C', chain, '-j', own]).then(
+        () => true,
+        () => false,
+      );
       if (!there) await this.#programs.run(program, ['-w', '-t', table, '-I', chain, '1', '-j', own]);
     }
   }
 
   #hooks(): [table: string, chain: string, own: string][] {
-    return [['mangle', 'INPUT', chainOf(this.#prefix, 'in')], ['mangle', 'FORWARD', chainOf(this.#prefix, 'forward')],
-      ['filter', 'INPUT', chainOf(this.#prefix, 'bridge')]];
+    return [
+      ['mangle', 'INPUT', chainOf(this.#prefix, 'in')],
+      ['mangle', 'FORWARD', chainOf(this.#prefix, 'forward')],
+      ['filter', 'INPUT', chainOf(this.#prefix, 'bridge')],
+    ];
   }
 }
 
 /** What iptables-restore and ip6tables-restore are given. Pure. */
 function firewallRules(
-  prefix: string, { address, port }: BridgePlace, waysOut: readonly string[], isPatient = true,
+  prefix: string,
+  { address, port }: BridgePlace,
+  waysOut: readonly string[],
+  isPatient = true,
 ): { ipv4: string; ipv6: string } {
   const from = `-i ${prefix}+`;
   const to = `-o ${prefix}+`;
@@ -117,23 +152,42 @@ function firewallRules(
   const forward = `-A ${chainOf(prefix, 'forward')}`;
   const bridge = `-d ${address}/32 -p tcp --dport ${port}`;
   const ipv4 = [
-    '*mangle', `:${chainOf(prefix, 'in')} - [0:0]`, `:${chainOf(prefix, 'forward')} - [0:0]`,
+    '*mangle',
+    `:${chainOf(prefix, 'in')} - [0:0]`,
+    `:${chainOf(prefix, 'forward')} - [0:0]`,
     `${input} ${from} ${ANSWERS}`,
     // While nothing listens there no answer says so, and the kernel of the worker tries again.
-    ...isPatient ? [`${input} ${from} ${bridge} --syn -m socket -j RETURN`, `${input} ${from} ${bridge} --syn -j DROP`] : [],
-    `${input} ${from} ${bridge} -j RETURN`, `${input} ${from} -j DROP`,
+    ...(isPatient
+      ? [`${input} ${from} ${bridge} --syn -m socket -j RETURN`, `${input} ${from} ${bridge} --syn -j DROP`]
+      : []),
+    `${input} ${from} ${bridge} -j RETURN`,
+    `${input} ${from} -j DROP`,
     // Nobody else's packets have to do with that address, but for the host's own.
     `${input} -d ${address}/32 ! -i lo -j DROP`,
-    `${forward} ${from} ${ANSWERS}`, `${forward} ${from} -d ${LINK_LOCAL} -j DROP`,
-    ...waysOut.map((name) => `${forward} ${from} -o ${name} -j RETURN`), `${forward} ${from} -j DROP`,
-    `${forward} ${to} ${ANSWERS}`, `${forward} ${to} -m conntrack --ctstate DNAT -j RETURN`, `${forward} ${to} -j DROP`,
+    `${forward} ${from} ${ANSWERS}`,
+    `${forward} ${from} -d ${LINK_LOCAL} -j DROP`,
+    ...waysOut.map((name) => `${forward} ${from} -o ${name} -j RETURN`),
+    `${forward} ${from} -j DROP`,
+    `${forward} ${to} ${ANSWERS}`,
+    `${forward} ${to} -m conntrack --ctstate DNAT -j RETURN`,
+    `${forward} ${to} -j DROP`,
     'COMMIT',
     // Where an operator's own rules refuse all that is not named.
-    '*filter', `:${chainOf(prefix, 'bridge')} - [0:0]`, `-A ${chainOf(prefix, 'bridge')} ${from} ${bridge} -j ACCEPT`, 'COMMIT', '',
+    '*filter',
+    `:${chainOf(prefix, 'bridge')} - [0:0]`,
+    `-A ${chainOf(prefix, 'bridge')} ${from} ${bridge} -j ACCEPT`,
+    'COMMIT',
+    '',
   ];
   const ipv6 = [
-    '*mangle', `:${chainOf(prefix, 'in')} - [0:0]`, `:${chainOf(prefix, 'forward')} - [0:0]`,
-    `${input} ${from} -j DROP`, `${forward} ${from} -j DROP`, `${forward} ${to} -j DROP`, 'COMMIT', '',
+    '*mangle',
+    `:${chainOf(prefix, 'in')} - [0:0]`,
+    `:${chainOf(prefix, 'forward')} - [0:0]`,
+    `${input} ${from} -j DROP`,
+    `${forward} ${from} -j DROP`,
+    `${forward} ${to} -j DROP`,
+    'COMMIT',
+    '',
   ];
   return { ipv4: ipv4.join('\n'), ipv6: ipv6.join('\n') };
 }
@@ -144,6 +198,15 @@ function chainOf(prefix: string, what: string): string {
 
 /** Interfaces with a default route: what is behind the others is the host's own. */
 async function waysOut(): Promise<string[]> {
-  const routes = (await readFile('/proc/net/route', 'utf8').catch(() => '')).split('\n').slice(1).map((line) => line.split('\t'));
-  return [...new Set(routes.filter(([, destination, , , , , , mask]) => destination === '00000000' && mask === '00000000').map(([name]) => name!))].toSorted();
+  const routes = (await readFile('/proc/net/route', 'utf8').catch(() => ''))
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split('\t'));
+  return [
+    ...new Set(
+      routes
+        .filter(([, destination, , , , , , mask]) => destination === '00000000' && mask === '00000000')
+        .map(([name]) => name!),
+    ),
+  ].toSorted();
 }

@@ -14,14 +14,20 @@ const OUTPUT_BYTES_MAX = 32 << 20;
 
 /** The host's own. */
 export const hostPrograms: HostPrograms = {
-  run: (program, args, input = '') => new Promise((resolve, reject) => {
-    // Administrators' programs lie in folders that a service's PATH may not have.
-    const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
-    const child = execFile(program, [...args], { env, timeout: RUN_MS, maxBuffer: OUTPUT_BYTES_MAX }, (error, stdout, stderr) => {
-      if (error) reject(new Error(`${program} ${args.join(' ')}: ${stderr.trim() || error.message}`));
-      else resolve(stdout);
-    });
-    child.stdin?.on('error', () => undefined);
-    child.stdin?.end(input);
-  }),
+  run: (program, args, input = '') =>
+    new Promise((resolve, reject) => {
+      // Administrators' programs lie in folders that a service's PATH may not have.
+      const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
+      const child = execFile(
+        program,
+        [...args],
+        { env, timeout: RUN_MS, maxBuffer: OUTPUT_BYTES_MAX },
+        (error, stdout, stderr) => {
+          if (error) reject(new Error(`${program} ${args.join(' ')}: ${stderr.trim() || error.message}`));
+          else resolve(stdout);
+        },
+      );
+      child.stdin?.on('error', () => undefined);
+      child.stdin?.end(input);
+    }),
 };

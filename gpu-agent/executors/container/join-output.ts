@@ -1,6 +1,9 @@
 /** Joins what an engine's log has of a container's output with what came by its stream while the log was read. Pure. */
 
-/** What of `stream` the log has not: all but its longest beginning that is the end of the log. In time linear in their bytes, whatever these are. */
+/**
+ * What of `stream` the log has not: all but its longest beginning that is the end of the log. In time linear in their
+ * bytes, whatever these are.
+ */
 export function withoutOverlap(log: Buffer, stream: Buffer): Buffer {
   const end = log.subarray(Math.max(0, log.length - stream.length));
   const borders = bordersOf(stream.subarray(0, end.length));
@@ -12,7 +15,10 @@ export function withoutOverlap(log: Buffer, stream: Buffer): Buffer {
   return stream.subarray(matched);
 }
 
-/** For each beginning of the text the length of its longest shorter beginning that is its end, too (Knuth, Morris, Pratt). */
+/**
+ * For each beginning of the text the length of its longest shorter beginning that is its end, too (Knuth, Morris,
+ * Pratt).
+ */
 function bordersOf(text: Buffer): Uint32Array {
   const borders = new Uint32Array(text.length);
   for (let at = 1, length = 0; at < text.length; at += 1) {

@@ -1,4 +1,7 @@
-/** Bounds the log of a container that an earlier agent made on Podman without a bound: it can be given none while the container runs. */
+/**
+ * Bounds the log of a container that an earlier agent made on Podman without a bound: it can be given none while the
+ * container runs.
+ */
 import { stat, truncate } from 'node:fs/promises';
 import type Docker from 'dockerode';
 import type { Clock } from '../../../core/runtime/clock.ts';
@@ -17,19 +20,30 @@ export interface LogBoundSurroundings {
   closing: AbortSignal;
 }
 
-/** Empties the log whenever it is over the bound, until the container has ended. Podman appends to the file, so that it goes on at its new end. */
-export function boundLog(container: Docker.Container, ended: Promise<unknown>, { clock, logger, closing }: LogBoundSurroundings): void {
+/**
+ * Empties the log whenever it is over the bound, until the container has ended. Podman appends to the file, so that it
+ * goes on at its new end.
+ */
+export function boundLog(
+  container: Docker.Container,
+  ended: Promise<unknown>,
+  { clock, logger, closing }: LogBoundSurroundings,
+): void {
   const over = new AbortController();
   void ended.then(() => over.abort());
   closing.addEventListener('abort', () => over.abort(), { once: true, signal: over.signal });
   const keep = async (): Promise<void> => {
-    const { LogPath: file } = await container.inspect() as Docker.ContainerInspectInfo & { LogPath: string };
+    const { LogPath: file } = (await container.inspect()) as Docker.ContainerInspectInfo & { LogPath: string };
     while (!over.signal.aborted && !closing.aborted) {
       if ((await stat(file)).size > LOG_BYTES_MAX) await truncate(file);
       await delay(clock, LOOK_MS, over.signal);
     }
   };
   keep().catch((error: unknown) => {
-    if (!over.signal.aborted) logger.warn({ err: error, containerId: container.id }, 'the log of a container of an earlier agent is not bounded');
+    if (!over.signal.aborted)
+      logger.warn(
+        { err: error, containerId: container.id },
+        'the log of a container of an earlier agent is not bounded',
+      );
   });
 }

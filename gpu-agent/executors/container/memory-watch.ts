@@ -1,6 +1,7 @@
 /**
- * Whether a container ran out of memory, as the kernel counted it. Podman does not say so on every machine, and the count goes with the container's
- * control group: it is read the moment the output ends, before the engine cleans up. Where the engine was quicker, the kernel's log may tell.
+ * Whether a container ran out of memory, as the kernel counted it. Podman does not say so on every machine, and the
+ * count goes with the container's control group: it is read the moment the output ends, before the engine cleans up.
+ * Where the engine was quicker, the kernel's log may tell.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,8 +19,15 @@ export class MemoryWatch {
 
   /** Finds the control group of a process on this host. */
   static async of(pid: number): Promise<MemoryWatch> {
-    const lines = pid === 0 ? [] : (await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')).split('\n').map((line) => line.split(':'));
-    const pathOf = (kind: (name: string) => boolean): string | undefined => lines.find(([, name]) => name !== undefined && kind(name))?.slice(2).join(':');
+    const lines =
+      pid === 0
+        ? []
+        : (await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')).split('\n').map((line) => line.split(':'));
+    const pathOf = (kind: (name: string) => boolean): string | undefined =>
+      lines
+        .find(([, name]) => name !== undefined && kind(name))
+        ?.slice(2)
+        .join(':');
     const first = pathOf((name) => name.split(',').includes('memory'));
     const second = pathOf((name) => name === '');
     return new MemoryWatch([
@@ -39,8 +47,9 @@ export class MemoryWatch {
 }
 
 /**
- * How many lines of the kernel's log say that it ended a process of this container for its memory. Undefined: none does, which is no proof that none was
- * ended (the kernel writes ten in five seconds at most), or this user may not read the log.
+ * How many lines of the kernel's log say that it ended a process of this container for its memory. Undefined: none
+ * does, which is no proof that none was ended (the kernel writes ten in five seconds at most), or this user may not
+ * read the log.
  */
 export async function killsInKernelLog(containerId: string): Promise<number | undefined> {
   const log = await hostPrograms.run('dmesg', []).catch(() => '');

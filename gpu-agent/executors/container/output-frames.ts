@@ -1,10 +1,16 @@
-/** The output of a container as engines send it: frames of a head of eight bytes, whose last four are the length of what follows. */
+/**
+ * The output of a container as engines send it: frames of a head of eight bytes, whose last four are the length of what
+ * follows.
+ */
 import { Writable } from 'node:stream';
 
 const HEAD_BYTES = 8;
 const LENGTH_AT = 4;
 
-/** Takes frames in whatever pieces they come and hands on what they hold, in order, both streams of the container as one. In time linear in the bytes. */
+/**
+ * Takes frames in whatever pieces they come and hands on what they hold, in order, both streams of the container as
+ * one. In time linear in the bytes.
+ */
 export class OutputFrames extends Writable {
   /** What is still missing of the frame's body. */
   #left = 0;

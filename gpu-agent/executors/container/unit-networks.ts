@@ -1,13 +1,14 @@
 /**
- * The networks of containers: who may reach what. Each unit of a Podman has a network of its own; units of a Docker share one whose members cannot
- * see each other. A firewall of this host's does the rest. Workers reach the internet and the agent's bridge, and nothing else of this host.
+ * The networks of containers: who may reach what. Each unit of a Podman has a network of its own; units of a Docker
+ * share one whose members cannot see each other. A firewall of this host's does the rest. Workers reach the internet
+ * and the agent's bridge, and nothing else of this host.
  */
 import { createHash } from 'node:crypto';
 import { statusOf } from '../../images/image-store.ts';
 import { MACHINE_LABEL, UNIT_LABEL } from './container-plan.ts';
-import { libpod } from './engine-calls.ts';
-import { NoEngineError } from './engine.ts';
 import type { Engine } from './engine.ts';
+import { NoEngineError } from './engine.ts';
+import { libpod } from './engine-calls.ts';
 import type { HostFirewall } from './host-firewall.ts';
 import type { HostPrograms } from './host-programs.ts';
 
@@ -37,13 +38,18 @@ export class UnitNetworks {
     this.#prefix = interfacePrefix(options.machineId);
   }
 
-  /** Where containers find the agent's bridge, for instance `http://10.89.0.1:41234`. Rejects with NoEngineError when they could not. */
+  /**
+   * Where containers find the agent's bridge, for instance `http://10.89.0.1:41234`. Rejects with NoEngineError when
+   * they could not.
+   */
   async bridgeUrl(engine: Engine): Promise<string> {
     this.#engine = engine;
     if (!this.#bridge) {
       const bridge = this.#openBridge(engine);
       this.#bridge = bridge;
-      bridge.catch(() => { if (this.#bridge === bridge) this.#bridge = undefined; });
+      bridge.catch(() => {
+        if (this.#bridge === bridge) this.#bridge = undefined;
+      });
     }
     return this.#bridge;
   }
@@ -54,21 +60,29 @@ export class UnitNetworks {
     await this.#options.firewall.refresh();
     if (engine.facts.kind === 'docker') return this.#sharedName;
     const name = this.#unitName(unitId);
-    await createPodmanNetwork(engine, name, { [MACHINE_LABEL]: this.#options.machineId, [UNIT_LABEL]: unitId }, `${this.#prefix}${unitId}`.slice(0, 15));
+    await createPodmanNetwork(
+      engine,
+      name,
+      { [MACHINE_LABEL]: this.#options.machineId, [UNIT_LABEL]: unitId },
+      `${this.#prefix}${unitId}`.slice(0, 15),
+    );
     return name;
   }
 
   /** The unit's container is gone. Never rejects. */
   async drop(engine: Engine, unitId: string): Promise<void> {
-    if (engine.facts.kind === 'podman') await libpod(engine.docker, 'DELETE', `/networks/${this.#unitName(unitId)}`).catch(() => undefined);
+    if (engine.facts.kind === 'podman')
+      await libpod(engine.docker, 'DELETE', `/networks/${this.#unitName(unitId)}`).catch(() => undefined);
   }
 
   /** Removes what was left behind for units other than these. */
   async sweep(engine: Engine, keep: ReadonlySet<string>): Promise<void> {
     if (engine.facts.kind === 'docker') return;
-    const networks = await libpod(engine.docker, 'GET', '/networks/json') as { labels?: Record<string, string> }[];
+    const networks = (await libpod(engine.docker, 'GET', '/networks/json')) as { labels?: Record<string, string> }[];
     const own = networks.filter(({ labels }) => labels?.[MACHINE_LABEL] === this.#options.machineId);
-    const left = own.map(({ labels }) => labels?.[UNIT_LABEL]).filter((unitId) => unitId !== undefined && !keep.has(unitId));
+    const left = own
+      .map(({ labels }) => labels?.[UNIT_LABEL])
+      .filter((unitId) => unitId !== undefined && !keep.has(unitId));
     await Promise.all(left.map((unitId) => this.drop(engine, unitId!)));
   }
 
@@ -78,21 +92,33 @@ export class UnitNetworks {
     this.#bridge = undefined;
     if (!url) return;
     // Engines have few addresses for networks. Both call it the same.
-    await this.#engine?.docker.getNetwork(this.#sharedName).remove().catch(() => undefined);
+    await this.#engine?.docker
+      .getNetwork(this.#sharedName)
+      .remove()
+      .catch(() => undefined);
     if (!this.#options.asRoot) return;
     await this.#options.firewall.close();
-    await this.#options.programs.run('ip', ['address', 'del', `${new URL(url).hostname}/32`, 'dev', 'lo']).catch(() => undefined);
+    await this.#options.programs
+      .run('ip', ['address', 'del', `${new URL(url).hostname}/32`, 'dev', 'lo'])
+      .catch(() => undefined);
   }
 
-  /** Takes away what any run of the agent has made: none of its units runs any more, and no agent does. Rejects when the engine does not answer. */
+  /**
+   * Takes away what any run of the agent has made: none of its units runs any more, and no agent does. Rejects when the
+   * engine does not answer.
+   */
   async clear(engine: Engine): Promise<void> {
     const { docker, facts } = engine;
     await this.sweep(engine, new Set());
     const gateway = facts.kind === 'podman' ? await this.#sharedGateway(engine).catch(() => undefined) : undefined;
-    await docker.getNetwork(this.#sharedName).remove().catch(() => undefined);
+    await docker
+      .getNetwork(this.#sharedName)
+      .remove()
+      .catch(() => undefined);
     if (!this.#options.asRoot) return;
     await this.#options.firewall.close();
-    if (gateway) await this.#options.programs.run('ip', ['address', 'del', `${gateway}/32`, 'dev', 'lo']).catch(() => undefined);
+    if (gateway)
+      await this.#options.programs.run('ip', ['address', 'del', `${gateway}/32`, 'dev', 'lo']).catch(() => undefined);
   }
 
   get #sharedName(): string {
@@ -107,12 +133,16 @@ export class UnitNetworks {
     const { facts } = engine;
     const { asRoot, firewall, openBridge, programs } = this.#options;
     if (facts.rootless) {
-      throw new NoEngineError(`${facts.kind} runs as an ordinary user here, where containers cannot reach the agent: run the agent as root on root's engine`);
+      throw new NoEngineError(
+        `${facts.kind} runs as an ordinary user here, where containers cannot reach the agent: run the agent as root on root's engine`,
+      );
     }
     const address = facts.kind === 'docker' ? await this.#dockerGateway(engine) : await this.#podmanGateway(engine);
-    // A bridge of Podman's stands only while a container is in it: the host has the address by itself, before the first and after the last.
+    // A bridge of Podman's stands only while a container is in it: the host has the address by itself, before the first
+    // and after the last.
     if (facts.kind === 'podman') {
-      if (!asRoot) throw new NoEngineError('containers of a Podman cannot reach an agent that is not root: run the agent as root');
+      if (!asRoot)
+        throw new NoEngineError('containers of a Podman cannot reach an agent that is not root: run the agent as root');
       await programs.run('ip', ['address', 'replace', `${address}/32`, 'dev', 'lo']);
     }
     const port = await openBridge(address);
@@ -122,19 +152,24 @@ export class UnitNetworks {
 
   /** Keeps one network for the address: so no other gets it, and a restarted agent finds it again. */
   async #podmanGateway(engine: Engine): Promise<string> {
-    await createPodmanNetwork(engine, this.#sharedName, { [MACHINE_LABEL]: this.#options.machineId }, `${this.#prefix}0`);
+    await createPodmanNetwork(
+      engine,
+      this.#sharedName,
+      { [MACHINE_LABEL]: this.#options.machineId },
+      `${this.#prefix}0`,
+    );
     return gatewayIn(await this.#sharedGateway(engine));
   }
 
   async #sharedGateway({ docker }: Engine): Promise<string | undefined> {
-    const found = await libpod(docker, 'GET', `/networks/${this.#sharedName}/json`) as NetworkAnswer;
+    const found = (await libpod(docker, 'GET', `/networks/${this.#sharedName}/json`)) as NetworkAnswer;
     return found.subnets?.[0]?.gateway;
   }
 
   async #dockerGateway({ docker }: Engine): Promise<string> {
     const name = this.#sharedName;
     const find = async (): Promise<string | undefined> => {
-      const { IPAM } = await docker.getNetwork(name).inspect() as { IPAM: { Config: { Gateway?: string }[] } };
+      const { IPAM } = (await docker.getNetwork(name).inspect()) as { IPAM: { Config: { Gateway?: string }[] } };
       return IPAM.Config[0]?.Gateway;
     };
     try {
@@ -143,8 +178,14 @@ export class UnitNetworks {
       if (statusOf(error) !== 404) throw error;
     }
     await docker.createNetwork({
-      Name: name, Driver: 'bridge', EnableIPv6: false, Labels: { [MACHINE_LABEL]: this.#options.machineId },
-      Options: { 'com.docker.network.bridge.enable_icc': 'false', 'com.docker.network.bridge.name': `${this.#prefix}0` },
+      Name: name,
+      Driver: 'bridge',
+      EnableIPv6: false,
+      Labels: { [MACHINE_LABEL]: this.#options.machineId },
+      Options: {
+        'com.docker.network.bridge.enable_icc': 'false',
+        'com.docker.network.bridge.name': `${this.#prefix}0`,
+      },
     });
     return gatewayIn(await find());
   }
@@ -156,13 +197,27 @@ export function interfacePrefix(machineId: string): string {
 }
 
 function gatewayIn(gateway: string | undefined): string {
-  if (!gateway) throw new NoEngineError('the container engine gave its network no gateway: workers would not find the agent');
+  if (!gateway)
+    throw new NoEngineError('the container engine gave its network no gateway: workers would not find the agent');
   return gateway;
 }
 
 /** No names of other containers, and no way to their networks. One that is there already stays. */
-async function createPodmanNetwork({ docker }: Engine, name: string, labels: Record<string, string>, networkInterface: string): Promise<void> {
-  const body = { name, labels, driver: 'bridge', network_interface: networkInterface, dns_enabled: false, ipv6_enabled: false, options: { isolate: 'true' } };
+async function createPodmanNetwork(
+  { docker }: Engine,
+  name: string,
+  labels: Record<string, string>,
+  networkInterface: string,
+): Promise<void> {
+  const body = {
+    name,
+    labels,
+    driver: 'bridge',
+    network_interface: networkInterface,
+    dns_enabled: false,
+    ipv6_enabled: false,
+    options: { isolate: 'true' },
+  };
   try {
     await libpod(docker, 'POST', '/networks/create', body);
   } catch (error) {

@@ -1,6 +1,7 @@
 /**
- * Variables whose names a shell cannot have, with a dot or a dash: it takes no such variable over from its own environment, and hands none on. They
- * travel under other names, and `env` gives them theirs back. Meanwhile, for less than a millisecond, they stand among its arguments, which others can see.
+ * Variables whose names a shell cannot have, with a dot or a dash: it takes no such variable over from its own
+ * environment, and hands none on. They travel under other names, and `env` gives them theirs back. Meanwhile, for less
+ * than a millisecond, they stand among its arguments, which others can see.
  */
 
 const SHELL_NAME = /^[A-Za-z_]\w*$/;
@@ -8,7 +9,10 @@ const SHELL_NAME = /^[A-Za-z_]\w*$/;
 const SAFE_NAME = /^[\w.-]+$/;
 const CARRIED = 'SLIPWAY_CARRIED_';
 
-/** Returns an environment that a shell hands on whole, and what it has to execute at its end: its arguments, with all variables of `env`. */
+/**
+ * Returns an environment that a shell hands on whole, and what it has to execute at its end: its arguments, with all
+ * variables of `env`.
+ */
 export function carriedByShell(env: Readonly<Record<string, string>>): { env: Record<string, string>; exec: string } {
   const odd = Object.keys(env).filter((name) => !SHELL_NAME.test(name) && SAFE_NAME.test(name));
   if (odd.length === 0) return { env: { ...env }, exec: 'exec "$@"' };

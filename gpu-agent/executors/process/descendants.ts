@@ -1,8 +1,8 @@
 /**
- * What a process has started, by the links from parents to children. Where there are no control groups: a link is lost with its parent, so that they are
- * followed before a unit is asked to end.
+ * What a process has started, by the links from parents to children. Where there are no control groups: a link is lost
+ * with its parent, so that they are followed before a unit is asked to end.
  */
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** Processes of one tree that are followed: more than a unit has. */
 const FOLLOWED_MAX = 10_000;
@@ -39,8 +39,14 @@ export function stillThere(known: Descendants): Descendants {
 /** Each of its threads has those that it started. */
 function childrenOf(pid: number): number[] {
   try {
-    const texts = readdirSync(`/proc/${pid}/task`).map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'));
-    return texts.join(' ').split(' ').map(Number).filter((child) => child > 0);
+    const texts = readdirSync(`/proc/${pid}/task`).map((thread) =>
+      readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'),
+    );
+    return texts
+      .join(' ')
+      .split(' ')
+      .map(Number)
+      .filter((child) => child > 0);
   } catch {
     return [];
   }

@@ -1,10 +1,11 @@
 /**
- * Stops all processes of a group but its guard, which must go on: it ends the group when the agent dies. A signal to the whole group would
- * stop the guard too, so each process gets its own, until a look at all of them finds none that runs.
+ * Stops all processes of a group but its guard, which must go on: it ends the group when the agent dies. A signal to
+ * the whole group would stop the guard too, so each process gets its own, until a look at all of them finds none that
+ * runs.
  */
-import { readFile, readdir } from 'node:fs/promises';
-import { delay } from '../../../core/runtime/clock.ts';
+import { readdir, readFile } from 'node:fs/promises';
 import type { Clock } from '../../../core/runtime/clock.ts';
+import { delay } from '../../../core/runtime/clock.ts';
 
 /** Pause between two looks, in milliseconds. */
 const LOOK_MS = 5;
@@ -13,7 +14,10 @@ const GIVE_UP_MS = 2_000;
 /** States of /proc/PID/stat in which no instruction runs: stopped, traced, dead, zombie. */
 const STANDING = new Set(['T', 't', 'X', 'Z']);
 
-/** Resolves when all of the group but the guard stand still. Rejects, with the group running, when they cannot be stopped. */
+/**
+ * Resolves when all of the group but the guard stand still. Rejects, with the group running, when they cannot be
+ * stopped.
+ */
 export async function freezeGroup(group: number, guardText: string, clock: Clock): Promise<void> {
   const startedAtMs = clock.monotonicMs();
   for (;;) {
@@ -25,7 +29,8 @@ export async function freezeGroup(group: number, guardText: string, clock: Clock
       throw new Error(`process ${running.map(({ pid }) => pid).join(', ')} could not be stopped`);
     }
     for (const { pid } of running) send(pid, 'SIGSTOP');
-    // Who starts a program by vfork stands still in the kernel until that has begun: stopped before, it would keep its parent there for ever.
+    // Who starts a program by vfork stands still in the kernel until that has begun: stopped before, it would keep its
+    // parent there for ever.
     const waiting = new Set(running.filter(({ state }) => state === 'D').map(({ pid }) => pid));
     for (const { pid, parent, state } of members) if (state === 'T' && waiting.has(parent)) send(pid, 'SIGCONT');
     await delay(clock, LOOK_MS);
@@ -48,14 +53,16 @@ interface Member {
 /** Processes of the group, the guard left out. */
 async function membersOf(group: number, guardText: string): Promise<Member[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const found = await Promise.all(pids.map(async (pid) => {
-    // A process may be gone by the time it is looked at.
-    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-    const [state, parent, itsGroup] = stat.slice(stat.lastIndexOf(') ') + 2).split(' ');
-    if (Number(itsGroup) !== group) return undefined;
-    const words = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    return words.includes(guardText) ? undefined : { pid: Number(pid), state: state!, parent: Number(parent) };
-  }));
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      // A process may be gone by the time it is looked at.
+      const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+      const [state, parent, itsGroup] = stat.slice(stat.lastIndexOf(') ') + 2).split(' ');
+      if (Number(itsGroup) !== group) return undefined;
+      const words = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+      return words.includes(guardText) ? undefined : { pid: Number(pid), state: state!, parent: Number(parent) };
+    }),
+  );
   return found.flatMap((member) => member ?? []);
 }
 

@@ -1,17 +1,21 @@
 /**
- * Directories of the host as commands see them: on mounts that know no set-uid programs and no device nodes, whatever root in a container left there,
- * and below a directory that only the command's user passes. They are there while somebody uses them; what a killed agent left the next one takes away.
+ * Directories of the host as commands see them: on mounts that know no set-uid programs and no device nodes, whatever
+ * root in a container left there, and below a directory that only the command's user passes. They are there while
+ * somebody uses them; what a killed agent left the next one takes away.
  */
 import { createHash } from 'node:crypto';
 import { chmod, chown, mkdir, readdir, rmdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { FolderLockedError, lockFolder } from '../../../core/runtime/folder-lock.ts';
-import { runsAsRoot } from '../../../core/runtime/host-user.ts';
 import type { HostUser } from '../../../core/runtime/host-user.ts';
+import { runsAsRoot } from '../../../core/runtime/host-user.ts';
 import type { HostPrograms } from '../container/host-programs.ts';
 import { hostMounts, isBelow } from '../host-mounts.ts';
 
-/** Where views are, unless a test says otherwise: a file system in memory, which no clean-up of somebody's data walks through. */
+/**
+ * Where views are, unless a test says otherwise: a file system in memory, which no clean-up of somebody's data walks
+ * through.
+ */
 const VIEWS_FOLDER = '/run/slipway';
 
 /** Others may pass through, not look around; of the second the group may, the account. */
@@ -34,7 +38,10 @@ export class HostViews {
   #unlock: () => void = () => undefined;
   #isAble: Promise<boolean> | undefined;
 
-  /** `of`: the folder whose directories are shown; views of the same have the same paths on all machines. `parent`: default VIEWS_FOLDER. */
+  /**
+   * `of`: the folder whose directories are shown; views of the same have the same paths on all machines. `parent`:
+   * default VIEWS_FOLDER.
+   */
   constructor(of: string, programs: HostPrograms, parent = VIEWS_FOLDER) {
     this.#parent = parent;
     this.#key = createHash('sha256').update(of).digest('hex').slice(0, 8);
@@ -43,12 +50,14 @@ export class HostViews {
 
   /** Takes away what an earlier agent left. Never rejects. */
   async clear(): Promise<void> {
-    if (runsAsRoot() && (await readdir(this.#parent).catch(() => [])).some((name) => name.startsWith(this.#key))) await this.isAble();
+    if (runsAsRoot() && (await readdir(this.#parent).catch(() => [])).some((name) => name.startsWith(this.#key)))
+      await this.isAble();
   }
 
   /** Whether this host lets the agent make them. Found out once. */
   isAble(): Promise<boolean> {
-    this.#isAble ??= runsAsRoot() && process.platform === 'linux' ? this.#begin().catch(() => false) : Promise.resolve(false);
+    this.#isAble ??=
+      runsAsRoot() && process.platform === 'linux' ? this.#begin().catch(() => false) : Promise.resolve(false);
     return this.#isAble;
   }
 
@@ -156,7 +165,8 @@ async function sweepViews(folder: string, programs: HostPrograms): Promise<void>
     if (point !== folder && isBelow(point, folder)) await programs.run('umount', ['--lazy', point]);
   }
   for (const uid of await readdir(folder).catch(() => [])) {
-    for (const name of await readdir(join(folder, uid)).catch(() => [])) await rmdir(join(folder, uid, name)).catch(() => undefined);
+    for (const name of await readdir(join(folder, uid)).catch(() => []))
+      await rmdir(join(folder, uid, name)).catch(() => undefined);
     await rmdir(join(folder, uid)).catch(() => undefined);
   }
 }

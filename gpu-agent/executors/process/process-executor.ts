@@ -1,41 +1,46 @@
 /**
- * Runs a unit as a child process that leads a process group of its own. A guard in the same group blocks on a pipe that the agent
- * holds: when the agent dies, however it dies, the pipe closes and the guard kills the group. No unit outlives its agent, unless somebody killed the
- * guard first: then the agent's next run ends it. What leaves the process group is found by its control group, else by what is known of it.
+ * Runs a unit as a child process that leads a process group of its own. A guard in the same group blocks on a pipe that
+ * the agent holds: when the agent dies, however it dies, the pipe closes and the guard kills the group. No unit
+ * outlives its agent, unless somebody killed the guard first: then the agent's next run ends it. What leaves the
+ * process group is found by its control group, else by what is known of it.
  */
-import { spawn } from 'node:child_process';
+
 import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { uptime } from 'node:os';
 import type { Writable } from 'node:stream';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
+import { hostPrograms } from '../container/host-programs.ts';
 import type { Executor, Launch, RunningUnit, UnitExit, UnitStats } from '../executor.ts';
 import { carriedByShell } from './carried-env.ts';
-import { descendantsOf, stillThere } from './descendants.ts';
 import type { Descendants } from './descendants.ts';
+import { descendantsOf, stillThere } from './descendants.ts';
 import { freezeGroup, thawGroup } from './group-freezer.ts';
-import { withoutNewPrivs } from './no-new-privs.ts';
-import { hostPrograms } from '../container/host-programs.ts';
 import { wasEndedForMemory } from './kernel-oom.ts';
+import { withoutNewPrivs } from './no-new-privs.ts';
 import { sendSignal } from './send-signal.ts';
 import { startFailure } from './start-failure.ts';
 import { Strays, unitMark } from './strays.ts';
-import { UnitCgroups } from './unit-cgroups.ts';
 import type { UnitCgroup } from './unit-cgroups.ts';
+import { UnitCgroups } from './unit-cgroups.ts';
 
 /**
- * The guard is a subshell in the background; the shell itself becomes the worker, so that its exit code and signal are the worker's
- * own. The guard ignores the signals of an orderly stop, and the worker must not hold the guard's pipe. `$$` is the group's number.
- * A line on that pipe says that the shell is in its control group: nothing may start before.
+ * The guard is a subshell in the background; the shell itself becomes the worker, so that its exit code and signal are
+ * the worker's own. The guard ignores the signals of an orderly stop, and the worker must not hold the guard's pipe.
+ * `$$` is the group's number. A line on that pipe says that the shell is in its control group: nothing may start
+ * before.
  */
 const GUARD = 'read -r go <&3 || exit 1; (trap "" TERM INT HUP; read -r line <&3; kill -9 -$$) & exec 3<&-; ';
 
 /**
- * As another user the process goes to its directory itself: the agent may reach what that user may not. Its groups are those of its user
- * only: Node drops the agent's.
+ * As another user the process goes to its directory itself: the agent may reach what that user may not. Its groups are
+ * those of its user only: Node drops the agent's.
  */
 const GO_THERE = 'cd -- "$1" || exit 126; shift; ';
 
-/** How long to wait for the end of the output of a worker that left a process behind outside its group, in milliseconds. */
+/**
+ * How long to wait for the end of the output of a worker that left a process behind outside its group, in milliseconds.
+ */
 const OUTPUT_GRACE_MS = 1_000;
 
 /** Starts units as processes of this host. */
@@ -59,9 +64,12 @@ export class ProcessExecutor implements Executor {
   /** Nothing outlives an agent here. */
   async adopt(): Promise<undefined> {}
 
-  /** Guards have ended what an earlier agent started, unless somebody ended them first. To be called before the first start. */
+  /**
+   * Guards have ended what an earlier agent started, unless somebody ended them first. To be called before the first
+   * start.
+   */
   async sweep(): Promise<number> {
-    return await this.#cgroups.sweep() + await this.#strays.endAllOf(this.#machineId());
+    return (await this.#cgroups.sweep()) + (await this.#strays.endAllOf(this.#machineId()));
   }
 
   async close(): Promise<void> {}
@@ -79,7 +87,8 @@ export class ProcessExecutor implements Executor {
       guard?.write('\n');
       return new GroupProcess(child, { launch, cgroup, endMarked: () => this.#strays.end(mark), clock: this.#clock });
     } catch (error) {
-      // Node throws some of the system's errors instead of telling the child's listeners: whoever can choose a command must not end the agent by it.
+      // Node throws some of the system's errors instead of telling the child's listeners: whoever can choose a command
+      // must not end the agent by it.
       return neverStarted(startFailure(error as NodeJS.ErrnoException, launch));
     }
   }
@@ -99,7 +108,15 @@ function spawnGuarded({ user, workingDirectory, command, env }: Launch): ChildPr
 
 function neverStarted(failure: string): RunningUnit {
   const ended = Promise.resolve({ code: undefined, signal: undefined, failure });
-  return { ended, address: '127.0.0.1', stop: () => {}, kill: () => {}, freeze: async () => {}, thaw: async () => {}, stats: async () => undefined };
+  return {
+    ended,
+    address: '127.0.0.1',
+    stop: () => {},
+    kill: () => {},
+    freeze: async () => {},
+    thaw: async () => {},
+    stats: async () => undefined,
+  };
 }
 
 /** What belongs to a process that was started. */
@@ -135,7 +152,8 @@ class GroupProcess implements RunningUnit {
       let strays: Promise<unknown> | undefined;
       let timer: Timer | undefined;
       child.once('error', (error) => {
-        if (child.pid === undefined) resolve({ code: undefined, signal: undefined, failure: startFailure(error, launch) });
+        if (child.pid === undefined)
+          resolve({ code: undefined, signal: undefined, failure: startFailure(error, launch) });
       });
       child.once('exit', (code, signal) => {
         exit = { code: code ?? undefined, signal: signal ?? undefined, failure: undefined };
@@ -143,9 +161,15 @@ class GroupProcess implements RunningUnit {
         // Nobody else sends that signal to a worker, and often.
         const mayBe = !counted && signal === 'SIGKILL' && !this.#isKilled;
         const memory = mayBe ? wasEndedForMemory(child.pid!, startedAtS, hostPrograms) : Promise.resolve(counted);
-        // The guard still lives and keeps the group's number from being reused: this ends it and what the worker left behind.
+        // The guard still lives and keeps the group's number from being reused: this ends it and what the worker left
+        // behind.
         this.kill();
-        strays = Promise.all([this.#endStrays(), memory.then((isOut) => { if (isOut) exit!.outOfMemory = true; })]);
+        strays = Promise.all([
+          this.#endStrays(),
+          memory.then((isOut) => {
+            if (isOut) exit!.outOfMemory = true;
+          }),
+        ]);
         timer = clock.after(OUTPUT_GRACE_MS, () => {
           child.stdout?.destroy();
           child.stderr?.destroy();
@@ -154,7 +178,9 @@ class GroupProcess implements RunningUnit {
       child.once('close', () => {
         timer?.cancel();
         // Whoever gets its GPUs waits for this.
-        void Promise.resolve(strays).then(() => resolve(exit ?? { code: undefined, signal: undefined, failure: 'it never started' }));
+        void Promise.resolve(strays).then(() =>
+          resolve(exit ?? { code: undefined, signal: undefined, failure: 'it never started' }),
+        );
       });
     });
   }

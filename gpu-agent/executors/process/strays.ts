@@ -1,15 +1,19 @@
 /**
- * What a unit started and what left its process group, a daemon for instance, where there are no control groups (unit-cgroups.ts): it would go on after
- * its unit's end, with the GPU that the next one is given. It is known by a variable that it inherited, which names the machine, so that a later run of
- * the agent knows it, too. Who clears that is not found: this is for programs, not for attackers (docs/operate/security.md).
+ * What a unit started and what left its process group, a daemon for instance, where there are no control groups
+ * (unit-cgroups.ts): it would go on after its unit's end, with the GPU that the next one is given. It is known by a
+ * variable that it inherited, which names the machine, so that a later run of the agent knows it, too. Who clears that
+ * is not found: this is for programs, not for attackers (docs/operate/security.md).
  */
-import { readFile, readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { Batcher } from '../../../core/runtime/batcher.ts';
-import { delay } from '../../../core/runtime/clock.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
+import { delay } from '../../../core/runtime/clock.ts';
 import { sendSignal } from './send-signal.ts';
 
-/** Pause between two looks in milliseconds, and how many there are at most: what begins faster than it is ended is an attacker's. */
+/**
+ * Pause between two looks in milliseconds, and how many there are at most: what begins faster than it is ended is an
+ * attacker's.
+ */
 const LOOK_MS = 5;
 const LOOKS_MAX = 50;
 /** Ends that share a look, and those that wait for one: more than units of a machine. */
@@ -39,7 +43,10 @@ export class Strays {
     this.#clock = clock;
     this.#look = look;
     this.#looks = new Batcher<string, readonly number[]>({
-      name: 'strays', itemsMax: ENDS_MAX, waitingMax: ENDS_MAX, clock,
+      name: 'strays',
+      itemsMax: ENDS_MAX,
+      waitingMax: ENDS_MAX,
+      clock,
       flush: async (marks) => {
         const found = await look();
         return marks.map((mark) => found.get(mark) ?? []);
@@ -47,7 +54,10 @@ export class Strays {
     });
   }
 
-  /** Ends them at once. Resolves when none is found any more; never rejects. Elsewhere than on Linux nobody is looked for. */
+  /**
+   * Ends them at once. Resolves when none is found any more; never rejects. Elsewhere than on Linux nobody is looked
+   * for.
+   */
   async end({ [NAME]: mark }: Readonly<Record<typeof NAME, string>>): Promise<void> {
     for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
       const strays = await this.#looks.add(mark).catch((): number[] => []);
@@ -57,7 +67,10 @@ export class Strays {
     }
   }
 
-  /** Ends all that earlier runs of a machine's agent left. To be called before this one starts any. Answers how many there were. */
+  /**
+   * Ends all that earlier runs of a machine's agent left. To be called before this one starts any. Answers how many
+   * there were.
+   */
   async endAllOf(machineId: string): Promise<number> {
     const ended = new Set<number>();
     for (let looks = 0; looks < LOOKS_MAX; looks += 1) {

@@ -1,21 +1,27 @@
 /**
- * Control groups of units that are processes of this host: the kernel keeps all that a unit starts in its group, whatever session, parent or environment
- * that has, so nothing of it is missed at its end, nor by the next run of an agent that was killed together with its guards. They lie below the agent's
- * own group, where the limits of its service hold for them, too. Only where the agent may make groups: as root, on Linux, and not in most containers.
+ * Control groups of units that are processes of this host: the kernel keeps all that a unit starts in its group,
+ * whatever session, parent or environment that has, so nothing of it is missed at its end, nor by the next run of an
+ * agent that was killed together with its guards. They lie below the agent's own group, where the limits of its service
+ * hold for them, too. Only where the agent may make groups: as root, on Linux, and not in most containers.
  */
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { delay } from '../../../core/runtime/clock.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
+import { delay } from '../../../core/runtime/clock.ts';
 import { sendSignal } from './send-signal.ts';
 
-/** Pause between two looks in milliseconds, and how many there are at most: who starts processes faster than they end is an attacker. */
+/**
+ * Pause between two looks in milliseconds, and how many there are at most: who starts processes faster than they end is
+ * an attacker.
+ */
 const LOOK_MS = 5;
 const LOOKS_MAX = 200;
 /** Hierarchies of version 1 that serve where there is no version 2, the first that can be written. */
 const TRACKING = ['pids', 'freezer', 'name=systemd'];
-/** Levels of groups below a mount that are searched for those of an earlier run: services and containers lie less deep. */
+/**
+ * Levels of groups below a mount that are searched for those of an earlier run: services and containers lie less deep.
+ */
 const DEPTH_MAX = 8;
 const PREFIX = 'slipway-';
 
@@ -50,7 +56,9 @@ export class UnitCgroup {
 
   /** How many of its processes were ended because memory ran out. 0: none, or this kernel does not tell. */
   get oomKills(): number {
-    const counts = this.#folders.flatMap((folder) => ['memory.events', 'memory.oom_control'].map((name) => oomKillsIn(join(folder, name))));
+    const counts = this.#folders.flatMap((folder) =>
+      ['memory.events', 'memory.oom_control'].map((name) => oomKillsIn(join(folder, name))),
+    );
     return Math.max(0, ...counts);
   }
 
@@ -83,11 +91,16 @@ export class UnitCgroups {
   #hierarchies: Hierarchy[];
   #made = 0;
 
-  /** `machineId`: names the groups of this machine's agents. `hierarchies`: default those of this host; none: there are no groups. */
+  /**
+   * `machineId`: names the groups of this machine's agents. `hierarchies`: default those of this host; none: there are
+   * no groups.
+   */
   constructor(machineId: () => string, clock: Clock, hierarchies: readonly Hierarchy[] = readHierarchies()) {
     this.#machineId = machineId;
     this.#clock = clock;
-    const tracking = hierarchies.find(({ isV2 }) => isV2) ?? TRACKING.flatMap((name) => hierarchies.filter(({ controllers }) => controllers.includes(name)))[0];
+    const tracking =
+      hierarchies.find(({ isV2 }) => isV2) ??
+      TRACKING.flatMap((name) => hierarchies.filter(({ controllers }) => controllers.includes(name)))[0];
     const memory = hierarchies.find(({ isV2, controllers }) => !isV2 && controllers.includes('memory'));
     this.#hierarchies = tracking ? [tracking, ...(memory && memory !== tracking ? [memory] : [])] : [];
   }
@@ -110,7 +123,10 @@ export class UnitCgroups {
     return folders.length > 0 ? new UnitCgroup(folders, this.#clock) : undefined;
   }
 
-  /** Ends all that is in groups of earlier runs of this machine's agent, wherever it ran, and removes these. Answers how many there were. */
+  /**
+   * Ends all that is in groups of earlier runs of this machine's agent, wherever it ran, and removes these. Answers how
+   * many there were.
+   */
   async sweep(): Promise<number> {
     let ended = 0;
     for (const { mount } of this.#hierarchies) {
@@ -128,7 +144,9 @@ export class UnitCgroups {
 
 /** Reads the hierarchies of this host and where this process is in each. Empty elsewhere than on Linux. */
 export function readHierarchies(): Hierarchy[] {
-  const own = readLines('/proc/self/cgroup').map((line) => /^\d+:([^:]*):(.*)$/.exec(line)).flatMap((match) => match ?? []);
+  const own = readLines('/proc/self/cgroup')
+    .map((line) => /^\d+:([^:]*):(.*)$/.exec(line))
+    .flatMap((match) => match ?? []);
   const groups = new Map<string, string>();
   for (let index = 0; index < own.length; index += 3) groups.set(own[index + 1]!, own[index + 2]!);
   return readLines('/proc/self/mountinfo').flatMap((line) => {
@@ -136,7 +154,9 @@ export function readHierarchies(): Hierarchy[] {
     if (root === undefined || mount === undefined) return [];
     const isV2 = type === 'cgroup2';
     const controllers = options.split(',').filter((name) => name !== 'rw' && name !== 'ro');
-    const key = isV2 ? '' : [...groups.keys()].find((names) => names !== '' && names.split(',').some((name) => controllers.includes(name)));
+    const key = isV2
+      ? ''
+      : [...groups.keys()].find((names) => names !== '' && names.split(',').some((name) => controllers.includes(name)));
     const group = key === undefined ? undefined : groups.get(key);
     if (group === undefined) return [];
     const below = root !== '/' && group.startsWith(root) ? group.slice(root.length) : group;
@@ -162,11 +182,17 @@ function readLines(path: string): string[] {
 }
 
 function processesIn(folder: string): number[] {
-  return readLines(join(folder, 'cgroup.procs')).map(Number).filter((pid) => pid > 0);
+  return readLines(join(folder, 'cgroup.procs'))
+    .map(Number)
+    .filter((pid) => pid > 0);
 }
 
 function oomKillsIn(path: string): number {
-  return Number(readLines(path).map((line) => /^oom_kill (\d+)$/.exec(line)?.[1]).find((count) => count !== undefined) ?? 0);
+  return Number(
+    readLines(path)
+      .map((line) => /^oom_kill (\d+)$/.exec(line)?.[1])
+      .find((count) => count !== undefined) ?? 0,
+  );
 }
 
 async function foldersIn(folder: string): Promise<string[]> {
@@ -179,7 +205,7 @@ async function find(folder: string, name: string, depth = 0): Promise<string[]> 
   const found: string[] = [];
   for (const below of await foldersIn(folder)) {
     if (below.endsWith(`/${name}`)) found.push(below);
-    else if (depth < DEPTH_MAX) found.push(...await find(below, name, depth + 1));
+    else if (depth < DEPTH_MAX) found.push(...(await find(below, name, depth + 1)));
   }
   return found;
 }

@@ -19,7 +19,13 @@ export class ViewingExecutor implements Executor {
     const close = await this.#open(launch);
     this.#opened.set(launch.unitId, close);
     // What is not wanted any more may never be started.
-    signal.addEventListener('abort', () => { if (this.#opened.get(launch.unitId) === close) void this.#close(launch.unitId); }, { once: true });
+    signal.addEventListener(
+      'abort',
+      () => {
+        if (this.#opened.get(launch.unitId) === close) void this.#close(launch.unitId);
+      },
+      { once: true },
+    );
     await this.#inner.prepare(launch, progress, signal);
     signal.throwIfAborted();
   }

@@ -12,7 +12,10 @@ export interface HealthTarget {
   path: string;
 }
 
-/** A status; or nobody listens, nothing came in time, however much came of it, or the connection ended without an answer that is one. */
+/**
+ * A status; or nobody listens, nothing came in time, however much came of it, or the connection ended without an answer
+ * that is one.
+ */
 export type HealthAnswer = number | 'REFUSED' | 'SLOW' | 'CUT';
 
 /** No server is to be reached there, which is not the same as one that does not answer. */

@@ -1,6 +1,7 @@
 /**
- * Ports for commands of this host that serve HTTP: all of them share the host's ports, so each gets one that is free. They lie below the range that
- * the system takes for outgoing connections, which else might have one of them a moment later.
+ * Ports for commands of this host that serve HTTP: all of them share the host's ports, so each gets one that is free.
+ * They lie below the range that the system takes for outgoing connections, which else might have one of them a moment
+ * later.
  */
 import { createServer } from 'node:net';
 import type { Random } from '../../../core/runtime/clock.ts';

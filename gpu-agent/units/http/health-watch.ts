@@ -1,23 +1,26 @@
 /**
- * Asks the workers that serve HTTP how they are: often while they start, so that the first request waits for nothing else; once a second while
- * they are well. 200 brings a worker into the rotation; any other answer, or three times none, takes it out. Who says neither 200 nor 204 for 8
- * minutes is ended: it listens elsewhere, or never will.
+ * Asks the workers that serve HTTP how they are: often while they start, so that the first request waits for nothing
+ * else; once a second while they are well. 200 brings a worker into the rotation; any other answer, or three times
+ * none, takes it out. Who says neither 200 nor 204 for 8 minutes is ended: it listens elsewhere, or never will.
  */
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import { HttpHealth, WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { TUNNEL_ADDRESS } from '../../../proto/wire/tunnel.ts';
-import type { WorkerPool } from '../workers/worker-pool.ts';
 import type { Worker } from '../workers/worker.ts';
+import type { WorkerPool } from '../workers/worker-pool.ts';
 import { askGrpcHealth } from './ask-grpc-health.ts';
-import { askHealth } from './ask-health.ts';
 import type { HealthAnswer } from './ask-health.ts';
+import { askHealth } from './ask-health.ts';
 import type { FreePorts } from './free-ports.ts';
 import { notReadyText, probeName, silentText } from './health-words.ts';
 import type { HttpServing } from './http-serving.ts';
 import { Relay } from './relay.ts';
 import { isSingleUse } from './single-use.ts';
 
-/** Pauses between two questions in milliseconds: while it starts, when that takes long, while it is well, and while it is not. */
+/**
+ * Pauses between two questions in milliseconds: while it starts, when that takes long, while it is well, and while it
+ * is not.
+ */
 const STARTING_MS = 50;
 const STARTING_SLOWLY_MS = 250;
 const SLOWLY_AFTER_MS = 30_000;
@@ -30,7 +33,10 @@ const INITIALIZING_MS_MAX = 3_600_000;
 /** What it works with. */
 export interface HealthWatchOptions {
   pool: WorkerPool;
-  /** Host by which others reach this machine's workers, containers through a port of the host's; empty: as their executor says. */
+  /**
+   * Host by which others reach this machine's workers, containers through a port of the host's; empty: as their
+   * executor says.
+   */
   advertiseHost: string;
   /** Others reach them through tunnels only. */
   tunnels: boolean;
@@ -78,7 +84,15 @@ export class HealthWatch {
   #begin(worker: Worker, http: HttpServing): void {
     const now = this.#options.clock.monotonicMs();
     const watched: Watched = {
-      worker, http, startedAtMs: now, heardAtMs: now, misses: 0, answer: 'REFUSED', sameSinceMs: now, relay: undefined, timer: undefined,
+      worker,
+      http,
+      startedAtMs: now,
+      heardAtMs: now,
+      misses: 0,
+      answer: 'REFUSED',
+      sameSinceMs: now,
+      relay: undefined,
+      timer: undefined,
     };
     this.#watched.set(worker.id, watched);
     this.#later(watched);
@@ -87,7 +101,9 @@ export class HealthWatch {
   #later(watched: Watched): void {
     const { clock } = this.#options;
     if (this.#watched.get(watched.worker.id) !== watched) return;
-    watched.timer = clock.after(this.#pauseMs(watched), () => { void this.#ask(watched).finally(() => this.#later(watched)); });
+    watched.timer = clock.after(this.#pauseMs(watched), () => {
+      void this.#ask(watched).finally(() => this.#later(watched));
+    });
   }
 
   #pauseMs({ startedAtMs, http, misses }: Watched): number {
@@ -100,10 +116,11 @@ export class HealthWatch {
   /** Never rejects. */
   async #ask(watched: Watched): Promise<void> {
     const { worker, http } = watched;
-    // Its ports are not known before it is started, a container's address a moment later (empty until then), and nobody asks one that is going.
+    // Its ports are not known before it is started, a container's address a moment later (empty until then), and nobody
+    // asks one that is going.
     const { address } = worker;
     if (address === undefined || address === '' || worker.isStopping) return;
-    if (http.address === '' && !await this.#started(watched, address)) return;
+    if (http.address === '' && !(await this.#started(watched, address))) return;
     const asked = { host: address, port: http.healthPort, path: http.healthPath };
     const { clock } = this.#options;
     const answer = await (http.isAskedByGrpc ? askGrpcHealth(asked, clock) : askHealth(asked, clock));
@@ -131,7 +148,9 @@ export class HealthWatch {
     }
     watched.startedAtMs = watched.heardAtMs = watched.sameSinceMs = clock.monotonicMs();
     const host = advertiseHost || address;
-    http.address = tunnels ? TUNNEL_ADDRESS : `${host.includes(':') ? `[${host}]` : host}:${watched.relay?.port ?? http.port}`;
+    http.address = tunnels
+      ? TUNNEL_ADDRESS
+      : `${host.includes(':') ? `[${host}]` : host}:${watched.relay?.port ?? http.port}`;
     http.health = HttpHealth.INITIALIZING;
     worker.news();
     return true;
@@ -140,7 +159,8 @@ export class HealthWatch {
   #note({ worker, http, answer, sameSinceMs }: Watched, health: HttpHealth): void {
     const told = http.notReady;
     // An answer that came late does not take one that is well out of the rotation, and needs no words.
-    http.notReady = health === HttpHealth.READY ? '' : notReadyText(http, answer, this.#options.clock.monotonicMs() - sameSinceMs);
+    http.notReady =
+      health === HttpHealth.READY ? '' : notReadyText(http, answer, this.#options.clock.monotonicMs() - sameSinceMs);
     if (health === http.health) return http.notReady === told ? undefined : worker.news();
     http.health = health;
     if (health === HttpHealth.READY && !http.wasReady) void this.#watchConnection(worker, http);
@@ -154,7 +174,11 @@ export class HealthWatch {
     const { address } = worker;
     // A server of HTTP/2 says which requests it has not begun to read when it ends a connection: those are sent again.
     if (address === undefined || http.isH2c) return;
-    if (!await isSingleUse({ host: address, port: http.port, path: http.healthPath }, this.#options.clock) || worker.hasEnded) return;
+    if (
+      !(await isSingleUse({ host: address, port: http.port, path: http.healthPath }, this.#options.clock)) ||
+      worker.hasEnded
+    )
+      return;
     http.singleUse = true;
     worker.news();
   }

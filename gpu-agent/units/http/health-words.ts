@@ -1,12 +1,20 @@
-/** Why a worker that serves HTTP is not ready, for people: its last probe result and for how long it has been the same. Pure. */
-import { ANSWER_MS } from './ask-health.ts';
+/**
+ * Why a worker that serves HTTP is not ready, for people: its last probe result and for how long it has been the same.
+ * Pure.
+ */
+
 import type { HealthAnswer } from './ask-health.ts';
+import { ANSWER_MS } from './ask-health.ts';
 import type { HttpServing } from './http-serving.ts';
 
 /** A server that starts listens to nothing for a moment: that is no news, in milliseconds. */
 const NORMAL_MS = 3_000;
 /** The time is told in steps, so that it is no news each second: up to which time, and the step, in seconds. */
-const STEPS = [[60, 5], [600, 15], [Infinity, 60]] as const;
+const STEPS = [
+  [60, 5],
+  [600, 15],
+  [Infinity, 60],
+] as const;
 
 /** How a server's health is asked for, and where. */
 export type Probed = Pick<HttpServing, 'isAskedByGrpc' | 'healthPath' | 'port' | 'healthPort' | 'wasReady'>;
@@ -16,17 +24,24 @@ export function probeName({ isAskedByGrpc, healthPath }: Probed): string {
   return isAskedByGrpc ? 'grpc.health.v1.Health/Check' : `GET ${healthPath}`;
 }
 
-/** Says what the last answer was and what it should be; empty for one that is ready, or that has only just started. `sameMs`: for how long it is the same. */
+/**
+ * Says what the last answer was and what it should be; empty for one that is ready, or that has only just started.
+ * `sameMs`: for how long it is the same.
+ */
 export function notReadyText(server: Probed, answer: HealthAnswer, sameMs: number): string {
   if (answer === 200 || (!server.wasReady && sameMs < NORMAL_MS)) return '';
   const time = duration(sameMs / 1_000);
   const lasting = time === '' ? '' : ` for ${time}`;
   const where = `${probeName(server)} on port ${server.healthPort}`;
   switch (answer) {
-    case 'REFUSED': return `nothing listens on port ${server.healthPort}${lasting}: ${mustListen(server)}`;
-    case 'SLOW': return `its server takes longer than ${ANSWER_MS / 1_000} s to answer ${where}${lasting}: 200 makes it ready, 204 says that it still starts`;
-    case 'CUT': return `its server ends the connection without an answer to ${where}${lasting}: 200 makes it ready, 204 says that it still starts`;
-    case 204: return `its server answers ${where} with 204${lasting}: it still starts, and 200 makes it ready`;
+    case 'REFUSED':
+      return `nothing listens on port ${server.healthPort}${lasting}: ${mustListen(server)}`;
+    case 'SLOW':
+      return `its server takes longer than ${ANSWER_MS / 1_000} s to answer ${where}${lasting}: 200 makes it ready, 204 says that it still starts`;
+    case 'CUT':
+      return `its server ends the connection without an answer to ${where}${lasting}: 200 makes it ready, 204 says that it still starts`;
+    case 204:
+      return `its server answers ${where} with 204${lasting}: it still starts, and 200 makes it ready`;
   }
   if (server.isAskedByGrpc) return `its server answers ${where} with another status than SERVING${lasting}`;
   return `its server answers ${where} with ${answer}${lasting}: 200 makes it ready, 204 says that it still starts`;
@@ -37,11 +52,16 @@ export function silentText(server: Probed, answer: HealthAnswer, silenceMs: numb
   const where = `${probeName(server)} on port ${server.healthPort}`;
   const sentence = `${where} has answered neither 200 nor 204 for ${Math.round(silenceMs / 1_000)} s.`;
   switch (answer) {
-    case 'REFUSED': return `${sentence} Nothing listens there: ${mustListen(server)}.`;
-    case 'SLOW': return `${sentence} Its server takes longer than ${ANSWER_MS / 1_000} s to answer.`;
-    case 'CUT': return `${sentence} Its server ends the connection without an answer.`;
+    case 'REFUSED':
+      return `${sentence} Nothing listens there: ${mustListen(server)}.`;
+    case 'SLOW':
+      return `${sentence} Its server takes longer than ${ANSWER_MS / 1_000} s to answer.`;
+    case 'CUT':
+      return `${sentence} Its server ends the connection without an answer.`;
   }
-  return server.isAskedByGrpc ? sentence : `${sentence} Its server answers with ${answer}: HEALTH_CHECK_PATH names another path than ${server.healthPath}.`;
+  return server.isAskedByGrpc
+    ? sentence
+    : `${sentence} Its server answers with ${answer}: HEALTH_CHECK_PATH names another path than ${server.healthPath}.`;
 }
 
 function mustListen({ port, healthPort, healthPath, isAskedByGrpc }: Probed): string {

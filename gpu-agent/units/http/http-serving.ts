@@ -1,10 +1,16 @@
-/** What a worker that serves HTTP is besides a worker: where it listens, what its health path says, and whether clients are with it. */
+/**
+ * What a worker that serves HTTP is besides a worker: where it listens, what its health path says, and whether clients
+ * are with it.
+ */
 import type { HttpServer } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { HttpHealth } from '../../../proto/gen/slipway/v1/machine.ts';
 import { LINK_TIMERS } from '../../../proto/wire/link-timers.ts';
 import type { FreePorts } from './free-ports.ts';
 
-/** After it has left the rotation a request may still come that was on its way, and core may not have heard of it yet, in milliseconds. */
+/**
+ * After it has left the rotation a request may still come that was on its way, and core may not have heard of it yet,
+ * in milliseconds.
+ */
 const QUIET_MS = 3_000;
 
 export class HttpServing {
@@ -46,13 +52,13 @@ export class HttpServing {
   }
 
   /**
-   * Whether it shall drain, and whether core says that no client is with it. `connectedAtMs`: since when core can be heard, by the steady clock; one that was
-   * away has not heard of all clients yet.
+   * Whether it shall drain, and whether core says that no client is with it. `connectedAtMs`: since when core can be
+   * heard, by the steady clock; one that was away has not heard of all clients yet.
    */
   want(drains: boolean, idle: boolean, nowMs: number, connectedAtMs: number): void {
     this.#idle = idle;
     this.#idleFromMs = connectedAtMs + LINK_TIMERS.drainSettleMs;
-    this.#leftAtMs = drains ? this.#leftAtMs ?? nowMs : undefined;
+    this.#leftAtMs = drains ? (this.#leftAtMs ?? nowMs) : undefined;
   }
 
   /** A drain waits for its clients. One that is not wanted at all waits for nothing. */
@@ -66,9 +72,9 @@ export class HttpServing {
   /** Commands share the host's ports: what their environment says of ports cannot hold for all of them. */
   async takePorts(ports: FreePorts): Promise<void> {
     const isShared = this.healthPort === this.port;
-    this.#taken.push(this.port = await ports.take());
+    this.#taken.push((this.port = await ports.take()));
     if (isShared) this.healthPort = this.port;
-    else this.#taken.push(this.healthPort = await ports.take());
+    else this.#taken.push((this.healthPort = await ports.take()));
   }
 
   /** It uses them no more. */

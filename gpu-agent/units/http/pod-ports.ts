@@ -21,7 +21,9 @@ export interface HttpReach {
 
 /** The http ports that a spec names. */
 export function httpPorts(spec: Pick<WorkerSpec, 'ports'> | undefined): number[] {
-  return (spec?.ports ?? []).flatMap((text) => (/^\d{1,5}\/http$/.test(text) ? [Number.parseInt(text, 10)] : [])).slice(0, PORTS_MAX);
+  return (spec?.ports ?? [])
+    .flatMap((text) => (/^\d{1,5}\/http$/.test(text) ? [Number.parseInt(text, 10)] : []))
+    .slice(0, PORTS_MAX);
 }
 
 export class PodPorts {
@@ -68,6 +70,10 @@ export class PodPorts {
     const isElsewhere = advertiseHost !== '' && spec.imageName !== '';
     const relay = isElsewhere ? await Relay.open({ host, port }, ports) : undefined;
     const shown = advertiseHost || host;
-    return { port, address: `${shown.includes(':') ? `[${shown}]` : shown}:${relay?.port ?? port}`, ...(relay ? { relay } : {}) };
+    return {
+      port,
+      address: `${shown.includes(':') ? `[${shown}]` : shown}:${relay?.port ?? port}`,
+      ...(relay ? { relay } : {}),
+    };
   }
 }

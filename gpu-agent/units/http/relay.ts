@@ -1,9 +1,10 @@
 /**
- * A port of this host that leads to a container's: other machines reach the host, but no address of its containers' networks. Bytes pass as they
- * come, both ways, each held up by its reader.
+ * A port of this host that leads to a container's: other machines reach the host, but no address of its containers'
+ * networks. Bytes pass as they come, both ways, each held up by its reader.
  */
-import { connect, createServer } from 'node:net';
+
 import type { Server, Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { FreePorts } from './free-ports.ts';
 
 /** More connections than any number of facades may have to one worker (docs/reference/api.md#load-balancing). */
@@ -56,7 +57,10 @@ export class Relay {
 
 function join(client: Socket, { host, port }: RelayTarget, sockets: Set<Socket>): void {
   const worker = connect({ host, port, allowHalfOpen: true, noDelay: true });
-  for (const [side, other] of [[client, worker], [worker, client]] as const) {
+  for (const [side, other] of [
+    [client, worker],
+    [worker, client],
+  ] as const) {
     sockets.add(side);
     side.once('close', () => {
       sockets.delete(side);

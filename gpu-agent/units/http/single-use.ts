@@ -1,21 +1,28 @@
 /**
- * Whether each connection to an HTTP server is for one request: because the server ends those that are silent for a moment, and a request that is sent just
- * then is lost and may not be sent again; or because it serves nobody else as long as one is open. Most servers keep theirs for 5 s and more, and serve many.
+ * Whether each connection to an HTTP server is for one request: because the server ends those that are silent for a
+ * moment, and a request that is sent just then is lost and may not be sent again; or because it serves nobody else as
+ * long as one is open. Most servers keep theirs for 5 s and more, and serve many.
  */
 import type { Socket } from 'node:net';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import { Agent, request } from '../../../core/runtime/node-http.ts';
-import { askHealth } from './ask-health.ts';
 import type { HealthTarget } from './ask-health.ts';
+import { askHealth } from './ask-health.ts';
 
-/** How long a connection is watched in silence, in milliseconds: twice as long as proxies keep one (core/rpc/ads/snapshot.ts). */
+/**
+ * How long a connection is watched in silence, in milliseconds: twice as long as proxies keep one
+ * (core/rpc/ads/snapshot.ts).
+ */
 const WATCHED_MS = 2_000;
 /** A server that does not answer another connection within this time, in milliseconds, waits for the first to end. */
 const OTHER_MS = 500;
 /** An answer that has not ended by then says nothing, in milliseconds. */
 const ANSWER_MS = 5_000;
 
-/** Asks once and watches. A server that ends each connection itself, or gives no whole answer, is none of those. Never rejects. */
+/**
+ * Asks once and watches. A server that ends each connection itself, or gives no whole answer, is none of those. Never
+ * rejects.
+ */
 export function isSingleUse(target: HealthTarget, clock: Clock): Promise<boolean> {
   return new Promise((resolve) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -25,10 +32,14 @@ export function isSingleUse(target: HealthTarget, clock: Clock): Promise<boolean
       resolve(answer);
       agent.destroy();
     };
-    const endLater = (answer: boolean, ms: number): void => { timers.push(clock.after(ms, () => end(answer))); };
+    const endLater = (answer: boolean, ms: number): void => {
+      timers.push(clock.after(ms, () => end(answer)));
+    };
     agent.on('free', (socket: Socket) => {
       // Unless the server itself has ended.
-      socket.once('close', () => { void askHealth(target, clock).then((status) => end(typeof status === 'number')); });
+      socket.once('close', () => {
+        void askHealth(target, clock).then((status) => end(typeof status === 'number'));
+      });
       const other = clock.after(OTHER_MS, () => end(true));
       timers.push(other);
       void askHealth(target, clock).then(() => other.cancel());
@@ -41,7 +52,9 @@ export function isSingleUse(target: HealthTarget, clock: Clock): Promise<boolean
       response.resume();
     });
     // The end of an answer whose connection is not kept.
-    asked.once('close', () => { if (!asked.reusedSocket && !asked.shouldKeepAlive) end(false); });
+    asked.once('close', () => {
+      if (!asked.reusedSocket && !asked.shouldKeepAlive) end(false);
+    });
     asked.on('error', () => end(false));
     asked.end();
   });

@@ -1,15 +1,16 @@
 /**
- * The files of pods: `<folder>/<pod>/<disk>`. A disk is one directory; a new number is an empty one and the others go. Root in a container may open
- * it to everybody and leave there what makes whoever runs it root, so nobody but the agent passes the directory above.
+ * The files of pods: `<folder>/<pod>/<disk>`. A disk is one directory; a new number is an empty one and the others go.
+ * Root in a container may open it to everybody and leave there what makes whoever runs it root, so nobody but the agent
+ * passes the directory above.
  */
 import { chmod, chown, lchown, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runsAsRoot } from '../../../core/runtime/host-user.ts';
 import type { HostUser } from '../../../core/runtime/host-user.ts';
+import { runsAsRoot } from '../../../core/runtime/host-user.ts';
 import type { Mount } from '../../executors/executor.ts';
 import { dropAllIn, dropFolder, giveFolder } from '../../users/given-folder.ts';
-import { closeToOthers, openShared } from '../../users/shared-folder.ts';
 import type { SharedFolders } from '../../users/shared-folder.ts';
+import { closeToOthers, openShared } from '../../users/shared-folder.ts';
 
 /** What an id must look like before it becomes part of a path: nothing that leads elsewhere. */
 const PLAIN_ID = /^[a-z0-9]{1,64}$/;
@@ -42,7 +43,10 @@ export class PodFiles {
     return names.filter((name) => PLAIN_ID.test(name));
   }
 
-  /** Makes a disk if it is not there, gives it to `user` if there is one, and removes the pod's other disks. Answers its path. */
+  /**
+   * Makes a disk if it is not there, gives it to `user` if there is one, and removes the pod's other disks. Answers its
+   * path.
+   */
   async open(podId: string, disk: number, user?: HostUser): Promise<string> {
     const path = join(this.#of(podId), String(disk));
     await mkdir(this.#of(podId), { recursive: true, mode: PASSABLE });
@@ -53,8 +57,15 @@ export class PodFiles {
     return path;
   }
 
-  /** The same for a pod that is about to start: what was an image's becomes its command's own, and the other way round. */
-  async openFor(podId: string, disk: number, by: 'process' | 'container', user: HostUser | undefined): Promise<Omit<Mount, 'target'>> {
+  /**
+   * The same for a pod that is about to start: what was an image's becomes its command's own, and the other way round.
+   */
+  async openFor(
+    podId: string,
+    disk: number,
+    by: 'process' | 'container',
+    user: HostUser | undefined,
+  ): Promise<Omit<Mount, 'target'>> {
     const folder = this.#of(podId);
     await mkdir(folder, { recursive: true, mode: PASSABLE });
     if (by === 'process') {
@@ -67,7 +78,7 @@ export class PodFiles {
       return { source };
     }
     const record = join(folder, recordOf(disk));
-    if (!await closeToOthers(folder)) return { source: await this.open(podId, disk, user) };
+    if (!(await closeToOthers(folder))) return { source: await this.open(podId, disk, user) };
     if (await openShared(join(folder, String(disk)))) await this.#shared.begin(record);
     const source = await this.open(podId, disk);
     if (runsAsRoot()) await lchown(source, 0, 0);

@@ -1,13 +1,15 @@
 /**
- * Makes the pods of this machine what core wants them to be. Level-triggered: every list of desired pods is compared with what is here,
- * whatever came before. Pods that are not listed go with their files, also those of earlier runs of the agent; nothing goes before core has
- * sent a list. Pods that are processes end with the agent, and the next one starts them again when core lists them; those in containers go on.
+ * Makes the pods of this machine what core wants them to be. Level-triggered: every list of desired pods is compared
+ * with what is here, whatever came before. Pods that are not listed go with their files, also those of earlier runs of
+ * the agent; nothing goes before core has sent a list. Pods that are processes end with the agent, and the next one
+ * starts them again when core lists them; those in containers go on.
  */
-import { WorkerSpec } from '../../../proto/gen/slipway/v1/agent_service.ts';
+
 import type { DesiredPod, PodReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { isPlain } from './pod-files.ts';
-import { Pod } from './pod.ts';
+import { WorkerSpec } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import type { Keepsake, PodParts } from './pod.ts';
+import { Pod } from './pod.ts';
+import { isPlain } from './pod-files.ts';
 
 export class PodKeeper {
   readonly #parts: PodParts;
@@ -42,7 +44,11 @@ export class PodKeeper {
     for (const request of wanted.values()) {
       if (this.#pods.has(request.podId)) continue;
       if (isPlain(request.podId, request.disk)) this.#begin(request);
-      else this.#parts.logger.warn({ podId: request.podId, disk: request.disk }, 'a pod that cannot have a directory is left alone');
+      else
+        this.#parts.logger.warn(
+          { podId: request.podId, disk: request.disk },
+          'a pod that cannot have a directory is left alone',
+        );
     }
     this.#sweeping = this.#sweeping.then(() => this.#sweep(wanted));
   }

@@ -1,21 +1,22 @@
 /**
- * One pod of this machine, from being asked for to being gone: its disk, what core is told of it. Nothing here looks at the session or at the
- * lease: a pod belongs to one machine for its whole life and nobody else may ever run it, so it goes on while core cannot be reached.
+ * One pod of this machine, from being asked for to being gone: its disk, what core is told of it. Nothing here looks at
+ * the session or at the lease: a pod belongs to one machine for its whole life and nobody else may ever run it, so it
+ * goes on while core cannot be reached.
  */
 import type { DesiredPod, PodReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
-import { PrepareError } from '../../executors/executor.ts';
 import type { Executor, UnitExit } from '../../executors/executor.ts';
-import { REASON_LOG_BYTES, describeExit, exitAdvice, withLog } from '../../launch/end-reason.ts';
-import type { UnitLauncher, Ready } from '../../launch/launcher.ts';
+import { PrepareError } from '../../executors/executor.ts';
+import { describeExit, exitAdvice, REASON_LOG_BYTES, withLog } from '../../launch/end-reason.ts';
+import type { Ready, UnitLauncher } from '../../launch/launcher.ts';
 import type { LogArchive } from '../../launch/log-archive.ts';
 import type { TimedLog } from '../../launch/timed-log.ts';
-import { isLive } from '../step.ts';
+import type { HttpReach } from '../http/pod-ports.ts';
+import { httpPorts, PodPorts } from '../http/pod-ports.ts';
 import type { Desired, Policy } from '../step.ts';
+import { isLive } from '../step.ts';
 import { Unit } from '../unit.ts';
 import type { UnitKind, UnitParts } from '../unit-kind.ts';
-import { httpPorts, PodPorts } from '../http/pod-ports.ts';
-import type { HttpReach } from '../http/pod-ports.ts';
 import type { PodFiles } from './pod-files.ts';
 
 /** What all pods of a machine share. */
@@ -58,7 +59,9 @@ export class Pod implements UnitKind {
   /** How the run that is wanted ended last. */
   #failed: PodReport | undefined;
 
-  /** Nothing happens before `begin`. `former`: it runs from before, and core's word of how to start it is still to come. */
+  /**
+   * Nothing happens before `begin`. `former`: it runs from before, and core's word of how to start it is still to come.
+   */
   constructor(request: DesiredPod, parts: PodParts, former = false) {
     this.id = request.podId;
     this.ids = { podId: this.id };
@@ -66,7 +69,14 @@ export class Pod implements UnitKind {
     this.#ports = new PodPorts(parts.reach, () => this.changed());
     this.#request = request;
     this.policy = { restarts: true, graceMs: parts.graceMs, initTimeoutMs: undefined };
-    this.#report = { podId: this.id, run: request.run, state: PodState.STARTING, reason: '', exitCode: undefined, httpPorts: NONE };
+    this.#report = {
+      podId: this.id,
+      run: request.run,
+      state: PodState.STARTING,
+      reason: '',
+      exitCode: undefined,
+      httpPorts: NONE,
+    };
     const made = former ? { run: request.run, disk: request.disk } : undefined;
     this.#unit = new Unit(this.id, desiredOf(request), this, parts, { asked: false, made });
     this.#isTold = !former;
@@ -92,7 +102,9 @@ export class Pod implements UnitKind {
   /** Nothing of it runs, and nothing will until something else is wanted. */
   get hasEnded(): boolean {
     const { phase, retryAtMs } = this.#unit.observed;
-    return (phase === 'settled' && this.#unit.desired.want === 'stand') || (phase === 'exited' && retryAtMs === Infinity);
+    return (
+      (phase === 'settled' && this.#unit.desired.want === 'stand') || (phase === 'exited' && retryAtMs === Infinity)
+    );
   }
 
   /** It and its files are gone, or the agent stops and nothing of it runs. */
@@ -130,7 +142,9 @@ export class Pod implements UnitKind {
   /** Where a port of it listens, as seen from this host; undefined: it does not run, or has no such http port. */
   httpPort(port: number): { host: string; port: number } | undefined {
     const { address } = this.#unit;
-    return address && this.#isTold && httpPorts(this.#request.spec).includes(port) ? { host: address, port } : undefined;
+    return address && this.#isTold && httpPorts(this.#request.spec).includes(port)
+      ? { host: address, port }
+      : undefined;
   }
 
   // What its unit asks and tells.
@@ -156,7 +170,11 @@ export class Pod implements UnitKind {
     if (former) this.log.precede(former);
     this.#hasFormerLog = true;
     return launcher.pod({
-      podId: this.id, run, spec, openDisk: (by, user) => files.openFor(this.id, disk, by, user), onOutput: (bytes) => this.output(bytes),
+      podId: this.id,
+      run,
+      spec,
+      openDisk: (by, user) => files.openFor(this.id, disk, by, user),
+      onOutput: (bytes) => this.output(bytes),
     });
   }
 
@@ -169,7 +187,12 @@ export class Pod implements UnitKind {
     this.#lookAtPorts();
     const report = this.#reportNow();
     const { run, state, reason, exitCode, httpPorts: ports } = this.#report;
-    const isSame = report.run === run && report.state === state && report.reason === reason && report.exitCode === exitCode && report.httpPorts === ports;
+    const isSame =
+      report.run === run &&
+      report.state === state &&
+      report.reason === reason &&
+      report.exitCode === exitCode &&
+      report.httpPorts === ports;
     if (isSame) return;
     this.#report = report;
     this.#parts.onChanged(this.id);
@@ -217,8 +240,14 @@ export class Pod implements UnitKind {
   #reportNow(): PodReport {
     const { phase, made } = this.#unit.observed;
     const { want, run } = this.#unit.desired;
-    const say = (of: number, state: PodState, reason = ''): PodReport => (
-      { podId: this.id, run: of, state, reason, exitCode: undefined, httpPorts: state === PodState.RUNNING ? this.#ports.shown : NONE });
+    const say = (of: number, state: PodState, reason = ''): PodReport => ({
+      podId: this.id,
+      run: of,
+      state,
+      reason,
+      exitCode: undefined,
+      httpPorts: state === PodState.RUNNING ? this.#ports.shown : NONE,
+    });
     if (isLive(phase)) return this.#unit.isEnding ? this.#report : say(made?.run ?? run, PodState.RUNNING);
     if (want === 'halt' && this.#report.state === PodState.RUNNING) {
       return say(this.#report.run, PodState.STARTING, 'Its agent was stopped; the next one starts it again.');

@@ -1,8 +1,14 @@
-/** Which lines of a worker's log belong to one attempt of a job, or all of them, of a pod too (proto/slipway/v1/job_log.proto has the rule). Pure. */
+/**
+ * Which lines of a worker's log belong to one attempt of a job, or all of them, of a pod too
+ * (proto/slipway/v1/job_log.proto has the rule). Pure.
+ */
 import type { JobLogLine, JobLogPage, JobLogPlace } from '../../../proto/gen/slipway/v1/job_log.ts';
 import type { KeptLog, Stamp } from '../../launch/timed-log.ts';
 
-/** What arrives so long after an attempt's end is still its own, unless its worker has begun another: pipes are read after requests. In milliseconds. */
+/**
+ * What arrives so long after an attempt's end is still its own, unless its worker has begun another: pipes are read
+ * after requests. In milliseconds.
+ */
 const STRAGGLE_MS = 250;
 /** Bounds of one page. */
 const TEXT_MAX = 256 * 1024;
@@ -46,7 +52,8 @@ export function jobLines(log: AttributedLog, workerId: string, place: JobLogPlac
   const cut = place.offset < start && belongs.fromMs <= timeOf(start).steadyMs;
   let at = firstLine(log, place.offset);
   for (let scanned = 0, text = 0; at < bytes.length; scanned += 1) {
-    const isFull = lines.length >= Math.min(Math.max(place.limit, 1), LINES_MAX) || text >= TEXT_MAX || scanned >= SCANNED_MAX;
+    const isFull =
+      lines.length >= Math.min(Math.max(place.limit, 1), LINES_MAX) || text >= TEXT_MAX || scanned >= SCANNED_MAX;
     if (isFull) return { lines, offset: start + at, more: true, over: false, cut };
     const feed = bytes.indexOf(LINE_FEED, at);
     // The rest of a line may still come.
@@ -58,7 +65,14 @@ export function jobLines(log: AttributedLog, workerId: string, place: JobLogPlac
     const how = belongs.is(line, stamp.steadyMs);
     if (!how) continue;
     text += line.length;
-    lines.push({ attempt: place.attempt, workerId, time: new Date(stamp.wallMs), text: line, shared: how === 'shared', offset: start + at });
+    lines.push({
+      attempt: place.attempt,
+      workerId,
+      time: new Date(stamp.wallMs),
+      text: line,
+      shared: how === 'shared',
+      offset: start + at,
+    });
   }
   return { lines, offset: start + at, more: false, over: hasEnded, cut };
 }
@@ -81,10 +95,11 @@ function ruleOf({ spans }: AttributedLog, { jobId, attempt }: JobLogPlace): Rule
   // A worker may run a job again.
   const again = spans.filter((span) => span.jobId === jobId && span.attempt !== attempt);
   const { fromMs, toMs = Infinity } = own ?? { fromMs: Infinity, toMs: -Infinity };
-  const others = spans.filter((span) => span !== own && span.fromMs <= toMs + STRAGGLE_MS && (span.toMs ?? Infinity) >= fromMs).slice(-OTHERS_MAX);
-  const isNamedMine = (atMs: number): boolean => (
-    own ? atMs >= fromMs && !again.some((span) => span.fromMs > fromMs && span.fromMs <= atMs) : again.length === 0
-  );
+  const others = spans
+    .filter((span) => span !== own && span.fromMs <= toMs + STRAGGLE_MS && (span.toMs ?? Infinity) >= fromMs)
+    .slice(-OTHERS_MAX);
+  const isNamedMine = (atMs: number): boolean =>
+    own ? atMs >= fromMs && !again.some((span) => span.fromMs > fromMs && span.fromMs <= atMs) : again.length === 0;
   return {
     fromMs,
     toMs,

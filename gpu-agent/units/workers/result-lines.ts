@@ -1,6 +1,7 @@
 /**
- * What the Python SDK says in its output of results that it could not send: a value that has no JSON form never reaches the bridge, and its log has the
- * exact reason (docs/reference/worker-protocol.md#results-that-cannot-be-sent). Whoever may write into a worker's log speaks of that worker's jobs only.
+ * What the Python SDK says in its output of results that it could not send: a value that has no JSON form never reaches
+ * the bridge, and its log has the exact reason (docs/reference/worker-protocol.md#results-that-cannot-be-sent). Whoever
+ * may write into a worker's log speaks of that worker's jobs only.
  */
 
 /** One of its lines. `over`: the SDK is done with the job. */
@@ -16,7 +17,9 @@ const BEGINNING = Buffer.from('{"requestId": "');
 /** Its messages have up to 4,096 characters, which JSON may write as six or twelve each. */
 const LINE_BYTES_MAX = 64 * 1024;
 const LINE_FEED = 0x0a;
-/** Values that JSON cannot have: `TypeError`, `RuntimeError`. A progress value may be one, after which the job goes on. */
+/**
+ * Values that JSON cannot have: `TypeError`, `RuntimeError`. A progress value may be one, after which the job goes on.
+ */
 const UNSENDABLE = 'Error while returning job result. | ';
 /** Whatever else the SDK meets after the handler has returned, for instance a text that is no UTF-8. */
 const FAILED = 'Error handling job: ';

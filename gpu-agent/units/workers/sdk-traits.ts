@@ -1,5 +1,6 @@
 /**
- * What a worker's SDK version tells about its habits. The table of docs/reference/worker-protocol.md#sdk-versions; an unknown SDK gets the cautious reading.
+ * What a worker's SDK version tells about its habits. The table of docs/reference/worker-protocol.md#sdk-versions; an
+ * unknown SDK gets the cautious reading.
  */
 
 /** Habits that change how the agent treats a worker. */
@@ -11,8 +12,8 @@ export interface SdkTraits {
   /** The list of held jobs in its pings, and job_in_progress, can be believed. */
   listsJobs: boolean;
   /**
-   * Starts a job that it takes while others run only when one of those ends, and counts it twice until then: jobs that trickle in would
-   * fill half of its slots.
+   * Starts a job that it takes while others run only when one of those ends, and counts it twice until then: jobs that
+   * trickle in would fill half of its slots.
    */
   startsLate: boolean;
   /** Sends a streamed value again whose answer did not arrive. */
@@ -56,11 +57,25 @@ export class ReportedSdk {
 export function sdkTraits(version: string): SdkTraits {
   if (version.startsWith(OWN_SDK_PREFIX)) {
     // Its pings share a thread with the handler; that its process lives is proof enough.
-    return { stopChannel: true, tellsFreeSlots: true, listsJobs: true, startsLate: false, sendsAgain: true, silenceMsMax: Number.POSITIVE_INFINITY };
+    return {
+      stopChannel: true,
+      tellsFreeSlots: true,
+      listsJobs: true,
+      startsLate: false,
+      sendsAgain: true,
+      silenceMsMax: Number.POSITIVE_INFINITY,
+    };
   }
   const parsed = parseVersion(version);
   if (!parsed) {
-    return { stopChannel: false, tellsFreeSlots: false, listsJobs: false, startsLate: false, sendsAgain: false, silenceMsMax: SILENCE_MS_MAX };
+    return {
+      stopChannel: false,
+      tellsFreeSlots: false,
+      listsJobs: false,
+      startsLate: false,
+      sendsAgain: false,
+      silenceMsMax: SILENCE_MS_MAX,
+    };
   }
   const pingsFromThread = !isAtLeast(parsed, [1, 7, 11]);
   return {

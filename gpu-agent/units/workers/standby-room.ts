@@ -1,6 +1,6 @@
 /**
- * Frozen workers may keep what memory nobody else wants, and no more: when the machine runs short they go, the longest frozen first and one at a
- * time, because the memory of one that ends is free only a moment later.
+ * Frozen workers may keep what memory nobody else wants, and no more: when the machine runs short they go, the longest
+ * frozen first and one at a time, because the memory of one that ends is free only a moment later.
  */
 import type { Clock } from '../../../core/runtime/clock.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
@@ -38,6 +38,9 @@ export class StandbyRoom {
     const ended = pool.endOldestFrozen('The machine needed the memory that it kept while it was frozen.');
     if (!ended) return;
     this.#quietUntilMs = nowMs + PAUSE_MS;
-    logger.info({ freeShare: share, workerId: ended.id, endpointId: ended.endpointId }, 'memory is short: a frozen worker goes');
+    logger.info(
+      { freeShare: share, workerId: ended.id, endpointId: ended.endpointId },
+      'memory is short: a frozen worker goes',
+    );
   }
 }

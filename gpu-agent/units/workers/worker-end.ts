@@ -1,8 +1,8 @@
 /** How one worker ended, or will: what its agent said of that first, and how its program ended. */
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { PrepareError } from '../../executors/executor.ts';
 import type { UnitExit } from '../../executors/executor.ts';
-import { REASON_LOG_BYTES, describeExit, endReason, exitAdvice, withLog } from '../../launch/end-reason.ts';
+import { PrepareError } from '../../executors/executor.ts';
+import { describeExit, endReason, exitAdvice, REASON_LOG_BYTES, withLog } from '../../launch/end-reason.ts';
 import type { LogRing } from '../../launch/log-ring.ts';
 import type { EndStatus } from './worker-want.ts';
 
@@ -53,13 +53,25 @@ export class WorkerEnd {
     throw new PrepareError('REFUSED', reason);
   }
 
-  /** Its program ended. `asked`: it had asked for work, or was ready if it is a server. `memoryGb`: most that it may have; 0: what its machine has. */
-  exited(exit: UnitExit, { asked, isServer, log, memoryGb }: { asked: boolean; isServer: boolean; log: LogRing; memoryGb: number }): void {
+  /**
+   * Its program ended. `asked`: it had asked for work, or was ready if it is a server. `memoryGb`: most that it may
+   * have; 0: what its machine has.
+   */
+  exited(
+    exit: UnitExit,
+    { asked, isServer, log, memoryGb }: { asked: boolean; isServer: boolean; log: LogRing; memoryGb: number },
+  ): void {
     this.#exit = exit;
     this.#memoryGb = memoryGb;
     const tail = log.tail(REASON_LOG_BYTES);
     const verdict = this.#verdict;
-    if (!verdict) this.#reason = endReason(exit, asked ? '' : isServer ? 'before it was ready' : 'before it asked for work', tail, memoryGb);
+    if (!verdict)
+      this.#reason = endReason(
+        exit,
+        asked ? '' : isServer ? 'before it was ready' : 'before it asked for work',
+        tail,
+        memoryGb,
+      );
     else this.#reason = verdict.state === WorkerState.UNHEALTHY ? withLog(verdict.reason, tail) : verdict.reason;
   }
 

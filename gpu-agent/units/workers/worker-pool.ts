@@ -1,16 +1,18 @@
 /**
- * Makes the workers of this machine what core wants them to be. Level-triggered: every list of desired workers is compared with what
- * runs, whatever came before. A worker's id names one process for its whole life; an ended worker is never started again.
+ * Makes the workers of this machine what core wants them to be. Level-triggered: every list of desired workers is
+ * compared with what runs, whatever came before. A worker's id names one process for its whole life; an ended worker is
+ * never started again.
  */
-import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
+
 import type { DesiredWorkers } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { FormerWorker } from './former-worker.ts';
 import type { SpanReader } from './job-lines.ts';
-import { Worker } from './worker.ts';
 import type { WorkerParts } from './worker.ts';
+import { Worker } from './worker.ts';
 import type { WorkerListener } from './worker-listener.ts';
 import type { EndStatus } from './worker-want.ts';
-import type { FormerWorker } from './former-worker.ts';
 
 /** Ended workers whose report is remembered, at most. */
 const ENDED_MAX = 200;
@@ -75,10 +77,16 @@ export class WorkerPool {
   takeUp(workerId: string, former: FormerWorker): void {
     const { endpointId, token, spec, frozen } = former;
     const desired = frozen ? DesiredState.FREEZE : DesiredState.RUN;
-    this.#workers.set(workerId, new Worker({ workerId, endpointId, desired, spec, idle: false }, token, this.#workerParts, former));
+    this.#workers.set(
+      workerId,
+      new Worker({ workerId, endpointId, desired, spec, idle: false }, token, this.#workerParts, former),
+    );
   }
 
-  /** Begins the lives of those that were taken in; `disowned` says why none of them can go on. Resolves once it is known which of them run. */
+  /**
+   * Begins the lives of those that were taken in; `disowned` says why none of them can go on. Resolves once it is known
+   * which of them run.
+   */
   async begin(disowned: string | undefined): Promise<void> {
     for (const worker of this.all()) {
       if (disowned === undefined) worker.begin();
@@ -102,7 +110,11 @@ export class WorkerPool {
     }
     for (const request of wanted.values()) {
       if (this.#workers.has(request.workerId)) continue;
-      const worker = new Worker(request, this.#parts.random.bytes(TOKEN_BYTES).toString('base64url'), this.#workerParts);
+      const worker = new Worker(
+        request,
+        this.#parts.random.bytes(TOKEN_BYTES).toString('base64url'),
+        this.#workerParts,
+      );
       this.#workers.set(worker.id, worker);
       worker.begin();
     }
@@ -137,7 +149,10 @@ export class WorkerPool {
     for (const worker of this.#workers.values()) worker.look();
   }
 
-  /** Ends all workers, but for those in containers if these shall stay, and waits for their end, at most for the usual grace. */
+  /**
+   * Ends all workers, but for those in containers if these shall stay, and waits for their end, at most for the usual
+   * grace.
+   */
   async stopAll({ keepContainers }: { keepContainers: boolean }): Promise<void> {
     const stays = (worker: Worker): boolean => keepContainers && worker.outlives && worker.isRunning;
     for (const worker of this.all().filter(stays)) this.#tell((listener) => listener.staying(worker));

@@ -1,27 +1,31 @@
-/** One worker: what core knows of it, as which state its unit shows, and what its start and its end take. A restart is a new worker. */
-import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
+/**
+ * One worker: what core knows of it, as which state its unit shows, and what its start and its end take. A restart is a
+ * new worker.
+ */
+
 import type { DesiredWorker, WorkerSpec } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { enumName } from '../../../proto/wire/enum-name.ts';
 import type { Executor, UnitExit } from '../../executors/executor.ts';
+import type { Ready, UnitLauncher } from '../../launch/launcher.ts';
 import { initTimeoutSeconds } from '../../launch/launcher.ts';
-import type { UnitLauncher, Ready } from '../../launch/launcher.ts';
 import type { LogArchive } from '../../launch/log-archive.ts';
 import type { TimedLog } from '../../launch/timed-log.ts';
-import type { EndCause, Policy } from '../step.ts';
 import type { FreePorts } from '../http/free-ports.ts';
 import { HttpServing } from '../http/http-serving.ts';
+import type { EndCause, Policy } from '../step.ts';
 import { isLive } from '../step.ts';
 import { Unit } from '../unit.ts';
 import type { UnitKind, UnitParts } from '../unit-kind.ts';
-import { WorkerEnd } from './worker-end.ts';
-import { wantOf } from './worker-want.ts';
-import type { EndStatus } from './worker-want.ts';
 import type { FormerWorker } from './former-worker.ts';
 import type { SpanReader } from './job-lines.ts';
 import { ResultLines } from './result-lines.ts';
 import { ReportedSdk } from './sdk-traits.ts';
+import { WorkerEnd } from './worker-end.ts';
 import type { WorkerListener } from './worker-listener.ts';
+import type { EndStatus } from './worker-want.ts';
+import { wantOf } from './worker-want.ts';
 
 /** What a worker works with. */
 export interface WorkerParts extends UnitParts, SpanReader {
@@ -67,17 +71,33 @@ export class Worker implements UnitKind {
     this.#parts = parts;
     this.http = this.spec.httpServer && new HttpServing(this.spec.httpServer, parts.httpDrainMs);
     // How long one may take that serves HTTP is for its health to say.
-    this.policy = { restarts: false, graceMs: parts.graceMs, initTimeoutMs: this.http ? Infinity : initTimeoutSeconds(this.spec) * 1_000 };
-    this.#unit = new Unit(this.id, { want: wantOf(request.desired), run: 0, disk: 0 }, this, parts, former && { asked: former.asked, made: undefined });
+    this.policy = {
+      restarts: false,
+      graceMs: parts.graceMs,
+      initTimeoutMs: this.http ? Infinity : initTimeoutSeconds(this.spec) * 1_000,
+    };
+    this.#unit = new Unit(
+      this.id,
+      { want: wantOf(request.desired), run: 0, disk: 0 },
+      this,
+      parts,
+      former && { asked: former.asked, made: undefined },
+    );
     this.#notAgain = former && 'The worker ended while its agent was away.';
     this.#refresh = former?.refresh ?? false;
     if (former) this.#state = former.frozen ? WorkerState.FROZEN : this.#stateNow();
     this.sdk.learn(former?.sdk ?? '');
   }
 
-  get ids(): UnitKind['ids'] { return { workerId: this.id, endpointId: this.endpointId }; }
-  get state(): WorkerState { return this.#state; }
-  get log(): TimedLog { return this.#unit.log; }
+  get ids(): UnitKind['ids'] {
+    return { workerId: this.id, endpointId: this.endpointId };
+  }
+  get state(): WorkerState {
+    return this.#state;
+  }
+  get log(): TimedLog {
+    return this.#unit.log;
+  }
 
   /** It wants to be replaced before its next job. */
   get refresh(): boolean {
@@ -94,8 +114,12 @@ export class Worker implements UnitKind {
     return this.hasEnded ? this.#end.reason : this.#unit.progress || (this.http?.notReady ?? '');
   }
 
-  get exitCode(): number | undefined { return this.#end.exitCode; }
-  get ranOutOfMemory(): boolean { return this.#end.ranOutOfMemory; }
+  get exitCode(): number | undefined {
+    return this.#end.exitCode;
+  }
+  get ranOutOfMemory(): boolean {
+    return this.#end.ranOutOfMemory;
+  }
 
   /** Where its ports can be reached from this host. Undefined: it does not run. */
   get address(): string | undefined {
@@ -138,7 +162,9 @@ export class Worker implements UnitKind {
     return this.#unit.isEnding;
   }
 
-  get over(): Promise<void> { return this.#unit.over; }
+  get over(): Promise<void> {
+    return this.#unit.over;
+  }
 
   /** Begins its life. */
   begin(): void {
@@ -148,8 +174,9 @@ export class Worker implements UnitKind {
   }
 
   /**
-   * What core wants of it; undefined: that it ends, and nobody waits for what it holds. One that is to be replaced drains whatever core wants.
-   * `idle`: no client is with it, if it serves HTTP. `connectedAtMs`: since when core can be heard, by the steady clock.
+   * What core wants of it; undefined: that it ends, and nobody waits for what it holds. One that is to be replaced
+   * drains whatever core wants. `idle`: no client is with it, if it serves HTTP. `connectedAtMs`: since when core can
+   * be heard, by the steady clock.
    */
   want(desired: DesiredState | undefined, idle = false, connectedAtMs = -Infinity): void {
     this.http?.want(desired === DesiredState.DRAIN, idle, this.#parts.clock.monotonicMs(), connectedAtMs);
@@ -207,7 +234,9 @@ export class Worker implements UnitKind {
   }
 
   // What its unit asks and tells.
-  get gpuUuids(): readonly string[] { return this.spec.gpuUuids; }
+  get gpuUuids(): readonly string[] {
+    return this.spec.gpuUuids;
+  }
 
   isBusy(): boolean {
     return this.http?.hasClients(this.#parts.clock.monotonicMs()) ?? this.#parts.isBusy(this.id);
@@ -223,13 +252,21 @@ export class Worker implements UnitKind {
     const { id: workerId, endpointId, token, spec, http } = this;
     if (spec.imageName === '') await http?.takePorts(this.#parts.ports);
     return this.#parts.launcher.worker({
-      workerId, endpointId, token, spec, httpVariables: http?.variables(), onOutput: (bytes) => this.output(bytes),
+      workerId,
+      endpointId,
+      token,
+      spec,
+      httpVariables: http?.variables(),
+      onOutput: (bytes) => this.output(bytes),
     });
   }
 
   started(): void {
     const { id: workerId, endpointId, spec } = this;
-    this.#parts.logger.info({ workerId, endpointId, version: spec.version }, this.#notAgain === undefined ? 'worker started' : 'worker taken up');
+    this.#parts.logger.info(
+      { workerId, endpointId, version: spec.version },
+      this.#notAgain === undefined ? 'worker started' : 'worker taken up',
+    );
     if (this.outlives) this.#parts.listener.changed(this);
   }
 
@@ -242,7 +279,10 @@ export class Worker implements UnitKind {
     if (from === to) return this.#showProgress();
     this.#state = to;
     const { id: workerId, endpointId } = this;
-    logger.debug({ workerId, endpointId, from: enumName(WorkerState, from), to: enumName(WorkerState, to) }, 'worker changed its state');
+    logger.debug(
+      { workerId, endpointId, from: enumName(WorkerState, from), to: enumName(WorkerState, to) },
+      'worker changed its state',
+    );
     // First the causes of its attempts, then its own end: core reads them in this order.
     if (this.hasEnded) listener.ended(this, this.#end.causeOfLosses(this.id));
     listener.changed(this);
@@ -268,8 +308,16 @@ export class Worker implements UnitKind {
 
   exited(exit: UnitExit): void {
     if (this.#refresh && exit.code === 0) this.#end.say({ state: WorkerState.STOPPED, reason: '' });
-    this.#end.exited(exit, { asked: this.asked, isServer: this.http !== undefined, log: this.log, memoryGb: this.outlives ? this.spec.memoryGb : 0 });
-    this.#parts.logger.info({ workerId: this.id, endpointId: this.endpointId, exit, state: enumName(WorkerState, this.#end.state) }, 'worker ended');
+    this.#end.exited(exit, {
+      asked: this.asked,
+      isServer: this.http !== undefined,
+      log: this.log,
+      memoryGb: this.outlives ? this.spec.memoryGb : 0,
+    });
+    this.#parts.logger.info(
+      { workerId: this.id, endpointId: this.endpointId, exit, state: enumName(WorkerState, this.#end.state) },
+      'worker ended',
+    );
   }
 
   async settleFiles(): Promise<void> {}
@@ -277,8 +325,13 @@ export class Worker implements UnitKind {
   async remove(): Promise<void> {
     const { archive, launcher, logger, ports, spansOf } = this.#parts;
     this.http?.givePorts(ports);
-    const warn = (what: string) => (error: unknown): void => logger.warn({ err: error, workerId: this.id, endpointId: this.endpointId }, what);
-    await archive.keep({ id: this.id, owner: this.endpointId }, this.log.kept(), spansOf(this.id)).catch(warn('log was not kept'));
+    const warn =
+      (what: string) =>
+      (error: unknown): void =>
+        logger.warn({ err: error, workerId: this.id, endpointId: this.endpointId }, what);
+    await archive
+      .keep({ id: this.id, owner: this.endpointId }, this.log.kept(), spansOf(this.id))
+      .catch(warn('log was not kept'));
     await launcher.dropScratch(this.id).catch(warn('scratch folder was not removed'));
   }
 
@@ -286,7 +339,8 @@ export class Worker implements UnitKind {
     const { phase, asked } = this.#unit.observed;
     if (phase === 'exited' || phase === 'removing' || phase === 'gone') return this.#end.state;
     const { want } = this.#unit.desired;
-    if (this.isStopping || this.#refresh || want === 'drain' || want === 'gone' || want === 'halt') return WorkerState.DRAINING;
+    if (this.isStopping || this.#refresh || want === 'drain' || want === 'gone' || want === 'halt')
+      return WorkerState.DRAINING;
     if (phase === 'freezing' || phase === 'frozen') return WorkerState.FROZEN;
     return asked ? WorkerState.READY : WorkerState.INITIALIZING;
   }

@@ -3,8 +3,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { readOptions } from '../options.ts';
 import type { Options } from '../options.ts';
+import { readOptions } from '../options.ts';
 import { installAll } from './install.ts';
 import { peerOf } from './peer-contestant.ts';
 import { ableOf } from './race.ts';
@@ -22,9 +22,15 @@ t.test('a package that cannot be had does not keep the others away', async (t) =
 
 t.test('who does not start is absent, with the reason', async (t) => {
   const options = readOptions(['--peers', '--only', 'P1']) as Options;
-  const makeStore = async (): Promise<never> => { throw new Error('there is no room'); };
-  const [first, second] = ['first', 'second'].map((name) => (
-    peerOf({ name, peer: 'no-commit', makeStore, routes: ['runsync'], drains: false, inDatabase: false })));
-  const field = await ableOf({ options, say: () => undefined }, { contestants: [first!, second!], absent: ['third: why'] });
+  const makeStore = async (): Promise<never> => {
+    throw new Error('there is no room');
+  };
+  const [first, second] = ['first', 'second'].map((name) =>
+    peerOf({ name, peer: 'no-commit', makeStore, routes: ['runsync'], drains: false, inDatabase: false }),
+  );
+  const field = await ableOf(
+    { options, say: () => undefined },
+    { contestants: [first!, second!], absent: ['third: why'] },
+  );
   t.same(field, { contestants: [first], absent: ['third: why', 'second: it does not start: there is no room'] });
 });

@@ -1,8 +1,11 @@
-/** The ceilings of the race: the same Fastify with the same check of a key, and as little behind it as can be. They have no workers. */
+/**
+ * The ceilings of the race: the same Fastify with the same check of a key, and as little behind it as can be. They have
+ * no workers.
+ */
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
-import { OUTPUT } from './peer.ts';
 import type { Kept, Peer } from './peer.ts';
+import { OUTPUT } from './peer.ts';
 
 /** Connections to PostgreSQL. */
 const POOL = 20;
@@ -12,7 +15,12 @@ const nothing = async (): Promise<void> => undefined;
 /** Stores nothing: what HTTP alone costs. */
 export const noCommit: Peer = {
   settings: 'no store',
-  openQueue: async () => ({ submit: async () => 'none', submitAndWait: async () => OUTPUT, fill: nothing, done: async () => 0 }),
+  openQueue: async () => ({
+    submit: async () => 'none',
+    submitAndWait: async () => OUTPUT,
+    fill: nothing,
+    done: async () => 0,
+  }),
   startWorker: nothing,
 };
 

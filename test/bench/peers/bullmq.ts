@@ -1,7 +1,7 @@
 /** BullMQ: jobs in Redis. A caller waits by its QueueEvents. */
 import { loadPeer } from './install.ts';
-import { CONCURRENCY, OUTPUT } from './peer.ts';
 import type { Kept, Peer, PeerHandler, PeerPlace, PeerQueue } from './peer.ts';
+import { CONCURRENCY, OUTPUT } from './peer.ts';
 
 interface Job {
   id: string;
@@ -49,12 +49,19 @@ export const bullMq: Peer = {
       submitAndWait: async (input) => (await queue.add('job', input)).waitUntilFinished(events, WAIT_MS),
       fill: async (count) => {
         for (let left = count; left > 0; left -= BULK) {
-          await queue.addBulk(Array.from({ length: Math.min(BULK, left) }, (_, number) => ({ name: 'job', data: { number } })));
+          await queue.addBulk(
+            Array.from({ length: Math.min(BULK, left) }, (_, number) => ({ name: 'job', data: { number } })),
+          );
         }
       },
       done: () => queue.getCompletedCount(),
       kept: async (): Promise<Kept> => {
-        const { completed = 0, failed = 0, waiting = 0, active = 0 } = await queue.getJobCounts('completed', 'failed', 'waiting', 'active');
+        const {
+          completed = 0,
+          failed = 0,
+          waiting = 0,
+          active = 0,
+        } = await queue.getJobCounts('completed', 'failed', 'waiting', 'active');
         const wrong = await redis.eval(COUNT_WRONG, 1, `bull:${name}:`, JSON.stringify(OUTPUT));
         return { waiting: waiting + active, done: completed, wrong: wrong + failed };
       },
@@ -62,6 +69,9 @@ export const bullMq: Peer = {
   },
   async startWorker({ store, queue }: PeerPlace, handler: PeerHandler): Promise<void> {
     const library = loadPeer<BullMq>('bullmq');
-    await new library.Worker(queue, handler, { connection: { path: store, maxRetriesPerRequest: null }, concurrency: CONCURRENCY }).waitUntilReady();
+    await new library.Worker(queue, handler, {
+      connection: { path: store, maxRetriesPerRequest: null },
+      concurrency: CONCURRENCY,
+    }).waitUntilReady();
   },
 };

@@ -9,7 +9,10 @@ export type Route = 'run' | 'runsync';
 /** A started one, for one route. */
 export interface Opened {
   load: Pick<Load, 'url' | 'headers' | 'body' | 'expect'>;
-  /** Called after each load with its answers. Throws unless each of these jobs is stored once (run), or has one outcome with its output (runsync). */
+  /**
+   * Called after each load with its answers. Throws unless each of these jobs is stored once (run), or has one outcome
+   * with its output (runsync).
+   */
   verify(answers: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -21,11 +24,20 @@ export interface Contestant {
   settings: string;
   /** What it can do. */
   routes: readonly Route[];
-  /** With an empty store. `run` jobs wait, and there are no workers that could look at them; those of `runsync` are worked on. */
+  /**
+   * With an empty store. `run` jobs wait, and there are no workers that could look at them; those of `runsync` are
+   * worked on.
+   */
   open(route: Route): Promise<Opened>;
-  /** Stores jobs, lets workers come, and measures from the first handler to the last outcome. Throws when not each has exactly one outcome. */
+  /**
+   * Stores jobs, lets workers come, and measures from the first handler to the last outcome. Throws when not each has
+   * exactly one outcome.
+   */
   drain?: ((jobs: number) => Promise<Round>) | undefined;
-  /** The same before jobs that stay queued, while somebody else updates rows. Throws when a job has not exactly one outcome or waits. */
+  /**
+   * The same before jobs that stay queued, while somebody else updates rows. Throws when a job has not exactly one
+   * outcome or waits.
+   */
   drainBefore?: ((long: LongQueue) => Promise<Round>) | undefined;
 }
 
@@ -33,7 +45,10 @@ export interface Contestant {
 export interface LongQueue {
   jobs: number;
   behind: number;
-  /** Age that a transaction, opened before the first job is stored, has at least when workers come. It ends after all. Undefined: there is none. */
+  /**
+   * Age that a transaction, opened before the first job is stored, has at least when workers come. It ends after all.
+   * Undefined: there is none.
+   */
   openSeconds: number | undefined;
 }
 

@@ -26,7 +26,11 @@ export function fieldOf(bench: Bench, missing: ReadonlyMap<PeerPackage, string>)
   const store = inPostgres(bench);
   for (const entry of [...inDatabase(store), ...elsewhere()]) {
     const lacks = entry.packages.find((name) => missing.has(name));
-    const whyNot = lacks ? `npm cannot install ${lacks} ${versionOf(lacks)}: ${missing.get(lacks)}` : entry.makeStore ? undefined : entry.whyNoStore;
+    const whyNot = lacks
+      ? `npm cannot install ${lacks} ${versionOf(lacks)}: ${missing.get(lacks)}`
+      : entry.makeStore
+        ? undefined
+        : entry.whyNoStore;
     if (whyNot !== undefined) field.absent.push(`${entry.name}: ${whyNot}`);
     else field.contestants.push(contestantOf(entry));
   }
@@ -60,19 +64,36 @@ function inDatabase(makeStore: MakeStore): Entry[] {
 }
 
 function elsewhere(): Entry[] {
-  const bullMq = (['always', 'everysec'] as const).map((fsync): Entry => ({
-    name: `BullMQ ${fsync}`, peer: 'bullmq', packages: ['bullmq', 'ioredis'], makeStore: inRedis(fsync),
-    whyNoStore: 'there is no redis-server on the PATH (Debian: apt-get install redis-server)', inDatabase: false, queues: true,
-  }));
+  const bullMq = (['always', 'everysec'] as const).map(
+    (fsync): Entry => ({
+      name: `BullMQ ${fsync}`,
+      peer: 'bullmq',
+      packages: ['bullmq', 'ioredis'],
+      makeStore: inRedis(fsync),
+      whyNoStore: 'there is no redis-server on the PATH (Debian: apt-get install redis-server)',
+      inDatabase: false,
+      queues: true,
+    }),
+  );
   const restate: Entry = {
-    name: 'Restate', peer: 'restate', packages: ['@restatedev/restate-server', '@restatedev/restate-sdk'], makeStore: inRestate(),
-    whyNoStore: 'its npm package has no program for this machine', inDatabase: false, queues: false,
+    name: 'Restate',
+    peer: 'restate',
+    packages: ['@restatedev/restate-server', '@restatedev/restate-sdk'],
+    makeStore: inRestate(),
+    whyNoStore: 'its npm package has no program for this machine',
+    inDatabase: false,
+    queues: false,
   };
   return [...bullMq, restate];
 }
 
 function contestantOf({ name, peer, packages, makeStore, inDatabase: ofDatabase, queues }: Entry): Contestant {
   return peerOf({
-    name: `${name} (${versionOf(packages[0]!)})`, peer, makeStore: makeStore!, routes: queues ? BOTH : ['runsync'], drains: queues, inDatabase: ofDatabase,
+    name: `${name} (${versionOf(packages[0]!)})`,
+    peer,
+    makeStore: makeStore!,
+    routes: queues ? BOTH : ['runsync'],
+    drains: queues,
+    inDatabase: ofDatabase,
   });
 }

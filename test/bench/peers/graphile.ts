@@ -1,13 +1,14 @@
 /**
- * graphile-worker: jobs in PostgreSQL, as it comes, or with its local queue and completions in batches. It keeps no outputs, so what callers get is what
- * the handler is known to return; and it says that a job is complete while the statement for it is still under way.
+ * graphile-worker: jobs in PostgreSQL, as it comes, or with its local queue and completions in batches. It keeps no
+ * outputs, so what callers get is what the handler is known to return; and it says that a job is complete while the
+ * statement for it is still under way.
  */
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import { loadPeer } from './install.ts';
 import { hearNotices, noticeSender } from './notices.ts';
-import { CONCURRENCY, OUTPUT } from './peer.ts';
 import type { Kept, Peer, PeerHandler, PeerPlace, PeerQueue } from './peer.ts';
+import { CONCURRENCY, OUTPUT } from './peer.ts';
 
 interface Utils {
   migrate(): Promise<void>;
@@ -16,7 +17,11 @@ interface Utils {
 interface Graphile {
   Logger: new (makeLog: () => () => void) => object;
   makeWorkerUtils(options: { connectionString: string }): Promise<Utils>;
-  run(options: object): Promise<{ events: { on(event: 'job:complete', listener: (event: { job: { payload: { key?: string } } }) => void): void } }>;
+  run(
+    options: object,
+  ): Promise<{
+    events: { on(event: 'job:complete', listener: (event: { job: { payload: { key?: string } } }) => void): void };
+  }>;
 }
 
 const LOCAL_QUEUE = 500;
@@ -43,7 +48,8 @@ export function graphile(batched: boolean): Peer {
         return id;
       };
       // What is done is deleted.
-      const done = async (): Promise<number> => stored - Number((await sql`SELECT count(*) AS n FROM graphile_worker._private_jobs`)[0]!['n']);
+      const done = async (): Promise<number> =>
+        stored - Number((await sql`SELECT count(*) AS n FROM graphile_worker._private_jobs`)[0]!['n']);
       return {
         submit: add,
         submitAndWait: async (input) => {
@@ -77,10 +83,22 @@ export function graphile(batched: boolean): Peer {
       // A line for each job would be what is measured.
       const logger = new library.Logger(() => () => undefined);
       const { events } = await library.run({
-        connectionString: store, concurrency: CONCURRENCY, maxPoolSize: POOL, crontab: '', noHandleSignals: true, logger, ...(batched && { preset }),
-        taskList: { [queue]: async () => { await handler(); } },
+        connectionString: store,
+        concurrency: CONCURRENCY,
+        maxPoolSize: POOL,
+        crontab: '',
+        noHandleSignals: true,
+        logger,
+        ...(batched && { preset }),
+        taskList: {
+          [queue]: async () => {
+            await handler();
+          },
+        },
       });
-      events.on('job:complete', ({ job }) => { if (job.payload.key !== undefined) finished([job.payload.key]); });
+      events.on('job:complete', ({ job }) => {
+        if (job.payload.key !== undefined) finished([job.payload.key]);
+      });
     },
   };
 }

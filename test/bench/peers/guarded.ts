@@ -6,9 +6,15 @@ import { once } from 'node:events';
 const GUARDED = 'folder=$1; shift; "$@" & read -r line; kill $!; wait $!; rm -rf -- "$folder"';
 
 /** Starts a command. */
-export function startGuarded(folder: string, command: readonly string[], env: Record<string, string> = {}): { stop(): Promise<void> } {
+export function startGuarded(
+  folder: string,
+  command: readonly string[],
+  env: Record<string, string> = {},
+): { stop(): Promise<void> } {
   const guard = spawn('/bin/sh', ['-c', GUARDED, 'sh', folder, ...command], {
-    stdio: ['pipe', 'ignore', 'ignore'], detached: true, env: { ...process.env, ...env },
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+    env: { ...process.env, ...env },
   });
   const gone = once(guard, 'exit');
   return {

@@ -1,4 +1,7 @@
-/** The job queues that Slipway is raced against: installed into a folder of their own, so that nothing of them is a dependency of the project. */
+/**
+ * The job queues that Slipway is raced against: installed into a folder of their own, so that nothing of them is a
+ * dependency of the project.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,8 +10,12 @@ import { join } from 'node:path';
 const FOLDER = join(import.meta.dirname, '../../../.slipway-test/peers');
 /** Exact releases: figures of another one are another figure. */
 const PACKAGES = {
-  bullmq: '6.7.0', ioredis: '6.0.0', 'pg-boss': '12.38.0', 'graphile-worker': '0.18.0',
-  '@restatedev/restate-server': '1.7.12', '@restatedev/restate-sdk': '1.17.2',
+  bullmq: '6.7.0',
+  ioredis: '6.0.0',
+  'pg-boss': '12.38.0',
+  'graphile-worker': '0.18.0',
+  '@restatedev/restate-server': '1.7.12',
+  '@restatedev/restate-sdk': '1.17.2',
 } as const;
 
 export type PeerPackage = keyof typeof PACKAGES;
@@ -19,11 +26,24 @@ export function installPeers(say: (text: string) => void): Map<PeerPackage, stri
 }
 
 /** Installs packages into a folder, by their names and versions: those that can be had, when not all can. */
-export function installAll(folder: string, packages: Readonly<Record<string, string>>, say: (text: string) => void): Map<string, string> {
+export function installAll(
+  folder: string,
+  packages: Readonly<Record<string, string>>,
+  say: (text: string) => void,
+): Map<string, string> {
   const missing = new Map<string, string>();
   const file = join(folder, 'package.json');
-  if (existsSync(file) && readFileSync(file, 'utf8') === packageText(packages) && existsSync(join(folder, 'node_modules'))) return missing;
-  say(`installing ${Object.entries(packages).map((parts) => parts.join(' ')).join(', ')}`);
+  if (
+    existsSync(file) &&
+    readFileSync(file, 'utf8') === packageText(packages) &&
+    existsSync(join(folder, 'node_modules'))
+  )
+    return missing;
+  say(
+    `installing ${Object.entries(packages)
+      .map((parts) => parts.join(' '))
+      .join(', ')}`,
+  );
   mkdirSync(folder, { recursive: true });
   if (install(folder, packages) === undefined) return missing;
   const had: Record<string, string> = {};

@@ -1,6 +1,7 @@
 /**
- * Completion notices for queues in PostgreSQL that have none of their own: workers send the ids of finished jobs by NOTIFY, as many in one
- * as fit, and who waits for a job hears of it. Batched on both sides, so that the peers lose as little by it as can be.
+ * Completion notices for queues in PostgreSQL that have none of their own: workers send the ids of finished jobs by
+ * NOTIFY, as many in one as fit, and who waits for a job hears of it. Batched on both sides, so that the peers lose as
+ * little by it as can be.
  */
 import postgres from 'postgres';
 
@@ -14,8 +15,14 @@ export interface Notices {
   finished(id: string): Promise<unknown>;
 }
 
-/** Hears notices. A notice may come before somebody waits for it. `outputsOf`: reads what the store has, once for all jobs of a notice. */
-export async function hearNotices(store: string, outputsOf?: (ids: readonly string[]) => Promise<Map<string, unknown>>): Promise<Notices> {
+/**
+ * Hears notices. A notice may come before somebody waits for it. `outputsOf`: reads what the store has, once for all
+ * jobs of a notice.
+ */
+export async function hearNotices(
+  store: string,
+  outputsOf?: (ids: readonly string[]) => Promise<Map<string, unknown>>,
+): Promise<Notices> {
   const early = new Map<string, unknown>();
   const waiting = new Map<string, (output: unknown) => void>();
   await postgres(store, { max: 1 }).listen(CHANNEL, async (payload) => {
@@ -31,7 +38,10 @@ export async function hearNotices(store: string, outputsOf?: (ids: readonly stri
   });
   return {
     finished: async (id) => {
-      if (!early.has(id)) return new Promise((resolve) => { waiting.set(id, resolve); });
+      if (!early.has(id))
+        return new Promise((resolve) => {
+          waiting.set(id, resolve);
+        });
       const output = early.get(id);
       early.delete(id);
       return output;

@@ -24,7 +24,15 @@ export interface PeerOptions {
 }
 
 /** Makes it. */
-export function peerOf({ name, peer, makeStore, routes, drains, inDatabase, hasWorkers = true }: PeerOptions): Contestant {
+export function peerOf({
+  name,
+  peer,
+  makeStore,
+  routes,
+  drains,
+  inDatabase,
+  hasWorkers = true,
+}: PeerOptions): Contestant {
   const key = randomBytes(16).toString('hex');
   const start = (queue: string): Promise<RunningPeer> => RunningPeer.start({ peer, makeStore, queue, key });
   const open = async (route: Route): Promise<Opened> => {
@@ -37,7 +45,12 @@ export function peerOf({ name, peer, makeStore, routes, drains, inDatabase, hasW
       throw error;
     }
     return {
-      load: { url: `${running.server.ready.url}/${route}`, headers: { authorization: `Bearer ${key}` }, body: BODY, expect: EXPECT[route] },
+      load: {
+        url: `${running.server.ready.url}/${route}`,
+        headers: { authorization: `Bearer ${key}` },
+        body: BODY,
+        expect: EXPECT[route],
+      },
       verify: async (answers) => {
         jobs += answers;
         await (route === 'run' ? running.checkWaiting(jobs) : running.checkDone(jobs));

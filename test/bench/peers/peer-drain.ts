@@ -1,8 +1,8 @@
 /** Drains of a peer, measured as ours are (backlog.ts, long-queue.ts). */
 import postgres from 'postgres';
 import { waitFor } from '../../helpers/wait-for.ts';
-import { holdSnapshot, startBystander, TOO_SHORT } from '../bystander.ts';
 import type { Bystander } from '../bystander.ts';
+import { holdSnapshot, startBystander, TOO_SHORT } from '../bystander.ts';
 import { DRAIN_MS_MAX, WARM_UP } from '../long-queue.ts';
 import type { LongQueue } from './contestant.ts';
 import type { Round } from './race-report.ts';
@@ -25,9 +25,11 @@ export async function drainOnce(running: RunningPeer, jobs: number): Promise<Rou
 /** Looks often: a rate is as exact as the last look. The store is asked only once handlers have had all. */
 async function allDone(running: RunningPeer, jobs: number): Promise<number> {
   const end = performance.now() + DRAIN_MS_MAX;
-  while ((await running.handled()).jobs < jobs || await running.server.ask<number>('done') < jobs) {
+  while ((await running.handled()).jobs < jobs || (await running.server.ask<number>('done')) < jobs) {
     if (performance.now() > end) throw new Error(`a peer has not drained ${jobs} jobs in ${DRAIN_MS_MAX} ms`);
-    await new Promise((resolve) => { setTimeout(resolve, LOOK_MS); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, LOOK_MS);
+    });
   }
   return nowMs();
 }
@@ -61,10 +63,14 @@ async function measured(running: RunningPeer, jobs: number, bystander: Bystander
 
 /** Resolves when handlers were called for so many jobs. */
 async function handled(running: RunningPeer, jobs: number): Promise<{ jobs: number; atMs: number }> {
-  return waitFor(`${jobs} jobs that a peer handles`, async () => {
-    const { jobs: count } = await running.handled();
-    return count >= jobs && { jobs: count, atMs: nowMs() };
-  }, DRAIN_MS_MAX);
+  return waitFor(
+    `${jobs} jobs that a peer handles`,
+    async () => {
+      const { jobs: count } = await running.handled();
+      return count >= jobs && { jobs: count, atMs: nowMs() };
+    },
+    DRAIN_MS_MAX,
+  );
 }
 
 function nowMs(): number {

@@ -1,4 +1,6 @@
-/** A child that serves one peer over HTTP, as little as Slipway's own surface would be: Fastify and a check of the key. */
+/**
+ * A child that serves one peer over HTTP, as little as Slipway's own surface would be: Fastify and a check of the key.
+ */
 import { timingSafeEqual } from 'node:crypto';
 import Fastify from 'fastify';
 import { Type } from 'typebox';
@@ -14,16 +16,23 @@ const expected = Buffer.from(`Bearer ${BENCH_KEY}`);
 const app = Fastify();
 app.addHook('onRequest', async (request, reply) => {
   const given = Buffer.from(request.headers.authorization ?? '');
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) await reply.code(401).send({ detail: 'invalid api key' });
+  if (given.length !== expected.length || !timingSafeEqual(given, expected))
+    await reply.code(401).send({ detail: 'invalid api key' });
 });
 const Body = Type.Object({ input: Type.Object({}, { additionalProperties: true }) });
-app.post<{ Body: { input: object } }>('/run', { schema: { body: Body } }, async ({ body }) => ({ id: await queue.submit(body.input), status: 'IN_QUEUE' }));
+app.post<{ Body: { input: object } }>('/run', { schema: { body: Body } }, async ({ body }) => ({
+  id: await queue.submit(body.input),
+  status: 'IN_QUEUE',
+}));
 app.post<{ Body: { input: object } }>('/runsync', { schema: { body: Body } }, async ({ body }) => {
   const output = await queue.submitAndWait(body.input);
   return { status: 'COMPLETED', output };
 });
-serveParent({ url: await app.listen({ host: '127.0.0.1', port: 0 }) }, {
-  fill: ({ count }: { count: number }) => queue.fill(count),
-  done: () => queue.done(),
-  kept: () => queue.kept?.(),
-});
+serveParent(
+  { url: await app.listen({ host: '127.0.0.1', port: 0 }) },
+  {
+    fill: ({ count }: { count: number }) => queue.fill(count),
+    done: () => queue.done(),
+    kept: () => queue.kept?.(),
+  },
+);

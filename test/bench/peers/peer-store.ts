@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import type { Bench } from '../bench.ts';
 import { programOf } from './install.ts';
-import { findRedis, startRedis } from './redis.ts';
 import type { Fsync } from './redis.ts';
+import { findRedis, startRedis } from './redis.ts';
 import { startRestate } from './restate-server.ts';
 
 /** A database, a Redis or a Restate. */
@@ -25,7 +25,10 @@ export function inPostgres(bench: Bench): MakeStore {
     await admin`CREATE DATABASE ${admin(name)}`;
     return {
       address: bench.database.url.replace(/\/[^/]*$/, `/${name}`),
-      stop: async () => { await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`; await admin.end(); },
+      stop: async () => {
+        await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`;
+        await admin.end();
+      },
     };
   };
 }
@@ -33,17 +36,21 @@ export function inPostgres(bench: Bench): MakeStore {
 /** A Redis of its own; undefined: none is installed. */
 export function inRedis(fsync: Fsync): MakeStore | undefined {
   const program = findRedis();
-  return program === undefined ? undefined : async () => {
-    const { socket, stop } = await startRedis(program, fsync);
-    return { address: socket, stop };
-  };
+  return program === undefined
+    ? undefined
+    : async () => {
+        const { socket, stop } = await startRedis(program, fsync);
+        return { address: socket, stop };
+      };
 }
 
 /** A Restate of its own; undefined: its package has no program for this machine. */
 export function inRestate(): MakeStore | undefined {
   const program = programOf('@restatedev/restate-server', 'restate-server');
-  return program === undefined ? undefined : async () => {
-    const { sockets, stop } = await startRestate(program);
-    return { address: sockets, stop };
-  };
+  return program === undefined
+    ? undefined
+    : async () => {
+        const { sockets, stop } = await startRestate(program);
+        return { address: sockets, stop };
+      };
 }

@@ -3,7 +3,10 @@ import { serveParent } from '../child.ts';
 import { OUTPUT } from './peer.ts';
 import { PEERS } from './peers.ts';
 
-/** Jobs it was given so far, and when the first of them came, in milliseconds of the machine's clock. Undefined: none came, which is so in a short drain. */
+/**
+ * Jobs it was given so far, and when the first of them came, in milliseconds of the machine's clock. Undefined: none
+ * came, which is so in a short drain.
+ */
 export interface WorkerCount {
   jobs: number;
   firstMs?: number;
@@ -18,7 +21,10 @@ async function handler(): Promise<object> {
   return OUTPUT;
 }
 
-serveParent({}, {
-  work: () => PEERS[BENCH_PEER]!.startWorker({ store: BENCH_STORE, queue: BENCH_QUEUE }, handler),
-  count: () => count,
-});
+serveParent(
+  {},
+  {
+    work: () => PEERS[BENCH_PEER]!.startWorker({ store: BENCH_STORE, queue: BENCH_QUEUE }, handler),
+    count: () => count,
+  },
+);

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import { loadPeer } from './install.ts';
 import { hearNotices, noticeSender } from './notices.ts';
-import { OUTPUT } from './peer.ts';
 import type { Kept, Peer, PeerHandler, PeerPlace, PeerQueue } from './peer.ts';
+import { OUTPUT } from './peer.ts';
 
 interface Boss {
   start(): Promise<unknown>;
@@ -28,7 +28,9 @@ const POOL = 10;
 async function open({ store, queue }: PeerPlace): Promise<Boss> {
   const { PgBoss } = loadPeer<PgBossModule>('pg-boss');
   const boss = new PgBoss({ connectionString: store, max: POOL, supervise: false, schedule: false });
-  boss.on('error', (error) => { process.stderr.write(`pg-boss: ${error.message}\n`); });
+  boss.on('error', (error) => {
+    process.stderr.write(`pg-boss: ${error.message}\n`);
+  });
   await boss.start();
   await boss.createQueue(queue).catch(() => undefined);
   return boss;
@@ -64,10 +66,16 @@ export const pgBoss: Peer = {
       },
       fill: async (count) => {
         for (let left = count; left > 0; left -= BULK) {
-          await boss.insert(queue, Array.from({ length: Math.min(BULK, left) }, (_, number) => ({ data: { number } })));
+          await boss.insert(
+            queue,
+            Array.from({ length: Math.min(BULK, left) }, (_, number) => ({ data: { number } })),
+          );
         }
       },
-      done: async () => Number((await sql`SELECT count(*) AS n FROM pgboss.job WHERE name = ${queue} AND state = 'completed'`)[0]!['n']),
+      done: async () =>
+        Number(
+          (await sql`SELECT count(*) AS n FROM pgboss.job WHERE name = ${queue} AND state = 'completed'`)[0]!['n'],
+        ),
       kept: async () => {
         const [row] = await sql<Kept[]>`
           SELECT count(*) FILTER (WHERE state IN ('created', 'retry', 'active'))::int AS waiting, count(*) FILTER (WHERE state = 'completed')::int AS done,
@@ -83,7 +91,10 @@ export const pgBoss: Peer = {
     const finished = noticeSender(place.store);
     let wake = (): void => undefined;
     let fresh = true;
-    await postgres(place.store, { max: 1 }).listen(NEW_JOBS, () => { fresh = true; wake(); });
+    await postgres(place.store, { max: 1 }).listen(NEW_JOBS, () => {
+      fresh = true;
+      wake();
+    });
     void (async () => {
       for (;;) {
         fresh = false;
@@ -94,7 +105,11 @@ export const pgBoss: Peer = {
         if (ids.length > 0) await boss.complete(place.queue, ids, output!);
         const awaited = jobs.filter(({ data }) => data.awaited).map(({ id }) => id);
         if (awaited.length > 0) finished(awaited);
-        if (ids.length === 0 && !fresh) await new Promise<void>((resolve) => { wake = resolve; setTimeout(resolve, 500); });
+        if (ids.length === 0 && !fresh)
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+            setTimeout(resolve, 500);
+          });
       }
     })();
   },

@@ -1,28 +1,58 @@
 // test: python
 /** What the race says of its figures. */
 import t from 'tap';
-import { raceReport, verdictsOf } from './race-report.ts';
 import type { RaceFacts, Result } from './race-report.ts';
+import { raceReport, verdictsOf } from './race-report.ts';
 
 const scenario = 'POST /runsync ×64';
 const results: Result[] = [
-  { scenario, contestant: 'Slipway', rounds: [{ rate: 300, p99Ms: 85 }, { rate: 310, p99Ms: 90 }, { rate: 900, p99Ms: 10 }] },
-  { scenario, contestant: 'BullMQ always (1)', rounds: [{ rate: 100, p99Ms: 100 }, { rate: 90, p99Ms: 200 }, { rate: 110, p99Ms: 99 }] },
+  {
+    scenario,
+    contestant: 'Slipway',
+    rounds: [
+      { rate: 300, p99Ms: 85 },
+      { rate: 310, p99Ms: 90 },
+      { rate: 900, p99Ms: 10 },
+    ],
+  },
+  {
+    scenario,
+    contestant: 'BullMQ always (1)',
+    rounds: [
+      { rate: 100, p99Ms: 100 },
+      { rate: 90, p99Ms: 200 },
+      { rate: 110, p99Ms: 99 },
+    ],
+  },
 ];
 const facts: RaceFacts = {
-  machine: 'a machine', busy: '', commit: 'c', versions: {}, settings: {}, rounds: 3, seconds: 1, absent: ['Restate: it is not here'],
+  machine: 'a machine',
+  busy: '',
+  commit: 'c',
+  versions: {},
+  settings: {},
+  rounds: 3,
+  seconds: 1,
+  absent: ['Restate: it is not here'],
   contestants: { Slipway: 'as it comes' },
 };
 
 t.test('targets are held against ratios of medians, rates and times each by their own', async (t) => {
-  t.same(verdictsOf(results).map(({ field, ratio, reached }) => ({ field, ratio, reached })), [
-    { field: 'rate', ratio: 3.1, reached: true }, { field: 'p99Ms', ratio: 0.85, reached: false },
-  ]);
+  t.same(
+    verdictsOf(results).map(({ field, ratio, reached }) => ({ field, ratio, reached })),
+    [
+      { field: 'rate', ratio: 3.1, reached: true },
+      { field: 'p99Ms', ratio: 0.85, reached: false },
+    ],
+  );
 });
 
 t.test('the report has the spread of times, the verdicts and who is absent', async (t) => {
   const text = raceReport(facts, results);
-  t.match(text, '| BullMQ always (1) | 100/s (90/s – 110/s) | 100.0 ms (99.0 ms – 200.0 ms) | 3.10× | rate ≥ 3.00× yes (3.10×), p99 ≤ 0.80× NO (0.85×) |');
+  t.match(
+    text,
+    '| BullMQ always (1) | 100/s (90/s – 110/s) | 100.0 ms (99.0 ms – 200.0 ms) | 3.10× | rate ≥ 3.00× yes (3.10×), p99 ≤ 0.80× NO (0.85×) |',
+  );
   t.match(text, '- Slipway: as it comes');
   t.match(text, '- absent: Restate: it is not here');
 });

@@ -63,40 +63,76 @@ const TARGETS: readonly Pick<Verdict, 'scenario' | 'contestant' | 'field' | 'lea
 export function verdictsOf(results: readonly Result[]): Verdict[] {
   return results.flatMap(({ scenario, contestant, rounds }) => {
     const own = results.find((result) => result.scenario === scenario)!;
-    const targets = TARGETS.filter((target) => scenario === target.scenario || (!target.scenario.startsWith('POST') && scenario.startsWith(target.scenario)));
-    return targets.filter((target) => contestant.startsWith(target.contestant)).map((target) => {
-      const { field, least = 0, most = Infinity } = target;
-      const ratio = median(valuesOf(own.rounds, field)) / median(valuesOf(rounds, field));
-      return { ...target, scenario, contestant, ratio, reached: ratio >= least && ratio <= most };
-    });
+    const targets = TARGETS.filter(
+      (target) =>
+        scenario === target.scenario || (!target.scenario.startsWith('POST') && scenario.startsWith(target.scenario)),
+    );
+    return targets
+      .filter((target) => contestant.startsWith(target.contestant))
+      .map((target) => {
+        const { field, least = 0, most = Infinity } = target;
+        const ratio = median(valuesOf(own.rounds, field)) / median(valuesOf(rounds, field));
+        return { ...target, scenario, contestant, ratio, reached: ratio >= least && ratio <= most };
+      });
   });
 }
 
 /** As text. */
 export function raceReport(facts: RaceFacts, results: readonly Result[]): string {
-  const lines = [...factLines(facts), `${facts.rounds} rounds in turn, of those by HTTP ${facts.seconds} s each; medians (least – most)`];
+  const lines = [
+    ...factLines(facts),
+    `${facts.rounds} rounds in turn, of those by HTTP ${facts.seconds} s each; medians (least – most)`,
+  ];
   const verdicts = verdictsOf(results);
   const scenarios = new Set(results.map(({ scenario }) => scenario));
-  for (const name of scenarios) lines.push('', ...section(results.filter(({ scenario }) => scenario === name), verdicts));
+  for (const name of scenarios)
+    lines.push(
+      '',
+      ...section(
+        results.filter(({ scenario }) => scenario === name),
+        verdicts,
+      ),
+    );
   const settings = Object.entries(facts.contestants).map(([name, text]) => `- ${name}: ${text}`);
   return [...lines, '', ...settings, ...facts.absent.map((text) => `- absent: ${text}`)].join('\n');
 }
 
 function section(results: readonly Result[], verdicts: readonly Verdict[]): string[] {
   const rounds = results.flatMap((result) => result.rounds);
-  const times = (Object.keys(TIMES) as (keyof typeof TIMES)[]).filter((field) => rounds.some((round) => round[field] !== undefined));
+  const times = (Object.keys(TIMES) as (keyof typeof TIMES)[]).filter((field) =>
+    rounds.some((round) => round[field] !== undefined),
+  );
   const heads = ['', 'rate', ...times.map((field) => TIMES[field]), 'Slipway is', 'wanted'];
   const rows = results.map((result) => row(result, results[0]!, times, verdicts));
   const open = valuesOf(results[0]!.rounds, 'openSeconds');
-  const note = open.length === 0 ? [] : ['', `Slipway's transaction was open for ${spreadText(open, (seconds) => `${whole(seconds)} s`)}.`];
-  return [`## ${results[0]!.scenario}`, '', `| ${heads.join(' | ')} |`, `|${heads.map(() => '---').join('|')}|`, ...rows, ...note];
+  const note =
+    open.length === 0
+      ? []
+      : ['', `Slipway's transaction was open for ${spreadText(open, (seconds) => `${whole(seconds)} s`)}.`];
+  return [
+    `## ${results[0]!.scenario}`,
+    '',
+    `| ${heads.join(' | ')} |`,
+    `|${heads.map(() => '---').join('|')}|`,
+    ...rows,
+    ...note,
+  ];
 }
 
-function row({ scenario, contestant, rounds }: Result, first: Result, times: readonly (keyof typeof TIMES)[], verdicts: readonly Verdict[]): string {
+function row(
+  { scenario, contestant, rounds }: Result,
+  first: Result,
+  times: readonly (keyof typeof TIMES)[],
+  verdicts: readonly Verdict[],
+): string {
   const rates = valuesOf(rounds, 'rate');
   const cells = times.map((field) => spreadText(valuesOf(rounds, field), (ms) => `${ms.toFixed(1)} ms`));
-  const ratio = contestant === first.contestant ? '' : `${(median(valuesOf(first.rounds, 'rate')) / median(rates)).toFixed(2)}×`;
-  const wanted = verdicts.filter((verdict) => verdict.scenario === scenario && verdict.contestant === contestant).map(verdictText).join(', ');
+  const ratio =
+    contestant === first.contestant ? '' : `${(median(valuesOf(first.rounds, 'rate')) / median(rates)).toFixed(2)}×`;
+  const wanted = verdicts
+    .filter((verdict) => verdict.scenario === scenario && verdict.contestant === contestant)
+    .map(verdictText)
+    .join(', ');
   return `| ${[contestant, spreadText(rates, (rate) => `${whole(rate)}/s`), ...cells, ratio, wanted].join(' | ')} |`;
 }
 

@@ -3,8 +3,8 @@ import type { Bench } from '../bench.ts';
 import { median } from '../figure.ts';
 import type { Load, LoadResult } from '../load-generator.ts';
 import type { Contestant, LongQueue, Opened, Route } from './contestant.ts';
-import { fieldOf } from './field.ts';
 import type { Field } from './field.ts';
+import { fieldOf } from './field.ts';
 import { installPeers } from './install.ts';
 import type { Result, Round } from './race-report.ts';
 
@@ -14,7 +14,10 @@ const SCENARIOS: readonly { name: string; route: Route; connections: number }[] 
   { name: 'POST /runsync ×256', route: 'runsync', connections: 256 },
   { name: 'POST /run ×64', route: 'run', connections: 64 },
 ];
-/** Before anything is measured each route of each contestant is under load for so long, or V8 compiles in some of the rounds; and before each scenario. */
+/**
+ * Before anything is measured each route of each contestant is under load for so long, or V8 compiles in some of the
+ * rounds; and before each scenario.
+ */
 const COMPILE = { seconds: 10, connections: 64 };
 const WARM_UP_SECONDS = 2;
 
@@ -26,16 +29,24 @@ export interface Raced extends Field {
 /** Races. */
 export async function race(bench: Bench): Promise<Raced> {
   const field = await ableOf(bench, fieldOf(bench, installPeers(bench.say)));
-  return { ...field, results: [...await byHttp(bench, field.contestants), ...await byDrain(bench, field.contestants)] };
+  return {
+    ...field,
+    results: [...(await byHttp(bench, field.contestants)), ...(await byDrain(bench, field.contestants))],
+  };
 }
 
 /** Those who can start. Slipway must: without it there is no race. */
-export async function ableOf({ options, say }: Pick<Bench, 'options' | 'say'>, { contestants, absent }: Field): Promise<Field> {
+export async function ableOf(
+  { options, say }: Pick<Bench, 'options' | 'say'>,
+  { contestants, absent }: Field,
+): Promise<Field> {
   const able: Field = { contestants: [], absent: [...absent] };
   for (const [place, contestant] of contestants.entries()) {
     const { name, routes, drain, drainBefore } = contestant;
-    const isAsked = routes.some((route) => options.only.includes(route)) || (drain && options.only.includes('drain'))
-      || (drainBefore && options.only.includes('long-queue'));
+    const isAsked =
+      routes.some((route) => options.only.includes(route)) ||
+      (drain && options.only.includes('drain')) ||
+      (drainBefore && options.only.includes('long-queue'));
     if (!isAsked) continue;
     try {
       say(`looking whether ${name} starts`);
@@ -50,7 +61,11 @@ export async function ableOf({ options, say }: Pick<Bench, 'options' | 'say'>, {
 }
 
 /** Each round all of them in turn, each round another first: what else the machine does meets all alike. */
-async function inTurn<Of>(rounds: number, all: readonly Of[], measure: (one: Of, round: number) => Promise<Round>): Promise<Round[][]> {
+async function inTurn<Of>(
+  rounds: number,
+  all: readonly Of[],
+  measure: (one: Of, round: number) => Promise<Round>,
+): Promise<Round[][]> {
   const measured: Round[][] = all.map(() => []);
   for (let round = 0; round < rounds; round += 1) {
     for (let turn = 0; turn < all.length; turn += 1) {
@@ -66,7 +81,8 @@ async function byHttp(bench: Bench, all: readonly Contestant[]): Promise<Result[
   const results: Result[] = [];
   for (const route of ['runsync', 'run'] as const) {
     const entered = all.filter(({ routes }) => routes.includes(route));
-    if (bench.options.only.includes(route) && entered.length > 0) results.push(...await byRoute(bench, entered, route));
+    if (bench.options.only.includes(route) && entered.length > 0)
+      results.push(...(await byRoute(bench, entered, route)));
   }
   return results;
 }
@@ -74,7 +90,10 @@ async function byHttp(bench: Bench, all: readonly Contestant[]): Promise<Result[
 async function byRoute(bench: Bench, entered: readonly Contestant[], route: Route): Promise<Result[]> {
   const { rounds, seconds } = bench.options;
   const opened: { name: string; one: Opened }[] = [];
-  const ask = async ({ one }: (typeof opened)[number], load: Pick<Load, 'connections' | 'seconds'>): Promise<LoadResult> => {
+  const ask = async (
+    { one }: (typeof opened)[number],
+    load: Pick<Load, 'connections' | 'seconds'>,
+  ): Promise<LoadResult> => {
     const result = await bench.load.ask<LoadResult>('run', { ...one.load, ...load } satisfies Load);
     await one.verify(result.answers);
     return result;
@@ -91,7 +110,9 @@ async function byRoute(bench: Bench, entered: readonly Contestant[], route: Rout
       bench.say(`${name}: ${rounds} rounds of ${seconds} s of each`);
       for (const one of opened) await ask(one, { connections, seconds: Math.min(WARM_UP_SECONDS, seconds) });
       const measured = await inTurn(rounds, opened, (one) => ask(one, { connections, seconds }));
-      results.push(...measured.map((of, index) => told(bench, { scenario: name, contestant: opened[index]!.name, rounds: of })));
+      results.push(
+        ...measured.map((of, index) => told(bench, { scenario: name, contestant: opened[index]!.name, rounds: of })),
+      );
     }
     return results;
   } finally {
@@ -107,7 +128,9 @@ async function byDrain(bench: Bench, all: readonly Contestant[]): Promise<Result
     const entered = all.filter((one) => run(one) !== undefined);
     bench.say(`${scenario}: ${rounds} rounds of each`);
     const measured = await inTurn(rounds, entered, (one) => run(one)!());
-    results.push(...measured.map((of, index) => told(bench, { scenario, contestant: entered[index]!.name, rounds: of })));
+    results.push(
+      ...measured.map((of, index) => told(bench, { scenario, contestant: entered[index]!.name, rounds: of })),
+    );
   };
   if (only.includes('drain')) await add(name, ({ drain }) => drain && (() => drain(drainJobs)));
   if (only.includes('long-queue')) {

@@ -1,6 +1,10 @@
-/** Restate: invocations of a service, kept in its own log. Each worker is a service of its own, asked in turn, because a service has one address. */
-import { createServer } from 'node:http2';
+/**
+ * Restate: invocations of a service, kept in its own log. Each worker is a service of its own, asked in turn, because a
+ * service has one address.
+ */
+
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import { createServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Pool } from 'undici';
@@ -9,7 +13,10 @@ import type { Peer, PeerHandler, PeerPlace, PeerQueue } from './peer.ts';
 
 interface Sdk {
   service(options: { name: string; handlers: Record<string, () => Promise<object>> }): object;
-  createEndpointHandler(options: { services: object[]; logger: () => void }): (request: Http2ServerRequest, response: Http2ServerResponse) => void;
+  createEndpointHandler(options: {
+    services: object[];
+    logger: () => void;
+  }): (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 }
 
 /** Callers have as many connections to it as the race has to the server. */
@@ -22,7 +29,11 @@ function poolOf(store: string, name: 'admin' | 'ingress'): Pool {
 }
 
 async function ask<Answer>(pool: Pool, method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
-  const answer = await pool.request({ method, path, ...(body && { headers: JSON_HEADERS, body: JSON.stringify(body) }) });
+  const answer = await pool.request({
+    method,
+    path,
+    ...(body && { headers: JSON_HEADERS, body: JSON.stringify(body) }),
+  });
   const text = await answer.body.text();
   if (answer.statusCode >= 300) throw new Error(`Restate: ${answer.statusCode} ${text}`);
   return JSON.parse(text) as Answer;
@@ -37,12 +48,18 @@ export const restate: Peer = {
     let turn = 0;
     /** Workers come after the server, so they are looked up by the first request. */
     const next = async (): Promise<string> => {
-      if (names.length === 0) names = (await ask<{ services: { name: string }[] }>(admin, 'GET', '/services')).services.map(({ name }) => name);
+      if (names.length === 0)
+        names = (await ask<{ services: { name: string }[] }>(admin, 'GET', '/services')).services.map(
+          ({ name }) => name,
+        );
       return names[(turn += 1) % names.length]!;
     };
-    const unused = async (): Promise<never> => { throw new Error('Restate keeps no queue for workers that are not there'); };
+    const unused = async (): Promise<never> => {
+      throw new Error('Restate keeps no queue for workers that are not there');
+    };
     return {
-      submit: async (input) => (await ask<{ invocationId: string }>(ingress, 'POST', `/${await next()}/run/send`, input)).invocationId,
+      submit: async (input) =>
+        (await ask<{ invocationId: string }>(ingress, 'POST', `/${await next()}/run/send`, input)).invocationId,
       submitAndWait: async (input) => ask(ingress, 'POST', `/${await next()}/run`, input),
       fill: unused,
       done: unused,
@@ -52,7 +69,11 @@ export const restate: Peer = {
     const sdk = loadPeer<Sdk>('@restatedev/restate-sdk');
     const service = sdk.service({ name: `worker_${process.pid}`, handlers: { run: () => handler() } });
     const server = createServer(sdk.createEndpointHandler({ services: [service], logger: () => undefined }));
-    await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
-    await ask(poolOf(store, 'admin'), 'POST', '/deployments', { uri: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    await ask(poolOf(store, 'admin'), 'POST', '/deployments', {
+      uri: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    });
   },
 };

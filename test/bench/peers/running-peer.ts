@@ -1,8 +1,8 @@
 /** A started peer: a store of its own, the server before it, and workers once they are wanted. */
 import { waitFor } from '../../helpers/wait-for.ts';
 import { Child } from '../child.ts';
-import type { MakeStore } from './peer-store.ts';
 import type { Kept } from './peer.ts';
+import type { MakeStore } from './peer-store.ts';
 import type { WorkerCount } from './peer-worker.ts';
 
 const WORKERS = 2;
@@ -48,7 +48,8 @@ export class RunningPeer {
   }
 
   async startWorkers(): Promise<void> {
-    for (let count = 0; count < WORKERS; count += 1) this.#workers.push(await Child.start('test/bench/peers/peer-worker.ts', this.#env));
+    for (let count = 0; count < WORKERS; count += 1)
+      this.#workers.push(await Child.start('test/bench/peers/peer-worker.ts', this.#env));
     await Promise.all(this.#workers.map((worker) => worker.ask('work')));
   }
 
@@ -59,13 +60,17 @@ export class RunningPeer {
   /** Calls of all workers' handlers, and the first of them. */
   async handled(): Promise<Required<WorkerCount>> {
     const counts = await Promise.all(this.#workers.map((worker) => worker.ask<WorkerCount>('count')));
-    return { jobs: counts.reduce((sum, { jobs }) => sum + jobs, 0), firstMs: Math.min(...counts.flatMap(({ firstMs }) => firstMs ?? [])) };
+    return {
+      jobs: counts.reduce((sum, { jobs }) => sum + jobs, 0),
+      firstMs: Math.min(...counts.flatMap(({ firstMs }) => firstMs ?? [])),
+    };
   }
 
   /** Throws unless so many jobs are done, each with the output and after one call of a handler, and none waits. */
   async checkDone(jobs: number): Promise<void> {
     const { jobs: handled } = await this.handled();
-    if (this.#workers.length > 0 && handled !== jobs) throw new Error(`${this.#env.BENCH_PEER} ran ${handled} jobs instead of ${jobs}`);
+    if (this.#workers.length > 0 && handled !== jobs)
+      throw new Error(`${this.#env.BENCH_PEER} ran ${handled} jobs instead of ${jobs}`);
     await this.#check({ waiting: 0, done: jobs, wrong: 0 });
   }
 
@@ -77,16 +82,22 @@ export class RunningPeer {
   /** Throws unless each of so many jobs waits or is done with the output, `done` of them at least. */
   async checkBoth(jobs: number, done: number): Promise<void> {
     const kept = await this.server.ask<Kept | undefined>('kept');
-    if (kept && (kept.waiting + kept.done !== jobs || kept.done < done || kept.wrong > 0)) throw this.#wrong(kept, `${jobs} in all`);
+    if (kept && (kept.waiting + kept.done !== jobs || kept.done < done || kept.wrong > 0))
+      throw this.#wrong(kept, `${jobs} in all`);
   }
 
   async #check(wanted: Kept): Promise<void> {
     let kept: Kept | undefined;
     const isSettled = async (): Promise<boolean> => {
       kept = await this.server.ask<Kept | undefined>('kept');
-      return kept === undefined || (kept.waiting === wanted.waiting && kept.done === wanted.done && kept.wrong === wanted.wrong);
+      return (
+        kept === undefined ||
+        (kept.waiting === wanted.waiting && kept.done === wanted.done && kept.wrong === wanted.wrong)
+      );
     };
-    await waitFor('outcomes', isSettled, SETTLED_MS_MAX).catch(() => { throw this.#wrong(kept, JSON.stringify(wanted)); });
+    await waitFor('outcomes', isSettled, SETTLED_MS_MAX).catch(() => {
+      throw this.#wrong(kept, JSON.stringify(wanted));
+    });
   }
 
   #wrong(kept: Kept | undefined, wanted: string): Error {

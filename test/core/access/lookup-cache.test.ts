@@ -5,13 +5,30 @@ import type { Clock } from '../../../core/runtime/clock.ts';
 
 function setup(sizeMax = 10) {
   let nowMs = 0;
-  const clock: Clock = { nowMs: () => nowMs, machineMs: () => 0, monotonicMs: () => nowMs, after: () => ({ cancel: () => undefined }), soon: setImmediate };
+  const clock: Clock = {
+    nowMs: () => nowMs,
+    machineMs: () => 0,
+    monotonicMs: () => nowMs,
+    after: () => ({ cancel: () => undefined }),
+    soon: setImmediate,
+  };
   const asked: { key: string; answer(value: string | undefined): void; fail(): void }[] = [];
   const cache = new LookupCache<string>({
-    load: (key) => new Promise((resolve, reject) => { asked.push({ key, answer: resolve, fail: () => reject(new Error('down')) }); }),
-    validMs: 5_000, sizeMax, clock,
+    load: (key) =>
+      new Promise((resolve, reject) => {
+        asked.push({ key, answer: resolve, fail: () => reject(new Error('down')) });
+      }),
+    validMs: 5_000,
+    sizeMax,
+    clock,
   });
-  return { cache, asked, pass: (ms: number) => { nowMs += ms; } };
+  return {
+    cache,
+    asked,
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+  };
 }
 
 t.test('asks once for many, and answers at once until the answer is too old', async (t) => {
@@ -21,7 +38,14 @@ t.test('asks once for many, and answers at once until the answer is too old', as
   t.equal(asked.length, 1);
   pass(1_000);
   asked[0]!.answer('yes');
-  t.same((await both).map(({ value, validUntilMs }) => [value, validUntilMs]), [['yes', 5_000], ['yes', 5_000]], 'counted from before the question');
+  t.same(
+    (await both).map(({ value, validUntilMs }) => [value, validUntilMs]),
+    [
+      ['yes', 5_000],
+      ['yes', 5_000],
+    ],
+    'counted from before the question',
+  );
   t.equal(cache.peek('k')?.value, 'yes');
   pass(3_999);
   t.equal(cache.peek('k')?.value, 'yes');
@@ -69,5 +93,8 @@ t.test('the one unused for longest goes first', async (t) => {
   const third = cache.get('c');
   asked.at(-1)!.answer('c');
   await third;
-  t.same(['a', 'b', 'c'].map((key) => cache.peek(key)?.value), ['a', undefined, 'c']);
+  t.same(
+    ['a', 'b', 'c'].map((key) => cache.peek(key)?.value),
+    ['a', undefined, 'c'],
+  );
 });

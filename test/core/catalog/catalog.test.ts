@@ -2,58 +2,113 @@
 /** The catalogue over gRPC: known types and those of machines, what is free of them, pools, places. */
 import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import type { ListMachinesResponse } from '../../../proto/gen/slipway/v1/machine_service.ts';
 import type { ListView } from '../../../proto/gen/slipway/v1/list_view.ts';
+import type { ListMachinesResponse } from '../../../proto/gen/slipway/v1/machine_service.ts';
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 
 t.setTimeout(60_000);
 
 const gpu = (uuid: string, name = 'NVIDIA L4', migProfile = '') => ({ uuid, name, memoryMib: 24_576, migProfile });
-const typesOf = async (core: CoreReplicas, key = core.key) => (await call(core.clients.catalog, 'listGpuTypes', {}, key)).gpuTypes;
+const typesOf = async (core: CoreReplicas, key = core.key) =>
+  (await call(core.clients.catalog, 'listGpuTypes', {}, key)).gpuTypes;
 
 t.test('GPU types', async (t) => {
   const core = await startReplicas(t);
   const known = await typesOf(core);
   t.equal(known.length, 49, 'all of the public list, each card once');
-  t.same(known.map((type) => type.id), known.map((type) => type.id).sort(), 'by name');
-  t.match(known.find((type) => type.id === 'NVIDIA GeForce RTX 4090'), {
-    displayName: 'RTX 4090', manufacturer: 'NVIDIA', memoryGb: 24, total: 0, free: 0, countMax: 0, usdPerHour: 0,
-  });
-  t.match(known.find((type) => type.id === 'AMD Instinct MI300X OAM'), { displayName: 'MI300X', manufacturer: 'AMD', memoryGb: 192 });
+  t.same(
+    known.map((type) => type.id),
+    known.map((type) => type.id).sort(),
+    'by name',
+  );
+  t.match(
+    known.find((type) => type.id === 'NVIDIA GeForce RTX 4090'),
+    {
+      displayName: 'RTX 4090',
+      manufacturer: 'NVIDIA',
+      memoryGb: 24,
+      total: 0,
+      free: 0,
+      countMax: 0,
+      usdPerHour: 0,
+    },
+  );
+  t.match(
+    known.find((type) => type.id === 'AMD Instinct MI300X OAM'),
+    { displayName: 'MI300X', manufacturer: 'AMD', memoryGb: 192 },
+  );
   await call(core.clients.usage, 'setPrices', { prices: [{ item: 'NVIDIA L4', usdPerHour: 0.5 }] }, core.rootKey);
-  await core.joinAgent({ gpus: [gpu('a'), gpu('b'), gpu('c', 'NVIDIA Cellar 9000'), gpu('d', 'NVIDIA A30', '1g.6gb')] });
+  await core.joinAgent({
+    gpus: [gpu('a'), gpu('b'), gpu('c', 'NVIDIA Cellar 9000'), gpu('d', 'NVIDIA A30', '1g.6gb')],
+  });
   const away = await core.joinAgent({ gpus: [gpu('e')] });
   const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'] });
   await core.ready(endpointId);
   const types = await typesOf(core);
-  t.match(types.slice(0, 3).map((type) => type.id), ['NVIDIA A30 MIG 1g.6gb', 'NVIDIA Cellar 9000', 'NVIDIA L4'], 'what machines have comes first');
-  t.match(types.find((type) => type.id === 'NVIDIA L4'), { total: 3, free: 2, countMax: 2, usdPerHour: 0.5, memoryGb: 24 });
-  t.match(types.find((type) => type.id === 'NVIDIA Cellar 9000'), { total: 1, free: 1, displayName: 'Cellar 9000', memoryGb: 24 }, 'unknown cards too');
-  t.match(types.find((type) => type.id === 'NVIDIA A30'), { total: 0 }, 'a slice is no whole card');
-  await call(core.clients.pods, 'createPod', { pod: Pod.fromPartial({ imageName: 'i', gpuIds: ['NVIDIA L4'], gpuCount: 1 }) }, core.key);
-  t.match((await typesOf(core)).find((type) => type.id === 'NVIDIA L4'), { total: 3, free: 1 }, 'pods use them as workers do');
+  t.match(
+    types.slice(0, 3).map((type) => type.id),
+    ['NVIDIA A30 MIG 1g.6gb', 'NVIDIA Cellar 9000', 'NVIDIA L4'],
+    'what machines have comes first',
+  );
+  t.match(
+    types.find((type) => type.id === 'NVIDIA L4'),
+    { total: 3, free: 2, countMax: 2, usdPerHour: 0.5, memoryGb: 24 },
+  );
+  t.match(
+    types.find((type) => type.id === 'NVIDIA Cellar 9000'),
+    { total: 1, free: 1, displayName: 'Cellar 9000', memoryGb: 24 },
+    'unknown cards too',
+  );
+  t.match(
+    types.find((type) => type.id === 'NVIDIA A30'),
+    { total: 0 },
+    'a slice is no whole card',
+  );
+  await call(
+    core.clients.pods,
+    'createPod',
+    { pod: Pod.fromPartial({ imageName: 'i', gpuIds: ['NVIDIA L4'], gpuCount: 1 }) },
+    core.key,
+  );
+  t.match(
+    (await typesOf(core)).find((type) => type.id === 'NVIDIA L4'),
+    { total: 3, free: 1 },
+    'pods use them as workers do',
+  );
   away.drop();
   await core.sql`UPDATE machine SET lease_expires_at = now() - interval '1 s' WHERE id = ${away.machineId}`;
-  t.match((await typesOf(core)).find((type) => type.id === 'NVIDIA L4'), { total: 2 }, 'a machine that is gone has nothing');
+  t.match(
+    (await typesOf(core)).find((type) => type.id === 'NVIDIA L4'),
+    { total: 2 },
+    'a machine that is gone has nothing',
+  );
 });
 
 t.test('machines come in pages, by name', async (t) => {
   const core = await startReplicas(t);
   for (let index = 0; index < 5; index += 1) await core.joinAgent({});
-  const all = (await call(core.clients.machines, 'listMachines', {}, core.rootKey)).machines.map(({ machine }) => machine!.id);
+  const all = (await call(core.clients.machines, 'listMachines', {}, core.rootKey)).machines.map(
+    ({ machine }) => machine!.id,
+  );
   const pages: string[][] = [];
-  for (let pageToken: string | undefined = ''; pageToken !== undefined;) {
-    const page: ListMachinesResponse = await call(core.clients.machines, 'listMachines', { pageSize: 2, pageToken }, core.rootKey);
+  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
+    const page: ListMachinesResponse = await call(
+      core.clients.machines,
+      'listMachines',
+      { pageSize: 2, pageToken },
+      core.rootKey,
+    );
     pages.push(page.machines.map(({ machine }) => machine!.id));
     pageToken = page.nextPageToken || undefined;
   }
   t.same([all.length, pages.map(({ length }) => length)], [5, [2, 2, 1]]);
   t.same(pages.flat(), all);
-  const ask = (request: { pageSize?: number; pageToken?: string }) => reasonOf(call(core.clients.machines, 'listMachines', request, core.rootKey));
+  const ask = (request: { pageSize?: number; pageToken?: string }) =>
+    reasonOf(call(core.clients.machines, 'listMachines', request, core.rootKey));
   t.match(await ask({ pageToken: 'bm9uc2Vuc2U' }), /^INVALID_REQUEST: page_token is none/);
   t.match(await ask({ pageSize: 1_001 }), /^INVALID_REQUEST: page_size is 1001/);
 });
@@ -71,52 +126,129 @@ t.test('every list is searched and ordered before it is cut into pages', async (
     await core.createEndpoint({ name, templateId, workersMin: 0 });
     await core.createVolume('EU-CZ-1');
     await call(clients.registryAuths, 'createRegistryAuth', { name, username: 'u', password: 'p' }, key);
-    await call(clients.keys, 'createKey', { name, scope: KeyScope.READ_ONLY, endpointIds: [], accountId: '', permissions: undefined }, key);
+    await call(
+      clients.keys,
+      'createKey',
+      { name, scope: KeyScope.READ_ONLY, endpointIds: [], accountId: '', permissions: undefined },
+      key,
+    );
     await call(clients.access, 'createAccount', { name }, rootKey);
-    await call(clients.pods, 'createPod', { pod: Pod.fromPartial({ name, startCommand: ['true'], computeType: 'CPU' }) }, key);
+    await call(
+      clients.pods,
+      'createPod',
+      { pod: Pod.fromPartial({ name, startCommand: ['true'], computeType: 'CPU' }) },
+      key,
+    );
   }
   for (const name of ['delta', 'epsilon']) await core.createTemplate({ name, imageName: 'image-x' });
   // Longer than a token may be, as earlier versions took them.
   await core.sql`UPDATE template SET image_name = ${`image-${'x'.repeat(20_000)}`} WHERE image_name = 'image-x'`;
   const idsOf = (entries: readonly { id: string }[]): string[] => entries.map(({ id }) => id);
   const lists: Record<string, { read: Entries; orders: string[] }> = {
-    templates: { orders: ['created', 'name', 'image', 'kind'], read: async (view, pageSize, pageToken) => {
-      const { templates, nextPageToken: next } = await call(clients.templates, 'listTemplates', { includePublic: false, view, pageSize, pageToken }, key);
-      return { ids: idsOf(templates), next };
-    } },
-    endpoints: { orders: ['created', 'name', 'type', 'workers_min', 'workers_max'], read: async (view, pageSize, pageToken) => {
-      const { endpoints, nextPageToken: next } = await call(clients.endpoints, 'listEndpoints', { view, pageSize, pageToken }, key);
-      return { ids: idsOf(endpoints), next };
-    } },
-    volumes: { orders: ['created', 'name', 'size', 'data_center'], read: async (view, pageSize, pageToken) => {
-      const { networkVolumes, nextPageToken: next } = await call(clients.volumes, 'listNetworkVolumes', { view, pageSize, pageToken }, key);
-      return { ids: idsOf(networkVolumes), next };
-    } },
-    registries: { orders: ['created', 'name'], read: async (view, pageSize, pageToken) => {
-      const { registryAuths, nextPageToken: next } = await call(clients.registryAuths, 'listRegistryAuths', { view, pageSize, pageToken }, key);
-      return { ids: idsOf(registryAuths), next };
-    } },
-    keys: { orders: ['created', 'name', 'scope'], read: async (view, pageSize, pageToken) => {
-      const { keys, nextPageToken: next } = await call(clients.keys, 'listKeys', { accountId: '', view, pageSize, pageToken }, key);
-      return { ids: idsOf(keys), next };
-    } },
-    accounts: { orders: ['created', 'name'], read: async (view, pageSize, pageToken) => {
-      const { accounts, nextPageToken: next } = await call(clients.access, 'listAccounts', { view, pageSize, pageToken }, rootKey);
-      return { ids: idsOf(accounts), next };
-    } },
-    pods: { orders: ['created', 'name', 'image', 'state', 'gpus', 'changed'], read: async (view, pageSize, pageToken) => {
-      const asked = { includeWorkers: false, endpointId: '', endpointIds: [], view, pageSize, pageToken };
-      const { pods, nextPageToken: next } = await call(clients.pods, 'listPods', asked, key);
-      return { ids: idsOf(pods), next };
-    } },
-    machines: { orders: ['name', 'seen', 'state', 'memory', 'processors', 'gpus'], read: async (view, pageSize, pageToken) => {
-      const { machines, nextPageToken: next } = await call(clients.machines, 'listMachines', { view, pageSize, pageToken }, rootKey);
-      return { ids: machines.map(({ machine }) => machine!.id), next };
-    } },
-    audit: { orders: ['time'], read: async (view, pageSize, pageToken) => {
-      const { events, nextPageToken: next } = await call(clients.audit, 'listAuditEvents', { view, pageSize, pageToken, subjectId: '' }, key);
-      return { ids: events.map(({ id }) => String(id)), next };
-    } },
+    templates: {
+      orders: ['created', 'name', 'image', 'kind'],
+      read: async (view, pageSize, pageToken) => {
+        const { templates, nextPageToken: next } = await call(
+          clients.templates,
+          'listTemplates',
+          { includePublic: false, view, pageSize, pageToken },
+          key,
+        );
+        return { ids: idsOf(templates), next };
+      },
+    },
+    endpoints: {
+      orders: ['created', 'name', 'type', 'workers_min', 'workers_max'],
+      read: async (view, pageSize, pageToken) => {
+        const { endpoints, nextPageToken: next } = await call(
+          clients.endpoints,
+          'listEndpoints',
+          { view, pageSize, pageToken },
+          key,
+        );
+        return { ids: idsOf(endpoints), next };
+      },
+    },
+    volumes: {
+      orders: ['created', 'name', 'size', 'data_center'],
+      read: async (view, pageSize, pageToken) => {
+        const { networkVolumes, nextPageToken: next } = await call(
+          clients.volumes,
+          'listNetworkVolumes',
+          { view, pageSize, pageToken },
+          key,
+        );
+        return { ids: idsOf(networkVolumes), next };
+      },
+    },
+    registries: {
+      orders: ['created', 'name'],
+      read: async (view, pageSize, pageToken) => {
+        const { registryAuths, nextPageToken: next } = await call(
+          clients.registryAuths,
+          'listRegistryAuths',
+          { view, pageSize, pageToken },
+          key,
+        );
+        return { ids: idsOf(registryAuths), next };
+      },
+    },
+    keys: {
+      orders: ['created', 'name', 'scope'],
+      read: async (view, pageSize, pageToken) => {
+        const { keys, nextPageToken: next } = await call(
+          clients.keys,
+          'listKeys',
+          { accountId: '', view, pageSize, pageToken },
+          key,
+        );
+        return { ids: idsOf(keys), next };
+      },
+    },
+    accounts: {
+      orders: ['created', 'name'],
+      read: async (view, pageSize, pageToken) => {
+        const { accounts, nextPageToken: next } = await call(
+          clients.access,
+          'listAccounts',
+          { view, pageSize, pageToken },
+          rootKey,
+        );
+        return { ids: idsOf(accounts), next };
+      },
+    },
+    pods: {
+      orders: ['created', 'name', 'image', 'state', 'gpus', 'changed'],
+      read: async (view, pageSize, pageToken) => {
+        const asked = { includeWorkers: false, endpointId: '', endpointIds: [], view, pageSize, pageToken };
+        const { pods, nextPageToken: next } = await call(clients.pods, 'listPods', asked, key);
+        return { ids: idsOf(pods), next };
+      },
+    },
+    machines: {
+      orders: ['name', 'seen', 'state', 'memory', 'processors', 'gpus'],
+      read: async (view, pageSize, pageToken) => {
+        const { machines, nextPageToken: next } = await call(
+          clients.machines,
+          'listMachines',
+          { view, pageSize, pageToken },
+          rootKey,
+        );
+        return { ids: machines.map(({ machine }) => machine!.id), next };
+      },
+    },
+    audit: {
+      orders: ['time'],
+      read: async (view, pageSize, pageToken) => {
+        const { events, nextPageToken: next } = await call(
+          clients.audit,
+          'listAuditEvents',
+          { view, pageSize, pageToken, subjectId: '' },
+          key,
+        );
+        return { ids: events.map(({ id }) => String(id)), next };
+      },
+    },
   };
   for (const [name, { read, orders }] of Object.entries(lists)) {
     for (const orderBy of orders) {
@@ -124,30 +256,68 @@ t.test('every list is searched and ordered before it is cut into pages', async (
       const turned = await read({ search: '', orderBy, descending: true, filters: {} }, 1_000, '');
       t.same(turned.ids, whole.ids.toReversed(), `${name} by ${orderBy}, the other way round`);
       const paged: string[] = [];
-      for (let next: string | undefined = ''; next !== undefined;) {
-        const page: Awaited<ReturnType<Entries>> = await read({ search: '', orderBy, descending: true, filters: {} }, 2, next);
+      for (let next: string | undefined = ''; next !== undefined; ) {
+        const page: Awaited<ReturnType<Entries>> = await read(
+          { search: '', orderBy, descending: true, filters: {} },
+          2,
+          next,
+        );
         paged.push(...page.ids);
         next = page.next || undefined;
       }
       t.same(paged, turned.ids, `${name} by ${orderBy}, in pages of two`);
     }
     if (name === 'audit') continue;
-    const refused = (view: Partial<ListView>, token = '') => reasonOf(read({ search: '', orderBy: '', descending: false, filters: {}, ...view }, 1, token));
+    const refused = (view: Partial<ListView>, token = '') =>
+      reasonOf(read({ search: '', orderBy: '', descending: false, filters: {}, ...view }, 1, token));
     const first = await read({ search: '', orderBy: 'name', descending: false, filters: {} }, 1, '');
-    if (first.next !== '') t.match(await refused({ orderBy: 'name', descending: true, filters: {} }, first.next), /^INVALID_REQUEST: page_token is none/);
+    if (first.next !== '')
+      t.match(
+        await refused({ orderBy: 'name', descending: true, filters: {} }, first.next),
+        /^INVALID_REQUEST: page_token is none/,
+      );
     t.match(await refused({ orderBy: 'secret' }), /^INVALID_REQUEST: order_by is "secret", but this list/);
-    t.match(await refused({ filters: { secret: 'x' } }), /^INVALID_REQUEST: filters has "secret", but this list is filtered by /);
+    t.match(
+      await refused({ filters: { secret: 'x' } }),
+      /^INVALID_REQUEST: filters has "secret", but this list is filtered by /,
+    );
     t.match(await refused({ filters: { name: 'x'.repeat(201) } }), /^INVALID_REQUEST: view.filters must be/);
     t.match(await refused({ search: 'x'.repeat(201) }), /^INVALID_REQUEST: view.search must have/);
     t.same((await read({ search: 'no such thing', orderBy: 'name', descending: false, filters: {} }, 0, '')).ids, []);
-    const { ids: [some] } = await read({ search: '', orderBy: '', descending: false, filters: {} }, 1, '');
-    t.same((await read({ search: some!, orderBy: '', descending: false, filters: {} }, 5, '')).ids, [some], `${name}: one is found by its id`);
+    const {
+      ids: [some],
+    } = await read({ search: '', orderBy: '', descending: false, filters: {} }, 1, '');
+    t.same(
+      (await read({ search: some!, orderBy: '', descending: false, filters: {} }, 5, '')).ids,
+      [some],
+      `${name}: one is found by its id`,
+    );
   }
-  const names = await call(clients.endpoints, 'listEndpoints', { view: { search: '', orderBy: 'name', descending: false, filters: {} } }, key);
-  t.match(names.endpoints.map(({ name }) => name.split(' ')[0]), ['alpha', 'Beta', 'gamma_100%'], 'whatever their case');
-  t.equal((await lists['endpoints']!.read({ search: 'A_100%', orderBy: '', descending: false, filters: {} }, 0, '')).ids.length, 1, 'text, no pattern');
-  t.ok((await lists['audit']!.read({ search: 'createtemplate', orderBy: '', descending: false, filters: {} }, 0, '')).ids.length === 6);
-  t.equal((await lists['templates']!.read({ search: 'llm:', orderBy: '', descending: false, filters: {} }, 0, '')).ids.length, 1);
+  const names = await call(
+    clients.endpoints,
+    'listEndpoints',
+    { view: { search: '', orderBy: 'name', descending: false, filters: {} } },
+    key,
+  );
+  t.match(
+    names.endpoints.map(({ name }) => name.split(' ')[0]),
+    ['alpha', 'Beta', 'gamma_100%'],
+    'whatever their case',
+  );
+  t.equal(
+    (await lists['endpoints']!.read({ search: 'A_100%', orderBy: '', descending: false, filters: {} }, 0, '')).ids
+      .length,
+    1,
+    'text, no pattern',
+  );
+  t.ok(
+    (await lists['audit']!.read({ search: 'createtemplate', orderBy: '', descending: false, filters: {} }, 0, '')).ids
+      .length === 6,
+  );
+  t.equal(
+    (await lists['templates']!.read({ search: 'llm:', orderBy: '', descending: false, filters: {} }, 0, '')).ids.length,
+    1,
+  );
 });
 
 t.test('pools', async (t) => {
@@ -155,7 +325,11 @@ t.test('pools', async (t) => {
   const { gpuPools } = await call(core.clients.catalog, 'listGpuPools', {}, core.key);
   t.equal(gpuPools[0]!.id, 'AMPERE_16');
   t.equal(gpuPools.at(-1)!.id, 'BLACKWELL_180');
-  t.match(gpuPools.find((pool) => pool.id === 'AMPERE_24')!.gpuTypeIds, ['NVIDIA L4', 'NVIDIA RTX A5000', 'NVIDIA GeForce RTX 3090']);
+  t.match(gpuPools.find((pool) => pool.id === 'AMPERE_24')!.gpuTypeIds, [
+    'NVIDIA L4',
+    'NVIDIA RTX A5000',
+    'NVIDIA GeForce RTX 3090',
+  ]);
 });
 
 t.test('data centres', async (t) => {

@@ -14,11 +14,22 @@ function setup() {
   let inFlight = 0;
   const inbox = new ChunkInbox({
     attempts: {
-      appendChunks: (chunks) => new Promise((resolve, reject) => {
-        given.push({ chunks, end: (refused) => (refused ? resolve(refused) : reject(new Error('the database is away'))) });
-      }),
+      appendChunks: (chunks) =>
+        new Promise((resolve, reject) => {
+          given.push({
+            chunks,
+            end: (refused) => (refused ? resolve(refused) : reject(new Error('the database is away'))),
+          });
+        }),
     },
-    outbox: { ackChunk: ({ jobId }, _, number) => { acks.push(`${jobId}${number}`); }, stop: ({ jobId }) => { stops.push(jobId); } },
+    outbox: {
+      ackChunk: ({ jobId }, _, number) => {
+        acks.push(`${jobId}${number}`);
+      },
+      stop: ({ jobId }) => {
+        stops.push(jobId);
+      },
+    },
     write: async (_, write) => {
       for (;;) {
         try {
@@ -29,40 +40,65 @@ function setup() {
         }
       }
     },
-    count: (items) => { inFlight += items; },
+    count: (items) => {
+      inFlight += items;
+    },
   });
-  const add = (...chunks: [job: string, number: number, endpoint?: string][]): void => inbox.add(chunks.map(([jobId, number, endpointId = 'e1']) => ({
-    ref: { endpointId, jobId, attempt: 1, workerId: 'w' }, number, output: Buffer.from('1'), metrics: undefined,
-  })), MACHINE);
-  const names = (chunks: readonly AttemptChunk[] | undefined): string[] => (chunks ?? []).map(({ jobId, number }) => `${jobId}${number}`);
+  const add = (...chunks: [job: string, number: number, endpoint?: string][]): void =>
+    inbox.add(
+      chunks.map(([jobId, number, endpointId = 'e1']) => ({
+        ref: { endpointId, jobId, attempt: 1, workerId: 'w' },
+        number,
+        output: Buffer.from('1'),
+        metrics: undefined,
+      })),
+      MACHINE,
+    );
+  const names = (chunks: readonly AttemptChunk[] | undefined): string[] =>
+    (chunks ?? []).map(({ jobId, number }) => `${jobId}${number}`);
   return { inbox, given, acks, stops, add, names, inFlight: () => inFlight };
 }
 
 const key = (jobId: string, endpointId = 'e1') => ({ endpointId, jobId, attempt: 1, machineId: MACHINE });
 
-t.test('what comes while a write is under way leaves with the next one, in order, also when the first must be made again', async (t) => {
-  const { given, acks, add, names, inFlight } = setup();
-  add(['a', 1], ['b', 1], ['a', 2]);
-  add(['a', 3]);
-  add(['b', 2]);
-  t.same(given.map(({ chunks }) => names(chunks)), [['a1', 'b1', 'a2']]);
-  given[0]!.end(undefined);
-  await turn();
-  await turn();
-  t.same(names(given[1]?.chunks), ['a1', 'b1', 'a2'], 'nothing overtakes what failed');
-  t.same([acks, inFlight()], [[], 5]);
-  given[1]!.end([]);
-  await turn();
-  t.same([acks, names(given[2]?.chunks)], [['a1', 'b1', 'a2'], ['a3', 'b2']]);
-  given[2]!.end([]);
-  await turn();
-  t.same([acks.slice(3), inFlight(), given.length], [['a3', 'b2'], 0, 3]);
-});
+t.test(
+  'what comes while a write is under way leaves with the next one, in order, also when the first must be made again',
+  async (t) => {
+    const { given, acks, add, names, inFlight } = setup();
+    add(['a', 1], ['b', 1], ['a', 2]);
+    add(['a', 3]);
+    add(['b', 2]);
+    t.same(
+      given.map(({ chunks }) => names(chunks)),
+      [['a1', 'b1', 'a2']],
+    );
+    given[0]!.end(undefined);
+    await turn();
+    await turn();
+    t.same(names(given[1]?.chunks), ['a1', 'b1', 'a2'], 'nothing overtakes what failed');
+    t.same([acks, inFlight()], [[], 5]);
+    given[1]!.end([]);
+    await turn();
+    t.same(
+      [acks, names(given[2]?.chunks)],
+      [
+        ['a1', 'b1', 'a2'],
+        ['a3', 'b2'],
+      ],
+    );
+    given[2]!.end([]);
+    await turn();
+    t.same([acks.slice(3), inFlight(), given.length], [['a3', 'b2'], 0, 3]);
+  },
+);
 
 t.test('endpoints do not wait for each other', async (t) => {
   const { given, add, names } = setup();
   add(['a', 1], ['z', 1, 'e2'], ['a', 2]);
-  t.same(given.map(({ chunks }) => names(chunks)), [['a1', 'a2'], ['z1']]);
+  t.same(
+    given.map(({ chunks }) => names(chunks)),
+    [['a1', 'a2'], ['z1']],
+  );
 });
 
 t.test('an end waits for what came before it', async (t) => {

@@ -1,5 +1,8 @@
 // test: postgres, 10 s
-/** The database goes away and comes back under a running core: sessions live on, health says so, jobs go on, nothing is lost. */
+/**
+ * The database goes away and comes back under a running core: sessions live on, health says so, jobs go on, nothing is
+ * lost.
+ */
 import { credentials, makeClientConstructor } from '@grpc/grpc-js';
 import { service as healthService } from 'grpc-health-check';
 import t from 'tap';
@@ -18,7 +21,9 @@ t.test('a restart heals by itself', async (t) => {
   const core = await startReplicas(t, 1, {}, { url: database.url() });
   const agent = await core.joinAgent({ onAssignment: () => undefined });
   let ended = false;
-  void agent.ended.then(() => { ended = true; });
+  void agent.ended.then(() => {
+    ended = true;
+  });
   const endpointId = await core.createEndpoint();
   await core.ready(endpointId);
   const workersBefore = agent.desired.map((worker) => worker.workerId);
@@ -28,12 +33,14 @@ t.test('a restart heals by itself', async (t) => {
 
   const Health = makeClientConstructor(healthService as never, 'grpc.health.v1.Health');
   const health = new Health(core.replicas[0]!.address, credentials.createInsecure()) as unknown as {
-    check(request: object, done: (error: Error | null, answer: { status: string }) => void): void; close(): void;
+    check(request: object, done: (error: Error | null, answer: { status: string }) => void): void;
+    close(): void;
   };
   t.teardown(() => health.close());
-  const serving = (): Promise<boolean> => new Promise((resolve) => {
-    health.check({ service: '' }, (error, answer) => resolve(!error && answer.status === 'SERVING'));
-  });
+  const serving = (): Promise<boolean> =>
+    new Promise((resolve) => {
+      health.check({ service: '' }, (error, answer) => resolve(!error && answer.status === 'SERVING'));
+    });
   t.equal(await serving(), true);
 
   await database.child.stop();
@@ -51,5 +58,9 @@ t.test('a restart heals by itself', async (t) => {
   agent.finish(next.ref!);
   t.match(await core.wait(endpointId, queued.id), { state: JobState.COMPLETED, attempt: 1, retries: 0 });
   t.equal(ended, false, 'the session lived on');
-  t.same(agent.desired.map((worker) => worker.workerId), workersBefore, 'and so did its worker');
+  t.same(
+    agent.desired.map((worker) => worker.workerId),
+    workersBefore,
+    'and so did its worker',
+  );
 });

@@ -15,8 +15,8 @@ t.test('a worker that is placed before the session is open is sent when it opens
   const [former] = agent.desired.map((worker) => worker.workerId);
   agent.drop();
 
-  // The hello must write the row of the worker that it does not list. While that row is locked the session stays half open. The worker is
-  // out of the picture already, so that writing it changes nothing of what is sent.
+  // The hello must write the row of the worker that it does not list. While that row is locked the session stays half
+  // open. The worker is out of the picture already, so that writing it changes nothing of what is sent.
   await core.sql`UPDATE worker SET desired = 'GONE' WHERE id = ${former!}`;
   const locker = await core.sql.reserve();
   await locker`BEGIN`;
@@ -30,12 +30,16 @@ t.test('a worker that is placed before the session is open is sent when it opens
   });
   const second = await core.createEndpoint();
   const [placed] = await waitFor('a worker of the second endpoint to be placed', async () => {
-    const rows = await core.sql<{ id: string }[]>`SELECT id FROM worker WHERE endpoint_id = ${second} AND machine_id = ${machineId}`;
+    const rows = await core.sql<
+      { id: string }[]
+    >`SELECT id FROM worker WHERE endpoint_id = ${second} AND machine_id = ${machineId}`;
     return rows.length > 0 && rows;
   });
   // What is desired is looked at every two seconds as well; the lock outlasts that.
   await waitFor('a look at what is desired', async () => {
-    const [row] = await core.sql<{ late: boolean }[]>`SELECT created_at < clock_timestamp() - interval '2.5 s' AS late FROM worker WHERE id = ${placed!.id}`;
+    const [row] = await core.sql<
+      { late: boolean }[]
+    >`SELECT created_at < clock_timestamp() - interval '2.5 s' AS late FROM worker WHERE id = ${placed!.id}`;
     return row!.late;
   });
   await locker`COMMIT`;

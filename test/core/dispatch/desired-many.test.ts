@@ -1,8 +1,11 @@
 // test: postgres
-/** Machines that come at once, as after a restart of core: what they should have is read for many together, not for one after the other. */
+/**
+ * Machines that come at once, as after a restart of core: what they should have is read for many together, not for one
+ * after the other.
+ */
 import t from 'tap';
-import { countingProxy } from '../../helpers/counting-proxy.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
+import { countingProxy } from '../../helpers/counting-proxy.ts';
 import { createDatabase } from '../../helpers/database.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
@@ -20,8 +23,14 @@ t.test('machines that join at once', async (t) => {
   proxy.take();
   await Promise.all(ids.map((machineId) => core.joinAgent({ machineId, cpuSlots: 1 })));
   await core.ready(endpointId, MACHINES);
-  const reads = [...proxy.take()].filter(([text]) => text.includes('w.desired = \'DRAIN\' AND w.address')).reduce((sum, [, count]) => sum + count, 0);
+  const reads = [...proxy.take()]
+    .filter(([text]) => text.includes("w.desired = 'DRAIN' AND w.address"))
+    .reduce((sum, [, count]) => sum + count, 0);
   t.ok(reads > 0 && reads < MACHINES, `${reads} reads for ${MACHINES} machines and their workers`);
-  await waitFor('a worker on each', async () => (
-    await core.sql`SELECT DISTINCT machine_id FROM worker WHERE ended_at IS NULL AND desired = 'RUN'`).length === MACHINES);
+  await waitFor(
+    'a worker on each',
+    async () =>
+      (await core.sql`SELECT DISTINCT machine_id FROM worker WHERE ended_at IS NULL AND desired = 'RUN'`).length ===
+      MACHINES,
+  );
 });

@@ -30,6 +30,9 @@ t.test('a long one ends what was known; short ones forget it, later with each th
 t.test('the latest of each endpoint', async (t) => {
   const times = new ExecutionTimes();
   for (let ms = 0; ms < MEASURED_MAX + 2; ms += 1) times.learn('e', ms);
-  t.same([...times.of('e')].sort((a, b) => a - b), Array.from({ length: MEASURED_MAX }, (_, index) => index + 2));
+  t.same(
+    [...times.of('e')].sort((a, b) => a - b),
+    Array.from({ length: MEASURED_MAX }, (_, index) => index + 2),
+  );
   t.same(times.of('other'), []);
 });

@@ -16,25 +16,44 @@ const CALLS = 500;
 t.test('leases are extended while all connections for calls wait', async (t) => {
   const core = await startReplicas(t);
   await core.joinAgent();
-  const leaseOf = async (): Promise<number> => (await core.sql`SELECT extract(epoch FROM lease_expires_at)::float8 AS at FROM machine`)[0]!.at as number;
+  const leaseOf = async (): Promise<number> =>
+    (await core.sql`SELECT extract(epoch FROM lease_expires_at)::float8 AS at FROM machine`)[0]!.at as number;
   // A lease that ran out and was taken again later would look the same afterwards.
-  const runs = async (): Promise<boolean> => (await core.sql`SELECT lease_expires_at > now() AS runs FROM machine`)[0]!.runs as boolean;
+  const runs = async (): Promise<boolean> =>
+    (await core.sql`SELECT lease_expires_at > now() AS runs FROM machine`)[0]!.runs as boolean;
   let losses = 0;
-  const lost = (): true => Boolean(losses += 1) as true;
+  const lost = (): true => Boolean((losses += 1)) as true;
   let release = (): void => undefined;
   const held = core.sql.begin(async (sql) => {
     // Whoever wants to place a pod waits for this, with its connection.
     await sql`SELECT pg_advisory_xact_lock(${PLACEMENT_LOCK})`;
-    await new Promise<void>((resolve) => { release = resolve; });
+    await new Promise<void>((resolve) => {
+      release = resolve;
+    });
   });
   const pod = Pod.fromPartial({ computeType: 'CPU', startCommand: ['sleep', '9'] });
-  const calls = Array.from({ length: CALLS }, () => call(core.clients.pods, 'createPod', { pod }, core.key).catch(() => undefined));
-  await waitFor('all connections to wait', async () => (await core.sql`
-    SELECT FROM pg_stat_activity WHERE application_name = 'slipway-core' AND wait_event_type = 'Lock'`).length >= 8);
+  const calls = Array.from({ length: CALLS }, () =>
+    call(core.clients.pods, 'createPod', { pod }, core.key).catch(() => undefined),
+  );
+  await waitFor(
+    'all connections to wait',
+    async () =>
+      (
+        await core.sql`
+    SELECT FROM pg_stat_activity WHERE application_name = 'slipway-core' AND wait_event_type = 'Lock'`
+      ).length >= 8,
+  );
   const before = await leaseOf();
-  await waitFor('two more extensions', async () => (await runs() || lost()) && (await leaseOf()) > before + 3, LEASE_MS);
+  await waitFor(
+    'two more extensions',
+    async () => ((await runs()) || lost()) && (await leaseOf()) > before + 3,
+    LEASE_MS,
+  );
   // Longer than a grant is remembered: the key of the agent is looked up again.
-  await waitFor('one more when the keys have been looked up again', async () => (await runs() || lost()) && (await leaseOf()) > before + 8);
+  await waitFor(
+    'one more when the keys have been looked up again',
+    async () => ((await runs()) || lost()) && (await leaseOf()) > before + 8,
+  );
   t.equal(losses, 0, 'it has not run out in between');
   release();
   await held;

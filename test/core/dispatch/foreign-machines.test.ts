@@ -1,15 +1,19 @@
 // test: postgres
-/** What the agent of one machine can do to another machine: nothing. An attacker holds a real key of a machine and speaks raw gRPC. */
-import t from 'tap';
+/**
+ * What the agent of one machine can do to another machine: nothing. An attacker holds a real key of a machine and
+ * speaks raw gRPC.
+ */
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { AgentServiceClient, OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptRef, FetchInputResponse } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { AgentServiceClient, OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { callMetadata, systemTransport } from '../../../proto/wire/channel.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
@@ -24,21 +28,30 @@ function sideCalls(t: Test, core: CoreReplicas, key: string) {
   t.teardown(() => client.close());
   const metadata = callMetadata(key);
   return {
-    fetchInput: (ref: AttemptRef): Promise<string> => new Promise((resolve) => {
-      let input = '';
-      client.fetchInput({ ref }, metadata)
-        .on('data', ({ piece }: FetchInputResponse) => { input += piece.toString(); })
-        .on('error', (error) => resolve(error.message)).on('end', () => resolve(input));
-    }),
-    reportOutcome: (ref: AttemptRef): Promise<string> => new Promise((resolve) => {
-      const stream = client.reportOutcome(metadata, (error) => resolve(error ? error.message : 'taken'));
-      stream.write({ outcome: { ref, kind: OutcomeKind.COMPLETED, output: undefined, error: '' }, piece: forged });
-      stream.end();
-    }),
+    fetchInput: (ref: AttemptRef): Promise<string> =>
+      new Promise((resolve) => {
+        let input = '';
+        client
+          .fetchInput({ ref }, metadata)
+          .on('data', ({ piece }: FetchInputResponse) => {
+            input += piece.toString();
+          })
+          .on('error', (error) => resolve(error.message))
+          .on('end', () => resolve(input));
+      }),
+    reportOutcome: (ref: AttemptRef): Promise<string> =>
+      new Promise((resolve) => {
+        const stream = client.reportOutcome(metadata, (error) => resolve(error ? error.message : 'taken'));
+        stream.write({ outcome: { ref, kind: OutcomeKind.COMPLETED, output: undefined, error: '' }, piece: forged });
+        stream.end();
+      }),
   };
 }
 
-/** A victim whose job runs on its machine, and an attacker with a machine of his own, which has a worker of another account's endpoint. */
+/**
+ * A victim whose job runs on its machine, and an attacker with a machine of his own, which has a worker of another
+ * account's endpoint.
+ */
 async function setup(t: Test) {
   const core = await startReplicas(t);
   const endpointId = await core.createEndpoint({ workersMax: 1 });
@@ -72,13 +85,16 @@ t.test('a session under a known machine id', async (t) => {
   const { machineId } = victim;
   const workers = [{ workerId: ref.workerId, endpointId, state: WorkerState.READY, capacity: 9 }];
   for (const agentKey of [attackerKey, await core.newKey(KeyScope.AGENT), core.rootKey, core.key]) {
-    const refusal = await core.joinAgent({ agentKey, machineId, held: [ref], workers }).catch((error: unknown) => error);
+    const refusal = await core
+      .joinAgent({ agentKey, machineId, held: [ref], workers })
+      .catch((error: unknown) => error);
     t.match(refusal, { code: 16 });
   }
-  t.match(
-    await core.joinAgent({ agentKey: attackerKey, machineId }).catch((error: unknown) => error),
-    { details: new RegExp(`^This key is that of machine \\w+, and this is machine ${machineId}\\..*keys create NAME --scope agent$`) },
-  );
+  t.match(await core.joinAgent({ agentKey: attackerKey, machineId }).catch((error: unknown) => error), {
+    details: new RegExp(
+      `^This key is that of machine \\w+, and this is machine ${machineId}\\..*keys create NAME --scope agent$`,
+    ),
+  });
   t.match(
     await core.joinAgent({ agentKey: await core.newKey(KeyScope.AGENT), machineId }).catch((error: unknown) => error),
     { details: /has joined with another key, which still works.*keys revoke ID --scope agent/ },
@@ -91,8 +107,14 @@ t.test('reports on the session', async (t) => {
   const { core, endpointId, victim, attacker, id, ref } = await setup(t);
   const { workerId } = ref;
   attacker.send({
-    workers: [workerId, 'w-of-nobody'].map((id) => ({ workerId: id, endpointId, state: WorkerState.READY, capacity: 50 })),
-    chunks: [{ ref, number: 1, output: forged }], progress: [{ ref, output: forged }],
+    workers: [workerId, 'w-of-nobody'].map((id) => ({
+      workerId: id,
+      endpointId,
+      state: WorkerState.READY,
+      capacity: 50,
+    })),
+    chunks: [{ ref, number: 1, output: forged }],
+    progress: [{ ref, output: forged }],
     outcomes: [{ ref, kind: OutcomeKind.COMPLETED, output: forged, error: '' }],
   });
   await waitFor('its answer', () => attacker.acked.length === 1 && attacker.chunkAcks.length === 1);
@@ -103,9 +125,15 @@ t.test('reports on the session', async (t) => {
   t.match(await core.get(endpointId, id), { state: JobState.IN_PROGRESS, attempt: 1, output: undefined });
   t.same(await core.sql`SELECT FROM job_chunk`, []);
   const second = await core.submit(endpointId);
-  t.equal((await core.get(endpointId, second.id)).state, JobState.IN_QUEUE, 'the place of the running job was not freed');
-  t.same(attacker.assignments, [], 'nor do jobs come to a worker that is not the attacker\'s');
-  t.match(await core.sql`SELECT id, state, machine_id FROM worker`, [{ id: workerId, state: 'READY', machine_id: victim.machineId }]);
+  t.equal(
+    (await core.get(endpointId, second.id)).state,
+    JobState.IN_QUEUE,
+    'the place of the running job was not freed',
+  );
+  t.same(attacker.assignments, [], "nor do jobs come to a worker that is not the attacker's");
+  t.match(await core.sql`SELECT id, state, machine_id FROM worker`, [
+    { id: workerId, state: 'READY', machine_id: victim.machineId },
+  ]);
   victim.send({ chunks: [{ ref, number: 1, output: Buffer.from('"true"') }] });
   victim.finish(ref);
   t.equal((await core.wait(endpointId, id)).state, JobState.COMPLETED);
@@ -117,13 +145,19 @@ t.test('a hello that claims the attempts and workers of another machine', async 
   const { core, endpointId, victim, attacker, id, ref, attackerKey } = await setup(t);
   attacker.drop();
   const workers = [{ workerId: ref.workerId, endpointId, state: WorkerState.READY, capacity: 50 }];
-  const again = await core.joinAgent({ ...silent, agentKey: attackerKey, machineId: attacker.machineId, held: [ref], workers });
+  const again = await core.joinAgent({
+    ...silent,
+    agentKey: attackerKey,
+    machineId: attacker.machineId,
+    held: [ref],
+    workers,
+  });
   t.match(await waitFor('its stop', () => again.stops[0]), { ref: { jobId: id } }, 'the attempt is none of its own');
   const second = await core.submit(endpointId);
   victim.finish(ref);
   t.equal((await core.wait(endpointId, id)).state, JobState.COMPLETED);
   const next = await waitFor('the next job', () => victim.assignments[1]?.ref);
-  t.match(next, { jobId: second.id, workerId: ref.workerId }, 'and the worker is still the victim\'s');
+  t.match(next, { jobId: second.id, workerId: ref.workerId }, "and the worker is still the victim's");
   t.same(again.assignments, []);
 });
 
@@ -149,10 +183,22 @@ t.test('a log that another machine was asked for', async (t) => {
   const core = await startReplicas(t);
   const endpointId = await core.createEndpoint({ workersMax: 1 });
   let asked = 0;
-  const victim = await core.joinAgent({ ...silent, cpuSlots: 1, onLogRequest: () => { asked += 1; return undefined; } });
+  const victim = await core.joinAgent({
+    ...silent,
+    cpuSlots: 1,
+    onLogRequest: () => {
+      asked += 1;
+      return undefined;
+    },
+  });
   await core.ready(endpointId);
   const attacker = await core.joinAgent(silent);
-  const read = call(core.clients.machines, 'getWorkerLog', { workerId: victim.desired[0]!.workerId, tailBytes: 100 }, core.key);
+  const read = call(
+    core.clients.machines,
+    'getWorkerLog',
+    { workerId: victim.desired[0]!.workerId, tailBytes: 100 },
+    core.key,
+  );
   await waitFor('the request', () => asked === 1);
   attacker.send({ logReplies: [{ requestId: 1, found: true, log: Buffer.from('forged') }] });
   await call(core.clients.jobs, 'getHealth', { endpointId }, core.key);
@@ -164,13 +210,19 @@ t.test('a new key is bound by the first machine, once, on all replicas', async (
   const core = await startReplicas(t, 2);
   const { key, secret: agentKey } = await core.createKey(KeyScope.AGENT);
   const machineIds = Array.from({ length: 6 }, (_, i) => `binding0000${i}`);
-  const joins = await Promise.allSettled(machineIds.map((machineId, i) => core.joinAgent({ agentKey, machineId }, core.replicas[i % 2])));
+  const joins = await Promise.allSettled(
+    machineIds.map((machineId, i) => core.joinAgent({ agentKey, machineId }, core.replicas[i % 2])),
+  );
   const joined = machineIds.filter((_, i) => joins[i]!.status === 'fulfilled');
   t.equal(joined.length, 1, 'one of six');
   const { keys } = await call(core.clients.keys, 'listKeys', { accountId: '' }, core.rootKey);
   t.equal(keys.find(({ id }) => id === key!.id)!.machineId, joined[0]);
   const second = await core.createKey(KeyScope.AGENT);
-  await t.rejects(core.joinAgent({ agentKey: second.secret, machineId: joined[0]! }), { code: 16 }, 'a machine has one key');
+  await t.rejects(
+    core.joinAgent({ agentKey: second.secret, machineId: joined[0]! }),
+    { code: 16 },
+    'a machine has one key',
+  );
   await call(core.clients.keys, 'revokeKey', { id: key!.id }, core.rootKey);
   await core.joinAgent({ agentKey: second.secret, machineId: joined[0]! });
   t.pass('and another one when the first was revoked');

@@ -1,5 +1,8 @@
 // test: postgres
-/** Two agents with one machine id: the one that holds the lease keeps it, its successor gets in at once. And sessions end with a reason. */
+/**
+ * Two agents with one machine id: the one that holds the lease keeps it, its successor gets in at once. And sessions
+ * end with a reason.
+ */
 import t from 'tap';
 import { SessionEndReason } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
@@ -21,8 +24,15 @@ t.test('a copy of the data folder takes nothing from the agent that runs, on any
   for (const replica of core.replicas) {
     // Its folder was copied while the first one ran, and before.
     for (const replaces of ['first', 'zeroth', '']) {
-      const refusal = await core.joinAgent({ ...silent, machineId, instance: 'copy', replaces }, replica).catch((error: unknown) => error);
-      t.match(refusal, { code: 9, details: new RegExp(`^Machine ${machineId} is held by the agent of "${machineId}", which runs since 2.*keys create NAME`) });
+      const refusal = await core
+        .joinAgent({ ...silent, machineId, instance: 'copy', replaces }, replica)
+        .catch((error: unknown) => error);
+      t.match(refusal, {
+        code: 9,
+        details: new RegExp(
+          `^Machine ${machineId} is held by the agent of "${machineId}", which runs since 2.*keys create NAME`,
+        ),
+      });
     }
   }
   first.finish(ref);
@@ -34,15 +44,25 @@ t.test('an agent that starts again gets in at once, a stranger when the lease ha
   const first = await core.joinAgent({ ...silent, instance: 'first' });
   const { machineId } = first;
   first.drop();
-  await waitFor('the end of its session to be noticed', async () => (await core.sql`SELECT session_id FROM machine`)[0]!.session_id === null);
+  await waitFor(
+    'the end of its session to be noticed',
+    async () => (await core.sql`SELECT session_id FROM machine`)[0]!.session_id === null,
+  );
   await t.rejects(core.joinAgent({ ...silent, machineId, instance: 'other' }), { code: 9 }, 'its lease still lasts');
   const second = await core.joinAgent({ ...silent, machineId, instance: 'second', replaces: 'first' });
   const again = await core.joinAgent({ ...silent, machineId, instance: 'second', replaces: 'first' });
   await second.ended;
-  t.match(second.end, { reason: SessionEndReason.SUPERSEDED, text: /newer session/ }, 'the same agent again, as after a broken connection');
+  t.match(
+    second.end,
+    { reason: SessionEndReason.SUPERSEDED, text: /newer session/ },
+    'the same agent again, as after a broken connection',
+  );
   again.drop();
   // Ten seconds are long for a test: the lease ends now.
-  await waitFor('the end of its session to be noticed', async () => (await core.sql`SELECT session_id FROM machine`)[0]!.session_id === null);
+  await waitFor(
+    'the end of its session to be noticed',
+    async () => (await core.sql`SELECT session_id FROM machine`)[0]!.session_id === null,
+  );
   await core.sql`UPDATE machine SET lease_expires_at = now() - interval '1 s'`;
   await core.joinAgent({ ...silent, machineId, instance: 'other' });
 });
@@ -50,7 +70,11 @@ t.test('an agent that starts again gets in at once, a stranger when the lease ha
 t.test('a successor gets in also when the end of the session was not noticed', async (t) => {
   const core = await startReplicas(t, 2);
   const { machineId } = await core.joinAgent({ ...silent, heartbeatMs: 0, instance: 'first' });
-  await t.rejects(core.joinAgent({ ...silent, machineId, instance: 'second', replaces: 'first' }, core.replicas[1]), { code: 9 }, 'it was just heard');
+  await t.rejects(
+    core.joinAgent({ ...silent, machineId, instance: 'second', replaces: 'first' }, core.replicas[1]),
+    { code: 9 },
+    'it was just heard',
+  );
   await core.sql`UPDATE machine SET seen_at = now() - interval '5 s'`;
   await core.joinAgent({ ...silent, machineId, instance: 'second', replaces: 'first' }, core.replicas[1]);
 });

@@ -4,8 +4,8 @@ import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { Sealer } from '../../../core/runtime/seal.ts';
 import { openDatabase } from '../../../core/store/database.ts';
-import { PodReportStore } from '../../../core/store/pod-report-store.ts';
 import type { PodFacts } from '../../../core/store/pod-report-store.ts';
+import { PodReportStore } from '../../../core/store/pod-report-store.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
@@ -21,7 +21,12 @@ t.test('a report that cannot be stored keeps no other from being written', async
   const pods = podCalls(core.clients, core.key);
   const { id } = await pods.create(CPU);
   const facts = { run: 1, state: PodState.RUNNING, reason: '' };
-  agent.send({ pods: [{ ...facts, podId: 'a\0b' }, { ...facts, podId: id }] });
+  agent.send({
+    pods: [
+      { ...facts, podId: 'a\0b' },
+      { ...facts, podId: id },
+    ],
+  });
   await pods.reach(id, 'RUNNING');
   const endpointId = await core.createEndpoint();
   agent.send({ workers: [{ workerId: 'a\0b', endpointId, state: WorkerState.READY, capacity: 1 }] });
@@ -37,7 +42,9 @@ t.test('what an earlier session says late changes nothing', async (t) => {
   t.teardown(() => database.close());
   const store = new PodReportStore(database, new Sealer('0'.repeat(64)));
   const [row] = await core.sql`SELECT session_id FROM machine WHERE id = ${machineId}`;
-  const facts = (state: PodFacts['state']): PodFacts[] => [{ podId: id, run: 1, state, reason: '', exitCode: null, httpAddresses: {} }];
+  const facts = (state: PodFacts['state']): PodFacts[] => [
+    { podId: id, run: 1, state, reason: '', exitCode: null, httpAddresses: {} },
+  ];
   await store.report({ machineId, sessionId: row!.session_id as string }, facts('RUNNING'));
   t.equal((await pods.get(id)).state, PodState.RUNNING);
   await store.report({ machineId, sessionId: 'an earlier one' }, facts('FAILED'));

@@ -3,37 +3,55 @@ import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { SessionOutbox } from '../../../core/dispatch/session-outbox.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
-import { Assignment } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import type { SessionResponse } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { Assignment } from '../../../proto/gen/slipway/v1/agent_service.ts';
 
 const refOf = (jobId: string) => ({ endpointId: 'e', jobId, attempt: 1, workerId: 'w' });
-const assignment = (jobId: string, bytes: number): Assignment => Assignment.fromPartial({ ref: refOf(jobId), input: Buffer.alloc(bytes) });
+const assignment = (jobId: string, bytes: number): Assignment =>
+  Assignment.fromPartial({ ref: refOf(jobId), input: Buffer.alloc(bytes) });
 
 t.test('a stop waits for the assignments before it, a heartbeat for nothing but the message in flight', async (t) => {
   const messages: SessionResponse[] = [];
   const taken: (() => void)[] = [];
-  const outbox = new SessionOutbox({
-    write: (message, left) => {
-      messages.push(message);
-      taken.push(left);
+  const outbox = new SessionOutbox(
+    {
+      write: (message, left) => {
+        messages.push(message);
+        taken.push(left);
+      },
     },
-  }, systemClock);
+    systemClock,
+  );
   outbox.assign(['a', 'b', 'c', 'd', 'e', 'f'].map((jobId) => assignment(jobId, 250_000)));
   outbox.stop(refOf('f'), 'cancelled');
   await turn();
   outbox.heartbeat(7);
   await turn();
   t.equal(messages.length, 1, 'one message is in flight');
-  t.same(messages[0]!.assignments.map(({ ref }) => ref!.jobId), ['a', 'b', 'c', 'd'], 'about 1 MiB');
+  t.same(
+    messages[0]!.assignments.map(({ ref }) => ref!.jobId),
+    ['a', 'b', 'c', 'd'],
+    'about 1 MiB',
+  );
   t.same(messages[0]!.stops, [], 'the agent would not know what to stop, and run it afterwards');
   taken.shift()!();
   t.match(messages[1], { heartbeat: { sequence: 7 }, stops: [{ reason: 'cancelled' }] });
-  t.same(messages[1]!.assignments.map(({ ref }) => ref!.jobId), ['e', 'f']);
+  t.same(
+    messages[1]!.assignments.map(({ ref }) => ref!.jobId),
+    ['e', 'f'],
+  );
 });
 
 t.test('the last word is sent with what waits, and nothing after it', async (t) => {
   const messages: SessionResponse[] = [];
-  const outbox = new SessionOutbox({ write: (message) => { messages.push(message); } }, systemClock);
+  const outbox = new SessionOutbox(
+    {
+      write: (message) => {
+        messages.push(message);
+      },
+    },
+    systemClock,
+  );
   outbox.ackOutcome(refOf('a'));
   outbox.end({ reason: 0, text: 'over' });
   outbox.close();

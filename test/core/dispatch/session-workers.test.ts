@@ -1,8 +1,8 @@
 /** Workers that end leave the slot pool, also when their last results are still on their way. */
 import t from 'tap';
 import { SessionWorkers } from '../../../core/dispatch/session-workers.ts';
-import { SlotPool, attemptId } from '../../../core/dispatch/slot-pool.ts';
 import type { AssignmentSink, HeldAttempt } from '../../../core/dispatch/slot-pool.ts';
+import { attemptId, SlotPool } from '../../../core/dispatch/slot-pool.ts';
 import type { WorkerReports } from '../../../core/dispatch/worker-reports.ts';
 import type { ClaimedJob } from '../../../core/jobs/slots.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
@@ -10,10 +10,14 @@ import { WorkerReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 
-const report = (state: WorkerState, capacity: number): WorkerReport => WorkerReport.fromPartial({ workerId: 'w', endpointId: 'e', state, capacity });
+const report = (state: WorkerState, capacity: number): WorkerReport =>
+  WorkerReport.fromPartial({ workerId: 'w', endpointId: 'e', state, capacity });
 const attempt: HeldAttempt = { endpointId: 'e', jobId: 'j', attempt: 1, workerId: 'w', machineId: 'm' };
 
-/** A session of an agent with the worker `w`, ready for one job. `end` ends the worker and lets core's patience with it pass. */
+/**
+ * A session of an agent with the worker `w`, ready for one job. `end` ends the worker and lets core's patience with it
+ * pass.
+ */
 function setup() {
   const pool = new SlotPool({ onCapacity: () => {}, onOrphans: () => {} });
   const arriving = new Set<string>();
@@ -21,7 +25,13 @@ function setup() {
   const clock = new ManualClock();
   const sink: AssignmentSink = { assign: () => {} };
   const workers = new SessionWorkers(sink, new Map([['w', 'e']]), {
-    machineId: 'm', sessionId: 's', pool, arriving, clock, onRefresh: () => {}, logger: createLogger('test', 'silent'),
+    machineId: 'm',
+    sessionId: 's',
+    pool,
+    arriving,
+    clock,
+    onRefresh: () => {},
+    logger: createLogger('test', 'silent'),
     reports: { changed: () => {}, capacityChanged: () => {} } as unknown as WorkerReports,
     attempts: { loseAttempts: async (_holder, kept) => lost.push(kept) },
   });
@@ -32,7 +42,9 @@ function setup() {
   const end = async (): Promise<void> => {
     workers.report([report(WorkerState.STOPPED, 0)]);
     clock.pass(60_000);
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   };
   return { pool, arriving, lost, workers, give, end };
 }

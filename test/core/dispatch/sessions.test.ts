@@ -1,12 +1,12 @@
 // test: postgres, 10 s
 /** Sessions of agents: a job end to end, fencing, hello, stops, leases, two replicas. Real sockets, real database. */
 import t from 'tap';
-import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { call } from '../../helpers/grpc-clients.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
+import { call } from '../../helpers/grpc-clients.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
@@ -41,53 +41,75 @@ t.test('a newer session of a machine ends the older one, on this replica and on 
   third.drop();
 });
 
-t.test('what a hello does not list is lost at once, what it lists goes on, what is not current is stopped', async (t) => {
-  const core = await startReplicas(t);
-  const endpointId = await core.createEndpoint({ retryLimit: 1 });
-  const agent = await core.joinAgent({ ...silent, capacity: 2 });
-  await core.ready(endpointId);
-  const kept = await core.submit(endpointId);
-  const lost = await core.submit(endpointId);
-  await waitFor('both to run', () => agent.assignments.length === 2);
-  const [keptRef] = agent.assignments.filter(({ ref }) => ref!.jobId === kept.id).map(({ ref }) => ref!);
-  agent.drop();
-  const stale = { ...keptRef!, jobId: 'f'.repeat(36) };
-  const workers = [{ workerId: keptRef!.workerId, endpointId, state: WorkerState.READY, capacity: 2 }];
-  const again = await core.joinAgent({ ...silent, machineId: agent.machineId, capacity: 2, held: [keptRef!, stale], workers });
-  await waitFor('the lost one to come back', () => again.assignments.length === 1);
-  t.match(again.assignments[0]!.ref, { jobId: lost.id, attempt: 2 }, 'a new attempt');
-  t.equal((await core.get(endpointId, lost.id)).retries, 1);
-  t.match(again.stops.map((stop) => stop.ref!.jobId), [stale.jobId], 'nobody waits for that one');
-  again.finish(keptRef!);
-  t.equal((await core.wait(endpointId, kept.id)).state, JobState.COMPLETED);
-  t.equal((await core.get(endpointId, kept.id)).attempt, 1, 'the first attempt went on');
-});
+t.test(
+  'what a hello does not list is lost at once, what it lists goes on, what is not current is stopped',
+  async (t) => {
+    const core = await startReplicas(t);
+    const endpointId = await core.createEndpoint({ retryLimit: 1 });
+    const agent = await core.joinAgent({ ...silent, capacity: 2 });
+    await core.ready(endpointId);
+    const kept = await core.submit(endpointId);
+    const lost = await core.submit(endpointId);
+    await waitFor('both to run', () => agent.assignments.length === 2);
+    const [keptRef] = agent.assignments.filter(({ ref }) => ref!.jobId === kept.id).map(({ ref }) => ref!);
+    agent.drop();
+    const stale = { ...keptRef!, jobId: 'f'.repeat(36) };
+    const workers = [{ workerId: keptRef!.workerId, endpointId, state: WorkerState.READY, capacity: 2 }];
+    const again = await core.joinAgent({
+      ...silent,
+      machineId: agent.machineId,
+      capacity: 2,
+      held: [keptRef!, stale],
+      workers,
+    });
+    await waitFor('the lost one to come back', () => again.assignments.length === 1);
+    t.match(again.assignments[0]!.ref, { jobId: lost.id, attempt: 2 }, 'a new attempt');
+    t.equal((await core.get(endpointId, lost.id)).retries, 1);
+    t.match(
+      again.stops.map((stop) => stop.ref!.jobId),
+      [stale.jobId],
+      'nobody waits for that one',
+    );
+    again.finish(keptRef!);
+    t.equal((await core.wait(endpointId, kept.id)).state, JobState.COMPLETED);
+    t.equal((await core.get(endpointId, kept.id)).attempt, 1, 'the first attempt went on');
+  },
+);
 
 t.test('a worker never gets more than it can hold, however many are queued', async (t) => {
   const core = await startReplicas(t, 2);
   const endpointId = await core.createEndpoint({ workersMin: 2 });
   let most = 0;
   const running = new Map<string, number>();
-  const agents = await Promise.all(core.replicas.map((replica) => core.joinAgent({ ...silent, capacity: 3, cpuSlots: 1 }, replica)));
+  const agents = await Promise.all(
+    core.replicas.map((replica) => core.joinAgent({ ...silent, capacity: 3, cpuSlots: 1 }, replica)),
+  );
   await core.ready(endpointId, 2);
   const jobs = await Promise.all(Array.from({ length: 60 }, () => core.submit(endpointId)));
   let seen = [0, 0];
-  await waitFor('all jobs to be done', async () => {
-    agents.forEach((agent, index) => {
-      const fresh = agent.assignments.slice(seen[index]);
-      seen = seen.with(index, agent.assignments.length);
-      for (const { ref } of fresh) running.set(ref!.workerId, (running.get(ref!.workerId) ?? 0) + 1);
-      most = Math.max(most, ...running.values());
-      for (const { ref } of fresh) {
-        running.set(ref!.workerId, running.get(ref!.workerId)! - 1);
-        agent.finish(ref!);
-      }
-    });
-    const [row] = await core.sql`SELECT count(*)::int AS done FROM job WHERE state = 'COMPLETED'`;
-    return row!.done === jobs.length;
-  }, 20_000);
+  await waitFor(
+    'all jobs to be done',
+    async () => {
+      agents.forEach((agent, index) => {
+        const fresh = agent.assignments.slice(seen[index]);
+        seen = seen.with(index, agent.assignments.length);
+        for (const { ref } of fresh) running.set(ref!.workerId, (running.get(ref!.workerId) ?? 0) + 1);
+        most = Math.max(most, ...running.values());
+        for (const { ref } of fresh) {
+          running.set(ref!.workerId, running.get(ref!.workerId)! - 1);
+          agent.finish(ref!);
+        }
+      });
+      const [row] = await core.sql`SELECT count(*)::int AS done FROM job WHERE state = 'COMPLETED'`;
+      return row!.done === jobs.length;
+    },
+    20_000,
+  );
   t.equal(most, 3);
-  t.ok(agents.every((agent) => agent.assignments.length > 0), 'each replica brought jobs to its own agent');
+  t.ok(
+    agents.every((agent) => agent.assignments.length > 0),
+    'each replica brought jobs to its own agent',
+  );
 });
 
 t.test('when the lease of a machine has run out, its jobs run elsewhere', async (t) => {
@@ -120,7 +142,11 @@ t.test('cancelling a running job stops its attempt, and the slot is free when th
   await call(core.clients.jobs, 'cancelJob', { endpointId, jobId: first.id }, core.key);
   await waitFor('the stop', () => agent.stops.length === 1);
   const second = await core.submit(endpointId);
-  t.equal((await core.get(endpointId, second.id)).state, JobState.IN_QUEUE, 'the slot is taken until the attempt has ended');
+  t.equal(
+    (await core.get(endpointId, second.id)).state,
+    JobState.IN_QUEUE,
+    'the slot is taken until the attempt has ended',
+  );
   agent.finish(agent.assignments[0]!.ref!, { kind: OutcomeKind.STOPPED });
   await waitFor('the next', () => agent.assignments.length === 2);
   t.equal(agent.assignments[1]!.ref!.jobId, second.id);

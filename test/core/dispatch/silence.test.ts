@@ -1,5 +1,8 @@
 // test: postgres, 10 s
-/** An agent that keeps its connection and says nothing loses its session after the length of a lease, and its lease is not extended. */
+/**
+ * An agent that keeps its connection and says nothing loses its session after the length of a lease, and its lease is
+ * not extended.
+ */
 import t from 'tap';
 import { LEASE_MS } from '../../../core/domain/lease.ts';
 import { SessionEndReason } from '../../../proto/gen/slipway/v1/agent_service.ts';
@@ -12,11 +15,16 @@ t.test('silence', async (t) => {
   const core = await startReplicas(t);
   const lively = await core.joinAgent({ heartbeatMs: 500 });
   let livelyEnded = false;
-  void lively.ended.then(() => { livelyEnded = true; });
+  void lively.ended.then(() => {
+    livelyEnded = true;
+  });
   const quiet = await core.joinAgent({ heartbeatMs: 0 });
   const joinedAtMs = performance.now();
-  const machine = async () => (await core.sql`
-    SELECT session_id, lease_expires_at, lease_expires_at < now() AS over FROM machine WHERE id = ${quiet.machineId}`)[0]!;
+  const machine = async () =>
+    (
+      await core.sql`
+    SELECT session_id, lease_expires_at, lease_expires_at < now() AS over FROM machine WHERE id = ${quiet.machineId}`
+    )[0]!;
   const before = await machine();
   t.equal(await quiet.ended, undefined, 'ended in order');
   t.equal(quiet.end?.reason, SessionEndReason.LEASE_OVER, 'and says why');

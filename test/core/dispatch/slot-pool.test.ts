@@ -1,22 +1,37 @@
 /** Free slots by core's own count: never more than capacity, spread over workers, across reconnects. */
 import t from 'tap';
-import { SlotPool } from '../../../core/dispatch/slot-pool.ts';
 import type { AssignmentSink } from '../../../core/dispatch/slot-pool.ts';
+import { SlotPool } from '../../../core/dispatch/slot-pool.ts';
 import type { ClaimedJob, Slot } from '../../../core/jobs/slots.ts';
 
 const slot = (workerId: string, endpointId = 'e'): Slot => ({ workerId, endpointId, machineId: 'm' });
 const job = (jobId: string, workerId: string): ClaimedJob => ({
-  endpointId: 'e', jobId, attempt: 1, workerId, machineId: 'm', input: undefined, inputSize: 0, s3ConfigSealed: undefined,
+  endpointId: 'e',
+  jobId,
+  attempt: 1,
+  workerId,
+  machineId: 'm',
+  input: undefined,
+  inputSize: 0,
+  s3ConfigSealed: undefined,
 });
 
 function setup() {
   const sent: string[] = [];
   const orphans: string[] = [];
   const room: string[] = [];
-  const sink = (): AssignmentSink => ({ assign: (jobs) => { sent.push(...jobs.map((claimed) => claimed.jobId)); } });
+  const sink = (): AssignmentSink => ({
+    assign: (jobs) => {
+      sent.push(...jobs.map((claimed) => claimed.jobId));
+    },
+  });
   const pool = new SlotPool({
-    onCapacity: (endpointId) => { room.push(endpointId); },
-    onOrphans: (jobs) => { orphans.push(...jobs.map((claimed) => claimed.jobId)); },
+    onCapacity: (endpointId) => {
+      room.push(endpointId);
+    },
+    onOrphans: (jobs) => {
+      orphans.push(...jobs.map((claimed) => claimed.jobId));
+    },
   });
   return { pool, sent, orphans, room, sink };
 }
@@ -27,7 +42,13 @@ t.test('spreads over workers and never exceeds capacity', async (t) => {
     pool.attach(slot(id), sink(), []);
     pool.update(id, { capacity: 2, open: true });
   }
-  t.same(pool.reserve('e', 3).map((taken) => taken.workerId).sort(), ['a', 'b', 'c']);
+  t.same(
+    pool
+      .reserve('e', 3)
+      .map((taken) => taken.workerId)
+      .sort(),
+    ['a', 'b', 'c'],
+  );
   t.equal(pool.reserve('e', 10).length, 3, 'the other half');
   t.same(pool.reserve('e', 1), [], 'nothing is left');
   t.same(pool.reserve('other', 1), []);
@@ -45,7 +66,8 @@ t.test('with little to do the same workers have all of it, so that the others ge
     pool.assign([job(String(number), taken!.workerId)]);
     return taken!.workerId;
   };
-  const end = (number: number): boolean => pool.release({ endpointId: 'e', jobId: String(number), attempt: 1, machineId: 'm' });
+  const end = (number: number): boolean =>
+    pool.release({ endpointId: 'e', jobId: String(number), attempt: 1, machineId: 'm' });
   for (let number = 0; number < 20; number += 1) {
     t.equal(begin(number), 'a', 'one at a time');
     // A worker asks again and again while it has nothing to do.
@@ -67,11 +89,19 @@ t.test('with little to do the same workers have all of it, so that the others ge
 t.test('a worker that can have several is given one more only when no other has fewer', async (t) => {
   const { pool, sink } = setup();
   const session = sink();
-  for (const [id, capacity] of [['a', 3], ['b', 2], ['c', 1]] as const) {
+  for (const [id, capacity] of [
+    ['a', 3],
+    ['b', 2],
+    ['c', 1],
+  ] as const) {
     pool.attach(slot(id), session, []);
     pool.update(id, { capacity, open: true });
   }
-  const next = (): string => pool.reserve('e', 1).map(({ workerId }) => workerId).join();
+  const next = (): string =>
+    pool
+      .reserve('e', 1)
+      .map(({ workerId }) => workerId)
+      .join();
   t.same([next(), next(), next(), next(), next(), next(), next()], ['a', 'b', 'c', 'a', 'b', 'a', '']);
   pool.unreserve([slot('b')]);
   t.same([next(), next()], ['b', '']);
@@ -89,7 +119,10 @@ t.test('workers that come and go beside one that stays leave nothing behind', as
     pool.detach(`w${number}`, session);
   }
   t.notOk(pool.hasOtherCapacity('e', 'stays'));
-  t.same(pool.reserve('e', 9).map(({ workerId }) => workerId), ['stays']);
+  t.same(
+    pool.reserve('e', 9).map(({ workerId }) => workerId),
+    ['stays'],
+  );
   t.same([pool.hasCapacity('e'), pool.endpointsWithCapacity()], [false, []]);
 });
 
@@ -102,7 +135,11 @@ t.test('a slot comes back by giving, or by the end of its attempt', async (t) =>
   pool.assign([job('j1', 'a')]);
   t.same(sent, ['j1']);
   t.same(pool.reserve('e', 1), [], 'held');
-  t.equal(pool.release({ endpointId: 'e', jobId: 'j1', attempt: 2, machineId: 'm' }), false, 'another attempt frees nothing');
+  t.equal(
+    pool.release({ endpointId: 'e', jobId: 'j1', attempt: 2, machineId: 'm' }),
+    false,
+    'another attempt frees nothing',
+  );
   t.equal(pool.release({ endpointId: 'e', jobId: 'j1', attempt: 1, machineId: 'm' }), true);
   t.equal(pool.release({ endpointId: 'e', jobId: 'j1', attempt: 1, machineId: 'm' }), false, 'once');
   t.equal(pool.reserve('e', 2).length, 1);
@@ -146,7 +183,10 @@ t.test('a reconnect neither forgets slots that are out nor attempts that are hel
   t.equal(pool.reserve('e', 5).length, 1, 'one is held, one is out');
   pool.assign([job('j1', 'a')]);
   t.same([sent, orphans], [['j1'], []], 'the claim of the first session goes to the second');
-  t.same(pool.heldBy('a').map((held) => held.jobId), ['j0', 'j1']);
+  t.same(
+    pool.heldBy('a').map((held) => held.jobId),
+    ['j0', 'j1'],
+  );
   t.equal(pool.workerOf({ endpointId: 'e', jobId: 'j0', attempt: 1, machineId: 'm' }), 'a');
 });
 
@@ -182,9 +222,15 @@ t.test('a stock that an agent keeps is filled up when half of it is gone, and is
   const end = (id: string): boolean => pool.release({ endpointId: 'e', jobId: id, attempt: 1, machineId: 'm' });
   const taken = pool.reserve('e', 5);
   const asked: number[] = [];
-  const ahead = pool.reservePrefetch('e', taken, (slots) => { asked.push(slots); return 4; });
+  const ahead = pool.reservePrefetch('e', taken, (slots) => {
+    asked.push(slots);
+    return 4;
+  });
   t.same([taken.length, ahead.length, asked], [2, 4, [2]]);
-  pool.assign([...['1', '2'].map((id) => job(id, 'a')), ...['3', '4', '5', '6'].map((id) => ({ ...job(id, 'a'), prefetched: true }))]);
+  pool.assign([
+    ...['1', '2'].map((id) => job(id, 'a')),
+    ...['3', '4', '5', '6'].map((id) => ({ ...job(id, 'a'), prefetched: true })),
+  ]);
   room.length = 0;
   end('1');
   end('2');
@@ -194,7 +240,11 @@ t.test('a stock that an agent keeps is filled up when half of it is gone, and is
   end('4');
   t.same(room, ['e'], 'said once');
   t.same(pool.reserve('e', 5), [], 'it has all that it can hold');
-  t.same(pool.runningLow('e'), [{ jobId: '6', inputSize: 0 }], 'what it was given last, without its input, which nobody needs any more');
+  t.same(
+    pool.runningLow('e'),
+    [{ jobId: '6', inputSize: 0 }],
+    'what it was given last, without its input, which nobody needs any more',
+  );
   t.equal(pool.reservePrefetch('e', [], () => 4).length, 4, 'what is missing');
   t.same(pool.runningLow('e'), []);
 });
@@ -221,5 +271,8 @@ t.test('one whose stock ran low and that keeps none any more gets nothing that i
   for (const jobId of ['0', '1']) pool.release({ endpointId: 'e', jobId, attempt: 1, machineId: 'm' });
   t.equal(pool.runningLow('e').length, 1);
   pool.update('a', { capacity: 1, open: true, acceptsPrefetch: true });
-  t.same(pool.reservePrefetch('e', [], (slots) => 4 * slots), []);
+  t.same(
+    pool.reservePrefetch('e', [], (slots) => 4 * slots),
+    [],
+  );
 });

@@ -6,8 +6,8 @@ import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { Sealer } from '../../../core/runtime/seal.ts';
 import { openDatabase } from '../../../core/store/database.ts';
-import { WorkerStore } from '../../../core/store/worker-store.ts';
 import type { WorkerFacts } from '../../../core/store/worker-store.ts';
+import { WorkerStore } from '../../../core/store/worker-store.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { LIVE_MACHINES, logger, startEngines } from '../../helpers/job-engine.ts';
@@ -26,11 +26,22 @@ t.test('what an earlier session says late changes nothing', async (t) => {
   const [machine] = await core.sql`SELECT session_id FROM machine WHERE id = ${machineId}`;
   const current = { machineId, sessionId: machine!.session_id as string };
   const earlier = { machineId, sessionId: 'an earlier one' };
-  const state = async () => (await core.sql`SELECT state FROM worker WHERE endpoint_id = ${endpointId}`)[0]!.state as string;
+  const state = async () =>
+    (await core.sql`SELECT state FROM worker WHERE endpoint_id = ${endpointId}`)[0]!.state as string;
   const [row] = await core.sql`SELECT id FROM worker WHERE endpoint_id = ${endpointId}`;
-  const facts = (observed: WorkerFacts['state']): WorkerFacts[] => (
-    [{ workerId: row!.id as string, state: observed, capacity: 0, reason: '', exitCode: null, sdkVersion: '', address: '', health: '', singleUse: false }]
-  );
+  const facts = (observed: WorkerFacts['state']): WorkerFacts[] => [
+    {
+      workerId: row!.id as string,
+      state: observed,
+      capacity: 0,
+      reason: '',
+      exitCode: null,
+      sdkVersion: '',
+      address: '',
+      health: '',
+      singleUse: false,
+    },
+  ];
   t.same(await store.report(earlier, facts('INITIALIZING')), []);
   t.same(await store.report(earlier, facts('UNHEALTHY')), []);
   t.same(await store.endUnlisted(earlier, []), []);
@@ -47,7 +58,9 @@ t.test('a worker that a turn of scaling has locked keeps the reports of no other
   const agents = [await core.joinAgent({ cpuSlots: 1 }), await core.joinAgent({ cpuSlots: 1 })];
   const endpointId = await core.createEndpoint({ workersMin: 2 });
   await core.ready(endpointId, 2);
-  const rows = await core.sql<{ id: string; machine_id: string }[]>`SELECT id, machine_id FROM worker WHERE endpoint_id = ${endpointId}`;
+  const rows = await core.sql<
+    { id: string; machine_id: string }[]
+  >`SELECT id, machine_id FROM worker WHERE endpoint_id = ${endpointId}`;
   const [locked, other] = agents.map(({ machineId }) => rows.find((row) => row.machine_id === machineId)!.id);
   const state = async (id: string) => (await core.sql`SELECT state FROM worker WHERE id = ${id}`)[0]!.state as string;
   const turn = await core.sql.reserve();
@@ -57,10 +70,10 @@ t.test('a worker that a turn of scaling has locked keeps the reports of no other
   for (const [n, workerId] of [locked!, other!].entries()) {
     agents[n]!.send({ workers: [{ workerId, endpointId, state: WorkerState.DRAINING, capacity: 0, reason: '' }] });
   }
-  await waitFor('the other machine\'s report', async () => await state(other!) === 'DRAINING');
+  await waitFor("the other machine's report", async () => (await state(other!)) === 'DRAINING');
   t.equal(await state(locked!), 'READY');
   await turn`COMMIT`;
-  await waitFor('its own', async () => await state(locked!) === 'DRAINING');
+  await waitFor('its own', async () => (await state(locked!)) === 'DRAINING');
 });
 
 t.test('a detail that could not be written is written later', async (t) => {
@@ -74,7 +87,13 @@ t.test('a detail that could not be written is written later', async (t) => {
   }
   const quiet = (): void => undefined;
   const reports = new WorkerReports({
-    workers: core.stores.workers, onChanged: quiet, onBackends: quiet, holds: () => false, clock: systemClock, random: systemRandom, logger,
+    workers: core.stores.workers,
+    onChanged: quiet,
+    onBackends: quiet,
+    holds: () => false,
+    clock: systemClock,
+    random: systemRandom,
+    logger,
   });
   await core.sql.unsafe(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN PERFORM nextval('refused'); RAISE EXCEPTION 'No space left on device' USING ERRCODE = '53100'; END $$`);
@@ -85,11 +104,27 @@ t.test('a detail that could not be written is written later', async (t) => {
   t.teardown(() => reports.stop());
   reports.used(usedId);
   reports.detailChanged(session, {
-    workerId, state: 'READY', capacity: 5, reason: '', exitCode: null, sdkVersion: '', address: '', health: '', singleUse: false,
+    workerId,
+    state: 'READY',
+    capacity: 5,
+    reason: '',
+    exitCode: null,
+    sdkVersion: '',
+    address: '',
+    health: '',
+    singleUse: false,
   });
-  const refusals = async (): Promise<number> => (await core.sql<[{ n: number }]>`SELECT last_value AS n FROM refused`)[0].n;
-  await waitFor('refusals of both', async () => await refusals() >= 4);
+  const refusals = async (): Promise<number> =>
+    (await core.sql<[{ n: number }]>`SELECT last_value AS n FROM refused`)[0].n;
+  await waitFor('refusals of both', async () => (await refusals()) >= 4);
   await core.sql`DROP TRIGGER refuse ON worker`;
-  await waitFor('the detail', async () => (await core.sql`SELECT FROM worker WHERE id = ${workerId} AND capacity = 5`).length > 0);
-  await waitFor('the sign of use', async () => (await core.sql`SELECT FROM worker WHERE id = ${usedId} AND busy_at > now() - interval '1 min'`).length > 0);
+  await waitFor(
+    'the detail',
+    async () => (await core.sql`SELECT FROM worker WHERE id = ${workerId} AND capacity = 5`).length > 0,
+  );
+  await waitFor(
+    'the sign of use',
+    async () =>
+      (await core.sql`SELECT FROM worker WHERE id = ${usedId} AND busy_at > now() - interval '1 min'`).length > 0,
+  );
 });

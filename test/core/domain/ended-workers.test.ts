@@ -1,10 +1,16 @@
 import t from 'tap';
 import { groupEnded } from '../../../core/domain/ended-workers.ts';
-import { summarizeJob } from '../../../core/domain/explanation.ts';
 import type { ExplainedJob } from '../../../core/domain/explanation.ts';
+import { summarizeJob } from '../../../core/domain/explanation.ts';
 
-const ended = (id: string, reason: string, exitCode: number | null = null) => (
-  { id, endpointId: 'e', endpointName: 'ocr', exitCode, reason, endedAt: new Date(Number(id)) });
+const ended = (id: string, reason: string, exitCode: number | null = null) => ({
+  id,
+  endpointId: 'e',
+  endpointName: 'ocr',
+  exitCode,
+  reason,
+  endedAt: new Date(Number(id)),
+});
 
 t.test('they are grouped by how they ended, not by what each wrote last', async (t) => {
   const killed = 'The worker was ended by SIGKILL.';
@@ -17,13 +23,21 @@ t.test('they are grouped by how they ended, not by what each wrote last', async 
   ]);
   t.match(groups, [
     { count: 1, sentence: 'The worker ended with exit code 3.', lastLine: 'boom', last: { id: '5' } },
-    { count: 1, sentence: 'The worker could not be started: no such image.', lastLine: 'The worker could not be started: no such image.' },
+    {
+      count: 1,
+      sentence: 'The worker could not be started: no such image.',
+      lastLine: 'The worker could not be started: no such image.',
+    },
     { count: 3, sentence: killed, lastLine: '{"requestId": "b", "message": "Started."}', last: { id: '3' } },
   ]);
 });
 
 t.test('a job that ended is told in whole sentences, with one full stop each', async (t) => {
-  const job = { state: 'FAILED', retries: 2, error: 'The worker was ended by SIGKILL while it held the job.' } as ExplainedJob;
+  const job = {
+    state: 'FAILED',
+    retries: 2,
+    error: 'The worker was ended by SIGKILL while it held the job.',
+  } as ExplainedJob;
   t.equal(summarizeJob(job, ''), `It has ended: ${job.error} 2 of its attempts were lost before.`);
   t.equal(summarizeJob({ ...job, error: 'no colour', retries: 0 }, ''), 'It has ended: no colour.');
 });

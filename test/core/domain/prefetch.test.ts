@@ -1,6 +1,13 @@
 /** How many jobs a worker gets beyond those it asked for, over many random measurements. */
 import t from 'tap';
-import { PREFETCH_MAX, PREFETCH_MS, MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX, prefetchCount } from '../../../core/domain/prefetch.ts';
+import {
+  MEASURED_MAX,
+  MEASURED_MIN,
+  PREFETCH_MAX,
+  PREFETCH_MS,
+  prefetchCount,
+  SHORT_MS_MAX,
+} from '../../../core/domain/prefetch.ts';
 import { seededRandom } from '../../helpers/seeded-random.ts';
 
 const all = (count: number, ms: number): number[] => Array.from({ length: count }, () => ms);
@@ -20,11 +27,13 @@ t.test('examples', async (t) => {
     ['what a dozing worker was given first', [...all(62, 6), 100, 100], 1, false, 99],
     ['another worker stands idle', all(64, 5), 1, true, 0],
   ];
-  for (const [name, timesMs, slots, othersIdle, expected] of table) t.equal(prefetchCount({ timesMs, slots, othersIdle }), expected, name);
+  for (const [name, timesMs, slots, othersIdle, expected] of table)
+    t.equal(prefetchCount({ timesMs, slots, othersIdle }), expected, name);
 });
 
 t.test('large inputs are not piled up', async (t) => {
-  const of = (inputBytes: number): number => prefetchCount({ timesMs: all(64, 5), slots: 100, othersIdle: false, inputBytes });
+  const of = (inputBytes: number): number =>
+    prefetchCount({ timesMs: all(64, 5), slots: 100, othersIdle: false, inputBytes });
   t.same([0, 300, 100_000, 20_000_000].map(of), [PREFETCH_MAX, PREFETCH_MAX, 41, 0]);
 });
 
@@ -32,12 +41,24 @@ t.test('never more work than intended, whatever was measured', async (t) => {
   const random = seededRandom(12);
   for (let round = 0; round < 2_000; round += 1) {
     const longest = 1 + Math.floor(random.fraction() * 400);
-    const timesMs = Array.from({ length: Math.floor(random.fraction() * (MEASURED_MAX + 1)) }, () => Math.floor(random.fraction() * longest));
+    const timesMs = Array.from({ length: Math.floor(random.fraction() * (MEASURED_MAX + 1)) }, () =>
+      Math.floor(random.fraction() * longest),
+    );
     const slots = 1 + Math.floor(random.fraction() * 100);
     const ahead = prefetchCount({ timesMs, slots, othersIdle: false });
-    const workMs = ahead * timesMs.toSorted((a, b) => a - b).slice(0, -2).reduce((sum, ms) => sum + ms, 0) / Math.max(timesMs.length - 2, 1);
-    const sound = Number.isInteger(ahead) && ahead >= 0 && ahead <= PREFETCH_MAX && workMs <= PREFETCH_MS * slots
-      && (ahead === 0 || (timesMs.length >= MEASURED_MIN && Math.max(...timesMs) <= SHORT_MS_MAX));
+    const workMs =
+      (ahead *
+        timesMs
+          .toSorted((a, b) => a - b)
+          .slice(0, -2)
+          .reduce((sum, ms) => sum + ms, 0)) /
+      Math.max(timesMs.length - 2, 1);
+    const sound =
+      Number.isInteger(ahead) &&
+      ahead >= 0 &&
+      ahead <= PREFETCH_MAX &&
+      workMs <= PREFETCH_MS * slots &&
+      (ahead === 0 || (timesMs.length >= MEASURED_MIN && Math.max(...timesMs) <= SHORT_MS_MAX));
     if (!sound) t.fail('unsound', { timesMs, slots, ahead });
   }
   t.pass();

@@ -1,13 +1,17 @@
 // test: postgres, 50 s
-/** What a fleet costs while nothing happens: statements at PostgreSQL, counted on their way. Whoever adds a poll finds it here. */
-import t from 'tap';
+/**
+ * What a fleet costs while nothing happens: statements at PostgreSQL, counted on their way. Whoever adds a poll finds
+ * it here.
+ */
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { HEARTBEAT_PERIOD_MS } from '../../../core/domain/lease.ts';
-import { systemClock } from '../../../core/runtime/clock.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
-import { countingProxy } from '../../helpers/counting-proxy.ts';
-import type { CountingProxy } from '../../helpers/counting-proxy.ts';
+import { systemClock } from '../../../core/runtime/clock.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
+import type { CountingProxy } from '../../helpers/counting-proxy.ts';
+import { countingProxy } from '../../helpers/counting-proxy.ts';
 import { createDatabase } from '../../helpers/database.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
@@ -17,39 +21,64 @@ const SLEEPING = 1_000;
 /** Machines that have joined and run nothing. */
 const MACHINES = 20;
 const ACTIVE = 50;
-/** The clock of core goes so many times as fast, so that a span of seconds has many passes of each loop: where its ends lie hardly counts. */
+/**
+ * The clock of core goes so many times as fast, so that a span of seconds has many passes of each loop: where its ends
+ * lie hardly counts.
+ */
 const SPEED = 4;
-const fast: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() * SPEED, after: (ms, fn) => systemClock.after(ms / SPEED, fn) };
+const fast: Clock = {
+  ...systemClock,
+  monotonicMs: () => systemClock.monotonicMs() * SPEED,
+  after: (ms, fn) => systemClock.after(ms / SPEED, fn),
+};
 /** What starts asks more for so long, in milliseconds of that clock. */
 const START_MS = 4_000;
 /** In milliseconds of that clock: some 410 statements of one core, of which its ends may cut off or add a handful. */
 const SPAN_MS = 90_000;
 /**
- * Statements a second of one core at the most; of three, so many times what one was measured to send. Both for each look at all endpoints, which is made
- * once a second and seldomer on a busy machine, as everything is: what others do on it counts on neither side.
+ * Statements a second of one core at the most; of three, so many times what one was measured to send. Both for each
+ * look at all endpoints, which is made once a second and seldomer on a busy machine, as everything is: what others do
+ * on it counts on neither side.
  */
 const ONE_MAX = 5;
 const THREE_TIMES_MAX = 1.2;
-/** What each core sends for itself, that it hears and which duties are free: by it a duty is taken within 3 s. Whatever else is sent, one of them sends. */
+/**
+ * What each core sends for itself, that it hears and which duties are free: by it a duty is taken within 3 s. Whatever
+ * else is sent, one of them sends.
+ */
 const OWN = /^\s*SELECT pg_backend_pid\(\) AS pid, EXISTS \(SELECT FROM pg_listening_channels/;
 /**
- * What machines cost, a second at the most. It is counted apart, as nobody can go without it, and most of it grows with the machines and not with endpoints:
- * a heartbeat of each every 2 s, those that come while others are written in one statement; its key, which is read anew some seconds after it was read
- * last, so that one that is revoked ends its session; and, however many machines there are, what they should have: workers, pods and attempts each 2 s,
- * images each 10 s.
+ * What machines cost, a second at the most. It is counted apart, as nobody can go without it, and most of it grows with
+ * the machines and not with endpoints: a heartbeat of each every 2 s, those that come while others are written in one
+ * statement; its key, which is read anew some seconds after it was read last, so that one that is revoked ends its
+ * session; and, however many machines there are, what they should have: workers, pods and attempts each 2 s, images
+ * each 10 s.
  */
 const MACHINE_COSTS: readonly [what: string, texts: RegExp, max: number][] = [
   ['leases', /^\s*UPDATE machine m SET lease_expires_at/, MACHINES * 0.55],
   ['keys', /^select "api_key"/, MACHINES * 0.25],
-  ['what machines should have', new RegExp(`^\\s*SELECT (${[
-    'w\\.id, w\\.endpoint_id AS "endpointId", w\\.machine_id AS "machineId", w\\.desired', 'id, machine_id AS "machineId", desired', 'm\\.\\*, m\\.session_id',
-    '\\* FROM \\(SELECT e\\.id', 'machine_id AS "machineId", image_name', 'm\\.id, j\\.endpoint_id, j\\.id AS job_id',
-  ].join('|')})`), 2],
+  [
+    'what machines should have',
+    new RegExp(
+      `^\\s*SELECT (${[
+        'w\\.id, w\\.endpoint_id AS "endpointId", w\\.machine_id AS "machineId", w\\.desired',
+        'id, machine_id AS "machineId", desired',
+        'm\\.\\*, m\\.session_id',
+        '\\* FROM \\(SELECT e\\.id',
+        'machine_id AS "machineId", image_name',
+        'm\\.id, j\\.endpoint_id, j\\.id AS job_id',
+      ].join('|')})`,
+    ),
+    2,
+  ],
 ];
 const LOOK = /^\s*WITH RECURSIVE queue/;
 /** Rests as long as it took, many times over: how often it comes says how busy the machine is. */
 const RESTS = /^\s*SELECT j\.endpoint_id, j\.id, j\.attempt, j\.machine_id, j\.machine_id AS name/;
-/** Passes more or fewer of one loop in a span, where its ends and the pauses of loops, which vary, decide; of each core's own there are three loops. */
+/**
+ * Passes more or fewer of one loop in a span, where its ends and the pauses of loops, which vary, decide; of each
+ * core's own there are three loops.
+ */
 const CHANCE = 4;
 /** The same of all loops together, of some 400 statements. */
 const CHANCE_OF_ALL = 10;
@@ -68,14 +97,16 @@ interface Sent {
 
 /** What is sent over a span in which nothing is asked of core. */
 async function sentOver(t: Test, proxy: CountingProxy, spanMs = SPAN_MS): Promise<Sent> {
-  const pass = (ms: number, since = fast.monotonicMs()) => waitFor('the span to pass', () => fast.monotonicMs() - since >= ms);
+  const pass = (ms: number, since = fast.monotonicMs()) =>
+    waitFor('the span to pass', () => fast.monotonicMs() - since >= ms);
   await pass(START_MS);
   const sinceMs = fast.monotonicMs();
   proxy.take();
   await pass(spanMs);
   const seconds = (fast.monotonicMs() - sinceMs) / 1_000;
   const counts = proxy.take();
-  const of = (wanted: (text: string) => boolean): number => [...counts].reduce((sum, [text, count]) => sum + (wanted(text) ? count : 0), 0);
+  const of = (wanted: (text: string) => boolean): number =>
+    [...counts].reduce((sum, [text, count]) => sum + (wanted(text) ? count : 0), 0);
   const looks = of((text) => LOOK.test(text));
   t.ok(looks > 0 && looks <= seconds * 1.05 + 1, `${looks} looks at all endpoints in ${Math.round(seconds)} s`);
   const each = [...counts].sort((a, b) => b[1] - a[1]).map(([text, count]) => `${count} ${text.slice(0, 100)}`);
@@ -99,12 +130,18 @@ t.test('statements a second', async (t) => {
     t.ok(cost > 0 && cost <= max, `${what} of ${MACHINES} machines: ${cost.toFixed(1)} of ${max} a second`);
     t.comment(`${what} of ${MACHINES} machines: ${cost.toFixed(1)} a second`);
   }
-  t.ok(one.total > 1 && one.total <= ONE_MAX, `${SLEEPING} sleeping endpoints and ${MACHINES} machines: 5 a second in all:\n${one.each.join('\n')}`);
+  t.ok(
+    one.total > 1 && one.total <= ONE_MAX,
+    `${SLEEPING} sleeping endpoints and ${MACHINES} machines: 5 a second in all:\n${one.each.join('\n')}`,
+  );
 
   await Promise.all([core.startReplica(), core.startReplica()]);
   const three = await sentOver(t, proxy);
   const busier = three.looks / one.looks;
-  t.ok(three.steady <= one.steady * busier * THREE_TIMES_MAX + CHANCE_OF_ALL, `with three of core hardly more:\n${three.each.join('\n')}`);
+  t.ok(
+    three.steady <= one.steady * busier * THREE_TIMES_MAX + CHANCE_OF_ALL,
+    `with three of core hardly more:\n${three.each.join('\n')}`,
+  );
   for (const text of new Set([...one.counts.keys(), ...three.counts.keys()])) {
     if (RESTS.test(text)) continue;
     const [before, after] = [one.counts.get(text) ?? 0, three.counts.get(text) ?? 0];
@@ -114,9 +151,15 @@ t.test('statements a second', async (t) => {
 
   await core.joinAgent({ cpuSlots: ACTIVE });
   await Promise.all(Array.from({ length: ACTIVE }, () => core.createEndpoint({ templateId })));
-  await waitFor('their workers', async () => (await core.sql`SELECT FROM worker WHERE state = 'READY'`).length === ACTIVE);
+  await waitFor(
+    'their workers',
+    async () => (await core.sql`SELECT FROM worker WHERE state = 'READY'`).length === ACTIVE,
+  );
   const active = await sentOver(t, proxy, SPAN_MS / 8);
-  t.ok((active.total - three.total) / ACTIVE <= 0.3, `a part of a statement for each active endpoint:\n${active.each.join('\n')}`);
+  t.ok(
+    (active.total - three.total) / ACTIVE <= 0.3,
+    `a part of a statement for each active endpoint:\n${active.each.join('\n')}`,
+  );
   t.comment(`one core ${one.total.toFixed(1)}, three ${three.total.toFixed(1)}`);
   t.comment(`with ${ACTIVE} active endpoints and a machine ${active.total.toFixed(1)}`);
 });

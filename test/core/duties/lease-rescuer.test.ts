@@ -1,5 +1,8 @@
 // test: postgres
-/** Leases: attempts of a machine whose lease has ended go back, by whichever replica is first, and never those of a machine that is alive. */
+/**
+ * Leases: attempts of a machine whose lease has ended go back, by whichever replica is first, and never those of a
+ * machine that is alive.
+ */
 import t from 'tap';
 import { LeaseRescuer } from '../../../core/duties/lease-rescuer.ts';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
@@ -7,9 +10,12 @@ import { logger, outcome, runningJob, startEngines } from '../../helpers/job-eng
 
 const engines = await startEngines(t, { replicas: 2, idle: true });
 const { engine, sql } = engines;
-const rescuers = engines.replicas.map(({ stores, engine }) => (
-  new LeaseRescuer({ stores, attempts: engine.attempts, clock: systemClock, random: systemRandom, logger })));
-const rescue = async (): Promise<number> => (await Promise.all(rescuers.map((rescuer) => rescuer.runOnce()))).reduce((sum, count) => sum + count, 0);
+const rescuers = engines.replicas.map(
+  ({ stores, engine }) =>
+    new LeaseRescuer({ stores, attempts: engine.attempts, clock: systemClock, random: systemRandom, logger }),
+);
+const rescue = async (): Promise<number> =>
+  (await Promise.all(rescuers.map((rescuer) => rescuer.runOnce()))).reduce((sum, count) => sum + count, 0);
 
 t.test('only ended leases are rescued, once', async (t) => {
   const endpointId = await engines.endpoint();
@@ -20,9 +26,14 @@ t.test('only ended leases are rescued, once', async (t) => {
   lost.push(await runningJob(engines, endpointId, {}, 'nosuchmachin'));
   t.equal(await rescue(), 2, 'one ended lease, one machine that is gone');
   t.equal(await rescue(), 0);
-  for (const job of lost) t.match(await engine.calls.get(job, { omitOutput: true, ttlMs: 0 }), { state: 'IN_QUEUE', retries: 1 });
+  for (const job of lost)
+    t.match(await engine.calls.get(job, { omitOutput: true, ttlMs: 0 }), { state: 'IN_QUEUE', retries: 1 });
   t.equal((await engine.calls.get(kept, { omitOutput: true, ttlMs: 0 })).state, 'IN_PROGRESS');
-  t.equal(await engine.attempts.recordOutcome(outcome(lost[0]!)), 'stale', 'the machine that comes back has lost the job');
+  t.equal(
+    await engine.attempts.recordOutcome(outcome(lost[0]!)),
+    'stale',
+    'the machine that comes back has lost the job',
+  );
 });
 
 t.test('at the limit the job fails and says which machine', async (t) => {
@@ -30,7 +41,10 @@ t.test('at the limit the job fails and says which machine', async (t) => {
   const dead = await engines.machine(-1);
   const job = await runningJob(engines, endpointId, {}, dead);
   t.equal(await rescue(), 1);
-  t.match(await engine.calls.get(job, { omitOutput: true, ttlMs: 0 }), { state: 'FAILED', error: 'its machine stopped answering' });
+  t.match(await engine.calls.get(job, { omitOutput: true, ttlMs: 0 }), {
+    state: 'FAILED',
+    error: 'its machine stopped answering',
+  });
 });
 
 t.test('a lease that was extended in time is left alone', async (t) => {

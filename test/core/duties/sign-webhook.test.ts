@@ -1,6 +1,7 @@
 /** Our signatures are those of the specification's own package. */
-import t from 'tap';
+
 import { Webhook } from 'standardwebhooks';
+import t from 'tap';
 import { signWebhook } from '../../../core/duties/sign-webhook.ts';
 import { workNow } from '../../../core/runtime/sliced-work.ts';
 
@@ -12,7 +13,11 @@ t.test('signatures', async (t) => {
     const body = Buffer.from(text);
     const headers = workNow(signWebhook({ id: 'job.1', body, secret, nowMs }));
     const signature = new Webhook(secret).sign('job.1', new Date(nowMs), text);
-    t.same(headers, { 'webhook-id': 'job.1', 'webhook-timestamp': '1700000000', 'webhook-signature': signature }, `${body.length} bytes`);
+    t.same(
+      headers,
+      { 'webhook-id': 'job.1', 'webhook-timestamp': '1700000000', 'webhook-signature': signature },
+      `${body.length} bytes`,
+    );
   }
   t.throws(() => workNow(signWebhook({ id: 'x', body: Buffer.alloc(0), secret: 'whsec_', nowMs })), /empty/);
 });

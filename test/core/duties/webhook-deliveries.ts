@@ -1,6 +1,7 @@
 /** A receiver of webhooks, and deliverers on the job engines of a test. */
-import { createServer } from 'node:http';
+
 import type { IncomingHttpHeaders } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
 import type { PrivateWebhooks } from '../../../core/domain/webhook-url.ts';
@@ -16,29 +17,52 @@ export async function receiver(t: Test, ...codes: number[]) {
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', () => {
       received.push({ headers: request.headers, body: Buffer.concat(parts).toString(), method: request.method });
-      response.writeHead(codes[Math.min(received.length, codes.length) - 1] ?? 200, { location: '/elsewhere' }).end('thanks');
+      response
+        .writeHead(codes[Math.min(received.length, codes.length) - 1] ?? 200, { location: '/elsewhere' })
+        .end('thanks');
     });
   });
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
-  t.teardown(() => new Promise<void>((resolve) => { server.close(() => resolve()); server.closeAllConnections(); }));
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  t.teardown(
+    () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?x=1`, received };
 }
 
 /** A delivery that is due or will be. */
-export interface WaitingDelivery { tries: number; dueMs: number; last_error: string }
+export interface WaitingDelivery {
+  tries: number;
+  dueMs: number;
+  last_error: string;
+}
 
 /** Deliverers on those engines, and what waits for them. */
 export function webhookDeliveries({ stores, sql, sealer }: Awaited<ReturnType<typeof startEngines>>) {
   /** A deliverer of its own, as another replica or the same one after a restart has it. */
   function deliverer(t: Test, allowPrivate: PrivateWebhooks = true): WebhookDeliverer {
-    const made = new WebhookDeliverer({ stores, sealer, allowPrivate, clock: systemClock, random: systemRandom, logger });
+    const made = new WebhookDeliverer({
+      stores,
+      sealer,
+      allowPrivate,
+      clock: systemClock,
+      random: systemRandom,
+      logger,
+    });
     t.teardown(() => made.stop());
     return made;
   }
 
   const makeDue = (): Promise<unknown> => sql`UPDATE webhook_delivery SET due_at = now()`;
-  const waiting = async (): Promise<WaitingDelivery[]> => [...await sql<WaitingDelivery[]>`
-    SELECT tries, last_error, (extract(epoch FROM due_at - now()) * 1000)::float8 AS "dueMs" FROM webhook_delivery`];
+  const waiting = async (): Promise<WaitingDelivery[]> => [
+    ...(await sql<WaitingDelivery[]>`
+    SELECT tries, last_error, (extract(epoch FROM due_at - now()) * 1000)::float8 AS "dueMs" FROM webhook_delivery`),
+  ];
 
   return { deliverer, makeDue, waiting };
 }

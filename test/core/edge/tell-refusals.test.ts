@@ -1,12 +1,14 @@
 // test: postgres
-/** What facades refused by rate limits is explained by every replica: whose word counts, what of it, and for how long. */
+/**
+ * What facades refused by rate limits is explained by every replica: whose word counts, what of it, and for how long.
+ */
 import t from 'tap';
-import { RejectionTracker, REJECTIONS_VALID_MS } from '../../../core/edge/rejection-tracker.ts';
+import { REJECTIONS_VALID_MS, RejectionTracker } from '../../../core/edge/rejection-tracker.ts';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { RejectionReporter } from '../../../facades/core-client/rejection-reporter.ts';
-import { EdgeServiceClient, RequestLimit, RequestOperation } from '../../../proto/gen/slipway/v1/edge_service.ts';
 import type { EndpointRefusals, RefusedRequests } from '../../../proto/gen/slipway/v1/edge_service.ts';
+import { EdgeServiceClient, RequestLimit, RequestOperation } from '../../../proto/gen/slipway/v1/edge_service.ts';
 import type { EndpointExplanation } from '../../../proto/gen/slipway/v1/explanation.ts';
 import { systemTransport } from '../../../proto/wire/channel.ts';
 import { REFUSALS_TOLD_MAX, REQUEST_WINDOW_SECONDS } from '../../../proto/wire/limits.ts';
@@ -21,7 +23,9 @@ const core = await startReplicas(t, 2);
 const addresses = core.replicas.map(({ address }) => address);
 const clients = addresses.map((address) => grpcClients(address));
 const edge = systemTransport.openClient(EdgeServiceClient, addresses[0]!);
-t.teardown(() => { for (const client of [edge, ...clients]) client.close(); });
+t.teardown(() => {
+  for (const client of [edge, ...clients]) client.close();
+});
 
 const newEndpoint = () => core.createEndpoint({ workersMin: 0, workersMax: 0 });
 /** Without what bounds workers. */
@@ -33,33 +37,44 @@ const limits = async (endpointId: string, replica = 0): Promise<string[]> => {
 /** Says something to the first replica. */
 const tell = (...endpoints: EndpointRefusals[]) => call(edge, 'tellRefusals', { endpoints }, '');
 const rate = { limit: RequestLimit.RATE, operation: RequestOperation.RUN, most: 1_000, count: 1 };
-const entry = (endpointId: string, more: Partial<RefusedRequests> = {}, apiKey = core.key): EndpointRefusals => (
-  { endpointId, apiKey, refused: [{ ...rate, ...more }] }
-);
+const entry = (endpointId: string, more: Partial<RefusedRequests> = {}, apiKey = core.key): EndpointRefusals => ({
+  endpointId,
+  apiKey,
+  refused: [{ ...rate, ...more }],
+});
 
 t.test('a facade tells every replica, which explain the endpoint and its jobs', async (t) => {
   const [endpointId, other] = [await newEndpoint(), await newEndpoint()];
   const { id: jobId } = await core.submit(endpointId);
   const reporter = new RejectionReporter({
-    addresses, transport: systemTransport, clock: systemClock, random: systemRandom, logger: createLogger('test', 'silent'),
+    addresses,
+    transport: systemTransport,
+    clock: systemClock,
+    random: systemRandom,
+    logger: createLogger('test', 'silent'),
   });
   await reporter.start();
   t.teardown(() => reporter.stop());
   const caller = { accountId: core.accountId, endpointId, apiKey: core.key };
-  for (let count = 0; count < 3; count += 1) reporter.add(caller, { limit: RequestLimit.RATE, operation: RequestOperation.PURGE_QUEUE, most: 2 });
+  for (let count = 0; count < 3; count += 1)
+    reporter.add(caller, { limit: RequestLimit.RATE, operation: RequestOperation.PURGE_QUEUE, most: 2 });
   reporter.add(caller, { limit: RequestLimit.QUOTA, operation: RequestOperation.STATUS, most: 70 });
-  const quota = 'REQUEST_QUOTA 0: more than the account\'s quota of 70 requests in 10 s; of requests to status 1 was refused (429) within the last minute';
-  const told = ['REQUEST_RATE 0: more than 2 requests to purge-queue in 10 s: 3 were refused (429) within the last minute', quota];
+  const quota =
+    "REQUEST_QUOTA 0: more than the account's quota of 70 requests in 10 s; of requests to status 1 was refused (429) within the last minute";
+  const told = [
+    'REQUEST_RATE 0: more than 2 requests to purge-queue in 10 s: 3 were refused (429) within the last minute',
+    quota,
+  ];
   for (const replica of [0, 1]) {
     await waitFor('it to be told', async () => (await limits(endpointId, replica)).length > 0);
     t.same(await limits(endpointId, replica), told);
     const { explanation } = await call(clients[replica]!.jobs, 'explain', { endpointId, jobId }, core.key);
     t.match(requestLimits(explanation!.endpoint!), [{ limit: 'REQUEST_RATE' }, { limit: 'REQUEST_QUOTA' }]);
-    t.same(await limits(other, replica), [quota], 'of another endpoint what is the account\'s');
+    t.same(await limits(other, replica), [quota], "of another endpoint what is the account's");
   }
 });
 
-t.test('only of endpoints whose jobs the key may use; the others\' entries count all the same', async (t) => {
+t.test("only of endpoints whose jobs the key may use; the others' entries count all the same", async (t) => {
   const stranger = await core.newKey(undefined, [], await core.newAccount());
   const endpointId = await newEndpoint();
   const before = await limits(endpointId);
@@ -68,15 +83,20 @@ t.test('only of endpoints whose jobs the key may use; the others\' entries count
   t.same(await limits(endpointId), before);
   await tell(entry(endpointId), entry(endpointId, {}, stranger));
   const added = async () => (await limits(endpointId)).filter((text) => !before.includes(text));
-  t.same(await added(), ['REQUEST_RATE 0: more than 1000 requests to run in 10 s: 1 was refused (429) within the last minute']);
+  t.same(await added(), [
+    'REQUEST_RATE 0: more than 1000 requests to run in 10 s: 1 was refused (429) within the last minute',
+  ]);
   const atOnce = { limit: RequestLimit.AT_ONCE, operation: RequestOperation.LB, most: 20 };
   const share = { limit: RequestLimit.ACCOUNT_SHARE, most: 0 };
   await tell(entry(endpointId, { count: 4 }), entry(endpointId, atOnce), entry(endpointId, share));
-  t.same((await added()).map((text) => text.split(/ \(429\)/)[0]), [
-    'REQUEST_RATE 0: more than 1000 requests to run in 10 s: 5 were refused',
-    'REQUESTS_AT_ONCE 0: more than 20 requests to the endpoint at a time: 1 was refused',
-    'REQUESTS_AT_ONCE 0: more requests to run at a time than the account\'s share of all that a facade has under way: 1 was refused',
-  ]);
+  t.same(
+    (await added()).map((text) => text.split(/ \(429\)/)[0]),
+    [
+      'REQUEST_RATE 0: more than 1000 requests to run in 10 s: 5 were refused',
+      'REQUESTS_AT_ONCE 0: more than 20 requests to the endpoint at a time: 1 was refused',
+      "REQUESTS_AT_ONCE 0: more requests to run at a time than the account's share of all that a facade has under way: 1 was refused",
+    ],
+  );
 });
 
 /** Of a newer facade. */
@@ -84,9 +104,19 @@ const UNKNOWN = { limit: 99 as RequestLimit, operation: 99 as RequestOperation }
 t.test('nothing that cannot be', async (t) => {
   const endpointId = await newEndpoint();
   const before = await limits(endpointId);
-  const impossible: Partial<RefusedRequests>[] = [{ count: 0 }, { count: -1 }, { most: -1 }, { limit: 0 }, { operation: 0 }, UNKNOWN];
+  const impossible: Partial<RefusedRequests>[] = [
+    { count: 0 },
+    { count: -1 },
+    { most: -1 },
+    { limit: 0 },
+    { operation: 0 },
+    UNKNOWN,
+  ];
   await tell(...impossible.map((more) => entry(endpointId, more)));
-  t.match(await reasonOf(tell(...Array.from({ length: REFUSALS_TOLD_MAX + 1 }, () => entry(endpointId)))), /^INVALID_REQUEST.*51 entries/);
+  t.match(
+    await reasonOf(tell(...Array.from({ length: REFUSALS_TOLD_MAX + 1 }, () => entry(endpointId)))),
+    /^INVALID_REQUEST.*51 entries/,
+  );
   t.same(await limits(endpointId), before);
 });
 

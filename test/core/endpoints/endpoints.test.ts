@@ -14,15 +14,45 @@ t.setTimeout(60_000);
 t.test('defaults', async (t) => {
   const core = await startReplicas(t);
   const templateId = await core.createTemplate({ name: 'my template' });
-  const { endpoint } = await call(core.clients.endpoints, 'createEndpoint', { endpoint: Endpoint.fromPartial({ templateId }), requestId: '' }, core.key);
+  const { endpoint } = await call(
+    core.clients.endpoints,
+    'createEndpoint',
+    { endpoint: Endpoint.fromPartial({ templateId }), requestId: '' },
+    core.key,
+  );
   t.match(endpoint, {
-    id: /^[a-z0-9]{14}$/, name: 'my template', templateId, type: EndpointType.QB, gpuIds: [], gpuCount: 1, instanceIds: [], workersMin: 0, workersMax: 3,
-    idleTimeoutSeconds: 5, scalerType: ScalerType.QUEUE_DELAY, scalerValue: 4, executionTimeoutMs: 600_000, flashBootType: FlashBootType.OFF, locations: [],
-    env: {}, retryLimit: 2, retryHandlerErrors: false, workerConcurrency: 1, version: 0, computeType: 'GPU', webhookSecret: '',
+    id: /^[a-z0-9]{14}$/,
+    name: 'my template',
+    templateId,
+    type: EndpointType.QB,
+    gpuIds: [],
+    gpuCount: 1,
+    instanceIds: [],
+    workersMin: 0,
+    workersMax: 3,
+    idleTimeoutSeconds: 5,
+    scalerType: ScalerType.QUEUE_DELAY,
+    scalerValue: 4,
+    executionTimeoutMs: 600_000,
+    flashBootType: FlashBootType.OFF,
+    locations: [],
+    env: {},
+    retryLimit: 2,
+    retryHandlerErrors: false,
+    workerConcurrency: 1,
+    version: 0,
+    computeType: 'GPU',
+    webhookSecret: '',
   });
   t.ok(endpoint!.createTime instanceof Date);
   const { template } = await call(core.clients.templates, 'getTemplate', { id: templateId }, core.key);
-  t.match(template, { id: /^[a-z0-9]{10}$/, containerDiskGb: 50, volumeGb: 0, volumeMountPath: '/workspace', category: 'NVIDIA' });
+  t.match(template, {
+    id: /^[a-z0-9]{10}$/,
+    containerDiskGb: 50,
+    volumeGb: 0,
+    volumeMountPath: '/workspace',
+    category: 'NVIDIA',
+  });
 });
 
 const BAD: [what: string, fields: Partial<Endpoint>, why: RegExp][] = [
@@ -30,7 +60,11 @@ const BAD: [what: string, fields: Partial<Endpoint>, why: RegExp][] = [
   ['a NUL in the name', { name: 'a\0b' }, /cannot be stored/],
   ['an unknown template', { templateId: 'nosuch' }, /no template "nosuch"/],
   ['no template', { templateId: '' }, /template_id is required/],
-  ['an unknown pool', { gpuIds: ['AMPERE_99'] }, /"AMPERE_99" is not known; allowed is a pool \(AMPERE_16, AMPERE_24, .*or a type name \(NVIDIA RTX A4000/],
+  [
+    'an unknown pool',
+    { gpuIds: ['AMPERE_99'] },
+    /"AMPERE_99" is not known; allowed is a pool \(AMPERE_16, AMPERE_24, .*or a type name \(NVIDIA RTX A4000/,
+  ],
   ['an unknown excluded type', { gpuIds: ['AMPERE_24', '-L4'] }, /a type name after the '-'/],
   ['everything excluded', { gpuIds: ['NVIDIA L4', '-NVIDIA L4'] }, /every GPU type is excluded/],
   ['too many GPUs', { gpuIds: ['AMPERE_24'], gpuCount: 65 }, /gpu_count is 65/],
@@ -40,28 +74,60 @@ const BAD: [what: string, fields: Partial<Endpoint>, why: RegExp][] = [
   ['no idle time', { idleTimeoutSeconds: -1 }, /idle_timeout_seconds is -1, but must be a whole number from 1 to 3600/],
   ['a long idle time', { idleTimeoutSeconds: 3_601 }, /3600/],
   ['a scaler value', { scalerValue: -1 }, /scaler_value/],
-  ['a short execution', { executionTimeoutMs: 4_999 }, /execution_timeout_ms is 4999, but must be a whole number from 5000 to 604800000/],
+  [
+    'a short execution',
+    { executionTimeoutMs: 4_999 },
+    /execution_timeout_ms is 4999, but must be a whole number from 5000 to 604800000/,
+  ],
   ['a long execution', { executionTimeoutMs: 604_800_001 }, /604800000/],
   ['a retry limit', { retryLimit: 11 }, /retry_limit is 11/],
   ['a concurrency', { workerConcurrency: 101 }, /worker_concurrency is 101/],
   ['a compute type', { computeType: 'TPU' }, /compute_type is "TPU"/],
   ['a CPU with GPUs', { computeType: 'CPU', gpuIds: ['AMPERE_24'] }, /takes no gpu_ids/],
-  ['a GPU endpoint with sizes', { instanceIds: ['cpu3c-2-4'] }, /instance_ids are sizes of CPU workers: they need compute_type CPU/],
+  [
+    'a GPU endpoint with sizes',
+    { instanceIds: ['cpu3c-2-4'] },
+    /instance_ids are sizes of CPU workers: they need compute_type CPU/,
+  ],
   ['a size without memory', { computeType: 'CPU', instanceIds: ['cpu3c-2'] }, /"cpu3c-2" is not like cpu3c-2-4/],
   ['a size without processors', { computeType: 'CPU', instanceIds: ['cpu3c-0-4'] }, /"cpu3c-0-4" is not like/],
   ['a size of too many', { computeType: 'CPU', instanceIds: ['cpu3c-1025-4'] }, /1 to 1024 processors/],
-  ['101 sizes', { computeType: 'CPU', instanceIds: Array.from({ length: 101 }, () => 'cpu3c-2-4') }, /instance_ids has 101 entries/],
+  [
+    '101 sizes',
+    { computeType: 'CPU', instanceIds: Array.from({ length: 101 }, () => 'cpu3c-2-4') },
+    /instance_ids has 101 entries/,
+  ],
   ['a CUDA version', { allowedCudaVersions: ['twelve'] }, /"twelve" is not a version/],
   ['a variable name', { env: { '1 bad': 'x' } }, /"1 bad" is not a name for a variable/],
-  ['a large environment', { env: { A: 'x'.repeat(131_000), B: 'x'.repeat(131_000), C: 'x'.repeat(200) } }, /env takes \d+ bytes, but may take 262144/],
+  [
+    'a large environment',
+    { env: { A: 'x'.repeat(131_000), B: 'x'.repeat(131_000), C: 'x'.repeat(200) } },
+    /env takes \d+ bytes, but may take 262144/,
+  ],
   ['a NUL in a variable', { env: { A: 'a\0' } }, /cannot be stored/],
   ['an empty location', { locations: [''] }, /locations has 0 characters/],
   ['a long webhook secret', { webhookSecret: 'x'.repeat(1_025) }, /webhook_secret is longer/],
   ['an enum from the future', { scalerType: 9 as ScalerType }, /scaler_type has a value/],
-  ['a port that is none', { type: EndpointType.LB, env: { PORT: 'http' } }, /env: PORT must be a port, from 1 to 65535/],
-  ['a port that is too large', { type: EndpointType.LB, env: { PORT_HEALTH: '65536' } }, /env: PORT_HEALTH must be a port/],
-  ['a health path with a blank', { type: EndpointType.LB, env: { HEALTH_CHECK_PATH: '/a b' } }, /env: HEALTH_CHECK_PATH must be a path/],
-  ['a health path with a line', { type: EndpointType.LB, env: { HEALTH_CHECK_PATH: '/a\nb' } }, /env: HEALTH_CHECK_PATH must be a path/],
+  [
+    'a port that is none',
+    { type: EndpointType.LB, env: { PORT: 'http' } },
+    /env: PORT must be a port, from 1 to 65535/,
+  ],
+  [
+    'a port that is too large',
+    { type: EndpointType.LB, env: { PORT_HEALTH: '65536' } },
+    /env: PORT_HEALTH must be a port/,
+  ],
+  [
+    'a health path with a blank',
+    { type: EndpointType.LB, env: { HEALTH_CHECK_PATH: '/a b' } },
+    /env: HEALTH_CHECK_PATH must be a path/,
+  ],
+  [
+    'a health path with a line',
+    { type: EndpointType.LB, env: { HEALTH_CHECK_PATH: '/a\nb' } },
+    /env: HEALTH_CHECK_PATH must be a path/,
+  ],
 ];
 
 t.test('bad fields', async (t) => {
@@ -69,38 +135,78 @@ t.test('bad fields', async (t) => {
   const templateId = await core.createTemplate();
   for (const [what, fields, why] of BAD) {
     const endpoint = Endpoint.fromPartial({ name: 'n', templateId, ...fields });
-    const reason = await reasonOf(call(core.clients.endpoints, 'createEndpoint', { endpoint, requestId: '', retryLimit: fields.retryLimit }, core.key));
+    const reason = await reasonOf(
+      call(
+        core.clients.endpoints,
+        'createEndpoint',
+        { endpoint, requestId: '', retryLimit: fields.retryLimit },
+        core.key,
+      ),
+    );
     t.match(reason, /^INVALID_REQUEST: /, what);
     t.match(reason, why, what);
   }
-  t.match(await reasonOf(call(core.clients.endpoints, 'createEndpoint', { endpoint: undefined, requestId: '' }, core.key)), /endpoint is required/);
+  t.match(
+    await reasonOf(call(core.clients.endpoints, 'createEndpoint', { endpoint: undefined, requestId: '' }, core.key)),
+    /endpoint is required/,
+  );
   t.equal((await core.sql`SELECT FROM endpoint`).length, 0, 'nothing was stored');
 });
 
 t.test('where workers of a load-balancing endpoint serve: the variables of both, when they are set', async (t) => {
   const core = await startReplicas(t);
-  const [bad, good] = [await core.createTemplate({ name: 'bad', env: { PORT: 'http' } }), await core.createTemplate({ name: 'good', env: { PORT: '8000' } })];
+  const [bad, good] = [
+    await core.createTemplate({ name: 'bad', env: { PORT: 'http' } }),
+    await core.createTemplate({ name: 'good', env: { PORT: '8000' } }),
+  ];
   const refused = /^INVALID_REQUEST: env: PORT must be a port.*the template's env counts too/;
-  const create = (fields: Partial<Endpoint>) => call(core.clients.endpoints, 'createEndpoint', {
-    endpoint: Endpoint.fromPartial({ name: 'n', ...fields }), requestId: '', workersMax: 0, retryLimit: undefined,
-  }, core.key);
+  const create = (fields: Partial<Endpoint>) =>
+    call(
+      core.clients.endpoints,
+      'createEndpoint',
+      {
+        endpoint: Endpoint.fromPartial({ name: 'n', ...fields }),
+        requestId: '',
+        workersMax: 0,
+        retryLimit: undefined,
+      },
+      core.key,
+    );
   t.ok((await create({ templateId: bad })).endpoint, 'of a queue-based one they mean what its handler likes');
   t.match(await reasonOf(create({ templateId: bad, type: EndpointType.LB })), refused);
   t.ok((await create({ templateId: bad, type: EndpointType.LB, env: { PORT: '1' } })).endpoint, 'its own count more');
-  const { id } = (await create({ templateId: good, type: EndpointType.LB, env: { HEALTH_CHECK_PATH: 'ping', PORT_HEALTH: '' } })).endpoint!;
+  const { id } = (
+    await create({ templateId: good, type: EndpointType.LB, env: { HEALTH_CHECK_PATH: 'ping', PORT_HEALTH: '' } })
+  ).endpoint!;
   t.match(await reasonOf(core.updateEndpoint(id, { env: { PORT: '0' } })), refused);
   t.match(await reasonOf(core.updateEndpoint(id, { templateId: bad })), refused);
   await core.sql`UPDATE template SET env = '{"PORT":"http"}', env_sealed = NULL WHERE id = ${good}`;
-  t.match((await core.updateEndpoint(id, { name: 'new' })).endpoint, { name: 'new' }, 'what was there before hinders no other change');
+  t.match(
+    (await core.updateEndpoint(id, { name: 'new' })).endpoint,
+    { name: 'new' },
+    'what was there before hinders no other change',
+  );
 });
 
 t.test('edges that are allowed', async (t) => {
   const core = await startReplicas(t);
   for (const fields of [
-    { name: 'x'.repeat(191) }, { name: '😀'.repeat(191) },
-    { gpuIds: ['AMPERE_24', '-NVIDIA L4'] }, { gpuIds: ['-NVIDIA L4'], gpuCount: 1 }, { gpuIds: ['NVIDIA  A30'] }, { gpuCount: 2 },
-    { idleTimeoutSeconds: 1 }, { idleTimeoutSeconds: 3_600 }, { executionTimeoutMs: 5_000 }, { executionTimeoutMs: 604_800_000 }, { retryLimit: 0 },
-    { retryLimit: 10 }, { workersMax: 0, workersMin: 0 }, { locations: ['EU-CZ-1', 'my cellar'] }, { allowedCudaVersions: ['12.8'] }, { computeType: 'CPU' },
+    { name: 'x'.repeat(191) },
+    { name: '😀'.repeat(191) },
+    { gpuIds: ['AMPERE_24', '-NVIDIA L4'] },
+    { gpuIds: ['-NVIDIA L4'], gpuCount: 1 },
+    { gpuIds: ['NVIDIA  A30'] },
+    { gpuCount: 2 },
+    { idleTimeoutSeconds: 1 },
+    { idleTimeoutSeconds: 3_600 },
+    { executionTimeoutMs: 5_000 },
+    { executionTimeoutMs: 604_800_000 },
+    { retryLimit: 0 },
+    { retryLimit: 10 },
+    { workersMax: 0, workersMin: 0 },
+    { locations: ['EU-CZ-1', 'my cellar'] },
+    { allowedCudaVersions: ['12.8'] },
+    { computeType: 'CPU' },
     { computeType: 'CPU', gpuCount: 0, instanceIds: ['cpu3c-1-2', 'cpu5m-1024-99999', 'cpu12x-2-1'] },
   ] satisfies Partial<Endpoint>[]) {
     const id = await core.createEndpoint(fields);
@@ -113,7 +219,10 @@ t.test('an endpoint with GPUs always has at least one for a worker', async (t) =
   const core = await startReplicas(t);
   const id = await core.createEndpoint({ gpuCount: 0 });
   t.equal((await call(core.clients.endpoints, 'getEndpoint', { id }, core.key)).endpoint!.gpuCount, 1, 'the default');
-  t.match(await reasonOf(core.updateEndpoint(id, { gpuCount: 0 })), /^INVALID_REQUEST: gpu_count is 0, but must be at least 1/);
+  t.match(
+    await reasonOf(core.updateEndpoint(id, { gpuCount: 0 })),
+    /^INVALID_REQUEST: gpu_count is 0, but must be at least 1/,
+  );
   await core.sql`UPDATE endpoint SET gpu_count = 0 WHERE id = ${id}`;
   await core.updateEndpoint(id, { name: 'of an older version' });
   t.equal((await call(core.clients.endpoints, 'getEndpoint', { id }, core.key)).endpoint!.gpuCount, 1);
@@ -121,12 +230,17 @@ t.test('an endpoint with GPUs always has at least one for a worker', async (t) =
 
 t.test('endpoints run serverless templates only', async (t) => {
   const core = await startReplicas(t);
-  const why = /^INVALID_REQUEST: template_id: "[a-z0-9]{10}" is a template for pods, .* create_template with is_serverless true and name that/;
+  const why =
+    /^INVALID_REQUEST: template_id: "[a-z0-9]{10}" is a template for pods, .* create_template with is_serverless true and name that/;
   const ofPods = await core.createTemplate({ serverless: false });
   t.match(await reasonOf(core.createEndpoint({ templateId: ofPods })), why);
   const id = await core.createEndpoint();
   t.match(await reasonOf(core.updateEndpoint(id, { templateId: ofPods })), why);
-  t.equal((await call(core.clients.endpoints, 'getEndpoint', { id }, core.key)).endpoint!.version, 0, 'nothing changed');
+  t.equal(
+    (await call(core.clients.endpoints, 'getEndpoint', { id }, core.key)).endpoint!.version,
+    0,
+    'nothing changed',
+  );
 });
 
 t.test('updates touch what the mask names', async (t) => {
@@ -134,26 +248,45 @@ t.test('updates touch what the mask names', async (t) => {
   const id = await core.createEndpoint({ gpuIds: ['AMPERE_24'], webhookSecret: 'sesame', env: { A: '1' } });
   const before = (await call(core.clients.endpoints, 'getEndpoint', { id }, core.key)).endpoint!;
   t.equal(before.webhookSecret, '', 'never shown');
-  const sealed = async () => (await core.sql`SELECT webhook_secret_sealed AS s FROM endpoint WHERE id = ${id}`)[0]!.s as Buffer | null;
+  const sealed = async () =>
+    (await core.sql`SELECT webhook_secret_sealed AS s FROM endpoint WHERE id = ${id}`)[0]!.s as Buffer | null;
   t.ok(await sealed());
   t.notMatch((await sealed())!.toString('latin1'), 'sesame');
-  const after = (await core.updateEndpoint(id, { workersMin: 0, workersMax: 7, scalerType: ScalerType.REQUEST_COUNT })).endpoint!;
+  const after = (await core.updateEndpoint(id, { workersMin: 0, workersMax: 7, scalerType: ScalerType.REQUEST_COUNT }))
+    .endpoint!;
   t.equal(before.cannotRunReason, 'no machine has joined');
   t.same(after, { ...before, workersMin: 0, workersMax: 7, scalerType: ScalerType.REQUEST_COUNT }, 'and nothing else');
   const versions: [Partial<Endpoint>, number][] = [
-    [{ name: 'b' }, 0], [{ env: { A: '1' } }, 0], [{ env: { A: '2' } }, 1], [{ gpuIds: ['ADA_24'] }, 2], [{ gpuCount: 2 }, 3],
-    [{ templateId: await core.createTemplate() }, 4], 
-    [{ networkVolumeIds: [await core.createVolume('EU-CZ-1')] }, 5], [{ retryLimit: 0 }, 5], [{ webhookSecret: '' }, 5],
+    [{ name: 'b' }, 0],
+    [{ env: { A: '1' } }, 0],
+    [{ env: { A: '2' } }, 1],
+    [{ gpuIds: ['ADA_24'] }, 2],
+    [{ gpuCount: 2 }, 3],
+    [{ templateId: await core.createTemplate() }, 4],
+    [{ networkVolumeIds: [await core.createVolume('EU-CZ-1')] }, 5],
+    [{ retryLimit: 0 }, 5],
+    [{ webhookSecret: '' }, 5],
   ];
-  for (const [fields, version] of versions) t.equal((await core.updateEndpoint(id, fields)).endpoint!.version, version, JSON.stringify(fields));
+  for (const [fields, version] of versions)
+    t.equal((await core.updateEndpoint(id, fields)).endpoint!.version, version, JSON.stringify(fields));
   t.equal(await sealed(), null);
   t.match(await reasonOf(core.updateEndpoint(id, {})), /update_mask is empty/);
-  t.match((await core.updateEndpoint(id, { name: 'c', type: EndpointType.QB, computeType: 'GPU' })).endpoint, { name: 'c', version: 5 }, 'the same type');
-  t.match(await reasonOf(core.updateEndpoint(id, { type: EndpointType.LB })), /^INVALID_REQUEST: type is fixed after creation and is "QB" here/);
+  t.match(
+    (await core.updateEndpoint(id, { name: 'c', type: EndpointType.QB, computeType: 'GPU' })).endpoint,
+    { name: 'c', version: 5 },
+    'the same type',
+  );
+  t.match(
+    await reasonOf(core.updateEndpoint(id, { type: EndpointType.LB })),
+    /^INVALID_REQUEST: type is fixed after creation and is "QB" here/,
+  );
   t.match(await reasonOf(core.updateEndpoint(id, { computeType: 'CPU' })), /^INVALID_REQUEST: compute_type is fixed/);
   t.match(await reasonOf(core.updateEndpoint(id, { version: 9 })), /^INVALID_REQUEST: version cannot be changed$/);
   const odd = { endpoint: Endpoint.fromPartial({ id }), updateMask: ['constructor'] };
-  t.match(await reasonOf(call(core.clients.endpoints, 'updateEndpoint', odd, core.key)), /"constructor" is no field; allowed are name, /);
+  t.match(
+    await reasonOf(call(core.clients.endpoints, 'updateEndpoint', odd, core.key)),
+    /"constructor" is no field; allowed are name, /,
+  );
   t.match(await reasonOf(core.updateEndpoint(id, { workersMax: 1, workersMin: 2 })), /workers_min is 2/);
   t.match(await reasonOf(core.updateEndpoint('nosuch', { name: 'x' })), /^ENDPOINT_NOT_FOUND/);
 });
@@ -170,10 +303,39 @@ t.test('a creation that is repeated with its request id makes one endpoint', asy
 
 t.test('names of images are those that an engine takes', async (t) => {
   const core = await startReplicas(t);
-  const bad = ['a b', ' a', 'a\n', '-x', 'me/Worker:1', 'a:', 'a:b:c', 'a@sha256:12', 'https://hub.example/a', '/a', 'a/', 'a//b', 'é', 'x'.repeat(513)];
-  for (const imageName of bad) t.match(await reasonOf(core.createTemplate({ imageName })), /^INVALID_REQUEST: image_name /, imageName.slice(0, 20));
+  const bad = [
+    'a b',
+    ' a',
+    'a\n',
+    '-x',
+    'me/Worker:1',
+    'a:',
+    'a:b:c',
+    'a@sha256:12',
+    'https://hub.example/a',
+    '/a',
+    'a/',
+    'a//b',
+    'é',
+    'x'.repeat(513),
+  ];
+  for (const imageName of bad)
+    t.match(
+      await reasonOf(core.createTemplate({ imageName })),
+      /^INVALID_REQUEST: image_name /,
+      imageName.slice(0, 20),
+    );
   const digest = `sha256:${'0a'.repeat(32)}`;
-  const good = ['a', 'me/worker:1', 'me/a__b-c.d:V1.0_x', 'localhost/worker', 'Hub.example:5000/me/worker:1', `w@${digest}`, `w:1@${digest}`, ''];
+  const good = [
+    'a',
+    'me/worker:1',
+    'me/a__b-c.d:V1.0_x',
+    'localhost/worker',
+    'Hub.example:5000/me/worker:1',
+    `w@${digest}`,
+    `w:1@${digest}`,
+    '',
+  ];
   for (const imageName of good) t.ok(await core.createTemplate({ imageName }), imageName);
 });
 
@@ -186,34 +348,66 @@ t.test('templates: names, masks, use', async (t) => {
   const update = (fields: Partial<Template>, updateMask: string[]) =>
     call(templates, 'updateTemplate', { template: Template.fromPartial({ ...fields, id }), updateMask }, core.key);
   t.match(await reasonOf(update({ name: 'two' }, ['name'])), /^NAME_TAKEN/);
-  t.match((await update({ name: 'three', readme: 'hi' }, ['name', 'readme'])).template, { name: 'three', readme: 'hi', ports: ['8888/http', '22/tcp'] });
-  const same = await update({ readme: 'again', category: 'NVIDIA', serverless: true }, ['readme', 'category', 'serverless']);
+  t.match((await update({ name: 'three', readme: 'hi' }, ['name', 'readme'])).template, {
+    name: 'three',
+    readme: 'hi',
+    ports: ['8888/http', '22/tcp'],
+  });
+  const same = await update({ readme: 'again', category: 'NVIDIA', serverless: true }, [
+    'readme',
+    'category',
+    'serverless',
+  ]);
   t.match(same.template, { readme: 'again' }, 'fixed, and the same');
-  t.match(await reasonOf(update({ category: 'AMD' }, ['category'])), /^INVALID_REQUEST: category is fixed after creation and is "NVIDIA" here/);
+  t.match(
+    await reasonOf(update({ category: 'AMD' }, ['category'])),
+    /^INVALID_REQUEST: category is fixed after creation and is "NVIDIA" here/,
+  );
   t.match(await reasonOf(update({ serverless: false }, ['serverless'])), /^INVALID_REQUEST: serverless is fixed/);
   t.match(await reasonOf(update({}, [])), /update_mask is empty/);
   for (const [fields, why] of [
-    [{ name: '' }, /name has 0/], [{ startCommand: [] }, /image_name or start_command/], [{ startCommand: [''] }, /names no program/],
-    [{ containerDiskGb: -1 }, /container_disk_gb/], [{ ports: ['x'] }, /ports/], [{ ports: ['70000/tcp'] }, /ports/], [{ category: 'X' }, /category/],
-    [{ env: { 'a=b': 'c' } }, /not a name for a variable/], [{ workingDirectory: 'here' }, /working_directory is "here", but must be a path from the root/],
-    ...['data', '/data/../etc', '..'].map((volumeMountPath) => [{ volumeMountPath }, /volume_mount_path is ".*", but must be a path from the root/] as const),
+    [{ name: '' }, /name has 0/],
+    [{ startCommand: [] }, /image_name or start_command/],
+    [{ startCommand: [''] }, /names no program/],
+    [{ containerDiskGb: -1 }, /container_disk_gb/],
+    [{ ports: ['x'] }, /ports/],
+    [{ ports: ['70000/tcp'] }, /ports/],
+    [{ category: 'X' }, /category/],
+    [{ env: { 'a=b': 'c' } }, /not a name for a variable/],
+    [{ workingDirectory: 'here' }, /working_directory is "here", but must be a path from the root/],
+    ...['data', '/data/../etc', '..'].map(
+      (volumeMountPath) =>
+        [{ volumeMountPath }, /volume_mount_path is ".*", but must be a path from the root/] as const,
+    ),
     [{ volumeMountPath: '//' }, /cannot be the root/],
-  ] as [Partial<Template>, RegExp][]) t.match(await reasonOf(core.createTemplate(fields)), why, JSON.stringify(fields));
+  ] as [Partial<Template>, RegExp][])
+    t.match(await reasonOf(core.createTemplate(fields)), why, JSON.stringify(fields));
   const endpointId = await core.createEndpoint({ templateId: id, workersMin: 0, workersMax: 0 });
   t.match(await reasonOf(call(templates, 'deleteTemplate', { id }, core.key)), new RegExp(`^IN_USE: .*${endpointId}`));
   await call(core.clients.endpoints, 'deleteEndpoint', { id: endpointId }, core.key);
   await call(templates, 'deleteTemplate', { id }, core.key);
-  t.same((await call(templates, 'listTemplates', { includePublic: false }, core.key)).templates.map((template) => template.id), [second]);
+  t.same(
+    (await call(templates, 'listTemplates', { includePublic: false }, core.key)).templates.map(
+      (template) => template.id,
+    ),
+    [second],
+  );
   t.match(await reasonOf(call(templates, 'getTemplate', { id }, core.key)), /^TEMPLATE_NOT_FOUND/);
   const stranger = await core.newKey(undefined, [], await core.newAccount());
   t.match(await reasonOf(call(templates, 'getTemplate', { id: second }, stranger)), /^TEMPLATE_NOT_FOUND/);
   t.match(await reasonOf(core.createEndpoint({ templateId: second }, stranger)), /^INVALID_REQUEST: .*no template/);
 
   // A public template is for all to see and to use; its credentials are named to its owner only.
-  const { registryAuth } = await call(core.clients.registryAuths, 'createRegistryAuth', { name: 'hub', username: 'u', password: 'p' }, core.key);
+  const { registryAuth } = await call(
+    core.clients.registryAuths,
+    'createRegistryAuth',
+    { name: 'hub', username: 'u', password: 'p' },
+    core.key,
+  );
   const template = Template.fromPartial({ id: second, public: true, registryAuthId: registryAuth!.id });
   await call(templates, 'updateTemplate', { template, updateMask: ['public', 'registry_auth_id'] }, core.key);
-  const listed = async (includePublic: boolean, key: string) => (await call(templates, 'listTemplates', { includePublic }, key)).templates;
+  const listed = async (includePublic: boolean, key: string) =>
+    (await call(templates, 'listTemplates', { includePublic }, key)).templates;
   t.same(await listed(false, stranger), []);
   t.match(await listed(true, stranger), [{ id: second, registryAuthId: '' }]);
   t.match((await call(templates, 'getTemplate', { id: second }, stranger)).template, { registryAuthId: '' });
@@ -231,7 +425,10 @@ t.test('a deletion and another transaction that wait for each other: the deletio
   await waitFor('it to go', () => agent.desired[0]?.desired === DesiredState.DRAIN);
   const deleted = await core.sql.begin(async (sql) => {
     await sql`SELECT FROM worker WHERE endpoint_id = ${id} FOR UPDATE`;
-    const deletion = call(core.clients.endpoints, 'deleteEndpoint', { id }, core.key).then(() => 'deleted', (error: unknown) => String(error));
+    const deletion = call(core.clients.endpoints, 'deleteEndpoint', { id }, core.key).then(
+      () => 'deleted',
+      (error: unknown) => String(error),
+    );
     const waits = () => core.sql`
       SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query ~ '^delete from "endpoint"'`;
     await waitFor('it to wait for the worker', async () => (await waits()).length > 0);

@@ -1,9 +1,12 @@
 // test: postgres, 10 s
-/** A machine that left for good: placement stops waiting for it after 10 minutes, and the operator can forget it at once. */
+/**
+ * A machine that left for good: placement stops waiting for it after 10 minutes, and the operator can forget it at
+ * once.
+ */
 import t from 'tap';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -11,7 +14,8 @@ import { waitFor } from '../../helpers/wait-for.ts';
 t.setTimeout(60_000);
 
 const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '', displayName: '' };
-const forget = (core: CoreReplicas, id: string, key = core.rootKey) => call(core.clients.machines, 'forgetMachine', { id }, key);
+const forget = (core: CoreReplicas, id: string, key = core.rootKey) =>
+  call(core.clients.machines, 'forgetMachine', { id }, key);
 const health = async (core: CoreReplicas, endpointId: string, key = core.key) =>
   (await call(core.clients.jobs, 'getHealth', { endpointId }, key)).workers!;
 const leave = (core: CoreReplicas, machineId: string, minutes: number) => core.sql`UPDATE machine SET session_id = NULL,
@@ -28,11 +32,20 @@ t.test('an endpoint of any type waits for the GPU that is away, and not for one 
     const { throttledReason, throttled } = await health(core, endpointId);
     return throttledReason !== '' && { throttledReason, throttled };
   });
-  t.same(told, { throttledReason: 'no machine has a free GPU: 1 machine has no GPU; 1 machine is not connected', throttled: 1 });
-  t.match((await call(core.clients.endpoints, 'getEndpoint', { id: endpointId }, core.key)).endpoint, { throttledReason: told.throttledReason });
+  t.same(told, {
+    throttledReason: 'no machine has a free GPU: 1 machine has no GPU; 1 machine is not connected',
+    throttled: 1,
+  });
+  t.match((await call(core.clients.endpoints, 'getEndpoint', { id: endpointId }, core.key)).endpoint, {
+    throttledReason: told.throttledReason,
+  });
   const { endpoints } = await call(core.clients.endpoints, 'listEndpoints', {}, core.key);
   t.equal(endpoints.find(({ id }) => id === endpointId)!.throttledReason, told.throttledReason);
-  t.match((await health(core, endpointId, core.rootKey)).throttledReason, new RegExp(`${here.machineId}: it has no GPU`), 'the operator is told which');
+  t.match(
+    (await health(core, endpointId, core.rootKey)).throttledReason,
+    new RegExp(`${here.machineId}: it has no GPU`),
+    'the operator is told which',
+  );
   await leave(core, gone.machineId, 11);
   await core.ready(endpointId, 1);
   t.equal(here.desired.length, 1, 'it runs without a GPU where there is none');
@@ -51,7 +64,11 @@ t.test('forgetting a machine', async (t) => {
   t.match(await reasonOf(forget(core, 'nosuchmachine')), /^NOT_FOUND/);
   agent.drop();
   await core.sql`UPDATE machine SET session_id = NULL WHERE id = ${agent.machineId}`;
-  t.match(await reasonOf(forget(core, agent.machineId)), /^IN_USE/, 'nor while its lease runs: it may still hold attempts');
+  t.match(
+    await reasonOf(forget(core, agent.machineId)),
+    /^IN_USE/,
+    'nor while its lease runs: it may still hold attempts',
+  );
   await core.sql`UPDATE machine SET lease_expires_at = now() - interval '1 s' WHERE id = ${agent.machineId}`;
   const { lostWorkers } = await forget(core, agent.machineId);
   t.ok(lostWorkers <= 1);

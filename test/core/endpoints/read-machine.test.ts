@@ -1,10 +1,13 @@
 // test: postgres
-/** A machine and what is on it, for its operator: who holds which GPU, workers that ended there, pods, images, its key, and whom it refuses. */
+/**
+ * A machine and what is on it, for its operator: who holds which GPU, workers that ended there, pods, images, its key,
+ * and whom it refuses.
+ */
 import t from 'tap';
-import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import type { GetMachineResponse } from '../../../proto/gen/slipway/v1/machine_service.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { GetMachineResponse } from '../../../proto/gen/slipway/v1/machine_service.ts';
 import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
+import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { podCalls } from '../../helpers/pods.ts';
@@ -14,33 +17,73 @@ import { waitFor } from '../../helpers/wait-for.ts';
 t.setTimeout(120_000);
 
 const SECRET = 'a-secret-of-an-account';
-const gpu = (uuid: string, unhealthy = '') => ({ uuid, name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '', unhealthy });
+const gpu = (uuid: string, unhealthy = '') => ({
+  uuid,
+  name: 'NVIDIA L4',
+  memoryMib: 24_576,
+  migProfile: '',
+  unhealthy,
+});
 const core = await startReplicas(t);
 const { clients, key, rootKey, sql } = core;
-const read = (id: string, apiKey = rootKey): Promise<GetMachineResponse> => call(clients.machines, 'getMachine', { id }, apiKey);
-const workersOf = (ids: string[]) => call(clients.machines, 'listWorkers', { endpointId: '', machines: { ids } }, rootKey);
+const read = (id: string, apiKey = rootKey): Promise<GetMachineResponse> =>
+  call(clients.machines, 'getMachine', { id }, apiKey);
+const workersOf = (ids: string[]) =>
+  call(clients.machines, 'listWorkers', { endpointId: '', machines: { ids } }, rootKey);
 const pods = podCalls(clients, key);
-const IMAGES = Array.from({ length: 250 }, (_, n) => (
-  { name: `registry.example/of/${n}:1`, digest: `sha256:${String(n).padStart(64, '0')}`, sizeBytes: 1_000 + n }
-));
+const IMAGES = Array.from({ length: 250 }, (_, n) => ({
+  name: `registry.example/of/${n}:1`,
+  digest: `sha256:${String(n).padStart(64, '0')}`,
+  sizeBytes: 1_000 + n,
+}));
 
 const agent = await core.joinAgent({
-  locations: ['CZ'], gpus: [gpu('GPU-1'), gpu('GPU-2'), gpu('GPU-3', 'memory errors (ECC)')], images: IMAGES, cpuCount: 8, memoryMib: 32_768,
+  locations: ['CZ'],
+  gpus: [gpu('GPU-1'), gpu('GPU-2'), gpu('GPU-3', 'memory errors (ECC)')],
+  images: IMAGES,
+  cpuCount: 8,
+  memoryMib: 32_768,
 });
 const { machineId } = agent;
 
 t.test('what is on it, and nothing that accounts gave', async (t) => {
-  const template = Template.fromPartial({ name: 'secret', startCommand: ['run', SECRET], env: { TOKEN: SECRET }, serverless: true });
+  const template = Template.fromPartial({
+    name: 'secret',
+    startCommand: ['run', SECRET],
+    env: { TOKEN: SECRET },
+    serverless: true,
+  });
   const { id: templateId } = (await call(clients.templates, 'createTemplate', { template }, key)).template!;
-  const endpointId = await core.createEndpoint({ templateId, name: 'on a card', gpuIds: ['NVIDIA L4'], locations: ['CZ'] });
+  const endpointId = await core.createEndpoint({
+    templateId,
+    name: 'on a card',
+    gpuIds: ['NVIDIA L4'],
+    locations: ['CZ'],
+  });
   await core.ready(endpointId);
   const { id: podId } = await pods.create({
-    name: 'notebook', gpuIds: ['NVIDIA L4'], locations: ['CZ'], startCommand: ['run', SECRET], env: { TOKEN: SECRET },
+    name: 'notebook',
+    gpuIds: ['NVIDIA L4'],
+    locations: ['CZ'],
+    startCommand: ['run', SECRET],
+    env: { TOKEN: SECRET },
   });
   await core.submit(endpointId, { token: SECRET });
   const page = await read(machineId);
-  t.match(page.status, { connected: true, cordoned: false, machine: { id: machineId, cpuCount: 8, gpus: [{ unhealthy: '' }, {}, { unhealthy: /ECC/ }] } });
-  t.match(page.pods, [{ id: podId, name: 'notebook', accountId: core.accountId, desiredStatus: PodStatus.RUNNING, gpuUuids: page.status!.podGpuUuids }]);
+  t.match(page.status, {
+    connected: true,
+    cordoned: false,
+    machine: { id: machineId, cpuCount: 8, gpus: [{ unhealthy: '' }, {}, { unhealthy: /ECC/ }] },
+  });
+  t.match(page.pods, [
+    {
+      id: podId,
+      name: 'notebook',
+      accountId: core.accountId,
+      desiredStatus: PodStatus.RUNNING,
+      gpuUuids: page.status!.podGpuUuids,
+    },
+  ]);
   t.ok(page.pods[0]!.state !== PodState.UNSPECIFIED && page.pods[0]!.stateChangeTime);
   t.same([page.images.length, page.imageCount, page.imageBytes], [200, 250, 250 * 1_000 + 249 * 125]);
   t.equal(page.images[0]!.name, 'registry.example/of/249:1', 'the largest first');
@@ -59,7 +102,10 @@ t.test('by its name, if no other has it', async (t) => {
   t.equal((await read('rack 1/%')).status!.machine!.id, machineId);
   const other = await core.joinAgent({ locations: ['US'] });
   await sql`UPDATE machine SET name = 'rack 1/%' WHERE id = ${other.machineId}`;
-  t.match(await reasonOf(read('rack 1/%')), new RegExp(`^INVALID_REQUEST: .*${[machineId, other.machineId].sort().join(', ')}`));
+  t.match(
+    await reasonOf(read('rack 1/%')),
+    new RegExp(`^INVALID_REQUEST: .*${[machineId, other.machineId].sort().join(', ')}`),
+  );
   await sql`UPDATE machine SET name = ${machineId} WHERE id = ${other.machineId}`;
   t.equal((await read(machineId)).status!.machine!.name, 'rack 1/%', 'an id comes before a name');
   for (const none of ['', 'nosuch', 'x'.repeat(10_000), '%']) t.match(await reasonOf(read(none)), /^NOT_FOUND/);
@@ -74,7 +120,10 @@ t.test('workers that ended there: of this machine, told on its own page', async 
     const id = await core.createEndpoint({ name, locations: [place], computeType: 'CPU' });
     await core.ready(id);
     await core.updateEndpoint(id, { workersMin: 0, workersMax: 0 });
-    await waitFor('it to end', async () => (await sql`SELECT FROM worker WHERE endpoint_id = ${id} AND ended_at IS NOT NULL`).length === 1);
+    await waitFor(
+      'it to end',
+      async () => (await sql`SELECT FROM worker WHERE endpoint_id = ${id} AND ended_at IS NOT NULL`).length === 1,
+    );
     return id;
   };
   const here = await ended('CZ', 'ended here');
@@ -85,24 +134,43 @@ t.test('workers that ended there: of this machine, told on its own page', async 
   t.same(groups, [], 'it was told to end');
   t.same((await workersOf([machineId, elsewhere.machineId])).recent, [], 'with several machines none');
   await sql`UPDATE worker SET state = 'UNHEALTHY', reason = 'exit code 3: no such model', exit_code = 3 WHERE endpoint_id = ${here}`;
-  t.match((await workersOf([machineId])).ended, [{ endpointId: here, endpointName: 'ended here', count: 1, exitCode: 3 }]);
+  t.match((await workersOf([machineId])).ended, [
+    { endpointId: here, endpointName: 'ended here', count: 1, exitCode: 3 },
+  ]);
   t.same((await workersOf([elsewhere.machineId])).ended, [], 'and not on another');
   await sql`
     INSERT INTO worker (id, endpoint_id, machine_id, state, version, ended_at)
     SELECT 'gone' || n, ${here}, ${machineId}, 'STOPPED', 0, now() - n * interval '1 s' FROM generate_series(1, 80) AS n`;
   const many = (await workersOf([machineId])).recent;
   t.equal(many.length, 50, 'no more than one looks at');
-  t.ok(many.every(({ endTime }, place) => place === 0 || many[place - 1]!.endTime! >= endTime!), 'the latest first');
+  t.ok(
+    many.every(({ endTime }, place) => place === 0 || many[place - 1]!.endTime! >= endTime!),
+    'the latest first',
+  );
 });
 
 t.test('whom it refuses, with what would change that', async (t) => {
   t.same((await read(machineId)).refusals, []);
-  const waiting = await core.createEndpoint({ name: 'two cards', gpuIds: ['NVIDIA L4'], gpuCount: 2, locations: ['CZ'] });
+  const waiting = await core.createEndpoint({
+    name: 'two cards',
+    gpuIds: ['NVIDIA L4'],
+    gpuCount: 2,
+    locations: ['CZ'],
+  });
   const refusals = await waitFor('it to be told', async () => {
     const found = (await read(machineId)).refusals;
     return found.length > 0 && found;
   });
-  t.match(refusals, [{ endpointId: waiting, endpointName: 'two cards', accountId: core.accountId, refusedBy: /GPU/, reason: /\w/, change: /\w/ }]);
+  t.match(refusals, [
+    {
+      endpointId: waiting,
+      endpointName: 'two cards',
+      accountId: core.accountId,
+      refusedBy: /GPU/,
+      reason: /\w/,
+      change: /\w/,
+    },
+  ]);
   await core.updateEndpoint(waiting, { workersMin: 0, workersMax: 0 });
   await waitFor('nothing to tell', async () => (await read(machineId)).refusals.length === 0);
 });
@@ -112,8 +180,12 @@ t.test('a revoked key, and a machine that is away', async (t) => {
   const { keyId, keyRevokedTime } = await read(machineId);
   t.ok(keyRevokedTime && Math.abs(keyRevokedTime.getTime() - Date.now()) < 60_000, keyId);
   agent.drop();
-  await waitFor('it to be away', async () => {
-    const { status, replicaAddress } = await read(machineId);
-    return !status!.connected && replicaAddress === '';
-  }, 30_000);
+  await waitFor(
+    'it to be away',
+    async () => {
+      const { status, replicaAddress } = await read(machineId);
+      return !status!.connected && replicaAddress === '';
+    },
+    30_000,
+  );
 });

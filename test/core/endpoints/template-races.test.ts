@@ -1,9 +1,12 @@
 // test: postgres
-/** A template that goes, or gets another name, in the same moment as somebody names it: whoever comes second is told what is wrong. */
+/**
+ * A template that goes, or gets another name, in the same moment as somebody names it: whoever comes second is told
+ * what is wrong.
+ */
 import t from 'tap';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -21,7 +24,8 @@ async function race(core: CoreReplicas, statement: string, second: () => Promise
   });
   await isHeld;
   const outcome = reasonOf(second());
-  const waiting = () => core.sql`SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.datname = current_database()`;
+  const waiting = () =>
+    core.sql`SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.datname = current_database()`;
   await waitFor('somebody to wait for the lock', async () => (await waiting()).length > 0);
   commit();
   await first;
@@ -31,7 +35,9 @@ async function race(core: CoreReplicas, statement: string, second: () => Promise
 t.test('a template that is deleted while an endpoint is made of it', async (t) => {
   const core = await startReplicas(t);
   const templateId = await core.createTemplate();
-  const outcome = await race(core, `DELETE FROM template WHERE id = '${templateId}'`, () => core.createEndpoint({ templateId }));
+  const outcome = await race(core, `DELETE FROM template WHERE id = '${templateId}'`, () =>
+    core.createEndpoint({ templateId }),
+  );
   t.match(outcome, `INVALID_REQUEST: template_id: there is no template "${templateId}" in this account`);
   t.same(await core.sql`SELECT FROM audit_event WHERE action = 'CreateEndpoint'`, []);
 });
@@ -40,7 +46,9 @@ t.test('a template that is deleted while an endpoint gets it', async (t) => {
   const core = await startReplicas(t);
   const id = await core.createEndpoint();
   const templateId = await core.createTemplate();
-  const outcome = await race(core, `DELETE FROM template WHERE id = '${templateId}'`, () => core.updateEndpoint(id, { templateId }));
+  const outcome = await race(core, `DELETE FROM template WHERE id = '${templateId}'`, () =>
+    core.updateEndpoint(id, { templateId }),
+  );
   t.match(outcome, `INVALID_REQUEST: template_id: there is no template "${templateId}" in this account`);
 });
 

@@ -11,9 +11,14 @@ const engines = await startEngines(t, { replicas: 2 });
 const [here, there] = engines.replicas;
 
 /** Collects what a replica hears of one event. */
-function heard<Name extends keyof CoreEventMap>(replica: NonNullable<typeof here>, name: Name): CoreEventMap[Name][number][] {
+function heard<Name extends keyof CoreEventMap>(
+  replica: NonNullable<typeof here>,
+  name: Name,
+): CoreEventMap[Name][number][] {
   const items: CoreEventMap[Name][number][] = [];
-  replica.events.on(name, (event) => { items.push(...event as CoreEventMap[Name][number][]); });
+  replica.events.on(name, (event) => {
+    items.push(...(event as CoreEventMap[Name][number][]));
+  });
   return items;
 }
 

@@ -1,68 +1,114 @@
 // test: postgres, 10 s
-/** Many jobs cancelled or retried by a filter: each as if it were the only one, whatever else happens to it meanwhile, and however often the work is cut. */
+/**
+ * Many jobs cancelled or retried by a filter: each as if it were the only one, whatever else happens to it meanwhile,
+ * and however often the work is cut.
+ */
 import t from 'tap';
 import type { ChangeRequest, JobsChanged } from '../../../core/jobs/change-jobs.ts';
 import type { ClaimedJob } from '../../../core/jobs/slots.ts';
 import type { WalkedJobs } from '../../../core/store/job-walk.ts';
 import { never, outcome, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
-import { jobChanges, wantedOf } from './job-changes.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
+import { jobChanges, wantedOf } from './job-changes.ts';
 
 t.setTimeout(240_000);
 
 const engines = await startEngines(t, { replicas: 2 });
-const { sql, stores, replicas: [first, second] } = engines;
+const {
+  sql,
+  stores,
+  replicas: [first, second],
+} = engines;
 const { calls, attempts } = first!.engine;
 const others = second!.engine.calls;
 /** Room for more jobs than any test has. */
 const workersMax = { workers_max: 100 };
 const { submit, changeAll, states, checkTally } = jobChanges(engines);
 
-t.test('5,000 jobs that wait, run and end meanwhile: each has one outcome, and those that come later are left', async (t) => {
-  const endpointId = await engines.endpoint(workersMax);
-  await submit(endpointId, 5_000);
-  const stopped = new Map<string, number>();
-  first!.events.on('stop', (stops) => { for (const { jobId, attempt } of stops) stopped.set(jobId, attempt); });
-  const running = await attempts.claim(endpointId, slotsOn(endpointId, 600));
-  const recorded = new Set<string>();
-  const stale = new Set<string>();
-  const end = async (job: ClaimedJob, place: number): Promise<void> => {
-    const told = await attempts.recordOutcome(outcome(job, place % 5 === 0 ? { kind: 'FAILED', error: 'why' } : {}));
-    (told === 'recorded' ? recorded : stale).add(job.jobId);
-  };
-  await Promise.all(running.splice(0, 100).map(end));
-  const later: string[] = [];
-  let isOver = false;
-  const work = async (): Promise<void> => {
-    while (!isOver) {
-      await Promise.all(running.splice(0, 10).map(end));
-      // Some of them later ones, once the others are cancelled.
-      running.push(...await attempts.claim(endpointId, slotsOn(endpointId, 10)));
-    }
-    await Promise.all(running.splice(0).map(end));
-  };
-  const cancel = async (): Promise<Awaited<ReturnType<typeof changeAll>>> => {
-    const all = await changeAll(wantedOf(endpointId, 'cancel'), { between: async () => { later.push(...await submit(endpointId, 3)); } });
-    isOver = true;
-    return all;
-  };
-  const [all] = await Promise.all([cancel(), work(), work()]);
-  const rows = await sql<{ id: string; state: string; attempt: number; ran: boolean; output: unknown }[]>`
+t.test(
+  '5,000 jobs that wait, run and end meanwhile: each has one outcome, and those that come later are left',
+  async (t) => {
+    const endpointId = await engines.endpoint(workersMax);
+    await submit(endpointId, 5_000);
+    const stopped = new Map<string, number>();
+    first!.events.on('stop', (stops) => {
+      for (const { jobId, attempt } of stops) stopped.set(jobId, attempt);
+    });
+    const running = await attempts.claim(endpointId, slotsOn(endpointId, 600));
+    const recorded = new Set<string>();
+    const stale = new Set<string>();
+    const end = async (job: ClaimedJob, place: number): Promise<void> => {
+      const told = await attempts.recordOutcome(outcome(job, place % 5 === 0 ? { kind: 'FAILED', error: 'why' } : {}));
+      (told === 'recorded' ? recorded : stale).add(job.jobId);
+    };
+    await Promise.all(running.splice(0, 100).map(end));
+    const later: string[] = [];
+    let isOver = false;
+    const work = async (): Promise<void> => {
+      while (!isOver) {
+        await Promise.all(running.splice(0, 10).map(end));
+        // Some of them later ones, once the others are cancelled.
+        running.push(...(await attempts.claim(endpointId, slotsOn(endpointId, 10))));
+      }
+      await Promise.all(running.splice(0).map(end));
+    };
+    const cancel = async (): Promise<Awaited<ReturnType<typeof changeAll>>> => {
+      const all = await changeAll(wantedOf(endpointId, 'cancel'), {
+        between: async () => {
+          later.push(...(await submit(endpointId, 3)));
+        },
+      });
+      isOver = true;
+      return all;
+    };
+    const [all] = await Promise.all([cancel(), work(), work()]);
+    const rows = await sql<{ id: string; state: string; attempt: number; ran: boolean; output: unknown }[]>`
     SELECT j.id, j.state, j.attempt, j.machine_id IS NOT NULL AS ran, o.output FROM job j LEFT JOIN job_output o ON o.job_id = j.id
     WHERE j.endpoint_id = ${endpointId}`;
-  const cancelled = rows.filter(({ state }) => state === 'CANCELLED');
-  t.equal(cancelled.length, all.done, 'as many as were told');
-  t.ok(cancelled.length > 500 && recorded.size > 100, `${cancelled.length} cancelled, ${recorded.size} ended, ${stale.size} ended too late`);
-  t.same(cancelled.filter(({ id }) => recorded.has(id)), [], 'none has two outcomes');
-  t.same(cancelled.filter(({ output }) => output !== null), [], 'nor an output');
-  t.same(cancelled.filter(({ ran, id, attempt }) => ran && stopped.get(id) !== attempt), [], 'each that ran is stopped at its worker');
-  t.same([...stale].filter((id) => !cancelled.some((job) => job.id === id)), [], 'an end that came too late is of a cancelled job');
-  const isLater = new Set(later);
-  t.same(rows.filter(({ id, state }) => isLater.has(id) && state === 'CANCELLED'), [], 'what came later goes on');
-  t.same(rows.filter(({ id, state }) => !isLater.has(id) && !['COMPLETED', 'FAILED', 'CANCELLED'].includes(state)), [], 'and all others have ended');
-  await checkTally(t, endpointId);
-  t.equal((await calls.health(endpointId)).jobs.completed + (await calls.health(endpointId)).jobs.failed, recorded.size);
-});
+    const cancelled = rows.filter(({ state }) => state === 'CANCELLED');
+    t.equal(cancelled.length, all.done, 'as many as were told');
+    t.ok(
+      cancelled.length > 500 && recorded.size > 100,
+      `${cancelled.length} cancelled, ${recorded.size} ended, ${stale.size} ended too late`,
+    );
+    t.same(
+      cancelled.filter(({ id }) => recorded.has(id)),
+      [],
+      'none has two outcomes',
+    );
+    t.same(
+      cancelled.filter(({ output }) => output !== null),
+      [],
+      'nor an output',
+    );
+    t.same(
+      cancelled.filter(({ ran, id, attempt }) => ran && stopped.get(id) !== attempt),
+      [],
+      'each that ran is stopped at its worker',
+    );
+    t.same(
+      [...stale].filter((id) => !cancelled.some((job) => job.id === id)),
+      [],
+      'an end that came too late is of a cancelled job',
+    );
+    const isLater = new Set(later);
+    t.same(
+      rows.filter(({ id, state }) => isLater.has(id) && state === 'CANCELLED'),
+      [],
+      'what came later goes on',
+    );
+    t.same(
+      rows.filter(({ id, state }) => !isLater.has(id) && !['COMPLETED', 'FAILED', 'CANCELLED'].includes(state)),
+      [],
+      'and all others have ended',
+    );
+    await checkTally(t, endpointId);
+    t.equal(
+      (await calls.health(endpointId)).jobs.completed + (await calls.health(endpointId)).jobs.failed,
+      recorded.size,
+    );
+  },
+);
 
 t.test('cut in the middle, again and again, and gone on with at the other replica', async (t) => {
   const endpointId = await engines.endpoint(workersMax);
@@ -72,7 +118,10 @@ t.test('cut in the middle, again and again, and gone on with at the other replic
   let cuts = 0;
   for (let round = 0; request; round += 1) {
     const { database, engine } = engines.replicas[round % 2]!;
-    const call: Promise<JobsChanged | undefined> = engine.calls.change(request).catch(() => { cuts += 1; return undefined; });
+    const call: Promise<JobsChanged | undefined> = engine.calls.change(request).catch(() => {
+      cuts += 1;
+      return undefined;
+    });
     // Of the first ones none is answered: some are cut before they do anything, some after.
     if (round < 8) {
       const looked = database.sql`SELECT 1`;
@@ -84,14 +133,19 @@ t.test('cut in the middle, again and again, and gone on with at the other replic
   }
   t.ok(cuts > 0, `${cuts} calls were cut`);
   t.same(await states(endpointId), { CANCELLED: 2_000 });
-  t.match(await changeAll(wantedOf(endpointId, 'cancel')), { done: 0, left: {} }, 'again from the beginning finds none');
+  t.match(
+    await changeAll(wantedOf(endpointId, 'cancel')),
+    { done: 0, left: {} },
+    'again from the beginning finds none',
+  );
   await checkTally(t, endpointId);
 });
 
 t.test('two callers at once, of each kind, share the work', async (t) => {
   const endpointId = await engines.endpoint(workersMax);
   await submit(endpointId, 1_500);
-  for (const job of await attempts.claim(endpointId, slotsOn(endpointId, 700))) await attempts.recordOutcome(outcome(job, { kind: 'FAILED', error: 'why' }));
+  for (const job of await attempts.claim(endpointId, slotsOn(endpointId, 700)))
+    await attempts.recordOutcome(outcome(job, { kind: 'FAILED', error: 'why' }));
   const both = async (move: WalkedJobs['move'], more?: Partial<WalkedJobs>): Promise<number> => {
     const wanted = wantedOf(endpointId, move, more);
     const told = await Promise.all([changeAll(wanted), changeAll(wanted, { by: others.change })]);
@@ -111,7 +165,8 @@ t.test('each is what it would be had it been changed alone', async (t) => {
     const endpointId = await engines.endpoint();
     await submit(endpointId, 8);
     const running = await attempts.claim(endpointId, slotsOn(endpointId, 6));
-    for (const job of running.slice(0, 4)) await attempts.appendChunks([{ ...job, number: 1, output: Buffer.from('1'), metrics: undefined }]);
+    for (const job of running.slice(0, 4))
+      await attempts.appendChunks([{ ...job, number: 1, output: Buffer.from('1'), metrics: undefined }]);
     await attempts.recordOutcome(outcome(running[0]!));
     for (const job of running.slice(1, 3)) await attempts.recordOutcome(outcome(job, { kind: 'FAILED', error: 'why' }));
     await sql`INSERT INTO job_output (endpoint_id, job_id, output) VALUES (${endpointId}, ${running[3]!.jobId}, ${Buffer.from('1')})`;
@@ -127,27 +182,38 @@ t.test('each is what it would be had it been changed alone', async (t) => {
   const [many, alone] = [await make(), await make()];
   for (const move of ['retry', 'cancel'] as const) {
     const wanted = move === 'cancel' ? ['IN_QUEUE', 'IN_PROGRESS'] : ['FAILED', 'TIMED_OUT'];
-    const keys = await sql<{ id: string }[]>`SELECT id FROM job WHERE endpoint_id = ${alone} AND state = ANY(${wanted}) ORDER BY position`;
+    const keys = await sql<
+      { id: string }[]
+    >`SELECT id FROM job WHERE endpoint_id = ${alone} AND state = ANY(${wanted}) ORDER BY position`;
     for (const { id: jobId } of keys) await calls[move]({ endpointId: alone, jobId });
     t.match(await changeAll(wantedOf(many, move)), { done: keys.length, left: {} });
-    t.same([...await stored(many)], [...await stored(alone)], `as ${move} leaves them`);
+    t.same([...(await stored(many))], [...(await stored(alone))], `as ${move} leaves them`);
   }
 });
 
 t.test('who waits for a job hears of it, on whichever replica', async (t) => {
   const endpointId = await engines.endpoint();
   const [here, there] = await submit(endpointId, 2);
-  const waits = [calls.wait({ endpointId, jobId: here! }, 30_000, never), others.wait({ endpointId, jobId: there! }, 30_000, never)];
-  await Promise.all([calls, others].map((each) => each.get({ endpointId, jobId: here! }, { omitOutput: true, ttlMs: 0 })));
+  const waits = [
+    calls.wait({ endpointId, jobId: here! }, 30_000, never),
+    others.wait({ endpointId, jobId: there! }, 30_000, never),
+  ];
+  await Promise.all(
+    [calls, others].map((each) => each.get({ endpointId, jobId: here! }, { omitOutput: true, ttlMs: 0 })),
+  );
   t.match(await changeAll(wantedOf(endpointId, 'cancel')), { done: 2 });
-  t.same((await Promise.all(waits)).map(({ state }) => state), ['CANCELLED', 'CANCELLED']);
+  t.same(
+    (await Promise.all(waits)).map(({ state }) => state),
+    ['CANCELLED', 'CANCELLED'],
+  );
 });
 
 t.test('retried jobs keep their order, are claimed at once, and what fails later is left', async (t) => {
   const endpointId = await engines.endpoint();
   await Promise.all(Array.from({ length: 20 }, () => calls.submit(submission(endpointId))));
   const claimed = await attempts.claim(endpointId, slotsOn(endpointId, 20));
-  const fail = (job: ClaimedJob): Promise<unknown> => attempts.recordOutcome(outcome(job, { kind: 'FAILED', error: 'why' }));
+  const fail = (job: ClaimedJob): Promise<unknown> =>
+    attempts.recordOutcome(outcome(job, { kind: 'FAILED', error: 'why' }));
   const order = claimed.map(({ jobId }) => jobId);
   for (const job of claimed.slice(0, 15).toReversed()) await fail(job);
   const begun = await calls.change({ ...wantedOf(endpointId, 'retry', { states: ['FAILED'] }), limit: 4 });
@@ -156,10 +222,11 @@ t.test('retried jobs keep their order, are claimed at once, and what fails later
   // One is retried by somebody else, one is no more.
   await calls.retry({ endpointId, jobId: order[7]! });
   await sql`UPDATE job SET expires_at = now() WHERE id = ${order[8]!}`;
-  for (let next = begun.next; next;) ({ next } = await calls.change({ ...next, limit: 3 }));
+  for (let next = begun.next; next; ) ({ next } = await calls.change({ ...next, limit: 3 }));
   const again = (await attempts.claim(endpointId, slotsOn(endpointId, 20))).map(({ jobId }) => jobId);
   t.same(again, [...order.slice(0, 4), order[7], ...order.slice(4, 7), ...order.slice(9, 15)]);
-  for (const jobId of order.slice(15)) t.equal((await calls.get({ endpointId, jobId }, { omitOutput: true, ttlMs: 0 })).state, 'FAILED');
+  for (const jobId of order.slice(15))
+    t.equal((await calls.get({ endpointId, jobId }, { omitOutput: true, ttlMs: 0 })).state, 'FAILED');
 });
 
 t.test('jobs that fail again as soon as they are retried are retried once', async (t) => {
@@ -173,7 +240,10 @@ t.test('jobs that fail again as soon as they are retried are retried once', asyn
   t.match(await changeAll(wantedOf(endpointId, 'retry'), { limit: 30, between: fail }), { done: 200, left: {} });
   await fail();
   t.same(await states(endpointId), { FAILED: 200 });
-  t.match(await sql`SELECT max(attempt)::int AS most, min(attempt)::int AS least FROM job WHERE endpoint_id = ${endpointId}`, [{ most: 2, least: 2 }]);
+  t.match(
+    await sql`SELECT max(attempt)::int AS most, min(attempt)::int AS least FROM job WHERE endpoint_id = ${endpointId}`,
+    [{ most: 2, least: 2 }],
+  );
   await checkTally(t, endpointId);
 });
 
@@ -195,10 +265,17 @@ t.test('what matched and was changed by others before its turn is counted by wha
     return { call: [call], taken: taken!.jobId };
   });
   const { done, left } = await call[0]!;
-  t.same([done, Object.fromEntries([...left].map(([state, count]) => [state ?? 'GONE', count]))], [2, { COMPLETED: 1, GONE: 1 }]);
+  t.same(
+    [done, Object.fromEntries([...left].map(([state, count]) => [state ?? 'GONE', count]))],
+    [2, { COMPLETED: 1, GONE: 1 }],
+  );
   t.match(await states(endpointId), { IN_PROGRESS: 1, CANCELLED: 2, COMPLETED: 1 });
   t.match(await changeAll(wanted), { done: 1, left: {} }, 'the one of low priority');
-  t.match(await calls.get({ endpointId, jobId: taken }, { omitOutput: true, ttlMs: 0 }), { state: 'IN_PROGRESS' }, 'what a worker took goes on');
+  t.match(
+    await calls.get({ endpointId, jobId: taken }, { omitOutput: true, ttlMs: 0 }),
+    { state: 'IN_PROGRESS' },
+    'what a worker took goes on',
+  );
   t.match(await changeAll(wantedOf(endpointId, 'cancel', { states: ['IN_PROGRESS'] })), { done: 1 });
   // One has ended outside of all rules.
   await stores.counts.recount();
@@ -213,9 +290,13 @@ t.test('by when they were submitted; of other endpoints none', async (t) => {
       await sql`UPDATE job SET submitted_at = timestamptz 'epoch' + ${beginMs + place * 1_000}::float8 * interval '1 ms' WHERE id = ${jobId}`;
     }
   }
-  const within = (fromS: number | undefined, untilS: number | undefined) => wantedOf(endpointId, 'cancel', { submitted: {
-    fromMs: fromS === undefined ? undefined : beginMs + fromS * 1_000, untilMs: untilS === undefined ? undefined : beginMs + untilS * 1_000,
-  } });
+  const within = (fromS: number | undefined, untilS: number | undefined) =>
+    wantedOf(endpointId, 'cancel', {
+      submitted: {
+        fromMs: fromS === undefined ? undefined : beginMs + fromS * 1_000,
+        untilMs: untilS === undefined ? undefined : beginMs + untilS * 1_000,
+      },
+    });
   t.match(await changeAll(within(3, 5), { limit: 1 }), { done: 2 });
   t.match(await changeAll(within(100, undefined)), { done: 0, calls: 1 });
   t.match(await changeAll(within(undefined, 2)), { done: 2 });

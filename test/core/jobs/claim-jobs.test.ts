@@ -8,16 +8,27 @@ import { waitFor } from '../../helpers/wait-for.ts';
 const engines = await startEngines(t, { replicas: 2 });
 const { engine, sql, replicas } = engines;
 const { calls, attempts } = engine;
-const slots = (endpointId: string, count: number) => Array.from({ length: count }, (_, i) => ({ endpointId, workerId: `w${i}`, machineId: 'machine00001' }));
+const slots = (endpointId: string, count: number) =>
+  Array.from({ length: count }, (_, i) => ({ endpointId, workerId: `w${i}`, machineId: 'machine00001' }));
 
 t.test('first in, first out; low priority after all normal jobs; one job for each slot', async (t) => {
   const endpointId = await engines.endpoint();
   const ids: string[] = [];
-  for (const lowPriority of [true, false, false, true, false]) ids.push((await calls.submit(submission(endpointId, { policy: { lowPriority } }))).id);
+  for (const lowPriority of [true, false, false, true, false])
+    ids.push((await calls.submit(submission(endpointId, { policy: { lowPriority } }))).id);
   const first = await attempts.claim(endpointId, slots(endpointId, 4));
-  t.same(first.map((job) => job.jobId), [ids[1], ids[2], ids[4], ids[0]]);
-  t.same(first.map((job) => job.workerId), ['w0', 'w1', 'w2', 'w3']);
-  t.same((await attempts.claim(endpointId, slots(endpointId, 4))).map((job) => job.jobId), [ids[3]]);
+  t.same(
+    first.map((job) => job.jobId),
+    [ids[1], ids[2], ids[4], ids[0]],
+  );
+  t.same(
+    first.map((job) => job.workerId),
+    ['w0', 'w1', 'w2', 'w3'],
+  );
+  t.same(
+    (await attempts.claim(endpointId, slots(endpointId, 4))).map((job) => job.jobId),
+    [ids[3]],
+  );
   t.same(await attempts.claim(endpointId, slots(endpointId, 4)), []);
   t.same(await attempts.claim(endpointId, []), []);
 });
@@ -31,19 +42,26 @@ t.test('more slots than one statement takes', async (t) => {
 
 t.test('two replicas empty one queue and no job runs twice', async (t) => {
   const endpointId = await engines.endpoint({ workers_max: 10 });
-  const jobs = await Promise.all(Array.from({ length: 2_000 }, (_, i) => replicas[i % 2]!.engine.calls.submit(submission(endpointId))));
-  const taken = await Promise.all(replicas.map(async (replica) => {
-    const mine: string[] = [];
-    for (;;) {
-      const claimed = await replica.engine.attempts.claim(endpointId, slots(endpointId, 37));
-      mine.push(...claimed.map((job) => job.jobId));
-      await Promise.all(claimed.map((job) => replica.engine.attempts.recordOutcome(outcome(job))));
-      const { jobs: counts } = await replica.engine.calls.health(endpointId);
-      if (claimed.length === 0 && counts.completed === jobs.length) return mine;
-    }
-  }));
+  const jobs = await Promise.all(
+    Array.from({ length: 2_000 }, (_, i) => replicas[i % 2]!.engine.calls.submit(submission(endpointId))),
+  );
+  const taken = await Promise.all(
+    replicas.map(async (replica) => {
+      const mine: string[] = [];
+      for (;;) {
+        const claimed = await replica.engine.attempts.claim(endpointId, slots(endpointId, 37));
+        mine.push(...claimed.map((job) => job.jobId));
+        await Promise.all(claimed.map((job) => replica.engine.attempts.recordOutcome(outcome(job))));
+        const { jobs: counts } = await replica.engine.calls.health(endpointId);
+        if (claimed.length === 0 && counts.completed === jobs.length) return mine;
+      }
+    }),
+  );
   t.same(taken.flat().toSorted(), jobs.map((job) => job.id).toSorted(), 'each exactly once');
-  t.ok(taken.every((mine) => mine.length > 0), 'both worked');
+  t.ok(
+    taken.every((mine) => mine.length > 0),
+    'both worked',
+  );
 });
 
 t.test('an expired job is never claimed', async (t) => {
@@ -51,7 +69,10 @@ t.test('an expired job is never claimed', async (t) => {
   const { id } = await calls.submit(submission(endpointId));
   const { id: live } = await calls.submit(submission(endpointId));
   await sql`UPDATE job SET expires_at = now() WHERE id = ${id}`;
-  t.same((await attempts.claim(endpointId, slots(endpointId, 2))).map((job) => job.jobId), [live]);
+  t.same(
+    (await attempts.claim(endpointId, slots(endpointId, 2))).map((job) => job.jobId),
+    [live],
+  );
 });
 
 t.test('a job that appeared behind the cursor without any notice is found', async (t) => {

@@ -14,10 +14,15 @@ t.test('same key and body: the first job; another body: refused; another endpoin
   const jobs = await Promise.all(Array.from({ length: 10 }, (_, i) => replicas[i % 2]!.engine.calls.submit(keyed)));
   t.equal(new Set(jobs.map((job) => job.id)).size, 1, 'one job for ten submissions at once');
   const changes = [
-    { input: Buffer.from('{"a":2}') }, { webhook: 'http://127.0.0.1/' }, { policy: { lowPriority: true } }, { policy: { ttlMs: 10_000 } },
-    { kind: 'SYNC' as const }, { s3Config: Buffer.from('x') },
+    { input: Buffer.from('{"a":2}') },
+    { webhook: 'http://127.0.0.1/' },
+    { policy: { lowPriority: true } },
+    { policy: { ttlMs: 10_000 } },
+    { kind: 'SYNC' as const },
+    { s3Config: Buffer.from('x') },
   ];
-  for (const more of changes) await refused(t, calls.submit({ ...keyed, ...more }), 'IDEMPOTENCY_KEY_REUSED', Object.keys(more)[0]);
+  for (const more of changes)
+    await refused(t, calls.submit({ ...keyed, ...more }), 'IDEMPOTENCY_KEY_REUSED', Object.keys(more)[0]);
   t.equal((await calls.submit({ ...keyed, waitMs: 5_000 })).id, jobs[0]!.id, 'the wait is no part of the body');
   t.not((await calls.submit({ ...keyed, endpointId: await engines.endpoint() })).id, jobs[0]!.id);
   const [row] = await sql`SELECT count(*) AS n FROM job WHERE endpoint_id = ${endpointId}`;
@@ -31,7 +36,13 @@ t.test('the job of a key is claimed like any other, and a waiter waits for it', 
   await calls.submit(keyed);
   const [job] = await attempts.claim(endpointId, slotsOn(endpointId, 1));
   await attempts.recordOutcome(outcome(job!));
-  t.same((await Promise.all(waiting)).map(({ id, state }) => [id, state]), [[job!.jobId, 'COMPLETED'], [job!.jobId, 'COMPLETED']]);
+  t.same(
+    (await Promise.all(waiting)).map(({ id, state }) => [id, state]),
+    [
+      [job!.jobId, 'COMPLETED'],
+      [job!.jobId, 'COMPLETED'],
+    ],
+  );
 });
 
 t.test('a key whose job is gone is free again', async (t) => {
@@ -57,34 +68,39 @@ t.test('a key lasts as long as its job, also when that lives longer than was pla
   await sql`UPDATE idempotency_key SET expires_at = now() WHERE endpoint_id = ${endpointId}`;
   await sql`UPDATE job SET expires_at = now() WHERE id = ${first.id}`;
   t.equal(await stores.deletions.reapIdempotencyKeys(100), 1);
-  t.same([...await sql`SELECT FROM idempotency_key WHERE endpoint_id = ${endpointId}`], [], 'and no longer');
+  t.same([...(await sql`SELECT FROM idempotency_key WHERE endpoint_id = ${endpointId}`)], [], 'and no longer');
 });
 
 t.test('the key itself is not stored', async (t) => {
   const endpointId = await engines.endpoint();
   await calls.submit(submission(endpointId, { idempotencyKey: 'my secret order' }));
-  const [row] = await sql<{ key_hash: Buffer }[]>`SELECT key_hash FROM idempotency_key WHERE endpoint_id = ${endpointId}`;
+  const [row] = await sql<
+    { key_hash: Buffer }[]
+  >`SELECT key_hash FROM idempotency_key WHERE endpoint_id = ${endpointId}`;
   t.equal(row!.key_hash.length, 32);
 });
 
-t.test('a connection that is cut while the job of a key is stored: it is stored once, and the caller hears of it', async (t) => {
-  const endpointId = await engines.endpoint();
-  const keyed = submission(endpointId, { idempotencyKey: 'cut' });
-  const waiting = () => sql<{ pid: number }[]>`
+t.test(
+  'a connection that is cut while the job of a key is stored: it is stored once, and the caller hears of it',
+  async (t) => {
+    const endpointId = await engines.endpoint();
+    const keyed = submission(endpointId, { idempotencyKey: 'cut' });
+    const waiting = () => sql<{ pid: number }[]>`
     SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%idempotency_key%'`;
-  let submitted: ReturnType<typeof calls.submit> | undefined;
-  await sql.begin(async (holder) => {
-    await holder`LOCK TABLE idempotency_key IN EXCLUSIVE MODE`;
-    submitted = calls.submit(keyed);
-    submitted.catch(() => undefined);
-    const [{ pid }] = await waitFor('it to wait', async () => {
-      const [first] = await waiting();
-      return first && [first] as const;
+    let submitted: ReturnType<typeof calls.submit> | undefined;
+    await sql.begin(async (holder) => {
+      await holder`LOCK TABLE idempotency_key IN EXCLUSIVE MODE`;
+      submitted = calls.submit(keyed);
+      submitted.catch(() => undefined);
+      const [{ pid }] = await waitFor('it to wait', async () => {
+        const [first] = await waiting();
+        return first && ([first] as const);
+      });
+      await sql`SELECT pg_terminate_backend(${pid})`;
+      await waitFor('it to be gone', async () => (await waiting()).every((other) => other.pid !== pid));
     });
-    await sql`SELECT pg_terminate_backend(${pid})`;
-    await waitFor('it to be gone', async () => (await waiting()).every((other) => other.pid !== pid));
-  });
-  const { id } = await submitted!;
-  t.equal((await calls.submit(keyed)).id, id);
-  t.same([...await sql`SELECT id FROM job WHERE endpoint_id = ${endpointId}`], [{ id }]);
-});
+    const { id } = await submitted!;
+    t.equal((await calls.submit(keyed)).id, id);
+    t.same([...(await sql`SELECT id FROM job WHERE endpoint_id = ${endpointId}`)], [{ id }]);
+  },
+);

@@ -5,24 +5,34 @@ import type { WalkedJobs } from '../../../core/store/job-walk.ts';
 import { startEngines, submission } from '../../helpers/job-engine.ts';
 
 /** A filter of all jobs of an endpoint; `more` narrows it. */
-export const wantedOf = (endpointId: string, move: WalkedJobs['move'], more: Partial<WalkedJobs> = {}): WalkedJobs => (
-  { endpointId, move, states: [], submitted: undefined, ...more });
+export const wantedOf = (endpointId: string, move: WalkedJobs['move'], more: Partial<WalkedJobs> = {}): WalkedJobs => ({
+  endpointId,
+  move,
+  states: [],
+  submitted: undefined,
+  ...more,
+});
 
 /** Those calls and checks on two replicas of the job engine. */
 export function jobChanges({ sql, stores, replicas: [first] }: Awaited<ReturnType<typeof startEngines>>) {
   const { calls } = first!.engine;
 
   async function submit(endpointId: string, count: number): Promise<string[]> {
-    const jobs = await Promise.all(Array.from({ length: count }, (_, place) => (
-      calls.submit(submission(endpointId, { policy: { lowPriority: place % 7 === 0 } }))
-    )));
+    const jobs = await Promise.all(
+      Array.from({ length: count }, (_, place) =>
+        calls.submit(submission(endpointId, { policy: { lowPriority: place % 7 === 0 } })),
+      ),
+    );
     return jobs.map(({ id }) => id);
   }
 
   /** Calls until nothing is left; `between` runs before each further call. */
-  async function changeAll(wanted: WalkedJobs, { limit = 300, by = calls.change, between = async (): Promise<void> => {} } = {}) {
+  async function changeAll(
+    wanted: WalkedJobs,
+    { limit = 300, by = calls.change, between = async (): Promise<void> => {} } = {},
+  ) {
     const all = { done: 0, calls: 0, left: {} as Record<string, number> };
-    for (let request: ChangeRequest | undefined = { ...wanted, limit }; request;) {
+    for (let request: ChangeRequest | undefined = { ...wanted, limit }; request; ) {
       const { done, left, next }: JobsChanged = await by(request);
       all.done += done;
       all.calls += 1;
@@ -34,7 +44,9 @@ export function jobChanges({ sql, stores, replicas: [first] }: Awaited<ReturnTyp
   }
 
   async function states(endpointId: string): Promise<Record<string, number>> {
-    const rows = await sql<{ state: string; n: number }[]>`SELECT state, count(*)::bigint AS n FROM job WHERE endpoint_id = ${endpointId} GROUP BY state`;
+    const rows = await sql<
+      { state: string; n: number }[]
+    >`SELECT state, count(*)::bigint AS n FROM job WHERE endpoint_id = ${endpointId} GROUP BY state`;
     return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
   }
 

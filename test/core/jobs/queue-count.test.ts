@@ -6,8 +6,16 @@ import { ManualClock } from '../../helpers/manual-clock.ts';
 t.test('a job that is queued while the others are counted', async (t) => {
   const clock = new ManualClock();
   const reads: ((count: number) => void)[] = [];
-  const count = new QueueCount(clock, () => new Promise((resolve) => { reads.push(resolve); }));
-  const admit = async (): Promise<void> => { await count.admit(3, () => new Error('full')); };
+  const count = new QueueCount(
+    clock,
+    () =>
+      new Promise((resolve) => {
+        reads.push(resolve);
+      }),
+  );
+  const admit = async (): Promise<void> => {
+    await count.admit(3, () => new Error('full'));
+  };
   const first = admit();
   reads.shift()!(2);
   await first;

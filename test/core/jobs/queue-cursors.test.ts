@@ -1,4 +1,7 @@
-/** What a replica believes of a queue: it must never keep a job waiting because of a wrong belief that somebody could have corrected. */
+/**
+ * What a replica believes of a queue: it must never keep a job waiting because of a wrong belief that somebody could
+ * have corrected.
+ */
 import t from 'tap';
 import { QueueCursors } from '../../../core/jobs/queue-cursors.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
@@ -6,7 +9,14 @@ import type { Clock } from '../../../core/runtime/clock.ts';
 /** A clock that stands until it is moved. */
 function still(): Clock & { nowAtMs: number } {
   return {
-    nowAtMs: 10_000, soon: setImmediate, machineMs: () => 0, nowMs: () => 0, monotonicMs() { return this.nowAtMs; }, after: () => ({ cancel: () => undefined }),
+    nowAtMs: 10_000,
+    soon: setImmediate,
+    machineMs: () => 0,
+    nowMs: () => 0,
+    monotonicMs() {
+      return this.nowAtMs;
+    },
+    after: () => ({ cancel: () => undefined }),
   };
 }
 

@@ -11,29 +11,50 @@ const engines = await startEngines(t, { replicas: 2 });
 const { engine, sql, replicas } = engines;
 const { calls, attempts } = engine;
 type Claimed = Awaited<ReturnType<typeof runningJob>>;
-const chunk = (job: Claimed, number: number, text = `"c${number}"`) => (
-  { endpointId: job.endpointId, jobId: job.jobId, attempt: job.attempt, machineId: job.machineId, number, output: Buffer.from(text), metrics: undefined });
-const append = (job: Claimed, from: number, to: number): Promise<unknown> => (
-  Promise.all(Array.from({ length: to - from + 1 }, (_, i) => attempts.appendChunks([chunk(job, from + i)]))));
+const chunk = (job: Claimed, number: number, text = `"c${number}"`) => ({
+  endpointId: job.endpointId,
+  jobId: job.jobId,
+  attempt: job.attempt,
+  machineId: job.machineId,
+  number,
+  output: Buffer.from(text),
+  metrics: undefined,
+});
+const append = (job: Claimed, from: number, to: number): Promise<unknown> =>
+  Promise.all(Array.from({ length: to - from + 1 }, (_, i) => attempts.appendChunks([chunk(job, from + i)])));
 const drain = { cursor: undefined, waitMs: 0, limit: 0 };
 const numbers = (page: { chunks: { number: number }[] }): number[] => page.chunks.map((each) => each.number);
 
 t.test('the shared place: each chunk once, in order', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
-  t.match(await calls.readChunks(job, drain, never), { chunks: [], state: 'IN_PROGRESS', more: false, cursor: { attempt: 0, number: 0 } });
+  t.match(await calls.readChunks(job, drain, never), {
+    chunks: [],
+    state: 'IN_PROGRESS',
+    more: false,
+    cursor: { attempt: 0, number: 0 },
+  });
   await append(job, 1, 3);
   t.same(numbers(await calls.readChunks(job, { ...drain, limit: 2 }, never)), [1, 2]);
   await append(job, 4, 4);
-  t.match(await calls.readChunks(job, { ...drain, limit: 1 }, never), { chunks: [{ number: 3, attempt: 1, output: Buffer.from('"c3"') }], more: true });
+  t.match(await calls.readChunks(job, { ...drain, limit: 1 }, never), {
+    chunks: [{ number: 3, attempt: 1, output: Buffer.from('"c3"') }],
+    more: true,
+  });
   await attempts.recordOutcome(outcome(job));
-  t.match(await calls.readChunks(job, drain, never), { chunks: [{ number: 4 }], state: 'COMPLETED', more: false, cursor: { attempt: 1, number: 4 } });
+  t.match(await calls.readChunks(job, drain, never), {
+    chunks: [{ number: 4 }],
+    state: 'COMPLETED',
+    more: false,
+    cursor: { attempt: 1, number: 4 },
+  });
   t.match(await calls.readChunks(job, drain, never), { chunks: [], state: 'COMPLETED', more: false });
 });
 
 t.test('a place of its own reads everything again and leaves the shared place alone', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
   await append(job, 1, 5);
-  const own = (number: number, limit = 0) => calls.readChunks(job, { cursor: { attempt: number === 0 ? 0 : 1, number }, waitMs: 0, limit }, never);
+  const own = (number: number, limit = 0) =>
+    calls.readChunks(job, { cursor: { attempt: number === 0 ? 0 : 1, number }, waitMs: 0, limit }, never);
   t.same(numbers(await own(0)), [1, 2, 3, 4, 5]);
   t.match(await own(2, 2), { chunks: [{ number: 3 }, { number: 4 }], more: true, cursor: { attempt: 1, number: 4 } });
   t.match(await own(5), { chunks: [], cursor: { attempt: 1, number: 5 } });
@@ -44,14 +65,19 @@ t.test('many readers share the chunks: none twice, none lost', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
   await append(job, 1, 200);
   const read: number[] = [];
-  await Promise.all(Array.from({ length: 8 }, async (_, i) => {
-    for (;;) {
-      const page = await replicas[i % 2]!.engine.calls.readChunks(job, { ...drain, limit: 7 }, never);
-      if (page.chunks.length === 0) return;
-      read.push(...numbers(page));
-    }
-  }));
-  t.same(read.toSorted((a, b) => a - b), Array.from({ length: 200 }, (_, i) => i + 1));
+  await Promise.all(
+    Array.from({ length: 8 }, async (_, i) => {
+      for (;;) {
+        const page = await replicas[i % 2]!.engine.calls.readChunks(job, { ...drain, limit: 7 }, never);
+        if (page.chunks.length === 0) return;
+        read.push(...numbers(page));
+      }
+    }),
+  );
+  t.same(
+    read.toSorted((a, b) => a - b),
+    Array.from({ length: 200 }, (_, i) => i + 1),
+  );
 });
 
 t.test('readers of many jobs share statements', async (t) => {
@@ -59,7 +85,14 @@ t.test('readers of many jobs share statements', async (t) => {
   const jobs: Claimed[] = [];
   while (jobs.length < 40) jobs.push(await runningJob(engines, endpointId));
   const batches: number[] = [];
-  const meter = { batches: { watch: () => (items: number): void => void batches.push(items) } } as unknown as EngineMeter;
+  const meter = {
+    batches: {
+      watch:
+        () =>
+        (items: number): void =>
+          void batches.push(items),
+    },
+  } as unknown as EngineMeter;
   const reads = new ReadChunks({ stores: replicas[0]!.stores, events: replicas[0]!.events, clock: systemClock, meter });
   const waiting = jobs.map((job) => reads.read(job, { ...drain, waitMs: 30_000 }, never));
   await waitFor('all to have looked', async () => batches.reduce((sum, items) => sum + items, 0) >= jobs.length);
@@ -68,20 +101,33 @@ t.test('readers of many jobs share statements', async (t) => {
   const statements = batches.length;
   t.ok(statements <= jobs.length / 2, `${statements} statements for ${jobs.length} readers who looked twice`);
   const places = await Promise.all(jobs.map((job) => reads.read(job, drain, never)));
-  t.ok(places.every(({ cursor }) => cursor.number === 2), 'each shared place has moved');
+  t.ok(
+    places.every(({ cursor }) => cursor.number === 2),
+    'each shared place has moved',
+  );
   t.equal(batches.length, statements + 1);
 });
 
 t.test('a large page is read alone, when its reader has room, and nothing is lost of it', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
   let rooms = 0;
-  const room = async (): Promise<void> => { rooms += 1; };
-  const read = async (limit = 0): Promise<number[]> => numbers(await calls.readChunks(job, { ...drain, limit }, never, room));
+  const room = async (): Promise<void> => {
+    rooms += 1;
+  };
+  const read = async (limit = 0): Promise<number[]> =>
+    numbers(await calls.readChunks(job, { ...drain, limit }, never, room));
   await append(job, 1, 120);
-  t.same(await read(100), Array.from({ length: 100 }, (_, i) => i + 1));
+  t.same(
+    await read(100),
+    Array.from({ length: 100 }, (_, i) => i + 1),
+  );
   t.equal(rooms, 0);
-  t.same(await read(), Array.from({ length: 20 }, (_, i) => i + 101));
-  for (let number = 121; number <= 124; number += 1) await attempts.appendChunks([chunk(job, number, JSON.stringify('x'.repeat(40_000)))]);
+  t.same(
+    await read(),
+    Array.from({ length: 20 }, (_, i) => i + 101),
+  );
+  for (let number = 121; number <= 124; number += 1)
+    await attempts.appendChunks([chunk(job, number, JSON.stringify('x'.repeat(40_000)))]);
   t.same(await read(1), [121]);
   t.equal(rooms, 0);
   t.same(await read(), [122, 123, 124], 'more than 64 KiB');
@@ -99,7 +145,9 @@ t.test('a reader who waits is woken by a chunk, also from another replica, and b
     await append(job, i + 1, i + 1);
     t.same(numbers(await waiting), [i + 1]);
   }
-  const waiting = replicas.map(({ engine: reader }) => reader.calls.readChunks(job, { ...drain, waitMs: 30_000 }, never));
+  const waiting = replicas.map(({ engine: reader }) =>
+    reader.calls.readChunks(job, { ...drain, waitMs: 30_000 }, never),
+  );
   await attempts.recordOutcome(outcome(job, { kind: 'FAILED', error: 'broken' }));
   for (const page of await Promise.all(waiting)) t.match(page, { chunks: [], state: 'FAILED', error: 'broken' });
 });
@@ -117,7 +165,8 @@ t.test('the wait of a reader ends by the clock and when it is abandoned', async 
 
 t.test('an answer ends after 8 MiB, but holds at least one chunk', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
-  for (let number = 1; number <= 12; number += 1) await attempts.appendChunks([chunk(job, number, JSON.stringify('x'.repeat(999_000)))]);
+  for (let number = 1; number <= 12; number += 1)
+    await attempts.appendChunks([chunk(job, number, JSON.stringify('x'.repeat(999_000)))]);
   const first = await calls.readChunks(job, drain, never);
   t.equal(first.chunks.length, 8);
   t.equal(first.more, true);
@@ -162,7 +211,11 @@ t.test('chunks and progress of an attempt that is not current are dropped withou
   attempts.recordProgress(second!, Buffer.from('"late"'));
   attempts.recordProgress(await runningJob(engines, endpointId), Buffer.from('"another"'));
   t.same((await calls.readChunks(job, drain, never)).chunks, []);
-  t.equal((await calls.get(job, { omitOutput: false, ttlMs: 0 })).output!.toString(), '{"b":2}', 'progress never replaces a result');
+  t.equal(
+    (await calls.get(job, { omitOutput: false, ttlMs: 0 })).output!.toString(),
+    '{"b":2}',
+    'progress never replaces a result',
+  );
 });
 
 t.test('metrics travel with their chunk', async (t) => {
@@ -173,15 +226,27 @@ t.test('metrics travel with their chunk', async (t) => {
 });
 
 t.test('a chunk that is no JSON ends its job, and is never shown', async (t) => {
-  const broken = [chunk(await runningJob(engines, await engines.endpoint()), 2, '{"a":'), chunk(await runningJob(engines, await engines.endpoint()), 2, '')];
+  const broken = [
+    chunk(await runningJob(engines, await engines.endpoint()), 2, '{"a":'),
+    chunk(await runningJob(engines, await engines.endpoint()), 2, ''),
+  ];
   const long = chunk(await runningJob(engines, await engines.endpoint()), 2, `["${'x'.repeat(500_000)}",}`);
   const metrics = { ...chunk(await runningJob(engines, await engines.endpoint()), 2), metrics: Buffer.from('{') };
   for (const bad of [...broken, long, metrics]) {
-    const first = attempts.appendChunks([{ ...bad, number: 1, output: Buffer.from(JSON.stringify('y'.repeat(300_000))), metrics: undefined }]);
-    t.same(await attempts.appendChunks([bad, { ...bad, number: 3, output: Buffer.from('"after it"'), metrics: undefined }]), [bad]);
+    const first = attempts.appendChunks([
+      { ...bad, number: 1, output: Buffer.from(JSON.stringify('y'.repeat(300_000))), metrics: undefined },
+    ]);
+    t.same(
+      await attempts.appendChunks([bad, { ...bad, number: 3, output: Buffer.from('"after it"'), metrics: undefined }]),
+      [bad],
+    );
     t.same(await first, []);
     t.equal(await attempts.recordOutcome(outcome(bad)), 'stale', 'the job has ended');
-    t.match(await calls.get(bad, { omitOutput: false, ttlMs: 0 }), { state: 'FAILED', error: /not valid JSON/, output: undefined });
+    t.match(await calls.get(bad, { omitOutput: false, ttlMs: 0 }), {
+      state: 'FAILED',
+      error: /not valid JSON/,
+      output: undefined,
+    });
     t.same(numbers(await calls.readChunks(bad, drain, never)), [1], 'what came before is there');
   }
 });
@@ -189,9 +254,19 @@ t.test('a chunk that is no JSON ends its job, and is never shown', async (t) => 
 t.test('chunks keep their order while a large one is checked', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
   const large = JSON.stringify(Array.from({ length: 100_000 }, (_, i) => i));
-  await Promise.all([attempts.appendChunks([chunk(job, 1, large)]), attempts.appendChunks([chunk(job, 2)]), attempts.recordOutcome(outcome(job))]);
+  await Promise.all([
+    attempts.appendChunks([chunk(job, 1, large)]),
+    attempts.appendChunks([chunk(job, 2)]),
+    attempts.recordOutcome(outcome(job)),
+  ]);
   const { chunks } = await calls.readChunks(job, drain, never);
-  t.same(chunks.map(({ number, output }) => [number, output.length]), [[1, large.length], [2, 4]]);
+  t.same(
+    chunks.map(({ number, output }) => [number, output.length]),
+    [
+      [1, large.length],
+      [2, 4],
+    ],
+  );
 });
 
 t.test('progress that is no JSON is not shown', async (t) => {

@@ -12,19 +12,37 @@ const { calls } = engine;
 t.test('a job is stored as it was sent, with its deadlines by the database clock', async (t) => {
   const endpointId = await engines.endpoint();
   const input = Buffer.from('{ "big": 12345678901234567890.10, "text": "ü\\u0000" }');
-  const job = await calls.submit(submission(endpointId, { input, policy: { ttlMs: 20_000, executionTimeoutMs: 6_000 } }));
-  t.match(job.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}-u1$/, 'an id that sorts by time: rows that are made together lie together');
+  const job = await calls.submit(
+    submission(endpointId, { input, policy: { ttlMs: 20_000, executionTimeoutMs: 6_000 } }),
+  );
+  t.match(
+    job.id,
+    /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}-u1$/,
+    'an id that sorts by time: rows that are made together lie together',
+  );
   t.equal(job.state, 'IN_QUEUE');
   const [row] = await sql`
     SELECT j.*, i.input, extract(epoch FROM ttl_deadline_at - submitted_at)::float8 AS ttl, expires_at = ttl_deadline_at AS same
     FROM job j JOIN job_input i ON i.job_id = j.id WHERE j.id = ${job.id}`;
-  t.match(row, { state: 'IN_QUEUE', attempt: 0, ttl: 20, same: true, execution_timeout_ms: 6_000, retention_ms: 1_800_000, low_priority: false });
+  t.match(row, {
+    state: 'IN_QUEUE',
+    attempt: 0,
+    ttl: 20,
+    same: true,
+    execution_timeout_ms: 6_000,
+    retention_ms: 1_800_000,
+    low_priority: false,
+  });
   t.same(row!['input'], input);
 });
 
 t.test('runsync jobs carry their prefix and the retention of their wait', async (t) => {
   const endpointId = await engines.endpoint();
-  for (const [waitMs, retention] of [[1_000, 60_000], [90_000, 90_000], [300_000, 300_000]] as const) {
+  for (const [waitMs, retention] of [
+    [1_000, 60_000],
+    [90_000, 90_000],
+    [300_000, 300_000],
+  ] as const) {
     const job = await calls.submit(submission(endpointId, { kind: 'SYNC', waitMs }));
     t.match(job.id, /^sync-[0-9a-f-]{36}-u1$/);
     const [row] = await sql`SELECT retention_ms FROM job WHERE id = ${job.id}`;
@@ -83,7 +101,9 @@ t.test('s3Config is sealed for its job alone', async (t) => {
   const endpointId = await engines.endpoint();
   const s3Config = Buffer.from('access secret');
   const job = await calls.submit(submission(endpointId, { s3Config }));
-  const [row] = await sql<{ sealed: Buffer }[]>`SELECT s3_config_sealed AS sealed FROM job_input WHERE job_id = ${job.id}`;
+  const [row] = await sql<
+    { sealed: Buffer }[]
+  >`SELECT s3_config_sealed AS sealed FROM job_input WHERE job_id = ${job.id}`;
   t.notMatch(row!.sealed.toString('latin1'), /secret/);
   t.throws(() => sealer.open(row!.sealed, s3ConfigIdentity(endpointId, 'another')));
   const [claimed] = await engine.attempts.claim(endpointId, slotsOn(endpointId, 1));
@@ -96,10 +116,22 @@ t.test('with a free worker and nothing queued the insert claims', async (t) => {
   await engine.attempts.claim(endpointId, slotsOn(endpointId, 1));
   slots.add(endpointId, 2);
   const jobs = await Promise.all([1, 2, 3].map(() => calls.submit(submission(endpointId))));
-  t.same(jobs.map((job) => job.state), ['IN_PROGRESS', 'IN_PROGRESS', 'IN_QUEUE']);
+  t.same(
+    jobs.map((job) => job.state),
+    ['IN_PROGRESS', 'IN_PROGRESS', 'IN_QUEUE'],
+  );
   const assigned = slots.assigned.filter((job) => job.endpointId === endpointId);
-  t.same(assigned.map((job) => job.jobId), jobs.slice(0, 2).map((job) => job.id));
-  t.match(assigned[0], { attempt: 1, workerId: 'worker00000001', machineId: 'machine00001', inputSize: 7, input: Buffer.from('{"a":1}') });
+  t.same(
+    assigned.map((job) => job.jobId),
+    jobs.slice(0, 2).map((job) => job.id),
+  );
+  t.match(assigned[0], {
+    attempt: 1,
+    workerId: 'worker00000001',
+    machineId: 'machine00001',
+    inputSize: 7,
+    input: Buffer.from('{"a":1}'),
+  });
   t.equal(await engine.attempts.recordOutcome(outcome(assigned[0]!)), 'recorded');
   slots.add(endpointId, 1);
   const behind = await calls.submit(submission(endpointId));

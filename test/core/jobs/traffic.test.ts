@@ -1,5 +1,8 @@
 // test: postgres
-/** What went on at an endpoint is written down: arrivals, waits, executions and starts; low priority apart; and it goes when it is old. */
+/**
+ * What went on at an endpoint is written down: arrivals, waits, executions and starts; low priority apart; and it goes
+ * when it is old.
+ */
 import t from 'tap';
 import { binOf, quantileOf } from '../../../core/domain/traffic.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
@@ -7,8 +10,8 @@ import { Sealer } from '../../../core/runtime/seal.ts';
 import { openStorage } from '../../../core/store/storage.ts';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
-import { call } from '../../helpers/grpc-clients.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
+import { call } from '../../helpers/grpc-clients.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
@@ -20,7 +23,9 @@ t.test('jobs and starts are counted', async (t) => {
     onAssignment: ({ input }) => {
       const asked = input!.toString();
       if (asked === '{"hold":true}') return undefined;
-      return asked === '{"fail":true}' ? { kind: OutcomeKind.FAILED, error: 'as asked' } : { kind: OutcomeKind.COMPLETED };
+      return asked === '{"fail":true}'
+        ? { kind: OutcomeKind.FAILED, error: 'as asked' }
+        : { kind: OutcomeKind.COMPLETED };
     },
   });
   const endpointId = await core.createEndpoint({ workersMin: 1 });
@@ -30,21 +35,37 @@ t.test('jobs and starts are counted', async (t) => {
   await waitFor('it to run', async () => (await core.get(endpointId, held.id)).state === JobState.IN_PROGRESS);
   await core.sql`UPDATE job SET execution_deadline_at = now() WHERE id = ${held.id}`;
   t.match(await core.wait(endpointId, held.id), { state: JobState.TIMED_OUT });
-  const [worker] = await core.sql`SELECT ready_at >= created_at AS started FROM worker WHERE endpoint_id = ${endpointId}`;
+  const [worker] =
+    await core.sql`SELECT ready_at >= created_at AS started FROM worker WHERE endpoint_id = ${endpointId}`;
   t.same(worker, { started: true });
   await core.replicas[0]!.stop();
-  const seen = async () => (await core.sql`
+  const seen = async () =>
+    (
+      await core.sql`
     SELECT sum(arrived)::int AS arrived, sum(arrived_low)::int AS low, sum(executed)::int AS executed,
       sum(completed)::int AS completed, sum(failed)::int AS failed,
       sum((SELECT sum(n) FROM unnest(executions) n))::int AS executions, sum((SELECT sum(n) FROM unnest(waits) n))::int AS waits
-    FROM endpoint_traffic WHERE endpoint_id = ${endpointId}`)[0];
-  t.same(await seen(), { arrived: 4, low: 1, executed: 4, completed: 3, failed: 2, executions: 4, waits: 3 }, 'the last of it when core stops');
+    FROM endpoint_traffic WHERE endpoint_id = ${endpointId}`
+    )[0];
+  t.same(
+    await seen(),
+    { arrived: 4, low: 1, executed: 4, completed: 3, failed: 2, executions: 4, waits: 3 },
+    'the last of it when core stops',
+  );
   const storage = openStorage(core.url, new Sealer('00'.repeat(32)), createLogger('test', 'silent'));
   t.teardown(() => storage.close());
   t.equal(await storage.stores.traffic.reap(100), 0, 'nothing is old');
   await core.sql`UPDATE endpoint_traffic SET ended_at = ended_at - interval '13 hours'`;
-  t.ok(await storage.stores.traffic.reap(100) >= 1);
-  t.same(await seen(), { arrived: null, low: null, executed: null, completed: null, failed: null, executions: null, waits: null });
+  t.ok((await storage.stores.traffic.reap(100)) >= 1);
+  t.same(await seen(), {
+    arrived: null,
+    low: null,
+    executed: null,
+    completed: null,
+    failed: null,
+    executions: null,
+    waits: null,
+  });
 });
 
 t.test('how long jobs waited and ran, in all and by steps', async (t) => {
@@ -52,7 +73,11 @@ t.test('how long jobs waited and ran, in all and by steps', async (t) => {
   const endpointId = await core.createEndpoint({});
   const { endpoints } = core.clients;
   const times = (spanMs: number) => call(endpoints, 'getJobTimes', { endpointId, spanMs }, core.key);
-  const nothing = { total: { delay: { count: 0, p99Ms: 0 }, execution: { count: 0, p50Ms: 0 } }, steps: [], stepMs: 60_000 };
+  const nothing = {
+    total: { delay: { count: 0, p99Ms: 0 }, execution: { count: 0, p50Ms: 0 } },
+    steps: [],
+    stepMs: 60_000,
+  };
   t.match(await times(0), nothing, 'an hour, in which nothing was');
   /** So many jobs of a length each, as the meter counts them; low priority waits are not told. */
   const ended = async (secondsAgo: number, lengthsMs: number[], waitsMs: number[]): Promise<void> => {
@@ -66,8 +91,16 @@ t.test('how long jobs waited and ran, in all and by steps', async (t) => {
       VALUES (${endpointId}, now() - ${secondsAgo}::int * interval '1 s', 10000, 0, ${lengthsMs.length}, 0, ${counted(lengthsMs)}, ${counted(waitsMs)})`;
   };
   const hundred = Array.from({ length: 100 }, (_, n) => n + 1);
-  await ended(30 * 60, hundred.map((n) => n * 1_000), hundred.map(() => 3));
-  await ended(30 * 60, hundred.map((n) => n * 1_000), [500]);
+  await ended(
+    30 * 60,
+    hundred.map((n) => n * 1_000),
+    hundred.map(() => 3),
+  );
+  await ended(
+    30 * 60,
+    hundred.map((n) => n * 1_000),
+    [500],
+  );
   await ended(10, [20, 20, 20], [40_000]);
   const { total, steps, stepMs } = await times(3_600_000);
   t.equal(stepMs, 60_000);
@@ -77,7 +110,15 @@ t.test('how long jobs waited and ran, in all and by steps', async (t) => {
   /** To half an octave: that of a bin. */
   const near = (found: number, wanted: number): boolean => found > wanted / 1.42 && found < wanted * 1.42;
   const { count, p50Ms, p95Ms, p99Ms } = first!.execution!;
-  t.ok(count === 200 && near(p50Ms, 50_000) && near(p95Ms, 95_000) && near(p99Ms, 99_000) && p50Ms < p95Ms && p95Ms <= p99Ms, `${p50Ms} ${p95Ms} ${p99Ms}`);
+  t.ok(
+    count === 200 &&
+      near(p50Ms, 50_000) &&
+      near(p95Ms, 95_000) &&
+      near(p99Ms, 99_000) &&
+      p50Ms < p95Ms &&
+      p95Ms <= p99Ms,
+    `${p50Ms} ${p95Ms} ${p99Ms}`,
+  );
   t.ok(first!.delay!.count === 101 && near(first!.delay!.p95Ms, 3), 'two replicas, or two rows of one, are one');
   t.ok(near(last!.execution!.p50Ms, 20) && near(last!.delay!.p50Ms, 40_000));
   t.match([total!.execution!.count, total!.delay!.count], [203, 102]);
@@ -89,25 +130,38 @@ t.test('how long jobs waited and ran, in all and by steps', async (t) => {
     FROM (VALUES (7, 2, 0, 0, '{}'::int[], '{}'::int[], 5, 1), (1, 0, 0, 0, '{}', '{}', 0, 3)) AS r`;
   const { rates, steps: still } = await times(3_600_000);
   t.equal(still.length, 2, 'steps without an execution are no steps of times');
-  t.match(rates.filter(({ arrived }) => arrived > 0).map(({ startTime, ...counts }) => [startTime!.getTime() % 60_000, counts]).at(-1), [
-    0, { arrived: 10, completed: 5, failed: 4 },
-  ]);
-  for (const spanMs of [1, 59_999, 43_200_001, -1]) await t.rejects(times(spanMs), /must be from 60000 to 43200000/, String(spanMs));
+  t.match(
+    rates
+      .filter(({ arrived }) => arrived > 0)
+      .map(({ startTime, ...counts }) => [startTime!.getTime() % 60_000, counts])
+      .at(-1),
+    [0, { arrived: 10, completed: 5, failed: 4 }],
+  );
+  for (const spanMs of [1, 59_999, 43_200_001, -1])
+    await t.rejects(times(spanMs), /must be from 60000 to 43200000/, String(spanMs));
 });
 
-t.test('twelve hours of three replicas are summed up in the database, and come as no more than the steps', async (t) => {
-  const core = await startReplicas(t);
-  const endpointId = await core.createEndpoint({});
-  await core.sql`
+t.test(
+  'twelve hours of three replicas are summed up in the database, and come as no more than the steps',
+  async (t) => {
+    const core = await startReplicas(t);
+    const endpointId = await core.createEndpoint({});
+    await core.sql`
     INSERT INTO endpoint_traffic (endpoint_id, ended_at, span_ms, arrived, executed, execution_ms, executions, waits)
     SELECT ${endpointId}, now() - i * interval '10 s', 10000, 30000, 30000, 0, array_fill(1000, ARRAY[30]), array_fill(1000, ARRAY[30])
     FROM generate_series(1, 4319) AS i, generate_series(1, 3)`;
-  const before = performance.now();
-  const { total, steps } = await call(core.clients.endpoints, 'getJobTimes', { endpointId, spanMs: 43_200_000 }, core.key);
-  t.ok(steps.length >= 60 && steps.length <= 61, `${steps.length} steps`);
-  t.equal(total!.execution!.count, 4_319 * 3 * 30_000);
-  t.comment(`${Math.round(performance.now() - before)} ms`);
-});
+    const before = performance.now();
+    const { total, steps } = await call(
+      core.clients.endpoints,
+      'getJobTimes',
+      { endpointId, spanMs: 43_200_000 },
+      core.key,
+    );
+    t.ok(steps.length >= 60 && steps.length <= 61, `${steps.length} steps`);
+    t.equal(total!.execution!.count, 4_319 * 3 * 30_000);
+    t.comment(`${Math.round(performance.now() - before)} ms`);
+  },
+);
 
 t.test('a histogram gives lengths back to half an octave', async (t) => {
   const histogram: number[] = [];

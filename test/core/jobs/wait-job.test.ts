@@ -21,7 +21,8 @@ t.test('woken by the commit on this replica, with the output from memory', async
   const waits = [calls.wait(job, 30_000, never), calls.wait(job, 30_000, never)];
   await calls.get(job, { omitOutput: true, ttlMs: 0 });
   await attempts.recordOutcome(outcome(job));
-  for (const job of await Promise.all(waits)) t.match(job, { state: 'COMPLETED', output: Buffer.from('{"b":2}'), attempt: 1 });
+  for (const job of await Promise.all(waits))
+    t.match(job, { state: 'COMPLETED', output: Buffer.from('{"b":2}'), attempt: 1 });
 });
 
 t.test('woken by another replica', async (t) => {
@@ -75,7 +76,11 @@ t.test('submit and wait: the end, the state at the end of the wait, and refusals
   t.equal((await calls.submitAndWait({ ...sync, waitMs: 50 }, never)).state, 'IN_QUEUE');
   await refused(t, calls.submitAndWait({ ...sync, input: Buffer.from('[]') }, never), 'INVALID_INPUT');
   const requestId = (await calls.submit(sync)).id.slice('sync-'.length, -'-u1'.length);
-  t.equal((await calls.submitAndWait({ ...sync, requestId, waitMs: 50 }, never)).state, 'IN_QUEUE', 'a second submission waits for the first job');
+  t.equal(
+    (await calls.submitAndWait({ ...sync, requestId, waitMs: 50 }, never)).state,
+    'IN_QUEUE',
+    'a second submission waits for the first job',
+  );
 });
 
 t.test('a fast worker on the insert-claim path is never missed', async (t) => {
@@ -85,6 +90,11 @@ t.test('a fast worker on the insert-claim path is never missed', async (t) => {
     if (job.endpointId === endpointId) void attempts.recordOutcome(outcome(job)).then(() => slots.add(endpointId, 1));
   };
   slots.add(endpointId, 5);
-  const jobs = await Promise.all(Array.from({ length: 5 }, () => calls.submitAndWait(submission(endpointId, { kind: 'SYNC' }), never)));
-  t.same(jobs.map((job) => job.state), Array.from({ length: 5 }, () => 'COMPLETED'));
+  const jobs = await Promise.all(
+    Array.from({ length: 5 }, () => calls.submitAndWait(submission(endpointId, { kind: 'SYNC' }), never)),
+  );
+  t.same(
+    jobs.map((job) => job.state),
+    Array.from({ length: 5 }, () => 'COMPLETED'),
+  );
 });

@@ -1,9 +1,9 @@
 // test: postgres, 20 s
 /** Pods that really run: real core, real agent, real processes. */
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call, grpcClients } from '../../helpers/grpc-clients.ts';
@@ -16,17 +16,25 @@ import { waitFor } from '../../helpers/wait-for.ts';
 t.setTimeout(120_000);
 
 /** Notes its number, the files it finds and where; leaves a file; goes on until it is ended. */
-const PROGRAM = 'env > "$NOTES/env"; pwd >> "$NOTES/folders"; echo $(ls) >> "$NOTES/files"; touch kept; echo $$ >> "$NOTES/pids"; '
-  + 'echo hello $WORD; exec sleep 1000';
+const PROGRAM =
+  'env > "$NOTES/env"; pwd >> "$NOTES/folders"; echo $(ls) >> "$NOTES/files"; touch kept; echo $$ >> "$NOTES/pids"; ' +
+  'echo hello $WORD; exec sleep 1000';
 
 async function start(t: Test, env: Record<string, string> = {}) {
   const core = await startReplicas(t);
   const agent = await startRealAgent(t, core, env);
-  await waitFor('the agent to join', async () => (await core.sql`SELECT FROM machine WHERE session_id IS NOT NULL`).length === 1);
+  await waitFor(
+    'the agent to join',
+    async () => (await core.sql`SELECT FROM machine WHERE session_id IS NOT NULL`).length === 1,
+  );
   const notes = await scratch(t);
   const fields = { computeType: 'CPU', startCommand: ['sh', '-c', PROGRAM], env: { NOTES: notes.folder, WORD: 'one' } };
   const envOf = (): Record<string, string> =>
-    Object.fromEntries(readFileSync(notes.path('env'), 'utf8').split('\n').map((line) => line.split(/=(.*)/s).slice(0, 2)));
+    Object.fromEntries(
+      readFileSync(notes.path('env'), 'utf8')
+        .split('\n')
+        .map((line) => line.split(/=(.*)/s).slice(0, 2)),
+    );
   return { core, agent, notes, fields, envOf, pods: podCalls(core.clients, core.key) };
 }
 
@@ -63,7 +71,11 @@ t.test('a whole life', async (t) => {
   await pods.update(id, { name: 'other' });
   await pods.reach(id, 'RUNNING');
   t.equal(notes.lines('pids').length, 5, 'a new name starts nothing');
-  t.same(notes.lines('pids').map((line) => isAlive(Number(line))), [false, false, false, false, true], 'one at a time');
+  t.same(
+    notes.lines('pids').map((line) => isAlive(Number(line))),
+    [false, false, false, false, true],
+    'one at a time',
+  );
 
   await pods.remove(id);
   await waitFor('its files to go', () => !existsSync(join(agent.dataDir, 'pods', id)));
@@ -75,10 +87,17 @@ t.test('a whole life', async (t) => {
 t.test('one that ends by itself is started again, with the reason', async (t) => {
   const { notes, pods } = await start(t);
   const command = 'echo x >> "$NOTES/starts"; echo oops >&2; exit 3';
-  const { id } = await pods.create({ computeType: 'CPU', startCommand: ['sh', '-c', command], env: { NOTES: notes.folder } });
+  const { id } = await pods.create({
+    computeType: 'CPU',
+    startCommand: ['sh', '-c', command],
+    env: { NOTES: notes.folder },
+  });
   const failed = await pods.reach(id, 'FAILED');
   t.equal(failed.desiredStatus, PodStatus.RUNNING);
-  t.match(failed.statusText, /^The pod ended with exit code 3\. It is started again after \d+ s\. Its last lines:\noops$/);
+  t.match(
+    failed.statusText,
+    /^The pod ended with exit code 3\. It is started again after \d+ s\. Its last lines:\noops$/,
+  );
   await notes.notes('starts', 2);
   await waitFor('its log', async () => (await pods.log(id)).startsWith('oops\noops\n'));
   await pods.act('stopPod', id);
@@ -103,7 +122,11 @@ t.test('an image finds no place where no engine is, with a command too, and it i
 t.test('one that ignores the request to end is killed', async (t) => {
   const { pods, notes } = await start(t);
   const deaf = 'trap "" TERM; echo $$ >> "$NOTES/pids"; while :; do sleep 0.05; done';
-  const { id } = await pods.create({ computeType: 'CPU', startCommand: ['sh', '-c', deaf], env: { NOTES: notes.folder } });
+  const { id } = await pods.create({
+    computeType: 'CPU',
+    startCommand: ['sh', '-c', deaf],
+    env: { NOTES: notes.folder },
+  });
   const [pid] = await notes.notes('pids', 1);
   await pods.act('stopPod', id);
   await pods.reach(id, 'EXITED');
@@ -114,7 +137,12 @@ t.test('GPUs', async (t) => {
   const { pods, fields, envOf, notes } = await start(t, { SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' });
   const { id } = await pods.create({ ...fields, computeType: 'GPU', gpuIds: ['AMPERE_24'], gpuCount: 2 });
   await notes.notes('pids', 1);
-  const given = { RUNPOD_GPU_COUNT: '2', RUNPOD_GPU_TYPE_ID: 'NVIDIA L4', CUDA_VISIBLE_DEVICES: '', NVIDIA_VISIBLE_DEVICES: 'void' };
+  const given = {
+    RUNPOD_GPU_COUNT: '2',
+    RUNPOD_GPU_TYPE_ID: 'NVIDIA L4',
+    CUDA_VISIBLE_DEVICES: '',
+    NVIDIA_VISIBLE_DEVICES: 'void',
+  };
   t.match(envOf(), given, 'a driver knows no virtual ones');
   t.match(await reasonOf(pods.create({ ...fields, computeType: 'GPU' })), /^NO_CAPACITY/);
   await pods.act('stopPod', id);
@@ -126,7 +154,8 @@ t.test('whoever gets the GPU of a stopped or deleted pod waits for its end', asy
   const deaf = 'trap "" TERM; echo $$ >> "$NOTES/first"; while :; do sleep 0.05; done';
   const env = { NOTES: notes.folder };
   // The first that runs on the GPU notes whether the one before still does.
-  const heir = 'if kill -0 "$(tail -n 1 "$NOTES/first")" 2>/dev/null; then echo shared; else echo alone; fi >> "$NOTES/heirs"; exec sleep 1000';
+  const heir =
+    'if kill -0 "$(tail -n 1 "$NOTES/first")" 2>/dev/null; then echo shared; else echo alone; fi >> "$NOTES/heirs"; exec sleep 1000';
   const first = await pods.create({ startCommand: ['sh', '-c', deaf], env });
   await notes.notes('first', 1);
   await pods.act('stopPod', first.id);
@@ -180,7 +209,11 @@ t.test('the next agent starts what shall run, and removes what is gone', async (
 t.test('its log goes on where it ended under the agent before, by bytes and by lines', async (t) => {
   const { core, agent, pods, notes } = await start(t);
   const command = 'echo x >> "$NOTES/starts"; echo start $(wc -l < "$NOTES/starts"); exec sleep 1000';
-  const { id } = await pods.create({ computeType: 'CPU', startCommand: ['sh', '-c', command], env: { NOTES: notes.folder } });
+  const { id } = await pods.create({
+    computeType: 'CPU',
+    startCommand: ['sh', '-c', command],
+    env: { NOTES: notes.folder },
+  });
   const read = async (offset: number, jobId = '') => {
     const place = { jobId, attempt: 0, offset, limit: 0 };
     return (await call(core.clients.pods, 'getPodLog', { id, tailBytes: 0, place }, core.key)).page!;
@@ -260,5 +293,9 @@ t.test('many changes at once leave one process and one disk', async (t) => {
   const [row] = await core.sql<{ disk: number }[]>`SELECT disk FROM pod WHERE id = ${id}`;
   await waitFor('the one disk', () => readdirSync(join(agent.dataDir, 'pods', id)).join() === String(row!.disk));
   await waitFor('the one process', () => notes.lines('pids').filter((pid) => isAlive(Number(pid))).length === 1);
-  t.equal((await core.sql`SELECT FROM usage_span WHERE subject_id = ${id} AND ended_at IS NULL`).length, 1, 'metered once');
+  t.equal(
+    (await core.sql`SELECT FROM usage_span WHERE subject_id = ${id} AND ended_at IS NULL`).length,
+    1,
+    'metered once',
+  );
 });

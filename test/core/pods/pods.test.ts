@@ -1,11 +1,13 @@
 // test: postgres, 10 s
-/** Pods over gRPC: merging, bounds, placement, verbs, locks, workers as pods, who sees what. The machines are scripted. */
+/**
+ * Pods over gRPC: merging, bounds, placement, verbs, locks, workers as pods, who sees what. The machines are scripted.
+ */
 import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { Pod, PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
+import { Pod, PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { podCalls } from '../../helpers/pods.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
@@ -32,9 +34,24 @@ t.test('defaults, and the machine it is on', async (t) => {
   await call(core.clients.usage, 'setPrices', { prices: [{ item: 'NVIDIA L4', usdPerHour: 0.5 }] }, core.rootKey);
   const pod = await create(core, { startCommand: ['sleep', '9'] });
   t.match(pod, {
-    id: /^[a-z0-9]{14}$/, name: 'my pod', templateId: '', containerDiskGb: 50, volumeGb: 20, volumeMountPath: '/workspace', gpuCount: 1,
-    computeType: 'GPU', desiredStatus: PodStatus.RUNNING, state: PodState.STARTING, statusText: '', gpuUuids: ['GPU-1'], gpuTypeId: 'NVIDIA L4',
-    endpointId: '', costPerHour: 0.5, locked: false, registryAuthId: '', networkVolumeId: '',
+    id: /^[a-z0-9]{14}$/,
+    name: 'my pod',
+    templateId: '',
+    containerDiskGb: 50,
+    volumeGb: 20,
+    volumeMountPath: '/workspace',
+    gpuCount: 1,
+    computeType: 'GPU',
+    desiredStatus: PodStatus.RUNNING,
+    state: PodState.STARTING,
+    statusText: '',
+    gpuUuids: ['GPU-1'],
+    gpuTypeId: 'NVIDIA L4',
+    endpointId: '',
+    costPerHour: 0.5,
+    locked: false,
+    registryAuthId: '',
+    networkVolumeId: '',
     machine: { id: agent.machineId, locations: ['CZ', 'EU-CZ-1'], gpus: [{ uuid: 'GPU-1' }] },
   });
   t.ok(pod.createTime instanceof Date && pod.lastStartTime instanceof Date && pod.stateChangeTime instanceof Date);
@@ -49,16 +66,39 @@ t.test('a template gives what the request leaves out', async (t) => {
   const core = await startReplicas(t);
   await core.joinAgent();
   const templateId = await core.createTemplate({
-    imageName: 'i', startCommand: ['a', 'b'], entrypoint: ['e'], env: { A: '1', B: '1' }, workingDirectory: '/tmp', containerDiskGb: 7, volumeGb: 0,
-    volumeMountPath: '/v', ports: ['1/tcp'],
+    imageName: 'i',
+    startCommand: ['a', 'b'],
+    entrypoint: ['e'],
+    env: { A: '1', B: '1' },
+    workingDirectory: '/tmp',
+    containerDiskGb: 7,
+    volumeGb: 0,
+    volumeMountPath: '/v',
+    ports: ['1/tcp'],
   });
   t.match(await create(core, { templateId, computeType: 'CPU' }), {
-    name: 'my pod', templateId, imageName: 'i', startCommand: ['a', 'b'], entrypoint: ['e'], env: { A: '1', B: '1' }, workingDirectory: '/tmp',
-    containerDiskGb: 7, volumeGb: 0, volumeMountPath: '/v', ports: ['1/tcp'], gpuCount: 0,
+    name: 'my pod',
+    templateId,
+    imageName: 'i',
+    startCommand: ['a', 'b'],
+    entrypoint: ['e'],
+    env: { A: '1', B: '1' },
+    workingDirectory: '/tmp',
+    containerDiskGb: 7,
+    volumeGb: 0,
+    volumeMountPath: '/v',
+    ports: ['1/tcp'],
+    gpuCount: 0,
   });
   const more = { name: 'n', startCommand: ['c'], env: { B: '2' }, containerDiskGb: 8, volumeGb: 9, ports: ['2/udp'] };
   t.match(await create(core, { templateId, computeType: 'CPU', ...more }), {
-    name: 'n', imageName: 'i', startCommand: ['c'], env: { A: '1', B: '2' }, containerDiskGb: 8, volumeGb: 9, ports: ['2/udp'],
+    name: 'n',
+    imageName: 'i',
+    startCommand: ['c'],
+    env: { A: '1', B: '2' },
+    containerDiskGb: 8,
+    volumeGb: 9,
+    ports: ['2/udp'],
   });
   const request = { pod: Pod.fromPartial({ ...CPU, volumeGb: 5 }), volumeGb: 0 };
   t.equal((await call(core.clients.pods, 'createPod', request, core.key)).pod!.volumeGb, 0, 'no volume at all');
@@ -71,15 +111,29 @@ t.test('a template gives what the request leaves out', async (t) => {
 
 const BAD: [fields: Parameters<Calls['create']>[0], why: RegExp][] = [
   [{}, /template_id, image_name or start_command/],
-  [{ startCommand: [''] }, /names no program/], [{ ...CPU, name: 'x'.repeat(192) }, /name has 192/], [{ ...CPU, name: 'a\0' }, /cannot be stored/],
-  [{ ...CPU, gpuCount: 1 }, /takes no gpu_ids/], [{ ...CPU, gpuIds: ['AMPERE_24'] }, /takes no gpu_ids/], [{ ...CPU, computeType: 'TPU' }, /GPU or CPU/],
-  [{ imageName: 'i', gpuCount: -1 }, /gpu_count is -1/], [{ imageName: 'i', gpuCount: 65 }, /gpu_count is 65/],
-  [{ imageName: 'i', gpuIds: ['AMPERE_99'] }, /"AMPERE_99" is not known/], [{ ...CPU, containerDiskGb: -1 }, /container_disk_gb is -1/],
-  [{ ...CPU, volumeGb: 70_000 }, /volume_gb/], [{ ...CPU, ports: ['x'] }, /ports/], [{ ...CPU, env: { 'a b': '' } }, /not a name for a variable/],
-  [{ ...CPU, locations: [''] }, /locations/], [{ ...CPU, allowedCudaVersions: ['x'] }, /not a version/],
-  [{ ...CPU, env: { A: 'x'.repeat(131_000), B: 'x'.repeat(131_000), C: 'x'.repeat(131) } }, /takes \d+ bytes, but may take 262144/],
-  [{ ...CPU, templateId: 'nosuch' }, /no template "nosuch"/], [{ ...CPU, registryAuthId: 'nosuch' }, /registry_auth_id/],
-  [{ ...CPU, networkVolumeId: 'nosuch' }, /network_volume_id/], [{ ...CPU, registryAuthId: '\0' }, /cannot be stored/],
+  [{ startCommand: [''] }, /names no program/],
+  [{ ...CPU, name: 'x'.repeat(192) }, /name has 192/],
+  [{ ...CPU, name: 'a\0' }, /cannot be stored/],
+  [{ ...CPU, gpuCount: 1 }, /takes no gpu_ids/],
+  [{ ...CPU, gpuIds: ['AMPERE_24'] }, /takes no gpu_ids/],
+  [{ ...CPU, computeType: 'TPU' }, /GPU or CPU/],
+  [{ imageName: 'i', gpuCount: -1 }, /gpu_count is -1/],
+  [{ imageName: 'i', gpuCount: 65 }, /gpu_count is 65/],
+  [{ imageName: 'i', gpuIds: ['AMPERE_99'] }, /"AMPERE_99" is not known/],
+  [{ ...CPU, containerDiskGb: -1 }, /container_disk_gb is -1/],
+  [{ ...CPU, volumeGb: 70_000 }, /volume_gb/],
+  [{ ...CPU, ports: ['x'] }, /ports/],
+  [{ ...CPU, env: { 'a b': '' } }, /not a name for a variable/],
+  [{ ...CPU, locations: [''] }, /locations/],
+  [{ ...CPU, allowedCudaVersions: ['x'] }, /not a version/],
+  [
+    { ...CPU, env: { A: 'x'.repeat(131_000), B: 'x'.repeat(131_000), C: 'x'.repeat(131) } },
+    /takes \d+ bytes, but may take 262144/,
+  ],
+  [{ ...CPU, templateId: 'nosuch' }, /no template "nosuch"/],
+  [{ ...CPU, registryAuthId: 'nosuch' }, /registry_auth_id/],
+  [{ ...CPU, networkVolumeId: 'nosuch' }, /network_volume_id/],
+  [{ ...CPU, registryAuthId: '\0' }, /cannot be stored/],
 ];
 
 t.test('bad fields change nothing', async (t) => {
@@ -104,13 +158,23 @@ t.test('no capacity says why, and names no machine', async (t) => {
   const first = await create(core, { imageName: 'i', gpuCount: 2 });
   t.same(first.gpuUuids, ['GPU-1', 'GPU-2']);
   await create(core, CPU);
-  t.match(await reasonOf(create(core, { imageName: 'i' })), /No machine has a free GPU: 1 machine has too few of them free\.$/);
+  t.match(
+    await reasonOf(create(core, { imageName: 'i' })),
+    /No machine has a free GPU: 1 machine has too few of them free\.$/,
+  );
   t.match(await reasonOf(create(core, CPU)), /1 machine has no slot free\.$/);
-  t.match(await reasonOf(create(core, { imageName: 'i', locations: ['DE'] })), /1 machine is elsewhere \(SLIPWAY_AGENT_LOCATIONS\)\.$/);
+  t.match(
+    await reasonOf(create(core, { imageName: 'i', locations: ['DE'] })),
+    /1 machine is elsewhere \(SLIPWAY_AGENT_LOCATIONS\)\.$/,
+  );
   await act(core, 'stopPod', first.id);
   const second = await create(core, { imageName: 'i' });
   t.match(await reasonOf(act(core, 'startPod', first.id)), text, 'its GPUs were taken meanwhile');
-  t.match(await get(core, first.id), { desiredStatus: PodStatus.EXITED, gpuUuids: [] }, 'and it stands still as before');
+  t.match(
+    await get(core, first.id),
+    { desiredStatus: PodStatus.EXITED, gpuUuids: [] },
+    'and it stands still as before',
+  );
   await remove(core, second.id);
   t.match(await act(core, 'startPod', first.id), { desiredStatus: PodStatus.RUNNING, gpuUuids: ['GPU-1', 'GPU-2'] });
   const away = await core.joinAgent({ gpus: [gpu('GPU-3')] });
@@ -118,7 +182,10 @@ t.test('no capacity says why, and names no machine', async (t) => {
   await act(core, 'stopPod', third.id);
   away.drop();
   await core.sql`UPDATE machine SET lease_expires_at = now() - interval '1 s' WHERE id = ${away.machineId}`;
-  t.match(await reasonOf(act(core, 'startPod', third.id)), /Its files are on one machine only; .*1 machine is not connected\.$/);
+  t.match(
+    await reasonOf(act(core, 'startPod', third.id)),
+    /Its files are on one machine only; .*1 machine is not connected\.$/,
+  );
   t.match(await get(core, third.id), { statusText: 'Its machine is not connected at the moment.' });
 });
 
@@ -128,17 +195,26 @@ t.test('GPUs and slots go to a worker or a pod, never to both', async (t) => {
   const pod = await create(core, { imageName: 'i' });
   const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 2 });
   await core.ready(endpointId, 1);
-  await waitFor('the second worker to be refused', async () =>
-    (await core.sql`SELECT FROM scale_decision WHERE endpoint_id = ${endpointId} AND throttled = 1`).length === 1);
-  t.same(agent.desired.flatMap((worker) => worker.spec!.gpuUuids), ['GPU-1', 'GPU-2'].filter((uuid) => !pod.gpuUuids.includes(uuid)));
+  await waitFor(
+    'the second worker to be refused',
+    async () =>
+      (await core.sql`SELECT FROM scale_decision WHERE endpoint_id = ${endpointId} AND throttled = 1`).length === 1,
+  );
+  t.same(
+    agent.desired.flatMap((worker) => worker.spec!.gpuUuids),
+    ['GPU-1', 'GPU-2'].filter((uuid) => !pod.gpuUuids.includes(uuid)),
+  );
   t.match(await reasonOf(create(core, { imageName: 'i' })), /^NO_CAPACITY/, 'and no second pod either');
   await act(core, 'stopPod', pod.id);
   await core.ready(endpointId, 2);
   t.match(await reasonOf(act(core, 'startPod', pod.id)), /^NO_CAPACITY/);
   await create(core, CPU);
   const cpuEndpoint = await core.createEndpoint({ computeType: 'CPU' });
-  await waitFor('the slot to be taken', async () =>
-    (await core.sql`SELECT FROM scale_decision WHERE endpoint_id = ${cpuEndpoint} AND throttled = 1`).length === 1);
+  await waitFor(
+    'the slot to be taken',
+    async () =>
+      (await core.sql`SELECT FROM scale_decision WHERE endpoint_id = ${cpuEndpoint} AND throttled = 1`).length === 1,
+  );
 });
 
 t.test('pods that are made at the same moment never share a GPU', async (t) => {
@@ -153,7 +229,10 @@ t.test('verbs', async (t) => {
   const core = await startReplicas(t);
   await core.joinAgent();
   const { id, lastStartTime } = await create(core, CPU);
-  const runs = async () => { const { run, disk, desired } = await row(core, id); return [run, disk, desired]; };
+  const runs = async () => {
+    const { run, disk, desired } = await row(core, id);
+    return [run, disk, desired];
+  };
   await act(core, 'startPod', id);
   t.same(await runs(), [1, 1, 'RUNNING'], 'starting a running pod changes nothing');
   t.match(await act(core, 'restartPod', id), { state: PodState.STARTING });
@@ -171,8 +250,13 @@ t.test('verbs', async (t) => {
   t.same(await runs(), [5, 3, 'RUNNING']);
   await remove(core, id);
   t.match(await reasonOf(get(core, id)), /^NOT_FOUND: There is no pod/);
-  const audit = await core.sql<{ action: string }[]>`SELECT action, fields, key_id FROM audit_event WHERE subject_id = ${id} ORDER BY id`;
-  t.same(audit.map((event) => event.action), ['CreatePod', 'RestartPod', 'ResetPod', 'StopPod', 'StartPod', 'StopPod', 'ResetPod', 'DeletePod']);
+  const audit = await core.sql<
+    { action: string }[]
+  >`SELECT action, fields, key_id FROM audit_event WHERE subject_id = ${id} ORDER BY id`;
+  t.same(
+    audit.map((event) => event.action),
+    ['CreatePod', 'RestartPod', 'ResetPod', 'StopPod', 'StartPod', 'StopPod', 'ResetPod', 'DeletePod'],
+  );
   t.match(audit[0], { fields: ['start_command', 'compute_type'], key_id: /^./ });
 });
 
@@ -180,7 +264,10 @@ t.test('updates', async (t) => {
   const core = await startReplicas(t);
   await core.joinAgent();
   const { id } = await create(core, { ...CPU, env: { A: '1' } });
-  const runs = async () => { const { run, disk } = await row(core, id); return [run, disk]; };
+  const runs = async () => {
+    const { run, disk } = await row(core, id);
+    return [run, disk];
+  };
   t.match(await update(core, id, { name: 'n' }), { name: 'n' });
   await update(core, id, { env: { A: '1' } });
   t.same(await runs(), [1, 1], 'nothing that matters changed');
@@ -188,8 +275,17 @@ t.test('updates', async (t) => {
   t.match(await update(core, id, wider), { ...wider, name: 'n' });
   t.same(await runs(), [2, 2]);
   await act(core, 'stopPod', id);
-  t.match(await update(core, id, { startCommand: ['true'], workingDirectory: '/tmp', volumeGb: 1, volumeMountPath: '/v', imageName: 'x', entrypoint: ['e'] }),
-    { startCommand: ['true'], desiredStatus: PodStatus.EXITED });
+  t.match(
+    await update(core, id, {
+      startCommand: ['true'],
+      workingDirectory: '/tmp',
+      volumeGb: 1,
+      volumeMountPath: '/v',
+      imageName: 'x',
+      entrypoint: ['e'],
+    }),
+    { startCommand: ['true'], desiredStatus: PodStatus.EXITED },
+  );
   t.same(await runs(), [2, 2], 'one that stands still keeps its files and goes on standing');
   t.match(await reasonOf(update(core, id, {})), /update_mask is empty/);
   t.match(await reasonOf(update(core, id, { gpuCount: 2 })), /gpu_count cannot be changed$/);
@@ -204,7 +300,10 @@ t.test('a locked pod', async (t) => {
   await core.joinAgent();
   const { id } = await create(core, { ...CPU, locked: true });
   for (const refused of [
-    () => act(core, 'stopPod', id), () => act(core, 'resetPod', id), () => update(core, id, { name: 'x' }), () => update(core, id, { name: 'x', locked: true }),
+    () => act(core, 'stopPod', id),
+    () => act(core, 'resetPod', id),
+    () => update(core, id, { name: 'x' }),
+    () => update(core, id, { name: 'x', locked: true }),
   ]) {
     t.match(await reasonOf(refused()), /^POD_FIXED: .*set locked to false first/);
   }
@@ -219,7 +318,12 @@ t.test('workers are shown as pods and cannot be changed', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent({ gpus: [gpu('GPU-1')], onLogRequest: () => Buffer.from('hello') });
   const templateId = await core.createTemplate({ env: { SECRET: 's' }, imageName: 'i' });
-  const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], templateId, env: { MORE: 's' }, name: 'my endpoint' });
+  const endpointId = await core.createEndpoint({
+    gpuIds: ['NVIDIA L4'],
+    templateId,
+    env: { MORE: 's' },
+    name: 'my endpoint',
+  });
   const other = await core.createEndpoint({ workersMin: 1, computeType: 'CPU' });
   await core.ready(endpointId);
   await core.ready(other);
@@ -227,19 +331,44 @@ t.test('workers are shown as pods and cannot be changed', async (t) => {
   const id = agent.desired.find((worker) => worker.endpointId === endpointId)!.workerId;
   const shown = await get(core, id);
   t.match(shown, {
-    id, name: 'my endpoint', endpointId, templateId, imageName: 'i', gpuUuids: ['GPU-1'], gpuTypeId: 'NVIDIA L4', gpuCount: 1, version: 0,
-    desiredStatus: PodStatus.RUNNING, state: PodState.RUNNING, machine: { id: agent.machineId },
+    id,
+    name: 'my endpoint',
+    endpointId,
+    templateId,
+    imageName: 'i',
+    gpuUuids: ['GPU-1'],
+    gpuTypeId: 'NVIDIA L4',
+    gpuCount: 1,
+    version: 0,
+    desiredStatus: PodStatus.RUNNING,
+    state: PodState.RUNNING,
+    machine: { id: agent.machineId },
   });
   t.same(shown.env, {}, 'without secrets');
-  t.same((await list(core)).map((found) => found.id), [pod.id]);
+  t.same(
+    (await list(core)).map((found) => found.id),
+    [pod.id],
+  );
   t.equal((await list(core, { includeWorkers: true })).length, 3);
-  t.same((await list(core, { endpointId })).map((found) => found.id), [id]);
+  t.same(
+    (await list(core, { endpointId })).map((found) => found.id),
+    [id],
+  );
   t.match(await reasonOf(list(core, { endpointId: 'nosuch' })), /^ENDPOINT_NOT_FOUND/);
   const limited = await core.newKey(KeyScope.ALL, [other]);
-  t.same((await list(core, { includeWorkers: true }, limited)).map((found) => found.endpointId), [other], 'a key for some endpoints sees no pods');
+  t.same(
+    (await list(core, { includeWorkers: true }, limited)).map((found) => found.endpointId),
+    [other],
+    'a key for some endpoints sees no pods',
+  );
   t.match(await reasonOf(get(core, id, limited)), /^NOT_FOUND/);
   t.match(await reasonOf(list(core, { endpointId }, limited)), /^UNAUTHORIZED/);
-  for (const refused of [() => act(core, 'stopPod', id), () => act(core, 'startPod', id), () => update(core, id, { name: 'x' }), () => remove(core, id)]) {
+  for (const refused of [
+    () => act(core, 'stopPod', id),
+    () => act(core, 'startPod', id),
+    () => update(core, id, { name: 'x' }),
+    () => remove(core, id),
+  ]) {
     t.match(await reasonOf(refused()), new RegExp(`^POD_FIXED: ${id} is a worker of the endpoint ${endpointId}`));
   }
   t.equal(String((await call(core.clients.pods, 'getPodLog', { id, tailBytes: 0 }, core.key)).log), 'hello');
@@ -259,14 +388,20 @@ t.test('other accounts and lesser keys', async (t) => {
   t.same(await list(core, { includeWorkers: true }, stranger), []);
   for (const theirs of [id, worker!.workerId]) {
     for (const refused of [
-      () => get(core, theirs, stranger), () => act(core, 'stopPod', theirs, stranger), () => remove(core, theirs, stranger),
+      () => get(core, theirs, stranger),
+      () => act(core, 'stopPod', theirs, stranger),
+      () => remove(core, theirs, stranger),
       () => call(core.clients.pods, 'getPodLog', { id: theirs, tailBytes: 0 }, stranger),
-    ]) t.match(await reasonOf(refused()), /^NOT_FOUND/);
+    ])
+      t.match(await reasonOf(refused()), /^NOT_FOUND/);
   }
   const reader = await core.newKey(KeyScope.READ_ONLY);
   t.equal((await get(core, id, reader)).id, id);
   for (const refused of [
-    () => act(core, 'stopPod', id, reader), () => create(core, CPU, reader), () => remove(core, id, reader), () => get(core, id, core.agentKey),
+    () => act(core, 'stopPod', id, reader),
+    () => create(core, CPU, reader),
+    () => remove(core, id, reader),
+    () => get(core, id, core.agentKey),
     () => get(core, id, core.rootKey),
   ]) {
     t.match(await reasonOf(refused()), /^UNAUTHORIZED/);
@@ -284,5 +419,8 @@ t.test('a network volume says where the pod goes', async (t) => {
   t.match(elsewhere, /^NO_CAPACITY: .*1 machine is not where the network volumes are \(SLIPWAY_AGENT_LOCATIONS\)\.$/);
   t.match(await reasonOf(create(core, { ...CPU, networkVolumeId: 'strange' })), /^INVALID_REQUEST: network_volume_id/);
   const second = await core.joinAgent({ locations: ['EU-2'] });
-  t.match(await create(core, { ...CPU, networkVolumeId: 'there' }), { networkVolumeId: 'there', machine: { id: second.machineId } });
+  t.match(await create(core, { ...CPU, networkVolumeId: 'there' }), {
+    networkVolumeId: 'there',
+    machine: { id: second.machineId },
+  });
 });

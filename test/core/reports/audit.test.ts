@@ -5,8 +5,8 @@ import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { ListAuditEventsRequest } from '../../../proto/gen/slipway/v1/audit_service.ts';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 
@@ -21,48 +21,114 @@ const trail = async (core: CoreReplicas, subjectId: string): Promise<string[]> =
 t.test('every kind of change', async (t) => {
   const core = await startReplicas(t);
   const { clients, key } = core;
-  const keyIdOf = async (text: string) => (await call(clients.access, 'checkAccess', { endpointId: '', write: false, api: 0 }, text)).keyId;
+  const keyIdOf = async (text: string) =>
+    (await call(clients.access, 'checkAccess', { endpointId: '', write: false, api: 0 }, text)).keyId;
   const keyId = await keyIdOf(key);
 
   await call(clients.access, 'updateAccount', { publicKey: 'ssh-ed25519 AAAA' }, key);
   t.same(await trail(core, core.accountId), ['CreateAccount name', 'UpdateAccount public_key']);
 
-  const made = await call(clients.keys, 'createKey', {
-    name: 'k', scope: KeyScope.RESTRICTED, endpointIds: [], accountId: '', permissions: { management: 1, jobs: 0 },
-  }, key);
+  const made = await call(
+    clients.keys,
+    'createKey',
+    {
+      name: 'k',
+      scope: KeyScope.RESTRICTED,
+      endpointIds: [],
+      accountId: '',
+      permissions: { management: 1, jobs: 0 },
+    },
+    key,
+  );
   await call(clients.keys, 'revokeKey', { id: made.key!.id }, key);
   await call(clients.keys, 'revokeKey', { id: made.key!.id }, core.rootKey);
-  t.same(await trail(core, made.key!.id), ['CreateKey name scope permissions', 'RevokeKey'], 'a second revocation changes nothing');
+  t.same(
+    await trail(core, made.key!.id),
+    ['CreateKey name scope permissions', 'RevokeKey'],
+    'a second revocation changes nothing',
+  );
 
   const volumeId = await core.createVolume('EU-CZ-1');
-  await call(clients.volumes, 'updateNetworkVolume', { networkVolume: NetworkVolume.fromPartial({ id: volumeId, sizeGb: 2 }), updateMask: ['size_gb'] }, key);
-  const { registryAuth } = await call(clients.registryAuths, 'createRegistryAuth', { name: 'hub', username: 'u', password: 'p' }, key);
+  await call(
+    clients.volumes,
+    'updateNetworkVolume',
+    { networkVolume: NetworkVolume.fromPartial({ id: volumeId, sizeGb: 2 }), updateMask: ['size_gb'] },
+    key,
+  );
+  const { registryAuth } = await call(
+    clients.registryAuths,
+    'createRegistryAuth',
+    { name: 'hub', username: 'u', password: 'p' },
+    key,
+  );
   await call(clients.registryAuths, 'updateRegistryAuth', { id: registryAuth!.id, username: 'u', password: 'q' }, key);
 
-  const templateId = await core.createTemplate({ imageName: 'i', registryAuthId: registryAuth!.id, env: { TOKEN: 'env-secret' } });
-  await call(clients.templates, 'updateTemplate', {
-    template: Template.fromPartial({ id: templateId, readme: 'r', registryAuthId: '' }), updateMask: ['readme', 'registry_auth_id'],
-  }, key);
-  const endpointId = await core.createEndpoint({ templateId, networkVolumeIds: [volumeId], webhookSecret: 'hook-secret', workersMin: 0 });
+  const templateId = await core.createTemplate({
+    imageName: 'i',
+    registryAuthId: registryAuth!.id,
+    env: { TOKEN: 'env-secret' },
+  });
+  await call(
+    clients.templates,
+    'updateTemplate',
+    {
+      template: Template.fromPartial({ id: templateId, readme: 'r', registryAuthId: '' }),
+      updateMask: ['readme', 'registry_auth_id'],
+    },
+    key,
+  );
+  const endpointId = await core.createEndpoint({
+    templateId,
+    networkVolumeIds: [volumeId],
+    webhookSecret: 'hook-secret',
+    workersMin: 0,
+  });
   const limited = await core.newKey(KeyScope.ALL, [endpointId]);
   const change = { endpoint: { id: endpointId, workersMax: 0, networkVolumeIds: [], webhookSecret: '' } };
   const updateMask = ['workers_max', 'network_volume_ids', 'webhook_secret'];
-  await call(clients.endpoints, 'updateEndpoint', { endpoint: { ...(await get(core, endpointId)), ...change.endpoint }, updateMask }, limited);
+  await call(
+    clients.endpoints,
+    'updateEndpoint',
+    { endpoint: { ...(await get(core, endpointId)), ...change.endpoint }, updateMask },
+    limited,
+  );
   await call(clients.endpoints, 'restartEndpoint', { id: endpointId }, limited);
-  await call(clients.templates, 'updateTemplate', { template: Template.fromPartial({ id: templateId, imageName: 'j' }), updateMask: ['image_name'] }, key);
+  await call(
+    clients.templates,
+    'updateTemplate',
+    { template: Template.fromPartial({ id: templateId, imageName: 'j' }), updateMask: ['image_name'] },
+    key,
+  );
   const { releases } = await call(clients.endpoints, 'listReleases', { endpointId, pageSize: 3, beforeId: 0 }, key);
-  t.match(releases, [
-    { version: 3, isNew: true, action: 'UpdateTemplate', fields: ['image_name'], keyId },
-    { version: 2, isNew: true, action: 'RestartEndpoint', fields: [] }, { version: 1, isNew: true, action: 'UpdateEndpoint', fields: updateMask },
-  ], 'versions of the endpoint, the latest first');
-  const earlier = await call(clients.endpoints, 'listReleases', { endpointId, pageSize: 0, beforeId: releases[2]!.id }, key);
+  t.match(
+    releases,
+    [
+      { version: 3, isNew: true, action: 'UpdateTemplate', fields: ['image_name'], keyId },
+      { version: 2, isNew: true, action: 'RestartEndpoint', fields: [] },
+      { version: 1, isNew: true, action: 'UpdateEndpoint', fields: updateMask },
+    ],
+    'versions of the endpoint, the latest first',
+  );
+  const earlier = await call(
+    clients.endpoints,
+    'listReleases',
+    { endpointId, pageSize: 0, beforeId: releases[2]!.id },
+    key,
+  );
   t.match(earlier.releases, [{ version: 0, isNew: true, action: 'CreateEndpoint' }]);
   t.equal(earlier.releases.length, 1);
   await call(clients.endpoints, 'deleteEndpoint', { id: endpointId }, core.rootKey);
   const { events } = await list(core, { subjectId: endpointId });
-  t.same(events.map(({ action, keyId: used }) => [action, used]),
-    [['DeleteEndpoint', 'root'], ['RestartEndpoint', await keyIdOf(limited)], ['UpdateEndpoint', await keyIdOf(limited)], ['CreateEndpoint', keyId]],
-    'newest first, with the key that was used');
+  t.same(
+    events.map(({ action, keyId: used }) => [action, used]),
+    [
+      ['DeleteEndpoint', 'root'],
+      ['RestartEndpoint', await keyIdOf(limited)],
+      ['UpdateEndpoint', await keyIdOf(limited)],
+      ['CreateEndpoint', keyId],
+    ],
+    'newest first, with the key that was used',
+  );
   t.same(events[1]!.fields, []);
   t.same(events[2]!.fields, updateMask);
   t.match(events[3]!.fields.join(), /^name,template_id,type,.*network_volume_ids.*,webhook_secret$/);
@@ -71,16 +137,29 @@ t.test('every kind of change', async (t) => {
   await call(clients.templates, 'deleteTemplate', { id: templateId }, key);
   await call(clients.registryAuths, 'deleteRegistryAuth', { id: registryAuth!.id }, key);
   await call(clients.volumes, 'deleteNetworkVolume', { id: volumeId }, key);
-  t.same(await trail(core, volumeId), ['CreateNetworkVolume name size_gb data_center_id', 'UpdateNetworkVolume size_gb', 'DeleteNetworkVolume']);
-  t.same(await trail(core, registryAuth!.id), ['CreateRegistryAuth name username password', 'UpdateRegistryAuth username password', 'DeleteRegistryAuth']);
+  t.same(await trail(core, volumeId), [
+    'CreateNetworkVolume name size_gb data_center_id',
+    'UpdateNetworkVolume size_gb',
+    'DeleteNetworkVolume',
+  ]);
+  t.same(await trail(core, registryAuth!.id), [
+    'CreateRegistryAuth name username password',
+    'UpdateRegistryAuth username password',
+    'DeleteRegistryAuth',
+  ]);
   const [first, ...rest] = await trail(core, templateId);
   t.match(first, /^CreateTemplate name image_name start_command env .*registry_auth_id/);
   t.same(rest, ['UpdateTemplate readme registry_auth_id', 'UpdateTemplate image_name', 'DeleteTemplate']);
   const rows = await core.sql`SELECT t::text AS row FROM audit_event t`;
-  for (const value of ['env-secret', 'hook-secret', 'ssh-ed25519', key]) t.notOk(rows.some(({ row }) => row.includes(value)), `no value: ${value}`);
+  for (const value of ['env-secret', 'hook-secret', 'ssh-ed25519', key])
+    t.notOk(
+      rows.some(({ row }) => row.includes(value)),
+      `no value: ${value}`,
+    );
 });
 
-const get = async (core: CoreReplicas, id: string) => (await call(core.clients.endpoints, 'getEndpoint', { id }, core.key)).endpoint!;
+const get = async (core: CoreReplicas, id: string) =>
+  (await call(core.clients.endpoints, 'getEndpoint', { id }, core.key)).endpoint!;
 
 t.test('what is refused is not in it', async (t) => {
   const core = await startReplicas(t);
@@ -95,7 +174,10 @@ t.test('what is refused is not in it', async (t) => {
   await reasonOf(call(core.clients.keys, 'revokeKey', { id: 'nosuch' }, core.key));
   const { events } = await list(core);
   // The template that the refused endpoint would have run.
-  t.same(events.slice(0, events.length - before).map(({ action }) => action), ['CreateTemplate']);
+  t.same(
+    events.slice(0, events.length - before).map(({ action }) => action),
+    ['CreateTemplate'],
+  );
 });
 
 t.test('pages', async (t) => {
@@ -103,7 +185,11 @@ t.test('pages', async (t) => {
   for (let i = 0; i < 5; i += 1) await core.createVolume(`DC-${i}`);
   const all = (await list(core)).events;
   t.ok(all.length >= 7, 'the account, its key and the volumes');
-  t.same(all.map(({ id }) => id), all.map(({ id }) => id).toSorted((a, b) => b - a), 'newest first');
+  t.same(
+    all.map(({ id }) => id),
+    all.map(({ id }) => id).toSorted((a, b) => b - a),
+    'newest first',
+  );
   const found: number[] = [];
   let pageToken = '';
   do {
@@ -114,11 +200,17 @@ t.test('pages', async (t) => {
     // A change between two pages moves nothing.
     await core.createVolume('DC-x');
   } while (pageToken !== '');
-  t.same(found, all.map(({ id }) => id));
+  t.same(
+    found,
+    all.map(({ id }) => id),
+  );
   t.equal((await list(core, { pageSize: found.length + 10 })).nextPageToken, '');
   for (const [request, why] of [
-    [{ pageSize: -1 }, /page_size is -1, but must be from 1 to 1000/], [{ pageSize: 1_001 }, /page_size is 1001/], [{ pageToken: 'x' }, /page_token is none/],
-    [{ pageToken: Buffer.from('-1').toString('base64url') }, /page_token/], [{ pageToken: Buffer.from('9'.repeat(20)).toString('base64url') }, /page_token/],
+    [{ pageSize: -1 }, /page_size is -1, but must be from 1 to 1000/],
+    [{ pageSize: 1_001 }, /page_size is 1001/],
+    [{ pageToken: 'x' }, /page_token is none/],
+    [{ pageToken: Buffer.from('-1').toString('base64url') }, /page_token/],
+    [{ pageToken: Buffer.from('9'.repeat(20)).toString('base64url') }, /page_token/],
     [{ subjectId: 'a\0' }, /subject_id/],
   ] as const) {
     const reason = await reasonOf(list(core, request));
@@ -132,15 +224,31 @@ t.test('who may read it', async (t) => {
   const core = await startReplicas(t);
   const endpointId = await core.createEndpoint({ workersMin: 0 });
   const stranger = await core.newKey(undefined, [], await core.newAccount());
-  for (const key of [await core.newKey(KeyScope.READ_ONLY), await core.newKey(KeyScope.ALL, [endpointId]), core.agentKey, 'rpa_wrong', '']) {
+  for (const key of [
+    await core.newKey(KeyScope.READ_ONLY),
+    await core.newKey(KeyScope.ALL, [endpointId]),
+    core.agentKey,
+    'rpa_wrong',
+    '',
+  ]) {
     t.match(await reasonOf(list(core, {}, key)), /^UNAUTHORIZED/);
   }
-  t.ok((await list(core, { accountId: core.accountId }, core.rootKey)).events.every(({ accountId }) => accountId === core.accountId));
+  t.ok(
+    (await list(core, { accountId: core.accountId }, core.rootKey)).events.every(
+      ({ accountId }) => accountId === core.accountId,
+    ),
+  );
   const strangerAccount = await core.newAccount();
   const everywhere = (await list(core, {}, core.rootKey)).events;
-  t.ok(everywhere.some(({ action, accountId }) => action === 'CreateAccount' && accountId === strangerAccount), 'the operator sees all accounts');
+  t.ok(
+    everywhere.some(({ action, accountId }) => action === 'CreateAccount' && accountId === strangerAccount),
+    'the operator sees all accounts',
+  );
   t.ok(everywhere.some(({ accountId }) => accountId === core.accountId));
   t.match(await reasonOf(list(core, { accountId: strangerAccount }, core.key)), /^UNAUTHORIZED/);
   t.same((await list(core, { subjectId: endpointId }, stranger)).events, [], "another account's changes are not there");
-  t.same((await list(core, {}, stranger)).events.map(({ action }) => action), ['CreateKey', 'CreateAccount']);
+  t.same(
+    (await list(core, {}, stranger)).events.map(({ action }) => action),
+    ['CreateKey', 'CreateAccount'],
+  );
 });

@@ -1,20 +1,29 @@
 // test: postgres, 10 s
-/** Lists by their fields, over gRPC: each value finds its own and nothing else; a value that a field never has is refused. */
-import t from 'tap';
+/**
+ * Lists by their fields, over gRPC: each value finds its own and nothing else; a value that a field never has is
+ * refused.
+ */
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { ListAuditEventsRequest } from '../../../proto/gen/slipway/v1/audit_service.ts';
 import { EndpointType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { ListView } from '../../../proto/gen/slipway/v1/list_view.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
 
-const viewOf = (filters: Record<string, string>, search = ''): ListView => ({ search, orderBy: '', descending: false, filters });
+const viewOf = (filters: Record<string, string>, search = ''): ListView => ({
+  search,
+  orderBy: '',
+  descending: false,
+  filters,
+});
 
 /** What a list of names finds by a filter, in any order. */
 type Finds = (filters: Record<string, string>) => Promise<string[]>;
@@ -37,25 +46,48 @@ t.test('endpoints: by type, what they run on, whether they are paused, and by si
   const paused = await make('paused', { workersMax: 0 });
   await core.createEndpoint({ name: 'of another' }, await core.newKey(KeyScope.ALL, [], await core.newAccount()));
   await sql`UPDATE endpoint SET compute_type = 'CPU' WHERE name = 'balanced'`;
-  const find: Finds = async (filters) => (
-    (await call(core.clients.endpoints, 'listEndpoints', { view: viewOf(filters) }, core.key)).endpoints.map(({ name }) => name.split(' ')[0]!)
-  );
+  const find: Finds = async (filters) =>
+    (await call(core.clients.endpoints, 'listEndpoints', { view: viewOf(filters) }, core.key)).endpoints.map(
+      ({ name }) => name.split(' ')[0]!,
+    );
   await waitFor('the scaler to find no place', async () => (await find({ trouble: 'no_place' })).length > 0);
   await finds(t, 'endpoints', find, {
-    'type=QB': ['queue', 'paused'], 'type=LB': ['balanced'], 'compute=CPU': ['balanced'], 'compute=GPU': ['queue', 'paused'], 'paused=yes': ['paused'],
-    'paused=no': ['queue', 'balanced'], 'trouble=no_place': ['queue'], 'trouble=webhooks': [], 'type=QB&paused=no': ['queue'],
+    'type=QB': ['queue', 'paused'],
+    'type=LB': ['balanced'],
+    'compute=CPU': ['balanced'],
+    'compute=GPU': ['queue', 'paused'],
+    'paused=yes': ['paused'],
+    'paused=no': ['queue', 'balanced'],
+    'trouble=no_place': ['queue'],
+    'trouble=webhooks': [],
+    'type=QB&paused=no': ['queue'],
   });
-  const [{ templateId }] = await sql<[{ templateId: string }]>`SELECT template_id AS "templateId" FROM endpoint WHERE id = ${paused}`;
+  const [{ templateId }] = await sql<
+    [{ templateId: string }]
+  >`SELECT template_id AS "templateId" FROM endpoint WHERE id = ${paused}`;
   t.same(await find({ template: templateId }), ['paused'], 'each has a template of its own');
   t.same(await find({ template: 'another' }), []);
   const { machineId } = await core.joinAgent();
   await sql`INSERT INTO worker (id, endpoint_id, machine_id, state, version) VALUES ('crashed1', ${paused}, ${machineId}, 'UNHEALTHY', 0)`;
   t.same(await find({ trouble: 'crashed' }), ['paused']);
-  const refused: Record<string, string>[] = [{ type: 'qb' }, { type: '' }, { paused: 'true' }, { trouble: 'any' }, { compute: 'TPU' }];
+  const refused: Record<string, string>[] = [
+    { type: 'qb' },
+    { type: '' },
+    { paused: 'true' },
+    { trouble: 'any' },
+    { compute: 'TPU' },
+  ];
   for (const filters of refused) {
-    t.match(await reasonOf(find(filters)), /^INVALID_REQUEST: filters has .* but that must be one of /, JSON.stringify(filters));
+    t.match(
+      await reasonOf(find(filters)),
+      /^INVALID_REQUEST: filters has .* but that must be one of /,
+      JSON.stringify(filters),
+    );
   }
-  t.match(await reasonOf(find({ constructor: 'x' })), /^INVALID_REQUEST: filters has "constructor", but .* by compute, paused, template, trouble, type/);
+  t.match(
+    await reasonOf(find({ constructor: 'x' })),
+    /^INVALID_REQUEST: filters has "constructor", but .* by compute, paused, template, trouble, type/,
+  );
 });
 
 t.test('templates, volumes, keys, accounts and machines', async (t) => {
@@ -64,32 +96,57 @@ t.test('templates, volumes, keys, accounts and machines', async (t) => {
   await core.createTemplate({ name: 'of workers' });
   await core.createTemplate({ name: 'of pods', serverless: false, imageName: 'i' });
   await sql`UPDATE template SET public = true WHERE name = 'of pods'`;
-  await finds(t, 'templates', async (filters) => (
-    (await call(clients.templates, 'listTemplates', { includePublic: false, view: viewOf(filters) }, key)).templates.map(({ name }) => name)
-  ), { 'kind=worker': ['of workers'], 'kind=pod': ['of pods'], 'public=yes': ['of pods'], 'public=no': ['of workers'] });
+  await finds(
+    t,
+    'templates',
+    async (filters) =>
+      (
+        await call(clients.templates, 'listTemplates', { includePublic: false, view: viewOf(filters) }, key)
+      ).templates.map(({ name }) => name),
+    { 'kind=worker': ['of workers'], 'kind=pod': ['of pods'], 'public=yes': ['of pods'], 'public=no': ['of workers'] },
+  );
 
   await core.createVolume('EU-CZ-1');
   await core.createVolume('US-TX-3');
-  await finds(t, 'volumes', async (filters) => (
-    (await call(clients.volumes, 'listNetworkVolumes', { view: viewOf(filters) }, key)).networkVolumes.map(({ dataCenterId }) => dataCenterId)
-  ), { 'data_center=US-TX-3': ['US-TX-3'], 'data_center=US': [], "data_center=' OR true --": [] });
+  await finds(
+    t,
+    'volumes',
+    async (filters) =>
+      (await call(clients.volumes, 'listNetworkVolumes', { view: viewOf(filters) }, key)).networkVolumes.map(
+        ({ dataCenterId }) => dataCenterId,
+      ),
+    { 'data_center=US-TX-3': ['US-TX-3'], 'data_center=US': [], "data_center=' OR true --": [] },
+  );
 
   const idle = await core.newAccount('idle');
   await call(clients.access, 'setQuota', { accountId: idle, quota: { workers: 2 } }, rootKey);
   await core.createEndpoint({ workersMin: 0 });
-  await finds(t, 'accounts', async (filters) => (
-    (await call(clients.access, 'listAccounts', { view: viewOf(filters) }, rootKey)).accounts.map(({ name }) => name)
-  ), { 'quota=yes': ['idle'], 'quota=no': ['test'], 'endpoints=yes': ['test'], 'endpoints=no': ['idle'] });
-  t.match(await reasonOf(call(clients.access, 'listAccounts', { view: viewOf({ quota: 'all' }) }, rootKey)), /^INVALID_REQUEST: filters has "all" as quota/);
+  await finds(
+    t,
+    'accounts',
+    async (filters) =>
+      (await call(clients.access, 'listAccounts', { view: viewOf(filters) }, rootKey)).accounts.map(({ name }) => name),
+    { 'quota=yes': ['idle'], 'quota=no': ['test'], 'endpoints=yes': ['test'], 'endpoints=no': ['idle'] },
+  );
+  t.match(
+    await reasonOf(call(clients.access, 'listAccounts', { view: viewOf({ quota: 'all' }) }, rootKey)),
+    /^INVALID_REQUEST: filters has "all" as quota/,
+  );
 
   await machines(t, core);
-  const keys: Finds = async (filters) => (
-    (await call(clients.keys, 'listKeys', { accountId: '', all: true, view: viewOf(filters) }, rootKey)).keys.map(({ machineId }) => machineId)
-  );
+  const keys: Finds = async (filters) =>
+    (await call(clients.keys, 'listKeys', { accountId: '', all: true, view: viewOf(filters) }, rootKey)).keys.map(
+      ({ machineId }) => machineId,
+    );
   await finds(t, 'join keys', keys, {
-    'joined=yes': ['listed000001', 'listed000002', 'listed000003'], 'joined=no': [''], 'joined=yes&revoked=yes': ['listed000003'],
+    'joined=yes': ['listed000001', 'listed000002', 'listed000003'],
+    'joined=no': [''],
+    'joined=yes&revoked=yes': ['listed000003'],
   });
-  t.match(await reasonOf(keys({ revoked: 'maybe' })), /^INVALID_REQUEST: filters has "maybe" as revoked, but that must be one of yes, no/);
+  t.match(
+    await reasonOf(keys({ revoked: 'maybe' })),
+    /^INVALID_REQUEST: filters has "maybe" as revoked, but that must be one of yes, no/,
+  );
   const pods = { includeWorkers: false, endpointId: '', endpointIds: [] };
   const broken = call(clients.pods, 'listPods', { ...pods, view: viewOf({ state: 'BROKEN' }) }, key);
   t.match(await reasonOf(broken), /^INVALID_REQUEST: filters has "BROKEN" as state/);
@@ -104,14 +161,25 @@ async function machines(t: Test, { joinAgent, clients, rootKey, sql }: CoreRepli
   await sql`UPDATE machine SET lease_expires_at = now() - interval '1 s', session_id = NULL WHERE id = ${away.machineId}`;
   await sql`UPDATE api_key SET revoked_at = now() WHERE machine_id = ${away.machineId}`;
   await call(clients.machines, 'cordonMachine', { id: 'listed000002', cordoned: true }, rootKey);
-  const find: Finds = async (filters) => (
-    (await call(clients.machines, 'listMachines', { view: viewOf(filters) }, rootKey)).machines.map(({ machine }) => machine!.id.slice(-1))
-  );
+  const find: Finds = async (filters) =>
+    (await call(clients.machines, 'listMachines', { view: viewOf(filters) }, rootKey)).machines.map(({ machine }) =>
+      machine!.id.slice(-1),
+    );
   await finds(t, 'machines', find, {
-    'state=here': ['1', '2'], 'state=away': ['3'], 'state=cordoned': ['2'], 'state=revoked': ['3'], 'gpu=l4': ['1'], 'gpu=A30 MIG 1g': ['1'], 'gpu=4090': ['2'],
-    'gpu=%': [], 'state=here&gpu=nvidia': ['1', '2'],
+    'state=here': ['1', '2'],
+    'state=away': ['3'],
+    'state=cordoned': ['2'],
+    'state=revoked': ['3'],
+    'gpu=l4': ['1'],
+    'gpu=A30 MIG 1g': ['1'],
+    'gpu=4090': ['2'],
+    'gpu=%': [],
+    'state=here&gpu=nvidia': ['1', '2'],
   });
-  t.match(await reasonOf(find({ state: 'gone' })), /^INVALID_REQUEST: filters has "gone" as state, but that must be one of here, away, cordoned, revoked/);
+  t.match(
+    await reasonOf(find({ state: 'gone' })),
+    /^INVALID_REQUEST: filters has "gone" as state, but that must be one of here, away, cordoned, revoked/,
+  );
 }
 
 t.test('decisions of a scaler, and changes until a time', async (t) => {
@@ -125,21 +193,26 @@ t.test('decisions of a scaler, and changes until a time', async (t) => {
       ${actions}::text::jsonb, '', '', 0)`;
   await log('first of the test', limits, '[]');
   await log('second of the test', '[]', '[{"do":"DRAIN","workerId":"w"}]');
-  const ask = (view: ListView, beforeId = 0) => call(clients.endpoints, 'listDecisions', { endpointId, pageSize: 0, beforeId, view }, key);
-  const reasons = async (filters: Record<string, string>, search = 'of the test', beforeId = 0): Promise<string[]> => (
-    (await ask(viewOf(filters, search), beforeId)).decisions.map(({ reason }) => reason.split(' ')[0]!)
-  );
+  const ask = (view: ListView, beforeId = 0) =>
+    call(clients.endpoints, 'listDecisions', { endpointId, pageSize: 0, beforeId, view }, key);
+  const reasons = async (filters: Record<string, string>, search = 'of the test', beforeId = 0): Promise<string[]> =>
+    (await ask(viewOf(filters, search), beforeId)).decisions.map(({ reason }) => reason.split(' ')[0]!);
   t.same(await reasons({}), ['second', 'first'], 'the latest first');
   t.same(await reasons({ acts: 'yes' }), ['second']);
   t.same(await reasons({ acts: 'no' }), ['first']);
   t.same(await reasons({ limit: 'QUOTA' }), ['first']);
   t.same(await reasons({ limit: 'NO_PLACE' }), []);
   t.same(await reasons({}, 'AT MOST 2'), ['first'], 'what cut it is searched too');
-  const { decisions: [latest] } = await ask(viewOf({}, 'second of'));
+  const {
+    decisions: [latest],
+  } = await ask(viewOf({}, 'second of'));
   t.same(await reasons({}, 'of the test', latest!.id), ['first'], 'page by page');
   const refused: Record<string, string>[] = [{ limit: 'QUEUE_LENGTH' }, { acts: '1' }, { reason: 'x' }];
   for (const filters of refused) t.match(await reasonOf(reasons(filters)), /^INVALID_REQUEST: filters has/);
-  t.match(await reasonOf(ask({ ...viewOf({}), orderBy: 'reason' })), /^INVALID_REQUEST: view.order_by and view.descending must be empty/);
+  t.match(
+    await reasonOf(ask({ ...viewOf({}), orderBy: 'reason' })),
+    /^INVALID_REQUEST: view.order_by and view.descending must be empty/,
+  );
   t.match(await reasonOf(reasons({}, 'x'.repeat(201))), /^INVALID_REQUEST: view.search must have at most 200/);
 
   const events = async (request: Partial<ListAuditEventsRequest>): Promise<string[]> => {
@@ -153,7 +226,10 @@ t.test('decisions of a scaler, and changes until a time', async (t) => {
   t.same(await events({ untilTime: before(1) }), ['CreateEndpoint']);
   t.same(await events({ sinceTime: before(1) }), ['UpdateEndpoint']);
   t.same(await events({ sinceTime: before(1.5), untilTime: before(1) }), []);
-  t.match(await reasonOf(events({ sinceTime: before(1), untilTime: before(2) })), /^INVALID_REQUEST: until_time must be after since_time/);
+  t.match(
+    await reasonOf(events({ sinceTime: before(1), untilTime: before(2) })),
+    /^INVALID_REQUEST: until_time must be after since_time/,
+  );
 });
 
 t.test('webhook calls of a job by their state', async (t) => {
@@ -164,12 +240,19 @@ t.test('webhook calls of a job by their state', async (t) => {
   await sql`INSERT INTO webhook_result (endpoint_id, job_id, id, delivered, tries, last_error, redrives) VALUES
     (${endpointId}, ${jobId}, 1, false, 3, 'no answer', 0), (${endpointId}, ${jobId}, 2, true, 1, '', 0)`;
   const ask = (view: ListView) => call(clients.jobs, 'listWebhookDeliveries', { endpointId, jobId, view }, key);
-  const tries = async (filters: Record<string, string>): Promise<number[]> => (await ask(viewOf(filters))).deliveries.map((delivery) => delivery.tries);
+  const tries = async (filters: Record<string, string>): Promise<number[]> =>
+    (await ask(viewOf(filters))).deliveries.map((delivery) => delivery.tries);
   t.same(await tries({}), [1, 3], 'the newest first');
   t.same(await tries({ state: 'GIVEN_UP' }), [3]);
   t.same(await tries({ state: 'DELIVERED' }), [1]);
   t.same(await tries({ state: 'WAITING' }), []);
-  t.match(await reasonOf(ask(viewOf({ state: 'LOST' }))), /^INVALID_REQUEST: filters has "LOST" as state, but that must be one of WAITING, /);
-  t.match(await reasonOf(ask(viewOf({ url: 'x' }))), /^INVALID_REQUEST: filters has "url", but this list is filtered by state/);
+  t.match(
+    await reasonOf(ask(viewOf({ state: 'LOST' }))),
+    /^INVALID_REQUEST: filters has "LOST" as state, but that must be one of WAITING, /,
+  );
+  t.match(
+    await reasonOf(ask(viewOf({ url: 'x' }))),
+    /^INVALID_REQUEST: filters has "url", but this list is filtered by state/,
+  );
   t.match(await reasonOf(ask(viewOf({}, 'x'))), /^INVALID_REQUEST: view.search must be empty/);
 });

@@ -1,9 +1,12 @@
 // test: postgres, 10 s
-/** What writes usage: every way in which workers, pods and network volumes come, change and go, through the services that do it. */
+/**
+ * What writes usage: every way in which workers, pods and network volumes come, change and go, through the services
+ * that do it.
+ */
 import t from 'tap';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { podCalls } from '../../helpers/pods.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -17,7 +20,11 @@ const spansOf = (core: CoreReplicas, subjectId: string) => core.sql`
   SELECT *, ended_at IS NULL AS open, ended_at >= started_at AS forward FROM usage_span WHERE subject_id = ${subjectId} ORDER BY id`;
 
 /** An endpoint with one ready worker. */
-async function startWorker(core: CoreReplicas, agent: { desired: { workerId: string; endpointId: string }[] }, fields: { workersMin?: number } = {}) {
+async function startWorker(
+  core: CoreReplicas,
+  agent: { desired: { workerId: string; endpointId: string }[] },
+  fields: { workersMin?: number } = {},
+) {
   const endpointId = await core.createEndpoint({ computeType: 'CPU', ...fields });
   await core.ready(endpointId);
   return { endpointId, workerId: agent.desired.find((worker) => worker.endpointId === endpointId)!.workerId };
@@ -32,25 +39,49 @@ t.test('a worker is metered with what it has, at the price of its beginning', as
   const endpointId = await core.createEndpoint({ gpuIds: ['AMPERE_24'], gpuCount: 2, templateId });
   await core.ready(endpointId);
   await setPrice(core, 'NVIDIA L4', 9);
-  t.match(await spansOf(core, agent.desired[0]!.workerId), [{
-    account_id: core.accountId, kind: 'WORKER', endpoint_id: endpointId, template_id: templateId, image_name: 'i', locations: ['CZ', 'EU-1'],
-    gpu_type_id: 'NVIDIA L4', gpu_count: 2, disk_gb: 7, usd_per_hour: 1, open: true,
-  }]);
+  t.match(await spansOf(core, agent.desired[0]!.workerId), [
+    {
+      account_id: core.accountId,
+      kind: 'WORKER',
+      endpoint_id: endpointId,
+      template_id: templateId,
+      image_name: 'i',
+      locations: ['CZ', 'EU-1'],
+      gpu_type_id: 'NVIDIA L4',
+      gpu_count: 2,
+      disk_gb: 7,
+      usd_per_hour: 1,
+      open: true,
+    },
+  ]);
   const { workerId } = await startWorker(core, agent);
-  t.match(await spansOf(core, workerId), [{ gpu_type_id: '', gpu_count: 0, usd_per_hour: 0.1, open: true }], 'one without a GPU costs what CPU costs');
+  t.match(
+    await spansOf(core, workerId),
+    [{ gpu_type_id: '', gpu_count: 0, usd_per_hour: 0.1, open: true }],
+    'one without a GPU costs what CPU costs',
+  );
 });
 
 t.test('it ends with the worker, whatever ends that', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent();
   const ends: [string, (worker: { endpointId: string; workerId: string }) => Promise<unknown>][] = [
-    ['it stops as it was told to', ({ endpointId }) => core.updateEndpoint(endpointId, { workersMin: 0, workersMax: 0 })],
+    [
+      'it stops as it was told to',
+      ({ endpointId }) => core.updateEndpoint(endpointId, { workersMin: 0, workersMax: 0 }),
+    ],
     ['it stops by itself', async (worker) => agent.send({ workers: [{ ...worker, state: WorkerState.STOPPED }] })],
-    ['it crashes and is given up', async (worker) => agent.send({ workers: [{ ...worker, state: WorkerState.UNHEALTHY, reason: 'x' }] })],
-    ['its endpoint is deleted', async ({ endpointId }) => {
-      await core.updateEndpoint(endpointId, { workersMin: 0, workersMax: 0 });
-      await call(core.clients.endpoints, 'deleteEndpoint', { id: endpointId }, core.key);
-    }],
+    [
+      'it crashes and is given up',
+      async (worker) => agent.send({ workers: [{ ...worker, state: WorkerState.UNHEALTHY, reason: 'x' }] }),
+    ],
+    [
+      'its endpoint is deleted',
+      async ({ endpointId }) => {
+        await core.updateEndpoint(endpointId, { workersMin: 0, workersMax: 0 });
+        await call(core.clients.endpoints, 'deleteEndpoint', { id: endpointId }, core.key);
+      },
+    ],
   ];
   for (const [what, end] of ends) {
     const worker = await startWorker(core, agent);
@@ -70,8 +101,12 @@ t.test('the time of a worker that crashed ends there, not when the next one may 
   // So many that the next one has to wait.
   await core.sql`UPDATE worker SET failures = 8, state = 'INITIALIZING' WHERE id = ${worker.workerId}`;
   agent.send({ workers: [{ ...worker, state: WorkerState.UNHEALTHY, reason: 'x' }] });
-  await waitFor('the crash', async () => (
-    await core.sql`SELECT FROM worker WHERE id = ${worker.workerId} AND state = 'UNHEALTHY' AND ended_at IS NULL`).length === 1);
+  await waitFor(
+    'the crash',
+    async () =>
+      (await core.sql`SELECT FROM worker WHERE id = ${worker.workerId} AND state = 'UNHEALTHY' AND ended_at IS NULL`)
+        .length === 1,
+  );
   t.match(await spansOf(core, worker.workerId), [{ open: false, forward: true }]);
 });
 
@@ -100,19 +135,46 @@ t.test('a pod is metered while it shall run', async (t) => {
   await pods.act('restartPod', id);
   await pods.act('resetPod', id);
   await pods.update(id, { env: { A: '1' } });
-  t.match(await spansOf(core, id), [{
-    kind: 'POD', image_name: 'i', gpu_type_id: 'NVIDIA L4', gpu_count: 1, disk_gb: 7, usd_per_hour: 0.5, locations: ['EU-1'], endpoint_id: '', open: true,
-  }], 'starting anew goes on with the same span');
+  t.match(
+    await spansOf(core, id),
+    [
+      {
+        kind: 'POD',
+        image_name: 'i',
+        gpu_type_id: 'NVIDIA L4',
+        gpu_count: 1,
+        disk_gb: 7,
+        usd_per_hour: 0.5,
+        locations: ['EU-1'],
+        endpoint_id: '',
+        open: true,
+      },
+    ],
+    'starting anew goes on with the same span',
+  );
   await pods.update(id, { imageName: 'j', containerDiskGb: 500 });
-  t.match(await spansOf(core, id), [{ image_name: 'i', disk_gb: 7, open: false, forward: true }, { image_name: 'j', disk_gb: 504, open: true }],
-    'what is metered has changed');
+  t.match(
+    await spansOf(core, id),
+    [
+      { image_name: 'i', disk_gb: 7, open: false, forward: true },
+      { image_name: 'j', disk_gb: 504, open: true },
+    ],
+    'what is metered has changed',
+  );
   await core.sql`DELETE FROM usage_span WHERE subject_id = ${id} AND ended_at IS NOT NULL`;
   await pods.act('stopPod', id);
   await pods.act('stopPod', id);
   t.match(await spansOf(core, id), [{ open: false, forward: true }]);
   await setPrice(core, 'NVIDIA L4', 2);
   await pods.act('startPod', id);
-  t.match(await spansOf(core, id), [{ usd_per_hour: 0.5, open: false }, { usd_per_hour: 2, open: true }], 'a new span at the price of now');
+  t.match(
+    await spansOf(core, id),
+    [
+      { usd_per_hour: 0.5, open: false },
+      { usd_per_hour: 2, open: true },
+    ],
+    'a new span at the price of now',
+  );
   await pods.remove(id);
   t.match(await spansOf(core, id), [{ open: false }, { open: false }]);
   const still = await pods.create({ startCommand: ['true'] });
@@ -138,13 +200,18 @@ t.test('a volume is metered by its size', async (t) => {
   const { id } = (await call(volumes, 'createNetworkVolume', { networkVolume }, core.key)).networkVolume!;
   const update = (fields: Partial<typeof networkVolume>, updateMask: string[]) =>
     call(volumes, 'updateNetworkVolume', { networkVolume: { ...networkVolume, ...fields, id }, updateMask }, core.key);
-  t.match(await spansOf(core, id), [{ kind: 'VOLUME', locations: ['EU-1'], disk_gb: 10, usd_per_hour: 2.5, gpu_type_id: '', open: true }]);
+  t.match(await spansOf(core, id), [
+    { kind: 'VOLUME', locations: ['EU-1'], disk_gb: 10, usd_per_hour: 2.5, gpu_type_id: '', open: true },
+  ]);
   await update({ name: 'w' }, ['name']);
   await update({ sizeGb: 10 }, ['size_gb']);
   t.equal((await spansOf(core, id)).length, 1, 'nothing of what is metered changed');
   await setPrice(core, 'VOLUME_GB', 1);
   await update({ sizeGb: 20 }, ['size_gb']);
-  t.match(await spansOf(core, id), [{ disk_gb: 10, usd_per_hour: 2.5, open: false, forward: true }, { disk_gb: 20, usd_per_hour: 20, open: true }]);
+  t.match(await spansOf(core, id), [
+    { disk_gb: 10, usd_per_hour: 2.5, open: false, forward: true },
+    { disk_gb: 20, usd_per_hour: 20, open: true },
+  ]);
   await call(volumes, 'deleteNetworkVolume', { id }, core.key);
   t.match(await spansOf(core, id), [{ open: false }, { open: false }]);
 });

@@ -1,29 +1,33 @@
 // test: postgres, 30 s
-/** What is wrong is told of all that an account has, or of all that there is: each kind with its reason, the worst first, counted, and nobody else's. */
+/**
+ * What is wrong is told of all that an account has, or of all that there is: each kind with its reason, the worst
+ * first, counted, and nobody else's.
+ */
 import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { EdgeServiceClient, RequestLimit, RequestOperation } from '../../../proto/gen/slipway/v1/edge_service.ts';
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { ListProblemsResponse, Problem } from '../../../proto/gen/slipway/v1/problem_service.ts';
 import { systemTransport } from '../../../proto/wire/channel.ts';
-import { call } from '../../helpers/grpc-clients.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
+import { call } from '../../helpers/grpc-clients.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
 
 const core = await startReplicas(t);
 const { clients, key, rootKey, sql } = core;
-const list = (given: { limit?: number; endpointId?: string } = {}, apiKey = key): Promise<ListProblemsResponse> => (
-  call(clients.problems, 'listProblems', { limit: 0, endpointId: '', ...given }, apiKey)
-);
+const list = (given: { limit?: number; endpointId?: string } = {}, apiKey = key): Promise<ListProblemsResponse> =>
+  call(clients.problems, 'listProblems', { limit: 0, endpointId: '', ...given }, apiKey);
 /** A problem of this kind as soon as it is told. */
-const told = (kind: string, endpointId = '', apiKey = key): Promise<Problem> => waitFor(`${kind} to be told`, async () => (
-  (await list({ limit: 100, endpointId }, apiKey)).problems.find((problem) => problem.kind === kind)
-));
-const gone = (kind: string, apiKey = key) => waitFor(`${kind} to be over`, async () => (
-  (await list({ limit: 100 }, apiKey)).problems.every((problem) => problem.kind !== kind)
-));
+const told = (kind: string, endpointId = '', apiKey = key): Promise<Problem> =>
+  waitFor(`${kind} to be told`, async () =>
+    (await list({ limit: 100, endpointId }, apiKey)).problems.find((problem) => problem.kind === kind),
+  );
+const gone = (kind: string, apiKey = key) =>
+  waitFor(`${kind} to be over`, async () =>
+    (await list({ limit: 100 }, apiKey)).problems.every((problem) => problem.kind !== kind),
+  );
 const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '', unhealthy: '' };
 const agent = await core.joinAgent({ gpus: [L4], cpuSlots: 100, onAssignment: () => undefined });
 const stranger = await core.newKey(KeyScope.ALL, [], await core.newAccount());
@@ -41,26 +45,61 @@ t.test('nothing is wrong with what does what it should, busy as it is', async (t
 t.test('an endpoint that can run nowhere, one without workers for its jobs, a queue that is old or full', async (t) => {
   const nowhere = await core.createEndpoint({ name: 'nowhere', gpuIds: ['AMPERE_80'], workersMin: 0 });
   const { text, ...problem } = await told('CANNOT_RUN');
-  t.same(problem, { kind: 'CANNOT_RUN', broken: true, about: 'ENDPOINT', id: nowhere, name: 'nowhere', accountId: core.accountId, jobId: '' });
+  t.same(problem, {
+    kind: 'CANNOT_RUN',
+    broken: true,
+    about: 'ENDPOINT',
+    id: nowhere,
+    name: 'nowhere',
+    accountId: core.accountId,
+    jobId: '',
+  });
   t.match(text, /^No machine can run it, which needs .*: 1 machine has other GPUs\.$/);
-  t.match((await told('CANNOT_RUN', '', rootKey)).text, new RegExp(`^${agent.machineId}: `, 'i'), 'machines by name for the operator alone');
+  t.match(
+    (await told('CANNOT_RUN', '', rootKey)).text,
+    new RegExp(`^${agent.machineId}: `, 'i'),
+    'machines by name for the operator alone',
+  );
   const idle = await core.createEndpoint({ name: 'idle', computeType: 'CPU', workersMin: 0, workersMax: 0 });
   await core.submit(idle);
-  t.match(await told('NO_PLACE'), { id: idle, broken: false, text: 'Jobs wait, but workersMax is 0: raise it to let workers start.' });
+  t.match(await told('NO_PLACE'), {
+    id: idle,
+    broken: false,
+    text: 'Jobs wait, but workersMax is 0: raise it to let workers start.',
+  });
   await sql`UPDATE job SET submitted_at = now() - interval '9 minutes' WHERE endpoint_id = ${idle}`;
   t.notOk((await list({ limit: 100 })).problems.some(({ kind }) => kind === 'OLD_QUEUE'));
   await sql`UPDATE job SET submitted_at = now() - interval '14 minutes' WHERE endpoint_id = ${idle}`;
   t.match(await told('OLD_QUEUE', idle), { broken: true, text: /^A job has waited 14 min/ });
   await sql`UPDATE endpoint_tally SET queued = queued + 49 WHERE endpoint_id = ${idle} AND queued > 0`;
-  t.match(await told('QUEUE_LENGTH'), { id: idle, broken: true, text: /^50 jobs wait and 50 is the most .*\. To change that: wait until jobs are done/ });
-  const quota = (queuedJobs: number | undefined) => call(clients.access, 'setQuota', { accountId: core.accountId, quota: { queuedJobs } }, rootKey);
+  t.match(await told('QUEUE_LENGTH'), {
+    id: idle,
+    broken: true,
+    text: /^50 jobs wait and 50 is the most .*\. To change that: wait until jobs are done/,
+  });
+  const quota = (queuedJobs: number | undefined) =>
+    call(clients.access, 'setQuota', { accountId: core.accountId, quota: { queuedJobs } }, rootKey);
   await quota(20);
-  t.match(await told('QUEUED_JOBS'), { about: 'ACCOUNT', id: core.accountId, text: /^51 jobs of the account wait and its quota is 20/ });
-  t.notOk((await list({ endpointId: idle })).problems.some(({ about }) => about === 'ACCOUNT'), 'which is no problem of an endpoint');
+  t.match(await told('QUEUED_JOBS'), {
+    about: 'ACCOUNT',
+    id: core.accountId,
+    text: /^51 jobs of the account wait and its quota is 20/,
+  });
+  t.notOk(
+    (await list({ endpointId: idle })).problems.some(({ about }) => about === 'ACCOUNT'),
+    'which is no problem of an endpoint',
+  );
   await quota(undefined);
   await gone('QUEUED_JOBS');
   const { problems } = await list();
-  t.same(problems.map(({ broken }) => broken), problems.map(({ broken }) => broken).sort().reverse(), 'the worst first');
+  t.same(
+    problems.map(({ broken }) => broken),
+    problems
+      .map(({ broken }) => broken)
+      .sort()
+      .reverse(),
+    'the worst first',
+  );
   await core.updateEndpoint(nowhere, { workersMax: 0 });
   await sql`DELETE FROM job WHERE endpoint_id = ${idle}`;
   await sql`UPDATE endpoint_tally SET queued = 0 WHERE endpoint_id = ${idle}`;
@@ -77,16 +116,28 @@ t.test('a worker that crashed, webhook calls that were given up, a pod that fail
     VALUES (${id}, ${jobId}, ${minutesAgo}, ${delivered}, 3, ${`it answered 50${minutesAgo % 10}`}, 0, now() - ${minutesAgo}::int * interval '1 minute')`;
   await calls('delivered', 1, true);
   await calls('older', 61);
-  t.notOk((await list({ endpointId: id })).problems.some(({ kind }) => kind === 'WEBHOOKS_GIVEN_UP'), 'neither what was delivered nor what is an hour ago');
+  t.notOk(
+    (await list({ endpointId: id })).problems.some(({ kind }) => kind === 'WEBHOOKS_GIVEN_UP'),
+    'neither what was delivered nor what is an hour ago',
+  );
   await calls('first', 7);
   await calls('second', 3);
   t.match(await told('WEBHOOKS_GIVEN_UP'), {
-    id, jobId: 'second', broken: true, text: '2 webhook calls were given up within the last hour, the latest because it answered 503.',
+    id,
+    jobId: 'second',
+    broken: true,
+    text: '2 webhook calls were given up within the last hour, the latest because it answered 503.',
   });
   const pod = Pod.fromPartial({ name: 'notebook', startCommand: ['true'], computeType: 'CPU' });
   const { pod: made } = await call(clients.pods, 'createPod', { pod }, key);
   await sql`UPDATE pod SET state = 'FAILED', status_text = 'it ended with exit code 3' WHERE id = ${made!.id}`;
-  t.match(await told('POD_FAILED'), { about: 'POD', id: made!.id, name: 'notebook', broken: true, text: 'It ended with exit code 3.' });
+  t.match(await told('POD_FAILED'), {
+    about: 'POD',
+    id: made!.id,
+    name: 'notebook',
+    broken: true,
+    text: 'It ended with exit code 3.',
+  });
   await call(clients.pods, 'stopPod', { id: made!.id }, key);
   await gone('POD_FAILED');
   await sql`DELETE FROM webhook_result`;
@@ -95,11 +146,14 @@ t.test('a worker that crashed, webhook calls that were given up, a pod that fail
   await gone('WORKERS_CRASHED');
 });
 
-t.test('limits of others: the account\'s quota of workers, and requests that were refused', async (t) => {
+t.test("limits of others: the account's quota of workers, and requests that were refused", async (t) => {
   await call(clients.access, 'setQuota', { accountId: core.accountId, quota: { workers: 1 } }, rootKey);
   const id = await core.createEndpoint({ name: 'cut', computeType: 'CPU', workersMin: 0 });
   await core.submit(id);
-  const { kind, broken } = await waitFor('its workers to be kept away', async () => (await list({ endpointId: id })).problems[0]);
+  const { kind, broken } = await waitFor(
+    'its workers to be kept away',
+    async () => (await list({ endpointId: id })).problems[0],
+  );
   t.ok(['NO_PLACE', 'QUOTA'].includes(kind) && !broken, kind);
   t.match((await list({ endpointId: id })).problems[0]!.text, /quota/);
   await call(clients.access, 'setQuota', { accountId: core.accountId, quota: {} }, rootKey);
@@ -112,20 +166,35 @@ t.test('limits of others: the account\'s quota of workers, and requests that wer
 
 t.test('of the operator: machines that are cordoned, ill or away, by name', async (t) => {
   await call(clients.machines, 'cordonMachine', { id: agent.machineId, cordoned: true }, rootKey);
-  t.match(await told('MACHINE_CORDONED', '', rootKey), { about: 'MACHINE', id: agent.machineId, broken: false, accountId: '' });
+  t.match(await told('MACHINE_CORDONED', '', rootKey), {
+    about: 'MACHINE',
+    id: agent.machineId,
+    broken: false,
+    accountId: '',
+  });
   await call(clients.machines, 'cordonMachine', { id: agent.machineId, cordoned: false }, rootKey);
   await gone('MACHINE_CORDONED', rootKey);
   await sql`UPDATE machine SET gpus = jsonb_set(gpus, '{0,unhealthy}', '"Xid 79"') WHERE id = ${agent.machineId}`;
   t.match(await told('GPU_UNHEALTHY', '', rootKey), { broken: true, text: /L4: Xid 79$/ });
-  t.notOk((await list({ limit: 100 })).problems.some(({ about }) => about === 'MACHINE'), 'machines are nobody else\'s business');
+  t.notOk(
+    (await list({ limit: 100 })).problems.some(({ about }) => about === 'MACHINE'),
+    "machines are nobody else's business",
+  );
 });
 
 t.test('who is told what', async (t) => {
   const broken = await core.createEndpoint({ name: 'broken', gpuIds: ['AMPERE_80'], workersMin: 0 });
   const other = await core.createEndpoint({ name: 'other', gpuIds: ['AMPERE_80'], workersMin: 0 });
-  await waitFor('both', async () => (await list({ limit: 100 })).problems.filter(({ id }) => [broken, other].includes(id)).length === 2);
+  await waitFor(
+    'both',
+    async () => (await list({ limit: 100 })).problems.filter(({ id }) => [broken, other].includes(id)).length === 2,
+  );
   t.same(await list({}, stranger), { problems: [], total: 0 }, 'nothing of others');
-  t.same((await list({}, await core.newKey(KeyScope.READ_ONLY, [broken]))).problems.map(({ id }) => id), [broken], 'a key for one endpoint');
+  t.same(
+    (await list({}, await core.newKey(KeyScope.READ_ONLY, [broken]))).problems.map(({ id }) => id),
+    [broken],
+    'a key for one endpoint',
+  );
   await t.rejects(list({ endpointId: broken }, stranger), /no endpoint/i);
   for (const limit of [-1, 101]) await t.rejects(list({ limit }), /must be from 1 to 100/);
 });

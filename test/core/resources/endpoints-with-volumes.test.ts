@@ -1,9 +1,12 @@
 // test: postgres, 10 s
-/** What endpoints and templates may name, where their workers run then, and what an agent is told: real database, scripted agents. */
+/**
+ * What endpoints and templates may name, where their workers run then, and what an agent is told: real database,
+ * scripted agents.
+ */
 import t from 'tap';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -11,11 +14,17 @@ import { waitFor } from '../../helpers/wait-for.ts';
 t.setTimeout(60_000);
 
 const createAuth = async (core: CoreReplicas, key = core.key, name = 'hub') =>
-  (await call(core.clients.registryAuths, 'createRegistryAuth', { name, username: 'tintin', password: 'snowy' }, key)).registryAuth!.id;
-const decisionOf = async (core: CoreReplicas, endpointId: string) => (await core.sql`SELECT * FROM scale_decision WHERE endpoint_id = ${endpointId}`)[0];
-const spec = (agent: { desired: { spec?: unknown }[] }) => waitFor('a worker to start', () => agent.desired[0]?.spec) as Promise<{
-  volumes: unknown[]; imageName: string; registryCredentials?: unknown; version: number;
-}>;
+  (await call(core.clients.registryAuths, 'createRegistryAuth', { name, username: 'tintin', password: 'snowy' }, key))
+    .registryAuth!.id;
+const decisionOf = async (core: CoreReplicas, endpointId: string) =>
+  (await core.sql`SELECT * FROM scale_decision WHERE endpoint_id = ${endpointId}`)[0];
+const spec = (agent: { desired: { spec?: unknown }[] }) =>
+  waitFor('a worker to start', () => agent.desired[0]?.spec) as Promise<{
+    volumes: unknown[];
+    imageName: string;
+    registryCredentials?: unknown;
+    version: number;
+  }>;
 
 t.test('an endpoint names volumes of its account, one for each data centre', async (t) => {
   const core = await startReplicas(t);
@@ -26,8 +35,10 @@ t.test('an endpoint names volumes of its account, one for each data centre', asy
   const read = async () => (await call(core.clients.endpoints, 'getEndpoint', { id }, core.key)).endpoint!;
   t.same((await read()).networkVolumeIds, [b, a], 'in the order given');
   for (const [networkVolumeIds, why] of [
-    [['nosuch'], /network_volume_ids: there is no network volume "nosuch" in this account/], [[a, foreign], new RegExp(`no network volume "${foreign}"`)],
-    [[a, c], new RegExp(`${a} and ${c} are both in EU-1; name at most one`)], [[a, a], new RegExp(`${a} and ${a} are both`)],
+    [['nosuch'], /network_volume_ids: there is no network volume "nosuch" in this account/],
+    [[a, foreign], new RegExp(`no network volume "${foreign}"`)],
+    [[a, c], new RegExp(`${a} and ${c} are both in EU-1; name at most one`)],
+    [[a, a], new RegExp(`${a} and ${a} are both`)],
   ] as const) {
     const fields = { networkVolumeIds: [...networkVolumeIds] };
     for (const act of [() => core.createEndpoint(fields), () => core.updateEndpoint(id, fields)]) {
@@ -47,11 +58,17 @@ t.test('a volume that is being deleted cannot be taken by an endpoint at the sam
   for (let round = 0; round < 10; round += 1) {
     const volumeId = await core.createVolume('EU-1');
     const [made, removed] = await Promise.allSettled([
-      core.createEndpoint({ networkVolumeIds: [volumeId], workersMin: 0 }), call(core.clients.volumes, 'deleteNetworkVolume', { id: volumeId }, core.key),
+      core.createEndpoint({ networkVolumeIds: [volumeId], workersMin: 0 }),
+      call(core.clients.volumes, 'deleteNetworkVolume', { id: volumeId }, core.key),
     ]);
     t.not(made.status, removed.status, 'one of the two wins');
   }
-  t.equal((await core.sql`SELECT FROM endpoint WHERE NOT EXISTS (SELECT FROM network_volume WHERE id = ANY(network_volume_ids))`).length, 0);
+  t.equal(
+    (
+      await core.sql`SELECT FROM endpoint WHERE NOT EXISTS (SELECT FROM network_volume WHERE id = ANY(network_volume_ids))`
+    ).length,
+    0,
+  );
 });
 
 t.test('workers run where one of the volumes is, and get that one', async (t) => {
@@ -83,14 +100,28 @@ t.test('a template names credentials of its account', async (t) => {
   const own = await createAuth(core);
   const foreign = await createAuth(core, stranger);
   const id = await core.createTemplate({ imageName: 'i', registryAuthId: own });
-  const update = (registryAuthId: string) => call(core.clients.templates, 'updateTemplate',
-    { template: Template.fromPartial({ id, registryAuthId }), updateMask: ['registry_auth_id'] }, core.key);
+  const update = (registryAuthId: string) =>
+    call(
+      core.clients.templates,
+      'updateTemplate',
+      { template: Template.fromPartial({ id, registryAuthId }), updateMask: ['registry_auth_id'] },
+      core.key,
+    );
   for (const registryAuthId of ['nosuch', foreign]) {
     for (const act of [() => core.createTemplate({ registryAuthId }), () => update(registryAuthId)]) {
-      t.match(await reasonOf(act()), new RegExp(`^INVALID_REQUEST: registry_auth_id: there are no registry credentials "${registryAuthId}" in this account`));
+      t.match(
+        await reasonOf(act()),
+        new RegExp(
+          `^INVALID_REQUEST: registry_auth_id: there are no registry credentials "${registryAuthId}" in this account`,
+        ),
+      );
     }
   }
-  t.equal((await call(core.clients.templates, 'getTemplate', { id }, core.key)).template!.registryAuthId, own, 'nothing was changed');
+  t.equal(
+    (await call(core.clients.templates, 'getTemplate', { id }, core.key)).template!.registryAuthId,
+    own,
+    'nothing was changed',
+  );
   t.equal((await update('')).template!.registryAuthId, '');
   await call(core.clients.registryAuths, 'deleteRegistryAuth', { id: own }, core.key);
 });
@@ -101,11 +132,16 @@ t.test('credentials reach the agent for an image, and not for a command', async 
   const image = await core.joinAgent();
   const imageTemplate = await core.createTemplate({ imageName: 'private/image', startCommand: [], registryAuthId });
   const endpointId = await core.createEndpoint({ templateId: imageTemplate });
-  t.match(await spec(image), { imageName: 'private/image', registryCredentials: { username: 'tintin', password: 'snowy' } });
+  t.match(await spec(image), {
+    imageName: 'private/image',
+    registryCredentials: { username: 'tintin', password: 'snowy' },
+  });
   await core.updateEndpoint(endpointId, { workersMin: 0, workersMax: 0 });
   await waitFor('it to go', () => image.desired.length === 0);
 
-  await core.createEndpoint({ templateId: await core.createTemplate({ startCommand: ['run'], entrypoint: ['of no use'], registryAuthId }) });
+  await core.createEndpoint({
+    templateId: await core.createTemplate({ startCommand: ['run'], entrypoint: ['of no use'], registryAuthId }),
+  });
   t.match(await spec(image), { imageName: '', startCommand: ['run'], entrypoint: [], registryCredentials: undefined });
 });
 
@@ -114,7 +150,9 @@ t.test('credentials that do not open keep no other worker waiting', async (t) =>
   const registryAuthId = await createAuth(core);
   await core.sql`UPDATE registry_auth SET credentials_sealed = '\\x00'`;
   const agent = await core.joinAgent();
-  await core.createEndpoint({ templateId: await core.createTemplate({ imageName: 'private/image', startCommand: [], registryAuthId }) });
+  await core.createEndpoint({
+    templateId: await core.createTemplate({ imageName: 'private/image', startCommand: [], registryAuthId }),
+  });
   await core.createEndpoint();
   await waitFor('both workers', () => agent.desired.length === 2);
   t.ok(agent.desired.every((worker) => worker.spec!.registryCredentials === undefined));

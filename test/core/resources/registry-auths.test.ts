@@ -5,8 +5,8 @@ import { pino } from 'pino';
 import t from 'tap';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { podCalls } from '../../helpers/pods.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
@@ -17,11 +17,28 @@ t.setTimeout(60_000);
 const USERNAME = 'captain-haddock';
 const PASSWORD = 'thundering-typhoons';
 
-const create = async (core: CoreReplicas, fields: { name?: string; username?: string; password?: string } = {}, key = core.key) =>
-  (await call(core.clients.registryAuths, 'createRegistryAuth', { name: 'hub', username: USERNAME, password: PASSWORD, ...fields }, key)).registryAuth!;
-const update = (core: CoreReplicas, id: string, fields: { username?: string; password?: string } = {}, key = core.key) =>
+const create = async (
+  core: CoreReplicas,
+  fields: { name?: string; username?: string; password?: string } = {},
+  key = core.key,
+) =>
+  (
+    await call(
+      core.clients.registryAuths,
+      'createRegistryAuth',
+      { name: 'hub', username: USERNAME, password: PASSWORD, ...fields },
+      key,
+    )
+  ).registryAuth!;
+const update = (
+  core: CoreReplicas,
+  id: string,
+  fields: { username?: string; password?: string } = {},
+  key = core.key,
+) =>
   call(core.clients.registryAuths, 'updateRegistryAuth', { id, username: 'tintin', password: 'snowy', ...fields }, key);
-const remove = (core: CoreReplicas, id: string, key = core.key) => call(core.clients.registryAuths, 'deleteRegistryAuth', { id }, key);
+const remove = (core: CoreReplicas, id: string, key = core.key) =>
+  call(core.clients.registryAuths, 'deleteRegistryAuth', { id }, key);
 
 t.test('created, read, listed, replaced, deleted', async (t) => {
   const core = await startReplicas(t);
@@ -30,15 +47,23 @@ t.test('created, read, listed, replaced, deleted', async (t) => {
   t.same(Object.keys(auth).sort(), ['createTime', 'id', 'name'], 'nothing else is shown');
   t.same((await call(core.clients.registryAuths, 'getRegistryAuth', { id: auth.id }, core.key)).registryAuth, auth);
   const second = await create(core, { name: 'other hub' });
-  t.same((await call(core.clients.registryAuths, 'listRegistryAuths', {}, core.key)).registryAuths, [auth, second], 'oldest first');
-  const sealed = async () => (await core.sql`SELECT credentials_sealed AS s FROM registry_auth WHERE id = ${auth.id}`)[0]!.s as Buffer;
+  t.same(
+    (await call(core.clients.registryAuths, 'listRegistryAuths', {}, core.key)).registryAuths,
+    [auth, second],
+    'oldest first',
+  );
+  const sealed = async () =>
+    (await core.sql`SELECT credentials_sealed AS s FROM registry_auth WHERE id = ${auth.id}`)[0]!.s as Buffer;
   const before = await sealed();
   t.same((await update(core, auth.id)).registryAuth, auth);
   t.notSame(await sealed(), before);
   await remove(core, auth.id);
   for (const act of [
-    () => call(core.clients.registryAuths, 'getRegistryAuth', { id: auth.id }, core.key), () => update(core, auth.id), () => remove(core, auth.id),
-  ]) t.match(await reasonOf(act()), new RegExp(`^NOT_FOUND: There are no registry credentials "${auth.id}"`));
+    () => call(core.clients.registryAuths, 'getRegistryAuth', { id: auth.id }, core.key),
+    () => update(core, auth.id),
+    () => remove(core, auth.id),
+  ])
+    t.match(await reasonOf(act()), new RegExp(`^NOT_FOUND: There are no registry credentials "${auth.id}"`));
 });
 
 t.test('names and bounds', async (t) => {
@@ -48,11 +73,15 @@ t.test('names and bounds', async (t) => {
   const two = await Promise.allSettled([create(core, { name: 'race' }), create(core, { name: 'race' })]);
   t.same(two.map((result) => result.status).sort(), ['fulfilled', 'rejected'], 'of two at the same moment one wins');
   const stranger = await core.newKey(undefined, [], await core.newAccount());
-  t.equal((await create(core, {}, stranger)).name, 'hub', 'names are an account\'s own');
+  t.equal((await create(core, {}, stranger)).name, 'hub', "names are an account's own");
   for (const [fields, why] of [
-    [{ name: '' }, /name has 0/], [{ name: 'x'.repeat(192) }, /name has 192/], [{ username: '' }, /username has 0 characters, but must have 1 to 1024/],
-    [{ username: 'x'.repeat(1_025) }, /username has 1025/], [{ password: '' }, /password has 0 characters, but must have 1 to 16384/],
-    [{ password: 'x'.repeat(16_385) }, /password has 16385/], [{ password: 'secret\0' }, /password contains a character/],
+    [{ name: '' }, /name has 0/],
+    [{ name: 'x'.repeat(192) }, /name has 192/],
+    [{ username: '' }, /username has 0 characters, but must have 1 to 1024/],
+    [{ username: 'x'.repeat(1_025) }, /username has 1025/],
+    [{ password: '' }, /password has 0 characters, but must have 1 to 16384/],
+    [{ password: 'x'.repeat(16_385) }, /password has 16385/],
+    [{ password: 'secret\0' }, /password contains a character/],
   ] as const) {
     const reason = await reasonOf(create(core, { name: 'n', ...fields }));
     t.match(reason, /^INVALID_REQUEST: /, JSON.stringify(fields).slice(0, 60));
@@ -72,7 +101,10 @@ t.test('credentials in use stay, and the refusal names their users', async (t) =
   await core.sql`
     INSERT INTO pod (id, account_id, name, registry_auth_id, machine_id, image_name)
     VALUES ('pod00000000001', ${core.accountId}, 'p', ${id}, ${agent.machineId}, 'private/image')`;
-  t.match(await reasonOf(remove(core, id)), new RegExp(`^IN_USE: The registry credentials are used by template ${templateId}, pod pod00000000001; `));
+  t.match(
+    await reasonOf(remove(core, id)),
+    new RegExp(`^IN_USE: The registry credentials are used by template ${templateId}, pod pod00000000001; `),
+  );
   await call(core.clients.templates, 'deleteTemplate', { id: templateId }, core.key);
   await core.sql`DELETE FROM pod`;
   await remove(core, id);
@@ -90,23 +122,43 @@ t.test("another account's credentials are like none", async (t) => {
 
 t.test('nothing of the secrets is in the database or in the log', async (t) => {
   const lines: string[] = [];
-  const logger = pino({ level: 'trace' }, new Writable({ write(line, _encoding, done) { lines.push(String(line)); done(); } }));
+  const logger = pino(
+    { level: 'trace' },
+    new Writable({
+      write(line, _encoding, done) {
+        lines.push(String(line));
+        done();
+      },
+    }),
+  );
   const core = await startReplicas(t, 1, {}, { logger });
   const { id } = await create(core);
   await update(core, id, { username: USERNAME, password: PASSWORD });
   await reasonOf(create(core, { password: `${PASSWORD}\0` }));
   await reasonOf(create(core));
-  const tables = await core.sql<{ name: string }[]>`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`;
+  const tables = await core.sql<
+    { name: string }[]
+  >`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`;
   t.ok(tables.length > 15);
   for (const { name } of tables) {
     const rows = await core.sql`SELECT t::text AS row FROM ${core.sql(name)} t`;
     for (const secret of [USERNAME, PASSWORD]) {
       const hex = Buffer.from(secret).toString('hex');
-      t.notOk(rows.some((row) => row.row.includes(secret) || row.row.includes(hex)), `${name} holds no secret`);
+      t.notOk(
+        rows.some((row) => row.row.includes(secret) || row.row.includes(hex)),
+        `${name} holds no secret`,
+      );
     }
   }
-  t.ok(lines.some((line) => line.includes('createRegistryAuth') || line.includes('CreateRegistryAuth')), 'calls are logged');
-  for (const secret of [USERNAME, PASSWORD]) t.notOk(lines.some((line) => line.includes(secret)), 'without secrets');
+  t.ok(
+    lines.some((line) => line.includes('createRegistryAuth') || line.includes('CreateRegistryAuth')),
+    'calls are logged',
+  );
+  for (const secret of [USERNAME, PASSWORD])
+    t.notOk(
+      lines.some((line) => line.includes(secret)),
+      'without secrets',
+    );
 });
 
 t.test('corrected ones end the pauses of what could not start with those before', async (t) => {
@@ -120,13 +172,15 @@ t.test('corrected ones end the pauses of what could not start with those before'
   const first = await waitFor('a worker', () => tried()[0]);
   t.match(first.spec?.registryCredentials, { username: USERNAME, password: PASSWORD, name: 'hub' });
   agent.send({ workers: [{ workerId: first.workerId, endpointId, state: WorkerState.UNHEALTHY, reason: 'refused' }] });
-  const stored = async () => (await core.sql<{ state: string }[]>`SELECT state FROM worker WHERE id = ${first.workerId}`)[0]!;
+  const stored = async () =>
+    (await core.sql<{ state: string }[]>`SELECT state FROM worker WHERE id = ${first.workerId}`)[0]!;
   await waitFor('its crash', async () => (await stored()).state === 'UNHEALTHY');
   await core.sql`UPDATE worker SET failures = 9, retry_at = now() + interval '1 h' WHERE id = ${first.workerId}`;
 
   const pods = podCalls(core.clients, core.key);
   const pod = await pods.create({ computeType: 'CPU', imageName: fields.imageName, registryAuthId: id });
-  const started = async (run: number) => waitFor(`run ${run} of the pod`, () => agent.desiredPods.find((one) => one.podId === pod.id && one.run === run));
+  const started = async (run: number) =>
+    waitFor(`run ${run} of the pod`, () => agent.desiredPods.find((one) => one.podId === pod.id && one.run === run));
   await started(1);
   agent.send({ pods: [{ podId: pod.id, run: 1, state: PodState.FAILED, reason: 'refused' }] });
   await pods.reach(pod.id, 'FAILED');

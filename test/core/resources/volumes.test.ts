@@ -2,8 +2,8 @@
 /** Network volumes over gRPC: bounds, growth, use, other accounts, what is metered. */
 import t from 'tap';
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 
@@ -14,8 +14,14 @@ const create = async (core: CoreReplicas, fields: Partial<NetworkVolume> = {}, k
   return (await call(core.clients.volumes, 'createNetworkVolume', { networkVolume }, key)).networkVolume!;
 };
 const update = (core: CoreReplicas, fields: Partial<NetworkVolume>, updateMask: string[], key = core.key) =>
-  call(core.clients.volumes, 'updateNetworkVolume', { networkVolume: NetworkVolume.fromPartial(fields), updateMask }, key);
-const remove = (core: CoreReplicas, id: string, key = core.key) => call(core.clients.volumes, 'deleteNetworkVolume', { id }, key);
+  call(
+    core.clients.volumes,
+    'updateNetworkVolume',
+    { networkVolume: NetworkVolume.fromPartial(fields), updateMask },
+    key,
+  );
+const remove = (core: CoreReplicas, id: string, key = core.key) =>
+  call(core.clients.volumes, 'deleteNetworkVolume', { id }, key);
 
 t.test('created, read, listed, changed, deleted', async (t) => {
   const core = await startReplicas(t);
@@ -24,15 +30,28 @@ t.test('created, read, listed, changed, deleted', async (t) => {
   t.ok(volume.createTime instanceof Date);
   t.same((await call(core.clients.volumes, 'getNetworkVolume', { id: volume.id }, core.key)).networkVolume, volume);
   const second = await create(core, { name: 'more', sizeGb: 0 });
-  t.same((await call(core.clients.volumes, 'listNetworkVolumes', {}, core.key)).networkVolumes, [volume, second], 'oldest first');
-  t.same((await update(core, { id: volume.id, name: 'renamed' }, ['name'])).networkVolume, { ...volume, name: 'renamed' });
-  t.same((await update(core, { id: volume.id, sizeGb: 4_000 }, ['size_gb'])).networkVolume, { ...volume, name: 'renamed', sizeGb: 4_000 });
+  t.same(
+    (await call(core.clients.volumes, 'listNetworkVolumes', {}, core.key)).networkVolumes,
+    [volume, second],
+    'oldest first',
+  );
+  t.same((await update(core, { id: volume.id, name: 'renamed' }, ['name'])).networkVolume, {
+    ...volume,
+    name: 'renamed',
+  });
+  t.same((await update(core, { id: volume.id, sizeGb: 4_000 }, ['size_gb'])).networkVolume, {
+    ...volume,
+    name: 'renamed',
+    sizeGb: 4_000,
+  });
   await remove(core, volume.id);
   t.same((await call(core.clients.volumes, 'listNetworkVolumes', {}, core.key)).networkVolumes, [second]);
   for (const act of [
-    () => call(core.clients.volumes, 'getNetworkVolume', { id: volume.id }, core.key), () => update(core, { id: volume.id, name: 'x' }, ['name']),
+    () => call(core.clients.volumes, 'getNetworkVolume', { id: volume.id }, core.key),
+    () => update(core, { id: volume.id, name: 'x' }, ['name']),
     () => remove(core, volume.id),
-  ]) t.match(await reasonOf(act()), new RegExp(`^NOT_FOUND: There is no network volume "${volume.id}"`));
+  ])
+    t.match(await reasonOf(act()), new RegExp(`^NOT_FOUND: There is no network volume "${volume.id}"`));
 });
 
 const BAD: [what: string, fields: Partial<NetworkVolume>, why: RegExp][] = [
@@ -52,15 +71,29 @@ t.test('bad fields change nothing', async (t) => {
     t.match(reason, /^INVALID_REQUEST: /, what);
     t.match(reason, why, what);
   }
-  t.match(await reasonOf(call(core.clients.volumes, 'createNetworkVolume', { networkVolume: undefined }, core.key)), /network_volume is required/);
+  t.match(
+    await reasonOf(call(core.clients.volumes, 'createNetworkVolume', { networkVolume: undefined }, core.key)),
+    /network_volume is required/,
+  );
   t.equal((await core.sql`SELECT FROM network_volume`).length, 0, 'nothing was stored');
   const { id } = await create(core);
-  t.match(await reasonOf(update(core, { id, sizeGb: 9 }, ['size_gb'])), /^INVALID_REQUEST: size_gb is 9, but the volume has 10 already and only ever grows/);
+  t.match(
+    await reasonOf(update(core, { id, sizeGb: 9 }, ['size_gb'])),
+    /^INVALID_REQUEST: size_gb is 9, but the volume has 10 already and only ever grows/,
+  );
   t.match(await reasonOf(update(core, { id, sizeGb: 4_001 }, ['size_gb'])), /size_gb is 4001/);
   t.match(await reasonOf(update(core, { id, name: '' }, ['name'])), /name has 0/);
   t.match(await reasonOf(update(core, { id, name: 'x' }, [])), /update_mask is empty/);
-  t.match(await reasonOf(update(core, { id, dataCenterId: 'US' }, ['data_center_id'])), /data_center_id is fixed after creation/);
-  t.match(await reasonOf(call(core.clients.volumes, 'updateNetworkVolume', { networkVolume: undefined, updateMask: ['name'] }, core.key)), /is required/);
+  t.match(
+    await reasonOf(update(core, { id, dataCenterId: 'US' }, ['data_center_id'])),
+    /data_center_id is fixed after creation/,
+  );
+  t.match(
+    await reasonOf(
+      call(core.clients.volumes, 'updateNetworkVolume', { networkVolume: undefined, updateMask: ['name'] }, core.key),
+    ),
+    /is required/,
+  );
   t.match(await core.sql`SELECT name, size_gb FROM network_volume`, [{ name: 'data', size_gb: 10 }]);
 });
 
@@ -72,7 +105,10 @@ t.test('a volume in use stays, and the refusal names its users', async (t) => {
   await core.sql`
     INSERT INTO pod (id, account_id, name, network_volume_id, machine_id, start_command)
     VALUES ('pod00000000001', ${core.accountId}, 'p', ${id}, ${agent.machineId}, '{true}')`;
-  t.match(await reasonOf(remove(core, id)), new RegExp(`^IN_USE: The network volume is used by endpoint ${endpointId}, pod pod00000000001; `));
+  t.match(
+    await reasonOf(remove(core, id)),
+    new RegExp(`^IN_USE: The network volume is used by endpoint ${endpointId}, pod pod00000000001; `),
+  );
   await call(core.clients.endpoints, 'deleteEndpoint', { id: endpointId }, core.key);
   t.match(await reasonOf(remove(core, id)), /^IN_USE: .* by pod pod00000000001; /);
   await core.sql`DELETE FROM pod`;
@@ -96,6 +132,13 @@ t.test('every size is metered from when it was set', async (t) => {
   await update(core, { id, name: 'same size', sizeGb: 10 }, ['name', 'size_gb']);
   await update(core, { id, sizeGb: 20 }, ['size_gb']);
   await remove(core, id);
-  const spans = await core.sql`SELECT disk_gb, ended_at IS NULL AS open FROM usage_span WHERE subject_id = ${id} ORDER BY id`;
-  t.same([...spans], [{ disk_gb: 10, open: false }, { disk_gb: 20, open: false }]);
+  const spans =
+    await core.sql`SELECT disk_gb, ended_at IS NULL AS open FROM usage_span WHERE subject_id = ${id} ORDER BY id`;
+  t.same(
+    [...spans],
+    [
+      { disk_gb: 10, open: false },
+      { disk_gb: 20, open: false },
+    ],
+  );
 });

@@ -10,11 +10,24 @@ t.setTimeout(60_000);
 t.test('updates without a body', async (t) => {
   const { clients, key } = await startReplicas(t);
   const calls: [string, (apiKey: string) => Promise<unknown>][] = [
-    ['endpoint', (apiKey) => call(clients.endpoints, 'updateEndpoint', { endpoint: undefined, updateMask: undefined }, apiKey)],
-    ['endpoint', (apiKey) => call(clients.endpoints, 'whatIf', { endpoint: undefined, updateMask: undefined, hours: 1 }, apiKey)],
-    ['template', (apiKey) => call(clients.templates, 'updateTemplate', { template: undefined, updateMask: undefined }, apiKey)],
+    [
+      'endpoint',
+      (apiKey) => call(clients.endpoints, 'updateEndpoint', { endpoint: undefined, updateMask: undefined }, apiKey),
+    ],
+    [
+      'endpoint',
+      (apiKey) => call(clients.endpoints, 'whatIf', { endpoint: undefined, updateMask: undefined, hours: 1 }, apiKey),
+    ],
+    [
+      'template',
+      (apiKey) => call(clients.templates, 'updateTemplate', { template: undefined, updateMask: undefined }, apiKey),
+    ],
     ['pod', (apiKey) => call(clients.pods, 'updatePod', { pod: undefined, updateMask: undefined }, apiKey)],
-    ['network_volume', (apiKey) => call(clients.volumes, 'updateNetworkVolume', { networkVolume: undefined, updateMask: undefined }, apiKey)],
+    [
+      'network_volume',
+      (apiKey) =>
+        call(clients.volumes, 'updateNetworkVolume', { networkVolume: undefined, updateMask: undefined }, apiKey),
+    ],
   ];
   for (const [what, change] of calls) {
     t.match(await reasonOf(change('no-such-key')), /^UNAUTHORIZED/, what);

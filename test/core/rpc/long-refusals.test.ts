@@ -1,10 +1,13 @@
 // test: postgres, 10 s
-/** What was sent is far too long, and the refusal repeats it: it is answered, and the connection, which many callers share, goes on. */
+/**
+ * What was sent is far too long, and the refusal repeats it: it is answered, and the connection, which many callers
+ * share, goes on.
+ */
 import t from 'tap';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { reasonOf } from '../../helpers/reason-of.ts';
-import { call } from '../../helpers/grpc-clients.ts';
 import { toGrpcStatus } from '../../../proto/wire/reason.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { call } from '../../helpers/grpc-clients.ts';
+import { reasonOf } from '../../helpers/reason-of.ts';
 
 t.setTimeout(60_000);
 
@@ -35,9 +38,17 @@ t.test('lists that grow without an end, and places behind all jobs, are refused'
   const id = await core.createEndpoint({ workersMin: 0 });
   const many = Array.from({ length: 100 }, () => 'ADA_24');
   t.ok(await core.updateEndpoint(id, { gpuIds: many }));
-  t.equal(await reasonOf(core.updateEndpoint(id, { gpuIds: [...many, 'ADA_24'] })), 'INVALID_REQUEST: gpu_ids has 101 entries, but may have 100');
+  t.equal(
+    await reasonOf(core.updateEndpoint(id, { gpuIds: [...many, 'ADA_24'] })),
+    'INVALID_REQUEST: gpu_ids has 101 entries, but may have 100',
+  );
   const list = (offset: number) =>
-    call(core.clients.jobs, 'listJobs', { endpointId: id, state: 0, offset, limit: 1_000, pageToken: '', oldestFirst: false }, core.key);
+    call(
+      core.clients.jobs,
+      'listJobs',
+      { endpointId: id, state: 0, offset, limit: 1_000, pageToken: '', oldestFirst: false },
+      core.key,
+    );
   t.match(await list(2_000_000_000), { jobs: [] });
   t.equal(await reasonOf(list(2 ** 31 - 1)), 'INVALID_REQUEST: offset must be from 0 to 2000000000');
 });

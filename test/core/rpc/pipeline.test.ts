@@ -4,13 +4,18 @@ import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
-import t from 'tap';
 import type { Test } from 'tap';
-import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import t from 'tap';
 import { Api } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { JobState, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
+import type {
+  PipelineReply,
+  PipelineRequest,
+  PipelineResponse,
+  SubmitJobRequest,
+} from '../../../proto/gen/slipway/v1/job_service.ts';
 import { PipelineCall } from '../../../proto/gen/slipway/v1/job_service.ts';
-import type { PipelineReply, PipelineRequest, PipelineResponse, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call, grpcClients } from '../../helpers/grpc-clients.ts';
 import { refused } from '../../helpers/job-engine.ts';
@@ -24,8 +29,16 @@ const endpointId = await core.createEndpoint();
 
 function submit(more: Partial<SubmitJobRequest> = {}): SubmitJobRequest {
   return {
-    endpointId, requestId: randomUUID(), kind: SubmitKind.ASYNC, input: Buffer.from('{"a":1}'), webhook: '', policy: undefined, s3Config: undefined,
-    waitMs: 0, idempotencyKey: '', ...more,
+    endpointId,
+    requestId: randomUUID(),
+    kind: SubmitKind.ASYNC,
+    input: Buffer.from('{"a":1}'),
+    webhook: '',
+    policy: undefined,
+    s3Config: undefined,
+    waitMs: 0,
+    idempotencyKey: '',
+    ...more,
   };
 }
 
@@ -46,7 +59,9 @@ class Client {
       }
     });
     this.stream.on('error', () => undefined);
-    t.teardown(() => { this.stream.cancel(); });
+    t.teardown(() => {
+      this.stream.cancel();
+    });
   }
 
   /** Sends calls in one message; answers their numbers. */
@@ -70,8 +85,10 @@ t.test('each kind of call, and its errors with reason and code', async (t) => {
   t.match(job, { state: JobState.IN_QUEUE, endpointId, attempt: 0, submitTime: Date, finishTime: undefined });
   const key = { endpointId, jobId: job!.id };
   const [get, wait, chunks, cancel] = client.send(
-    { $case: 'get', value: { ...key, omitOutput: false, ttlMs: 0 } }, { $case: 'wait', value: { ...key, waitMs: 1 } },
-    { $case: 'chunks', value: { ...key, cursor: undefined, waitMs: 1, limit: 0 } }, { $case: 'cancel', value: key },
+    { $case: 'get', value: { ...key, omitOutput: false, ttlMs: 0 } },
+    { $case: 'wait', value: { ...key, waitMs: 1 } },
+    { $case: 'chunks', value: { ...key, cursor: undefined, waitMs: 1, limit: 0 } },
+    { $case: 'cancel', value: key },
   );
   t.match(await client.reply(get!, 'get'), { job: { id: job!.id } });
   t.match(await client.reply(wait!, 'wait'), { job: { id: job!.id } });
@@ -86,7 +103,8 @@ t.test('each kind of call, and its errors with reason and code', async (t) => {
     ['INVALID_REQUEST', 3, undefined],
   ];
   const ids = client.send(...faults.map(([, , each]) => each));
-  for (const [index, [reason, code]] of faults.entries()) t.match(await client.reply(ids[index]!, 'error'), { reason, code }, reason);
+  for (const [index, [reason, code]] of faults.entries())
+    t.match(await client.reply(ids[index]!, 'error'), { reason, code }, reason);
   client.stream.write({ calls: [{ callId: 900, apiKey: 'nonsense', call: { $case: 'submit', value: submit() } }] });
   t.match(await client.reply(900, 'error'), { reason: 'UNAUTHORIZED', code: 16 });
 });
@@ -115,14 +133,17 @@ t.test('an abandoned wait is answered as things stand; unknown numbers are ignor
 t.test('many calls leave in few messages', async (t) => {
   const client = new Client(t);
   const ids: number[] = [];
-  for (let i = 0; i < 10; i += 1) ids.push(...client.send(...Array.from({ length: 100 }, () => ({ $case: 'submit' as const, value: submit() }))));
+  for (let i = 0; i < 10; i += 1)
+    ids.push(...client.send(...Array.from({ length: 100 }, () => ({ $case: 'submit' as const, value: submit() }))));
   await waitFor('all answers', () => client.replies.size === ids.length);
   t.ok(client.messages < ids.length / 10, `${client.messages} messages for ${ids.length} answers`);
 });
 
 t.test('when the caller sends no more, what it asked is answered and the stream ends', async (t) => {
   const client = new Client(t);
-  const ended = new Promise<void>((resolve) => { client.stream.on('end', () => resolve()); });
+  const ended = new Promise<void>((resolve) => {
+    client.stream.on('end', () => resolve());
+  });
   const [submitted] = client.send({ $case: 'submit', value: submit() });
   client.stream.end();
   await ended;
@@ -133,11 +154,26 @@ t.test('unary calls: the same use cases, statuses with their reason', async (t) 
   const { jobs } = core.clients;
   const { job } = await call(jobs, 'submitJob', submit(), core.key);
   const key = { endpointId, jobId: job!.id };
-  t.match(await call(jobs, 'listJobs', { endpointId, state: JobState.IN_QUEUE, offset: 0, limit: 1, pageToken: '', oldestFirst: false }, core.key),
-    { jobs: [{ id: job!.id }] });
+  t.match(
+    await call(
+      jobs,
+      'listJobs',
+      { endpointId, state: JobState.IN_QUEUE, offset: 0, limit: 1, pageToken: '', oldestFirst: false },
+      core.key,
+    ),
+    { jobs: [{ id: job!.id }] },
+  );
   await refused(t, call(jobs, 'retryJob', key, core.key), 'JOB_NOT_RETRYABLE');
-  await refused(t, call(jobs, 'listJobs', { endpointId, state: 99 as JobState, offset: 0, limit: 1, pageToken: '', oldestFirst: false }, core.key),
-    'INVALID_REQUEST');
+  await refused(
+    t,
+    call(
+      jobs,
+      'listJobs',
+      { endpointId, state: 99 as JobState, offset: 0, limit: 1, pageToken: '', oldestFirst: false },
+      core.key,
+    ),
+    'INVALID_REQUEST',
+  );
   await refused(t, call(jobs, 'getJob', { ...key, omitOutput: true, ttlMs: 0 }, ''), 'UNAUTHORIZED');
   const { removed } = await call(jobs, 'purgeQueue', { endpointId }, core.key);
   t.ok(removed > 0);
@@ -150,18 +186,27 @@ t.test('a replica that stops answers those who wait and ends their streams', asy
   t.teardown(() => clients.close());
   const stream = clients.jobs.pipeline();
   const answers: PipelineReply[] = [];
-  stream.on('data', (response: PipelineResponse) => { answers.push(...response.replies); });
-  const ended = new Promise<void>((resolve) => { stream.on('end', () => resolve()).on('error', () => resolve()); });
+  stream.on('data', (response: PipelineResponse) => {
+    answers.push(...response.replies);
+  });
+  const ended = new Promise<void>((resolve) => {
+    stream.on('end', () => resolve()).on('error', () => resolve());
+  });
   const { job } = await call(clients.jobs, 'submitJob', submit(), core.key);
   const key = { endpointId, jobId: job!.id };
-  stream.write({ calls: [
-    { callId: 1, apiKey: core.key, call: { $case: 'get', value: { ...key, omitOutput: true, ttlMs: 0 } } },
-    { callId: 2, apiKey: core.key, call: { $case: 'wait', value: { ...key, waitMs: 300_000 } } },
-  ] });
+  stream.write({
+    calls: [
+      { callId: 1, apiKey: core.key, call: { $case: 'get', value: { ...key, omitOutput: true, ttlMs: 0 } } },
+      { callId: 2, apiKey: core.key, call: { $case: 'wait', value: { ...key, waitMs: 300_000 } } },
+    ],
+  });
   await waitFor('the first answer', () => answers.length > 0);
   await replica.stop();
   await ended;
-  t.match(answers.find(({ callId }) => callId === 2), { reply: { $case: 'wait', value: { job: { state: JobState.IN_QUEUE } } } });
+  t.match(
+    answers.find(({ callId }) => callId === 2),
+    { reply: { $case: 'wait', value: { job: { state: JobState.IN_QUEUE } } } },
+  );
 });
 
 t.test('a wait is answered by the commit of its job', async (t) => {
@@ -178,11 +223,13 @@ t.test('a wait is answered by the commit of its job', async (t) => {
 t.test('a message with too many calls, and a request_id that comes again with another body or kind', async (t) => {
   const client = new Client(t);
   const calls = client.send(...Array.from({ length: 1_002 }, () => ({ $case: 'submit' as const, value: submit() })));
-  for (const callId of calls.slice(-2)) t.match(await client.reply(callId, 'error'), { reason: 'INVALID_REQUEST', message: /at most 1000 calls/ });
+  for (const callId of calls.slice(-2))
+    t.match(await client.reply(callId, 'error'), { reason: 'INVALID_REQUEST', message: /at most 1000 calls/ });
   await client.reply(calls[999]!, 'submit');
   await client.reply(calls[0]!, 'submit');
   const first = submit();
-  const submitted = async (more: Partial<SubmitJobRequest>) => (await call(core.clients.jobs, 'submitJob', { ...first, ...more }, core.key)).job!;
+  const submitted = async (more: Partial<SubmitJobRequest>) =>
+    (await call(core.clients.jobs, 'submitJob', { ...first, ...more }, core.key)).job!;
   const { id } = await submitted({});
   t.equal((await submitted({ input: Buffer.from('{"b":2}') })).id, id, 'the first job as it was submitted');
   t.equal((await submitted({ kind: SubmitKind.SYNC })).id, `sync-${id}`, 'another job');
@@ -190,7 +237,9 @@ t.test('a message with too many calls, and a request_id that comes again with an
 });
 
 t.test('large outputs are read no faster than their reader takes them', async (t) => {
-  const agent = await core.joinAgent({ onAssignment: () => ({ kind: OutcomeKind.COMPLETED, output: Buffer.alloc(8 * MEBIBYTE, '1') }) });
+  const agent = await core.joinAgent({
+    onAssignment: () => ({ kind: OutcomeKind.COMPLETED, output: Buffer.alloc(8 * MEBIBYTE, '1') }),
+  });
   t.teardown(() => agent.drop());
   await core.ready(endpointId);
   const { id } = await core.submit(endpointId);
@@ -203,7 +252,8 @@ t.test('large outputs are read no faster than their reader takes them', async (t
   const wait = { $case: 'wait' as const, value: { endpointId, jobId: id, waitMs: 1_000 } };
   const calls = client.send(...Array.from({ length: 20 }, () => [get, wait]).flat());
   // Time enough to read all of them.
-  for (let i = 0; i < 600; i += 1) await call(core.clients.jobs, 'getJob', { ...get.value, omitOutput: true }, core.key);
+  for (let i = 0; i < 600; i += 1)
+    await call(core.clients.jobs, 'getJob', { ...get.value, omitOutput: true }, core.key);
   collectGarbage();
   const held = process.memoryUsage().arrayBuffers - before;
   t.ok(held < 160 * MEBIBYTE, `${Math.round(held / MEBIBYTE)} MiB of 320 while nobody reads`);

@@ -2,18 +2,20 @@
 /** Uploads of large outcomes: one that stalls ends, and a machine leaves room to the others. */
 import { PassThrough } from 'node:stream';
 import t from 'tap';
-import { OutcomeKind, ReportOutcomeRequest } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { OUTPUT_BYTES_MAX } from '../../../proto/wire/limits.ts';
 import { SlotPool } from '../../../core/dispatch/slot-pool.ts';
 import type { MachineAttempt } from '../../../core/domain/job.ts';
 import { OutcomeBudget } from '../../../core/rpc/outcome-budget.ts';
 import { receiveOutcome } from '../../../core/rpc/receive-outcome.ts';
+import { OutcomeKind, ReportOutcomeRequest } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { OUTPUT_BYTES_MAX } from '../../../proto/wire/limits.ts';
 import { LIVE_MACHINES, refused, runningJob, startEngines } from '../../helpers/job-engine.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 const engines = await startEngines(t);
-const { engine: { attempts, calls } } = engines;
+const {
+  engine: { attempts, calls },
+} = engines;
 const endpointId = await engines.endpoint();
 const clock = new ManualClock();
 const pool = new SlotPool({ onCapacity: () => undefined, onOrphans: () => undefined });
@@ -22,7 +24,11 @@ const room = new OutcomeBudget({ bytesMax: 100, machineBytesMax: 60 });
 const context = { attempts, pool, arriving, table: { get: () => undefined }, clock, room };
 
 /** An upload whose first piece is sent; the test says how it goes on. */
-function upload(job: MachineAttempt, piece: Buffer, { given = context, size }: { given?: typeof context; size?: number } = {}) {
+function upload(
+  job: MachineAttempt,
+  piece: Buffer,
+  { given = context, size }: { given?: typeof context; size?: number } = {},
+) {
   const { jobId, attempt, machineId } = job;
   const stream = new PassThrough({ objectMode: true });
   const done = receiveOutcome(stream as unknown as Parameters<typeof receiveOutcome>[0], machineId, given);
@@ -30,7 +36,9 @@ function upload(job: MachineAttempt, piece: Buffer, { given = context, size }: {
   done.catch(() => undefined);
   const ref = { endpointId, jobId, attempt, workerId: 'worker00000001' };
   stream.write(ReportOutcomeRequest.fromPartial({ outcome: { ref, kind: OutcomeKind.COMPLETED }, piece, size }));
-  const send = (more: Buffer): void => { stream.write(ReportOutcomeRequest.fromPartial({ piece: more })); };
+  const send = (more: Buffer): void => {
+    stream.write(ReportOutcomeRequest.fromPartial({ piece: more }));
+  };
   return { send, done, end: () => stream.end() };
 }
 
@@ -97,7 +105,8 @@ t.test('one machine that sends much is refused, another is not', async (t) => {
   const now = upload(second, text(60));
   now.end();
   await now.done;
-  for (const job of [first, second, other]) t.equal((await calls.get(job, { omitOutput: true, ttlMs: 0 })).state, 'COMPLETED');
+  for (const job of [first, second, other])
+    t.equal((await calls.get(job, { omitOutput: true, ttlMs: 0 })).state, 'COMPLETED');
 });
 
 t.test('what is too large takes no room, however large it is', async (t) => {
@@ -109,5 +118,8 @@ t.test('what is too large takes no room, however large it is', async (t) => {
   await waitFor('it to be dropped', () => hasLeft('another', OUTPUT_BYTES_MAX, roomy));
   sent.end();
   await sent.done;
-  t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), { state: 'FAILED', error: /the output has 52428800 bytes/ });
+  t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), {
+    state: 'FAILED',
+    error: /the output has 52428800 bytes/,
+  });
 });

@@ -1,15 +1,21 @@
 // test: alone, postgres, grpcurl, 30 s
-/** Server reflection: whole files with all that they import, to generic clients and to grpcurl; nothing piles up for who does not read. */
+/**
+ * Server reflection: whole files with all that they import, to generic clients and to grpcurl; nothing piles up for who
+ * does not read.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromBinary } from '@bufbuild/protobuf';
-import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import type { FileDescriptorProto } from '@bufbuild/protobuf/wkt';
-import { Client, credentials, status as Code } from '@grpc/grpc-js';
+import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
+import { Client, status as Code, credentials } from '@grpc/grpc-js';
 import t from 'tap';
+import type {
+  ServerReflectionRequest,
+  ServerReflectionResponse,
+} from '../../../proto/gen/grpc/reflection/v1/reflection.ts';
 import { ServerReflectionService } from '../../../proto/gen/grpc/reflection/v1/reflection.ts';
-import type { ServerReflectionRequest, ServerReflectionResponse } from '../../../proto/gen/grpc/reflection/v1/reflection.ts';
 import { allRpcs } from '../../helpers/any-rpc.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { grpcurl, skipWithoutGrpcurl } from '../../helpers/grpcurl.ts';
@@ -20,12 +26,18 @@ type Ask = ServerReflectionRequest['messageRequest'];
 type Stream = ClientDuplexStream<ServerReflectionRequest, ServerReflectionResponse>;
 const { path, requestSerialize, responseDeserialize } = ServerReflectionService.serverReflectionInfo;
 const OTHERS = [
-  'grpc.health.v1.Health', 'grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection',
+  'grpc.health.v1.Health',
+  'grpc.reflection.v1.ServerReflection',
+  'grpc.reflection.v1alpha.ServerReflection',
   // For Envoy.
-  'envoy.service.discovery.v3.AggregatedDiscoveryService', 'envoy.service.load_stats.v3.LoadReportingService',
+  'envoy.service.discovery.v3.AggregatedDiscoveryService',
+  'envoy.service.load_stats.v3.LoadReportingService',
 ];
 /** All files of the contract. */
-const contract = fromBinary(FileDescriptorSetSchema, readFileSync(join(import.meta.dirname, '../../../proto/gen/descriptors.binpb'))).file;
+const contract = fromBinary(
+  FileDescriptorSetSchema,
+  readFileSync(join(import.meta.dirname, '../../../proto/gen/descriptors.binpb')),
+).file;
 
 function reflectionClient(address: string, at = path) {
   const client = new Client(address, credentials.createInsecure());
@@ -45,7 +57,10 @@ function reflectionClient(address: string, at = path) {
 
 const core = await startReplicas(t);
 const address = core.replicas[0]!.address;
-const services = [...new Set([...(await allRpcs()).keys()].map((name) => `slipway.v1.${name.split('/')[0]}`)), ...OTHERS].sort();
+const services = [
+  ...new Set([...(await allRpcs()).keys()].map((name) => `slipway.v1.${name.split('/')[0]}`)),
+  ...OTHERS,
+].sort();
 
 async function filesOf(client: ReturnType<typeof reflectionClient>, ask: Ask): Promise<FileDescriptorProto[]> {
   const answer = await client.ask(ask);
@@ -74,7 +89,8 @@ for (const version of ['v1', 'v1alpha']) {
 t.test('symbols are found by every name; what is not there is said', async (t) => {
   const client = reflectionClient(address);
   t.teardown(() => client.close());
-  const fileOf = async (value: string): Promise<string> => (await filesOf(client, { $case: 'fileContainingSymbol', value }))[0]!.name;
+  const fileOf = async (value: string): Promise<string> =>
+    (await filesOf(client, { $case: 'fileContainingSymbol', value }))[0]!.name;
   t.equal(await fileOf('slipway.v1.JobService.SubmitJob'), 'slipway/v1/job_service.proto');
   t.equal(await fileOf('slipway.v1.Job.id'), 'slipway/v1/job.proto');
   t.equal(await fileOf('slipway.v1.JOB_STATE_IN_QUEUE'), 'slipway/v1/job.proto');
@@ -85,8 +101,16 @@ t.test('symbols are found by every name; what is not there is said', async (t) =
     t.match(await client.ask({ $case: 'fileContainingSymbol', value }), NOT_FOUND, JSON.stringify(value));
     t.match(await client.ask({ $case: 'fileByFilename', value }), NOT_FOUND, JSON.stringify(value));
   }
-  t.match(await client.ask({ $case: 'fileContainingExtension', value: { containingType: 'slipway.v1.Job', extensionNumber: 1 } }), NOT_FOUND);
-  t.match(await client.ask({ $case: 'allExtensionNumbersOfType', value: 'slipway.v1.Job' }), { value: { extensionNumber: [] } });
+  t.match(
+    await client.ask({
+      $case: 'fileContainingExtension',
+      value: { containingType: 'slipway.v1.Job', extensionNumber: 1 },
+    }),
+    NOT_FOUND,
+  );
+  t.match(await client.ask({ $case: 'allExtensionNumbersOfType', value: 'slipway.v1.Job' }), {
+    value: { extensionNumber: [] },
+  });
   t.match(await client.ask(undefined), { value: { errorCode: Code.INVALID_ARGUMENT } });
 });
 
@@ -94,7 +118,10 @@ t.test('a caller who asks a thousand times and reads nothing costs no memory', a
   const client = reflectionClient(address);
   t.teardown(() => client.close());
   const TIMES = 2_000;
-  const ask: ServerReflectionRequest = { host: '', messageRequest: { $case: 'fileContainingSymbol', value: 'slipway.v1.AgentService' } };
+  const ask: ServerReflectionRequest = {
+    host: '',
+    messageRequest: { $case: 'fileContainingSymbol', value: 'slipway.v1.AgentService' },
+  };
   const greedy = client.open();
   const before = process.memoryUsage().rss;
   for (let i = 0; i < TIMES; i += 1) greedy.write(ask);
@@ -107,7 +134,8 @@ t.test('a caller who asks a thousand times and reads nothing costs no memory', a
   let bytes = 0;
   for await (const { messageResponse } of greedy as AsyncIterable<ServerReflectionResponse>) {
     answers += 1;
-    if (messageResponse?.$case === 'fileDescriptorResponse') for (const file of messageResponse.value.fileDescriptorProto) bytes += file.length;
+    if (messageResponse?.$case === 'fileDescriptorResponse')
+      for (const file of messageResponse.value.fileDescriptorProto) bytes += file.length;
   }
   t.equal(answers, TIMES, 'each is answered when it is read');
   t.ok(bytes > 64 * 1024 * 1024, 'and they are more than what the memory grew by');
@@ -118,16 +146,29 @@ t.test('grpcurl lists, describes and calls by reflection alone', { skip: skipWit
   const { output: listed } = await grpcurl(address, [], 'list');
   t.same(listed.trim().split('\n').sort(), services);
   await t.test('every service, message and enum can be described', async (t) => {
-    const types = contract.filter((file) => file.package === 'slipway.v1')
+    const types = contract
+      .filter((file) => file.package === 'slipway.v1')
       .flatMap((file) => [...file.messageType, ...file.enumType].map(({ name }) => `slipway.v1.${name}`));
-    const names = [...services, ...types, 'google.protobuf.Timestamp', 'google.rpc.ErrorInfo', 'slipway.v1.JobService.SubmitJob'];
+    const names = [
+      ...services,
+      ...types,
+      'google.protobuf.Timestamp',
+      'google.rpc.ErrorInfo',
+      'slipway.v1.JobService.SubmitJob',
+    ];
     for (let from = 0; from < names.length; from += 10) {
-      await Promise.all(names.slice(from, from + 10).map(async (name) => {
-        const { code, output } = await grpcurl(address, [], 'describe', name);
-        t.ok(code === 0 && output.includes(`${name} is a`), name, { output });
-      }));
+      await Promise.all(
+        names.slice(from, from + 10).map(async (name) => {
+          const { code, output } = await grpcurl(address, [], 'describe', name);
+          t.ok(code === 0 && output.includes(`${name} is a`), name, { output });
+        }),
+      );
     }
-    t.match((await grpcurl(address, [], 'describe', 'slipway.v1.JobService')).output, '// Cancels a queued or running job', 'with the comments');
+    t.match(
+      (await grpcurl(address, [], 'describe', 'slipway.v1.JobService')).output,
+      '// Cancels a queued or running job',
+      'with the comments',
+    );
   });
   t.same(JSON.parse((await grpcurl(address, [], 'grpc.health.v1.Health/Check')).output), { status: 'SERVING' });
   const endpointId = await core.createEndpoint();
@@ -135,7 +176,11 @@ t.test('grpcurl lists, describes and calls by reflection alone', { skip: skipWit
   const submitted = await grpcurl(address, [...key, '-d', submit], 'slipway.v1.JobService/SubmitJob');
   t.equal(submitted.code, 0, submitted.output);
   t.match(JSON.parse(submitted.output), { job: { id: String, state: 'JOB_STATE_IN_QUEUE' } });
-  const health = await grpcurl(address, [...key, '-d', JSON.stringify({ endpointId })], 'slipway.v1.JobService/GetHealth');
+  const health = await grpcurl(
+    address,
+    [...key, '-d', JSON.stringify({ endpointId })],
+    'slipway.v1.JobService/GetHealth',
+  );
   t.match(JSON.parse(health.output), { jobs: { inQueue: '1' } });
   const refused = await grpcurl(address, [...key, '-d', '{"endpointId":"nothing"}'], 'slipway.v1.JobService/GetHealth');
   t.not(refused.code, 0);

@@ -1,4 +1,7 @@
-/** The core, the keys and the makers of things that scope-matrix.test.ts calls every rpc with. It ends with the file that imports it. */
+/**
+ * The core, the keys and the makers of things that scope-matrix.test.ts calls every rpc with. It ends with the file
+ * that imports it.
+ */
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,8 +9,8 @@ import t from 'tap';
 import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { EndpointType } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
 import { SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
+import { SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
 import { Machine } from '../../../proto/gen/slipway/v1/machine.ts';
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { allRpcs, anyRpc } from '../../helpers/any-rpc.ts';
@@ -23,8 +26,11 @@ t.teardown(() => any.close());
 
 // Jobs whose input says so are held, all others fail at once: only failed ones can be retried.
 export const agent = await core.joinAgent({
-  cpuSlots: 10_000, capacity: 1_000, onLogRequest: () => Buffer.from('log'),
-  onAssignment: ({ input }) => (input?.toString() === '{"hold":true}' ? undefined : { kind: OutcomeKind.FAILED, error: 'as asked' }),
+  cpuSlots: 10_000,
+  capacity: 1_000,
+  onLogRequest: () => Buffer.from('log'),
+  onAssignment: ({ input }) =>
+    input?.toString() === '{"hold":true}' ? undefined : { kind: OutcomeKind.FAILED, error: 'as asked' },
 });
 export const templateId = await core.createTemplate();
 export const served = await core.createEndpoint({ templateId });
@@ -37,15 +43,31 @@ export const balanced = await core.createEndpoint({ templateId, type: EndpointTy
 export const strangerId = await core.newAccount();
 
 /** A restricted key. */
-export const restricted = async (management: Permission, jobs: Permission): Promise<string> => (await call(clients.keys, 'createKey', {
-  name: 'test', scope: KeyScope.RESTRICTED, endpointIds: [], accountId: '', permissions: { management, jobs },
-}, key)).secret;
+export const restricted = async (management: Permission, jobs: Permission): Promise<string> =>
+  (
+    await call(
+      clients.keys,
+      'createKey',
+      {
+        name: 'test',
+        scope: KeyScope.RESTRICTED,
+        endpointIds: [],
+        accountId: '',
+        permissions: { management, jobs },
+      },
+      key,
+    )
+  ).secret;
 export const revoked = await core.createKey(KeyScope.ALL);
 await call(clients.keys, 'revokeKey', { id: revoked.key!.id }, key);
 export const { UNSPECIFIED: NONE, READ, READ_WRITE } = Permission;
 
 /** Keys that nothing is open to. */
-export const USELESS: Record<string, string> = { 'no key': '', 'an unknown key': 'rpa_unknown', 'a revoked key': revoked.secret };
+export const USELESS: Record<string, string> = {
+  'no key': '',
+  'an unknown key': 'rpa_unknown',
+  'a revoked key': revoked.secret,
+};
 
 /** The others, in the order of the columns below; some are about the endpoint that a call names. */
 export const KEYS: [name: string, key: string | ((endpointId: string) => Promise<string>)][] = [
@@ -59,7 +81,7 @@ export const KEYS: [name: string, key: string | ((endpointId: string) => Promise
   ['ALL for another endpoint', await core.newKey(KeyScope.ALL, [elsewhere])],
   ['AGENT', await core.keyOf(agent.machineId)],
   ['root', core.rootKey],
-  ['another account\'s', await core.newKey(KeyScope.ALL, [], strangerId)],
+  ["another account's", await core.newKey(KeyScope.ALL, [], strangerId)],
 ];
 
 export const OK = 'OK';
@@ -71,57 +93,76 @@ export const GONE = 'GONE';
 /** What each kind of call answers to each of the keys. */
 export const RULES = {
   //                     ALL READ no  mR  mRW jRW one  other agent root stranger
-  'jobs: read':          [OK, OK, NO, NO, NO, OK, OK, NO, NO, OK, GONE],
-  'jobs: change':        [OK, NO, NO, NO, NO, OK, OK, NO, NO, OK, GONE],
-  'endpoint: read':      [OK, OK, NO, OK, OK, NO, OK, NO, NO, OK, GONE],
-  'endpoint: change':    [OK, NO, NO, NO, OK, NO, OK, NO, NO, OK, GONE],
-  // A key for some endpoints reads the template that they use. What is not theirs does not exist for it, and it changes nothing of the account.
-  'thing: read':         [OK, OK, NO, OK, OK, NO, OK, OK, NO, NO, GONE],
-  'outside: read':       [OK, OK, NO, OK, OK, NO, GONE, GONE, NO, NO, GONE],
-  'thing: change':       [OK, NO, NO, NO, OK, NO, NO, NO, NO, NO, GONE],
-  'account: read':       [OK, OK, NO, OK, OK, NO, OK, OK, NO, NO, OK],
-  'account: change':     [OK, NO, NO, NO, OK, NO, NO, NO, NO, NO, OK],
-  'everybody: read':     [OK, OK, NO, OK, OK, NO, OK, OK, NO, OK, OK],
-  'public':              [OK, OK, NO, OK, OK, NO, OK, OK, NO, OK, OK],
-  'owner':               [OK, NO, NO, NO, NO, NO, NO, NO, NO, NO, OK],
-  'owner or operator':   [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, OK],
-  'keys: read':          [OK, OK, NO, OK, OK, NO, OK, OK, NO, OK, NO],
-  'keys: make':          [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, NO],
-  'keys: revoke':        [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, GONE],
-  'operator':            [NO, NO, NO, NO, NO, NO, NO, NO, NO, OK, NO],
-  'agents':              [NO, NO, NO, NO, NO, NO, NO, NO, OK, NO, NO],
+  'jobs: read': [OK, OK, NO, NO, NO, OK, OK, NO, NO, OK, GONE],
+  'jobs: change': [OK, NO, NO, NO, NO, OK, OK, NO, NO, OK, GONE],
+  'endpoint: read': [OK, OK, NO, OK, OK, NO, OK, NO, NO, OK, GONE],
+  'endpoint: change': [OK, NO, NO, NO, OK, NO, OK, NO, NO, OK, GONE],
+  // A key for some endpoints reads the template that they use. What is not theirs does not exist for it, and it changes
+  // nothing of the account.
+  'thing: read': [OK, OK, NO, OK, OK, NO, OK, OK, NO, NO, GONE],
+  'outside: read': [OK, OK, NO, OK, OK, NO, GONE, GONE, NO, NO, GONE],
+  'thing: change': [OK, NO, NO, NO, OK, NO, NO, NO, NO, NO, GONE],
+  'account: read': [OK, OK, NO, OK, OK, NO, OK, OK, NO, NO, OK],
+  'account: change': [OK, NO, NO, NO, OK, NO, NO, NO, NO, NO, OK],
+  'everybody: read': [OK, OK, NO, OK, OK, NO, OK, OK, NO, OK, OK],
+  public: [OK, OK, NO, OK, OK, NO, OK, OK, NO, OK, OK],
+  owner: [OK, NO, NO, NO, NO, NO, NO, NO, NO, NO, OK],
+  'owner or operator': [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, OK],
+  'keys: read': [OK, OK, NO, OK, OK, NO, OK, OK, NO, OK, NO],
+  'keys: make': [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, NO],
+  'keys: revoke': [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, GONE],
+  operator: [NO, NO, NO, NO, NO, NO, NO, NO, NO, OK, NO],
+  agents: [NO, NO, NO, NO, NO, NO, NO, NO, OK, NO, NO],
 } satisfies Record<string, string[]>;
 
-/** A call: its request, and the endpoint it is about if it is about one. `callKey` is the key of calls that carry it themselves. */
-export interface Asked { request: object; endpointId?: string }
+/**
+ * A call: its request, and the endpoint it is about if it is about one. `callKey` is the key of calls that carry it
+ * themselves.
+ */
+export interface Asked {
+  request: object;
+  endpointId?: string;
+}
 export type Ask = (callKey: string) => Asked | Promise<Asked>;
 
 export const name = (): string => `t-${randomBytes(6).toString('hex')}`;
-export const plain = (request: object = {}): Ask => () => ({ request });
+export const plain =
+  (request: object = {}): Ask =>
+  () => ({ request });
 export const about = (endpointId: string, request: object): Asked => ({ request, endpointId });
 
 // Things of the account, made anew for every call that changes or removes one.
 export const newEndpoint = () => core.createEndpoint({ templateId, workersMin: 0, workersMax: 0 });
 export const newVolume = () => core.createVolume('EU-1');
 export const newAuth = async (): Promise<string> => {
-  const { registryAuth } = await call(clients.registryAuths, 'createRegistryAuth', { name: name(), username: 'u', password: 'p' }, key);
+  const { registryAuth } = await call(
+    clients.registryAuths,
+    'createRegistryAuth',
+    { name: name(), username: 'u', password: 'p' },
+    key,
+  );
   return registryAuth!.id;
 };
 export const POD = Pod.fromPartial({ startCommand: ['true'], computeType: 'CPU' });
 export const newPod = async () => (await call(clients.pods, 'createPod', { pod: POD }, key)).pod!.id;
-export const newWebPod = async () => (await call(clients.pods, 'createPod', { pod: Pod.fromPartial({ ...POD, ports: ['8888/http'] }) }, key)).pod!.id;
-export const onNew = (make: () => Promise<string>, request: (id: string) => object = (id) => ({ id })): Ask => async () => ({ request: request(await make()) });
+export const newWebPod = async () =>
+  (await call(clients.pods, 'createPod', { pod: Pod.fromPartial({ ...POD, ports: ['8888/http'] }) }, key)).pod!.id;
+export const onNew =
+  (make: () => Promise<string>, request: (id: string) => object = (id) => ({ id })): Ask =>
+  async () => ({ request: request(await make()) });
 export const failedJob = async (): Promise<string> => {
   const { id } = await core.submit(served);
   await core.wait(served, id);
   return id;
 };
 export const hook = createServer((_request, response) => response.end());
-await new Promise<void>((resolve) => { hook.listen(0, '127.0.0.1', resolve); });
+await new Promise<void>((resolve) => {
+  hook.listen(0, '127.0.0.1', resolve);
+});
 t.teardown(() => hook.close());
 export let announced: Promise<string> | undefined;
 /** A failed job whose webhook was called: one for all, which may be called again many times. */
-export const announcedJob = (): Promise<string> => announced ??= announceJob();
+export const announcedJob = (): Promise<string> => (announced ??= announceJob());
 export const announceJob = async (): Promise<string> => {
   const webhook = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`;
   const { id } = (await call(clients.jobs, 'submitJob', { ...submission(served), webhook }, key)).job!;
@@ -131,15 +172,19 @@ export const announceJob = async (): Promise<string> => {
   });
   return id;
 };
-export const onJob = (more: object = {}): Ask => async () => about(served, { endpointId: served, jobId: await failedJob(), ...more });
+export const onJob =
+  (more: object = {}): Ask =>
+  async () =>
+    about(served, { endpointId: served, jobId: await failedJob(), ...more });
 export const submission = (endpointId: string): SubmitJobRequest =>
   SubmitJobRequest.fromPartial({ endpointId, kind: SubmitKind.ASYNC, input: Buffer.from('{}') });
-export const onPipeline = (pipelined: (jobId: string) => object): Ask => async (apiKey) =>
-  about(served, { calls: [{ callId: 1, apiKey, call: pipelined(await failedJob()) }] });
+export const onPipeline =
+  (pipelined: (jobId: string) => object): Ask =>
+  async (apiKey) =>
+    about(served, { calls: [{ callId: 1, apiKey, call: pipelined(await failedJob()) }] });
 export const newMachine = async (): Promise<string> => {
   const id = randomBytes(6).toString('hex');
   await core.sql`INSERT INTO machine (id, name, lease_expires_at) VALUES (${id}, 'left', now() - interval '1 s')`;
   return id;
 };
 export const machine = () => Machine.fromPartial({ id: agent.machineId, name: 'm' });
-

@@ -3,15 +3,20 @@
 import t from 'tap';
 import { Access } from '../../../core/access/access.ts';
 import { StartedWorkers } from '../../../core/access/started-workers.ts';
-import { systemClock as clock } from '../../../core/runtime/clock.ts';
 import { AccessChecks } from '../../../core/rpc/access-checks.ts';
 import { JobRpc } from '../../../core/rpc/job-rpc.ts';
+import { systemClock as clock } from '../../../core/runtime/clock.ts';
 import { SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
 import { ReadChunksRequest, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
 import { refused, startEngines, submission } from '../../helpers/job-engine.ts';
 
 const engines = await startEngines(t);
-const { engine: { calls }, stores, events, sql } = engines;
+const {
+  engine: { calls },
+  stores,
+  events,
+  sql,
+} = engines;
 const rootKey = 'root-key-of-this-test';
 const access = new Access({ ...stores, events, rootKey, clock });
 const checks = new AccessChecks({ access, startedWorkers: new StartedWorkers(stores.workers, clock), clock });
@@ -25,13 +30,20 @@ type Wait = (rpc: JobRpc, endpointId: string, signal: AbortSignal) => Promise<un
 const jobOf = new Map<string, string>();
 for (const endpointId of [greedy, small]) jobOf.set(endpointId, (await calls.submit(submission(endpointId))).id);
 const WAYS: Record<string, Wait> = {
-  wait: (rpc, endpointId, signal) => rpc.wait({ endpointId, jobId: jobOf.get(endpointId)!, waitMs: 60_000 }, rootKey, signal),
-  chunks: (rpc, endpointId, signal) => (
-    rpc.chunks(ReadChunksRequest.fromPartial({ endpointId, jobId: jobOf.get(endpointId)!, waitMs: 60_000 }), rootKey, signal)
-  ),
-  submitAndWait: (rpc, endpointId, signal) => (
-    rpc.submitAndWait(SubmitJobRequest.fromPartial({ endpointId, kind: SubmitKind.SYNC, input: Buffer.from('{}'), waitMs: 60_000 }), rootKey, signal)
-  ),
+  wait: (rpc, endpointId, signal) =>
+    rpc.wait({ endpointId, jobId: jobOf.get(endpointId)!, waitMs: 60_000 }, rootKey, signal),
+  chunks: (rpc, endpointId, signal) =>
+    rpc.chunks(
+      ReadChunksRequest.fromPartial({ endpointId, jobId: jobOf.get(endpointId)!, waitMs: 60_000 }),
+      rootKey,
+      signal,
+    ),
+  submitAndWait: (rpc, endpointId, signal) =>
+    rpc.submitAndWait(
+      SubmitJobRequest.fromPartial({ endpointId, kind: SubmitKind.SYNC, input: Buffer.from('{}'), waitMs: 60_000 }),
+      rootKey,
+      signal,
+    ),
 };
 
 for (const [name, begin] of Object.entries(WAYS)) {

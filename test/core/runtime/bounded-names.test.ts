@@ -1,10 +1,15 @@
-/** Names of a label: the first have their own, all others share one, and a place that was given up is given to another. */
+/**
+ * Names of a label: the first have their own, all others share one, and a place that was given up is given to another.
+ */
 import t from 'tap';
 import { BoundedNames, OTHER } from '../../../core/runtime/bounded-names.ts';
 
 t.test('the first keep their own name, all others are together', async (t) => {
   const names = new BoundedNames(2);
-  t.same(['a', 'b', 'c', 'a', 'd', 'b'].map((name) => names.of(name)), ['a', 'b', OTHER, 'a', OTHER, 'b']);
+  t.same(
+    ['a', 'b', 'c', 'a', 'd', 'b'].map((name) => names.of(name)),
+    ['a', 'b', OTHER, 'a', OTHER, 'b'],
+  );
   t.equal(new BoundedNames(0).of('a'), OTHER);
 });
 

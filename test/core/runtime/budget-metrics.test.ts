@@ -1,14 +1,17 @@
-/** What bounded memory tells of its fill and of its bound, read as Prometheus does, while it is held, waited for and given back. */
+/**
+ * What bounded memory tells of its fill and of its bound, read as Prometheus does, while it is held, waited for and
+ * given back.
+ */
 import t from 'tap';
+import { OutcomeBudget } from '../../../core/rpc/outcome-budget.ts';
+import { PageBudget } from '../../../core/rpc/page-budget.ts';
 import { budgetMetrics } from '../../../core/runtime/budget-metrics.ts';
 import { ByteBudget } from '../../../core/runtime/byte-budget.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
 import { Metrics } from '../../../core/runtime/metrics.ts';
-import { SlicedWork } from '../../../core/runtime/sliced-work.ts';
 import type { Work } from '../../../core/runtime/sliced-work.ts';
-import { OutcomeBudget } from '../../../core/rpc/outcome-budget.ts';
-import { PageBudget } from '../../../core/rpc/page-budget.ts';
+import { SlicedWork } from '../../../core/runtime/sliced-work.ts';
 import { parseMetrics } from '../../helpers/metrics.ts';
 
 const MIB = 1024 * 1024;
@@ -18,7 +21,8 @@ function metered() {
   const metrics = new Metrics();
   const read = async (budget: string) => {
     const served = parseMetrics((await metrics.read()).text);
-    const of = (name: string) => served.get(`x_memory_${name}`)!.samples.find(({ labels }) => labels['budget'] === budget)?.value;
+    const of = (name: string) =>
+      served.get(`x_memory_${name}`)!.samples.find(({ labels }) => labels['budget'] === budget)?.value;
     return { bytes: of('bytes'), limit: of('limit_bytes'), waiting: of('waiting') };
   };
   return { meter: budgetMetrics(metrics, 'x'), read };
@@ -36,11 +40,22 @@ t.test('bytes that are held', async (t) => {
 
 t.test('bodies, in all, and of the owner with the most where only owners are bounded', async (t) => {
   const { meter, read } = metered();
-  for (const [name, bytesMax] of [['all', 100], ['owners', Infinity]] as const) {
+  for (const [name, bytesMax] of [
+    ['all', 100],
+    ['owners', Infinity],
+  ] as const) {
     const budget = new MemoryBudget({ bytesMax, ownerBytesMax: 50 });
     meter.watch(name, () => budget.fill);
-    const places = [['a', 20], ['b', 30], ['b', 10], ['b', 40]].map(([owner, bytes]) => budget.acquire(owner as string, bytes as number, () => undefined));
-    t.same(await read(name), name === 'all' ? { bytes: 60, limit: 100, waiting: 1 } : { bytes: 40, limit: 50, waiting: 1 });
+    const places = [
+      ['a', 20],
+      ['b', 30],
+      ['b', 10],
+      ['b', 40],
+    ].map(([owner, bytes]) => budget.acquire(owner as string, bytes as number, () => undefined));
+    t.same(
+      await read(name),
+      name === 'all' ? { bytes: 60, limit: 100, waiting: 1 } : { bytes: 40, limit: 50, waiting: 1 },
+    );
     for (const place of places) place.release();
     t.match(await read(name), { bytes: 0, waiting: 0 });
   }

@@ -4,20 +4,35 @@ import t from 'tap';
 import { BytePieces } from '../../../core/runtime/byte-pieces.ts';
 import { SEED } from '../../helpers/seeded-random.ts';
 
-const size = fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 4_000, max: 5_000 }), fc.integer({ min: 60_000, max: 70_000 }));
+const size = fc.oneof(
+  fc.integer({ min: 0, max: 3 }),
+  fc.integer({ min: 4_000, max: 5_000 }),
+  fc.integer({ min: 60_000, max: 70_000 }),
+);
 const sizes = fc.array(size, { maxLength: 60 });
 
 t.test('whatever the sizes, all bytes in order', async () => {
-  fc.assert(fc.property(sizes, sizes, fc.boolean(), (first, second, isAnnounced) => {
-    const pieces = new BytePieces(isAnnounced ? first.reduce((sum, next) => sum + next, 0) : 0);
-    for (const list of [first, second]) {
-      const whole = Buffer.from(Array.from({ length: list.reduce((sum, next) => sum + next, 0) }, (_, at) => at % 251));
-      let at = 0;
-      for (const next of list) pieces.add(whole.subarray(at, at += next));
-      if (pieces.bytes !== whole.length || pieces.held > 18 + whole.length / 4_096 || !pieces.take().equals(whole) || pieces.held !== 0) return false;
-    }
-    return true;
-  }), { seed: SEED, numRuns: 50 });
+  fc.assert(
+    fc.property(sizes, sizes, fc.boolean(), (first, second, isAnnounced) => {
+      const pieces = new BytePieces(isAnnounced ? first.reduce((sum, next) => sum + next, 0) : 0);
+      for (const list of [first, second]) {
+        const whole = Buffer.from(
+          Array.from({ length: list.reduce((sum, next) => sum + next, 0) }, (_, at) => at % 251),
+        );
+        let at = 0;
+        for (const next of list) pieces.add(whole.subarray(at, (at += next)));
+        if (
+          pieces.bytes !== whole.length ||
+          pieces.held > 18 + whole.length / 4_096 ||
+          !pieces.take().equals(whole) ||
+          pieces.held !== 0
+        )
+          return false;
+      }
+      return true;
+    }),
+    { seed: SEED, numRuns: 50 },
+  );
 });
 
 t.test('a million pieces of one byte, and none', async (t) => {

@@ -2,8 +2,8 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import t from 'tap';
-import { CertificateWatch } from '../../../core/runtime/certificate-watch.ts';
 import type { CertificateState } from '../../../core/runtime/certificate-watch.ts';
+import { CertificateWatch } from '../../../core/runtime/certificate-watch.ts';
 import { systemRandom } from '../../../core/runtime/clock.ts';
 import { Metrics } from '../../../core/runtime/metrics.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
@@ -14,7 +14,15 @@ const DAY_MS = 86_400_000;
 t.test('logged once each, and measured', async (t) => {
   const clock = new ManualClock();
   const lines: string[] = [];
-  const logger = pino({}, new Writable({ write(line: Buffer, _encoding, done) { lines.push(line.toString()); done(); } }));
+  const logger = pino(
+    {},
+    new Writable({
+      write(line: Buffer, _encoding, done) {
+        lines.push(line.toString());
+        done();
+      },
+    }),
+  );
   const metrics = new Metrics();
   let checks = 0;
   const toMs = clock.nowMs() + 10 * DAY_MS;
@@ -31,7 +39,9 @@ t.test('logged once each, and measured', async (t) => {
     const before = checks;
     clock.pass(ms);
     await waitFor('a check', () => checks > before);
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   };
   const count = (text: string): number => lines.filter((line) => line.includes(text)).length;
   const text = async (): Promise<string> => (await metrics.read()).text;

@@ -1,4 +1,7 @@
-/** The raw JSON scanner against JSON.parse: on any JSON, on JSON with bytes put in and taken out, and on any bytes, however it is stepped. */
+/**
+ * The raw JSON scanner against JSON.parse: on any JSON, on JSON with bytes put in and taken out, and on any bytes,
+ * however it is stepped.
+ */
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import t from 'tap';
@@ -11,21 +14,28 @@ const RUNS = { seed: SEED, numRuns: 3_000 };
 /** JSON with the blanks, names and escapes that a scanner may stumble over. */
 const anyJson: fc.Arbitrary<string> = fc.oneof(
   fc.json({ maxDepth: 5 }),
-  fc.tuple(fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' }), fc.constantFrom(0, 1, 4, '\t', '\r\n '))
+  fc
+    .tuple(fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' }), fc.constantFrom(0, 1, 4, '\t', '\r\n '))
     .map(([value, gap]) => JSON.stringify(value, undefined, gap)),
-  fc.dictionary(fc.constantFrom(...NAMES, '', 'b', '__proto__', 'inpu'), fc.jsonValue({ maxDepth: 2 })).map((value) => ` ${JSON.stringify(value)}\n`),
+  fc
+    .dictionary(fc.constantFrom(...NAMES, '', 'b', '__proto__', 'inpu'), fc.jsonValue({ maxDepth: 2 }))
+    .map((value) => ` ${JSON.stringify(value)}\n`),
   // Any character as an escape.
   fc.string({ unit: 'binary' }).map((text) => `"${escaped(text)}"`),
   fc.double().map((value) => value.toExponential().replace('Infinity', '0').replace('NaN', '0')),
 );
 
 function escaped(text: string): string {
-  return Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('');
+  return Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join(
+    '',
+  );
 }
 
 const someBytes = fc.oneof(
   fc.uint8Array({ minLength: 1, maxLength: 3 }).map((bytes) => Buffer.from(bytes)),
-  fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '\\', '\\u', '0', '-', '.', 'e', 'null', ' ', '\u0000').map((text) => Buffer.from(text)),
+  fc
+    .constantFrom('{', '}', '[', ']', ',', ':', '"', '\\', '\\u', '0', '-', '.', 'e', 'null', ' ', '\u0000')
+    .map((text) => Buffer.from(text)),
 );
 
 /** Cuts some bytes out of it and puts others in. */
@@ -56,7 +66,13 @@ function check(bytes: Buffer, bytesAtOnce: number): void {
   equal('valid', scan.fault === undefined, real !== undefined);
   if (!real) return;
   const { value } = real;
-  const kind = Array.isArray(value) ? 'array' : typeof value === 'object' && value !== null ? 'object' : typeof value === 'string' ? 'string' : 'other';
+  const kind = Array.isArray(value)
+    ? 'array'
+    : typeof value === 'object' && value !== null
+      ? 'object'
+      : typeof value === 'string'
+        ? 'string'
+        : 'other';
   equal('kind', scan.kind, kind);
   if (Array.isArray(value)) equal('items', scan.items, value.length);
   for (const name of NAMES) {
@@ -69,7 +85,10 @@ function check(bytes: Buffer, bytesAtOnce: number): void {
 }
 
 t.test('JSON', async (t) => {
-  fc.assert(fc.property(anyJson, step, (text, bytes) => check(Buffer.from(text), bytes)), RUNS);
+  fc.assert(
+    fc.property(anyJson, step, (text, bytes) => check(Buffer.from(text), bytes)),
+    RUNS,
+  );
   t.pass();
 });
 
@@ -79,6 +98,13 @@ t.test('nearly JSON', async (t) => {
 });
 
 t.test('any bytes', async (t) => {
-  fc.assert(fc.property(fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)), step, check), RUNS);
+  fc.assert(
+    fc.property(
+      fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
+      step,
+      check,
+    ),
+    RUNS,
+  );
   t.pass();
 });

@@ -1,5 +1,8 @@
 // test: alone, 10 s
-/** The scan takes exactly what JSON.parse takes, finds the same members, and is linear: held against JSON.parse on made-up and spoilt texts. */
+/**
+ * The scan takes exactly what JSON.parse takes, finds the same members, and is linear: held against JSON.parse on
+ * made-up and spoilt texts.
+ */
 import { isUtf8 } from 'node:buffer';
 import t from 'tap';
 import { JsonScan, scanJson } from '../../../core/runtime/json-scan.ts';
@@ -14,13 +17,26 @@ const any = <Item>(pick: Pick, items: readonly Item[]): Item => items[pick(items
 const BLANKS = ['', '', '', ' ', '\n', '\t \r'];
 const NUMBERS = ['0', '-0', '1', '12345678901234567890', '-1.5', '0.0', '1e5', '1E+05', '-0.1e-9', '10.250'];
 const TEXTS = [
-  '', 'a', 'input', '\\u0069nput', 'inpu\\u0074', '\\u0061', 'é', '漢🦊', '\\n\\"\\\\\\/',
-  '\\ud800', '\\ud83e\\udd8a', '\u007f\u2028', 'policy', '__proto__',
+  '',
+  'a',
+  'input',
+  '\\u0069nput',
+  'inpu\\u0074',
+  '\\u0061',
+  'é',
+  '漢🦊',
+  '\\n\\"\\\\\\/',
+  '\\ud800',
+  '\\ud83e\\udd8a',
+  '\u007f\u2028',
+  'policy',
+  '__proto__',
 ];
 
 function text(pick: Pick, depth: number): string {
   const blank = (): string => any(pick, BLANKS);
-  const list = (one: () => string): string => Array.from({ length: pick(4) }, () => `${blank()}${one()}${blank()}`).join(',') || blank();
+  const list = (one: () => string): string =>
+    Array.from({ length: pick(4) }, () => `${blank()}${one()}${blank()}`).join(',') || blank();
   const kind = depth > 5 ? pick(5) : pick(8);
   if (kind < 2) return any(pick, NUMBERS);
   if (kind < 4) return `"${any(pick, TEXTS)}${any(pick, TEXTS)}"`;
@@ -29,7 +45,8 @@ function text(pick: Pick, depth: number): string {
   return `{${list(() => `"${any(pick, TEXTS)}"${blank()}:${blank()}${text(pick, depth + 1)}`)}}`;
 }
 
-const SPOILERS = [...'{}[],:"\\0-+.eEtn u', '\u0000', '\u001f', 'NaN', 'tru', '\\u12', '\ufeff'].map((each) => Buffer.from(each))
+const SPOILERS = [...'{}[],:"\\0-+.eEtn u', '\u0000', '\u001f', 'NaN', 'tru', '\\u12', '\ufeff']
+  .map((each) => Buffer.from(each))
   .concat([Buffer.from([0xff]), Buffer.from([0xc3]), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from([0x80])]);
 
 /** The text with a piece of it gone, or something put in. */
@@ -58,7 +75,10 @@ function parsed(bytes: Buffer): { value: unknown } | undefined {
 function measure(value: unknown): { depth: number; values: number } {
   if (typeof value !== 'object' || value === null) return { depth: 0, values: 1 };
   const inner = Object.values(value).map(measure);
-  return { depth: 1 + Math.max(0, ...inner.map(({ depth }) => depth)), values: inner.reduce((sum, { values }) => sum + values, 1) };
+  return {
+    depth: 1 + Math.max(0, ...inner.map(({ depth }) => depth)),
+    values: inner.reduce((sum, { values }) => sum + values, 1),
+  };
 }
 
 function fault(bytes: Buffer, step: number): string | undefined {
@@ -72,7 +92,10 @@ function fault(bytes: Buffer, step: number): string | undefined {
   if (Array.isArray(real.value) && scan.items !== real.value.length) return `items: ${scan.items}`;
   for (const name of NAMES) {
     const member = scan.member(name);
-    const own = isObject && Object.hasOwn(real.value as object, name) ? JSON.stringify((real.value as Record<string, unknown>)[name]) : undefined;
+    const own =
+      isObject && Object.hasOwn(real.value as object, name)
+        ? JSON.stringify((real.value as Record<string, unknown>)[name])
+        : undefined;
     if (own !== (member && JSON.stringify(JSON.parse(member.toString())))) return `member ${name} is ${String(member)}`;
     if (member && member.toString().trim() !== member.toString()) return `member ${name} has blanks`;
   }
@@ -124,12 +147,12 @@ t.test('no shape costs more than its bytes', async (t) => {
     plain: `"${'x'.repeat(10 * million)}"`,
     'numbers as keys': `{${Array.from({ length: 900_000 }, (_, i) => `"${i}":1`).join(',')}}`,
     'words as keys': `{${Array.from({ length: 700_000 }, (_, i) => `"k${i.toString(36)}":1`).join(',')}}`,
-    'elements': `[${'1,'.repeat(5 * million)}1]`,
+    elements: `[${'1,'.repeat(5 * million)}1]`,
     'open brackets': '['.repeat(10 * million),
-    'nested': `${'['.repeat(5 * million)}${']'.repeat(5 * million)}`,
-    'escapes': `"${'\\u0041'.repeat(1_600_000)}"`,
-    'digits': '1'.repeat(10 * million),
-    'blanks': `${' '.repeat(10 * million)}1`,
+    nested: `${'['.repeat(5 * million)}${']'.repeat(5 * million)}`,
+    escapes: `"${'\\u0041'.repeat(1_600_000)}"`,
+    digits: '1'.repeat(10 * million),
+    blanks: `${' '.repeat(10 * million)}1`,
     'one name again and again': `{${'"input":1,'.repeat(million)}"input":{}}`,
     'names of escapes': `{${'"\\u0069nputs":1,'.repeat(600_000)}"a":1}`,
   };

@@ -1,4 +1,7 @@
-/** When a loop passes: never twice at a time, soon after it is woken, at the latest after its period, and not in a spin while it fails. */
+/**
+ * When a loop passes: never twice at a time, soon after it is woken, at the latest after its period, and not in a spin
+ * while it fails.
+ */
 import fc from 'fast-check';
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
@@ -7,7 +10,10 @@ import { ManualClock } from '../../helpers/manual-clock.ts';
 import { SEED, seededRandom } from '../../helpers/seeded-random.ts';
 
 const PERIOD_MS = 1_000;
-const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
 type End = 'done' | 'more' | 'failed';
 
@@ -19,21 +25,33 @@ function startLoop() {
   let most = 0;
   let settle: ((end: End) => void) | undefined;
   const loop = new Loop({
-    name: 'test', periodMs: PERIOD_MS, clock, random: seededRandom(), logger: createLogger('test', 'silent'),
+    name: 'test',
+    periodMs: PERIOD_MS,
+    clock,
+    random: seededRandom(),
+    logger: createLogger('test', 'silent'),
     pass: async () => {
       begun.push(clock.monotonicMs());
       atOnce += 1;
       most = Math.max(most, atOnce);
-      const end = await new Promise<End>((resolve) => { settle = resolve; });
+      const end = await new Promise<End>((resolve) => {
+        settle = resolve;
+      });
       atOnce -= 1;
       if (end === 'failed') throw new Error('failed');
       return end === 'more';
     },
   });
   return {
-    loop, clock, begun,
-    get most() { return most; },
-    get passing() { return atOnce > 0; },
+    loop,
+    clock,
+    begun,
+    get most() {
+      return most;
+    },
+    get passing() {
+      return atOnce > 0;
+    },
     /** Ends the pass that runs. */
     async end(how: End): Promise<void> {
       settle?.(how);
@@ -93,29 +111,35 @@ t.test('a failing loop pauses longer and longer, however often it is woken', asy
 t.test('whatever happens: one pass at a time, and after every wake a pass that began later', async (t) => {
   type Step = 'wake' | End | { ms: number };
   const step: fc.Arbitrary<Step> = fc.oneof(
-    fc.constant('wake' as const), fc.constantFrom<End>('done', 'more', 'failed'), fc.record({ ms: fc.integer({ min: 0, max: 2_500 }) }),
+    fc.constant('wake' as const),
+    fc.constantFrom<End>('done', 'more', 'failed'),
+    fc.record({ ms: fc.integer({ min: 0, max: 2_500 }) }),
   );
-  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (todo) => {
-    const it = startLoop();
-    await it.loop.start();
-    for (const each of todo) {
-      if (each === 'wake') {
-        const before = it.begun.length;
-        it.loop.wake();
-        it.loop.wake();
-        await turn();
-        // A pass that runs may not have seen what it was woken for: another one must follow. A failure delays it by 2 s at most.
-        if (it.passing && it.begun.length === before) await it.end('done');
-        await it.pass(2_000);
-        if (it.begun.length === before) throw new Error('it was woken and did not pass');
-        if (it.begun.length > before + 1) throw new Error('two wakes are one');
-      } else if (typeof each === 'object') await it.pass(each.ms);
-      else if (it.passing) await it.end(each);
-      if (it.most > 1) throw new Error('two passes at a time');
-    }
-    const stopped = it.loop.stop();
-    await it.end('done');
-    await stopped;
-  }), { seed: SEED, numRuns: 200 });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (todo) => {
+      const it = startLoop();
+      await it.loop.start();
+      for (const each of todo) {
+        if (each === 'wake') {
+          const before = it.begun.length;
+          it.loop.wake();
+          it.loop.wake();
+          await turn();
+          // A pass that runs may not have seen what it was woken for: another one must follow. A failure delays it by 2
+          // s at most.
+          if (it.passing && it.begun.length === before) await it.end('done');
+          await it.pass(2_000);
+          if (it.begun.length === before) throw new Error('it was woken and did not pass');
+          if (it.begun.length > before + 1) throw new Error('two wakes are one');
+        } else if (typeof each === 'object') await it.pass(each.ms);
+        else if (it.passing) await it.end(each);
+        if (it.most > 1) throw new Error('two passes at a time');
+      }
+      const stopped = it.loop.stop();
+      await it.end('done');
+      await stopped;
+    }),
+    { seed: SEED, numRuns: 200 },
+  );
   t.pass();
 });

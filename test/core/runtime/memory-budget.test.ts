@@ -1,11 +1,15 @@
-/** Room for bodies and answers: a share for each account, owners take turns, nobody waits for an account that has used up its own. */
+/**
+ * Room for bodies and answers: a share for each account, owners take turns, nobody waits for an account that has used
+ * up its own.
+ */
 import t from 'tap';
 import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
 
 t.test('an account has its share, and keeps no other waiting', async (t) => {
   const budget = new MemoryBudget({ bytesMax: 100, ownerBytesMax: 40 });
   const begun: string[] = [];
-  const ask = (account: string, bytes: number, name = account) => budget.acquire(account, bytes, () => begun.push(name));
+  const ask = (account: string, bytes: number, name = account) =>
+    budget.acquire(account, bytes, () => begun.push(name));
   const first = ask('a', 30);
   const second = ask('a', 20, 'a2');
   ask('b', 40);
@@ -39,7 +43,10 @@ t.test('owners are served round-robin, however many of one wait', async (t) => {
   const begun: string[] = [];
   const places = new Map<string, { release(): void }>();
   const ask = (owner: string, name: string, ahead = false): void => {
-    places.set(name, budget.acquire(owner, 1, () => begun.push(name), ahead));
+    places.set(
+      name,
+      budget.acquire(owner, 1, () => begun.push(name), ahead),
+    );
   };
   ask('x', 'x0');
   ask('a', 'a0');
@@ -49,7 +56,11 @@ t.test('owners are served round-robin, however many of one wait', async (t) => {
   ask('a', 'a of what has begun', true);
   t.same(begun, ['x0', 'a0']);
   for (const done of ['a0', 'x0', 'b1', 'c1', 'b2']) places.get(done)!.release();
-  t.same(begun.slice(2), ['a of what has begun', 'b1', 'c1', 'b2', 'b3'], 'the one who came last waits for one of each');
+  t.same(
+    begun.slice(2),
+    ['a of what has begun', 'b1', 'c1', 'b2', 'b3'],
+    'the one who came last waits for one of each',
+  );
   t.equal(budget.fill.waiting, 197);
   for (const place of places.values()) place.release();
   t.equal(budget.fill.bytes, 0);

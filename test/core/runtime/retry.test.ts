@@ -28,11 +28,17 @@ t.test('pauses double up to the longest, and are spread over their upper half', 
   const random = seededRandom();
   const { clock, triedAtMs, work } = failing(7);
   const told: number[] = [];
-  t.equal(await retry(work, { clock, random, pause: PAUSE, triesMax: 8, onFailure: (_, failures) => told.push(failures) }), 'done');
+  t.equal(
+    await retry(work, { clock, random, pause: PAUSE, triesMax: 8, onFailure: (_, failures) => told.push(failures) }),
+    'done',
+  );
   t.same(told, [1, 2, 3, 4, 5, 6, 7]);
   const pauses = triedAtMs.slice(1).map((atMs, index) => atMs - triedAtMs[index]!);
   for (const [index, most] of [100, 200, 400, 800, 1_000, 1_000, 1_000].entries()) {
-    t.ok(pauses[index]! >= most / 2 - 1e-6 && pauses[index]! <= most + 1e-6, `pause ${index + 1} is ${pauses[index]}, at most ${most}`);
+    t.ok(
+      pauses[index]! >= most / 2 - 1e-6 && pauses[index]! <= most + 1e-6,
+      `pause ${index + 1} is ${pauses[index]}, at most ${most}`,
+    );
   }
   t.ok(new Set(pauses.slice(4)).size > 1, 'callers that failed together do not come back together');
 });
@@ -52,10 +58,15 @@ t.test('no try begins after its time', async (t) => {
 t.test('the failure may say how long, and that nothing helps', async (t) => {
   const soon = failing(99);
   const forMs = (error: unknown): number => ((error as Error).message === 'failure 2' ? 0 : Infinity);
-  await t.rejects(retry(soon.work, { clock: soon.clock, random: seededRandom(), pause: PAUSE, forMs }), { message: 'failure 2' });
+  await t.rejects(retry(soon.work, { clock: soon.clock, random: seededRandom(), pause: PAUSE, forMs }), {
+    message: 'failure 2',
+  });
   const final = failing(99);
   const mayHelp = (error: unknown): boolean => (error as Error).message !== 'failure 4';
-  await t.rejects(retry(final.work, { clock: final.clock, random: seededRandom(), pause: PAUSE, triesMax: 9, mayHelp }), { message: 'failure 4' });
+  await t.rejects(
+    retry(final.work, { clock: final.clock, random: seededRandom(), pause: PAUSE, triesMax: 9, mayHelp }),
+    { message: 'failure 4' },
+  );
   t.same([soon.triedAtMs.length, final.triedAtMs.length], [2, 4]);
 });
 
@@ -84,6 +95,9 @@ t.test('an abort ends the pause at once, and nothing is tried after it', async (
 
 t.test('until it succeeds, however often it fails', async (t) => {
   const { clock, triedAtMs, work } = failing(50);
-  t.equal(await retryUntil(new AbortController().signal, work, { clock, random: seededRandom(), pause: PAUSE }), 'done');
+  t.equal(
+    await retryUntil(new AbortController().signal, work, { clock, random: seededRandom(), pause: PAUSE }),
+    'done',
+  );
   t.equal(triedAtMs.length, 51);
 });

@@ -27,14 +27,18 @@ class Slow extends BaseService {
 
   protected override async onStart(): Promise<void> {
     this.log.push('starting');
-    await new Promise<void>((resolve) => { this.#gates.push(resolve); });
+    await new Promise<void>((resolve) => {
+      this.#gates.push(resolve);
+    });
     if (this.failing) throw new Error('no');
     this.log.push('started');
   }
 
   protected override async onStop(): Promise<void> {
     this.log.push(`stopping${this.signal.aborted ? '' : ', but not told'}`);
-    await new Promise<void>((resolve) => { this.#gates.push(resolve); });
+    await new Promise<void>((resolve) => {
+      this.#gates.push(resolve);
+    });
     this.log.push('stopped');
   }
 }
@@ -130,12 +134,18 @@ t.test('whatever is called in whatever order: starts and stops alternate, and th
       else if (what === 'turn') await Promise.resolve();
       else {
         last = what;
-        calls.push(service[what]().catch((error: unknown) => { if (!(error instanceof StoppedError)) throw error; }));
+        calls.push(
+          service[what]().catch((error: unknown) => {
+            if (!(error instanceof StoppedError)) throw error;
+          }),
+        );
       }
     }
     const done = Promise.all(calls);
     let settled = false;
-    void done.then(() => { settled = true; });
+    void done.then(() => {
+      settled = true;
+    });
     while (!settled) await service.pass();
     await done;
     t.equal(service.isRunning, last === 'start');

@@ -1,13 +1,19 @@
 import t from 'tap';
 import { OverloadError } from '../../../core/runtime/batcher.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
-import { AT_ONCE_BYTES_MAX, SlicedWork } from '../../../core/runtime/sliced-work.ts';
 import type { Work } from '../../../core/runtime/sliced-work.ts';
+import { AT_ONCE_BYTES_MAX, SlicedWork } from '../../../core/runtime/sliced-work.ts';
 
 const LARGE = AT_ONCE_BYTES_MAX + 1;
 
 function sliced(bounds: { bytesMax?: number; ownerBytesMax?: number } = {}): SlicedWork {
-  return new SlicedWork({ name: 'test', bytesMax: 10 * LARGE, ownerBytesMax: 4 * LARGE, clock: systemClock, ...bounds });
+  return new SlicedWork({
+    name: 'test',
+    bytesMax: 10 * LARGE,
+    ownerBytesMax: 4 * LARGE,
+    clock: systemClock,
+    ...bounds,
+  });
 }
 
 /** Takes about so many milliseconds of the process, in pieces of a tenth. */
@@ -41,7 +47,9 @@ t.test('owners take turns; the work of one is done in its order, also what is sm
   const work = sliced();
   const log: string[] = [];
   const all = [
-    work.run('a', LARGE, busy(40, 'a1', log)), work.run('a', LARGE, busy(40, 'a2', log)), work.run('a', 1, busy(0, 'a3', log)),
+    work.run('a', LARGE, busy(40, 'a1', log)),
+    work.run('a', LARGE, busy(40, 'a2', log)),
+    work.run('a', 1, busy(0, 'a3', log)),
     work.run('b', LARGE, busy(10, 'b1', log)),
   ];
   t.ok(all[2] instanceof Promise);
@@ -52,7 +60,9 @@ t.test('owners take turns; the work of one is done in its order, also what is sm
 
 t.test('a failure is its own', async (t) => {
   const work = sliced();
-  const failing = (function* failing(): Work<never> { throw new Error('broken'); })();
+  const failing = (function* failing(): Work<never> {
+    throw new Error('broken');
+  })();
   const [bad, good] = await Promise.allSettled([work.run('a', LARGE, failing), work.run('a', LARGE, busy(1, 'fine'))]);
   t.equal(bad.status, 'rejected');
   t.match(good, { status: 'fulfilled', value: 'fine' });

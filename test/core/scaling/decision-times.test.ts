@@ -4,8 +4,8 @@
  * and of other loops never end during the test.
  */
 import t from 'tap';
-import { systemClock } from '../../../core/runtime/clock.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
+import { systemClock } from '../../../core/runtime/clock.ts';
 import { ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
@@ -19,14 +19,22 @@ const silent = { onAssignment: () => undefined };
 const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' };
 const L4_POD = { name: 'p', startCommand: ['true'], gpuIds: ['NVIDIA L4'], gpuCount: 1, computeType: 'GPU' };
 /** This clock never fires timers of 2 s and more. */
-const standing: Clock = { ...systemClock, after: (ms, fn) => systemClock.after(ms > 850 && ms < 1_150 ? 120_000 : ms, fn) };
+const standing: Clock = {
+  ...systemClock,
+  after: (ms, fn) => systemClock.after(ms > 850 && ms < 1_150 ? 120_000 : ms, fn),
+};
 
 const core = await startReplicas(t, 1, {}, { clock: standing });
 const workers = async (endpointId: string) => core.sql<{ id: string; desired: string }[]>`
   SELECT id, desired FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL ORDER BY created_at`;
-const count = (endpointId: string, wanted: number) => waitFor(`${wanted} workers`, async () => (await workers(endpointId)).length === wanted);
-const refused = (endpointId: string) => waitFor('it to be refused', async () => (
-  await core.sql`SELECT FROM scale_decision WHERE endpoint_id = ${endpointId} AND throttled = 1`).length === 1);
+const count = (endpointId: string, wanted: number) =>
+  waitFor(`${wanted} workers`, async () => (await workers(endpointId)).length === wanted);
+const refused = (endpointId: string) =>
+  waitFor(
+    'it to be refused',
+    async () =>
+      (await core.sql`SELECT FROM scale_decision WHERE endpoint_id = ${endpointId} AND throttled = 1`).length === 1,
+  );
 
 t.test('QUEUE_DELAY: a job has waited long enough beside a worker', async () => {
   await core.joinAgent({ ...silent, locations: ['CZ'] });
@@ -50,7 +58,12 @@ t.test('QUEUE_DELAY: further workers follow', async (t) => {
 
 t.test('REQUEST_COUNT: waiting and running jobs need one more worker', async (t) => {
   await core.joinAgent({ ...silent, locations: ['SE'], capacity: 4 });
-  const endpointId = await core.createEndpoint({ locations: ['SE'], scalerType: ScalerType.REQUEST_COUNT, scalerValue: 3, workersMax: 3 });
+  const endpointId = await core.createEndpoint({
+    locations: ['SE'],
+    scalerType: ScalerType.REQUEST_COUNT,
+    scalerValue: 3,
+    workersMax: 3,
+  });
   await core.ready(endpointId);
   for (let n = 0; n < 3; n += 1) await core.submit(endpointId);
   t.equal((await workers(endpointId)).length, 1, 'three are for one');
@@ -71,12 +84,20 @@ t.test('idleTimeout', async () => {
 t.test('the end of the back-off after a crash', async (t) => {
   const agent = await core.joinAgent({ locations: ['IS'], startWorkers: false });
   const endpointId = await core.createEndpoint({ locations: ['IS'], workersMax: 1 });
-  const [first] = await waitFor('a worker', async () => (await workers(endpointId)).length === 1 && workers(endpointId));
+  const [first] = await waitFor(
+    'a worker',
+    async () => (await workers(endpointId)).length === 1 && workers(endpointId),
+  );
   await waitFor('its agent to know', () => agent.desired.length === 1);
   // The second consecutive crash: its back-off is 2 s.
   await core.sql`UPDATE worker SET failures = 1 WHERE id = ${first!.id}`;
-  agent.send({ workers: [{ workerId: first!.id, endpointId, state: WorkerState.UNHEALTHY, reason: 'boom', exitCode: 3 }] });
-  const [second] = await waitFor('another', async () => (await workers(endpointId))[0]?.id !== first!.id && workers(endpointId));
+  agent.send({
+    workers: [{ workerId: first!.id, endpointId, state: WorkerState.UNHEALTHY, reason: 'boom', exitCode: 3 }],
+  });
+  const [second] = await waitFor(
+    'another',
+    async () => (await workers(endpointId))[0]?.id !== first!.id && workers(endpointId),
+  );
   const [row] = await core.sql`
     SELECT second.created_at >= first.retry_at AS waited FROM worker first, worker second WHERE first.id = ${first!.id} AND second.id = ${second!.id}`;
   t.same(row, { waited: true });
@@ -102,7 +123,8 @@ t.test('a freed GPU: of a worker, of a pod, of a machine that joins or is uncord
   await core.ready(next);
   await core.updateEndpoint(next, { workersMin: 0, workersMax: 0 });
   await count(next, 0);
-  const cordon = (cordoned: boolean) => call(core.clients.machines, 'cordonMachine', { id: agent.machineId, cordoned }, core.rootKey);
+  const cordon = (cordoned: boolean) =>
+    call(core.clients.machines, 'cordonMachine', { id: agent.machineId, cordoned }, core.rootKey);
   await cordon(true);
   await core.updateEndpoint(next, { workersMin: 1, workersMax: 1 });
   await refused(next);

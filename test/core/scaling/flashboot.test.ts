@@ -4,18 +4,18 @@
  * metered. A real database, scripted agents.
  */
 import t from 'tap';
-import { FlashBootType } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { CreatePodRequest } from '../../../proto/gen/slipway/v1/pod_service.ts';
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { chosenScaler } from '../../../core/domain/scale-target.ts';
 import { systemRandom } from '../../../core/runtime/clock.ts';
 import { ScalingService } from '../../../core/scaling/scaling-service.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
+import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { FlashBootType } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { CreatePodRequest } from '../../../proto/gen/slipway/v1/pod_service.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { call } from '../../helpers/grpc-clients.ts';
 import { LIVE_MACHINES, logger, startEngines, submission } from '../../helpers/job-engine.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import type { ScriptedAgent } from '../../helpers/scripted-agent.ts';
@@ -27,7 +27,8 @@ const FLASH = { flashBootType: FlashBootType.FLASHBOOT, workersMin: 0, idleTimeo
 const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' };
 
 const run = async (core: CoreReplicas, endpointId: string) => core.wait(endpointId, (await core.submit(endpointId)).id);
-const frozen = (agent: ScriptedAgent) => waitFor('a frozen worker', () => agent.desired.find(({ desired }) => desired === DesiredState.FREEZE));
+const frozen = (agent: ScriptedAgent) =>
+  waitFor('a frozen worker', () => agent.desired.find(({ desired }) => desired === DesiredState.FREEZE));
 const spans = (core: CoreReplicas, workerId: string) => core.sql<{ open: boolean }[]>`
   SELECT ended_at IS NULL AS open FROM usage_span WHERE subject_id = ${workerId} ORDER BY id`;
 
@@ -42,17 +43,36 @@ t.test('idle: on standby and not metered; the next job resumes the same worker; 
     return workers!.standby === 1 ? workers : undefined;
   });
   t.match(health, { idle: 0, running: 0, ready: 0, initializing: 0 });
-  t.match((await call(core.clients.machines, 'listWorkers', { endpointId }, core.key)).workers, [{ id: workerId, state: WorkerState.FROZEN }]);
-  t.same((await spans(core, workerId)).map(({ open }) => open), [false], 'its time has ended');
+  t.match((await call(core.clients.machines, 'listWorkers', { endpointId }, core.key)).workers, [
+    { id: workerId, state: WorkerState.FROZEN },
+  ]);
+  t.same(
+    (await spans(core, workerId)).map(({ open }) => open),
+    [false],
+    'its time has ended',
+  );
   t.equal((await run(core, endpointId)).state, JobState.COMPLETED);
-  t.same(agent.assignments.map(({ ref }) => ref!.workerId), [workerId, workerId], 'no other was started');
-  await waitFor('a new time to begin', async () => (await spans(core, workerId)).map(({ open }) => open).join() === 'false,true');
+  t.same(
+    agent.assignments.map(({ ref }) => ref!.workerId),
+    [workerId, workerId],
+    'no other was started',
+  );
+  await waitFor(
+    'a new time to begin',
+    async () => (await spans(core, workerId)).map(({ open }) => open).join() === 'false,true',
+  );
   await core.updateEndpoint(endpointId, { flashBootType: FlashBootType.OFF });
   await waitFor('it to go for good', () => agent.desired.length === 0);
-  await waitFor('its time to end', async () => (await spans(core, workerId)).map(({ open }) => open).join() === 'false,false');
+  await waitFor(
+    'its time to end',
+    async () => (await spans(core, workerId)).map(({ open }) => open).join() === 'false,false',
+  );
   const { recent } = await call(core.clients.machines, 'listWorkers', { endpointId }, core.key);
   t.match(recent, [{ id: workerId, frozen: [{ beginTime: Date, endTime: Date }] }], 'when it stood frozen is known');
-  t.ok(recent[0]!.frozen.length <= 2 && recent[0]!.frozen[0]!.endTime! > recent[0]!.frozen[0]!.beginTime!, 'once, or twice when it was idle again');
+  t.ok(
+    recent[0]!.frozen.length <= 2 && recent[0]!.frozen[0]!.endTime! > recent[0]!.frozen[0]!.beginTime!,
+    'once, or twice when it was idle again',
+  );
 });
 
 t.test('a worker or pod evicts a standby worker for its GPU', async (t) => {
@@ -68,7 +88,13 @@ t.test('a worker or pod evicts a standby worker for its GPU', async (t) => {
   await waitFor('the GPU to be free again', () => agent.desired.length === 0);
   t.equal((await run(core, sleeping)).state, JobState.COMPLETED, 'and starts anew when it is its turn');
   await frozen(agent);
-  const pod = Pod.fromPartial({ name: 'p', startCommand: ['true'], gpuIds: ['NVIDIA L4'], gpuCount: 1, computeType: 'GPU' });
+  const pod = Pod.fromPartial({
+    name: 'p',
+    startCommand: ['true'],
+    gpuIds: ['NVIDIA L4'],
+    gpuCount: 1,
+    computeType: 'GPU',
+  });
   await call(core.clients.pods, 'createPod', CreatePodRequest.fromPartial({ pod }), core.key);
   await waitFor('the frozen one to go for the pod', () => agent.desired.length === 0);
   t.equal(agent.desiredPods.length, 1);
@@ -91,8 +117,12 @@ t.test('a machine keeps no more standby workers than its limit; the rest stops',
 t.test('the quota does not count standby workers, and counts resumed ones', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent();
-  await call(core.clients.access, 'setQuota', { accountId: core.accountId, quota: { workers: 1, gpus: undefined, queuedJobs: undefined, requests: undefined } },
-    core.rootKey);
+  await call(
+    core.clients.access,
+    'setQuota',
+    { accountId: core.accountId, quota: { workers: 1, gpus: undefined, queuedJobs: undefined, requests: undefined } },
+    core.rootKey,
+  );
   const endpointId = await core.createEndpoint(FLASH);
   await run(core, endpointId);
   await frozen(agent);
@@ -111,17 +141,33 @@ t.test('a job with only standby workers waits for no timer', async (t) => {
   const { sql, stores, events, engine, endpoint } = await startEngines(t, { idle: true });
   const [machineId] = LIVE_MACHINES;
   await sql`UPDATE machine SET session_id = 'session', standby_max = 1, cpu_slots = 1 WHERE id = ${machineId}`;
-  const endpointId = await endpoint({ flash_boot_type: 'FLASHBOOT', workers_min: 0, workers_max: 1, idle_timeout_seconds: 1 });
+  const endpointId = await endpoint({
+    flash_boot_type: 'FLASHBOOT',
+    workers_min: 0,
+    workers_max: 1,
+    idle_timeout_seconds: 1,
+  });
   const worker = (id: string, state: string, endedAt: string | null) => sql`
     INSERT INTO worker (id, endpoint_id, machine_id, version, state, busy_at, ended_at)
     VALUES (${id}, ${endpointId}, ${machineId}, 0, ${state}, now() - interval '1 h', ${endedAt}::timestamptz)`;
   await worker('idle', 'READY', null);
   await worker('older', 'STOPPED', '2020-01-01Z');
   const desired: string[] = [];
-  const onDesired = async (): Promise<void> => { desired.push((await sql<{ desired: string }[]>`SELECT desired FROM worker WHERE id = 'idle'`)[0]!.desired); };
+  const onDesired = async (): Promise<void> => {
+    desired.push((await sql<{ desired: string }[]>`SELECT desired FROM worker WHERE id = 'idle'`)[0]!.desired);
+  };
   const loop = new ScalingService({
-    store: stores.scales, scaler: chosenScaler, events, duty: { mine: true, onAcquired: () => () => undefined }, hasWorker: () => false,
-    onDesired: () => { void onDesired(); }, clock: new ManualClock(), random: systemRandom, logger,
+    store: stores.scales,
+    scaler: chosenScaler,
+    events,
+    duty: { mine: true, onAcquired: () => () => undefined },
+    hasWorker: () => false,
+    onDesired: () => {
+      void onDesired();
+    },
+    clock: new ManualClock(),
+    random: systemRandom,
+    logger,
   });
   await loop.start();
   t.teardown(() => loop.stop());

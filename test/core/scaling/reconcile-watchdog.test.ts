@@ -4,9 +4,9 @@
  * moves the clock.
  */
 import t from 'tap';
+import { chosenScaler } from '../../../core/domain/scale-target.ts';
 import { systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
-import { chosenScaler } from '../../../core/domain/scale-target.ts';
 import { reconcileEndpoints } from '../../../core/scaling/reconcile.ts';
 import { reconcileBatch } from '../../../core/scaling/reconcile-batch.ts';
 import { ReconcileWatchdog } from '../../../core/scaling/reconcile-watchdog.ts';
@@ -14,8 +14,8 @@ import { openDatabase } from '../../../core/store/database.ts';
 import { RunningJobs } from '../../../core/store/running-jobs.ts';
 import { ScaleStore } from '../../../core/store/scale-store.ts';
 import { PLACEMENT_LOCK } from '../../../core/store/standby-rows.ts';
-import { ReconcileTimeoutError } from '../../../core/store/transaction-monitor.ts';
 import type { TransactionWait } from '../../../core/store/transaction-monitor.ts';
+import { ReconcileTimeoutError } from '../../../core/store/transaction-monitor.ts';
 import { LIVE_MACHINES, startEngines } from '../../helpers/job-engine.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -36,18 +36,34 @@ async function start(settings = '') {
   const said: object[] = [];
   const told: (TransactionWait | 'timed out')[] = [];
   const logger = { warn: (facts: object) => said.push(facts) } as unknown as ReturnType<typeof createLogger>;
-  const meter = { onSlow: (wait: TransactionWait) => { told.push(wait); }, onTimedOut: () => { told.push('timed out'); } };
+  const meter = {
+    onSlow: (wait: TransactionWait) => {
+      told.push(wait);
+    },
+    onTimedOut: () => {
+      told.push('timed out');
+    },
+  };
   const watch = new ReconcileWatchdog({ store, clock, logger, meter });
-  const take = (ids: readonly string[]): Promise<boolean> => watch.run(ids, async (monitor) => {
-    const asked = ids.map((endpointId) => ({ endpointId, preemptible: [] }));
-    return await reconcileEndpoints(store, asked, chosenScaler, systemRandom, monitor) !== undefined;
-  });
+  const take = (ids: readonly string[]): Promise<boolean> =>
+    watch.run(ids, async (monitor) => {
+      const asked = ids.map((endpointId) => ({ endpointId, preemptible: [] }));
+      return (await reconcileEndpoints(store, asked, chosenScaler, systemRandom, monitor)) !== undefined;
+    });
   return { database, clock, said, told, take, watch };
 }
 
-const workers = async (endpointId: string): Promise<number> => (await sql`SELECT FROM worker WHERE endpoint_id = ${endpointId}`).length;
-const lockWaiter = () => waitFor('a reconcile to wait for the lock', async () => (await sql`
-  SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`).length > 0);
+const workers = async (endpointId: string): Promise<number> =>
+  (await sql`SELECT FROM worker WHERE endpoint_id = ${endpointId}`).length;
+const lockWaiter = () =>
+  waitFor(
+    'a reconcile to wait for the lock',
+    async () =>
+      (
+        await sql`
+  SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`
+      ).length > 0,
+  );
 
 t.test('a reconcile that waits for a lock logs its holder, is aborted, writes nothing, and is retried', async (t) => {
   const { clock, said, told, take } = await start();
@@ -59,13 +75,24 @@ t.test('a reconcile that waits for a lock logs its holder, is aborted, writes no
     clock.pass(SLOW_MS);
     await waitFor('it to be told', () => told.length > 0);
     t.same(told, ['lock']);
-    t.match(said[0], { endpointIds: [endpointId], wait: 'lock', statement: /advisory/, holders: [{ state: 'idle in transaction', statement: /the holder/ }] });
+    t.match(said[0], {
+      endpointIds: [endpointId],
+      wait: 'lock',
+      statement: /advisory/,
+      holders: [{ state: 'idle in transaction', statement: /the holder/ }],
+    });
     clock.pass(TIMEOUT_MS - SLOW_MS);
     await turn;
     t.same(told, ['lock', 'timed out']);
   });
-  await waitFor('its endpoint to be free', async () => (await sql`
-    SELECT FROM pg_locks l WHERE l.locktype = 'advisory' AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`).length === 0);
+  await waitFor(
+    'its endpoint to be free',
+    async () =>
+      (
+        await sql`
+    SELECT FROM pg_locks l WHERE l.locktype = 'advisory' AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+      ).length === 0,
+  );
   t.equal(await workers(endpointId), 0, 'nothing of it was done');
   t.ok(await take([endpointId]));
   t.equal(await workers(endpointId), 2);
@@ -75,9 +102,20 @@ t.test('a reconcile without a connection is aborted, and does nothing once it ha
   const { database, clock, told, take } = await start();
   const endpointId = await endpoint({ workers_min: 1, workers_max: 1 });
   const free = Promise.withResolvers<void>();
-  const busy = Array.from({ length: 8 }, () => database.sql.begin(async (tx) => { await tx`SELECT 1`; await free.promise; }));
-  await waitFor('all connections to be taken', async () => (await sql`
-    SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'slipway-core' AND state = 'idle in transaction'`).length >= 8);
+  const busy = Array.from({ length: 8 }, () =>
+    database.sql.begin(async (tx) => {
+      await tx`SELECT 1`;
+      await free.promise;
+    }),
+  );
+  await waitFor(
+    'all connections to be taken',
+    async () =>
+      (
+        await sql`
+    SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'slipway-core' AND state = 'idle in transaction'`
+      ).length >= 8,
+  );
   const turn = t.rejects(take([endpointId]), ReconcileTimeoutError);
   clock.pass(SLOW_MS);
   await waitFor('it to be told', () => told.length > 0);
@@ -87,14 +125,19 @@ t.test('a reconcile without a connection is aborted, and does nothing once it ha
   free.resolve();
   await Promise.all(busy);
   // The aborted transaction may hold its endpoint until it notices.
-  await waitFor('it to be reconciled', async () => await take([endpointId]) && await workers(endpointId) === 1);
+  await waitFor('it to be reconciled', async () => (await take([endpointId])) && (await workers(endpointId)) === 1);
 });
 
 t.test('a lock that is never released is not waited for', async (t) => {
   const plain = await start();
-  for (const pool of [plain.database.sql, plain.database.hot, plain.database.urgent.sql]) t.same(await pool`SHOW lock_timeout`, [{ lock_timeout: '30s' }]);
+  for (const pool of [plain.database.sql, plain.database.hot, plain.database.urgent.sql])
+    t.same(await pool`SHOW lock_timeout`, [{ lock_timeout: '30s' }]);
   const { take } = await start('?lock_timeout=300');
-  const [first, held, last] = [await endpoint({ workers_min: 1 }), await endpoint({ workers_min: 0 }), await endpoint({ workers_min: 1 })] as const;
+  const [first, held, last] = [
+    await endpoint({ workers_min: 1 }),
+    await endpoint({ workers_min: 0 }),
+    await endpoint({ workers_min: 1 }),
+  ] as const;
   const worker = 'held00000000';
   await sql`INSERT INTO worker (id, endpoint_id, machine_id, version, state, desired) VALUES (${worker}, ${held}, ${LIVE_MACHINES[0]!}, 99, 'READY', 'RUN')`;
   await sql.begin(async (holder) => {
@@ -104,7 +147,10 @@ t.test('a lock that is never released is not waited for', async (t) => {
     await holder`SELECT pg_advisory_xact_lock(${PLACEMENT_LOCK})`;
     const more = await Promise.all([1, 2, 3].map(() => endpoint({ workers_min: 1 })));
     const tried: string[] = [];
-    const takeAndTell = (ids: readonly string[]): Promise<boolean> => { tried.push(ids.join()); return take(ids); };
+    const takeAndTell = (ids: readonly string[]): Promise<boolean> => {
+      tried.push(ids.join());
+      return take(ids);
+    };
     await t.rejects(reconcileBatch(more, takeAndTell), { code: '55P03' });
     t.same(tried, [more.join(), more[0], more[1]], 'where all need the lock, not all wait for it');
   });

@@ -6,17 +6,27 @@ import { HELD_DAYS_MAX, scaledSettings } from '../../../core/domain/rollout.ts';
 import type { Rollout } from '../../../core/domain/rollout-settings.ts';
 import type { ScaleSettings, WorkerSample } from '../../../core/domain/scaler.ts';
 import { SEED } from '../../helpers/seeded-random.ts';
-import { RolloutModel } from './rollout-model.ts';
 import type { World } from './rollout-model.ts';
+import { RolloutModel } from './rollout-model.ts';
 
 const TICKS_MAX = 400;
 
 /** Endpoints with serving workers. `spare`: GPUs beyond workersMax. */
-const world = (bad: number[], spare: number): fc.Arbitrary<World> => fc.record({
-  min: fc.integer({ min: 1, max: 4 }), more: fc.nat(2), startTicks: fc.integer({ min: 1, max: 9 }), drainTicks: fc.integer({ min: 1, max: 20 }),
-  jobs: fc.nat(5),
-}).map(({ min, more, ...rest }) => (
-  { ...rest, gpus: min + more + spare, bad, settings: { workersMin: min, workersMax: min + more } }));
+const world = (bad: number[], spare: number): fc.Arbitrary<World> =>
+  fc
+    .record({
+      min: fc.integer({ min: 1, max: 4 }),
+      more: fc.nat(2),
+      startTicks: fc.integer({ min: 1, max: 9 }),
+      drainTicks: fc.integer({ min: 1, max: 20 }),
+      jobs: fc.nat(5),
+    })
+    .map(({ min, more, ...rest }) => ({
+      ...rest,
+      gpus: min + more + spare,
+      bad,
+      settings: { workersMin: min, workersMax: min + more },
+    }));
 
 /** Runs until nothing changes. Returns the lowest number of ready workers relative to the target, since the release. */
 function releaseIn(given: World): { model: RolloutModel; fewest: number; before: number } {
@@ -35,32 +45,59 @@ function releaseIn(given: World): { model: RolloutModel; fewest: number; before:
   return { model, fewest, before };
 }
 
-const holds = (what: string, given: fc.Arbitrary<World>, check: (of: ReturnType<typeof releaseIn>, given: World) => boolean): void => {
+const holds = (
+  what: string,
+  given: fc.Arbitrary<World>,
+  check: (of: ReturnType<typeof releaseIn>, given: World) => boolean,
+): void => {
   t.test(what, async (t) => {
-    t.doesNotThrow(() => fc.assert(fc.property(given, (one) => check(releaseIn(one), one)), { seed: SEED, numRuns: 150 }));
+    t.doesNotThrow(() =>
+      fc.assert(
+        fc.property(given, (one) => check(releaseIn(one), one)),
+        { seed: SEED, numRuns: 150 },
+      ),
+    );
   });
 };
 const versions = ({ workers }: RolloutModel): number[] => [...new Set(workers.map(({ version }) => version))];
 
-holds('a good version with room: never fewer ready than before, one more than workersMax at the most, and all of the new one in the end', world([], 1), (
-  { model, fewest }, { settings },
-) => (
-  fewest >= 0 && model.rollout.state === 'COMPLETE' && model.rollout.goodVersion === 2 && String(versions(model)) === '2'
-  && model.mostAlive <= settings.workersMax! + 1
-));
+holds(
+  'a good version with room: never fewer ready than before, one more than workersMax at the most, and all of the new one in the end',
+  world([], 1),
+  ({ model, fewest }, { settings }) =>
+    fewest >= 0 &&
+    model.rollout.state === 'COMPLETE' &&
+    model.rollout.goodVersion === 2 &&
+    String(versions(model)) === '2' &&
+    model.mostAlive <= settings.workersMax! + 1,
+);
 
-holds('a version whose workers do not start: none that serves goes, it is held, and the good one goes on', world([2], 1), ({ model, fewest, before }) => (
-  fewest >= 0 && model.rollout.state === 'HELD' && model.rollout.goodVersion === 1 && String(versions(model)) === '1'
-  && model.ready >= Math.min(before, model.target)
-));
+holds(
+  'a version whose workers do not start: none that serves goes, it is held, and the good one goes on',
+  world([2], 1),
+  ({ model, fewest, before }) =>
+    fewest >= 0 &&
+    model.rollout.state === 'HELD' &&
+    model.rollout.goodVersion === 1 &&
+    String(versions(model)) === '1' &&
+    model.ready >= Math.min(before, model.target),
+);
 
-holds('every GPU taken, a good version: one makes room for one', world([], 0), ({ model, fewest }) => (
-  fewest >= -1 && model.rollout.state === 'COMPLETE' && String(versions(model)) === '2'
-));
+holds(
+  'every GPU taken, a good version: one makes room for one',
+  world([], 0),
+  ({ model, fewest }) => fewest >= -1 && model.rollout.state === 'COMPLETE' && String(versions(model)) === '2',
+);
 
-holds('every GPU taken, a version whose workers do not start: one makes room, and comes back', world([2], 0), ({ model, fewest, before }) => (
-  fewest >= -1 && model.rollout.state === 'HELD' && String(versions(model)) === '1' && model.ready >= Math.min(before, model.target)
-));
+holds(
+  'every GPU taken, a version whose workers do not start: one makes room, and comes back',
+  world([2], 0),
+  ({ model, fewest, before }) =>
+    fewest >= -1 &&
+    model.rollout.state === 'HELD' &&
+    String(versions(model)) === '1' &&
+    model.ready >= Math.min(before, model.target),
+);
 
 t.test('a version on hold: the next one is tried, and serves', async (t) => {
   const { model } = releaseIn({ gpus: 3, startTicks: 2, drainTicks: 1, jobs: 2, bad: [2], settings: {} });
@@ -71,7 +108,14 @@ t.test('a version on hold: the next one is tried, and serves', async (t) => {
 });
 
 t.test('another release during a rollout: starting workers stop, serving ones stay', async (t) => {
-  const model = new RolloutModel({ gpus: 4, startTicks: 3, drainTicks: 1, jobs: 2, bad: [2], settings: { workersMax: 3 } });
+  const model = new RolloutModel({
+    gpus: 4,
+    startTicks: 3,
+    drainTicks: 1,
+    jobs: 2,
+    bad: [2],
+    settings: { workersMax: 3 },
+  });
   for (let tick = 0; tick < 20; tick += 1) model.tick();
   model.release();
   for (let tick = 0; tick < 2; tick += 1) model.tick();
@@ -92,10 +136,27 @@ t.test('at once: serving workers stop, whatever becomes of the new ones', async 
 });
 
 t.test('an idle endpoint: the new version is started once, and put on hold if it does not start', async (t) => {
-  for (const [bad, state] of [[[2], 'HELD'], [[], 'COMPLETE']] as const) {
-    const model = new RolloutModel({ gpus: 1, startTicks: 2, drainTicks: 1, jobs: 0, bad, settings: { workersMin: 1, workersMax: 1 } });
+  for (const [bad, state] of [
+    [[2], 'HELD'],
+    [[], 'COMPLETE'],
+  ] as const) {
+    const model = new RolloutModel({
+      gpus: 1,
+      startTicks: 2,
+      drainTicks: 1,
+      jobs: 0,
+      bad,
+      settings: { workersMin: 1, workersMax: 1 },
+    });
     for (let tick = 0; tick < 20; tick += 1) model.tick();
-    const asleep = new RolloutModel({ gpus: 1, startTicks: 2, drainTicks: 1, jobs: 0, bad, settings: { workersMin: 0, workersMax: 1 } });
+    const asleep = new RolloutModel({
+      gpus: 1,
+      startTicks: 2,
+      drainTicks: 1,
+      jobs: 0,
+      bad,
+      settings: { workersMin: 0, workersMax: 1 },
+    });
     asleep.rollout = model.rollout;
     asleep.release();
     for (let tick = 0; tick < 40; tick += 1) asleep.tick();
@@ -103,16 +164,40 @@ t.test('an idle endpoint: the new version is started once, and put on hold if it
   }
 });
 
-const settings = (version: number): ScaleSettings => (
-  { workersMin: 0, workersMax: 5, idleTimeoutSeconds: 5, scalerType: 'QUEUE_DELAY', scalerValue: 4, flashBoot: true, version });
+const settings = (version: number): ScaleSettings => ({
+  workersMin: 0,
+  workersMax: 5,
+  idleTimeoutSeconds: 5,
+  scalerType: 'QUEUE_DELAY',
+  scalerValue: 4,
+  flashBoot: true,
+  version,
+});
 const worker = (given: Partial<WorkerSample>): WorkerSample => ({
-  id: 'a', machineId: 'm', gpus: 1, reachable: true, desired: 'RUN', state: 'READY', version: 1, held: 0, idleMs: 0, ageMs: 60_000, failures: 0,
-  retryDue: false, ...given,
+  id: 'a',
+  machineId: 'm',
+  gpus: 1,
+  reachable: true,
+  desired: 'RUN',
+  state: 'READY',
+  version: 1,
+  held: 0,
+  idleMs: 0,
+  ageMs: 60_000,
+  failures: 0,
+  retryDue: false,
+  ...given,
 });
 const DAY_MS = 86_400_000;
 
 /** Returns the scaled version and its phase. */
-const SCALED: [what: string, rollout: Partial<Rollout>, workers: Partial<WorkerSample>[], version: number, phase: string | undefined][] = [
+const SCALED: [
+  what: string,
+  rollout: Partial<Rollout>,
+  workers: Partial<WorkerSample>[],
+  version: number,
+  phase: string | undefined,
+][] = [
   ['a complete one', { state: 'COMPLETE' }, [{}], 2, undefined],
   ['one ready worker of before: the new version starts beside it', {}, [{}], 1, 'BESIDE'],
   ['none is ready: nobody would miss them', {}, [{ state: 'INITIALIZING' }], 2, 'REPLACE'],
@@ -127,7 +212,16 @@ const SCALED: [what: string, rollout: Partial<Rollout>, workers: Partial<WorkerS
 
 for (const [what, rollout, workers, version, phase] of SCALED) {
   t.test(what, async (t) => {
-    const kept: Rollout = { version: 2, state: 'CHECKING', goodVersion: 1, roomMade: false, checked: false, reason: '', ageMs: 0, ...rollout };
+    const kept: Rollout = {
+      version: 2,
+      state: 'CHECKING',
+      goodVersion: 1,
+      roomMade: false,
+      checked: false,
+      reason: '',
+      ageMs: 0,
+      ...rollout,
+    };
     const scaled = scaledSettings(settings(2), settings(1), kept, workers.map(worker), 1);
     t.same([scaled.version, scaled.rollout?.phase], [version, phase]);
   });

@@ -4,8 +4,8 @@
  * replays.
  */
 import t from 'tap';
-import { decide } from '../../../core/domain/scale-decision.ts';
 import type { Decision, DecisionSample } from '../../../core/domain/scale-decision.ts';
+import { decide } from '../../../core/domain/scale-decision.ts';
 import { EndpointType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -18,7 +18,13 @@ type Row = Decision & { sample: DecisionSample; refusal_by_machine: string };
 
 t.test('lifecycle of an endpoint', async (t) => {
   const endpointId = await core.createEndpoint({
-    workersMin: 0, workersMax: 8, scalerType: ScalerType.SLO, scalerValue: 60, idleTimeoutSeconds: 1, gpuCount: 0, computeType: 'CPU',
+    workersMin: 0,
+    workersMax: 8,
+    scalerType: ScalerType.SLO,
+    scalerValue: 60,
+    idleTimeoutSeconds: 1,
+    gpuCount: 0,
+    computeType: 'CPU',
   });
   // History of other days: jobs of 30 s, and a start of 40 s.
   await core.sql`
@@ -35,17 +41,30 @@ t.test('lifecycle of an endpoint', async (t) => {
   await waitFor('as many attempts', () => agent.assignments.length >= 5);
   const log = () => core.sql<Row[]>`SELECT * FROM scale_log WHERE endpoint_id = ${endpointId} ORDER BY id`;
   const rows = await log();
-  t.match(rows.at(-1)!.sample.demand.traffic, { executionMs: 30_000, startMs: 40_000, slots: 1 }, 'from what was measured');
-  t.ok(rows.every(({ target }) => target <= 5), 'and no more than that');
+  t.match(
+    rows.at(-1)!.sample.demand.traffic,
+    { executionMs: 30_000, startMs: 40_000, slots: 1 },
+    'from what was measured',
+  );
+  t.ok(
+    rows.every(({ target }) => target <= 5),
+    'and no more than that',
+  );
   const added = rows.find(({ actions }) => actions.length > 0);
-  t.match(added, { reason: /a job waits and there is no worker \(\d wait, .* jobs a minute of 30 s, a start takes 40 s\)/ });
+  t.match(added, {
+    reason: /a job waits and there is no worker \(\d wait, .* jobs a minute of 30 s, a start takes 40 s\)/,
+  });
   for (const { id } of jobs) {
     await waitFor('it to be done', async () => {
       for (const { ref } of agent.assignments.splice(0)) agent.finish(ref!);
       return (await core.get(endpointId, id)).finishTime !== undefined;
     });
   }
-  await waitFor('zero', async () => (await core.sql`SELECT FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL`).length === 0);
+  await waitFor(
+    'zero',
+    async () =>
+      (await core.sql`SELECT FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL`).length === 0,
+  );
   for (const row of await log()) {
     const { refusalByMachine, rollout: _, ...again } = decide(row.sample);
     t.match(row, { ...again, refusal_by_machine: refusalByMachine }, `${row.reason}: the same again`);
@@ -54,5 +73,8 @@ t.test('lifecycle of an endpoint', async (t) => {
 });
 
 t.test('only for queue endpoints', async (t) => {
-  await t.rejects(core.createEndpoint({ type: EndpointType.LB, scalerType: ScalerType.SLO }), /load-balancing endpoint has no queue/);
+  await t.rejects(
+    core.createEndpoint({ type: EndpointType.LB, scalerType: ScalerType.SLO }),
+    /load-balancing endpoint has no queue/,
+  );
 });

@@ -1,11 +1,11 @@
 // test: postgres, 20 s
 /** A steady load on a real core: its workers are started once, and none is replaced while it lasts. */
 import t from 'tap';
-import type { ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { call } from '../../helpers/grpc-clients.ts';
+import type { ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
+import { call } from '../../helpers/grpc-clients.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
@@ -16,7 +16,13 @@ const core = await startReplicas(t);
 /** Keeps a number of jobs running for several times idleTimeout. Returns the actions of the scaler. */
 async function steadily(jobs: number, fields: Partial<Endpoint>, location: string): Promise<ScaleDecision[]> {
   const agent = await core.joinAgent({ locations: [location], onAssignment: () => undefined });
-  const endpointId = await core.createEndpoint({ ...fields, locations: [location], workersMin: 0, workersMax: 8, idleTimeoutSeconds: 2 });
+  const endpointId = await core.createEndpoint({
+    ...fields,
+    locations: [location],
+    workersMin: 0,
+    workersMax: 8,
+    idleTimeoutSeconds: 2,
+  });
   await Promise.all(Array.from({ length: jobs }, () => core.submit(endpointId)));
   await waitFor('all to run', () => agent.assignments.length === jobs);
   const sinceMs = performance.now();
@@ -26,13 +32,20 @@ async function steadily(jobs: number, fields: Partial<Endpoint>, location: strin
     await core.submit(endpointId);
     await waitFor('the next to run', () => agent.assignments.length === jobs + ended + 1);
   }
-  return (await call(core.clients.endpoints, 'listDecisions', { endpointId, pageSize: 1_000, beforeId: 0 }, core.key)).decisions;
+  return (await call(core.clients.endpoints, 'listDecisions', { endpointId, pageSize: 1_000, beforeId: 0 }, core.key))
+    .decisions;
 }
 
-const kinds = (decisions: readonly ScaleDecision[]): string[] => decisions.flatMap(({ actions }) => actions.map(({ kind }) => kind));
+const kinds = (decisions: readonly ScaleDecision[]): string[] =>
+  decisions.flatMap(({ actions }) => actions.map(({ kind }) => kind));
 
 t.test('REQUEST_COUNT', async (t) => {
-  t.same(kinds(await steadily(4, { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1 }, 'CZ')), ['ADD', 'ADD', 'ADD', 'ADD']);
+  t.same(kinds(await steadily(4, { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1 }, 'CZ')), [
+    'ADD',
+    'ADD',
+    'ADD',
+    'ADD',
+  ]);
 });
 
 t.test('QUEUE_DELAY', async (t) => {

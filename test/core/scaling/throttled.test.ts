@@ -10,18 +10,22 @@ t.setTimeout(120_000);
 
 const core = await startReplicas(t);
 /** Counts are cached for a moment. A count with this many queued jobs is recent enough. */
-const healthWith = (endpointId: string, inQueue: number) => waitFor(`${inQueue} queued jobs`, async () => {
-  const { jobs, workers } = await call(core.clients.jobs, 'getHealth', { endpointId }, core.key);
-  return jobs!.inQueue === inQueue && workers!;
-});
+const healthWith = (endpointId: string, inQueue: number) =>
+  waitFor(`${inQueue} queued jobs`, async () => {
+    const { jobs, workers } = await call(core.clients.jobs, 'getHealth', { endpointId }, core.key);
+    return jobs!.inQueue === inQueue && workers!;
+  });
 
 t.test('a low-priority job needs no worker; a normal job without capacity counts', async (t) => {
   const endpointId = await core.createEndpoint({ workersMin: 0 });
   await core.submit(endpointId, {}, true);
   t.match(await healthWith(endpointId, 1), { throttled: 0, throttledReason: '' });
   await core.submit(endpointId);
-  const decided = await waitFor('the decision', async () => (
-    await core.sql`SELECT refusal FROM scale_decision WHERE endpoint_id = ${endpointId} AND throttled = 1`)[0]);
+  const decided = await waitFor(
+    'the decision',
+    async () =>
+      (await core.sql`SELECT refusal FROM scale_decision WHERE endpoint_id = ${endpointId} AND throttled = 1`)[0],
+  );
   t.match(decided, { refusal: /no machine/ });
   const told = await waitFor('it to be told', async () => {
     const { workers } = await call(core.clients.jobs, 'getHealth', { endpointId }, core.key);

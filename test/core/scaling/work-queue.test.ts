@@ -3,7 +3,10 @@ import t from 'tap';
 import type { QueuedReconcile } from '../../../core/scaling/work-queue.ts';
 import { WorkQueue } from '../../../core/scaling/work-queue.ts';
 
-const due = (id: string, accountId: string): QueuedReconcile => ({ endpoint: { id, accountId }, sample: { demand: { workers: [] } } });
+const due = (id: string, accountId: string): QueuedReconcile => ({
+  endpoint: { id, accountId },
+  sample: { demand: { workers: [] } },
+});
 const flood = Array.from({ length: 500 }, (_, n) => due(`flood${n}`, 'flood'));
 
 /** A queue whose transactions end when the test says so. */
@@ -20,9 +23,15 @@ function queue() {
 t.test('a new endpoint is in the next batch, not after all queued ones', async (t) => {
   const { work, batches, settled } = queue();
   void work.add(flood);
-  t.same(batches.map(({ ids }) => ids.length), [24, 24], 'two at once');
+  t.same(
+    batches.map(({ ids }) => ids.length),
+    [24, 24],
+    'two at once',
+  );
   let isOver = false;
-  const small = work.add([due('small', 'other')]).then(() => { isOver = true; });
+  const small = work.add([due('small', 'other')]).then(() => {
+    isOver = true;
+  });
   t.ok(work.isQueued('small'));
   batches[0]!.end.resolve();
   await settled();
@@ -68,7 +77,9 @@ t.test('stop waits for running transactions and resolves the queued ones', async
   const { work, batches } = queue();
   const all = work.add(flood);
   let isOver = false;
-  const stopped = work.stop().then(() => { isOver = true; });
+  const stopped = work.stop().then(() => {
+    isOver = true;
+  });
   t.notOk(isOver);
   for (const { end } of batches) end.resolve();
   await Promise.all([all, stopped]);

@@ -1,18 +1,18 @@
 // test: postgres, 40 s
 /** Workers start, stop, crash and are replaced: real database, scripted agent. */
 import t from 'tap';
+import type { Clock } from '../../../core/runtime/clock.ts';
+import { systemClock } from '../../../core/runtime/clock.ts';
+import { Sealer } from '../../../core/runtime/seal.ts';
 import type { Database } from '../../../core/store/database.ts';
 import { PLACEMENT_LOCK } from '../../../core/store/standby-rows.ts';
 import { WorkerStore } from '../../../core/store/worker-store.ts';
-import { Sealer } from '../../../core/runtime/seal.ts';
-import { systemClock } from '../../../core/runtime/clock.ts';
-import type { Clock } from '../../../core/runtime/clock.ts';
 import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { call } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
@@ -21,8 +21,10 @@ t.setTimeout(120_000);
 const silent = { onAssignment: () => undefined };
 const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' };
 
-const workersOf = async (core: CoreReplicas, endpointId: string) => (await call(core.clients.machines, 'listWorkers', { endpointId }, core.key)).workers;
-const rowsOf = (core: CoreReplicas, endpointId: string) => core.sql`SELECT * FROM worker WHERE endpoint_id = ${endpointId} ORDER BY created_at`;
+const workersOf = async (core: CoreReplicas, endpointId: string) =>
+  (await call(core.clients.machines, 'listWorkers', { endpointId }, core.key)).workers;
+const rowsOf = (core: CoreReplicas, endpointId: string) =>
+  core.sql`SELECT * FROM worker WHERE endpoint_id = ${endpointId} ORDER BY created_at`;
 const idsOf = (agent: { desired: { workerId: string }[] }): string[] => agent.desired.map((worker) => worker.workerId);
 
 t.test('from zero: the first job starts a worker, and idleTimeout ends it', async (t) => {
@@ -37,10 +39,25 @@ t.test('from zero: the first job starts a worker, and idleTimeout ends it', asyn
   t.match((await rowsOf(core, endpointId))[0], { state: 'STOPPED', desired: 'DRAIN' }, 'it stays readable');
   const { workers, recent } = await call(core.clients.machines, 'listWorkers', { endpointId }, core.key);
   t.same(workers, [], 'and is no longer listed');
-  const times = recent.map(({ createTime, readyTime, busy, endTime }) => [createTime, readyTime, busy[0]?.beginTime, busy.at(-1)?.endTime, endTime]);
+  const times = recent.map(({ createTime, readyTime, busy, endTime }) => [
+    createTime,
+    readyTime,
+    busy[0]?.beginTime,
+    busy.at(-1)?.endTime,
+    endTime,
+  ]);
   t.equal(times.length, 2, 'but among the recent ones');
-  for (const of of times) t.same(of.map(Number), of.map(Number).toSorted((a, b) => a - b), 'made, ready, busy, idle, ended');
-  t.same((await call(core.clients.machines, 'listWorkers', { endpointId: '' }, core.rootKey)).recent, [], 'of one endpoint only');
+  for (const of of times)
+    t.same(
+      of.map(Number),
+      of.map(Number).toSorted((a, b) => a - b),
+      'made, ready, busy, idle, ended',
+    );
+  t.same(
+    (await call(core.clients.machines, 'listWorkers', { endpointId: '' }, core.rootKey)).recent,
+    [],
+    'of one endpoint only',
+  );
 });
 
 t.test('busy periods of a worker: short pauses are joined, and the latest periods are kept', async (t) => {
@@ -49,7 +66,7 @@ t.test('busy periods of a worker: short pauses are joined, and the latest period
   const endpointId = await core.createEndpoint({ workersMin: 1 });
   const [{ id }] = await waitFor('a worker', async () => {
     const [worker] = await workersOf(core, endpointId);
-    return worker?.state === WorkerState.READY ? [worker] as const : undefined;
+    return worker?.state === WorkerState.READY ? ([worker] as const) : undefined;
   });
   const store = new WorkerStore({ sql: core.sql } as unknown as Database, new Sealer('0'.repeat(64)));
   const later = (seconds: number) => core.sql`
@@ -66,19 +83,29 @@ t.test('busy periods of a worker: short pauses are joined, and the latest period
   await store.touch([id], [], [id]);
   const [long, ...others] = await busy();
   t.same(others, [], 'a job of a minute');
-  t.equal(Number(long!.beginTime), Number(short!.beginTime) - 60_000, 'it began when the short ones did, a minute earlier by now');
+  t.equal(
+    Number(long!.beginTime),
+    Number(short!.beginTime) - 60_000,
+    'it began when the short ones did, a minute earlier by now',
+  );
   t.ok(Number(long!.endTime) - Number(long!.beginTime) >= 64_000, 'and ended after all of them');
   for (let round = 0; round < 30; round += 1) {
     await later(10);
     await store.touch([id], [], [id]);
   }
   t.equal((await busy()).length, 24);
-  t.ok((await busy()).every(({ beginTime, endTime }) => endTime! >= beginTime!), 'whole ones');
+  t.ok(
+    (await busy()).every(({ beginTime, endTime }) => endTime! >= beginTime!),
+    'whole ones',
+  );
 });
 
 t.test('a first job waits for no timer', async (t) => {
   // On this clock, periods of loops (about a second) never end during the test.
-  const clock: Clock = { ...systemClock, after: (ms, fn) => systemClock.after(ms >= 900 && ms <= 2_200 ? 120_000 : ms, fn) };
+  const clock: Clock = {
+    ...systemClock,
+    after: (ms, fn) => systemClock.after(ms >= 900 && ms <= 2_200 ? 120_000 : ms, fn),
+  };
   const core = await startReplicas(t, 1, {}, { clock });
   await core.joinAgent();
   const endpointId = await core.createEndpoint({ workersMin: 0 });
@@ -96,7 +123,10 @@ t.test('a first job does not wait for the resync', async (t) => {
     const waiting = () => sql`SELECT FROM pg_locks WHERE relation = 'endpoint_demand'::regclass AND NOT granted`;
     await waitFor('the look to stand still', async () => (await waiting()).length > 0);
     await core.submit(endpointId);
-    await waitFor('its worker', async () => (await sql`SELECT FROM worker WHERE endpoint_id = ${endpointId}`).length === 1);
+    await waitFor(
+      'its worker',
+      async () => (await sql`SELECT FROM worker WHERE endpoint_id = ${endpointId}`).length === 1,
+    );
   });
 });
 
@@ -119,7 +149,11 @@ t.test('a busy worker is never idle, and finishes when the endpoint scales to ze
   await waitFor('it to run', () => agent.assignments.length === 1);
   t.equal((await core.wait(endpointId, id, 2_500)).state, JobState.IN_PROGRESS);
   t.match(agent.desired, [{ desired: DesiredState.RUN }]);
-  t.match((await workersOf(core, endpointId)).map(({ busy }) => busy.map(({ endTime }) => endTime)), [[undefined]], 'it is busy, and that goes on');
+  t.match(
+    (await workersOf(core, endpointId)).map(({ busy }) => busy.map(({ endTime }) => endTime)),
+    [[undefined]],
+    'it is busy, and that goes on',
+  );
   await core.updateEndpoint(endpointId, { workersMax: 0 });
   await waitFor('the drain', () => agent.desired[0]?.desired === DesiredState.DRAIN);
   const second = await core.submit(endpointId);
@@ -129,33 +163,50 @@ t.test('a busy worker is never idle, and finishes when the endpoint scales to ze
   await waitFor('the worker to go', () => agent.desired.length === 0);
 });
 
-t.test('a crash: retried at once, then with a growing back-off; the row has the reason; a finished job ends the series', async (t) => {
-  const core = await startReplicas(t);
-  const agent = await core.joinAgent();
-  const endpointId = await core.createEndpoint();
-  await core.ready(endpointId);
-  const crash = (workerId: string): void => agent.send({ workers: [{ workerId, endpointId, state: WorkerState.UNHEALTHY, reason: 'boom', exitCode: 3 }] });
-  const [first] = idsOf(agent);
-  crash(first!);
-  const [second] = await waitFor('a new worker', () => (agent.desired.length === 1 && idsOf(agent)[0] !== first ? idsOf(agent) : undefined));
-  const lists = await call(core.clients.machines, 'listWorkers', { endpointId }, core.key);
-  t.same(lists.workers.map(({ id }) => id), [second], 'what has ended is no worker');
-  const words = { sentence: 'boom', lastLine: 'boom', reason: 'boom' };
-  t.match(lists.ended, [{ endpointId, count: 1, exitCode: 3, ...words, lastWorkerId: first, lastEndTime: Date }], 'but told');
-  await core.ready(endpointId);
-  const [before] = await core.sql`SELECT now()::text AS crash`;
-  crash(second!);
-  const [third] = await waitFor('the next', () => (agent.desired.length === 1 && idsOf(agent)[0] !== second ? idsOf(agent) : undefined));
-  const [row] = await core.sql`
+t.test(
+  'a crash: retried at once, then with a growing back-off; the row has the reason; a finished job ends the series',
+  async (t) => {
+    const core = await startReplicas(t);
+    const agent = await core.joinAgent();
+    const endpointId = await core.createEndpoint();
+    await core.ready(endpointId);
+    const crash = (workerId: string): void =>
+      agent.send({ workers: [{ workerId, endpointId, state: WorkerState.UNHEALTHY, reason: 'boom', exitCode: 3 }] });
+    const [first] = idsOf(agent);
+    crash(first!);
+    const [second] = await waitFor('a new worker', () =>
+      agent.desired.length === 1 && idsOf(agent)[0] !== first ? idsOf(agent) : undefined,
+    );
+    const lists = await call(core.clients.machines, 'listWorkers', { endpointId }, core.key);
+    t.same(
+      lists.workers.map(({ id }) => id),
+      [second],
+      'what has ended is no worker',
+    );
+    const words = { sentence: 'boom', lastLine: 'boom', reason: 'boom' };
+    t.match(
+      lists.ended,
+      [{ endpointId, count: 1, exitCode: 3, ...words, lastWorkerId: first, lastEndTime: Date }],
+      'but told',
+    );
+    await core.ready(endpointId);
+    const [before] = await core.sql`SELECT now()::text AS crash`;
+    crash(second!);
+    const [third] = await waitFor('the next', () =>
+      agent.desired.length === 1 && idsOf(agent)[0] !== second ? idsOf(agent) : undefined,
+    );
+    const [row] = await core.sql`
     SELECT second.failures, second.retry_at >= ${before!.crash}::timestamptz + interval '1 s' AS paused, third.created_at >= second.retry_at AS waited
     FROM worker second, worker third WHERE second.id = ${second!} AND third.id = ${third!}`;
-  t.same(row, { failures: 2, paused: true, waited: true }, 'it keeps its place for a second');
-  const failuresOf = async (id: string) => (await core.sql`SELECT failures FROM worker WHERE id = ${id}`)[0]!.failures as number;
-  t.equal(await failuresOf(third!), 2, 'its successor carries the crashes');
-  await core.ready(endpointId);
-  await core.wait(endpointId, (await core.submit(endpointId)).id);
-  await waitFor('the series to end', async () => (await failuresOf(third!)) === 0);
-});
+    t.same(row, { failures: 2, paused: true, waited: true }, 'it keeps its place for a second');
+    const failuresOf = async (id: string) =>
+      (await core.sql`SELECT failures FROM worker WHERE id = ${id}`)[0]!.failures as number;
+    t.equal(await failuresOf(third!), 2, 'its successor carries the crashes');
+    await core.ready(endpointId);
+    await core.wait(endpointId, (await core.submit(endpointId)).id);
+    await waitFor('the series to end', async () => (await failuresOf(third!)) === 0);
+  },
+);
 
 t.test('a worker that crashes just when it is drained has ended, and its GPU is free', async (t) => {
   const core = await startReplicas(t);
@@ -169,7 +220,9 @@ t.test('a worker that crashes just when it is drained has ended, and its GPU is 
     const waiting = () => sql`
       SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
     await waitFor('its drain to wait for the lock', async () => (await waiting()).length > 0);
-    agent.send({ workers: [{ workerId: workerId!, endpointId, state: WorkerState.UNHEALTHY, reason: 'boom', exitCode: 3 }] });
+    agent.send({
+      workers: [{ workerId: workerId!, endpointId, state: WorkerState.UNHEALTHY, reason: 'boom', exitCode: 3 }],
+    });
     await waitFor('the crash to be written', async () => (await row()).state === 'UNHEALTHY');
     t.match(await row(), { desired: 'RUN', ended_at: null }, 'nobody has told it to go yet');
   });
@@ -177,19 +230,32 @@ t.test('a worker that crashes just when it is drained has ended, and its GPU is 
   t.same(await core.sql`SELECT FROM gpu_hold`, []);
 });
 
-t.test('a worker that dies with a job: the attempt is lost at once when its agent says so, soon when it only reports the death', async (t) => {
-  const core = await startReplicas(t);
-  const agent = await core.joinAgent(silent);
-  const endpointId = await core.createEndpoint({ retryLimit: 1 });
-  await core.ready(endpointId);
-  const { id } = await core.submit(endpointId);
-  const [assigned] = await waitFor('it to run', () => (agent.assignments.length === 1 ? agent.assignments : undefined));
-  agent.send({ workers: [{ workerId: assigned!.ref!.workerId, endpointId, state: WorkerState.UNHEALTHY, reason: 'killed' }] });
-  const again = await waitFor('the second attempt', () => agent.assignments[1]);
-  t.match(again.ref, { jobId: id, attempt: 2 });
-  agent.send({ workers: [{ workerId: again.ref!.workerId, endpointId, state: WorkerState.UNHEALTHY, reason: 'killed again' }] });
-  t.match(await core.wait(endpointId, id), { state: JobState.FAILED, error: /killed again/, retries: 1 }, 'the true cause at the limit');
-});
+t.test(
+  'a worker that dies with a job: the attempt is lost at once when its agent says so, soon when it only reports the death',
+  async (t) => {
+    const core = await startReplicas(t);
+    const agent = await core.joinAgent(silent);
+    const endpointId = await core.createEndpoint({ retryLimit: 1 });
+    await core.ready(endpointId);
+    const { id } = await core.submit(endpointId);
+    const [assigned] = await waitFor('it to run', () =>
+      agent.assignments.length === 1 ? agent.assignments : undefined,
+    );
+    agent.send({
+      workers: [{ workerId: assigned!.ref!.workerId, endpointId, state: WorkerState.UNHEALTHY, reason: 'killed' }],
+    });
+    const again = await waitFor('the second attempt', () => agent.assignments[1]);
+    t.match(again.ref, { jobId: id, attempt: 2 });
+    agent.send({
+      workers: [{ workerId: again.ref!.workerId, endpointId, state: WorkerState.UNHEALTHY, reason: 'killed again' }],
+    });
+    t.match(
+      await core.wait(endpointId, id),
+      { state: JobState.FAILED, error: /killed again/, retries: 1 },
+      'the true cause at the limit',
+    );
+  },
+);
 
 t.test('a change of what workers run replaces them; a change of numbers does not', async (t) => {
   const core = await startReplicas(t);
@@ -198,13 +264,26 @@ t.test('a change of what workers run replaces them; a change of numbers does not
   const endpointId = await core.createEndpoint({ templateId, env: { B: '2' } });
   await core.ready(endpointId);
   const [first] = agent.desired;
-  t.match(first!.spec, { env: { A: '1', B: '2' }, startCommand: ['true'], version: 0, concurrency: 1, initTimeoutSeconds: 420 });
+  t.match(first!.spec, {
+    env: { A: '1', B: '2' },
+    startCommand: ['true'],
+    version: 0,
+    concurrency: 1,
+    initTimeoutSeconds: 420,
+  });
   await core.updateEndpoint(endpointId, { idleTimeoutSeconds: 30, name: 'other' });
   const { endpoint } = await core.updateEndpoint(endpointId, { env: { B: '3' } });
   t.equal(endpoint!.version, 1, 'one of two changes counts');
-  const replaced = await waitFor('the replacement', () => agent.desired.find((worker) => worker.workerId !== first!.workerId));
+  const replaced = await waitFor('the replacement', () =>
+    agent.desired.find((worker) => worker.workerId !== first!.workerId),
+  );
   t.match(replaced.spec, { env: { A: '1', B: '3' }, version: 1 });
-  await call(core.clients.templates, 'updateTemplate', { template: { ...emptyTemplate, id: templateId, env: { A: '9' } }, updateMask: ['env'] }, core.key);
+  await call(
+    core.clients.templates,
+    'updateTemplate',
+    { template: { ...emptyTemplate, id: templateId, env: { A: '9' } }, updateMask: ['env'] },
+    core.key,
+  );
   const third = await waitFor('the next', () => agent.desired.find((worker) => worker.spec?.version === 2));
   t.match(third.spec, { env: { A: '9', B: '3' } });
 });
@@ -217,14 +296,24 @@ t.test('no capacity: throttled, with the reason; capacity: placed', async (t) =>
     const [row] = await core.sql`SELECT * FROM scale_decision WHERE endpoint_id = ${endpointId}`;
     return row;
   });
-  t.match(decision, { target: 2, throttled: 2, refusal: /no machine has .*1 machine has no GPU/, refusal_by_machine: /it has no GPU/ });
+  t.match(decision, {
+    target: 2,
+    throttled: 2,
+    refusal: /no machine has .*1 machine has no GPU/,
+    refusal_by_machine: /it has no GPU/,
+  });
   const health = await call(core.clients.jobs, 'getHealth', { endpointId }, core.key);
   t.equal(health.workers!.throttled, 2);
   const agent = await core.joinAgent({ gpus: [L4] });
   await core.ready(endpointId, 1);
   t.match(agent.desired, [{ spec: { gpuUuids: ['GPU-1'], gpuTypeId: 'NVIDIA L4' } }]);
   const [now] = await core.sql`SELECT * FROM scale_decision WHERE endpoint_id = ${endpointId}`;
-  t.match(now, { target: 2, throttled: 1, refusal: /1 machine has too few of them free/, refusal_by_machine: /0 of the GPUs asked for are free/ });
+  t.match(now, {
+    target: 2,
+    throttled: 1,
+    refusal: /1 machine has too few of them free/,
+    refusal_by_machine: /0 of the GPUs asked for are free/,
+  });
 });
 
 t.test('two endpoints never get the same GPU', async (t) => {
@@ -257,7 +346,10 @@ t.test('deletion needs zero workers, and removes jobs and workers', async (t) =>
   const { id } = await core.submit(endpointId);
   await waitFor('it to run', () => agent.assignments.length === 1);
   const remove = () => call(core.clients.endpoints, 'deleteEndpoint', { id: endpointId }, core.key);
-  t.match(await reasonOf(remove()), /^WORKERS_NOT_ZERO: workers_min and workers_max must both be 0 .* first call UpdateEndpoint/);
+  t.match(
+    await reasonOf(remove()),
+    /^WORKERS_NOT_ZERO: workers_min and workers_max must both be 0 .* first call UpdateEndpoint/,
+  );
   await core.updateEndpoint(endpointId, { workersMin: 0, workersMax: 0 });
   await remove();
   await waitFor('the worker to go', () => agent.desired.length === 0);
@@ -266,6 +358,21 @@ t.test('deletion needs zero workers, and removes jobs and workers', async (t) =>
 });
 
 const emptyTemplate = {
-  id: '', name: '', imageName: '', startCommand: [], entrypoint: [], env: {}, workingDirectory: '', containerDiskGb: 0, volumeGb: 0,
-  volumeMountPath: '',  ports: [], registryAuthId: '', serverless: true, public: false, readme: '', category: '', createTime: undefined,
+  id: '',
+  name: '',
+  imageName: '',
+  startCommand: [],
+  entrypoint: [],
+  env: {},
+  workingDirectory: '',
+  containerDiskGb: 0,
+  volumeGb: 0,
+  volumeMountPath: '',
+  ports: [],
+  registryAuthId: '',
+  serverless: true,
+  public: false,
+  readme: '',
+  category: '',
+  createTime: undefined,
 };

@@ -1,7 +1,7 @@
 // test: postgres
 /**
- * A claim costs the same however long the queue is and however many claimed rows vacuum may not remove. Counted in index entries read, not in
- * time. The plans of all statements of the engine: hot-plans.test.ts.
+ * A claim costs the same however long the queue is and however many claimed rows vacuum may not remove. Counted in
+ * index entries read, not in time. The plans of all statements of the engine: hot-plans.test.ts.
  */
 import postgres from 'postgres';
 import t from 'tap';
@@ -43,10 +43,12 @@ t.test('with a long queue and an old snapshot held open, claims do not slow down
     const before = await indexTuples();
     const claimed = await engine.attempts.claim(endpointId, slots);
     t.equal(claimed.length, SLOTS);
-    costs.push(await indexTuples() - before);
+    costs.push((await indexTuples()) - before);
   }
   const late = costs.slice(-10).toSorted((a, b) => a - b);
-  t.comment(`index entries read by a claim of ${SLOTS}: first ${costs.slice(0, 3).join(', ')}, last ${costs.slice(-3).join(', ')}`);
+  t.comment(
+    `index entries read by a claim of ${SLOTS}: first ${costs.slice(0, 3).join(', ')}, last ${costs.slice(-3).join(', ')}`,
+  );
   t.ok(late[2]! <= SLOTS * 3, 'ten thousand dead entries later a claim reads about as many entries as it claims');
   await snapshot`ROLLBACK`;
   snapshot.release();

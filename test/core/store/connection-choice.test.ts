@@ -1,7 +1,7 @@
 // test: postgres
 /**
- * Which of several free connections a statement takes: the one that was used last, whose process of PostgreSQL has all at hand
- * (deploy/patches/postgres/10-last-used-connection.patch).
+ * Which of several free connections a statement takes: the one that was used last, whose process of PostgreSQL has all
+ * at hand (deploy/patches/postgres/10-last-used-connection.patch).
  */
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
@@ -25,7 +25,11 @@ t.test('one at a time stay on one connection, as many as there are use all', asy
   const alone = new Set<number>();
   for (let i = 0; i < 2 * CONNECTIONS; i += 1) alone.add(await backend());
   t.equal(alone.size, 1);
-  t.equal(new Set(await Promise.all(Array.from({ length: CONNECTIONS }, backend))).size, CONNECTIONS, 'the others are still there');
+  t.equal(
+    new Set(await Promise.all(Array.from({ length: CONNECTIONS }, backend))).size,
+    CONNECTIONS,
+    'the others are still there',
+  );
 });
 
 t.test('a transaction takes one of its own, and gives it back', async (t) => {

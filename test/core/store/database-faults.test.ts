@@ -1,37 +1,43 @@
 // test: alone, postgres, 40 s
-/** A database that refuses to write for a while: 503 with Retry-After, nothing acknowledged, and afterwards all goes on. */
+/**
+ * A database that refuses to write for a while: 503 with Retry-After, nothing acknowledged, and afterwards all goes on.
+ */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { useOwnServer } from '../../helpers/database.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
 import { jobRows } from '../../helpers/job-rows.ts';
+import { seededRandom } from '../../helpers/seeded-random.ts';
 import { startSystem } from '../../helpers/system.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
-import { seededRandom } from '../../helpers/seeded-random.ts';
 
 const random = seededRandom();
 
 t.setTimeout(120_000);
 
 const lines: string[] = [];
-const logger = pino({ level: 'warn' }, new Writable({
-  write(line: Buffer, _encoding, done) {
-    lines.push(line.toString());
-    done();
-  },
-}));
+const logger = pino(
+  { level: 'warn' },
+  new Writable({
+    write(line: Buffer, _encoding, done) {
+      lines.push(line.toString());
+      done();
+    },
+  }),
+);
 // A full disk can end a server.
 useOwnServer();
 const system = await startSystem(t, { logger, agents: 0 });
 const { sql } = jobRows(t, system.database.url);
 const endpointId = await system.createEndpoint({ command: jsHandler('echo.js'), fields: { workersMin: 0 } });
-const submit = () => system.request('POST', `/v2/${endpointId}/run`, { input: { text: random.bytes(300_000).toString('base64') } });
+const submit = () =>
+  system.request('POST', `/v2/${endpointId}/run`, { input: { text: random.bytes(300_000).toString('base64') } });
 const logged = (text: string) => waitFor(`a log line with ${text}`, () => lines.some((line) => line.includes(text)));
 
 /** Submits until the database refuses; before that everything is accepted, and nothing is ever a fault of ours. */
@@ -46,8 +52,8 @@ async function refused(t: Test): Promise<void> {
 }
 
 /**
- * A disk of 4 MB that fills up under the inputs of jobs. Only root may mount one; where that is not allowed PostgreSQL raises the same error by a
- * trigger. Answers what makes room.
+ * A disk of 4 MB that fills up under the inputs of jobs. Only root may mount one; where that is not allowed PostgreSQL
+ * raises the same error by a trigger. Answers what makes room.
  */
 async function fillDisk(t: Test): Promise<() => Promise<unknown>> {
   const folder = mkdtempSync(join(tmpdir(), 'slipway-full-'));
@@ -78,7 +84,8 @@ t.test('a full disk', async (t) => {
   await logged('53100');
   await makeRoom();
   t.match(await submit(), { status: 200, json: { status: 'IN_QUEUE' } }, 'with room again it goes on');
-  const [row] = await sql`SELECT (SELECT count(*) FROM job)::int AS jobs, (SELECT count(*) FROM job_input)::int AS inputs`;
+  const [row] =
+    await sql`SELECT (SELECT count(*) FROM job)::int AS jobs, (SELECT count(*) FROM job_input)::int AS inputs`;
   t.equal(row!['jobs'], row!['inputs'], 'no job without its input');
 });
 

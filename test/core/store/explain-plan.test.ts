@@ -23,21 +23,33 @@ t.test('of an endpoint and of the last job in its queue', async (t) => {
       SELECT ${endpointId}, gen_random_uuid() || '-u1', 'IN_QUEUE', false, 600000, 1800000, now(), now() + interval '1 day', now() + interval '1 day'
       FROM generate_series(1, ${queued}::int - (SELECT count(*)::int FROM job WHERE endpoint_id = ${endpointId}))`;
     await stores.counts.recount();
-    const [last] = await sql<{ id: string }[]>`SELECT id FROM job WHERE endpoint_id = ${endpointId} ORDER BY position DESC LIMIT 1`;
+    const [last] = await sql<
+      { id: string }[]
+    >`SELECT id FROM job WHERE endpoint_id = ${endpointId} ORDER BY position DESC LIMIT 1`;
     const asked: Record<string, [entriesMax: number, ask: () => Promise<unknown>]> = {
-      'the endpoint': [OTHERS_MAX, async () => {
-        t.equal((await explains.endpoint(endpointId))!.sample.demand.queued, 1, 'as many as its scaler asks about');
-        t.equal((await explains.queueLength(endpointId)).queued, queued);
-      }],
-      'the last job': [JOBS_AHEAD_MAX + OTHERS_MAX, async () => {
-        t.equal((await explains.job({ endpointId, jobId: last!.id }))!.queuePosition, JOBS_AHEAD_MAX + 1, 'behind at least so many');
-      }],
+      'the endpoint': [
+        OTHERS_MAX,
+        async () => {
+          t.equal((await explains.endpoint(endpointId))!.sample.demand.queued, 1, 'as many as its scaler asks about');
+          t.equal((await explains.queueLength(endpointId)).queued, queued);
+        },
+      ],
+      'the last job': [
+        JOBS_AHEAD_MAX + OTHERS_MAX,
+        async () => {
+          t.equal(
+            (await explains.job({ endpointId, jobId: last!.id }))!.queuePosition,
+            JOBS_AHEAD_MAX + 1,
+            'behind at least so many',
+          );
+        },
+      ],
     };
     for (const [what, [entriesMax, ask]] of Object.entries(asked)) {
       await ask();
       const before = await jobEntriesRead(database);
       await ask();
-      const entries = await jobEntriesRead(database) - before;
+      const entries = (await jobEntriesRead(database)) - before;
       t.ok(entries <= entriesMax, `${what} beside ${queued} queued jobs: ${entries} entries`);
     }
   }

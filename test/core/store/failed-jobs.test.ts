@@ -1,5 +1,8 @@
 // test: alone, postgres, 20 s
-/** Errors in groups cost what is looked at, not what there is: counted in index entries and rows, in bytes and in turns of the loop. */
+/**
+ * Errors in groups cost what is looked at, not what there is: counted in index entries and rows, in bytes and in turns
+ * of the loop.
+ */
 import t from 'tap';
 import type { ChangeRequest, JobsChanged } from '../../../core/jobs/change-jobs.ts';
 import { jobEntriesRead } from '../../helpers/index-reads.ts';
@@ -9,18 +12,31 @@ import { measureLoop } from '../../helpers/loop-meter.ts';
 t.setTimeout(180_000);
 
 const engines = await startEngines(t, { idle: true });
-const { sql, database, stores, engine: { calls } } = engines;
+const {
+  sql,
+  database,
+  stores,
+  engine: { calls },
+} = engines;
 const DAY_MS = 86_400_000;
 const SLICE = 500;
 const JOBS_MAX = 10_000;
 const PAGE_BYTES = 2 * 1024 * 1024;
-/** Of each job: its entry in the index and its row, those of its error, and the same of the parts that a slice is merged of. */
+/**
+ * Of each job: its entry in the index and its row, those of its error, and the same of the parts that a slice is merged
+ * of.
+ */
 const ENTRIES_OF_JOB = 4;
 
-const errorsOf = (endpointId: string, asked: { spanMs?: number; groupId?: string } = {}) => calls.errors(endpointId, { spanMs: 0, groupId: '', ...asked });
+const errorsOf = (endpointId: string, asked: { spanMs?: number; groupId?: string } = {}) =>
+  calls.errors(endpointId, { spanMs: 0, groupId: '', ...asked });
 
 /** Failed jobs with these errors, each for many jobs; the last is the newest. */
-async function insert(endpointId: string, many: number, { error = 'card %s is too small', state = 'FAILED', agoMs = 0, name = 'j' } = {}): Promise<void> {
+async function insert(
+  endpointId: string,
+  many: number,
+  { error = 'card %s is too small', state = 'FAILED', agoMs = 0, name = 'j' } = {},
+): Promise<void> {
   await sql.begin(async (one) => {
     await one`
       INSERT INTO job (endpoint_id, id, state, low_priority, attempt, machine_id, worker_id, execution_timeout_ms, retention_ms, submitted_at, started_at,
@@ -48,11 +64,21 @@ t.test('slices: the newest first, each once, both states, and those that ended e
     looked += slice.looked;
     after = slice.next;
   } while (after !== undefined);
-  const wanted = [...Array.from({ length: 50 }, (_, n) => `late${50 - n}-u1`), ...Array.from({ length: 40 }, (_, n) => `j${40 - n}-u1`)];
+  const wanted = [
+    ...Array.from({ length: 50 }, (_, n) => `late${50 - n}-u1`),
+    ...Array.from({ length: 40 }, (_, n) => `j${40 - n}-u1`),
+  ];
   t.same(seen, wanted);
   t.equal(looked, 120);
-  t.match(await stores.jobs.failed(endpointId, { spanMs: DAY_MS, after: undefined, limit: 120 }), { looked: 120, next: Number });
-  t.match(await stores.jobs.failed(await engines.endpoint(), { spanMs: DAY_MS, after: undefined, limit: 7 }), { jobs: [], looked: 0, next: undefined });
+  t.match(await stores.jobs.failed(endpointId, { spanMs: DAY_MS, after: undefined, limit: 120 }), {
+    looked: 120,
+    next: Number,
+  });
+  t.match(await stores.jobs.failed(await engines.endpoint(), { spanMs: DAY_MS, after: undefined, limit: 7 }), {
+    jobs: [],
+    looked: 0,
+    next: undefined,
+  });
   const { groups, ...all } = await errorsOf(endpointId);
   t.same(all, { groupCount: 1, jobs: 120, more: false });
   t.match(groups, [{ text: 'card # is too small', jobs: 120 }]);
@@ -71,29 +97,35 @@ t.test('however many there are, the newest ten thousand are looked at', async (t
     const stop = measureLoop();
     t.match(await errorsOf(endpointId), { jobs: JOBS_MAX, more: true, groups: [{ jobs: JOBS_MAX }] });
     const [longest = 0] = stop();
-    const entries = await jobEntriesRead(database) - before;
+    const entries = (await jobEntriesRead(database)) - before;
     const most = ENTRIES_OF_JOB * (JOBS_MAX + 2 * SLICE);
     t.ok(entries > JOBS_MAX && entries <= most, `${entries} entries where there are ${many}, at most ${most}`);
     t.ok(longest < 20, `the loop is held for ${longest} ms`);
   }
 });
 
-t.test('errors as long as they may be: no statement answers more than a page, and no call reads more than 64 MiB', async (t) => {
-  const endpointId = await engines.endpoint();
-  // No two compress to nothing, and the end says what was wrong.
-  const noise = Array.from({ length: 4_000 }, (_, n) => (n * 2_654_435_761 % 4_294_967_296).toString(36)).join(' ');
-  const error = `${noise.repeat(10).slice(0, 262_000)}\nValueError: no %s`;
-  await insert(endpointId, 300, { error });
-  const slice = await stores.jobs.failed(endpointId, { spanMs: DAY_MS, after: undefined, limit: SLICE });
-  t.ok(slice.bytes > PAGE_BYTES && slice.bytes <= PAGE_BYTES + 300_000, `${slice.bytes} bytes are looked at`);
-  t.ok(slice.jobs.every(({ error: parts }) => parts!.head.length <= 4_096 && parts!.tail.length <= 2_048), 'and parts of them answered');
-  const stop = measureLoop();
-  const { groups, jobs, more } = await errorsOf(endpointId);
-  const [longest = 0] = stop();
-  t.match(groups, [{ text: 'ValueError: no #' }]);
-  t.ok(more && jobs >= 256 && jobs < 270, `${jobs} jobs are looked at`);
-  t.ok(longest < 20, `the loop is held for ${longest} ms`);
-});
+t.test(
+  'errors as long as they may be: no statement answers more than a page, and no call reads more than 64 MiB',
+  async (t) => {
+    const endpointId = await engines.endpoint();
+    // No two compress to nothing, and the end says what was wrong.
+    const noise = Array.from({ length: 4_000 }, (_, n) => ((n * 2_654_435_761) % 4_294_967_296).toString(36)).join(' ');
+    const error = `${noise.repeat(10).slice(0, 262_000)}\nValueError: no %s`;
+    await insert(endpointId, 300, { error });
+    const slice = await stores.jobs.failed(endpointId, { spanMs: DAY_MS, after: undefined, limit: SLICE });
+    t.ok(slice.bytes > PAGE_BYTES && slice.bytes <= PAGE_BYTES + 300_000, `${slice.bytes} bytes are looked at`);
+    t.ok(
+      slice.jobs.every(({ error: parts }) => parts!.head.length <= 4_096 && parts!.tail.length <= 2_048),
+      'and parts of them answered',
+    );
+    const stop = measureLoop();
+    const { groups, jobs, more } = await errorsOf(endpointId);
+    const [longest = 0] = stop();
+    t.match(groups, [{ text: 'ValueError: no #' }]);
+    t.ok(more && jobs >= 256 && jobs < 270, `${jobs} jobs are looked at`);
+    t.ok(longest < 20, `the loop is held for ${longest} ms`);
+  },
+);
 
 t.test('an error of 10 MB among others, and ten thousand errors that have nothing in common', async (t) => {
   const endpointId = await engines.endpoint();
@@ -114,49 +146,83 @@ t.test('an error of 10 MB among others, and ten thousand errors that have nothin
   t.match(await errorsOf(endpointId), { groupCount: JOBS_MAX, jobs: JOBS_MAX, more: true });
 });
 
-t.test('queued again by group: a call looks at so many jobs and so many bytes and no more, however few are of it', async (t) => {
-  const endpointId = await engines.endpoint();
-  const noise = Array.from({ length: 4_000 }, (_, n) => (n * 2_654_435_761 % 4_294_967_296).toString(36)).join(' ');
-  await insert(endpointId, 300, { name: 'long', error: `${noise.repeat(10).slice(0, 262_000)}\nValueError: no %s` });
-  await insert(endpointId, 3_000, { name: 'nasty', error: `{"error_message": "${'a1b2c3d4 0x%s '.repeat(400)}` });
-  await insert(endpointId, 2, { name: 'of-it' });
-  const { groups } = await errorsOf(endpointId);
-  const group = groups.find(({ text }) => text === 'card # is too small')!;
-  t.equal(group.jobs, 2);
-  let wanted: ChangeRequest | undefined = {
-    endpointId, move: 'retry', states: ['FAILED'], submitted: undefined, ended: { fromMs: undefined, errorGroup: group.id }, limit: 0,
-  };
-  const done: number[] = [];
-  while (wanted) {
-    const before = await jobEntriesRead(database);
-    const stop = measureLoop();
-    const changed: JobsChanged = await calls.change(wanted);
-    const [longest = 0] = stop();
-    const entries = await jobEntriesRead(database) - before;
-    done.push(changed.done);
-    t.ok(longest < 20, `the loop is held for ${longest} ms`);
-    // Of errors that fill a page by few of them, batches are looked for again.
-    if (done.length > 1) t.ok(entries < ENTRIES_OF_JOB * 1_300, `${entries} entries`);
-    wanted = changed.next && { ...changed.next, limit: 0 };
-  }
-  t.same([done.length, done.slice(0, -1).every((count) => count === 0), done.at(-1)], [5, true, 2], '64 MiB, three times 1,000, and the rest');
-  t.match(await sql`SELECT count(*)::int AS n FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE'`, [{ n: 2 }]);
-});
+t.test(
+  'queued again by group: a call looks at so many jobs and so many bytes and no more, however few are of it',
+  async (t) => {
+    const endpointId = await engines.endpoint();
+    const noise = Array.from({ length: 4_000 }, (_, n) => ((n * 2_654_435_761) % 4_294_967_296).toString(36)).join(' ');
+    await insert(endpointId, 300, { name: 'long', error: `${noise.repeat(10).slice(0, 262_000)}\nValueError: no %s` });
+    await insert(endpointId, 3_000, { name: 'nasty', error: `{"error_message": "${'a1b2c3d4 0x%s '.repeat(400)}` });
+    await insert(endpointId, 2, { name: 'of-it' });
+    const { groups } = await errorsOf(endpointId);
+    const group = groups.find(({ text }) => text === 'card # is too small')!;
+    t.equal(group.jobs, 2);
+    let wanted: ChangeRequest | undefined = {
+      endpointId,
+      move: 'retry',
+      states: ['FAILED'],
+      submitted: undefined,
+      ended: { fromMs: undefined, errorGroup: group.id },
+      limit: 0,
+    };
+    const done: number[] = [];
+    while (wanted) {
+      const before = await jobEntriesRead(database);
+      const stop = measureLoop();
+      const changed: JobsChanged = await calls.change(wanted);
+      const [longest = 0] = stop();
+      const entries = (await jobEntriesRead(database)) - before;
+      done.push(changed.done);
+      t.ok(longest < 20, `the loop is held for ${longest} ms`);
+      // Of errors that fill a page by few of them, batches are looked for again.
+      if (done.length > 1) t.ok(entries < ENTRIES_OF_JOB * 1_300, `${entries} entries`);
+      wanted = changed.next && { ...changed.next, limit: 0 };
+    }
+    t.same(
+      [done.length, done.slice(0, -1).every((count) => count === 0), done.at(-1)],
+      [5, true, 2],
+      '64 MiB, three times 1,000, and the rest',
+    );
+    t.match(await sql`SELECT count(*)::int AS n FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE'`, [
+      { n: 2 },
+    ]);
+  },
+);
 
 t.test('one group: all of its jobs, and no other', async (t) => {
   const endpointId = await engines.endpoint();
   await insert(endpointId, 1_200, { name: 'first' });
   await insert(endpointId, 2_500, { name: 'other', error: 'disk %s is full' });
   await insert(endpointId, 50, { name: 'last', state: 'TIMED_OUT' });
-  const { groups: [disks, cards] } = await errorsOf(endpointId);
-  t.match([disks, cards], [{ text: 'disk # is full', jobs: 2_500 }, { text: 'card # is too small', jobs: 1_250 }]);
+  const {
+    groups: [disks, cards],
+  } = await errorsOf(endpointId);
+  t.match(
+    [disks, cards],
+    [
+      { text: 'disk # is full', jobs: 2_500 },
+      { text: 'card # is too small', jobs: 1_250 },
+    ],
+  );
   t.equal(cards!.jobIds.length, 10);
-  const { groups: [only, ...others], ...all } = await errorsOf(endpointId, { groupId: cards!.id });
+  const {
+    groups: [only, ...others],
+    ...all
+  } = await errorsOf(endpointId, { groupId: cards!.id });
   t.same([others, all], [[], { groupCount: 2, jobs: 3_750, more: false }]);
   t.equal(only!.jobIds.length, 1_250);
-  t.same([only!.jobIds[0], only!.jobIds[50], only!.jobIds.at(-1)], ['last50-u1', 'first1200-u1', 'first1-u1'], 'the newest first');
+  t.same(
+    [only!.jobIds[0], only!.jobIds[50], only!.jobIds.at(-1)],
+    ['last50-u1', 'first1200-u1', 'first1-u1'],
+    'the newest first',
+  );
   t.match(only, { ...cards!, jobIds: only!.jobIds });
-  t.match(await errorsOf(endpointId, { groupId: '0123456789abcdef' }), { groups: [], groupCount: 2 }, 'a group of nobody');
-  for (const groupId of ['x', '0123456789ABCDEF', '0123456789abcdef0']) await refused(t, errorsOf(endpointId, { groupId }), 'INVALID_REQUEST');
+  t.match(
+    await errorsOf(endpointId, { groupId: '0123456789abcdef' }),
+    { groups: [], groupCount: 2 },
+    'a group of nobody',
+  );
+  for (const groupId of ['x', '0123456789ABCDEF', '0123456789abcdef0'])
+    await refused(t, errorsOf(endpointId, { groupId }), 'INVALID_REQUEST');
   await refused(t, errorsOf(endpointId, { spanMs: 1 }), 'INVALID_REQUEST');
 });

@@ -1,7 +1,8 @@
 // test: postgres
 /**
- * The hot statements whole, as PostgreSQL gets them: test/core/store/sql has them to be read, compared and given to EXPLAIN. Each is prepared and planned
- * here on a real server. After a change of a statement: `SLIPWAY_TEST_SQL=write npm test -- test/core/store/hot-sql.test.ts`, and read the difference.
+ * The hot statements whole, as PostgreSQL gets them: test/core/store/sql has them to be read, compared and given to
+ * EXPLAIN. Each is prepared and planned here on a real server. After a change of a statement: `SLIPWAY_TEST_SQL=write
+ * npm test -- test/core/store/hot-sql.test.ts`, and read the difference.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,8 +11,8 @@ import t from 'tap';
 import { outcomeRule } from '../../../core/domain/attempt-outcome.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { Sealer } from '../../../core/runtime/seal.ts';
-import { openDatabase } from '../../../core/store/database.ts';
 import type { Sql } from '../../../core/store/database.ts';
+import { openDatabase } from '../../../core/store/database.ts';
 import { migrate } from '../../../core/store/migrate.ts';
 import { makeStores } from '../../../core/store/storage.ts';
 import { createDatabase } from '../../helpers/database.ts';
@@ -39,36 +40,70 @@ await migrate(database, logger);
 await database.sql`INSERT INTO account (id, name) VALUES ('account', 'account')`;
 await database.sql`INSERT INTO template (id, account_id, name) VALUES ('template', 'account', 'template')`;
 await database.sql`INSERT INTO endpoint (id, account_id, name, template_id) VALUES (${ENDPOINT}, 'account', 'endpoint', 'template')`;
-const { submissions, claims, chunks, outcomes, deletions, scales, counts } = makeStores(database, new Sealer('0'.repeat(64)));
+const { submissions, claims, chunks, outcomes, deletions, scales, counts } = makeStores(
+  database,
+  new Sealer('0'.repeat(64)),
+);
 
 function placements(count: number, slot?: typeof SLOT) {
   return Array.from({ length: count }, () => ({
     job: {
-      endpointId: ENDPOINT, id: `${randomUUID()}-u1`, lowPriority: false, executionTimeoutMs: 600_000, retentionMs: 60_000, ttlMs: 600_000,
-      input: output, webhookSealed: undefined, s3ConfigSealed: undefined,
+      endpointId: ENDPOINT,
+      id: `${randomUUID()}-u1`,
+      lowPriority: false,
+      executionTimeoutMs: 600_000,
+      retentionMs: 60_000,
+      ttlMs: 600_000,
+      input: output,
+      webhookSealed: undefined,
+      s3ConfigSealed: undefined,
     },
     slot,
   }));
 }
 
-const claimRequest = () => ({ endpointId: ENDPOINT, slots: [SLOT, SLOT], claimId: randomUUID(), afterNormal: 0, afterLow: 0, inputBytesMax: 1_000 });
-const ended = ({ id }: { id: string }) => ({ endpointId: ENDPOINT, jobId: id, attempt: 1, machineId: SLOT.machineId, rule, output, error: undefined });
+const claimRequest = () => ({
+  endpointId: ENDPOINT,
+  slots: [SLOT, SLOT],
+  claimId: randomUUID(),
+  afterNormal: 0,
+  afterLow: 0,
+  inputBytesMax: 1_000,
+});
+const ended = ({ id }: { id: string }) => ({
+  endpointId: ENDPOINT,
+  jobId: id,
+  attempt: 1,
+  machineId: SLOT.machineId,
+  rule,
+  output,
+  error: undefined,
+});
 const running = placements(6, SLOT).map(({ job }) => job);
 
 /** Runs each statement, in this order. */
 const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
-  'submission-of-many-and-claim': () => submissions.insert(running.map((job) => ({ job, slot: SLOT })), randomUUID()),
+  'submission-of-many-and-claim': () =>
+    submissions.insert(
+      running.map((job) => ({ job, slot: SLOT })),
+      randomUUID(),
+    ),
   'submission-of-many': () => submissions.insert(placements(4), randomUUID()),
   'submission-of-one': () => submissions.insert(placements(1), randomUUID()),
   'submission-of-one-and-claim': () => submissions.insert(placements(1, SLOT), randomUUID()),
-  'claim': () => claims.claim(claimRequest()),
+  claim: () => claims.claim(claimRequest()),
   'prefetch-claim': () => claims.claimAhead(claimRequest(), [running[0]!.id]),
-  'chunks-append': () => chunks.append(running.slice(0, 2).map(({ id }) => ({ ...ended({ id }), number: 1, metrics: undefined }))),
-  'chunks-read': () => chunks.read([{ endpointId: ENDPOINT, jobId: running[0]!.id, after: undefined, limit: 10 }],
-    { chunksMax: 100, bytesMax: 65_536, allOrNothing: true }),
+  'chunks-append': () =>
+    chunks.append(running.slice(0, 2).map(({ id }) => ({ ...ended({ id }), number: 1, metrics: undefined }))),
+  'chunks-read': () =>
+    chunks.read([{ endpointId: ENDPOINT, jobId: running[0]!.id, after: undefined, limit: 10 }], {
+      chunksMax: 100,
+      bytesMax: 65_536,
+      allOrNothing: true,
+    }),
   'outcome-of-many': () => outcomes.record(running.slice(0, 2).map(ended)),
   'outcome-of-one': () => outcomes.record([ended(running[2]!)]),
-  'sweep': () => deletions.reapExpired(100),
+  sweep: () => deletions.reapExpired(100),
   'queue-count': () => counts.queued([ENDPOINT]),
   'scale-sample': () => scales.sample([ENDPOINT]),
   'scale-machines': () => scales.machineView(),
@@ -91,8 +126,14 @@ async function statementsOf(work: () => Promise<unknown>): Promise<(Prepared & {
 
 /** Takes off the indentation that a statement has in its source. */
 function dedented(statement: string): string {
-  const lines = statement.replace(/^\n/, '').trimEnd().split('\n').map((line) => line.trimEnd());
-  const indents = lines.filter((line, index) => line !== '' && (index > 0 || line.startsWith(' '))).map((line) => line.length - line.trimStart().length);
+  const lines = statement
+    .replace(/^\n/, '')
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.trimEnd());
+  const indents = lines
+    .filter((line, index) => line !== '' && (index > 0 || line.startsWith(' ')))
+    .map((line) => line.length - line.trimStart().length);
   const indent = Math.min(...indents, Number.MAX_SAFE_INTEGER);
   return `${lines.map((line) => (line.startsWith(' ') ? line.slice(Math.min(indent, line.length - line.trimStart().length)) : line)).join('\n')};\n`;
 }
@@ -109,7 +150,9 @@ for (const [name, work] of Object.entries(WORK)) {
       if (WRITES) writeFileSync(join(FOLDER, file), text);
       t.equal(existsSync(join(FOLDER, file)) ? readFileSync(join(FOLDER, file), 'utf8') : '', text, file);
       const values = parameters === 0 ? '' : `(${Array(parameters).fill('NULL').join(', ')})`;
-      const plan = (await sql.unsafe<{ 'QUERY PLAN': string }[]>(`EXPLAIN EXECUTE "${id}"${values}`)).map((row) => row['QUERY PLAN']).join('\n');
+      const plan = (await sql.unsafe<{ 'QUERY PLAN': string }[]>(`EXPLAIN EXECUTE "${id}"${values}`))
+        .map((row) => row['QUERY PLAN'])
+        .join('\n');
       t.match(plan, /cost=/, `${file} has a plan`);
       if (sql === database.hot) t.notMatch(plan, /Seq Scan on job/, `${file} reads jobs by an index`);
     }

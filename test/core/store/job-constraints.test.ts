@@ -1,7 +1,8 @@
 // test: postgres
 /** The database itself refuses an impossible job, whatever the code does. */
-import t from 'tap';
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { JOB_STATES } from '../../../core/domain/job-state.ts';
 import { runningJob, startEngines, submission } from '../../helpers/job-engine.ts';
 
@@ -10,7 +11,10 @@ const { engine, sql } = engines;
 const endpointId = await engines.endpoint();
 
 async function refusal(t: Test, change: Promise<unknown>, constraint: string): Promise<void> {
-  const error: unknown = await change.then(() => undefined, (failure: unknown) => failure);
+  const error: unknown = await change.then(
+    () => undefined,
+    (failure: unknown) => failure,
+  );
   t.equal((error as { constraint_name?: string } | undefined)?.constraint_name, constraint, constraint);
 }
 
@@ -42,5 +46,9 @@ t.test('a queued job has no holder', async (t) => {
 });
 
 t.test('a webhook call is tried at most three times', async (t) => {
-  await refusal(t, sql`INSERT INTO webhook_delivery (endpoint_id, job_id, url, body, tries) VALUES ('e', 'j', 'u', '', 4)`, 'webhook_delivery_tries_bounded');
+  await refusal(
+    t,
+    sql`INSERT INTO webhook_delivery (endpoint_id, job_id, url, body, tries) VALUES ('e', 'j', 'u', '', 4)`,
+    'webhook_delivery_tries_bounded',
+  );
 });

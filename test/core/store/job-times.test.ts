@@ -1,5 +1,8 @@
 // test: postgres
-/** Instants and spans of jobs, which statements reckon in float8: they are what reckoning in decimals gives, to the last bit. */
+/**
+ * Instants and spans of jobs, which statements reckon in float8: they are what reckoning in decimals gives, to the last
+ * bit.
+ */
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { connect } from '../../../core/store/database.ts';
@@ -17,7 +20,8 @@ interface Times {
 }
 
 t.test('100,000 instants and spans', async (t) => {
-  // Microseconds by a step that has no rhythm, over seventy years; spans of up to a week, every other one half a millisecond beside a whole one.
+  // Microseconds by a step that has no rhythm, over seventy years; spans of up to a week, every other one half a
+  // millisecond beside a whole one.
   const [row] = await sql<{ rows: number; halves: number; wrong: number }[]>`
     WITH instants AS (
       SELECT timestamptz 'epoch' + (n * 22075393517::bigint) * interval '1 us' AS at, (n * 6048317::bigint) * interval '1 us' AS loose,

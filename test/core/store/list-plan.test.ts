@@ -1,8 +1,11 @@
 // test: postgres, 10 s
-/** What a page of jobs reads must not grow with the jobs there are, from whichever end and however far down. Counted in index entries and rows. */
+/**
+ * What a page of jobs reads must not grow with the jobs there are, from whichever end and however far down. Counted in
+ * index entries and rows.
+ */
 import t from 'tap';
-import { startEngines } from '../../helpers/job-engine.ts';
 import { jobEntriesRead } from '../../helpers/index-reads.ts';
+import { startEngines } from '../../helpers/job-engine.ts';
 
 t.setTimeout(120_000);
 
@@ -35,7 +38,7 @@ t.test('from both ends, and in the middle', async (t) => {
           await ask();
           const before = await jobEntriesRead(database);
           const { jobs } = await ask();
-          const entries = await jobEntriesRead(database) - before;
+          const entries = (await jobEntriesRead(database)) - before;
           const what = `${state ?? 'all'}, ${oldestFirst ? 'oldest' : 'newest'} first${after === undefined ? '' : ', in the middle'}, of ${many}`;
           t.ok(jobs.length === LIMIT && entries <= COUNTED_MAX + PAGE_ENTRIES_MAX, `${what}: ${entries} entries`);
         }
@@ -57,19 +60,33 @@ t.test('the longest of the newest thousand, and of no more', async (t) => {
     INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, ttl_deadline_at, expires_at)
     SELECT ${endpointId}, 'waits', 'IN_QUEUE', false, 600000, 1800000, now() - interval '2 hours', now() + interval '1 day', now() + interval '1 day'`;
   const list = async (request: object) => {
-    const { jobs, next } = await stores.jobs.list(endpointId, { state: undefined, oldestFirst: false, offset: 0, limit: 3, ...request });
+    const { jobs, next } = await stores.jobs.list(endpointId, {
+      state: undefined,
+      oldestFirst: false,
+      offset: 0,
+      limit: 3,
+      ...request,
+    });
     return { ids: jobs.map(({ id }) => id), next };
   };
   t.same((await list({ longest: 'delay' })).ids, ['waits', 'j3000', 'j2999'], 'what waits has waited until now');
   const first = await list({ longest: 'execution', state: 'COMPLETED' });
   t.same(first.ids, ['j2001', 'j2002', 'j2003'], 'the two thousand before ran longer, but nobody looks at them');
-  t.same((await list({ longest: 'execution', state: 'COMPLETED', after: first.next })).ids, ['j2004', 'j2005', 'j2006'], 'the next page');
-  t.same(await list({ longest: 'execution', state: 'COMPLETED', offset: 997 }), { ids: ['j2998', 'j2999', 'j3000'], next: undefined }, 'the last page');
+  t.same(
+    (await list({ longest: 'execution', state: 'COMPLETED', after: first.next })).ids,
+    ['j2004', 'j2005', 'j2006'],
+    'the next page',
+  );
+  t.same(
+    await list({ longest: 'execution', state: 'COMPLETED', offset: 997 }),
+    { ids: ['j2998', 'j2999', 'j3000'], next: undefined },
+    'the last page',
+  );
   t.same(await list({ longest: 'execution', state: 'COMPLETED', offset: 2_000 }), { ids: [], next: undefined });
   t.same((await list({ longest: 'execution', offset: 998 })).ids, ['j3000', 'waits'], 'what never started comes last');
   t.same((await list({ longest: 'execution', oldestFirst: true })).ids, ['j1', 'j2', 'j3'], 'of the oldest thousand');
   const before = await jobEntriesRead(database);
   await list({ longest: 'execution' });
-  const entries = await jobEntriesRead(database) - before;
+  const entries = (await jobEntriesRead(database)) - before;
   t.ok(entries <= COUNTED_MAX + (PARTS + 3) * 1_002, `${entries} entries`);
 });

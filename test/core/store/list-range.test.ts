@@ -1,5 +1,8 @@
 // test: postgres, 10 s
-/** Jobs of a stretch of time: exactly those, whatever became of them since, and no more is read for them than for a page without it. */
+/**
+ * Jobs of a stretch of time: exactly those, whatever became of them since, and no more is read for them than for a page
+ * without it.
+ */
 import t from 'tap';
 import { jobEntriesRead } from '../../helpers/index-reads.ts';
 import { startEngines } from '../../helpers/job-engine.ts';
@@ -18,7 +21,12 @@ const LOOKS_MAX = 40;
 type Asked = Partial<Parameters<typeof stores.jobs.list>[1]>;
 
 /** A job for each second. */
-async function insert(endpointId: string, state: string, [first, last]: readonly [number, number], low = false): Promise<void> {
+async function insert(
+  endpointId: string,
+  state: string,
+  [first, last]: readonly [number, number],
+  low = false,
+): Promise<void> {
   await sql`
     INSERT INTO job (endpoint_id, id, state, low_priority, attempt, machine_id, worker_id, execution_timeout_ms, retention_ms, submitted_at, started_at,
       finished_at, execution_deadline_at, ttl_deadline_at, expires_at)
@@ -34,17 +42,31 @@ const at = (second: number): number => BEGIN_MS + second * 1_000;
 const name = (second: number): string => `j${String(second).padStart(6, '0')}`;
 
 async function list(endpointId: string, asked: Asked) {
-  const { jobs, total, next } = await stores.jobs.list(endpointId, { state: undefined, oldestFirst: false, offset: 0, limit: 3, ...asked });
+  const { jobs, total, next } = await stores.jobs.list(endpointId, {
+    state: undefined,
+    oldestFirst: false,
+    offset: 0,
+    limit: 3,
+    ...asked,
+  });
   return { ids: jobs.map(({ id }) => id), total, next };
 }
 
 t.test('from a moment on, before another, between both; in every state, in every order, page after page', async (t) => {
   const endpointId = await engines.endpoint();
   const states = ['COMPLETED', 'IN_QUEUE', 'FAILED', 'IN_PROGRESS', 'CANCELLED', 'TIMED_OUT', 'IN_QUEUE'];
-  for (const [place, state] of states.entries()) await insert(endpointId, state, [place * 10 + 1, place * 10 + 10], place === 6);
+  for (const [place, state] of states.entries())
+    await insert(endpointId, state, [place * 10 + 1, place * 10 + 10], place === 6);
   const submitted = { fromMs: at(18), untilMs: at(44) };
-  t.same(await list(endpointId, { submitted: { fromMs: at(68) } }), { ids: [name(70), name(69), name(68)], total: 3, next: undefined });
-  t.match(await list(endpointId, { submitted: { untilMs: at(4) }, oldestFirst: true }), { ids: [name(1), name(2), name(3)], total: 3 });
+  t.same(await list(endpointId, { submitted: { fromMs: at(68) } }), {
+    ids: [name(70), name(69), name(68)],
+    total: 3,
+    next: undefined,
+  });
+  t.match(await list(endpointId, { submitted: { untilMs: at(4) }, oldestFirst: true }), {
+    ids: [name(1), name(2), name(3)],
+    total: 3,
+  });
   const seen: string[] = [];
   let after: number | undefined;
   do {
@@ -53,11 +75,17 @@ t.test('from a moment on, before another, between both; in every state, in every
     seen.push(...page.ids);
     after = page.next;
   } while (after !== undefined);
-  t.same(seen, Array.from({ length: 26 }, (_, place) => name(43 - place)));
+  t.same(
+    seen,
+    Array.from({ length: 26 }, (_, place) => name(43 - place)),
+  );
   t.same((await list(endpointId, { submitted, state: 'FAILED', limit: 50 })).ids.length, 10);
   t.same((await list(endpointId, { submitted, state: 'IN_PROGRESS', limit: 50 })).ids.length, 10);
   t.same((await list(endpointId, { submitted, state: 'IN_QUEUE', limit: 50 })).ids, [name(20), name(19), name(18)]);
-  t.same((await list(endpointId, { submitted, state: 'FAILED', longest: 'delay', limit: 2 })).ids, [name(30), name(29)]);
+  t.same((await list(endpointId, { submitted, state: 'FAILED', longest: 'delay', limit: 2 })).ids, [
+    name(30),
+    name(29),
+  ]);
   t.same(await list(endpointId, { submitted: { fromMs: at(71) } }), { ids: [], total: 0, next: undefined });
   t.same((await list(endpointId, { submitted: { untilMs: at(1) } })).ids, []);
   t.same((await list(await engines.endpoint(), { submitted })).ids, [], 'of an endpoint without jobs');
@@ -77,11 +105,19 @@ t.test('a job that was retried counts from then, and hides no other', async (t) 
     SELECT ${endpointId}, 'new' || i, 'IN_QUEUE', false, 600000, 1800000, now() + i * interval '1 minute', now() + interval '1 day', now() + interval '1 day'
     FROM generate_series(1, 3) AS i`;
   const first = await list(endpointId, { submitted: { untilMs: at(1_000) }, limit: 1_000 });
-  t.same(first.ids, Array.from({ length: 100 }, (_, place) => name(400 - place)), 'those that were not');
+  t.same(
+    first.ids,
+    Array.from({ length: 100 }, (_, place) => name(400 - place)),
+    'those that were not',
+  );
   t.same((await list(endpointId, { submitted: { fromMs: at(399), untilMs: at(401) } })).ids, [name(400), name(399)]);
   t.same((await list(endpointId, { submitted: { fromMs: nowMs + 90_000 } })).ids, ['new3', 'new2'], 'behind them');
   const since = await list(endpointId, { submitted: { fromMs: nowMs - 60_000 }, oldestFirst: true, limit: 1_000 });
-  t.same(since.ids, [...Array.from({ length: 300 }, (_, place) => name(place + 1)), 'new1', 'new2', 'new3'], 'in the order in which they were retried');
+  t.same(
+    since.ids,
+    [...Array.from({ length: 300 }, (_, place) => name(place + 1)), 'new1', 'new2', 'new3'],
+    'in the order in which they were retried',
+  );
 });
 
 t.test('its cost does not grow with the jobs there are, nor with those outside', async (t) => {
@@ -90,8 +126,10 @@ t.test('its cost does not grow with the jobs there are, nor with those outside',
   await insert(endpointId, 'COMPLETED', [1, many]);
   await insert(endpointId, 'IN_QUEUE', [many + 1, 2 * many]);
   const places = {
-    'at the old end': { untilMs: at(2_000) }, 'in the middle': { fromMs: at(20_000), untilMs: at(20_500) },
-    'between the states': { fromMs: at(many - 100), untilMs: at(many + 100) }, 'at the new end': { fromMs: at(2 * many - 500) },
+    'at the old end': { untilMs: at(2_000) },
+    'in the middle': { fromMs: at(20_000), untilMs: at(20_500) },
+    'between the states': { fromMs: at(many - 100), untilMs: at(many + 100) },
+    'at the new end': { fromMs: at(2 * many - 500) },
     nowhere: { fromMs: at(9 * many) },
   };
   for (const [what, submitted] of Object.entries(places)) {
@@ -100,7 +138,7 @@ t.test('its cost does not grow with the jobs there are, nor with those outside',
       await ask();
       const before = await jobEntriesRead(database);
       const { total } = await ask();
-      const entries = await jobEntriesRead(database) - before;
+      const entries = (await jobEntriesRead(database)) - before;
       const most = Math.min(total, COUNTED_MAX) + (PARTS + 3) * (LIMIT + 2 + total) + 2 * LOOKS_MAX * PARTS;
       t.ok(entries <= most, `${what}, ${JSON.stringify(asked)}: ${entries} entries for ${total}`);
     }

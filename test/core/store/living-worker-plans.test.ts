@@ -1,7 +1,7 @@
 // test: alone, postgres
 /**
- * Plans of statements about workers, made while the tables were new. Whatever they looked like then, one endpoint costs what its own workers cost, and a
- * report what its own machine's do, however large the fleet has become.
+ * Plans of statements about workers, made while the tables were new. Whatever they looked like then, one endpoint costs
+ * what its own workers cost, and a report what its own machine's do, however large the fleet has become.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
@@ -9,23 +9,36 @@ import { createLogger } from '../../../core/runtime/logger.ts';
 import { Sealer } from '../../../core/runtime/seal.ts';
 import { openDatabase } from '../../../core/store/database.ts';
 import { migrate } from '../../../core/store/migrate.ts';
-import { makeStores } from '../../../core/store/storage.ts';
 import type { Stores } from '../../../core/store/storage.ts';
+import { makeStores } from '../../../core/store/storage.ts';
 import { createDatabase, useOwnServer } from '../../helpers/database.ts';
 
 useOwnServer();
 
 const ENDPOINTS = 1_000;
 const LOOKED = 10;
-/** Index entries and rows of workers for each that is asked for: its own or its machine's ten, by the few indexes that lead to them. */
+/**
+ * Index entries and rows of workers for each that is asked for: its own or its machine's ten, by the few indexes that
+ * lead to them.
+ */
 const ENTRIES_MAX = 20;
 const session = { machineId: 'm0', sessionId: 's' };
 const facts = {
-  state: 'READY', capacity: 1, reason: '', exitCode: null, sdkVersion: '', address: '', health: '', singleUse: false,
+  state: 'READY',
+  capacity: 1,
+  reason: '',
+  exitCode: null,
+  sdkVersion: '',
+  address: '',
+  health: '',
+  singleUse: false,
 } as const;
 
 /** What scaling and sessions ask all the time; `measure` gets each with the workers that it is about. */
-async function useAll({ scales, workers }: Stores, measure: (name: string, count: number, work: () => Promise<unknown>) => Promise<void>): Promise<void> {
+async function useAll(
+  { scales, workers }: Stores,
+  measure: (name: string, count: number, work: () => Promise<unknown>) => Promise<void>,
+): Promise<void> {
   const ids = Array.from({ length: LOOKED }, (_, n) => `e${n}`);
   await measure('look', LOOKED, () => scales.sample(ids));
   await measure('turns', LOOKED, () => scales.reconcile(ids, async () => turn()));
@@ -48,9 +61,14 @@ t.test('a connection that was young when the tables were new', async (t) => {
     INSERT INTO endpoint (id, account_id, name, template_id, scaler_type, scaler_value)
     SELECT 'e' || n, 'account', 'e' || n, 'template', 'SLO', 60 FROM generate_series(0, ${ENDPOINTS - 1}::int) n`;
   // More than five times: then a plan for all values is kept where there is one as good as the others.
-  for (let n = 0; n < 8; n += 1) await useAll(used, async (_name, _count, work) => { await work(); });
+  for (let n = 0; n < 8; n += 1)
+    await useAll(used, async (_name, _count, work) => {
+      await work();
+    });
 
-  const key = await sql<{ key: string }[]>`INSERT INTO machine (id, name) SELECT 'm' || n, 'm' || n FROM generate_series(0, 99) n RETURNING id AS key`;
+  const key = await sql<
+    { key: string }[]
+  >`INSERT INTO machine (id, name) SELECT 'm' || n, 'm' || n FROM generate_series(0, 99) n RETURNING id AS key`;
   t.equal(key.length, 100);
   await sql`UPDATE machine SET session_id = 's' WHERE id = 'm0'`;
   await sql`
@@ -66,7 +84,7 @@ t.test('a connection that was young when the tables were new', async (t) => {
   await useAll(used, async (name, count, work) => {
     const before = await read();
     await work();
-    const each = (await read() - before) / count;
+    const each = ((await read()) - before) / count;
     t.ok(each <= ENTRIES_MAX, `${name} reads ${each} entries for each`);
     t.ok(each > 0, 'and some at all');
   });

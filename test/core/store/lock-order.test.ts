@@ -1,11 +1,14 @@
 // test: postgres
-/** Statements that change several workers or jobs at once, of which others change the same at the same moment: none is broken off by PostgreSQL. */
+/**
+ * Statements that change several workers or jobs at once, of which others change the same at the same moment: none is
+ * broken off by PostgreSQL.
+ */
 import t from 'tap';
-import type { WorkerFacts } from '../../../core/store/worker-store.ts';
 import type { WorkerAction } from '../../../core/domain/place-workers.ts';
 import type { Decision } from '../../../core/domain/scale-decision.ts';
-import { lockedInOrder } from '../../../core/store/worker-order.ts';
 import type { OutcomeEntry } from '../../../core/store/outcome-store.ts';
+import { lockedInOrder } from '../../../core/store/worker-order.ts';
+import type { WorkerFacts } from '../../../core/store/worker-store.ts';
 import { LIVE_MACHINES, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
 import { seededRandom } from '../../helpers/seeded-random.ts';
 
@@ -15,61 +18,87 @@ const ROUNDS = 40;
 const COUNT = 40;
 const [machineId] = LIVE_MACHINES;
 const engines = await startEngines(t, { replicas: 2, idle: true });
-const { sql, replicas: [first, second] } = engines;
+const {
+  sql,
+  replicas: [first, second],
+} = engines;
 const random = seededRandom();
-const shuffled = <Item>(items: readonly Item[]): Item[] => items.map((item) => ({ item, place: random.fraction() })).sort((a, b) => a.place - b.place)
-  .map(({ item }) => item);
+const shuffled = <Item>(items: readonly Item[]): Item[] =>
+  items
+    .map((item) => ({ item, place: random.fraction() }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ item }) => item);
 
 /** Runs each of them over and over beside the others. */
 async function together(works: readonly (() => Promise<unknown>)[]): Promise<void> {
-  await Promise.all(works.map(async (work) => {
-    for (let round = 0; round < ROUNDS; round += 1) await work();
-  }));
+  await Promise.all(
+    works.map(async (work) => {
+      for (let round = 0; round < ROUNDS; round += 1) await work();
+    }),
+  );
 }
 
-t.test('workers: reports, crashes, signs of use, drains, freezes, wakes, and what is given up, gives way or is evicted', async (t) => {
-  const endpointId = await engines.endpoint();
-  const ids = Array.from({ length: COUNT }, (_, index) => `worker${String(index).padStart(8, '0')}`);
-  for (const id of shuffled(ids)) {
-    await sql`INSERT INTO worker (id, endpoint_id, machine_id, version, state) VALUES (${id}, ${endpointId}, ${machineId}, 1, 'READY')`;
-  }
-  const session = { machineId, sessionId: 'session' };
-  let reports = 0;
-  const some = (): string[] => shuffled(ids).slice(0, COUNT / 2);
-  const fact = { state: 'READY', capacity: 1, reason: '', exitCode: null, address: '', health: '', singleUse: false } as const;
-  const facts = (): WorkerFacts[] => some().map((workerId) => ({ ...fact, workerId, sdkVersion: String(reports += 1) }));
-  /** One of them has crashed. */
-  const crash = ([one, ...others]: WorkerFacts[]): WorkerFacts[] => [...others, { ...one!, state: 'UNHEALTHY' }];
-  await sql`UPDATE machine SET standby_max = ${COUNT} WHERE id = ${machineId}`;
-  type Action = Exclude<WorkerAction['do'], 'ADD'> | 'EVICT';
-  const commit = (what: Action): Promise<unknown> => {
-    const actions = what === 'EVICT'
-      ? [{ do: 'ADD', failures: 0, machineId, gpuUuids: [], instanceId: '', evicted: some() }] : some().map((workerId) => ({ do: what, workerId }));
-    return first!.stores.scales.reconcile([endpointId], async (_id, turn) => { await turn.commit({ actions } as unknown as Decision, () => 'taking'); });
-  };
-  const drain = async (): Promise<void> => {
-    await commit('FREEZE');
-    await commit('WAKE');
-    for (const what of ['DRAIN', 'PREEMPT', 'RETIRE'] as const) {
-      await commit(what);
-      await again('RUN');
+t.test(
+  'workers: reports, crashes, signs of use, drains, freezes, wakes, and what is given up, gives way or is evicted',
+  async (t) => {
+    const endpointId = await engines.endpoint();
+    const ids = Array.from({ length: COUNT }, (_, index) => `worker${String(index).padStart(8, '0')}`);
+    for (const id of shuffled(ids)) {
+      await sql`INSERT INTO worker (id, endpoint_id, machine_id, version, state) VALUES (${id}, ${endpointId}, ${machineId}, 1, 'READY')`;
     }
-    await again('FREEZE');
-    await commit('EVICT');
-    await sql`DELETE FROM worker WHERE id = 'taking'`;
-    await again('RUN');
-  };
-  const again = (desired: 'RUN' | 'FREEZE'): Promise<unknown> => {
-    return sql`UPDATE worker w SET desired = ${desired}, ended_at = NULL FROM ${lockedInOrder(sql, sql`id = ANY(${ids})`)} AS l WHERE w.id = l.id`;
-  };
-  await t.resolves(together([
-    drain,
-    () => first!.stores.workers.touch(some(), [], []),
-    () => second!.stores.workers.touch(some(), some(), some()),
-    () => first!.stores.workers.report(session, facts()),
-    () => second!.stores.workers.report(session, random.below(4) > 0 ? facts() : crash(facts())),
-  ]));
-});
+    const session = { machineId, sessionId: 'session' };
+    let reports = 0;
+    const some = (): string[] => shuffled(ids).slice(0, COUNT / 2);
+    const fact = {
+      state: 'READY',
+      capacity: 1,
+      reason: '',
+      exitCode: null,
+      address: '',
+      health: '',
+      singleUse: false,
+    } as const;
+    const facts = (): WorkerFacts[] =>
+      some().map((workerId) => ({ ...fact, workerId, sdkVersion: String((reports += 1)) }));
+    /** One of them has crashed. */
+    const crash = ([one, ...others]: WorkerFacts[]): WorkerFacts[] => [...others, { ...one!, state: 'UNHEALTHY' }];
+    await sql`UPDATE machine SET standby_max = ${COUNT} WHERE id = ${machineId}`;
+    type Action = Exclude<WorkerAction['do'], 'ADD'> | 'EVICT';
+    const commit = (what: Action): Promise<unknown> => {
+      const actions =
+        what === 'EVICT'
+          ? [{ do: 'ADD', failures: 0, machineId, gpuUuids: [], instanceId: '', evicted: some() }]
+          : some().map((workerId) => ({ do: what, workerId }));
+      return first!.stores.scales.reconcile([endpointId], async (_id, turn) => {
+        await turn.commit({ actions } as unknown as Decision, () => 'taking');
+      });
+    };
+    const drain = async (): Promise<void> => {
+      await commit('FREEZE');
+      await commit('WAKE');
+      for (const what of ['DRAIN', 'PREEMPT', 'RETIRE'] as const) {
+        await commit(what);
+        await again('RUN');
+      }
+      await again('FREEZE');
+      await commit('EVICT');
+      await sql`DELETE FROM worker WHERE id = 'taking'`;
+      await again('RUN');
+    };
+    const again = (desired: 'RUN' | 'FREEZE'): Promise<unknown> => {
+      return sql`UPDATE worker w SET desired = ${desired}, ended_at = NULL FROM ${lockedInOrder(sql, sql`id = ANY(${ids})`)} AS l WHERE w.id = l.id`;
+    };
+    await t.resolves(
+      together([
+        drain,
+        () => first!.stores.workers.touch(some(), [], []),
+        () => second!.stores.workers.touch(some(), some(), some()),
+        () => first!.stores.workers.report(session, facts()),
+        () => second!.stores.workers.report(session, random.below(4) > 0 ? facts() : crash(facts())),
+      ]),
+    );
+  },
+);
 
 t.test('jobs: those that wait in hand, and ends of attempts', async (t) => {
   const endpointId = await engines.endpoint();
@@ -79,25 +108,37 @@ t.test('jobs: those that wait in hand, and ends of attempts', async (t) => {
   const rule = { final: 'FAILED', requeueBelow: 0, counted: false } as const;
   const entries: OutcomeEntry[] = claimed.map((job) => ({ ...job, rule, output: undefined, error: 'lost' }));
   entries.sort((a, b) => (a.jobId < b.jobId ? -1 : 1));
-  await t.resolves(together([
-    () => first!.stores.attempts.postpone(shuffled(claimed)),
-    () => second!.stores.attempts.postpone(shuffled(claimed)),
-    () => second!.stores.outcomes.record(entries.splice(0, 2)),
-  ]));
+  await t.resolves(
+    together([
+      () => first!.stores.attempts.postpone(shuffled(claimed)),
+      () => second!.stores.attempts.postpone(shuffled(claimed)),
+      () => second!.stores.outcomes.record(entries.splice(0, 2)),
+    ]),
+  );
 });
 
 t.test('jobs: many that are cancelled or queued again, and those that wait in hand', async (t) => {
   const endpointId = await engines.endpoint();
   for (let i = 0; i < COUNT; i += 1) await engines.engine.calls.submit(submission(endpointId));
   const claimed = await engines.engine.attempts.claim(endpointId, slotsOn(endpointId, COUNT));
-  const walkOf = (move: 'cancel' | 'retry') => first!.stores.jobs.beginWalk({
-    endpointId, move, states: move === 'cancel' ? ['IN_QUEUE', 'IN_PROGRESS'] : ['FAILED', 'TIMED_OUT'], submitted: undefined,
-  });
-  const some = (nextPosition: number) => shuffled(claimed).slice(0, COUNT / 2).map(({ jobId }) => ({ jobId, position: 1, nextPosition }));
+  const walkOf = (move: 'cancel' | 'retry') =>
+    first!.stores.jobs.beginWalk({
+      endpointId,
+      move,
+      states: move === 'cancel' ? ['IN_QUEUE', 'IN_PROGRESS'] : ['FAILED', 'TIMED_OUT'],
+      submitted: undefined,
+    });
+  const some = (nextPosition: number) =>
+    shuffled(claimed)
+      .slice(0, COUNT / 2)
+      .map(({ jobId }) => ({ jobId, position: 1, nextPosition }));
   let moved = 0;
   const change = (stores: typeof engines.stores) => async (): Promise<void> => {
-    moved += (await stores.jobs.cancelMatching({ ...await walkOf('cancel'), range: { low: 0, high: 1e9 } }, some(0))).length;
-    moved += (await stores.jobs.retryMatching({ ...await walkOf('retry'), range: { low: 0, high: 1e9 } }, some(1_000))).length;
+    moved += (await stores.jobs.cancelMatching({ ...(await walkOf('cancel')), range: { low: 0, high: 1e9 } }, some(0)))
+      .length;
+    moved += (
+      await stores.jobs.retryMatching({ ...(await walkOf('retry')), range: { low: 0, high: 1e9 } }, some(1_000))
+    ).length;
   };
   /** What was cancelled runs or has failed again. */
   const again = (): Promise<unknown> => sql`
@@ -108,6 +149,13 @@ t.test('jobs: many that are cancelled or queued again, and those that wait in ha
     UPDATE job j SET state = l.state, machine_id = ${machineId}, worker_id = 'worker', attempt = 1, started_at = now(),
       execution_deadline_at = CASE WHEN l.state = 'IN_PROGRESS' THEN now() + interval '1 h' END, finished_at = CASE WHEN l.state = 'FAILED' THEN now() END
     FROM l WHERE j.endpoint_id = ${endpointId} AND j.id = l.id`;
-  await t.resolves(together([change(first!.stores), change(second!.stores), () => first!.stores.attempts.postpone(shuffled(claimed)), again]));
+  await t.resolves(
+    together([
+      change(first!.stores),
+      change(second!.stores),
+      () => first!.stores.attempts.postpone(shuffled(claimed)),
+      again,
+    ]),
+  );
   t.ok(moved > COUNT, `${moved} were moved`);
 });

@@ -1,12 +1,16 @@
 // test: postgres, 20 s
-/** One connection to the database is forgotten on its way, without a word, while all others go on: it is cut within seconds, and what held its locks goes. */
-import t from 'tap';
+/**
+ * One connection to the database is forgotten on its way, without a word, while all others go on: it is cut within
+ * seconds, and what held its locks goes.
+ */
+
 import type { Test } from 'tap';
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
+import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { connect, openDatabase } from '../../../core/store/database.ts';
 import { LostAnswers } from '../../../core/store/lost-answers.ts';
 import { PLACEMENT_LOCK } from '../../../core/store/standby-rows.ts';
+import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { createDatabase } from '../../helpers/database.ts';
 import { forgettingProxy } from '../../helpers/forgetting-proxy.ts';
@@ -29,8 +33,14 @@ type Started = Awaited<ReturnType<typeof start>>;
 
 /** The port of whoever waits for the placement lock, once somebody does. */
 async function waiter({ own }: Started): Promise<number> {
-  return waitFor('somebody to wait for the lock', async () => (await own<{ port: number }[]>`
-    SELECT client_port AS port FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`)[0]?.port);
+  return waitFor(
+    'somebody to wait for the lock',
+    async () =>
+      (
+        await own<{ port: number }[]>`
+    SELECT client_port AS port FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`
+      )[0]?.port,
+  );
 }
 
 t.test('what the database works on is waited for, what it has answered is not', async (t) => {
@@ -39,7 +49,11 @@ t.test('what the database works on is waited for, what it has answered is not', 
   const database = openDatabase(url, { logger, connectionsMax: 2 });
   t.teardown(() => database.close());
   const answers = new LostAnswers(() => database.connections());
-  const check = async (): Promise<number[]> => [await answers.check(own), await answers.check(own), await answers.check(own)];
+  const check = async (): Promise<number[]> => [
+    await answers.check(own),
+    await answers.check(own),
+    await answers.check(own),
+  ];
 
   const long = own.begin(async (holder) => {
     await holder`SELECT pg_advisory_xact_lock(${PLACEMENT_LOCK})`;
@@ -57,7 +71,9 @@ t.test('what the database works on is waited for, what it has answered is not', 
   await failed;
   t.same(await database.sql`SELECT 1 AS one`, [{ one: 1 }], 'the next statement has another connection');
 
-  const [{ port }] = await database.sql<[{ port: number }]>`SELECT client_port AS port FROM pg_stat_activity WHERE pid = pg_backend_pid()`;
+  const [{ port }] = await database.sql<
+    [{ port: number }]
+  >`SELECT client_port AS port FROM pg_stat_activity WHERE pid = pg_backend_pid()`;
   proxy.forget(port);
   const unheard = t.rejects(database.sql`SELECT ${1}::int AS one`.execute(), { code: 'CONNECTION_CLOSED' });
   await waitFor('a statement that never arrived to be cut off', async () => (await answers.check(own)) > 0);
@@ -66,19 +82,22 @@ t.test('what the database works on is waited for, what it has answered is not', 
   await waitFor('both to be left', () => proxy.left === 2);
 });
 
-t.test('a turn of scaling that is forgotten under the placement lock: endpoints have workers again within half a minute', async (t) => {
-  const started = await start(t);
-  const { proxy, own, url } = started;
-  const core = await startReplicas(t, 1, {}, { url });
-  await core.joinAgent();
-  const left = proxy.left;
-  const endpointId = await core.createEndpoint({ workersMin: 0 });
-  const job = await own.begin(async (holder) => {
-    await holder`SELECT pg_advisory_xact_lock(${PLACEMENT_LOCK})`;
-    const submitted = await core.submit(endpointId);
-    proxy.forget(await waiter(started));
-    return submitted;
-  });
-  t.equal((await core.wait(endpointId, job.id, 40_000)).state, JobState.COMPLETED);
-  t.equal(proxy.left - left, 1, 'no other connection was cut');
-});
+t.test(
+  'a turn of scaling that is forgotten under the placement lock: endpoints have workers again within half a minute',
+  async (t) => {
+    const started = await start(t);
+    const { proxy, own, url } = started;
+    const core = await startReplicas(t, 1, {}, { url });
+    await core.joinAgent();
+    const left = proxy.left;
+    const endpointId = await core.createEndpoint({ workersMin: 0 });
+    const job = await own.begin(async (holder) => {
+      await holder`SELECT pg_advisory_xact_lock(${PLACEMENT_LOCK})`;
+      const submitted = await core.submit(endpointId);
+      proxy.forget(await waiter(started));
+      return submitted;
+    });
+    t.equal((await core.wait(endpointId, job.id, 40_000)).state, JobState.COMPLETED);
+    t.equal(proxy.left - left, 1, 'no other connection was cut');
+  },
+);

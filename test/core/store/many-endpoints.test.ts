@@ -13,16 +13,24 @@ t.test('its change is recorded of each, once, and what is too old goes', async (
   const busy = 'e0000000000007';
   await sql`INSERT INTO endpoint_release (endpoint_id, version, is_new, key_id, action)
     SELECT ${busy}, n, true, 'key', 'UpdateEndpoint' FROM generate_series(1, 1000) n`;
-  const updated = await stores.templates.update('template', actor, ['image_name', 'a "name"'], (current) => (
-    { settings: { ...current, imageName: 'another' }, replacesWorkers: true }
-  ));
+  const updated = await stores.templates.update('template', actor, ['image_name', 'a "name"'], (current) => ({
+    settings: { ...current, imageName: 'another' },
+    replacesWorkers: true,
+  }));
   if (!updated || updated === 'taken') throw new Error(`not updated: ${updated}`);
   t.equal(updated.endpointIds.length, ENDPOINTS);
-  const [counts] = await sql`SELECT count(*)::int AS all, count(DISTINCT endpoint_id)::int AS endpoints, count(*) FILTER (WHERE version = 1)::int AS raised
+  const [counts] =
+    await sql`SELECT count(*)::int AS all, count(DISTINCT endpoint_id)::int AS endpoints, count(*) FILTER (WHERE version = 1)::int AS raised
     FROM endpoint_release WHERE action = 'UpdateTemplate'`;
   t.match(counts, { all: ENDPOINTS, endpoints: ENDPOINTS, raised: ENDPOINTS });
   const [latest] = await stores.releases.list(busy, 0, 1);
-  t.match(latest, { version: 1, isNew: true, keyId: 'key', action: 'UpdateTemplate', fields: ['image_name', 'a "name"'] });
+  t.match(latest, {
+    version: 1,
+    isNew: true,
+    keyId: 'key',
+    action: 'UpdateTemplate',
+    fields: ['image_name', 'a "name"'],
+  });
   const kept = await stores.releases.list(busy, 0, 2_000);
   t.equal(kept.length, 1_000);
   t.equal(kept.at(-1)!.version, 2, 'the oldest one went');

@@ -1,12 +1,15 @@
 // test: postgres
-/** A single job or outcome has a statement of its own shape, which skips what only many need: it must do what the statement of many does. */
+/**
+ * A single job or outcome has a statement of its own shape, which skips what only many need: it must do what the
+ * statement of many does.
+ */
 import { randomUUID } from 'node:crypto';
-import t from 'tap';
 import type { Test } from 'tap';
-import { rememberedAs, outcomeRule } from '../../../core/domain/attempt-outcome.ts';
+import t from 'tap';
 import type { OutcomeKind } from '../../../core/domain/attempt-outcome.ts';
+import { outcomeRule, rememberedAs } from '../../../core/domain/attempt-outcome.ts';
 import type { OutcomeEntry } from '../../../core/store/outcome-store.ts';
-import type { NewJob, JobWithSlot } from '../../../core/store/submission-store.ts';
+import type { JobWithSlot, NewJob } from '../../../core/store/submission-store.ts';
 import { startEngines } from '../../helpers/job-engine.ts';
 
 const { sql, stores, endpoint } = await startEngines(t, { idle: true });
@@ -15,15 +18,27 @@ const slot = { workerId: 'worker00000001', machineId: 'machine00001' };
 
 /** Everything that is optional, there and not there. */
 const KINDS: Partial<NewJob>[] = [
-  {}, { lowPriority: true }, { webhookSealed: Buffer.from([1, 2, 3]) }, { s3ConfigSealed: Buffer.from([4]), traceparent: '00-"\\{,}-01' },
-  { webhookSealed: Buffer.alloc(0), s3ConfigSealed: Buffer.from([0]), input: Buffer.from('{"a":1}') }, { executionTimeoutMs: 2 ** 40, ttlMs: 1_000_000 },
+  {},
+  { lowPriority: true },
+  { webhookSealed: Buffer.from([1, 2, 3]) },
+  { s3ConfigSealed: Buffer.from([4]), traceparent: '00-"\\{,}-01' },
+  { webhookSealed: Buffer.alloc(0), s3ConfigSealed: Buffer.from([0]), input: Buffer.from('{"a":1}') },
+  { executionTimeoutMs: 2 ** 40, ttlMs: 1_000_000 },
 ];
 
 function jobsOf(endpointId: string): NewJob[] {
   const ids = KINDS.map(() => `${randomUUID()}-u1`).toSorted();
   return KINDS.map((kind, index) => ({
-    endpointId, id: ids[index]!, lowPriority: false, executionTimeoutMs: 600_000, retentionMs: 60_000, ttlMs: 600_000, input: Buffer.from('{}'),
-    webhookSealed: undefined, s3ConfigSealed: undefined, ...kind,
+    endpointId,
+    id: ids[index]!,
+    lowPriority: false,
+    executionTimeoutMs: 600_000,
+    retentionMs: 60_000,
+    ttlMs: 600_000,
+    input: Buffer.from('{}'),
+    webhookSealed: undefined,
+    s3ConfigSealed: undefined,
+    ...kind,
   }));
 }
 
@@ -37,49 +52,79 @@ async function stored(endpointId: string): Promise<unknown> {
       (SELECT count(*) FROM job_chunk c WHERE c.job_id = j.id) AS chunks, (SELECT count(*) FROM webhook_delivery w WHERE w.job_id = j.id) AS calls,
       (SELECT json_agg(json_build_array(l.attempt, l.cause, l.worker_id)) FROM lost_attempt l WHERE l.job_id = j.id) AS lost
     FROM job j JOIN job_input i ON i.job_id = j.id LEFT JOIN job_output o ON o.job_id = j.id WHERE j.endpoint_id = ${endpointId} ORDER BY j.id`;
-  const tally = await sql`SELECT sum(completed) AS completed, sum(failed) AS failed, sum(retried) AS retried, sum(queued) AS queued, sum(queued_low) AS low
+  const tally =
+    await sql`SELECT sum(completed) AS completed, sum(failed) AS failed, sum(retried) AS retried, sum(queued) AS queued, sum(queued_low) AS low
     FROM endpoint_tally WHERE endpoint_id = ${endpointId}`;
   return { jobs: [...jobs], tally: tally[0], health: await counts.health(endpointId) };
 }
 
 /** Does the same in one statement for all, and in one for each, on an endpoint of its own each time. */
-async function bothWays<Item>(t: Test, prepare: (endpointId: string) => Promise<Item[]>, work: (items: Item[]) => Promise<object[]>): Promise<void> {
+async function bothWays<Item>(
+  t: Test,
+  prepare: (endpointId: string) => Promise<Item[]>,
+  work: (items: Item[]) => Promise<object[]>,
+): Promise<void> {
   const [many, one] = [await endpoint(), await endpoint()];
   const answered = [await work(await prepare(many)), [] as object[]] as const;
-  for (const item of await prepare(one)) answered[1].push(...await work([item]));
+  for (const item of await prepare(one)) answered[1].push(...(await work([item])));
   t.equal(answered[1].length, answered[0].length, 'as many rows are answered');
   t.same(await stored(one), await stored(many));
 }
 
-for (const [name, place] of [['queued', undefined], ['taken at once', slot]] as const) {
+for (const [name, place] of [
+  ['queued', undefined],
+  ['taken at once', slot],
+] as const) {
   t.test(`jobs that are ${name}`, async (t) => {
-    await bothWays(t, async (endpointId): Promise<JobWithSlot[]> => jobsOf(endpointId).map((job) => ({ job, slot: place })), async (placements) => {
-      const claimId = randomUUID();
-      const made = await submissions.insert(placements, claimId);
-      t.ok(made.every((job) => job.claimId === (place ? claimId : null) && job.position > 0));
-      t.same(await submissions.insert(placements, randomUUID()), [], 'said again they are left as they are');
-      return made;
-    });
+    await bothWays(
+      t,
+      async (endpointId): Promise<JobWithSlot[]> => jobsOf(endpointId).map((job) => ({ job, slot: place })),
+      async (placements) => {
+        const claimId = randomUUID();
+        const made = await submissions.insert(placements, claimId);
+        t.ok(made.every((job) => job.claimId === (place ? claimId : null) && job.position > 0));
+        t.same(await submissions.insert(placements, randomUUID()), [], 'said again they are left as they are');
+        return made;
+      },
+    );
   });
 }
 
 const ENDS: { kind: OutcomeKind; more: Partial<OutcomeEntry> }[] = [
-  { kind: 'COMPLETED', more: { output: Buffer.from('["\\",{}"]') } }, { kind: 'COMPLETED', more: {} },
+  { kind: 'COMPLETED', more: { output: Buffer.from('["\\",{}"]') } },
+  { kind: 'COMPLETED', more: {} },
   { kind: 'COMPLETED', more: { attempt: 2 } },
-  { kind: 'FAILED', more: { error: 'a "b" \\ {c,d} \0', output: Buffer.from('{"rest":1}') } }, { kind: 'FAILED', more: { error: '', executionMs: undefined } },
+  { kind: 'FAILED', more: { error: 'a "b" \\ {c,d} \0', output: Buffer.from('{"rest":1}') } },
+  { kind: 'FAILED', more: { error: '', executionMs: undefined } },
   { kind: 'LOST', more: { error: 'its worker died' } },
 ];
 
-for (const rules of [{ retryLimit: 0, retryHandlerErrors: false }, { retryLimit: 2, retryHandlerErrors: true }]) {
+for (const rules of [
+  { retryLimit: 0, retryHandlerErrors: false },
+  { retryLimit: 2, retryHandlerErrors: true },
+]) {
   t.test(`outcomes with up to ${rules.retryLimit} retries`, async (t) => {
     const running = async (endpointId: string): Promise<OutcomeEntry[]> => {
       const jobs = jobsOf(endpointId);
-      const claims = await submissions.insert(jobs.map((job) => ({ job, slot })), randomUUID());
-      await chunks.append(claims.map(({ job }) => ({ ...key(job.id), number: 1, output: Buffer.from('1'), metrics: undefined })));
+      const claims = await submissions.insert(
+        jobs.map((job) => ({ job, slot })),
+        randomUUID(),
+      );
+      await chunks.append(
+        claims.map(({ job }) => ({ ...key(job.id), number: 1, output: Buffer.from('1'), metrics: undefined })),
+      );
       return jobs.map(({ id }, index) => {
         const { kind, more } = ENDS[index]!;
         const remembered = rememberedAs(kind);
-        return { ...key(id), rule: outcomeRule(kind, rules), output: undefined, error: undefined, ...(remembered && { remembered }), executionMs: 0, ...more };
+        return {
+          ...key(id),
+          rule: outcomeRule(kind, rules),
+          output: undefined,
+          error: undefined,
+          ...(remembered && { remembered }),
+          executionMs: 0,
+          ...more,
+        };
       });
       function key(jobId: string) {
         return { endpointId, jobId, attempt: 1, machineId: slot.machineId };

@@ -10,7 +10,9 @@ const SLEEP_MS = 200;
 const sql = connect((await createDatabase(t)).url, 'pool-wait', 1, createLogger('test', 'silent'));
 t.teardown(() => sql.end());
 const waits: number[] = [];
-onPoolWait(sql, (waitedMs) => { waits.push(waitedMs); });
+onPoolWait(sql, (waitedMs) => {
+  waits.push(waitedMs);
+});
 const sleep = () => sql`SELECT pg_sleep(${SLEEP_MS / 1_000})`;
 
 t.test('the first waits for its connection, each other for those before it', async (t) => {
@@ -40,7 +42,10 @@ t.test('one that fails is told of as any other, one that is cut off before its t
   await t.rejects(sql`SELECT 1 / 0`);
   t.equal(waits.splice(0).length, 1);
   const cut = Promise.allSettled([sql`SELECT pg_terminate_backend(pg_backend_pid())`, sql`SELECT 1`]);
-  t.same((await cut).map(({ status }) => status), ['rejected', 'rejected']);
+  t.same(
+    (await cut).map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
   t.equal(waits.splice(0).length, 1);
   await sql`SELECT 1`;
   t.equal(waits.length, 1, 'the next one by a new connection');

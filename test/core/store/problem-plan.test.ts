@@ -1,5 +1,8 @@
 // test: postgres
-/** Finding what is wrong must not grow with queues, nor with webhook calls that were delivered. Counted in index entries and rows, not in time. */
+/**
+ * Finding what is wrong must not grow with queues, nor with webhook calls that were delivered. Counted in index entries
+ * and rows, not in time.
+ */
 import t from 'tap';
 import { ProblemStore } from '../../../core/store/problem-store.ts';
 import { entriesRead, jobEntriesRead } from '../../helpers/index-reads.ts';
@@ -25,21 +28,24 @@ t.test('queues, however long', async (t) => {
     await problems.queues('');
     const before = await jobEntriesRead(database);
     const [queue] = await problems.queues('');
-    const entries = await jobEntriesRead(database) - before;
+    const entries = (await jobEntriesRead(database)) - before;
     t.ok(queue!.queued === queued && queue!.oldestWaitMs > 600_000, JSON.stringify(queue));
     t.ok(entries <= ENTRIES_MAX, `${queued} queued jobs: ${entries} entries`);
   }
 });
 
-t.test('webhook calls: by the index of those that were given up, and no more than a thousand of an endpoint', async (t) => {
-  const endpointId = await engines.endpoint();
-  await sql`
+t.test(
+  'webhook calls: by the index of those that were given up, and no more than a thousand of an endpoint',
+  async (t) => {
+    const endpointId = await engines.endpoint();
+    await sql`
     INSERT INTO webhook_result (endpoint_id, job_id, id, delivered, tries, last_error, redrives)
     SELECT ${endpointId}, 'job-' || n, n, n % 10 > 0, 1, '', 0 FROM generate_series(1, 20000) AS n`;
-  await sql`ANALYZE webhook_result`;
-  await problems.givenUp('');
-  const before = await entriesRead(database, 'webhook_result');
-  t.match(await problems.givenUp(''), [{ id: endpointId, count: 1_000 }]);
-  const entries = await entriesRead(database, 'webhook_result') - before;
-  t.ok(entries > 0 && entries <= 1_100, `${entries} of 20,000 are read`);
-});
+    await sql`ANALYZE webhook_result`;
+    await problems.givenUp('');
+    const before = await entriesRead(database, 'webhook_result');
+    t.match(await problems.givenUp(''), [{ id: endpointId, count: 1_000 }]);
+    const entries = (await entriesRead(database, 'webhook_result')) - before;
+    t.ok(entries > 0 && entries <= 1_100, `${entries} of 20,000 are read`);
+  },
+);

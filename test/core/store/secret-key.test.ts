@@ -1,13 +1,16 @@
 // test: postgres
-/** The secret key belongs to its database: another one is refused. What an earlier release left in the clear is sealed and goes on working. */
+/**
+ * The secret key belongs to its database: another one is refused. What an earlier release left in the clear is sealed
+ * and goes on working.
+ */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { buildCore } from '../../../core/app.ts';
 import { readCoreConfig } from '../../../core/config.ts';
 import { Sealer } from '../../../core/runtime/seal.ts';
+import { connect } from '../../../core/store/database.ts';
 import { InstallationStore, WrongSecretKeyError } from '../../../core/store/installation-store.ts';
 import { migrate } from '../../../core/store/migrate.ts';
-import { connect } from '../../../core/store/database.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { createDatabase } from '../../helpers/database.ts';
 import { call } from '../../helpers/grpc-clients.ts';
@@ -20,7 +23,10 @@ const newKey = (): string => randomBytes(32).toString('hex');
 t.test('another key is refused at start', async (t) => {
   const { url } = await createDatabase(t);
   const coreWith = (secretKey: string) => {
-    const core = buildCore(readCoreConfig({ SLIPWAY_DATABASE_URL: url, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_SECRET_KEY: secretKey }), { logger });
+    const core = buildCore(
+      readCoreConfig({ SLIPWAY_DATABASE_URL: url, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_SECRET_KEY: secretKey }),
+      { logger },
+    );
     t.teardown(() => core.stop());
     return core;
   };
@@ -37,7 +43,9 @@ t.test('of keys that come first together, one stays', async (t) => {
   const sql = connect(url, 'test', 8, logger);
   t.teardown(() => sql.end({ timeout: 1 }));
   const sealers = Array.from({ length: 8 }, () => new Sealer(newKey()));
-  const claims = await Promise.allSettled(sealers.map((sealer) => new InstallationStore({ sql }, sealer).claimSecretKey()));
+  const claims = await Promise.allSettled(
+    sealers.map((sealer) => new InstallationStore({ sql }, sealer).claimSecretKey()),
+  );
   t.equal(claims.filter(({ status }) => status === 'fulfilled').length, 1);
   for (const claim of claims) if (claim.status === 'rejected') t.type(claim.reason, WrongSecretKeyError);
   const winner = sealers[claims.findIndex(({ status }) => status === 'fulfilled')]!;
@@ -51,13 +59,18 @@ t.test('a database of an earlier release', async (t) => {
   const { sql, clients, key } = core;
   const env = { PASSWORD: 'marker-of-this-test' };
   const templateId = await core.createTemplate({ env });
-  const endpointId = await core.createEndpoint({ templateId, env, webhookSecret: `whsec_${randomBytes(24).toString('base64')}` });
+  const endpointId = await core.createEndpoint({
+    templateId,
+    env,
+    webhookSecret: `whsec_${randomBytes(24).toString('base64')}`,
+  });
   const pods = podCalls(clients, key);
   const pod = await pods.create({ name: 'p', startCommand: ['sleep', '1'], computeType: 'CPU', env });
   const webhook = 'http://user:marker-of-this-test@127.0.0.1:9/';
   const job = await core.submit(endpointId);
   // As it was: everything in the clear, no fingerprint.
-  for (const table of ['template', 'endpoint', 'pod']) await sql`UPDATE ${sql(table)} SET env = ${sql.json(env)}, env_sealed = NULL`;
+  for (const table of ['template', 'endpoint', 'pod'])
+    await sql`UPDATE ${sql(table)} SET env = ${sql.json(env)}, env_sealed = NULL`;
   await sql`UPDATE job_input SET webhook = ${webhook}`;
   await sql`DELETE FROM installation`;
   const readEnvs = async () => {
@@ -70,7 +83,10 @@ t.test('a database of an earlier release', async (t) => {
   const installation = new InstallationStore({ sql: core.sql as never }, new Sealer(wrong));
   await t.rejects(installation.claimSecretKey(), WrongSecretKeyError, 'only the key that opens its secrets is taken');
   await core.startReplica();
-  await waitFor('everything to be sealed', async () => (await sql`SELECT FROM installation WHERE plain_sealed_at IS NOT NULL`).length === 1);
+  await waitFor(
+    'everything to be sealed',
+    async () => (await sql`SELECT FROM installation WHERE plain_sealed_at IS NOT NULL`).length === 1,
+  );
   for (const table of ['template', 'endpoint', 'pod', 'job_input']) {
     const rows = await sql<{ row: string }[]>`SELECT t::text AS row FROM ${sql(table)} t`;
     t.ok(rows.length > 0);

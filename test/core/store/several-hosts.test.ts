@@ -1,12 +1,15 @@
 // test: postgres
-/** A primary and its standby in one URL: with target_session_attrs=primary every connection is to the primary, and without one a statement ends. */
+/**
+ * A primary and its standby in one URL: with target_session_attrs=primary every connection is to the primary, and
+ * without one a statement ends.
+ */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { isTransient } from '../../../core/store/transient.ts';
-import { openDatabase } from '../../../core/store/database.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
+import { openDatabase } from '../../../core/store/database.ts';
+import { isTransient } from '../../../core/store/transient.ts';
 import { createCluster, postgresProcess } from '../../../deploy/local/postgres.ts';
 import { findPostgres } from '../../../deploy/local/postgres-program.ts';
 import { ProcessLog } from '../../../deploy/local/process-log.ts';
@@ -26,18 +29,34 @@ await createCluster(place, 'secret', log, QUICK);
 const copy = { ...place, dataDir: join(folder, 'standby') };
 execFileSync('cp', ['-a', place.dataDir, copy.dataDir]);
 writeFileSync(join(copy.dataDir, 'standby.signal'), '');
-const [primary, standby] = [place, copy].map((each) => new Child(postgresProcess(each, log, systemClock))) as [Child<number>, Child<number>];
-t.teardown(async () => { await primary.stop(); await standby.stop(); });
+const [primary, standby] = [place, copy].map((each) => new Child(postgresProcess(each, log, systemClock))) as [
+  Child<number>,
+  Child<number>,
+];
+t.teardown(async () => {
+  await primary.stop();
+  await standby.stop();
+});
 const port = await primary.start();
 const standbyPort = await standby.start();
 
 t.test('the primary is taken, wherever it stands in the list', async (t) => {
-  for (const ports of [[port, standbyPort], [standbyPort, port]]) {
+  for (const ports of [
+    [port, standbyPort],
+    [standbyPort, port],
+  ]) {
     const hosts = ports.map((each) => `127.0.0.1:${each}`).join(',');
-    const database = openDatabase(`postgres://slipway:secret@${hosts}/postgres?target_session_attrs=primary`, { logger });
+    const database = openDatabase(`postgres://slipway:secret@${hosts}/postgres?target_session_attrs=primary`, {
+      logger,
+    });
     t.teardown(() => database.close());
-    const rows = await Promise.all(Array.from({ length: 20 }, () => database.sql<{ standby: boolean }[]>`
-      SELECT pg_is_in_recovery() AS standby, pg_sleep(0.05)`));
+    const rows = await Promise.all(
+      Array.from(
+        { length: 20 },
+        () => database.sql<{ standby: boolean }[]>`
+      SELECT pg_is_in_recovery() AS standby, pg_sleep(0.05)`,
+      ),
+    );
     t.ok(rows.every(([row]) => row?.standby === false));
   }
 });
@@ -49,7 +68,10 @@ t.test('without the primary a statement fails, and with it again it works', asyn
   await database.sql`SELECT 1`;
   await primary.kill();
   for (let i = 0; i < 5; i += 1) {
-    const error: unknown = await database.sql`SELECT 1`.then(() => undefined, (failure: unknown) => failure);
+    const error: unknown = await database.sql`SELECT 1`.then(
+      () => undefined,
+      (failure: unknown) => failure,
+    );
     t.ok(isTransient(error), String(error));
   }
   await primary.start();

@@ -1,10 +1,13 @@
 // test: postgres, 10 s
-/** The host of the database is gone without a word, as one without power is, and another has its place: core goes on there within seconds. */
+/**
+ * The host of the database is gone without a word, as one without power is, and another has its place: core goes on
+ * there within seconds.
+ */
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
-import t from 'tap';
+import { connect, createServer } from 'node:net';
 import type { Test } from 'tap';
+import t from 'tap';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { createDatabase } from '../../helpers/database.ts';
@@ -22,10 +25,16 @@ async function hostBefore(t: Test, target: { host: string; port: number }) {
     clients.add(client);
     upstreams.add(upstream);
     for (const socket of [client, upstream]) socket.on('error', () => undefined);
-    client.on('data', (part) => { if (!gone) upstream.write(part); });
-    upstream.on('data', (part) => { if (!gone) client.write(part); });
+    client.on('data', (part) => {
+      if (!gone) upstream.write(part);
+    });
+    upstream.on('data', (part) => {
+      if (!gone) client.write(part);
+    });
     client.on('close', () => upstream.destroy());
-    upstream.on('close', () => { if (!gone) client.destroy(); });
+    upstream.on('close', () => {
+      if (!gone) client.destroy();
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -49,7 +58,9 @@ t.test('a host that is gone without a word', async (t) => {
   const core = await startReplicas(t, 1, {}, { url: url.href.replace(url.host, hosts) });
   const agent = await core.joinAgent({ onAssignment: () => undefined });
   let ended = false;
-  void agent.ended.then(() => { ended = true; });
+  void agent.ended.then(() => {
+    ended = true;
+  });
   const endpointId = await core.createEndpoint({ workersMin: 2 });
   await core.ready(endpointId, 2);
   const running = await core.submit(endpointId);
@@ -57,10 +68,21 @@ t.test('a host that is gone without a word', async (t) => {
 
   first.go();
   // Hangs: its statement was sent to nobody.
-  const submitted = core.submit(endpointId).then(() => 'stored', (error: { reason?: string }) => error.reason);
+  const submitted = core.submit(endpointId).then(
+    () => 'stored',
+    (error: { reason?: string }) => error.reason,
+  );
   agent.finish(ref!);
   t.match(await submitted, /^(stored|UNAVAILABLE)$/, 'it is answered');
   t.equal((await core.wait(endpointId, running.id)).state, JobState.COMPLETED, 'what had ended is written');
-  await waitFor('another to run', async () => core.submit(endpointId).then(() => agent.assignments.length > 1, () => false), 30_000);
+  await waitFor(
+    'another to run',
+    async () =>
+      core.submit(endpointId).then(
+        () => agent.assignments.length > 1,
+        () => false,
+      ),
+    30_000,
+  );
   t.equal(ended, false, 'the agent kept its session, and with it its attempts');
 });

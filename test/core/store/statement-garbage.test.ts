@@ -10,7 +10,10 @@ import t from 'tap';
 /** Of 40,000 parts, of which 20 MB became old. In bytes. */
 const OLD_BYTES_MAX = 1024 * 1024;
 
-/** In a process of its own, without what a test hooks onto promises. Nobody listens there: parts are made, and never sent. */
+/**
+ * In a process of its own, without what a test hooks onto promises. Nobody listens there: parts are made, and never
+ * sent.
+ */
 const PROGRAM = `
   import { getHeapSpaceStatistics } from 'node:v8';
   import { PerformanceObserver } from 'node:perf_hooks';

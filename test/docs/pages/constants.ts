@@ -17,7 +17,9 @@ export function constant(file: string, name: string): number {
   const text = readFileSync(join(root, file), 'utf8');
   const expression = FORMS.map((form) => form(name).exec(text)?.[1]).find((found) => found !== undefined);
   if (expression === undefined) throw new Error(`${file} has no ${name}: test/docs/pages/limits.ts names it`);
-  const numbers = expression.replace(/\b[A-Z][A-Z0-9_]*\b/g, (part) => String(constant(fileOf(part, text, file), part)));
+  const numbers = expression.replace(/\b[A-Z][A-Z0-9_]*\b/g, (part) =>
+    String(constant(fileOf(part, text, file), part)),
+  );
   if (!/^[\d_ *+\-/.()]+$/.test(numbers)) throw new Error(`${name} of ${file} is no number: ${expression}`);
   return Number(new Function(`return ${numbers}`)());
 }
@@ -30,9 +32,27 @@ function fileOf(name: string, text: string, file: string): string {
 
 /** Returns a limit as people write it, by the unit that its name ends with. */
 export function withUnit(name: string, value: number): string {
-  if (/BYTES|[bB]ytesMax/.test(name)) return scaled(value, [['MiB', 2 ** 20], ['KiB', 2 ** 10]], 'bytes');
+  if (/BYTES|[bB]ytesMax/.test(name))
+    return scaled(
+      value,
+      [
+        ['MiB', 2 ** 20],
+        ['KiB', 2 ** 10],
+      ],
+      'bytes',
+    );
   if (/_MIB$/.test(name)) return `${plain(value)} MiB`;
-  if (/_MS(_|$)|Ms$/.test(name)) return scaled(value, [['d', 86_400_000], ['h', 3_600_000], ['min', 60_000], ['s', 100]], 'ms');
+  if (/_MS(_|$)|Ms$/.test(name))
+    return scaled(
+      value,
+      [
+        ['d', 86_400_000],
+        ['h', 3_600_000],
+        ['min', 60_000],
+        ['s', 100],
+      ],
+      'ms',
+    );
   if (/_SECONDS/.test(name)) return `${plain(value)} s`;
   if (/_MINUTES/.test(name)) return `${plain(value)} min`;
   if (/_HOURS/.test(name)) return `${plain(value)} h`;

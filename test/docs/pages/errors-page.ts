@@ -1,6 +1,7 @@
 /** docs/reference/errors.md: every error code with its cause and what to do. */
-import { ERROR_HELP } from '../../../proto/wire/error-help.ts';
+
 import type { ErrorHelp } from '../../../proto/wire/error-help.ts';
+import { ERROR_HELP } from '../../../proto/wire/error-help.ts';
 
 const HEAD = `# Error codes
 
@@ -14,6 +15,8 @@ function entry([code, { http, cause, fix }]: [string, ErrorHelp]): string {
 
 /** Returns the page. */
 export function errorsPage(): string {
-  const groups = Object.entries(ERROR_HELP).map(([group, codes]) => `## ${group}\n\n${Object.entries(codes).map(entry).join('\n\n')}`);
+  const groups = Object.entries(ERROR_HELP).map(
+    ([group, codes]) => `## ${group}\n\n${Object.entries(codes).map(entry).join('\n\n')}`,
+  );
   return `${[HEAD, ...groups].join('\n\n')}\n`;
 }

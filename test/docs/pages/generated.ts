@@ -1,4 +1,7 @@
-/** What documents have from the code: whole pages, and parts between two marks. `npm run gen` writes them, and a test compares them. */
+/**
+ * What documents have from the code: whole pages, and parts between two marks. `npm run gen` writes them, and a test
+ * compares them.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorsPage } from './errors-page.ts';
@@ -44,4 +47,5 @@ export function generated(): Generated[] {
   ];
 }
 
-if (import.meta.main) for (const { file, current, wanted } of generated()) if (current !== wanted) writeFileSync(join(root, file), wanted);
+if (import.meta.main)
+  for (const { file, current, wanted } of generated()) if (current !== wanted) writeFileSync(join(root, file), wanted);

@@ -9,7 +9,7 @@ export function jobStates(): string {
   const arrows = new Map<string, string[]>();
   for (const { from, trigger, to } of TRANSITIONS.filter((move) => move.trigger !== EVERYWHERE)) {
     const arrow = `${from ?? '[*]'} --> ${to ?? '[*]'}`;
-    arrows.set(arrow, [...arrows.get(arrow) ?? [], trigger]);
+    arrows.set(arrow, [...(arrows.get(arrow) ?? []), trigger]);
   }
   const moves = [...arrows].map(([arrow, triggers]) => `    ${arrow}: ${triggers.join(', ')}`);
   const ends = JOB_STATES.filter(isFinal).map((state) => `    ${state} --> [*]`);

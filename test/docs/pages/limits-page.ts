@@ -1,7 +1,7 @@
 /** docs/reference/limits.md: every limit with its value, from the constants that hold it. */
 import { constant, withUnit } from './constants.ts';
-import { LIMITS } from './limits.ts';
 import type { Limit } from './limits.ts';
+import { LIMITS } from './limits.ts';
 
 const HEAD = `# Limits
 
@@ -29,6 +29,8 @@ function row(limit: Limit): string {
 
 /** Returns the page. */
 export function limitsPage(): string {
-  const groups = Object.entries(LIMITS).map(([group, limits]) => `## ${group}\n\n| Limit | Value | Where |\n|---|---|---|\n${limits.map(row).join('\n')}`);
+  const groups = Object.entries(LIMITS).map(
+    ([group, limits]) => `## ${group}\n\n| Limit | Value | Where |\n|---|---|---|\n${limits.map(row).join('\n')}`,
+  );
   return `${[HEAD, ...groups].join('\n\n')}\n`;
 }

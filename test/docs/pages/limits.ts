@@ -1,4 +1,7 @@
-/** Rows of docs/reference/limits.md. `{NAME}` stands for the constant, table member or setting of that name in one of the row's files. */
+/**
+ * Rows of docs/reference/limits.md. `{NAME}` stands for the constant, table member or setting of that name in one of
+ * the row's files.
+ */
 
 /** A row. */
 export interface Limit {
@@ -16,7 +19,7 @@ function row(limit: string, value: string, ...files: string[]): Limit {
 
 /** By subject. */
 export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
-  'Jobs': [
+  Jobs: [
     row('payload of /run, /runsync', '{RUN_PAYLOAD_BYTES_MAX}, {RUNSYNC_PAYLOAD_BYTES_MAX}', WIRE),
     row('output; streamed chunk (larger ones are split)', '{OUTPUT_BYTES_MAX}; {CHUNK_BYTES_MAX}', WIRE),
     row('nesting of an input', '{INPUT_DEPTH_MAX}', WIRE),
@@ -45,7 +48,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       'core/duties/webhook-deliverer.ts',
       'core/duties/webhook-caller.ts',
     ),
-    row('redrives of a job\'s webhook', '{REDRIVES_MAX}', 'core/jobs/redrive-webhook.ts'),
+    row("redrives of a job's webhook", '{REDRIVES_MAX}', 'core/jobs/redrive-webhook.ts'),
     row(
       'jobs that one call cancels or retries',
       '{CHANGED_MAX}, {BATCH_ITEMS_MAX} a statement; {CALLS_MAX} calls at a time in core',
@@ -70,7 +73,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     ),
     row('page of a list of jobs', '{LIMIT_MAX}, default {LIMIT_DEFAULT}', 'core/jobs/list-jobs.ts'),
   ],
-  'Requests': [
+  Requests: [
     row('headers, then 431', '{HTTP_HEADER_BYTES_MAX}, {HTTP_HEADERS_MAX} of them', WIRE),
     row('time in which headers arrive', '{HTTP_HEADERS_MS}', WIRE),
     row('values in a body of settings (REST, GraphQL)', '{VALUES_MAX}', 'facades/plugins/json-body.ts'),
@@ -82,7 +85,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     row(
       'GraphQL documents that read lists of several pages',
       '{AT_ONCE_MAX} at a time, {OF_ACCOUNT_MAX} of an account, others wait for {WAIT_MS_MAX}; {PAGES_MAX} ' +
-      'pages of a list',
+        'pages of a list',
       'facades/graphql/large-reads.ts',
       'facades/graphql/core-calls.ts',
     ),
@@ -91,11 +94,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       '{AT_ONCE_MAX} at a time, {OF_ACCOUNT_MAX} of an account; others wait for {WAIT_MS_MAX}, then 429',
       'facades/rest/list-queue.ts',
     ),
-    row(
-      'request bodies in memory of a facade; a quarter for one account',
-      '{SLIPWAY_BODIES_MIB}',
-      'facades/config.ts',
-    ),
+    row('request bodies in memory of a facade; a quarter for one account', '{SLIPWAY_BODIES_MIB}', 'facades/config.ts'),
     row(
       'answers in memory that clients have not read; a quarter for one account',
       '{SLIPWAY_ANSWERS_MIB}; cut after {SLIPWAY_ANSWER_IDLE_MS} without progress',
@@ -131,14 +130,14 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     row(
       'live feeds of the console',
       '{FEEDS_MAX} of a facade, {ACCOUNT_FEEDS_MAX} of an account, {LISTENERS_MAX} tabs; read every ' +
-      '{PACE_MS}, or {PACE_READS} times as long as a read takes',
+        '{PACE_MS}, or {PACE_READS} times as long as a read takes',
       'facades/console/live-feeds.ts',
     ),
     row('request that is tried in the console', '{HEADERS_MAX} headers', 'facades/console/tried-requests.ts'),
   ],
   'Load balancing': [
     row('body each way', '{LB_BODY_BYTES_MAX}', WIRE),
-    row('headers of a worker\'s answer', '{LB_ANSWER_HEADER_BYTES_MAX}, {LB_ANSWER_HEADERS_MAX} of them', WIRE),
+    row("headers of a worker's answer", '{LB_ANSWER_HEADER_BYTES_MAX}, {LB_ANSWER_HEADERS_MAX} of them', WIRE),
     row(
       'wait for a worker; for its answer; silence on a WebSocket',
       '{LB_HOLD_MS_DEFAULT}; {LB_PROCESSING_MS_DEFAULT}; {LB_SOCKET_IDLE_MS_DEFAULT}',
@@ -150,14 +149,14 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       WIRE,
     ),
     row(
-      'a facade\'s report of its requests',
+      "a facade's report of its requests",
       'counts for {demandValidMs}; no worker is idle for {reportsSettleMs} after a start of core',
       'proto/wire/link-timers.ts',
     ),
     row(
       'tunnels of a machine at a facade',
       '{MACHINE_TUNNELS_MAX}; {TUNNEL_STREAMS_MAX} connections each, {WINDOW_BYTES} unread of each; ' +
-      '{tunnelSilenceMs} of silence end one',
+        '{tunnelSilenceMs} of silence end one',
       'facades/activator/tunnels.ts',
       'proto/wire/tunnel.ts',
       'proto/wire/link-timers.ts',
@@ -193,14 +192,10 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     row(
       'prefetched jobs of a worker',
       'about {PREFETCH_MS} of work, {PREFETCH_MAX} jobs, {PREFETCH_BYTES_MAX} of inputs; executions of at most ' +
-      '{SHORT_MS_MAX}',
+        '{SHORT_MS_MAX}',
       'core/domain/prefetch.ts',
     ),
-    row(
-      'size of a CPU worker or pod',
-      '{VCPUS_MAX} processors; {SIZES_MAX} to choose from',
-      'core/domain/cpu-size.ts',
-    ),
+    row('size of a CPU worker or pod', '{VCPUS_MAX} processors; {SIZES_MAX} to choose from', 'core/domain/cpu-size.ts'),
     row(
       'page of a machine',
       '{PODS_MAX} pods, {IMAGES_MAX} images, {ADDRESSES_MAX} addresses, {WAITING_MAX} endpoints that it rejects',
@@ -212,7 +207,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       'core/dispatch/desired-images.ts',
     ),
   ],
-  'Agents': [
+  Agents: [
     row(
       'streamed values that core has not stored',
       '{bytesMax}, {attemptBytesMax} of one attempt; {flyingMax} values on their way',
@@ -226,7 +221,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     row(
       'workers kept from standby',
       'those of {PACED_MIN} jobs at once, of executions of at most {SHORT_MS_MAX}; {ASLEEP_MS} without a take ' +
-      'end it',
+        'end it',
       'gpu-agent/attempts/pace.ts',
     ),
     row('log of a running worker', '{WORKER_LOG_BYTES_MAX}', WIRE),
@@ -269,7 +264,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     row(
       'sums of usage',
       '{PIECES_MAX} pieces of spans, {USAGE_RECORDS_MAX} records, {TOP_MAX} groups beside the others; ' +
-      '{OF_ACCOUNT_MAX} at once for an account',
+        '{OF_ACCOUNT_MAX} at once for an account',
       'core/domain/usage.ts',
       'core/reports/usage-turns.ts',
     ),
@@ -281,14 +276,14 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     row(
       'list of problems',
       '{GIVEN_UP_MAX} webhook calls of an endpoint, {PODS_MAX} pods counted; read anew after {FRESH_MS}, at ' +
-      'most {FRESH_MS_MAX}',
+        'most {FRESH_MS_MAX}',
       'core/store/problem-store.ts',
       'core/reports/problems.ts',
     ),
   ],
-  'Inside': [
+  Inside: [
     row(
-      'work on users\' bytes at a time',
+      "work on users' bytes at a time",
       '{AT_ONCE_BYTES_MAX} at once, larger ones in slices of {SLICE_MS}',
       'core/runtime/sliced-work.ts',
     ),
@@ -307,7 +302,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     row(
       'log of a process',
       '{OF_CAUSE_MAX} lines in {WINDOW_MS} of a sentence about one endpoint, worker or the like, ' +
-      '{OF_SENTENCE_MAX} of a sentence; then a count',
+        '{OF_SENTENCE_MAX} of a sentence; then a count',
       'core/runtime/line-limit.ts',
     ),
     row(
@@ -318,7 +313,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     row(
       'rejections by rate limits, for explanations',
       '{REFUSALS_TOLD_MAX} endpoints a second of each facade and edge; {ENTRIES_MAX} endpoints and accounts ' +
-      'for {REJECTIONS_VALID_MS}, at each core replica',
+        'for {REJECTIONS_VALID_MS}, at each core replica',
       WIRE,
       'core/edge/rejection-tracker.ts',
     ),

@@ -1,15 +1,15 @@
 /** Connections to workers that are pool for the next request, real ones: for how long, to whom, and when not. */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { systemClock } from '../../../core/runtime/clock.ts';
-import { EndpointQueue } from '../../../facades/activator/endpoint-queue.ts';
-import type { SlotRequest } from '../../../facades/activator/endpoint-queue.ts';
-import { dial, forward } from '../../../facades/activator/forward.ts';
 import { ConnectionPool } from '../../../facades/activator/connection-pool.ts';
+import type { SlotRequest } from '../../../facades/activator/endpoint-queue.ts';
+import { EndpointQueue } from '../../../facades/activator/endpoint-queue.ts';
+import { dial, forward } from '../../../facades/activator/forward.ts';
 import { EndpointRotation } from '../../../proto/gen/slipway/v1/edge_service.ts';
 import { LB_KEPT_MS } from '../../../proto/wire/limits.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
@@ -29,7 +29,13 @@ class LateClock extends ManualClock {
 async function serve(t: Test, answer: (request: IncomingMessage, reply: ServerResponse) => void) {
   const server = createServer({ keepAliveTimeout: 60_000 }, answer).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  t.teardown(() => new Promise<void>((resolve) => { server.closeAllConnections(); server.close(() => resolve()); }));
+  t.teardown(
+    () =>
+      new Promise<void>((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  );
   return { server, address: `127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
@@ -40,25 +46,44 @@ async function carried(t: Test, answer: (request: IncomingMessage, reply: Server
   t.teardown(() => pool.destroy());
   const worker = await serve(t, answer);
   const opened: Socket[] = [];
-  worker.server.on('connection', (socket: Socket) => { opened.push(socket); });
+  worker.server.on('connection', (socket: Socket) => {
+    opened.push(socket);
+  });
   const { address } = worker;
   const front = await serve(t, async (request, reply) => {
     const gone = new AbortController().signal;
     const target = { endpointId: 'e', path: request.url!, prefix: '', queryKey: undefined, isShared: false };
     const place = { workerId: 'w', expectsContinue: true, disableContinue: () => undefined };
-    const way = pool.has(address) && request.url !== '/dialled' ? { pool, address } : { pool, address, socket: (await dial(address, gone))! };
-    await forward({ request, reply, target, gone }, way, place, LIMITS, systemClock).catch(() => { reply.writeHead(502).end(); });
+    const way =
+      pool.has(address) && request.url !== '/dialled'
+        ? { pool, address }
+        : { pool, address, socket: (await dial(address, gone))! };
+    await forward({ request, reply, target, gone }, way, place, LIMITS, systemClock).catch(() => {
+      reply.writeHead(502).end();
+    });
   });
   const send = async (path: string, body?: string): Promise<string> => {
     const answer = await fetch(`http://${front.address}${path}`, body === undefined ? {} : { method: 'POST', body });
     return `${answer.status} ${await answer.text()}`;
   };
-  return { clock, pool, address, opened, send, rest: () => waitFor('the connection to fall silent', () => pool.has(address)) };
+  return {
+    clock,
+    pool,
+    address,
+    opened,
+    send,
+    rest: () => waitFor('the connection to fall silent', () => pool.has(address)),
+  };
 }
 
 const echo = (request: IncomingMessage, reply: ServerResponse): void => {
   let text = `${request.method} ${request.url} ${request.headers.connection} `;
-  request.setEncoding('utf8').on('data', (piece: string) => { text += piece; }).on('end', () => reply.end(text));
+  request
+    .setEncoding('utf8')
+    .on('data', (piece: string) => {
+      text += piece;
+    })
+    .on('end', () => reply.end(text));
 };
 
 t.test('requests one after the other take the same one; after a second of silence it ends', async (t) => {
@@ -104,7 +129,10 @@ t.test('one that was opened while another fell silent does not stay open beside 
   await rest();
   await waitFor('it to be ended', () => opened[1]?.destroyed === true);
   t.match(await send('/b'), /^200 GET/);
-  t.same(opened.map(({ destroyed }) => destroyed), [false, true]);
+  t.same(
+    opened.map(({ destroyed }) => destroyed),
+    [false, true],
+  );
 });
 
 t.test('a body that the worker did not want whole does not come before the next request', async (t) => {
@@ -121,15 +149,27 @@ t.test('a body that the worker did not want whole does not come before the next 
 t.test('only to a worker that was watched for long, of an endpoint whose workers keep them', async (t) => {
   const clock = new ManualClock();
   const queue = new EndpointQueue(clock, () => undefined);
-  const asked: SlotRequest = { workerId: undefined, strict: false, waitMs: 0, isRetry: false, signal: new AbortController().signal };
+  const asked: SlotRequest = {
+    workerId: undefined,
+    strict: false,
+    waitMs: 0,
+    isRetry: false,
+    signal: new AbortController().signal,
+  };
   const isKept = (): boolean | undefined => {
     const place = queue.tryAcquire(asked);
     place?.release();
     return place?.isPooled;
   };
-  const tell = (keepsConnections: boolean, ready = true): void => queue.update(EndpointRotation.fromPartial({
-    endpointId: 'e', workerConcurrency: 1, keepsConnections, workers: [{ workerId: 'w', address: '127.0.0.1:1', ready }],
-  }));
+  const tell = (keepsConnections: boolean, ready = true): void =>
+    queue.update(
+      EndpointRotation.fromPartial({
+        endpointId: 'e',
+        workerConcurrency: 1,
+        keepsConnections,
+        workers: [{ workerId: 'w', address: '127.0.0.1:1', ready }],
+      }),
+    );
   tell(true);
   t.equal(isKept(), false, 'nobody has seen yet what it does');
   clock.pass(10_000);

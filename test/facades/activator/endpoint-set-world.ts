@@ -1,20 +1,24 @@
 /**
- * Simulates facades and core replicas that share the endpoint sets of load-balancing endpoints: the real classes, joined by in-memory streams under
- * a manual clock. A test changes the workers and breaks streams.
+ * Simulates facades and core replicas that share the endpoint sets of load-balancing endpoints: the real classes,
+ * joined by in-memory streams under a manual clock. A test changes the workers and breaks streams.
  */
 import { EventEmitter } from 'node:events';
 import { Metadata, status } from '@grpc/grpc-js';
 import { DomainError } from '../../../core/domain/errors.ts';
 import { BackendRegistry } from '../../../core/edge/backend-registry.ts';
 import { CoreEvents } from '../../../core/events/core-events.ts';
-import { WatchRotation } from '../../../core/rpc/watch-rotation.ts';
 import type { WatchParts } from '../../../core/rpc/watch-rotation.ts';
+import { WatchRotation } from '../../../core/rpc/watch-rotation.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import type { EndpointBackends, RotationWorker } from '../../../core/store/edge-store.ts';
-import { LoadBalancer, WAIT_BOUNDS } from '../../../facades/activator/load-balancer.ts';
 import type { WorkerSlot } from '../../../facades/activator/endpoint-queue.ts';
+import { LoadBalancer, WAIT_BOUNDS } from '../../../facades/activator/load-balancer.ts';
 import { EndpointSetLink } from '../../../facades/core-client/endpoint-set-link.ts';
-import type { EndpointDemand, WatchRotationRequest, WatchRotationResponse } from '../../../proto/gen/slipway/v1/edge_service.ts';
+import type {
+  EndpointDemand,
+  WatchRotationRequest,
+  WatchRotationResponse,
+} from '../../../proto/gen/slipway/v1/edge_service.ts';
 import type { Transport } from '../../../proto/wire/channel.ts';
 import { LINK_TIMERS } from '../../../proto/wire/link-timers.ts';
 import type { SeededRandom } from '../../helpers/random-of.ts';
@@ -69,7 +73,9 @@ class End extends EventEmitter {
   }
 
   end(): void {
-    this.#world.clock.after(this.#world.lagMs(), () => { if (this.other.isOpen) this.other.emit('end'); });
+    this.#world.clock.after(this.#world.lagMs(), () => {
+      if (this.other.isOpen) this.other.emit('end');
+    });
   }
 
   cancel(): void {
@@ -80,7 +86,11 @@ class End extends EventEmitter {
   cut(): void {
     if (!this.isOpen) return;
     this.isOpen = this.other.isOpen = false;
-    for (const [end, event] of [[this, 'error'], [this.other, 'cancelled']] as const) if (end.listenerCount(event) > 0) end.emit(event, new Error('cut'));
+    for (const [end, event] of [
+      [this, 'error'],
+      [this.other, 'cancelled'],
+    ] as const)
+      if (end.listenerCount(event) > 0) end.emit(event, new Error('cut'));
   }
 
   #flow(): void {
@@ -128,7 +138,14 @@ export class EndpointSetWorld {
     for (let i = 0; i < endpoints; i += 1) {
       const endpointId = this.#id('e');
       this.endpoints.set(endpointId, {
-        endpointId, accountId: 'a', workerConcurrency: 4, workersMax: 1, scalerValue: 4, h2c: false, singleUse: false, workers: [],
+        endpointId,
+        accountId: 'a',
+        workerConcurrency: 4,
+        workersMax: 1,
+        scalerValue: 4,
+        h2c: false,
+        singleUse: false,
+        workers: [],
       });
       this.addWorker(endpointId);
     }
@@ -136,8 +153,10 @@ export class EndpointSetWorld {
 
   async stop(): Promise<void> {
     for (const { leave } of this.held) leave();
-    const stops = [...this.facades.flatMap(({ loadBalancer, link }) => [loadBalancer.stop(), link.stop()]),
-      ...this.#replicas.map(({ registry }) => registry.stop())];
+    const stops = [
+      ...this.facades.flatMap(({ loadBalancer, link }) => [loadBalancer.stop(), link.stop()]),
+      ...this.#replicas.map(({ registry }) => registry.stop()),
+    ];
     await this.clock.pass(10_000);
     await Promise.all(stops);
   }
@@ -184,21 +203,36 @@ export class EndpointSetWorld {
   async #startReplica(): Promise<void> {
     const { clock, random, faults } = this;
     const events = new CoreEvents();
-    const edge = { backends: async (ids?: readonly string[]): Promise<EndpointBackends[]> => {
-      if (faults.databaseSlowMs > 0) await new Promise<void>((resolve) => { clock.after(faults.databaseSlowMs, resolve); });
-      if (faults.databaseAway) throw new Error('the database is away');
-      return (ids ?? []).flatMap((id) => structuredClone(this.endpoints.get(id)) ?? []);
-    } };
-    const access = { check: async (apiKey: string, { endpointId }: { endpointId: string }) => {
-      if (faults.accessAway) throw new DomainError('UNAVAILABLE', 'away');
-      if (apiKey === faults.refusedKey) throw new DomainError('UNAUTHORIZED', 'refused');
-      if (!this.endpoints.has(endpointId)) throw new DomainError('ENDPOINT_NOT_FOUND', 'gone');
-      return { endpoint: { type: 'LB' } };
-    } };
+    const edge = {
+      backends: async (ids?: readonly string[]): Promise<EndpointBackends[]> => {
+        if (faults.databaseSlowMs > 0)
+          await new Promise<void>((resolve) => {
+            clock.after(faults.databaseSlowMs, resolve);
+          });
+        if (faults.databaseAway) throw new Error('the database is away');
+        return (ids ?? []).flatMap((id) => structuredClone(this.endpoints.get(id)) ?? []);
+      },
+    };
+    const access = {
+      check: async (apiKey: string, { endpointId }: { endpointId: string }) => {
+        if (faults.accessAway) throw new DomainError('UNAVAILABLE', 'away');
+        if (apiKey === faults.refusedKey) throw new DomainError('UNAUTHORIZED', 'refused');
+        if (!this.endpoints.has(endpointId)) throw new DomainError('ENDPOINT_NOT_FOUND', 'gone');
+        return { endpoint: { type: 'LB' } };
+      },
+    };
     const registry = new BackendRegistry({ edge, events, clock, random, logger });
     const parts = {
-      access, edgeKey: EDGE_KEY, registry,
-      demands: { add: () => undefined, end: () => undefined }, onResent: () => { this.resent += 1; }, clock, random, logger,
+      access,
+      edgeKey: EDGE_KEY,
+      registry,
+      demands: { add: () => undefined, end: () => undefined },
+      onResent: () => {
+        this.resent += 1;
+      },
+      clock,
+      random,
+      logger,
     };
     await registry.start();
     this.#replicas.push({ events, registry, parts: parts as unknown as WatchParts });
@@ -206,22 +240,34 @@ export class EndpointSetWorld {
 
   async #startFacade(index: number): Promise<void> {
     const { clock, random } = this;
-    const transport = { openClient: (_client: unknown, address: string) => ({
-      waitForReady: (_deadline: unknown, ready: () => void) => { clock.after(this.lagMs(), ready); },
-      watchRotation: () => this.#open(this.#replicas[Number(address)]!.parts),
-      // Whether core is there: it always is.
-      makeClientStreamRequest: (_method: string, _encode: unknown, _decode: unknown, answer: (error: { code: number }) => void) => {
-        const timer = clock.after(this.lagMs(), () => answer({ code: status.UNIMPLEMENTED }));
-        return { cancel: () => timer.cancel() };
-      },
-      close: () => undefined,
-    }) } as unknown as Transport;
+    const transport = {
+      openClient: (_client: unknown, address: string) => ({
+        waitForReady: (_deadline: unknown, ready: () => void) => {
+          clock.after(this.lagMs(), ready);
+        },
+        watchRotation: () => this.#open(this.#replicas[Number(address)]!.parts),
+        // Whether core is there: it always is.
+        makeClientStreamRequest: (
+          _method: string,
+          _encode: unknown,
+          _decode: unknown,
+          answer: (error: { code: number }) => void,
+        ) => {
+          const timer = clock.after(this.lagMs(), () => answer({ code: status.UNIMPLEMENTED }));
+          return { cancel: () => timer.cancel() };
+        },
+        close: () => undefined,
+      }),
+    } as unknown as Transport;
     const addresses = this.#replicas.map((_, i) => String((i + index) % this.#replicas.length));
     const link = new EndpointSetLink({ addresses, transport, clock, random, edgeKey: '', logger });
     const loadBalancer = new LoadBalancer({ link, waits: WAIT_BOUNDS, clock, logger });
     const loads = new Map<string, EndpointDemand>();
     const tell = link.report.bind(link);
-    link.report = (demand) => { loads.set(demand.endpointId, demand); tell(demand); };
+    link.report = (demand) => {
+      loads.set(demand.endpointId, demand);
+      tell(demand);
+    };
     await link.start();
     await loadBalancer.start();
     this.facades.push({ loadBalancer, link, loads });
@@ -250,16 +296,19 @@ function asBeforeVersions(near: End, far: End, clock: SteppingClock): void {
   const sent = new Map<string, { heardAtMs: number; version: string | undefined }>();
   const forgetLater = (): void => {
     clock.after(LINK_TIMERS.subscriptionMs, () => {
-      for (const [id, { heardAtMs }] of sent) if (heardAtMs < clock.monotonicMs() - LINK_TIMERS.subscriptionMs) sent.delete(id);
+      for (const [id, { heardAtMs }] of sent)
+        if (heardAtMs < clock.monotonicMs() - LINK_TIMERS.subscriptionMs) sent.delete(id);
       if (far.isOpen) forgetLater();
     });
   };
   forgetLater();
-  far.change = (message) => ({ demands: (message as WatchRotationRequest).demands.map((demand) => {
-    const known = sent.get(demand.endpointId) ?? { heardAtMs: 0, version: undefined };
-    sent.set(demand.endpointId, Object.assign(known, { heardAtMs: clock.monotonicMs() }));
-    return { ...demand, version: known.version };
-  }) });
+  far.change = (message) => ({
+    demands: (message as WatchRotationRequest).demands.map((demand) => {
+      const known = sent.get(demand.endpointId) ?? { heardAtMs: 0, version: undefined };
+      sent.set(demand.endpointId, Object.assign(known, { heardAtMs: clock.monotonicMs() }));
+      return { ...demand, version: known.version };
+    }),
+  });
   near.change = (message) => {
     const { rotations, refusals } = message as WatchRotationResponse;
     for (const { endpointId } of refusals) sent.delete(endpointId);

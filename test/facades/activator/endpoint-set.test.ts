@@ -1,11 +1,15 @@
 // test: 20 s
-/** A facade knows the workers of an endpoint whenever a request comes: after any silence, after requests of any length, and whatever broke in between. */
-import t from 'tap';
+/**
+ * A facade knows the workers of an endpoint whenever a request comes: after any silence, after requests of any length,
+ * and whatever broke in between.
+ */
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { LINK_TIMERS } from '../../../proto/wire/link-timers.ts';
 import { SEED, seededRandom } from '../../helpers/seeded-random.ts';
-import { EndpointSetWorld } from './endpoint-set-world.ts';
 import type { Asked, Old } from './endpoint-set-world.ts';
+import { EndpointSetWorld } from './endpoint-set-world.ts';
 
 t.setTimeout(240_000);
 /** Seconds between the end of one request and the next. */
@@ -31,7 +35,9 @@ async function heldTable(t: Test, old: Old): Promise<Record<string, number>> {
         await world.clock.pass((length + silence) * 1_000);
         const next = world.ask(0, endpointId);
         await world.clock.pass(2_000);
-        if (next.outcome !== 'got') held[`${length} s, then ${silence} s of silence`] = (held[`${length} s, then ${silence} s of silence`] ?? 0) + 1;
+        if (next.outcome !== 'got')
+          held[`${length} s, then ${silence} s of silence`] =
+            (held[`${length} s, then ${silence} s of silence`] ?? 0) + 1;
         next.leave();
       }
     }
@@ -85,7 +91,9 @@ t.test('what a facade knew is not used once core refuses to keep it up to date',
 function faultsOf(world: EndpointSetWorld): Record<string, () => Promise<void>> {
   const { random, clock, faults, endpoints } = world;
   const someEndpoint = (): string => random.one([...endpoints.keys()]);
-  const sometimesHint = (id: string): void => { if (random.fraction() < 0.7) world.hint(id); };
+  const sometimesHint = (id: string): void => {
+    if (random.fraction() < 0.7) world.hint(id);
+  };
   const during = async (change: Partial<typeof faults>, untilMs: number): Promise<void> => {
     const before = { ...faults };
     Object.assign(faults, change);
@@ -97,7 +105,10 @@ function faultsOf(world: EndpointSetWorld): Record<string, () => Promise<void>> 
     pause: () => clock.pass(random.below(5_000)),
     burst: async () => {
       for (let i = random.below(30); i >= 0; i -= 1) {
-        world.ask(random.below(2), someEndpoint(), { keepMs: random.below(3_000), apiKey: random.one(['key1', 'key2']) });
+        world.ask(random.below(2), someEndpoint(), {
+          keepMs: random.below(3_000),
+          apiKey: random.one(['key1', 'key2']),
+        });
       }
       await clock.pass(random.below(500));
     },
@@ -121,13 +132,19 @@ function faultsOf(world: EndpointSetWorld): Record<string, () => Promise<void>> 
         await clock.pass(random.below(200));
       }
     },
-    cut: async () => { if (world.streams.size > 0) random.one([...world.streams]).cut(); },
-    end: async () => { if (world.streams.size > 0) random.one([...world.streams]).other.emit('end'); },
+    cut: async () => {
+      if (world.streams.size > 0) random.one([...world.streams]).cut();
+    },
+    end: async () => {
+      if (world.streams.size > 0) random.one([...world.streams]).other.emit('end');
+    },
     databaseAway: () => during({ databaseAway: true }, 20_000),
     databaseSlow: () => during({ databaseSlowMs: 300 }, 3_000),
     accessAway: () => during({ accessAway: true }, 40_000),
     keyRefused: () => during({ refusedKey: 'key2' }, 20_000),
-    leave: async () => { for (const one of world.held) if (random.fraction() < 0.5) one.leave(); },
+    leave: async () => {
+      for (const one of world.held) if (random.fraction() < 0.5) one.leave();
+    },
     lag: () => during({ lagMs: 3_000 }, 30_000),
   };
 }
@@ -164,7 +181,8 @@ for (const old of ['none', 'facades'] as const) {
       const load = world.facades[facade]!.loads.get(endpointId)?.workers ?? [];
       const isFull = workers.every(({ id }) => (load.find(({ workerId }) => workerId === id)?.inFlight ?? 0) >= 4);
       if (asked.outcome === undefined && !isFull) wrong.push(`held after ${trail.slice(-4).join(', ')}`);
-      if (asked.outcome === 'got' && !workers.some(({ id }) => id === asked.workerId)) wrong.push(`a worker that is gone after ${trail.slice(-4).join(', ')}`);
+      if (asked.outcome === 'got' && !workers.some(({ id }) => id === asked.workerId))
+        wrong.push(`a worker that is gone after ${trail.slice(-4).join(', ')}`);
       asked.leave();
     }
     t.same(wrong, [], `of ${checks} looks`);

@@ -1,17 +1,20 @@
-/** An answer that is whole at the facade before its client has taken it: the worker's connection ends meanwhile, and nothing of the answer is lost. */
+/**
+ * An answer that is whole at the facade before its client has taken it: the worker's connection ends meanwhile, and
+ * nothing of the answer is lost.
+ */
 import { once } from 'node:events';
-import { createServer, ServerResponse } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { createServer as createTcpServer } from 'node:net';
+import { createServer, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
 import { Duplex } from 'node:stream';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { systemClock } from '../../../core/runtime/clock.ts';
-import { dial, forward } from '../../../facades/activator/forward.ts';
-import { ConnectionPool } from '../../../facades/activator/connection-pool.ts';
-import { writeRejection } from '../../../facades/activator/write-rejection.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
+import { ConnectionPool } from '../../../facades/activator/connection-pool.ts';
+import { dial, forward } from '../../../facades/activator/forward.ts';
+import { writeRejection } from '../../../facades/activator/write-rejection.ts';
 import { exchange } from '../../helpers/raw-http.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
@@ -65,7 +68,13 @@ t.test('a client that reads after the worker has gone gets all of it', async (t)
   const socket = await dial(`127.0.0.1:${(worker.address() as AddressInfo).port}`, gone);
   const target = { endpointId: 'e', path: '/', prefix: '', queryKey: undefined, isShared: false };
   const place = { workerId: 'w', expectsContinue: true, disableContinue: () => undefined };
-  const outcome = forward({ request, reply, target, gone }, { socket: socket! }, place, { processingMs: 60_000, socketIdleMs: 60_000 }, systemClock);
+  const outcome = forward(
+    { request, reply, target, gone },
+    { socket: socket! },
+    place,
+    { processingMs: 60_000, socketIdleMs: 60_000 },
+    systemClock,
+  );
   await waitFor('the answer to begin', () => client.bytes > 0);
   const [connection] = await seen;
   const closed = once(connection, 'close');
@@ -88,9 +97,17 @@ async function frontOf(t: Test, port: number) {
   const logger = createLogger('test', 'silent');
   const front = createServer((request, reply) => {
     const gone = new AbortController().signal;
-    void dial(address, gone).then((socket) => (
-      forward({ request, reply, target, gone }, { socket, pool, address }, place, { processingMs: 60_000, socketIdleMs: 60_000 }, systemClock)
-    )).catch((error: unknown) => writeRejection(error, request, reply, logger));
+    void dial(address, gone)
+      .then((socket) =>
+        forward(
+          { request, reply, target, gone },
+          { socket, pool, address },
+          place,
+          { processingMs: 60_000, socketIdleMs: 60_000 },
+          systemClock,
+        ),
+      )
+      .catch((error: unknown) => writeRejection(error, request, reply, logger));
   }).listen(0, '127.0.0.1');
   await once(front, 'listening');
   t.teardown(() => front.close());
@@ -118,7 +135,11 @@ t.test('a worker sees a request before its body comes, and no body of one that h
   }
   for (const head of ['content-length: 5', 'transfer-encoding: chunked', 'content-length: 5\r\nexpect: 100-continue']) {
     seen = '';
-    t.match(await exchange(url, { pieces: [`POST / HTTP/1.1\r\nhost: a\r\n${head}\r\n\r\n`] }), { status: 200, text: 'ok' }, `the answer to ${head}`);
+    t.match(
+      await exchange(url, { pieces: [`POST / HTTP/1.1\r\nhost: a\r\n${head}\r\n\r\n`] }),
+      { status: 200, text: 'ok' },
+      `the answer to ${head}`,
+    );
   }
   pool.destroy();
 });
@@ -135,8 +156,14 @@ t.test('whatever line a worker answers with, its client is told and nobody else 
   t.teardown(() => worker.close());
   const { pool, url } = await frontOf(t, (worker.address() as AddressInfo).port);
   const answers: [string, number, string][] = [
-    ['000 Zero', 502, ''], ['099 Odd', 502, ''], ['101 Switching Protocols', 502, ''], ['101 X\r\nUpgrade: websocket\r\nConnection: Upgrade', 502, ''],
-    ['200 \x01', 200, 'OK'], ['200 caf\xc3\xa9', 200, 'caf\xe9'], ['299', 299, 'unknown'], ['999 Own', 999, 'Own'],
+    ['000 Zero', 502, ''],
+    ['099 Odd', 502, ''],
+    ['101 Switching Protocols', 502, ''],
+    ['101 X\r\nUpgrade: websocket\r\nConnection: Upgrade', 502, ''],
+    ['200 \x01', 200, 'OK'],
+    ['200 caf\xc3\xa9', 200, 'caf\xe9'],
+    ['299', 299, 'unknown'],
+    ['999 Own', 999, 'Own'],
   ];
   for (const [sent, status, reason] of answers) {
     line = sent;

@@ -1,7 +1,10 @@
-/** Which worker gets a request: the least loaded one, but workers that are too many get none while others have less than their share. */
+/**
+ * Which worker gets a request: the least loaded one, but workers that are too many get none while others have less than
+ * their share.
+ */
 import t from 'tap';
-import { EndpointQueue } from '../../../facades/activator/endpoint-queue.ts';
 import type { WorkerSlot } from '../../../facades/activator/endpoint-queue.ts';
+import { EndpointQueue } from '../../../facades/activator/endpoint-queue.ts';
 import { EndpointRotation } from '../../../proto/gen/slipway/v1/edge_service.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 
@@ -10,12 +13,28 @@ const SHARE = 4;
 /** A queue with workers a, b and c, of which those named are too many. */
 function queueOf(surplus: string[], { requestsPerWorker = SHARE, workerConcurrency = 6 } = {}) {
   const queue = new EndpointQueue(new ManualClock(), () => undefined);
-  const tell = (now: string[]): void => queue.update(EndpointRotation.fromPartial({
-    workerConcurrency, requestsPerWorker,
-    workers: ['a', 'b', 'c'].map((workerId) => ({ workerId, address: '127.0.0.1:1', ready: true, surplus: now.includes(workerId) })),
-  }));
+  const tell = (now: string[]): void =>
+    queue.update(
+      EndpointRotation.fromPartial({
+        workerConcurrency,
+        requestsPerWorker,
+        workers: ['a', 'b', 'c'].map((workerId) => ({
+          workerId,
+          address: '127.0.0.1:1',
+          ready: true,
+          surplus: now.includes(workerId),
+        })),
+      }),
+    );
   tell(surplus);
-  const take = (): WorkerSlot => queue.tryAcquire({ workerId: undefined, strict: false, waitMs: 0, isRetry: false, signal: new AbortController().signal })!;
+  const take = (): WorkerSlot =>
+    queue.tryAcquire({
+      workerId: undefined,
+      strict: false,
+      waitMs: 0,
+      isRetry: false,
+      signal: new AbortController().signal,
+    })!;
   return { tell, take, taken: (count: number) => Array.from({ length: count }, () => take().workerId).join('') };
 }
 
@@ -36,7 +55,10 @@ t.test('beyond the share all are used, the least loaded first', async (t) => {
 t.test('steady load stays where it is, so that the others become idle', async (t) => {
   const { tell, take } = queueOf([]);
   const running = [take(), take(), take()];
-  t.same(running.map(({ workerId }) => workerId), ['a', 'b', 'c']);
+  t.same(
+    running.map(({ workerId }) => workerId),
+    ['a', 'b', 'c'],
+  );
   tell(['b', 'c']);
   const seen: string[] = [];
   for (let turn = 0; turn < 9; turn += 1) {

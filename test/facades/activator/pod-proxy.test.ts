@@ -17,11 +17,27 @@ t.test('a flood of keys does not become a flood of questions', async (t) => {
     asked += 1;
     return new Promise<never>(() => undefined);
   };
-  const nobody = { checkLive: async (): Promise<never> => { throw new Error('nobody asks'); } };
-  const proxy = new PodProxy({ locate, tunnels, rateLimit: undefined, keys: new KeyWatch(nobody, systemClock), limits, clock: systemClock });
+  const nobody = {
+    checkLive: async (): Promise<never> => {
+      throw new Error('nobody asks');
+    },
+  };
+  const proxy = new PodProxy({
+    locate,
+    tunnels,
+    rateLimit: undefined,
+    keys: new KeyWatch(nobody, systemClock),
+    limits,
+    clock: systemClock,
+  });
   const serve = (key: string) => {
     const request = { method: 'GET', headers: { authorization: `Bearer ${key}` } } as IncomingMessage;
-    return proxy.serve(request, {} as FastifyReply, { podId: 'abcdefghijklmn', port: 80, path: '/', prefix: '/pods/abcdefghijklmn/80' });
+    return proxy.serve(request, {} as FastifyReply, {
+      podId: 'abcdefghijklmn',
+      port: 80,
+      path: '/',
+      prefix: '/pods/abcdefghijklmn/80',
+    });
   };
   for (let key = 0; key < 1_000; key += 1) void serve(`k${key}`);
   await t.rejects(serve('more'), /Too many pods/);

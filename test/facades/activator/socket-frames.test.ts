@@ -10,7 +10,11 @@ function frame(bytes: number, isMasked: boolean): Buffer {
   if (length === 126) head.writeUInt16BE(bytes, 2);
   if (length === 127) head.writeBigUInt64BE(BigInt(bytes), 2);
   const headBytes = length < 126 ? 2 : length === 126 ? 4 : 10;
-  return Buffer.concat([head.subarray(0, headBytes), Buffer.from(isMasked ? [1, 2, 3, 4] : []), Buffer.alloc(bytes, 'x')]);
+  return Buffer.concat([
+    head.subarray(0, headBytes),
+    Buffer.from(isMasked ? [1, 2, 3, 4] : []),
+    Buffer.alloc(bytes, 'x'),
+  ]);
 }
 
 const LENGTHS = [0, 1, 125, 126, 127, 65_535, 65_536, 100_000];

@@ -1,9 +1,12 @@
-/** What bounds a facade's tunnels, and machines that are nasty at their end of one: nobody but they themselves have less of it. */
+/**
+ * What bounds a facade's tunnels, and machines that are nasty at their end of one: nobody but they themselves have less
+ * of it.
+ */
 import { once } from 'node:events';
-import { createServer, request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { performServerHandshake } from 'node:http2';
+import { createServer, request as httpRequest } from 'node:http';
 import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import { performServerHandshake } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import { pino } from 'pino';
 import t from 'tap';
@@ -16,20 +19,31 @@ import { waitFor } from '../../helpers/wait-for.ts';
 t.setTimeout(60_000);
 const clock = new ManualClock();
 const lines: string[] = [];
-const logger = pino({ level: 'info' }, { write: (line: string) => { lines.push(line); } });
+const logger = pino(
+  { level: 'info' },
+  {
+    write: (line: string) => {
+      lines.push(line);
+    },
+  },
+);
 /** What core says of a key: its machine, or that it is nobody's; nothing: core is away. */
 const core = new Map<string, CoreError>();
 /** How many it answers at once, and who waits for that. */
 const together = { key: 'again', count: 12, waiting: [] as (() => void)[] };
 /** It says nothing to one key until this is resolved. */
 const answered = Promise.withResolvers<void>();
-const tunnels = new Tunnels({ clock, logger, authorize: async (apiKey) => {
-  const error = core.get(apiKey);
-  if (apiKey === 'unanswered') await answered.promise;
-  if (apiKey === together.key && together.waiting.length < together.count) await answeredTogether();
-  if (error) throw error;
-  return `machine-of-${apiKey}`;
-} });
+const tunnels = new Tunnels({
+  clock,
+  logger,
+  authorize: async (apiKey) => {
+    const error = core.get(apiKey);
+    if (apiKey === 'unanswered') await answered.promise;
+    if (apiKey === together.key && together.waiting.length < together.count) await answeredTogether();
+    if (error) throw error;
+    return `machine-of-${apiKey}`;
+  },
+});
 await tunnels.start();
 
 function answeredTogether(): Promise<void> {
@@ -55,10 +69,18 @@ t.teardown(async () => {
 
 /** A machine's end: the connection once the facade has taken it. */
 async function dialIn(key: string): Promise<Socket> {
-  const asked = httpRequest({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, path: `${TUNNEL_PATH}0`, agent: false, headers: {
-    authorization: `Bearer ${key}`, connection: 'Upgrade', upgrade: TUNNEL_PROTOCOL,
-  } }).end();
-  const [, socket, head] = await once(asked, 'upgrade') as [IncomingMessage, Socket, Buffer];
+  const asked = httpRequest({
+    host: '127.0.0.1',
+    port: (server.address() as AddressInfo).port,
+    path: `${TUNNEL_PATH}0`,
+    agent: false,
+    headers: {
+      authorization: `Bearer ${key}`,
+      connection: 'Upgrade',
+      upgrade: TUNNEL_PROTOCOL,
+    },
+  }).end();
+  const [, socket, head] = (await once(asked, 'upgrade')) as [IncomingMessage, Socket, Buffer];
   if (head.length > 0) socket.unshift(head);
   sockets.add(socket);
   socket.on('error', () => undefined);
@@ -69,7 +91,10 @@ async function dialIn(key: string): Promise<Socket> {
 async function tunnelOf(key: string, onStream = echo): Promise<ServerHttp2Session> {
   const session = performServerHandshake(await dialIn(key), TUNNEL_OPTIONS);
   session.on('error', () => undefined);
-  session.on('stream', (stream) => { stream.on('error', () => undefined); onStream(stream); });
+  session.on('stream', (stream) => {
+    stream.on('error', () => undefined);
+    onStream(stream);
+  });
   return session;
 }
 
@@ -104,7 +129,10 @@ t.test('connections of a tunnel', async (t) => {
   await tunnelOf('many');
   const first = await waitFor('a connection', () => open('many'));
   const others = await Promise.all(Array.from({ length: TUNNEL_STREAMS_MAX - 1 }, () => open('many')));
-  t.ok(others.every((each) => each !== undefined), `${TUNNEL_STREAMS_MAX} at a time`);
+  t.ok(
+    others.every((each) => each !== undefined),
+    `${TUNNEL_STREAMS_MAX} at a time`,
+  );
   t.equal(await open('many'), undefined, 'and no more');
   t.ok(await works('good'), 'those of other machines are their own');
   first.destroy();
@@ -114,7 +142,10 @@ t.test('connections of a tunnel', async (t) => {
 
 t.test('tunnels of a machine, opened all at once', async (t) => {
   const sessions = await Promise.all(Array.from({ length: together.count }, () => tunnelOf('again')));
-  await waitFor('the end of all but four', () => sessions.filter((session) => session.destroyed).length >= together.count - 4);
+  await waitFor(
+    'the end of all but four',
+    () => sessions.filter((session) => session.destroyed).length >= together.count - 4,
+  );
   t.ok(await works('again'));
   t.equal(sessions.filter((session) => !session.destroyed).length, 4);
 });
@@ -134,7 +165,9 @@ t.test('a key that is revoked ends its tunnels; while core is away they stand', 
 
 t.test('a machine that never answers', async (t) => {
   const waiting: ServerHttp2Stream[] = [];
-  await tunnelOf('mute', (stream) => { waiting.push(stream); });
+  await tunnelOf('mute', (stream) => {
+    waiting.push(stream);
+  });
   const opening = { is: open('mute') };
   await waitFor('it at the machine', () => waiting.length > 0);
   await pass(5_000);
@@ -161,26 +194,40 @@ const longHeader = Buffer.concat([Buffer.from([0x00, 0x01, 0x78, 0x7f, 0xe1, 0xd
 const NASTY: Record<string, Buffer> = {
   'bytes of no protocol': Buffer.from('GET / HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(1_000)),
   'nothing but zeros': Buffer.alloc(1_000_000),
-  'pings without end': Buffer.concat([SETTINGS, ...Array.from({ length: 100_000 }, () => frame(6, 0, 0, Buffer.alloc(8)))]),
-  'settings without end': Buffer.concat(Array.from({ length: 100_000 }, () => frame(4, 0, 0, Buffer.from([0, 4, 0, 1, 0, 0])))),
+  'pings without end': Buffer.concat([
+    SETTINGS,
+    ...Array.from({ length: 100_000 }, () => frame(6, 0, 0, Buffer.alloc(8))),
+  ]),
+  'settings without end': Buffer.concat(
+    Array.from({ length: 100_000 }, () => frame(4, 0, 0, Buffer.from([0, 4, 0, 1, 0, 0]))),
+  ),
   'too many settings': frame(4, 0, 0, Buffer.alloc(6 * 2_000)),
   'an answer that nobody asked for': Buffer.concat([SETTINGS, frame(HEADERS, END_HEADERS, 3, Buffer.from([0x88]))]),
-  'headers without end': Buffer.concat([SETTINGS, frame(HEADERS, NO_FLAGS, 1, Buffer.from([0x88])),
-    ...Array.from({ length: 2_000 }, () => frame(9, 0, 1, longHeader.subarray(0, 16_000)))]),
+  'headers without end': Buffer.concat([
+    SETTINGS,
+    frame(HEADERS, NO_FLAGS, 1, Buffer.from([0x88])),
+    ...Array.from({ length: 2_000 }, () => frame(9, 0, 1, longHeader.subarray(0, 16_000))),
+  ]),
   'a frame beyond the size': Buffer.concat([SETTINGS, frame(0, 0, 1, Buffer.alloc(1_000_000))]),
   'a push': Buffer.concat([SETTINGS, frame(5, END_HEADERS, 1, Buffer.from([0, 0, 0, 2, 0x82, 0x86, 0x84]))]),
-  'resets without end': Buffer.concat([SETTINGS, ...Array.from({ length: 100_000 }, () => frame(3, 0, 1, Buffer.alloc(4)))]),
+  'resets without end': Buffer.concat([
+    SETTINGS,
+    ...Array.from({ length: 100_000 }, () => frame(3, 0, 1, Buffer.alloc(4))),
+  ]),
 };
 
 for (const [what, bytes] of Object.entries(NASTY)) {
   t.test(`a machine that sends ${what}`, async (t) => {
-    const ends = (): number => lines.filter((line) => line.includes('machine-of-nasty') && line.includes('tunnel closed')).length;
+    const ends = (): number =>
+      lines.filter((line) => line.includes('machine-of-nasty') && line.includes('tunnel closed')).length;
     const before = ends();
     const socket = await dialIn('nasty');
     // While a connection is asked for, so that what comes is the answer to it.
     const opening = open('nasty');
     socket.resume();
-    const taken = new Promise((resolve) => { socket.write(bytes, resolve); });
+    const taken = new Promise((resolve) => {
+      socket.write(bytes, resolve);
+    });
     t.ok(await works('good'), 'another is served meanwhile');
     await taken;
     socket.destroy();
@@ -194,24 +241,39 @@ for (const [what, bytes] of Object.entries(NASTY)) {
 
 t.test('headers of an answer that are too large', async (t) => {
   await tunnelOf('wordy', (stream) => {
-    stream.respond({ ':status': 200, ...Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`x-${n}`, 'x'.repeat(5_000)])) });
+    stream.respond({
+      ':status': 200,
+      ...Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`x-${n}`, 'x'.repeat(5_000)])),
+    });
   });
   (await open('wordy'))?.destroy();
   t.ok(await works('good'));
 });
 
 t.test('none of it was a fault of ours', async (t) => {
-  t.same(lines.filter((line) => line.includes('could not be opened')), []);
+  t.same(
+    lines.filter((line) => line.includes('could not be opened')),
+    [],
+  );
 });
 
 t.test('a flood of keys does not become a flood of questions', async (t) => {
   core.set('unanswered', new CoreError('UNAUTHORIZED', 'no'));
-  const ask = () => httpRequest({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, path: `${TUNNEL_PATH}0`, agent: false, headers: {
-    authorization: 'Bearer unanswered', connection: 'Upgrade', upgrade: TUNNEL_PROTOCOL,
-  } }).end();
+  const ask = () =>
+    httpRequest({
+      host: '127.0.0.1',
+      port: (server.address() as AddressInfo).port,
+      path: `${TUNNEL_PATH}0`,
+      agent: false,
+      headers: {
+        authorization: 'Bearer unanswered',
+        connection: 'Upgrade',
+        upgrade: TUNNEL_PROTOCOL,
+      },
+    }).end();
   const statuses: (number | undefined)[] = [];
   const ended = Array.from({ length: 101 }, async () => {
-    const [answer] = await once(ask(), 'response') as [IncomingMessage];
+    const [answer] = (await once(ask(), 'response')) as [IncomingMessage];
     answer.resume();
     statuses.push(answer.statusCode);
   });

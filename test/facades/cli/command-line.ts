@@ -1,6 +1,10 @@
-/** The command line as its users have it: in this process where only its answer counts, or as the real program in a process of its own. */
-import { spawn } from 'node:child_process';
+/**
+ * The command line as its users have it: in this process where only its answer counts, or as the real program in a
+ * process of its own.
+ */
+
 import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,10 +33,16 @@ export class Run {
 
   constructor(args: readonly string[], env: Record<string, string>, cwd: string) {
     this.child = spawn(process.execPath, [SLIPWAY, ...args], { env, cwd, stdio: ['pipe', 'pipe', 'pipe'] });
-    this.child.stdout!.on('data', (part: Buffer) => { this.stdout += part.toString(); });
-    this.child.stderr!.on('data', (part: Buffer) => { this.stderr += part.toString(); });
+    this.child.stdout!.on('data', (part: Buffer) => {
+      this.stdout += part.toString();
+    });
+    this.child.stderr!.on('data', (part: Buffer) => {
+      this.stderr += part.toString();
+    });
     this.ended = new Promise((resolve) => {
-      this.child.once('close', (code, signal) => resolve({ code: code ?? signal!, stdout: this.stdout, stderr: this.stderr }));
+      this.child.once('close', (code, signal) =>
+        resolve({ code: code ?? signal!, stdout: this.stdout, stderr: this.stderr }),
+      );
     });
   }
 
@@ -49,7 +59,12 @@ export class Run {
 /** What a command of this process writes. */
 function sink() {
   let text = '';
-  const stream = new Writable({ write(part, _encoding, done) { text += String(part); done(); } });
+  const stream = new Writable({
+    write(part, _encoding, done) {
+      text += String(part);
+      done();
+    },
+  });
   return { stream, text: () => text };
 }
 
@@ -57,15 +72,23 @@ function sink() {
 async function runHere(args: readonly string[], env: Record<string, string>, cwd: string, stdin = ''): Promise<Ended> {
   const [stdout, stderr] = [sink(), sink()];
   const code = await runCommand(args, {
-    config: () => readCliConfig(env, cwd), stdout: stdout.stream, stderr: stderr.stream, stopping: new AbortController().signal,
-    stdin: (async function* () { yield Buffer.from(stdin); })(),
+    config: () => readCliConfig(env, cwd),
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    stopping: new AbortController().signal,
+    stdin: (async function* () {
+      yield Buffer.from(stdin);
+    })(),
   });
   return { code, stdout: stdout.text(), stderr: stderr.text() };
 }
 
 export type CommandLine = ReturnType<typeof commandLine>;
 
-/** Runs `slipway` with these variables, for an empty folder, with nothing else of the test's environment that it would look at. */
+/**
+ * Runs `slipway` with these variables, for an empty folder, with nothing else of the test's environment that it would
+ * look at.
+ */
 export function commandLine(t: Test, variables: Record<string, string>) {
   const cwd = mkdtempSync(join(tmpdir(), 'slipway-cli-'));
   const runs: Run[] = [];

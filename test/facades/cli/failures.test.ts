@@ -1,16 +1,19 @@
 // test: postgres
-/** What is wrong is said in a sentence and by the exit code: 1 refused, 2 wrong usage, 3 core not reachable; a key is never echoed. */
+/**
+ * What is wrong is said in a sentence and by the exit code: 1 refused, 2 wrong usage, 3 core not reachable; a key is
+ * never echoed.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { writeLocalEnv } from '../../../deploy/local/local-env.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
 import { startSystem } from '../../helpers/system.ts';
-import { commandLine } from './command-line.ts';
 import type { CommandLine } from './command-line.ts';
+import { commandLine } from './command-line.ts';
 
 const SECRET = 'rpa_thisMustNeverBeShown';
 
@@ -27,7 +30,11 @@ async function refuses(t: Test, cli: CommandLine, cases: [args: string[], text: 
 }
 
 t.test('wrong usage', async (t) => {
-  const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_API_KEY: SECRET, SLIPWAY_ENDPOINT_ID: 'abcdefghij1234' });
+  const cli = commandLine(t, {
+    SLIPWAY_CORE_ADDRESS: '127.0.0.1:1',
+    SLIPWAY_API_KEY: SECRET,
+    SLIPWAY_ENDPOINT_ID: 'abcdefghij1234',
+  });
   writeFileSync(join(cli.cwd, 'broken.json'), '{"a":');
   writeFileSync(join(cli.cwd, 'latin1.json'), Buffer.from([0x7b, 0x22, 0xe9, 0x22, 0x7d]));
   await refuses(t, cli, [
@@ -61,15 +68,27 @@ t.test('wrong usage', async (t) => {
     [['agent', '--cpu-slots', '-3'], /whole number from 0/],
     [['agent'], /joins with a key of scope agent/],
   ]);
-  t.match(await cli.runWith('not json', 'jobs', 'run', '-i', '-'), { code: 2, stderr: /The input from stdin is not JSON/ });
+  t.match(await cli.runWith('not json', 'jobs', 'run', '-i', '-'), {
+    code: 2,
+    stderr: /The input from stdin is not JSON/,
+  });
 });
 
 t.test('no key, and core not reachable', async (t) => {
   const bare = commandLine(t, {});
-  t.match(await bare.start('--core', '127.0.0.1:1', 'endpoints', 'list').ended, { code: 2, stdout: '', stderr: /^error: There is no API key/ });
-  t.match(await bare.run('--core', '127.0.0.1:1', 'machines'), { code: 2, stdout: '', stderr: /^error: This command is for the operator.*SLIPWAY_ROOT_KEY/ });
+  t.match(await bare.start('--core', '127.0.0.1:1', 'endpoints', 'list').ended, {
+    code: 2,
+    stdout: '',
+    stderr: /^error: There is no API key/,
+  });
+  t.match(await bare.run('--core', '127.0.0.1:1', 'machines'), {
+    code: 2,
+    stdout: '',
+    stderr: /^error: This command is for the operator.*SLIPWAY_ROOT_KEY/,
+  });
   const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_API_KEY: SECRET });
-  const text = /^error: Core cannot be reached at 127\.0\.0\.1:1 \(nobody listens there\)\. Start it.*--core HOST:PORT\.\n$/;
+  const text =
+    /^error: Core cannot be reached at 127\.0\.0\.1:1 \(nobody listens there\)\. Start it.*--core HOST:PORT\.\n$/;
   const expected = { code: 3, stdout: '', stderr: text };
   t.match(await cli.start('endpoints', 'list').ended, expected);
   t.match(await cli.run('endpoints', 'list', '--json'), expected, 'nothing on stdout for programs either');
@@ -77,10 +96,17 @@ t.test('no key, and core not reachable', async (t) => {
 
 t.test('Ctrl-C ends a call that gets no answer', async (t) => {
   const deaf = createServer(() => undefined);
-  await new Promise<void>((resolve) => { deaf.listen(0, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => {
+    deaf.listen(0, '127.0.0.1', resolve);
+  });
   t.teardown(() => deaf.close());
-  const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: `127.0.0.1:${(deaf.address() as AddressInfo).port}`, SLIPWAY_API_KEY: SECRET });
-  const connected = new Promise((resolve) => { deaf.once('connection', resolve); });
+  const cli = commandLine(t, {
+    SLIPWAY_CORE_ADDRESS: `127.0.0.1:${(deaf.address() as AddressInfo).port}`,
+    SLIPWAY_API_KEY: SECRET,
+  });
+  const connected = new Promise((resolve) => {
+    deaf.once('connection', resolve);
+  });
   const run = cli.start('endpoints', 'list');
   await connected;
   run.child.kill('SIGINT');
@@ -96,14 +122,20 @@ t.test('refused by the service; the facts of npm start', async (t) => {
   t.notMatch(unknown.stderr, SECRET);
   const endpointId = await system.createEndpoint({ command: jsHandler('all.js') });
   const good = ['--key', system.key];
-  t.match(await cli.run(...good, 'jobs', 'status', 'nosuch', '-e', endpointId), { code: 1, stderr: /^error: JOB_NOT_FOUND: / });
-  t.match(await cli.run(...good, 'jobs', 'list', '-e', 'abcdefghij1234'), { code: 1, stderr: /^error: ENDPOINT_NOT_FOUND: / });
+  t.match(await cli.run(...good, 'jobs', 'status', 'nosuch', '-e', endpointId), {
+    code: 1,
+    stderr: /^error: JOB_NOT_FOUND: /,
+  });
+  t.match(await cli.run(...good, 'jobs', 'list', '-e', 'abcdefghij1234'), {
+    code: 1,
+    stderr: /^error: ENDPOINT_NOT_FOUND: /,
+  });
   const short = ['jobs', 'run', '-e', endpointId, '-i', '{}', '--execution-timeout', '1s'];
   t.match(await cli.run(...good, ...short), { code: 1, stdout: '', stderr: /^error: INVALID_POLICY: / });
-  t.match(
-    await cli.run(...good, 'jobs', 'run', '-e', endpointId, '-i', '{}', '--webhook', 'ftp://x'),
-    { code: 1, stderr: /INVALID_WEBHOOK/ },
-  );
+  t.match(await cli.run(...good, 'jobs', 'run', '-e', endpointId, '-i', '{}', '--webhook', 'ftp://x'), {
+    code: 1,
+    stderr: /INVALID_WEBHOOK/,
+  });
 
   const beside = commandLine(t, {});
   mkdirSync(join(beside.cwd, '.slipway'));
@@ -112,10 +144,10 @@ t.test('refused by the service; the facts of npm start', async (t) => {
   writeLocalEnv(file, { url: system.url, apiKey: system.key, endpointId, coreAddress: address, exampleInput });
   const ran = await beside.run('jobs', 'run', '--wait');
   t.match(ran, { code: 0, stderr: /No --input: taking the example, \{"text":"it's \* \$HOME"\}/ });
-  t.same(JSON.parse(ran.stdout), { text: 'it\'s * $HOME' }, 'every command works without any option');
+  t.same(JSON.parse(ran.stdout), { text: "it's * $HOME" }, 'every command works without any option');
   t.match(await beside.run('jobs', 'list'), { code: 0, stdout: /COMPLETED/ });
   writeFileSync(join(beside.cwd, '.slipway', 'secrets.json'), JSON.stringify({ rootKey: system.rootKey }));
-  t.match(await beside.run('machines'), { code: 0, stdout: /connected/ }, 'the operator\'s commands too');
+  t.match(await beside.run('machines'), { code: 0, stdout: /connected/ }, "the operator's commands too");
   t.match(await beside.run('endpoints', 'get'), { code: 0, stdout: new RegExp(`^id +${endpointId}`) });
   const elsewhere = await beside.run('--core', '127.0.0.1:1', 'endpoints', 'list');
   t.match(elsewhere, { code: 2, stderr: /local\.env belongs to 127/ }, 'its key goes to no other core');

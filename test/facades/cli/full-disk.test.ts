@@ -11,7 +11,10 @@ t.setTimeout(60_000);
 t.test('a full disk', { skip: existsSync(FULL) ? false : `there is no ${FULL}` }, async (t) => {
   const full = openSync(FULL, 'w');
   t.teardown(() => closeSync(full));
-  const { status, stderr } = spawnSync(process.execPath, [SLIPWAY, '--help'], { stdio: ['ignore', full, 'pipe'], encoding: 'utf8' });
+  const { status, stderr } = spawnSync(process.execPath, [SLIPWAY, '--help'], {
+    stdio: ['ignore', full, 'pipe'],
+    encoding: 'utf8',
+  });
   t.equal(status, 1);
   t.match(stderr, /^error: The output cannot be written: ENOSPC[^\n]*\n$/);
 });

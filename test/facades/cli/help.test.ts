@@ -19,11 +19,22 @@ const nowhere = new Writable({ write: (_part, _encoding, done) => done() });
 function build(): { program: Command; text(): string } {
   let text = '';
   const cli = new Cli({
-    config: readCliConfig({}), output: new Output(nowhere, nowhere, systemClock), transport: systemTransport,
-    clock: systemClock, random: systemRandom,
-    stopping: new AbortController().signal, stdin: (async function* () {})(),
+    config: readCliConfig({}),
+    output: new Output(nowhere, nowhere, systemClock),
+    transport: systemTransport,
+    clock: systemClock,
+    random: systemRandom,
+    stopping: new AbortController().signal,
+    stdin: (async function* () {})(),
   });
-  const program = buildProgram(cli, { out: (part) => { text += part; }, err: (part) => { text += part; } });
+  const program = buildProgram(cli, {
+    out: (part) => {
+      text += part;
+    },
+    err: (part) => {
+      text += part;
+    },
+  });
   return { program, text: () => text };
 }
 
@@ -41,7 +52,11 @@ t.test('every command has a description, described options and examples', async 
     const help = text();
     t.match(help, /^Usage: slipway/, path.join(' '));
     t.match(help, /Examples?:\n {2}\$ /, `${path.join(' ')} has an example`);
-    t.match(help, /--core <host:port>[^]*--key <key>[^]*--json/, `${path.join(' ')} shows the options that every command takes`);
+    t.match(
+      help,
+      /--core <host:port>[^]*--key <key>[^]*--json/,
+      `${path.join(' ')} shows the options that every command takes`,
+    );
   }
   for (const [path, command] of all) {
     t.match(command.description(), /^[A-Z].*[.]$/, `${path.join(' ')} is described by a sentence`);
@@ -102,9 +117,23 @@ const LOADED = `
   process.on('exit', () => process.stdout.write(JSON.stringify([...packages])));
 `;
 
-t.test('a command loads what it needs and no library of the services: each would be waited for at every command', async (t) => {
-  const program = join(import.meta.dirname, '../../../facades/cli/slipway.mjs');
-  const output = execFileSync(process.execPath, ['--import', `data:text/javascript,${encodeURIComponent(LOADED)}`, program, '--version'], { encoding: 'utf8' });
-  const packages = JSON.parse(output.split('\n')[1]!) as string[];
-  t.same(packages.toSorted(), ['@bufbuild/protobuf', '@grpc/grpc-js', '@js-sdsl/ordered-map', 'commander', 'own', 'shell-quote']);
-});
+t.test(
+  'a command loads what it needs and no library of the services: each would be waited for at every command',
+  async (t) => {
+    const program = join(import.meta.dirname, '../../../facades/cli/slipway.mjs');
+    const output = execFileSync(
+      process.execPath,
+      ['--import', `data:text/javascript,${encodeURIComponent(LOADED)}`, program, '--version'],
+      { encoding: 'utf8' },
+    );
+    const packages = JSON.parse(output.split('\n')[1]!) as string[];
+    t.same(packages.toSorted(), [
+      '@bufbuild/protobuf',
+      '@grpc/grpc-js',
+      '@js-sdsl/ordered-map',
+      'commander',
+      'own',
+      'shell-quote',
+    ]);
+  },
+);

@@ -4,8 +4,8 @@ import { rmSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { showActivity } from '../../../deploy/local/activity.ts';
-import { CoreServices } from '../../../facades/core-client/core-services.ts';
 import { WorkerCrashes } from '../../../deploy/local/worker-crashes.ts';
+import { CoreServices } from '../../../facades/core-client/core-services.ts';
 import { systemTransport } from '../../../proto/wire/channel.ts';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
 import { call } from '../../helpers/grpc-clients.ts';
@@ -30,9 +30,17 @@ t.setTimeout(280_000);
 t.test('jobs', async (t) => {
   const system = await startSystem(t);
   const files = await scratch(t);
-  const endpointId = await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1, fields: { name: 'all' } });
+  const endpointId = await system.createEndpoint({
+    command: jsHandler('all.js'),
+    workersMax: 1,
+    fields: { name: 'all' },
+  });
   const talker = await system.createEndpoint({ command: jsHandler('talker.js'), fields: { name: 'talker' } });
-  const variables = { SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, SLIPWAY_API_KEY: system.key, SLIPWAY_ENDPOINT_ID: endpointId };
+  const variables = {
+    SLIPWAY_CORE_ADDRESS: system.cores[0]!.address,
+    SLIPWAY_API_KEY: system.key,
+    SLIPWAY_ENDPOINT_ID: endpointId,
+  };
   const cli = commandLine(t, variables);
   const http = endpointJobs(system, endpointId);
   const input = (value: object): string => JSON.stringify(value);
@@ -65,16 +73,40 @@ t.test('jobs', async (t) => {
   });
 
   await t.test('a failing job', async (t) => {
-    const ended = await cli.run('jobs', 'run', '--wait', '--input', input({ mode: 'throw', message: 'the engine stalled' }));
+    const ended = await cli.run(
+      'jobs',
+      'run',
+      '--wait',
+      '--input',
+      input({ mode: 'throw', message: 'the engine stalled' }),
+    );
     t.match(ended, { code: 4, stdout: /status +FAILED[^]*error +Error: the engine stalled\n +at / });
-    const { code, stdout } = await cli.run('jobs', 'run', '--wait', '--json', '--input', input({ mode: 'error', error: 'no fuel' }));
+    const { code, stdout } = await cli.run(
+      'jobs',
+      'run',
+      '--wait',
+      '--json',
+      '--input',
+      input({ mode: 'error', error: 'no fuel' }),
+    );
     t.match([code, JSON.parse(stdout)], [4, { status: 'FAILED', error: /no fuel/, id: ID }]);
-    const page = await cli.json<{ requests: JobDocument[]; total: number }>('jobs', 'list', '--status', 'failed', '--limit', '1');
+    const page = await cli.json<{ requests: JobDocument[]; total: number }>(
+      'jobs',
+      'list',
+      '--status',
+      'failed',
+      '--limit',
+      '1',
+    );
     t.match(page, { requests: [{ id: JSON.parse(stdout).id, status: 'FAILED' }], total: 2, hasMore: true });
-    t.match(await cli.run('jobs', 'list', '--status', 'FAILED'), { stdout: /^ID +STATUS +SUBMITTED .*\n.* FAILED .*no fuel/ });
+    t.match(await cli.run('jobs', 'list', '--status', 'FAILED'), {
+      stdout: /^ID +STATUS +SUBMITTED .*\n.* FAILED .*no fuel/,
+    });
     t.match(await cli.json('jobs', 'list', '--to', '2020-01-31'), { requests: [], total: 0 }, 'none is so old');
     t.match(await cli.json('jobs', 'list', '--from', '2020-01-31T12:00:00Z', '--status', 'failed'), { total: 2 });
-    t.match(await cli.run('jobs', 'list', '--from', '2020-01-31', '--to', '2020-01-30'), { stderr: /submitted_until must be after submitted_from/ });
+    t.match(await cli.run('jobs', 'list', '--from', '2020-01-31', '--to', '2020-01-30'), {
+      stderr: /submitted_until must be after submitted_from/,
+    });
   });
 
   await t.test('status, cancel and retry', async (t) => {
@@ -88,7 +120,9 @@ t.test('jobs', async (t) => {
     t.match(await cli.json('jobs', 'cancel', id), { id, status: 'CANCELLED' });
 
     const failing = input({ mode: 'fail-then', file: files.path('works'), value: 'at last' });
-    const { id: failed } = JSON.parse((await cli.run('jobs', 'run', '-w', '-i', failing, '--json')).stdout) as JobDocument;
+    const { id: failed } = JSON.parse(
+      (await cli.run('jobs', 'run', '-w', '-i', failing, '--json')).stdout,
+    ) as JobDocument;
     files.open('works');
     t.match(await cli.run('jobs', 'retry', failed, '--wait'), { code: 0, stdout: '"at last"\n' });
   });
@@ -102,23 +136,44 @@ t.test('jobs', async (t) => {
       return deliveries[0]?.state === 'DELIVERED' && deliveries;
     });
     t.match(listed, [{ id: new RegExp(`^${id}\\.`), tries: 1, redrives: 0 }]);
-    t.match(await cli.run('jobs', 'redrive', id), { code: 0, stdout: /^ID +STATE +TRIES[^]* (WAITING|DELIVERED) +\d +1/ });
+    t.match(await cli.run('jobs', 'redrive', id), {
+      code: 0,
+      stdout: /^ID +STATE +TRIES[^]* (WAITING|DELIVERED) +\d +1/,
+    });
     await hooks.received('cli', 2);
     const silent = (await cli.json<JobDocument>('jobs', 'run', '-w', '-i', '{}')).id;
-    t.match(await cli.run('jobs', 'redrive', silent), { code: 1, stdout: '', stderr: /^error: WEBHOOK_NOT_REDRIVABLE: / });
+    t.match(await cli.run('jobs', 'redrive', silent), {
+      code: 1,
+      stdout: '',
+      stderr: /^error: WEBHOOK_NOT_REDRIVABLE: /,
+    });
   });
 
   await t.test('progress is told while it waits, and Ctrl-C leaves the job alone', async (t) => {
-    const run = cli.start('jobs', 'run', '--wait', '-i', input({ mode: 'progress', value: 'half way', file: files.path('slow') }));
+    const run = cli.start(
+      'jobs',
+      'run',
+      '--wait',
+      '-i',
+      input({ mode: 'progress', value: 'half way', file: files.path('slow') }),
+    );
     const [, id] = await run.wrote('stderr', /^(\S+-u1) is IN_PROGRESS: "half way"$/m);
     run.child.kill('SIGINT');
-    t.match(await run.ended, { code: 130, stdout: '', stderr: new RegExp(`The job goes on. See it again: slipway jobs status ${id}\n$`) });
+    t.match(await run.ended, {
+      code: 130,
+      stdout: '',
+      stderr: new RegExp(`The job goes on. See it again: slipway jobs status ${id}\n$`),
+    });
     t.equal((await http.look(id!)).status, 'IN_PROGRESS');
 
     const waiting = cli.start('jobs', 'run', '--wait', '-i', '{}');
     await waiting.wrote('stderr', /is IN_QUEUE: workers: 1 running, 1 in queue/);
     t.match(await cli.run('jobs', 'purge'), { code: 0, stdout: '1 queued job deleted.\n' });
-    t.match(await waiting.ended, { code: 1, stdout: '', stderr: /error: JOB_NOT_FOUND: / }, 'a job that was deleted meanwhile');
+    t.match(
+      await waiting.ended,
+      { code: 1, stdout: '', stderr: /error: JOB_NOT_FOUND: / },
+      'a job that was deleted meanwhile',
+    );
     files.open('slow');
     t.match(await cli.json('jobs', 'status', id!, '--wait'), { status: 'COMPLETED', output: { done: true } });
     t.match(await cli.json('jobs', 'purge'), { removed: 0, status: 'completed' });
@@ -156,7 +211,7 @@ t.test('jobs', async (t) => {
     t.same(JSON.parse((await json.ended).stdout).stream, [{ output: 'a' }, { output: 'b' }]);
   });
 
-  await t.test('logs -f shows progress, stream and the worker\'s lines while they come', async (t) => {
+  await t.test("logs -f shows progress, stream and the worker's lines while they come", async (t) => {
     files.makeFolder('said');
     const said = input({ words: ['ahoy', 'farewell'], gate: files.path('said') });
     const id = (await cli.run('jobs', 'run', '-e', 'talker', '-i', said)).stdout.trim();
@@ -173,11 +228,16 @@ t.test('jobs', async (t) => {
     t.equal(code, 0);
     t.match(stdout, /^stream +"farewell"$[^]*^worker +saying farewell$[^]*^status +COMPLETED\n$/m);
     t.equal(stdout.match(/saying ahoy/g)?.length, 1, 'nothing twice');
-    const documents = (await lines.ended).stdout.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+    const documents = (await lines.ended).stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
     t.ok(documents.some((line) => line['source'] === 'stream' && line['output'] === 'ahoy'));
     t.same(documents.at(-1), { source: 'status', text: 'COMPLETED' });
     t.match(await cli.json('jobs', 'logs', id, '-e', 'talker'), {
-      id, status: 'COMPLETED', stream: [{ output: 'ahoy' }, { output: 'farewell' }],
+      id,
+      status: 'COMPLETED',
+      stream: [{ output: 'ahoy' }, { output: 'farewell' }],
       worker: ['saying ahoy', 'saying farewell'],
     });
     const { workerId } = await cli.json<JobDocument>('jobs', 'status', id, '-e', 'talker');
@@ -190,40 +250,74 @@ t.test('jobs', async (t) => {
     t.match(await run.ended, { code: 0, stderr: '' });
   });
 
-  await t.test('what the terminal of npm start says of a worker that was replaced at once, and of cancelled jobs', async (t) => {
-    const startedMs = systemClock.nowMs();
-    const once = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1, retryLimit: 0, fields: { name: 'once' } }));
-    t.match(await once.settled(await once.run({ mode: 'exit', code: 9 })), { status: 'FAILED' });
-    await waitFor('its worker to be replaced', async () => (await once.health()).workers.ready === 1);
-    const said: string[] = [];
-    const told = (line: RegExp) => waitFor(`${line} in ${said.join('\n')}`, () => said.some((text) => line.test(text)));
-    const core = new CoreServices({ addresses: [system.cores[0]!.address], transport: systemTransport, clock: systemClock, random: systemRandom });
-    const ending = new AbortController();
-    const step = (text: string): void => { said.push(text); };
-    const crashes = new WorkerCrashes({ problem: step, step }, startedMs);
-    const showing = await showActivity({ core, apiKey: system.key, endpointId: once.id, crashes, clock: systemClock, signal: ending.signal, step });
-    t.teardown(async () => {
-      ending.abort();
-      await showing.over;
-      core.close();
-    });
-    await told(/^Worker \w+ of once crashed; another one will be started in its place:\nThe worker ended with exit code 9/);
-    const first = (await once.runSync({})).id;
-    await told(new RegExp(`^job ${String(first).slice(-15, -3)} COMPLETED`));
-    const waiting = await once.run({ mode: 'until', file: files.path('never') });
-    await once.cancel(waiting);
-    await told(new RegExp(`^job ${waiting.slice(-15, -3)} CANCELLED`));
-    const ids = await Promise.all(Array.from({ length: 15 }, () => http.run({ mode: 'until', file: files.path('never') })));
-    await Promise.all(ids.map((id) => http.cancel(id)));
-    await told(/^job \w+ of all CANCELLED/);
-    t.equal(said.filter((text) => text.includes('crashed')).length, 1, 'each crash is told once');
-    t.equal(said.filter((text) => text.includes(`job ${waiting.slice(-15, -3)}`)).length, 1, 'and each job');
-    const silent: string[] = [];
-    const later = new WorkerCrashes({ problem: (text) => silent.push(text), step: (text) => silent.push(text) }, systemClock.nowMs());
-    const { ended } = await call(system.clients.machines, 'listWorkers', { endpointId: once.id }, system.key);
-    later.look('once', [], ended);
-    t.same([ended.length, silent.length], [1, 0], 'a later npm start takes it for old');
-  });
+  await t.test(
+    'what the terminal of npm start says of a worker that was replaced at once, and of cancelled jobs',
+    async (t) => {
+      const startedMs = systemClock.nowMs();
+      const once = endpointJobs(
+        system,
+        await system.createEndpoint({
+          command: jsHandler('all.js'),
+          workersMax: 1,
+          retryLimit: 0,
+          fields: { name: 'once' },
+        }),
+      );
+      t.match(await once.settled(await once.run({ mode: 'exit', code: 9 })), { status: 'FAILED' });
+      await waitFor('its worker to be replaced', async () => (await once.health()).workers.ready === 1);
+      const said: string[] = [];
+      const told = (line: RegExp) =>
+        waitFor(`${line} in ${said.join('\n')}`, () => said.some((text) => line.test(text)));
+      const core = new CoreServices({
+        addresses: [system.cores[0]!.address],
+        transport: systemTransport,
+        clock: systemClock,
+        random: systemRandom,
+      });
+      const ending = new AbortController();
+      const step = (text: string): void => {
+        said.push(text);
+      };
+      const crashes = new WorkerCrashes({ problem: step, step }, startedMs);
+      const showing = await showActivity({
+        core,
+        apiKey: system.key,
+        endpointId: once.id,
+        crashes,
+        clock: systemClock,
+        signal: ending.signal,
+        step,
+      });
+      t.teardown(async () => {
+        ending.abort();
+        await showing.over;
+        core.close();
+      });
+      await told(
+        /^Worker \w+ of once crashed; another one will be started in its place:\nThe worker ended with exit code 9/,
+      );
+      const first = (await once.runSync({})).id;
+      await told(new RegExp(`^job ${String(first).slice(-15, -3)} COMPLETED`));
+      const waiting = await once.run({ mode: 'until', file: files.path('never') });
+      await once.cancel(waiting);
+      await told(new RegExp(`^job ${waiting.slice(-15, -3)} CANCELLED`));
+      const ids = await Promise.all(
+        Array.from({ length: 15 }, () => http.run({ mode: 'until', file: files.path('never') })),
+      );
+      await Promise.all(ids.map((id) => http.cancel(id)));
+      await told(/^job \w+ of all CANCELLED/);
+      t.equal(said.filter((text) => text.includes('crashed')).length, 1, 'each crash is told once');
+      t.equal(said.filter((text) => text.includes(`job ${waiting.slice(-15, -3)}`)).length, 1, 'and each job');
+      const silent: string[] = [];
+      const later = new WorkerCrashes(
+        { problem: (text) => silent.push(text), step: (text) => silent.push(text) },
+        systemClock.nowMs(),
+      );
+      const { ended } = await call(system.clients.machines, 'listWorkers', { endpointId: once.id }, system.key);
+      later.look('once', [], ended);
+      t.same([ended.length, silent.length], [1, 0], 'a later npm start takes it for old');
+    },
+  );
 
   await t.test('core is started again while a job is waited for', async (t) => {
     rmSync(files.path('go'), { force: true });

@@ -1,5 +1,7 @@
 // test: postgres, 10 s
-/** `slipway cancel` and `slipway retry` against a whole system: what they ask, what they find, and going on after a cut. */
+/**
+ * `slipway cancel` and `slipway retry` against a whole system: what they ask, what they find, and going on after a cut.
+ */
 import t from 'tap';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
@@ -15,19 +17,37 @@ t.test('many jobs', async (t) => {
   const files = await scratch(t);
   const { sql } = jobRows(t, system.database.url);
   const command = jsHandler('all.js');
-  const parked = endpointJobs(system, await system.createEndpoint({ command, fields: { name: 'parked', workersMin: 0 }, workersMax: 0 }));
-  const served = endpointJobs(system, await system.createEndpoint({ command, fields: { name: 'served' }, workersMax: 1 }));
+  const parked = endpointJobs(
+    system,
+    await system.createEndpoint({ command, fields: { name: 'parked', workersMin: 0 }, workersMax: 0 }),
+  );
+  const served = endpointJobs(
+    system,
+    await system.createEndpoint({ command, fields: { name: 'served' }, workersMax: 1 }),
+  );
   const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, SLIPWAY_API_KEY: system.key });
   const submit = (count: number): Promise<string[]> => Promise.all(Array.from({ length: count }, () => parked.run({})));
 
   await t.test('asks once, and says how many', async (t) => {
     await submit(7);
     const question = /^Cancel 7 jobs of parked\? Type y, then Enter; with --yes nothing is asked\.\n/;
-    t.match(await cli.run('cancel', 'parked'), { code: 2, stdout: '', stderr: /Nobody is there to be asked, so nothing was changed/ });
-    t.match(await cli.runWith('n\n', 'cancel', 'parked'), { code: 0, stdout: '', stderr: new RegExp(`${question.source}Nothing was changed\\.\n$`) });
+    t.match(await cli.run('cancel', 'parked'), {
+      code: 2,
+      stdout: '',
+      stderr: /Nobody is there to be asked, so nothing was changed/,
+    });
+    t.match(await cli.runWith('n\n', 'cancel', 'parked'), {
+      code: 0,
+      stdout: '',
+      stderr: new RegExp(`${question.source}Nothing was changed\\.\n$`),
+    });
     t.match(await cli.runWith('yesterday\n', 'cancel', 'parked'), { stderr: /Nothing was changed/ });
     await parked.counted({ inQueue: 7 });
-    t.match(await cli.runWith('y\nmore', 'cancel', 'parked'), { code: 0, stdout: '7 jobs cancelled.\n', stderr: question });
+    t.match(await cli.runWith('y\nmore', 'cancel', 'parked'), {
+      code: 0,
+      stdout: '7 jobs cancelled.\n',
+      stderr: question,
+    });
     await parked.counted({ inQueue: 0 });
     t.same(await cli.json('cancel', 'parked', '--yes'), { done: 0, left: {} }, 'as HTTP names it');
   });
@@ -38,9 +58,18 @@ t.test('many jobs', async (t) => {
     t.match(await cli.json('cancel', 'parked', '--state', 'in-progress', '-y'), { done: 0 });
     t.match(await cli.json('cancel', 'parked', '--from', '2026-01-31', '--to', '2026-02-01', '-y'), { done: 2 });
     t.match(await cli.json('cancel', 'parked', '--state', 'IN_QUEUE', '--since', '1h', '-y'), { done: 3 });
-    t.match(await cli.run('cancel', 'parked', '--state', 'failed', '-y'), { code: 2, stderr: /must be one of in-queue, in-progress/ });
-    t.match(await cli.run('cancel', 'parked', '--since', '1h', '--from', '2026-01-31', '-y'), { code: 2, stderr: /either --since or --from/ });
-    t.match(await cli.run('cancel', 'parked', '--from', '2026-01-31', '--to', '2026-01-30', '-y'), { code: 1, stderr: /submitted_until must be after/ });
+    t.match(await cli.run('cancel', 'parked', '--state', 'failed', '-y'), {
+      code: 2,
+      stderr: /must be one of in-queue, in-progress/,
+    });
+    t.match(await cli.run('cancel', 'parked', '--since', '1h', '--from', '2026-01-31', '-y'), {
+      code: 2,
+      stderr: /either --since or --from/,
+    });
+    t.match(await cli.run('cancel', 'parked', '--from', '2026-01-31', '--to', '2026-01-30', '-y'), {
+      code: 1,
+      stderr: /submitted_until must be after/,
+    });
     t.match(await cli.run('retry', 'nobody', '-y'), { code: 1, stderr: /There is no endpoint named "nobody"/ });
   });
 
@@ -57,7 +86,9 @@ t.test('many jobs', async (t) => {
   });
 
   await t.test('retry runs failed ones again', async (t) => {
-    const failing = await Promise.all(Array.from({ length: 3 }, () => served.run({ mode: 'fail-then', file: files.path('works'), value: 'at last' })));
+    const failing = await Promise.all(
+      Array.from({ length: 3 }, () => served.run({ mode: 'fail-then', file: files.path('works'), value: 'at last' })),
+    );
     for (const id of failing) t.match(await served.settled(id), { status: 'FAILED' });
     files.open('works');
     const told = await cli.runWith('Yes\n', 'retry', 'served', '--state', 'failed');
@@ -75,12 +106,22 @@ t.test('many jobs', async (t) => {
     t.match(told, { stderr: new RegExp(`^Queue again 2 jobs of group ${group} of served\\?`) });
     const part = await cli.runWith('n\n', 'retry', 'served', '--error-group', group, '--since', '1h');
     t.match(part, { stderr: /^Queue again those that match of 2 jobs of group/ });
-    t.match(await cli.json('retry', 'served', '--error-group', group, '--to', '2026-01-31', '-y'), { done: 0, left: {} });
+    t.match(await cli.json('retry', 'served', '--error-group', group, '--to', '2026-01-31', '-y'), {
+      done: 0,
+      left: {},
+    });
     t.match(await cli.json('retry', 'served', '--error-group', group, '-y'), { done: 2, left: {} });
     for (const bad of ['', 'x', group.toUpperCase().replace(/^./, 'A')]) {
-      t.match(await cli.run('retry', 'served', '--error-group', bad, '-y'), { code: 2, stderr: /must be the id of a group of errors/ }, bad);
+      t.match(
+        await cli.run('retry', 'served', '--error-group', bad, '-y'),
+        { code: 2, stderr: /must be the id of a group of errors/ },
+        bad,
+      );
     }
     t.match(await cli.run('cancel', 'served', '--error-group', group, '-y'), { code: 2, stderr: /unknown option/ });
-    t.match(await cli.run('errors', 'served', '--retry', ''), { code: 2, stderr: /must be the id of a group of errors/ });
+    t.match(await cli.run('errors', 'served', '--retry', ''), {
+      code: 2,
+      stderr: /must be the id of a group of errors/,
+    });
   });
 });

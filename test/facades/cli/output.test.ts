@@ -18,28 +18,57 @@ t.test('tables are as wide as what is in them', async (t) => {
     { title: 'EMPTY', text: () => '' },
     { title: 'END', text: ([, , end]: string[]) => end! },
   ];
-  t.same(renderTable(columns, [['a', '1', 'x'], ['日本語', '1,000', ''], ['x\u001b[2J\n', '3', 'z']]), [
-    'NAME               SIZE  END',
-    'a                     1  x',
-    '日本語            1,000',
-    'x\\u001b[2J\\u000a      3  z',
-  ]);
-  t.same(renderFields([['id', 'a'], ['env', 'A=1\nB=2'], ['none', undefined], ['empty', ''], ['longer', 3]]), [
-    { name: 'id    ', value: 'a' }, { name: 'env   ', value: 'A=1\n        B=2' }, { name: 'longer', value: '3' },
-  ]);
+  t.same(
+    renderTable(columns, [
+      ['a', '1', 'x'],
+      ['日本語', '1,000', ''],
+      ['x\u001b[2J\n', '3', 'z'],
+    ]),
+    [
+      'NAME               SIZE  END',
+      'a                     1  x',
+      '日本語            1,000',
+      'x\\u001b[2J\\u000a      3  z',
+    ],
+  );
+  t.same(
+    renderFields([
+      ['id', 'a'],
+      ['env', 'A=1\nB=2'],
+      ['none', undefined],
+      ['empty', ''],
+      ['longer', 3],
+    ]),
+    [
+      { name: 'id    ', value: 'a' },
+      { name: 'env   ', value: 'A=1\n        B=2' },
+      { name: 'longer', value: '3' },
+    ],
+  );
 });
 
 t.test('text from elsewhere cannot move the cursor', async (t) => {
   t.equal(printable('a\u001b[31mb\nc\u202ed\u009b'), 'a\\u001b[31mb\\u000ac\\u202ed\\u009b');
   t.equal(printableLog('\u001b[31mred\u001b[0m 50%\r100%\ta\u0007\n'), 'red 50%100%\ta\\u0007\n');
-  t.equal(printableLines('it crashed. Its last lines:\n\u001b[31mone\n two\n', '    '), 'it crashed. Its last lines:\n    one\n     two');
+  t.equal(
+    printableLines('it crashed. Its last lines:\n\u001b[31mone\n two\n', '    '),
+    'it crashed. Its last lines:\n    one\n     two',
+  );
 });
 
 t.test('JSON on a terminal cannot move the cursor either, and means the same', async (t) => {
   const document = { name: 'a\u001b[2J\u009b2Jb\u202ec\u007f' };
   for (const isTTY of [true, false]) {
     let written = '';
-    const sink = Object.assign(new Writable({ write(part, _encoding, done) { written += String(part); done(); } }), { isTTY });
+    const sink = Object.assign(
+      new Writable({
+        write(part, _encoding, done) {
+          written += String(part);
+          done();
+        },
+      }),
+      { isTTY },
+    );
     const output = new Output(sink, sink, new ManualClock());
     output.json = true;
     output.result(document, () => undefined);
@@ -66,11 +95,20 @@ t.test('a job for programs holds what the handler sent byte for byte', async (t)
   const text = jobDocument(job, [chunk]);
   t.ok(text.includes('"output": {"n":12345678901234567890, "x" : 1.0}'));
   t.ok(text.includes('{"output":1.00}'));
-  t.match(JSON.parse(text), { id: 'a-u1', status: 'COMPLETED', delayTime: 4, executionTime: 10, stream: [{ output: 1 }] });
+  t.match(JSON.parse(text), {
+    id: 'a-u1',
+    status: 'COMPLETED',
+    delayTime: 4,
+    executionTime: 10,
+    stream: [{ output: 1 }],
+  });
   t.equal(readable(output), output.toString(), 'for people too, where a double would change it');
   const shown = '{\n  "box": [1, 2],\n  "words": [\n    "a]",\n    {\n      "b": 1\n    }\n  ]\n}';
   t.equal(readable(Buffer.from('{"box":[1,2],"words":["a]",{"b":1}]}')), shown);
-  t.equal(readableError('{"error_message":"boom","error_traceback":"Error: boom\\n    at x"}'), 'Error: boom\n    at x');
+  t.equal(
+    readableError('{"error_message":"boom","error_traceback":"Error: boom\\n    at x"}'),
+    'Error: boom\n    at x',
+  );
   t.equal(readableError('{"error_message":"boom"}'), 'boom');
   t.equal(readableError('plain'), 'plain');
 });
@@ -78,7 +116,10 @@ t.test('a job for programs holds what the handler sent byte for byte', async (t)
 t.test('progress is one line on a terminal and a line a change elsewhere', async (t) => {
   const written = { out: '', err: '' };
   const sink = (name: 'out' | 'err', isTTY: boolean) => {
-    const write = (part: Buffer, _encoding: string, done: () => void): void => { written[name] += part.toString(); done(); };
+    const write = (part: Buffer, _encoding: string, done: () => void): void => {
+      written[name] += part.toString();
+      done();
+    };
     return Object.assign(new Writable({ write }), { isTTY, columns: 30 });
   };
   const plain = new Output(sink('out', false), sink('err', false), new ManualClock());
@@ -90,7 +131,11 @@ t.test('progress is one line on a terminal and a line a change elsewhere', async
   const terminal = new Output(sink('out', true), sink('err', true), new ManualClock());
   terminal.progress('is IN_QUEUE with a long reason', '1 s');
   terminal.line('a result');
-  t.match(written.err, /^\r\u001b\[K.*is IN_QUEUE with a long reaso.*\r\u001b\[K$/, 'clipped to the terminal and gone before a result');
+  t.match(
+    written.err,
+    /^\r\u001b\[K.*is IN_QUEUE with a long reaso.*\r\u001b\[K$/,
+    'clipped to the terminal and gone before a result',
+  );
   t.equal(written.out, 'a result\n');
 });
 
@@ -105,8 +150,14 @@ t.test('what is new in a log of which only the end can be read', async (t) => {
   t.equal(newBytes(end(5), end(60), window).toString(), end(60).toString(), 'more than the window holds');
   t.equal(newBytes(end(30), end(30), window).length, 0);
   const log = Buffer.from('a\nb\nc\nrest');
-  t.same([0, 1, 2, 9].map((count) => lastLines(log, count).toString()), ['', 'rest', 'c\nrest', 'a\nb\nc\nrest']);
-  t.same([1, 2].map((count) => lastLines(Buffer.from('a\nb\n'), count).toString()), ['b\n', 'a\nb\n']);
+  t.same(
+    [0, 1, 2, 9].map((count) => lastLines(log, count).toString()),
+    ['', 'rest', 'c\nrest', 'a\nb\nc\nrest'],
+  );
+  t.same(
+    [1, 2].map((count) => lastLines(Buffer.from('a\nb\n'), count).toString()),
+    ['b\n', 'a\nb\n'],
+  );
 });
 
 t.test('log lines come whole', async (t) => {

@@ -1,6 +1,9 @@
-/** Part of browser.test.ts, on its system: keys, the forms of a template and an endpoint, and what the operator sees. */
-import type { Test } from 'tap';
+/**
+ * Part of browser.test.ts, on its system: keys, the forms of a template and an endpoint, and what the operator sees.
+ */
+
 import type { BrowserContextOptions } from 'playwright-core';
+import type { Test } from 'tap';
 import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import type { BrowserParts } from './list-pages.ts';
@@ -25,9 +28,14 @@ export function accountPages(t: Test, { system, id, open, signIn, inspect }: Bro
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     const { keys } = await call(system.clients.keys, 'listKeys', { accountId: '' }, system.key);
-    t.match(keys.find(({ name }) => name === 'dashboard'), {
-      scope: KeyScope.RESTRICTED, endpointIds: [id], permissions: { management: Permission.READ, jobs: Permission.UNSPECIFIED },
-    });
+    t.match(
+      keys.find(({ name }) => name === 'dashboard'),
+      {
+        scope: KeyScope.RESTRICTED,
+        endpointIds: [id],
+        permissions: { management: Permission.READ, jobs: Permission.UNSPECIFIED },
+      },
+    );
     const asked = await fetch(`${system.url}/v1/endpoints/${id}`, { headers: { authorization: `Bearer ${secret}` } });
     t.equal(asked.status, 200, 'it works');
     const row = page.getByRole('row').filter({ hasText: 'dashboard' });
@@ -72,11 +80,20 @@ export function accountPages(t: Test, { system, id, open, signIn, inspect }: Bro
     const { endpoints } = await call(system.clients.endpoints, 'listEndpoints', {}, system.key);
     t.notOk(endpoints.some(({ name }) => name.startsWith('made-by-form')));
     await page.getByRole('link', { name: 'Templates' }).click();
-    await page.getByRole('row').filter({ hasText: 'by-form' }).getByRole('button', { name: /^Delete/ }).click();
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'by-form' })
+      .getByRole('button', { name: /^Delete/ })
+      .click();
     await page.getByRole('button', { name: 'Delete it' }).click();
     await page.getByRole('cell', { name: 'by-form', exact: true }).waitFor({ state: 'detached' });
     // A template that is in use says so, in its dialog.
-    await page.getByRole('row').filter({ hasText: 'test-' }).first().getByRole('button', { name: /^Delete/ }).click();
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'test-' })
+      .first()
+      .getByRole('button', { name: /^Delete/ })
+      .click();
     await page.getByRole('button', { name: 'Delete it' }).click();
     await page.getByRole('dialog').getByRole('alert').waitFor();
   });
@@ -101,12 +118,26 @@ export function accountPages(t: Test, { system, id, open, signIn, inspect }: Bro
     const page = await open(t, { ...PHONE, colorScheme: 'dark' });
     await signIn(page, system.rootKey);
     await page.getByText('rack-1', { exact: true }).waitFor();
-    await page.getByText(/L4, 24\sGiB/).first().waitFor({ state: 'attached' });
-    const wanted = { name: 'by the operator’s test', dockerStartCmd: ['sleep', '1000'], gpuTypeIds: ['NVIDIA L4'], gpuCount: 2 };
+    await page
+      .getByText(/L4, 24\sGiB/)
+      .first()
+      .waitFor({ state: 'attached' });
+    const wanted = {
+      name: 'by the operator’s test',
+      dockerStartCmd: ['sleep', '1000'],
+      gpuTypeIds: ['NVIDIA L4'],
+      gpuCount: 2,
+    };
     const { json: pod } = await system.request('POST', '/v1/pods', wanted);
-    await page.getByText(/L4, 24\sGiB: a pod/).nth(1).waitFor({ state: 'attached' });
+    await page
+      .getByText(/L4, 24\sGiB: a pod/)
+      .nth(1)
+      .waitFor({ state: 'attached' });
     await system.request('DELETE', `/v1/pods/${pod.id}`);
-    await page.getByText(/L4, 24\sGiB: a pod/).first().waitFor({ state: 'detached' });
+    await page
+      .getByText(/L4, 24\sGiB: a pod/)
+      .first()
+      .waitFor({ state: 'detached' });
     await inspect(t, page, 'overview of the operator');
     await page.getByRole('link', { name: 'Machines' }).first().click();
     await page.getByRole('button', { name: 'Join a machine' }).click();

@@ -1,25 +1,28 @@
 // test: postgres, python, 430 s
-/** The console in a real Chromium on a real loaded system: what people see and do, that it can be reached by keyboard, and what axe-core finds. */
+/**
+ * The console in a real Chromium on a real loaded system: what people see and do, that it can be reached by keyboard,
+ * and what axe-core finds.
+ */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { gzipSync } from 'node:zlib';
-import t from 'tap';
-import type { Test } from 'tap';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { Test } from 'tap';
+import t from 'tap';
 import { startChromium, whyNoChromium } from '../../helpers/chromium.ts';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
-import { jsHandler } from '../../helpers/handlers.ts';
 import { call } from '../../helpers/grpc-clients.ts';
+import { jsHandler } from '../../helpers/handlers.ts';
 import { scratch } from '../../helpers/scratch.ts';
 import { startSystem } from '../../helpers/system.ts';
 import { webhookReceiver } from '../../helpers/webhook-receiver.ts';
-import { keepPicture } from './console-pages.ts';
 import { accountPages } from './account-pages.ts';
 import { attemptPages } from './attempt-pages.ts';
 import { codePages } from './code-pages.ts';
+import { keepPicture } from './console-pages.ts';
 import { everyPage } from './every-page.ts';
-import { jobPages } from './job-pages.ts';
 import { filterPages } from './filter-pages.ts';
+import { jobPages } from './job-pages.ts';
 import { keyboardPages } from './keyboard-pages.ts';
 import { listPages } from './list-pages.ts';
 import { manyJobsPages } from './many-jobs-pages.ts';
@@ -41,27 +44,37 @@ interface AxeResult {
 
 /** What axe-core leaves to people to decide, by rule and by why it cannot; each was looked at. */
 const DECIDED: Readonly<Record<string, readonly string[]>> = {
-  // Part of it is scrolled out of sight, or another thing is drawn over a part of it that stays in place (the frame, heads of dialogs, actions of a row): the
-  // colours are those of others of its kind, which are judged where nothing is in the way. A text of one character is never judged, longer ones of its
-  // row are; nor is an input without a text.
+  // Part of it is scrolled out of sight, or another thing is drawn over a part of it that stays in place (the frame,
+  // heads of dialogs, actions of a row): the colours are those of others of its kind, which are judged where nothing is
+  // in the way. A text of one character is never judged, longer ones of its row are; nor is an input without a text.
   'color-contrast': ['elmPartiallyObscured', 'bgOverlap', 'shortTextContent', 'emptyValue'],
 };
 
 function openOf({ id, nodes }: AxeResult): AxeResult {
-  return { id, nodes: nodes.filter(({ any }) => !any.some(({ data }) => DECIDED[id]?.includes(data?.messageKey ?? ''))) };
+  return {
+    id,
+    nodes: nodes.filter(({ any }) => !any.some(({ data }) => DECIDED[id]?.includes(data?.messageKey ?? ''))),
+  };
 }
 
 function toldOf({ id, nodes }: AxeResult): string {
-  return `${id}: ${nodes.map(({ html, any }) => `${any[0]?.data?.messageKey ?? ''} ${html}`).join(' ').slice(0, 400)}`;
+  return `${id}: ${nodes
+    .map(({ html, any }) => `${any[0]?.data?.messageKey ?? ''} ${html}`)
+    .join(' ')
+    .slice(0, 400)}`;
 }
 const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 } };
 
 t.setTimeout(900_000);
 t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, async (t) => {
-  const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_NAME: 'rack-1', SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x8' } });
+  const system = await startSystem(t, {
+    agentEnv: { SLIPWAY_AGENT_NAME: 'rack-1', SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x8' },
+  });
   const id = await system.createEndpoint({ command: jsHandler('all.js') });
   const jobs = endpointJobs(system, id);
-  const { id: firstJob } = await jobs.runSync({ mode: 'value', value: 'made by the console’s test' }) as { id: string };
+  const { id: firstJob } = (await jobs.runSync({ mode: 'value', value: 'made by the console’s test' })) as {
+    id: string;
+  };
   const browser = await startChromium(t);
 
   /** A page of its own browser profile. Whatever goes wrong in it fails the test. */
@@ -76,7 +89,8 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     });
     // Says nothing of the good ones: a page may ask when its test has ended.
     page.on('request', (request) => {
-      if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(system.url)) t.fail(`asks another host: ${request.url()}`);
+      if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(system.url))
+        t.fail(`asks another host: ${request.url()}`);
     });
     return page;
   };
@@ -86,14 +100,30 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
   };
-  /** No page may be wider than its window, nor have anything that axe-core finds. `rules`: those that are looked at; default: all. */
+  /**
+   * No page may be wider than its window, nor have anything that axe-core finds. `rules`: those that are looked at;
+   * default: all.
+   */
   const inspect = async (t: Test, page: Page, name: string, rules?: readonly string[]): Promise<void> => {
-    if (!await page.evaluate('"axe" in window')) await page.evaluate(AXE);
+    if (!(await page.evaluate('"axe" in window'))) await page.evaluate(AXE);
     const asked = { resultTypes: ['violations', 'incomplete'], ...(rules ? { runOnly: rules } : {}) };
-    const found = await page.evaluate(`axe.run(${JSON.stringify(asked)})`) as Record<'violations' | 'incomplete', AxeResult[]>;
+    const found = (await page.evaluate(`axe.run(${JSON.stringify(asked)})`)) as Record<
+      'violations' | 'incomplete',
+      AxeResult[]
+    >;
     t.same(found.violations.map(toldOf), [], `${name}: axe-core finds nothing`);
-    t.same(found.incomplete.map(openOf).filter(({ nodes }) => nodes.length > 0).map(toldOf), [], `${name}: nor anything that it cannot decide`);
-    t.ok(await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth'), `${name} is no wider than its window`);
+    t.same(
+      found.incomplete
+        .map(openOf)
+        .filter(({ nodes }) => nodes.length > 0)
+        .map(toldOf),
+      [],
+      `${name}: nor anything that it cannot decide`,
+    );
+    t.ok(
+      await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth'),
+      `${name} is no wider than its window`,
+    );
     await keepPicture(page, name);
   };
 
@@ -101,7 +131,8 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     const page = await open(t);
     const packed: Promise<number>[] = [];
     page.on('response', (response) => {
-      if (/\/console(\/assets\/.*)?$/.test(response.url())) packed.push(response.body().then((body) => gzipSync(body).length));
+      if (/\/console(\/assets\/.*)?$/.test(response.url()))
+        packed.push(response.body().then((body) => gzipSync(body).length));
     });
     await page.goto(`${system.url}/console`);
     // Chromium forgets what it has loaded when it leaves the page.
@@ -127,14 +158,17 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
   t.test('an endpoint: what it does and why, its jobs, trying it, its settings', async (t) => {
     const page = await open(t);
     await signIn(page);
-    await page.getByRole('link', { name: /^test-/ }).first().click();
+    await page
+      .getByRole('link', { name: /^test-/ })
+      .first()
+      .click();
     await page.getByText('in queue').first().waitFor();
     await page.getByRole('img', { name: /Jobs that wait and run/ }).waitFor();
     const machine = page.getByRole('group', { name: /^machine / });
     await machine.getByText(/ready after/).waitFor();
     await page.getByLabel('of the last').selectOption({ label: '2 hours' });
     t.equal(await machine.locator('.phases .starting').count(), 1, 'its cold start is drawn');
-    t.ok(await machine.locator('.phases .busy').count() > 0, 'and when it was busy');
+    t.ok((await machine.locator('.phases .busy').count()) > 0, 'and when it was busy');
     await inspect(t, page, 'activity');
     await page.getByRole('link', { name: 'Scaling' }).click();
     const first = page.getByRole('listitem').filter({ hasText: '0 → 1 workers' });
@@ -152,7 +186,9 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     await page.getByRole('link', { name: 'Settings' }).click();
     await page.getByLabel('gpuCount').fill('2');
     const outlook = page.getByRole('status').filter({ hasText: 'What will happen:' });
-    await outlook.getByText(/The endpoint gets a new version, for gpuCount: its workers finish what they hold/).waitFor();
+    await outlook
+      .getByText(/The endpoint gets a new version, for gpuCount: its workers finish what they hold/)
+      .waitFor();
     await page.getByRole('button', { name: 'Put back' }).click();
     await outlook.waitFor({ state: 'detached' });
     await page.getByLabel('workersMax').fill('2');
@@ -229,9 +265,15 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
   t.test('a job: what its workers write, live, and its webhook calls', async (t) => {
     const files = await scratch(t);
     const hooks = await webhookReceiver(t);
-    const talker = endpointJobs(system, await system.createEndpoint({ command: jsHandler('talker.js'), fields: { name: 'talker' } }));
+    const talker = endpointJobs(
+      system,
+      await system.createEndpoint({ command: jsHandler('talker.js'), fields: { name: 'talker' } }),
+    );
     files.makeFolder('gate');
-    const said = await talker.run({ words: ['one', 'two'], gate: files.path('gate') }, { webhook: hooks.url('console') });
+    const said = await talker.run(
+      { words: ['one', 'two'], gate: files.path('gate') },
+      { webhook: hooks.url('console') },
+    );
     const page = await open(t, { ...PHONE, colorScheme: 'dark' });
     await signIn(page);
     await page.goto(`${system.url}/console/endpoints/${talker.id}/jobs/${said}`);

@@ -15,12 +15,32 @@ export function codePages(t: Test, { system, id, open, signIn }: BrowserParts): 
     const page = await open(t);
     await signIn(page);
     await page.goto(`${system.url}/console/endpoints/${id}/code`);
-    const code = async (title: string): Promise<string> => (await page.getByLabel(title, { exact: true }).textContent())!;
+    const code = async (title: string): Promise<string> =>
+      (await page.getByLabel(title, { exact: true }).textContent())!;
     const given = { cwd: root, env: { ...process.env, SLIPWAY_API_KEY: system.key }, timeout: 60_000 };
-    const newest = async (): Promise<unknown> => (await system.request('GET', `/v2/${id}/requests?limit=1`)).json.requests;
-    const programs: [title: string, skip: false | string, file: string, args: (text: string) => string[], says: RegExp][] = [
-      ['Python', skipWithoutPython('new'), PYTHONS.new, (text) => ['-c', text], /^{'prompt': 'a lighthouse at dusk'}$/m],
-      ['JavaScript', false, process.execPath, (text) => ['--input-type=module', '-e', text], /status: 'COMPLETED'[^]*prompt: 'a lighthouse at dusk'/],
+    const newest = async (): Promise<unknown> =>
+      (await system.request('GET', `/v2/${id}/requests?limit=1`)).json.requests;
+    const programs: [
+      title: string,
+      skip: false | string,
+      file: string,
+      args: (text: string) => string[],
+      says: RegExp,
+    ][] = [
+      [
+        'Python',
+        skipWithoutPython('new'),
+        PYTHONS.new,
+        (text) => ['-c', text],
+        /^{'prompt': 'a lighthouse at dusk'}$/m,
+      ],
+      [
+        'JavaScript',
+        false,
+        process.execPath,
+        (text) => ['--input-type=module', '-e', text],
+        /status: 'COMPLETED'[^]*prompt: 'a lighthouse at dusk'/,
+      ],
       ['curl', false, 'sh', (text) => ['-c', text], /"status":"COMPLETED".*"prompt":\s?"a lighthouse at dusk"/],
     ];
     let before = await newest();
@@ -37,6 +57,9 @@ export function codePages(t: Test, { system, id, open, signIn }: BrowserParts): 
       });
     }
     const wrong = { ...given, env: { ...given.env, SLIPWAY_API_KEY: 'wrong' } };
-    await t.rejects(run('sh', ['-c', (await code('curl')).replace('-sS', '-sS --fail')], wrong), 'with another key it is refused');
+    await t.rejects(
+      run('sh', ['-c', (await code('curl')).replace('-sS', '-sS --fail')], wrong),
+      'with another key it is refused',
+    );
   });
 }

@@ -1,9 +1,12 @@
-/** Pages of the console in a real Chromium, for tests on a system of their own: opened, signed in, inspected, and kept as pictures where one asks for that. */
+/**
+ * Pages of the console in a real Chromium, for tests on a system of their own: opened, signed in, inspected, and kept
+ * as pictures where one asks for that.
+ */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { Test } from 'tap';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { Test } from 'tap';
 import { startChromium } from '../../helpers/chromium.ts';
 import type { System } from '../../helpers/system.ts';
 
@@ -18,7 +21,10 @@ const PICTURES = process.env.SLIPWAY_TEST_SCREENSHOTS ?? '';
 export async function keepPicture(page: Page, name: string, folder = PICTURES): Promise<void> {
   if (folder === '') return;
   mkdirSync(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name.replaceAll(/[^\w-]+/g, '-').replaceAll(/^-|-$/g, '')}.png`), fullPage: true });
+  await page.screenshot({
+    path: join(folder, `${name.replaceAll(/[^\w-]+/g, '-').replaceAll(/^-|-$/g, '')}.png`),
+    fullPage: true,
+  });
 }
 
 /** A browser that ends with the test. */
@@ -39,21 +45,41 @@ export async function consolePages(t: Test, { url, key: own }: Pick<System, 'url
       await page.getByRole('heading', { name: 'Overview' }).waitFor();
       return page;
     },
-    /** No page may be wider than its window, desk or phone, nor have anything that axe-core finds, in the light or in the dark. */
+    /**
+     * No page may be wider than its window, desk or phone, nor have anything that axe-core finds, in the light or in
+     * the dark.
+     */
     inspect: async (t: Test, page: Page, name: string): Promise<void> => {
-      if (!await page.evaluate('"axe" in window')) await page.evaluate(AXE);
-      for (const [width, size] of Object.entries({ desk: { width: 1280, height: 800 }, phone: { width: 390, height: 800 } })) {
+      if (!(await page.evaluate('"axe" in window'))) await page.evaluate(AXE);
+      for (const [width, size] of Object.entries({
+        desk: { width: 1280, height: 800 },
+        phone: { width: 390, height: 800 },
+      })) {
         await page.setViewportSize(size);
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme });
-          const asked = JSON.stringify({ resultTypes: ['violations'], ...(colorScheme === 'dark' ? { runOnly: COLOR_RULES } : {}) });
-          const { violations } = await page.evaluate(`axe.run(${asked})`) as { violations: { id: string; nodes: { html: string }[] }[] };
-          const told = violations.map(({ id: rule, nodes }) => `${rule}: ${nodes.map(({ html }) => html).join(' ').slice(0, 400)}`);
+          const asked = JSON.stringify({
+            resultTypes: ['violations'],
+            ...(colorScheme === 'dark' ? { runOnly: COLOR_RULES } : {}),
+          });
+          const { violations } = (await page.evaluate(`axe.run(${asked})`)) as {
+            violations: { id: string; nodes: { html: string }[] }[];
+          };
+          const told = violations.map(
+            ({ id: rule, nodes }) =>
+              `${rule}: ${nodes
+                .map(({ html }) => html)
+                .join(' ')
+                .slice(0, 400)}`,
+          );
           t.same(told, [], `${name}, ${width}, ${colorScheme}: axe-core finds nothing`);
           await keepPicture(page, `${name}, ${width}, ${colorScheme}`);
         }
         // Charts take the width of the window a moment after it has changed.
-        t.ok(await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth'), `${name} is no wider than a ${width}`);
+        t.ok(
+          await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth'),
+          `${name} is no wider than a ${width}`,
+        );
       }
       await page.emulateMedia({ colorScheme: 'light' });
       await page.setViewportSize({ width: 1280, height: 800 });

@@ -1,7 +1,11 @@
 // test: postgres, 50 s
-/** What workers wrote that have ended, read in a real Chromium: beside each on the time line, and where the console counts those that crashed. */
-import t from 'tap';
+/**
+ * What workers wrote that have ended, read in a real Chromium: beside each on the time line, and where the console
+ * counts those that crashed.
+ */
+
 import type { Locator } from 'playwright-core';
+import t from 'tap';
 import { whyNoChromium } from '../../helpers/chromium.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { startSystem } from '../../helpers/system.ts';
@@ -18,12 +22,20 @@ t.test('logs of workers that have ended, in a browser', { skip: whyNoChromium(),
   const system = await startSystem(t);
   const { open, inspect } = await consolePages(t, system);
   // One stream: of two nobody knows which is read first.
-  const command = ['/bin/sh', '-c', 'exec 2>&1; echo "$RUNPOD_POD_ID" loads "<b>bold</b>"; echo no such model; head -c 200000 /dev/zero | tr "\\0" y; exit 7'];
+  const command = [
+    '/bin/sh',
+    '-c',
+    'exec 2>&1; echo "$RUNPOD_POD_ID" loads "<b>bold</b>"; echo no such model; head -c 200000 /dev/zero | tr "\\0" y; exit 7',
+  ];
   const id = await system.createEndpoint({ command, ready: 0, workersMax: 1 });
-  await waitFor('workers that crashed', async () => {
-    const { recent } = await call(system.clients.machines, 'listWorkers', { endpointId: id }, system.key);
-    return recent.length >= ENDED_MIN;
-  }, CRASHES_MS_MAX);
+  await waitFor(
+    'workers that crashed',
+    async () => {
+      const { recent } = await call(system.clients.machines, 'listWorkers', { endpointId: id }, system.key);
+      return recent.length >= ENDED_MIN;
+    },
+    CRASHES_MS_MAX,
+  );
   await system.endWorkers(id);
   const page = await open(t);
   await page.goto(`${system.url}/console/endpoints/${id}/activity`);
@@ -34,14 +46,27 @@ t.test('logs of workers that have ended, in a browser', { skip: whyNoChromium(),
     await button.first().click();
     await log.getByText('yyy').first().waitFor();
     t.match(await log.textContent(), /^y{1000,}/, 'the end of it');
-    t.match(await page.getByRole('dialog').getByText(/have more$/).textContent(), /slipway logs/);
-    const whole = (await call(system.clients.machines, 'getWorkerLog', { workerId: worker, tailBytes: 1_000_000 }, system.key)).log.toString();
+    t.match(
+      await page
+        .getByRole('dialog')
+        .getByText(/have more$/)
+        .textContent(),
+      /slipway logs/,
+    );
+    const whole = (
+      await call(system.clients.machines, 'getWorkerLog', { workerId: worker, tailBytes: 1_000_000 }, system.key)
+    ).log.toString();
     t.match(whole, new RegExp(`^${worker} loads <b>bold</b>\nno such model\ny{200000}$`), 'its own');
     await page.keyboard.press('Escape');
     await log.waitFor({ state: 'detached' });
   };
   // The last of all ended because it was told to, perhaps before it wrote anything.
-  await see(page.locator('.told li').filter({ hasText: 'crashed' }).getByRole('button', { name: /^Log of worker/ }));
+  await see(
+    page
+      .locator('.told li')
+      .filter({ hasText: 'crashed' })
+      .getByRole('button', { name: /^Log of worker/ }),
+  );
   await see(page.getByRole('button', { name: /^Log of the last of worker/ }));
   await page.getByText(/^and \d+ before$/).click();
   await inspect(t, page, 'workers that have ended');

@@ -1,8 +1,12 @@
 // test: postgres, 70 s
-/** What an endpoint's page draws and lists of the past, in a real Chromium: jobs a minute, decisions further back, errors of how many. */
-import t from 'tap';
+/**
+ * What an endpoint's page draws and lists of the past, in a real Chromium: jobs a minute, decisions further back,
+ * errors of how many.
+ */
+
 import type { Locator } from 'playwright-core';
 import postgres from 'postgres';
+import t from 'tap';
 import { whyNoChromium } from '../../helpers/chromium.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
 import { startSystem } from '../../helpers/system.ts';
@@ -10,12 +14,13 @@ import { waitFor } from '../../helpers/wait-for.ts';
 import { consolePages } from './console-pages.ts';
 
 t.setTimeout(240_000);
-t.test('an endpoint\'s past', { skip: whyNoChromium(), timeout: 240_000 }, async (t) => {
+t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async (t) => {
   const system = await startSystem(t, { agents: 0 });
   const { open, inspect } = await consolePages(t, system);
   const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
   t.teardown(() => sql.end());
-  const newEndpoint = () => system.createEndpoint({ command: jsHandler('all.js'), ready: 0, fields: { workersMin: 0 }, workersMax: 0 });
+  const newEndpoint = () =>
+    system.createEndpoint({ command: jsHandler('all.js'), ready: 0, fields: { workersMin: 0 }, workersMax: 0 });
 
   t.test('jobs a minute: how many came and ended, of the time that is chosen', async (t) => {
     const id = await newEndpoint();
@@ -49,7 +54,10 @@ t.test('an endpoint\'s past', { skip: whyNoChromium(), timeout: 240_000 }, async
 
   t.test('decisions: the latest, and as far back as they are kept', async (t) => {
     const id = await newEndpoint();
-    await waitFor('the scaler\'s own', async () => (await sql`SELECT FROM scale_log WHERE endpoint_id = ${id}`).length > 0);
+    await waitFor(
+      "the scaler's own",
+      async () => (await sql`SELECT FROM scale_log WHERE endpoint_id = ${id}`).length > 0,
+    );
     await sql`
       INSERT INTO scale_log (endpoint_id, decided_at, target, wished, throttled, reason, limits, numbers, actions, refusal, refusal_by_machine, sample_bytes)
       SELECT ${id}, now() - (231 - n) * interval '1 minute', n % 3, n % 3, 0, 'reason ' || n, '[]',
@@ -70,23 +78,31 @@ t.test('an endpoint\'s past', { skip: whyNoChromium(), timeout: 240_000 }, async
     await page.getByRole('button', { name: 'Show earlier ones' }).click();
     await page.getByText('reason 1', { exact: true }).waitFor();
     // The first of all is the scaler's own.
-    const reasons = (await shown.locator('p:first-of-type').allTextContents()).filter((text) => text.startsWith('reason'));
+    const reasons = (await shown.locator('p:first-of-type').allTextContents()).filter((text) =>
+      text.startsWith('reason'),
+    );
     const numbers = reasons.map((text) => Number(text.slice('reason '.length)));
-    t.same(numbers, Array.from({ length: 231 }, (_, place) => 231 - place), 'each once, in order');
+    t.same(
+      numbers,
+      Array.from({ length: 231 }, (_, place) => 231 - place),
+      'each once, in order',
+    );
     t.equal(await page.getByRole('button', { name: 'Show earlier ones' }).count(), 0, 'there are no earlier ones');
     await inspect(t, page, 'decisions, all of them');
     await sql`UPDATE scale_log SET actions = '[{"do":"DRAIN","workerId":"gone1"}]', limits = '[{"limit":"QUOTA","cut":1,"text":"the account has enough"}]'
       WHERE endpoint_id = ${id} AND reason = 'reason 7'`;
     const asked: string[] = [];
-    page.on('request', (request) => { if (/\/api\/.*decisions/.test(request.url())) asked.push(request.url().replace(/^.*\/api/, '')); });
+    page.on('request', (request) => {
+      if (/\/api\/.*decisions/.test(request.url())) asked.push(request.url().replace(/^.*\/api/, ''));
+    });
     const decide = (reason: string) => sql`
       INSERT INTO scale_log (endpoint_id, target, wished, throttled, reason, limits, numbers, actions, refusal, refusal_by_machine, sample_bytes)
       VALUES (${id}, 1, 1, 0, ${reason}, '[]', '{"queued":0,"oldestWaitMs":0,"running":0,"workers":{"present":0}}', '[]', '', '', 0)`;
     await page.getByLabel('Search').fill('REASON 23');
-    await waitFor('what is looked for in all of them', async () => await shown.count() === 3);
+    await waitFor('what is looked for in all of them', async () => (await shown.count()) === 3);
     await decide('another one');
     await decide('reason 232');
-    await waitFor('one that is new', async () => await shown.count() === 4);
+    await waitFor('one that is new', async () => (await shown.count()) === 4);
     t.equal(await shown.locator('p:first-of-type').first().textContent(), 'reason 232', 'it comes by itself');
     await page.getByLabel('Search').fill('reason');
     await page.getByText('reason 133', { exact: true }).waitFor();
@@ -96,120 +112,165 @@ t.test('an endpoint\'s past', { skip: whyNoChromium(), timeout: 240_000 }, async
     await decide('reason 233');
     await page.getByText('reason 233', { exact: true }).waitFor();
     t.equal(await shown.count(), 201, 'what is new pushes nothing out of what is found');
-    t.equal(asked.filter((url) => !url.startsWith('/live')).length, 1, 'only what was asked for by hand is asked for besides the feeds');
+    t.equal(
+      asked.filter((url) => !url.startsWith('/live')).length,
+      1,
+      'only what was asked for by hand is asked for besides the feeds',
+    );
     await page.getByLabel('Search').fill('');
     await page.getByLabel('Cut by').selectOption('QUOTA');
-    await waitFor('what a quota cut', async () => (await shown.locator('p:first-of-type').allTextContents()).join() === 'reason 7');
-    t.equal(asked.filter((url) => url.startsWith('/live')).length, 3, 'a feed for each that was looked for, none for what was shown before');
+    await waitFor(
+      'what a quota cut',
+      async () => (await shown.locator('p:first-of-type').allTextContents()).join() === 'reason 7',
+    );
+    t.equal(
+      asked.filter((url) => url.startsWith('/live')).length,
+      3,
+      'a feed for each that was looked for, none for what was shown before',
+    );
     t.match(page.url(), /\?limit=QUOTA$/, 'a link shows the same');
     await page.getByLabel('Starts or ends workers').selectOption('no');
     await page.getByText('None has that in it.').waitFor();
     await page.getByLabel('Starts or ends workers').selectOption('yes');
     await page.reload();
-    await waitFor('the same', async () => (await shown.locator('p:first-of-type').allTextContents()).join() === 'reason 7');
+    await waitFor(
+      'the same',
+      async () => (await shown.locator('p:first-of-type').allTextContents()).join() === 'reason 7',
+    );
     await inspect(t, page, 'decisions that are looked for');
-    const statusOf = (before: string) => page.evaluate(`fetch('/console/api/endpoints/${id}/decisions?before=${before}',
+    const statusOf = (before: string) =>
+      page.evaluate(`fetch('/console/api/endpoints/${id}/decisions?before=${before}',
       { headers: { 'x-slipway-console': '1' } }).then(({ status }) => status)`);
-    const refused = ['', '-1', 'x', '1&before=2', '0&filter.acts=maybe', '0&filter.limit=x', '0&order=reason', `0&search=${'x'.repeat(201)}`];
+    const refused = [
+      '',
+      '-1',
+      'x',
+      '1&before=2',
+      '0&filter.acts=maybe',
+      '0&filter.limit=x',
+      '0&order=reason',
+      `0&search=${'x'.repeat(201)}`,
+    ];
     for (const before of refused) t.equal(await statusOf(before), 400, before.slice(0, 40));
   });
 
-  t.test('a chart: a part of its time by itself, by dragging and by keyboard, while it goes on; and all of it again', async (t) => {
-    const id = await newEndpoint();
-    const decided = (reason: string, minutesAgo: number) => sql`
+  t.test(
+    'a chart: a part of its time by itself, by dragging and by keyboard, while it goes on; and all of it again',
+    async (t) => {
+      const id = await newEndpoint();
+      const decided = (reason: string, minutesAgo: number) => sql`
       INSERT INTO scale_log (endpoint_id, decided_at, target, wished, throttled, reason, limits, numbers, actions, refusal, refusal_by_machine, sample_bytes)
       VALUES (${id}, now() - ${minutesAgo}::int * interval '1 minute', 2, 2, 0, ${reason}, '[]',
         '{"queued":0,"oldestWaitMs":0,"running":0,"workers":{"present":0}}', '[]', '', '', 0)`;
-    // Decisions of its own come before those, as they are listed.
-    const own = () => sql`UPDATE scale_log SET decided_at = now() - interval '70 minutes' WHERE endpoint_id = ${id}`;
-    await waitFor('its first decision', async () => (await own()).count > 0);
-    for (let minutesAgo = 60; minutesAgo > 0; minutesAgo -= 10) await decided(`${minutesAgo} minutes ago`, minutesAgo);
-    const page = await open(t);
-    await page.goto(`${system.url}/console/endpoints/${id}/decisions`);
-    const panel = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Wished, decided and present' }) });
-    const all = panel.getByRole('button', { name: /^All/ });
-    const part = panel.locator('.zoom .hint');
-    // What comes above it later moves it.
-    const plotNow = async () => (await panel.locator('.u-over').boundingBox())!;
-    /** What the legend tells of the left end of the chart. */
-    const begins = async (): Promise<string> => {
-      const { x, y } = await plotNow();
-      await page.mouse.move(x + 2, y + 40);
-      return (await panel.locator('.u-value').first().textContent())!;
-    };
-    const whole = await begins();
-    const drag = async (): Promise<boolean> => {
-      const { x, y, width } = await plotNow();
-      await page.mouse.move(x + width * .5, y + 60);
-      await page.mouse.down();
-      for (const share of [.6, .9]) await page.mouse.move(x + width * share, y + 60);
-      await page.mouse.up();
-      return part.isVisible();
-    };
-    await waitFor('a part of it', drag);
-    await waitFor('its later half', async () => await begins() !== whole);
-    const shown = await part.textContent();
-    await inspect(t, page, 'a part of a chart');
-    await decided('one that is new', 0);
-    await page.getByText('one that is new').waitFor();
-    t.equal(await part.textContent(), shown, 'what comes changes nothing of it');
-    await all.focus();
-    await page.keyboard.press('Enter');
-    await part.waitFor({ state: 'detached' });
-    t.equal(await page.evaluate('document.activeElement.textContent'), 'All of: Workers that the scaler wished for, decided on and had', 'the focus stays');
-    await waitFor('all of it', async () => await begins() === whole);
-    await panel.getByRole('button', { name: /^Zoom in/ }).focus();
-    await page.keyboard.press('Enter');
-    await waitFor('its later half', async () => await begins() !== whole);
-    const [earlier, later] = [panel.getByRole('button', { name: /^Earlier/ }), panel.getByRole('button', { name: /^Later/ })];
-    const isOver = async (step: Locator) => await step.getAttribute('aria-disabled') === 'true';
-    t.equal(await isOver(later), true, 'it ends with the chart');
-    await earlier.focus();
-    const seen = [await part.textContent()];
-    while (!await isOver(earlier) && seen.length < 10) {
+      // Decisions of its own come before those, as they are listed.
+      const own = () => sql`UPDATE scale_log SET decided_at = now() - interval '70 minutes' WHERE endpoint_id = ${id}`;
+      await waitFor('its first decision', async () => (await own()).count > 0);
+      for (let minutesAgo = 60; minutesAgo > 0; minutesAgo -= 10)
+        await decided(`${minutesAgo} minutes ago`, minutesAgo);
+      const page = await open(t);
+      await page.goto(`${system.url}/console/endpoints/${id}/decisions`);
+      const panel = page
+        .locator('section')
+        .filter({ has: page.getByRole('heading', { name: 'Wished, decided and present' }) });
+      const all = panel.getByRole('button', { name: /^All/ });
+      const part = panel.locator('.zoom .hint');
+      // What comes above it later moves it.
+      const plotNow = async () => (await panel.locator('.u-over').boundingBox())!;
+      /** What the legend tells of the left end of the chart. */
+      const begins = async (): Promise<string> => {
+        const { x, y } = await plotNow();
+        await page.mouse.move(x + 2, y + 40);
+        return (await panel.locator('.u-value').first().textContent())!;
+      };
+      const whole = await begins();
+      const drag = async (): Promise<boolean> => {
+        const { x, y, width } = await plotNow();
+        await page.mouse.move(x + width * 0.5, y + 60);
+        await page.mouse.down();
+        for (const share of [0.6, 0.9]) await page.mouse.move(x + width * share, y + 60);
+        await page.mouse.up();
+        return part.isVisible();
+      };
+      await waitFor('a part of it', drag);
+      await waitFor('its later half', async () => (await begins()) !== whole);
+      const shown = await part.textContent();
+      await inspect(t, page, 'a part of a chart');
+      await decided('one that is new', 0);
+      await page.getByText('one that is new').waitFor();
+      t.equal(await part.textContent(), shown, 'what comes changes nothing of it');
+      await all.focus();
       await page.keyboard.press('Enter');
-      await waitFor('another part', async () => !seen.includes(await part.textContent()));
-      seen.push(await part.textContent());
-    }
-    t.equal(seen.length, 3, `a half of it at a time: ${seen.join(', ')}`);
-    await waitFor('its earlier half', async () => await begins() === whole);
-    await page.keyboard.press('Enter');
-    t.equal(await part.textContent(), seen.at(-1), 'there is nothing before');
-    t.equal(await page.evaluate('document.activeElement.textContent'), 'Earlier part of: Workers that the scaler wished for, decided on and had');
-    await inspect(t, page, 'the earlier half of a chart');
-    t.equal(await isOver(later), false);
-    await later.focus();
-    await page.keyboard.press('Enter');
-    await waitFor('the part before', async () => await part.textContent() === seen[1]);
-    const { x, y } = await plotNow();
-    await page.mouse.dblclick(x + 100, y + 60);
-    await part.waitFor({ state: 'detached' });
-    t.equal(await all.getAttribute('aria-disabled'), 'true');
-    await later.waitFor({ state: 'detached' });
-    await panel.getByRole('button', { name: /^Zoom in/ }).focus();
-    await page.keyboard.press('Enter');
-    await later.focus();
-    // Whatever brings all of it back, as time that goes by does.
-    await panel.locator('.u-over').dispatchEvent('dblclick');
-    await part.waitFor({ state: 'detached' });
-    t.match(await page.evaluate('document.activeElement.textContent'), /^Later part/, 'the focus is not lost with the part');
-    await all.focus();
-    await later.waitFor({ state: 'detached' });
-  });
+      await part.waitFor({ state: 'detached' });
+      t.equal(
+        await page.evaluate('document.activeElement.textContent'),
+        'All of: Workers that the scaler wished for, decided on and had',
+        'the focus stays',
+      );
+      await waitFor('all of it', async () => (await begins()) === whole);
+      await panel.getByRole('button', { name: /^Zoom in/ }).focus();
+      await page.keyboard.press('Enter');
+      await waitFor('its later half', async () => (await begins()) !== whole);
+      const [earlier, later] = [
+        panel.getByRole('button', { name: /^Earlier/ }),
+        panel.getByRole('button', { name: /^Later/ }),
+      ];
+      const isOver = async (step: Locator) => (await step.getAttribute('aria-disabled')) === 'true';
+      t.equal(await isOver(later), true, 'it ends with the chart');
+      await earlier.focus();
+      const seen = [await part.textContent()];
+      while (!(await isOver(earlier)) && seen.length < 10) {
+        await page.keyboard.press('Enter');
+        await waitFor('another part', async () => !seen.includes(await part.textContent()));
+        seen.push(await part.textContent());
+      }
+      t.equal(seen.length, 3, `a half of it at a time: ${seen.join(', ')}`);
+      await waitFor('its earlier half', async () => (await begins()) === whole);
+      await page.keyboard.press('Enter');
+      t.equal(await part.textContent(), seen.at(-1), 'there is nothing before');
+      t.equal(
+        await page.evaluate('document.activeElement.textContent'),
+        'Earlier part of: Workers that the scaler wished for, decided on and had',
+      );
+      await inspect(t, page, 'the earlier half of a chart');
+      t.equal(await isOver(later), false);
+      await later.focus();
+      await page.keyboard.press('Enter');
+      await waitFor('the part before', async () => (await part.textContent()) === seen[1]);
+      const { x, y } = await plotNow();
+      await page.mouse.dblclick(x + 100, y + 60);
+      await part.waitFor({ state: 'detached' });
+      t.equal(await all.getAttribute('aria-disabled'), 'true');
+      await later.waitFor({ state: 'detached' });
+      await panel.getByRole('button', { name: /^Zoom in/ }).focus();
+      await page.keyboard.press('Enter');
+      await later.focus();
+      // Whatever brings all of it back, as time that goes by does.
+      await panel.locator('.u-over').dispatchEvent('dblclick');
+      await part.waitFor({ state: 'detached' });
+      t.match(
+        await page.evaluate('document.activeElement.textContent'),
+        /^Later part/,
+        'the focus is not lost with the part',
+      );
+      await all.focus();
+      await later.waitFor({ state: 'detached' });
+    },
+  );
 
   t.test('errors: of how many jobs they are', async (t) => {
     const id = await newEndpoint();
     const rest = '-0000-4000-8000-000000000000-u1';
-    const failed = (from: number, to: number) => sql.begin(async (one) => {
-      await one`
+    const failed = (from: number, to: number) =>
+      sql.begin(async (one) => {
+        await one`
         INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, started_at, finished_at, ttl_deadline_at,
           expires_at, attempt)
         SELECT ${id}, lpad(n::text, 8, '0') || ${rest}, 'FAILED', false, 600000, 1800000, now(), now(), now(), now() + interval '1 day',
           now() + interval '1 day', 1
         FROM generate_series(${from}::int, ${to}::int) AS n`;
-      await one`INSERT INTO job_output (endpoint_id, job_id, error) SELECT ${id}, lpad(n::text, 8, '0') || ${rest}, 'out of memory on card ' || n
+        await one`INSERT INTO job_output (endpoint_id, job_id, error) SELECT ${id}, lpad(n::text, 8, '0') || ${rest}, 'out of memory on card ' || n
         FROM generate_series(${from}::int, ${to}::int) AS n`;
-    });
+      });
     await failed(1, 3);
     const page = await open(t);
     await page.goto(`${system.url}/console/endpoints/${id}/errors`);
@@ -232,9 +293,12 @@ t.test('an endpoint\'s past', { skip: whyNoChromium(), timeout: 240_000 }, async
     await page.getByText('1 ×').waitFor();
     await page.getByRole('button', { name: 'Run it again' }).click();
     await page.getByText('1 queued again.').waitFor();
-    const queued = async () => (
-      (await sql<{ id: string }[]>`SELECT id FROM job WHERE endpoint_id = ${id} AND state = 'IN_QUEUE' ORDER BY position`).map((job) => job.id)
-    );
+    const queued = async () =>
+      (
+        await sql<
+          { id: string }[]
+        >`SELECT id FROM job WHERE endpoint_id = ${id} AND state = 'IN_QUEUE' ORDER BY position`
+      ).map((job) => job.id);
     t.same(await queued(), [`00000007${rest}`]);
     await failed(131, 2_501);
     await page.reload();
@@ -242,11 +306,14 @@ t.test('an endpoint\'s past', { skip: whyNoChromium(), timeout: 240_000 }, async
     // The third call is held until it has been stopped.
     let calls = 0;
     let letGo = (): void => {};
-    const held = new Promise<void>((resolve) => { letGo = resolve; });
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
     await page.route('**/jobs/retry*', async (route) => {
       calls += 1;
       if (calls === 3) await held;
-      if (calls === 2) return route.fulfill({ status: 429, json: { error: 'Too many requests.', code: 'rate_limited' } });
+      if (calls === 2)
+        return route.fulfill({ status: 429, json: { error: 'Too many requests.', code: 'rate_limited' } });
       await route.continue();
     });
     await page.getByRole('button', { name: 'Run these again' }).click();

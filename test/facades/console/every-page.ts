@@ -1,14 +1,17 @@
 /** Every page at the widths of a desk and a phone, in the light and in the dark, with what each kind of key sees. */
 import type { Test } from 'tap';
 import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { call } from '../../helpers/grpc-clients.ts';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
+import { call } from '../../helpers/grpc-clients.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 import type { BrowserParts } from './list-pages.ts';
 
 const WIDTHS = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 800 } };
 
-/** Texts of the page in which a number stands apart from its unit by a blank at which a line may end; what users' programs wrote is theirs. */
+/**
+ * Texts of the page in which a number stands apart from its unit by a blank at which a line may end; what users'
+ * programs wrote is theirs.
+ */
 const BREAKABLE = `[...document.querySelectorAll('main, main *')].filter((element) => !element.closest('pre, code, textarea'))
   .map((element) => [...element.childNodes].filter(({ nodeType }) => nodeType === 3).map(({ data }) => data).join(''))
   .filter((text) => /\\d (ms|s|min|h|d|GB|GiB|MiB|%)(?![\\p{L}\\d])/u.test(text))`;
@@ -24,13 +27,29 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
     const permissions = { management: Permission.UNSPECIFIED, jobs: Permission.READ_WRITE };
     const ofJobs = { name: 'jobs', scope: KeyScope.RESTRICTED, endpointIds: [], accountId: '', permissions };
     const { secret: jobsKey } = await call(system.clients.keys, 'createKey', ofJobs, system.key);
-    const tabs = ['activity', 'decisions', 'jobs', 'errors', 'try', 'settings', 'releases', 'code'].map((tab) => `endpoints/${id}/${tab}`);
+    const tabs = ['activity', 'decisions', 'jobs', 'errors', 'try', 'settings', 'releases', 'code'].map(
+      (tab) => `endpoints/${id}/${tab}`,
+    );
     const aJob = `endpoints/${id}/jobs/${done}`;
     const lists = ['templates', 'pods', 'volumes', 'registries', 'keys', 'usage', 'audit'];
     const nowhere = ['endpoints/nosuch', `endpoints/${id}/jobs/nosuch`, 'nosuch', 'no/such/page'];
     const seen: [key: string, paths: string[]][] = [
       [system.key, ['', ...tabs, aJob, `endpoints/${id}/jobs/${failed}`, ...lists, ...nowhere]],
-      [system.rootKey, ['', 'machines', 'machines/rack-1', 'machines/nosuch', 'accounts', 'prices', 'usage', 'keys', 'audit', tabs[0]!]],
+      [
+        system.rootKey,
+        [
+          '',
+          'machines',
+          'machines/rack-1',
+          'machines/nosuch',
+          'accounts',
+          'prices',
+          'usage',
+          'keys',
+          'audit',
+          tabs[0]!,
+        ],
+      ],
       // Nothing is there.
       [await system.newKey(KeyScope.ALL, accountId), ['', ...lists]],
       // What it may not see.
@@ -79,7 +98,11 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
     const page = await open(t);
     await signIn(page, secret);
     await page.getByText('This key may not see that.').waitFor();
-    t.equal(await page.getByRole('link', { name: 'Templates' }).count(), 0, 'it is offered no page that it may not see');
+    t.equal(
+      await page.getByRole('link', { name: 'Templates' }).count(),
+      0,
+      'it is offered no page that it may not see',
+    );
     await page.getByLabel('Endpoint').fill(id);
     await page.keyboard.press('Enter');
     await page.getByRole('rowheader').first().waitFor();

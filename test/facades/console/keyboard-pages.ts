@@ -1,10 +1,14 @@
 /** Part of browser.test.ts, on its system: without a hand on the mouse, and in the colours that one chooses. */
-import type { Test } from 'tap';
+
 import type { Page } from 'playwright-core';
+import type { Test } from 'tap';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
 import type { BrowserParts } from './list-pages.ts';
 
-/** Where the focus is, as far as whoever looks at the page can see it: its outline is drawn, within the window, and nothing lies over it. */
+/**
+ * Where the focus is, as far as whoever looks at the page can see it: its outline is drawn, within the window, and
+ * nothing lies over it.
+ */
 const FOCUSED = `(() => {
   const element = document.activeElement;
   const { outlineStyle } = getComputedStyle(element);
@@ -66,7 +70,10 @@ function alone(t: Test, { system, open }: BrowserParts): void {
     await page.getByLabel('API key').focus();
     await page.keyboard.type(system.key);
     await page.keyboard.press('Enter');
-    await page.getByRole('link', { name: /^test-/ }).first().waitFor();
+    await page
+      .getByRole('link', { name: /^test-/ })
+      .first()
+      .waitFor();
     await tabTo(/^New endpoint$/);
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
@@ -91,13 +98,26 @@ function alone(t: Test, { system, open }: BrowserParts): void {
 
 function eachPage(t: Test, { system, id, open, signIn }: BrowserParts): void {
   t.test('each page: Tab comes to every link, button and input, and one sees where it is', async (t) => {
-    const { id: job } = await endpointJobs(system, id).runSync({ mode: 'value', value: 1 }) as { id: string };
+    const { id: job } = (await endpointJobs(system, id).runSync({ mode: 'value', value: 1 })) as { id: string };
     const ofAccount = [
-      '', ...['activity', 'decisions', 'jobs', 'errors', 'try', 'settings', 'releases', 'code'].map((tab) => `endpoints/${id}/${tab}`),
-      `endpoints/${id}/jobs/${job}`, 'templates', 'pods', 'volumes', 'registries', 'keys', 'usage', 'audit',
+      '',
+      ...['activity', 'decisions', 'jobs', 'errors', 'try', 'settings', 'releases', 'code'].map(
+        (tab) => `endpoints/${id}/${tab}`,
+      ),
+      `endpoints/${id}/jobs/${job}`,
+      'templates',
+      'pods',
+      'volumes',
+      'registries',
+      'keys',
+      'usage',
+      'audit',
     ];
     const ofOperator = ['', 'machines', 'machines/rack-1', 'accounts', 'prices', 'usage', 'keys', 'audit'];
-    for (const [key, paths] of [[system.key, ofAccount], [system.rootKey, ofOperator]] as const) {
+    for (const [key, paths] of [
+      [system.key, ofAccount],
+      [system.rootKey, ofOperator],
+    ] as const) {
       const page = await open(t);
       await signIn(page, key);
       for (const path of paths) {
@@ -120,7 +140,7 @@ async function tabThrough(page: Page): Promise<{ stops: number; unseen: string[]
   const unseen: string[] = [];
   for (let stops = 0; stops < STOPS_MAX; stops += 1) {
     await page.keyboard.press('Tab');
-    const { name, isSeen, isOver } = await page.evaluate(FOCUSED) as Focus;
+    const { name, isSeen, isOver } = (await page.evaluate(FOCUSED)) as Focus;
     if (isOver) return { stops, unseen };
     if (!isSeen) unseen.push(name.slice(0, 80));
   }
@@ -128,31 +148,38 @@ async function tabThrough(page: Page): Promise<{ stops: number; unseen: string[]
 }
 
 function colours(t: Test, { system, id, open, signIn, inspect }: BrowserParts): void {
-  t.test('colours by choice: whatever the system has, kept when the page is loaded again, also in charts', async (t) => {
-    const page = await open(t, { colorScheme: 'dark' });
-    await signIn(page);
-    await page.goto(`${system.url}/console/endpoints/${id}/activity`);
-    await page.getByRole('img', { name: /Jobs that wait and run/ }).waitFor();
-    const light = async (): Promise<boolean> => await page.evaluate(`(() => {
+  t.test(
+    'colours by choice: whatever the system has, kept when the page is loaded again, also in charts',
+    async (t) => {
+      const page = await open(t, { colorScheme: 'dark' });
+      await signIn(page);
+      await page.goto(`${system.url}/console/endpoints/${id}/activity`);
+      await page.getByRole('img', { name: /Jobs that wait and run/ }).waitFor();
+      const light = async (): Promise<boolean> =>
+        (await page.evaluate(`(() => {
       const [red] = getComputedStyle(document.body).backgroundColor.match(/\\d+/g);
       return Number(red) > 128;
-    })()`) as boolean;
-    t.equal(await light(), false, 'as the system has it');
-    const choice = page.getByLabel('Colours');
-    for (const [theme, isLight] of [['light', true], ['dark', false]] as const) {
-      await choice.selectOption(theme);
-      t.equal(await light(), isLight, theme);
-      await inspect(t, page, `${theme} by choice`, ['color-contrast']);
-      await page.reload();
-      await page.getByRole('img', { name: /Jobs that wait and run/ }).waitFor();
-      t.equal(await light(), isLight, `${theme} is kept`);
-      t.equal(await choice.inputValue(), theme);
-      await page.emulateMedia({ colorScheme: isLight ? 'dark' : 'light' });
-      t.equal(await light(), isLight, 'whatever the system has');
-    }
-    await choice.selectOption('');
-    t.equal(await light(), true, 'as the system has it by now');
-  });
+    })()`)) as boolean;
+      t.equal(await light(), false, 'as the system has it');
+      const choice = page.getByLabel('Colours');
+      for (const [theme, isLight] of [
+        ['light', true],
+        ['dark', false],
+      ] as const) {
+        await choice.selectOption(theme);
+        t.equal(await light(), isLight, theme);
+        await inspect(t, page, `${theme} by choice`, ['color-contrast']);
+        await page.reload();
+        await page.getByRole('img', { name: /Jobs that wait and run/ }).waitFor();
+        t.equal(await light(), isLight, `${theme} is kept`);
+        t.equal(await choice.inputValue(), theme);
+        await page.emulateMedia({ colorScheme: isLight ? 'dark' : 'light' });
+        t.equal(await light(), isLight, 'whatever the system has');
+      }
+      await choice.selectOption('');
+      t.equal(await light(), true, 'as the system has it by now');
+    },
+  );
 }
 
 function tables(t: Test, { system, id, open, signIn, inspect }: BrowserParts): void {
@@ -160,18 +187,27 @@ function tables(t: Test, { system, id, open, signIn, inspect }: BrowserParts): v
     const page = await open(t);
     await signIn(page);
     await page.goto(`${system.url}/console/endpoints/${id}/decisions`);
-    const panel = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Wished, decided and present' }) });
+    const panel = page
+      .locator('section')
+      .filter({ has: page.getByRole('heading', { name: 'Wished, decided and present' }) });
     await panel.getByText('As a table').focus();
     await page.keyboard.press('Enter');
     await panel.getByRole('columnheader', { name: 'wished' }).waitFor();
     const heads = await panel.getByRole('columnheader').allTextContents();
     t.same(heads, ['At', 'wished', 'decided', 'present']);
     const first = panel.getByRole('row').last();
-    t.same(await first.getByRole('cell').allTextContents(), ['1', '1', '0'], 'the oldest decision: to start the first worker');
+    t.same(
+      await first.getByRole('cell').allTextContents(),
+      ['1', '1', '0'],
+      'the oldest decision: to start the first worker',
+    );
     await inspect(t, page, 'a chart as a table');
     await page.goto(`${system.url}/console/endpoints/${id}/activity`);
     const times = page.locator('figure').filter({ hasText: 'Waited' });
     await times.getByText('As a table').click();
-    await times.getByRole('cell', { name: /\d\s(ms|s)$/ }).first().waitFor();
+    await times
+      .getByRole('cell', { name: /\d\s(ms|s)$/ })
+      .first()
+      .waitFor();
   });
 }

@@ -5,10 +5,13 @@ import { laidOut, textOf } from '../../../facades/console/web/src/job/lay-out.ts
 import { SEED } from '../../helpers/seeded-random.ts';
 
 t.test('what is laid out is the same value', async () => {
-  fc.assert(fc.property(fc.jsonValue(), fc.boolean(), (value, isWide) => {
-    const json = JSON.stringify(value, undefined, isWide ? 1 : 0);
-    return JSON.stringify(JSON.parse(laidOut(json, Infinity))) === JSON.stringify(JSON.parse(json));
-  }), { seed: SEED });
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.boolean(), (value, isWide) => {
+      const json = JSON.stringify(value, undefined, isWide ? 1 : 0);
+      return JSON.stringify(JSON.parse(laidOut(json, Infinity))) === JSON.stringify(JSON.parse(json));
+    }),
+    { seed: SEED },
+  );
 });
 
 t.test('cut off anywhere, it is the beginning of what the whole is', async (t) => {
@@ -21,7 +24,10 @@ t.test('cut off anywhere, it is the beginning of what the whole is', async (t) =
 });
 
 t.test('lines and rows', async (t) => {
-  t.equal(laidOut('{"a":1.50,"b":[1,2],"c":[[1],{}],"d":[]}', Infinity), '{\n  "a": 1.50,\n  "b": [1, 2],\n  "c": [\n    [1],\n    {}\n  ],\n  "d": []\n}');
+  t.equal(
+    laidOut('{"a":1.50,"b":[1,2],"c":[[1],{}],"d":[]}', Infinity),
+    '{\n  "a": 1.50,\n  "b": [1, 2],\n  "c": [\n    [1],\n    {}\n  ],\n  "d": []\n}',
+  );
   const rows = laidOut(JSON.stringify(Array.from({ length: 300 }, (_, place) => place)), Infinity).split('\n');
   t.ok(rows.length < 20 && rows.every((row) => row.length < 110), 'a list of numbers is no line each');
   t.ok(laidOut('['.repeat(3_000), 10_000).length < 20_000, 'what is nested grows no further than asked');

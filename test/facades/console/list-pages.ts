@@ -1,7 +1,7 @@
 /** Part of browser.test.ts, on its system: lists, forms, usage, pods, and what the operator does. */
 import { readFileSync } from 'node:fs';
-import type { Test } from 'tap';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Test } from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import type { System } from '../../helpers/system.ts';
@@ -27,14 +27,16 @@ export function listPages(t: Test, parts: BrowserParts): void {
 function lists(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
   t.test('lists: sorted, searched and paged by the service, empty', async (t) => {
     const fresh = { scope: KeyScope.READ_ONLY, endpointIds: [], accountId: '', permissions: undefined };
-    await Promise.all(Array.from({ length: 52 }, (_, place) => (
-      call(system.clients.keys, 'createKey', { ...fresh, name: `a-${String(place).padStart(2, '0')}` }, system.key)
-    )));
+    await Promise.all(
+      Array.from({ length: 52 }, (_, place) =>
+        call(system.clients.keys, 'createKey', { ...fresh, name: `a-${String(place).padStart(2, '0')}` }, system.key),
+      ),
+    );
     const page = await open(t);
     await signIn(page);
     await page.getByRole('link', { name: 'Keys' }).click();
     await page.getByRole('cell').first().waitFor();
-    const names = async (): Promise<string[]> => (await page.locator('tbody tr td:first-child').allTextContents());
+    const names = async (): Promise<string[]> => await page.locator('tbody tr td:first-child').allTextContents();
     await page.getByRole('button', { name: /^Name/ }).click();
     await page.locator('th[aria-sort=ascending]').waitFor();
     await waitFor('the last page by name', async () => (await names())[0] === 'a-00');
@@ -57,9 +59,15 @@ function lists(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await waitFor('a name that is a formula', async () => (await names()).length === 1);
     const formula = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Download CSV' }).click();
-    t.match(readFileSync(await (await formula).path(), 'utf8'), `"' =1+1"`, 'no spreadsheet computes it, also behind a blank');
+    t.match(
+      readFileSync(await (await formula).path(), 'utf8'),
+      `"' =1+1"`,
+      'no spreadsheet computes it, also behind a blank',
+    );
     const asked: string[] = [];
-    page.on('request', (request) => { if (request.url().includes('search=')) asked.push(request.url()); });
+    page.on('request', (request) => {
+      if (request.url().includes('search=')) asked.push(request.url());
+    });
     await page.getByLabel('Search').fill('');
     await page.getByLabel('Search').pressSequentially('no such key as this', { delay: 40 });
     await page.getByText('None has that in it.').waitFor();
@@ -87,18 +95,34 @@ function lists(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
   });
 
   t.test('usage: its course and its sums, by what one chooses', async (t) => {
-    await call(system.clients.usage, 'setPrices', { prices: [{ item: 'CPU', usdPerHour: 36 }, { item: 'NVIDIA L4', usdPerHour: 36 }] }, system.rootKey);
+    await call(
+      system.clients.usage,
+      'setPrices',
+      {
+        prices: [
+          { item: 'CPU', usdPerHour: 36 },
+          { item: 'NVIDIA L4', usdPerHour: 36 },
+        ],
+      },
+      system.rootKey,
+    );
     const page = await open(t);
     await signIn(page);
     await page.getByRole('link', { name: 'Usage' }).click();
     await page.getByRole('img', { name: /^Time by day, .* in all/ }).waitFor();
-    await page.getByRole('rowheader', { name: /^test-/ }).first().waitFor();
+    await page
+      .getByRole('rowheader', { name: /^test-/ })
+      .first()
+      .waitFor();
     await inspect(t, page, 'usage');
     // Their times grow while workers run, and the rows from before stand there until the others come.
     const groups = (): Promise<string[]> => page.locator('[aria-busy="false"] tbody td.id').allTextContents();
     await page.getByRole('button', { name: 'Time', exact: true }).click();
     await page.locator('th[aria-sort=ascending]').filter({ hasText: 'Time ↑' }).waitFor();
-    const shortestFirst = await waitFor('sums that are the shortest first', async () => { const ids = await groups(); return ids.length > 0 && ids; });
+    const shortestFirst = await waitFor('sums that are the shortest first', async () => {
+      const ids = await groups();
+      return ids.length > 0 && ids;
+    });
     await page.getByRole('button', { name: 'Time ↑' }).click();
     await page.locator('th[aria-sort=descending]').waitFor();
     await waitFor('the other way round', async () => (await groups()).join() === shortestFirst.toReversed().join());
@@ -134,8 +158,17 @@ function makes(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await inspect(t, page, 'changing a pod');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    const { pods } = await call(system.clients.pods, 'listPods', { includeWorkers: false, endpointId: '', endpointIds: [] }, system.key);
-    t.match(pods, [{ name: 'by-form', env: { A: '1=2', B: '' }, startCommand: ['sleep', '1000'] }], 'what was not touched is as it was');
+    const { pods } = await call(
+      system.clients.pods,
+      'listPods',
+      { includeWorkers: false, endpointId: '', endpointIds: [] },
+      system.key,
+    );
+    t.match(
+      pods,
+      [{ name: 'by-form', env: { A: '1=2', B: '' }, startCommand: ['sleep', '1000'] }],
+      'what was not touched is as it was',
+    );
     await row.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete it' }).click();
     await row.waitFor({ state: 'detached' });

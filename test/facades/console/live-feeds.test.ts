@@ -1,11 +1,11 @@
 /** Feeds of the console: how many there are, whose, and when they end. A real server, and sources that say little. */
 import { fastify } from 'fastify';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { systemClock } from '../../../core/runtime/clock.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { LiveFeeds } from '../../../facades/console/live-feeds.ts';
 import { LiveResponse } from '../../../facades/jobs/live-response.ts';
+import { CoreError } from '../../../proto/wire/reason.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
@@ -26,7 +26,8 @@ async function followed(t: Test, read: () => Promise<object | undefined>) {
   const { body } = await fetch(url);
   const told: string[] = [];
   void (async () => {
-    for await (const piece of body!.pipeThrough(new TextDecoderStream())) told.push(...piece.split('\n\n').filter((event) => event !== ''));
+    for await (const piece of body!.pipeThrough(new TextDecoderStream()))
+      told.push(...piece.split('\n\n').filter((event) => event !== ''));
   })().catch(() => undefined);
   return { clock, told };
 }
@@ -64,43 +65,47 @@ t.test('what is as it was told last is not told again, and beats come by the clo
   t.equal(told.filter((event) => event.startsWith('event: away')).length, 1, 'that it is away too');
 });
 
-t.test('what is read for long is told to be away until something is told again, and what failed is soon asked for again', async (t) => {
-  const reads: PromiseWithResolvers<object | undefined>[] = [];
-  const { clock, told } = await followed(t, () => {
-    reads.push(Promise.withResolvers());
-    return reads.at(-1)!.promise;
-  });
-  const toBeTold = (count: number, what: RegExp) => waitFor(String(what), () => {
-    const words = told.filter((event) => event !== BEAT);
-    return words.length === count && what.test(words.at(-1)!);
-  });
-  /** Lets time pass until it reads again; answers how many milliseconds that took, to the next second. */
-  const pause = async (): Promise<number> => {
-    const [before, fromMs] = [reads.length, clock.nowMs()];
-    await waitFor('the next read', () => reads.length > before || (clock.pass(1_000), false));
-    return clock.nowMs() - fromMs;
-  };
-  const late = /^event: away\ndata: \{"error":"The service does not answer\. /;
+t.test(
+  'what is read for long is told to be away until something is told again, and what failed is soon asked for again',
+  async (t) => {
+    const reads: PromiseWithResolvers<object | undefined>[] = [];
+    const { clock, told } = await followed(t, () => {
+      reads.push(Promise.withResolvers());
+      return reads.at(-1)!.promise;
+    });
+    const toBeTold = (count: number, what: RegExp) =>
+      waitFor(String(what), () => {
+        const words = told.filter((event) => event !== BEAT);
+        return words.length === count && what.test(words.at(-1)!);
+      });
+    /** Lets time pass until it reads again; answers how many milliseconds that took, to the next second. */
+    const pause = async (): Promise<number> => {
+      const [before, fromMs] = [reads.length, clock.nowMs()];
+      await waitFor('the next read', () => reads.length > before || (clock.pass(1_000), false));
+      return clock.nowMs() - fromMs;
+    };
+    const late = /^event: away\ndata: \{"error":"The service does not answer\. /;
 
-  await waitFor('a read', () => reads.length === 1);
-  reads[0]!.resolve({ text: 'one' });
-  await toBeTold(1, /^data: .*one/);
-  await pause();
-  clock.pass(4_000);
-  await toBeTold(2, late);
-  reads[1]!.resolve(undefined);
-  await toBeTold(3, /^data: .*one/);
-  t.ok(await pause() >= 16_000, 'what is slow is read seldom');
-  clock.pass(4_000);
-  await toBeTold(4, late);
-  clock.pass(12_000);
-  reads[2]!.reject(new CoreError('UNAVAILABLE', 'away'));
-  await toBeTold(5, /^event: away\ndata: \{"error":"The service is not reachable/);
-  t.ok(await pause() < 8_000, 'not four times as long as it took');
-  clock.pass(4_000);
-  reads[3]!.resolve({ text: 'two' });
-  await toBeTold(6, /^data: .*two/);
-});
+    await waitFor('a read', () => reads.length === 1);
+    reads[0]!.resolve({ text: 'one' });
+    await toBeTold(1, /^data: .*one/);
+    await pause();
+    clock.pass(4_000);
+    await toBeTold(2, late);
+    reads[1]!.resolve(undefined);
+    await toBeTold(3, /^data: .*one/);
+    t.ok((await pause()) >= 16_000, 'what is slow is read seldom');
+    clock.pass(4_000);
+    await toBeTold(4, late);
+    clock.pass(12_000);
+    reads[2]!.reject(new CoreError('UNAVAILABLE', 'away'));
+    await toBeTold(5, /^event: away\ndata: \{"error":"The service is not reachable/);
+    t.ok((await pause()) < 8_000, 'not four times as long as it took');
+    clock.pass(4_000);
+    reads[3]!.resolve({ text: 'two' });
+    await toBeTold(6, /^data: .*two/);
+  },
+);
 
 t.test('an account has so many feeds, and others have theirs beside', async (t) => {
   const app = fastify({ forceCloseConnections: true });

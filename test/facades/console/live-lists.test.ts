@@ -1,8 +1,12 @@
 // test: postgres, 80 s
-/** Lists that come by the live feed, in a real Chromium: the jobs of an endpoint as one chose them, asked for once and told as they change. */
-import t from 'tap';
-import postgres from 'postgres';
+/**
+ * Lists that come by the live feed, in a real Chromium: the jobs of an endpoint as one chose them, asked for once and
+ * told as they change.
+ */
+
 import type { Page } from 'playwright-core';
+import postgres from 'postgres';
+import t from 'tap';
 import { whyNoChromium } from '../../helpers/chromium.ts';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
@@ -17,13 +21,16 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
   const id = await system.createEndpoint({ command: jsHandler('all.js'), ready: 0, fields: { workersMin: 0 } });
   const jobs = endpointJobs(system, id);
   const rows = (page: Page) => page.getByRole('rowheader').allTextContents();
-  const lists = (page: Page, ...ids: string[]) => waitFor(`the list to be ${ids.join(', ')}`, async () => (await rows(page)).join() === ids.join());
+  const lists = (page: Page, ...ids: string[]) =>
+    waitFor(`the list to be ${ids.join(', ')}`, async () => (await rows(page)).join() === ids.join());
 
   await t.test('jobs come and change without being asked for, by one feed for each filter', async (t) => {
     const first = await jobs.run({ mode: 'value', value: 1 });
     const page = await open(t);
     const asked: string[] = [];
-    page.on('request', (request) => { if (/\/api\//.test(request.url())) asked.push(request.url().replace(/^.*\/api/, '')); });
+    page.on('request', (request) => {
+      if (/\/api\//.test(request.url())) asked.push(request.url().replace(/^.*\/api/, ''));
+    });
     await page.goto(`${system.url}/console/endpoints/${id}/jobs?status=IN_QUEUE`);
     await lists(page, first);
     const second = await jobs.run({ mode: 'value', value: 2 });
@@ -75,12 +82,22 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     await waitFor('the first page, of what was shown before too', async () => (await rows(page)).length === 50);
     for (const wrong of ['status=DONE', 'order=best', 'from=yesterday', 'until=2026-13-01T00:00:00Z']) {
       await page.goto(`${system.url}/console/endpoints/${id}/jobs?${wrong}`);
-      await page.getByRole('alert').getByText(/must be one/).waitFor();
+      await page
+        .getByRole('alert')
+        .getByText(/must be one/)
+        .waitFor();
     }
     const headers = "{ headers: { 'x-slipway-console': '1' } }";
-    const statusOf = (query: string) => page.evaluate(`fetch('/console/api/live?${query}', ${headers}).then(({ status }) => status)`);
-    for (const query of ['endpoint=no such', `endpoint=${id}&job=no%2Fsuch`, 'worker=a%20b&part=log', `endpoint=${id}&part=jobs&part=log`, 'size=101']) {
-      t.ok([400, 404].includes(await statusOf(query) as number), query);
+    const statusOf = (query: string) =>
+      page.evaluate(`fetch('/console/api/live?${query}', ${headers}).then(({ status }) => status)`);
+    for (const query of [
+      'endpoint=no such',
+      `endpoint=${id}&job=no%2Fsuch`,
+      'worker=a%20b&part=log',
+      `endpoint=${id}&part=jobs&part=log`,
+      'size=101',
+    ]) {
+      t.ok([400, 404].includes((await statusOf(query)) as number), query);
     }
   });
 
@@ -105,11 +122,14 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     await page.keyboard.press('Enter');
     t.equal(await page.getByText('page 1', { exact: true }).count(), 1, 'nor does one go on from them');
     const filter = () => page.evaluate(`getComputedStyle(document.querySelector('[aria-busy="true"]')).filter`);
-    await waitFor('grey rows', async () => await filter() === 'grayscale(1) opacity(0.75)');
+    await waitFor('grey rows', async () => (await filter()) === 'grayscale(1) opacity(0.75)');
     await page.locator('.panel .away').getByText('The service does not answer.').waitFor();
     await inspect(t, page, 'jobs of the choice before');
     held.resolve();
-    await waitFor('those that were chosen', async () => await old.count() === 0 && (await rows(page)).every((row) => !before.includes(row)));
+    await waitFor(
+      'those that were chosen',
+      async () => (await old.count()) === 0 && (await rows(page)).every((row) => !before.includes(row)),
+    );
     await page.locator('.panel .away').waitFor({ state: 'detached' });
     await page.getByLabel('State').selectOption('IN_QUEUE');
     await lists(page, ...before);
@@ -135,9 +155,12 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     await make('first');
     const page = await open(t);
     const asked: string[] = [];
-    page.on('request', (request) => { if (/\/api\//.test(request.url())) asked.push(request.url().replace(/^.*\/api/, '')); });
+    page.on('request', (request) => {
+      if (/\/api\//.test(request.url())) asked.push(request.url().replace(/^.*\/api/, ''));
+    });
     const names = () => page.locator('tbody tr td:first-child').allTextContents();
-    const shows = (...wanted: string[]) => waitFor(`the pods to be ${wanted.join(', ')}`, async () => (await names()).join() === wanted.join());
+    const shows = (...wanted: string[]) =>
+      waitFor(`the pods to be ${wanted.join(', ')}`, async () => (await names()).join() === wanted.join());
     await page.goto(`${system.url}/console/pods`);
     await shows('first');
     const second = await make('second');
@@ -147,7 +170,11 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     await dialog.getByText('Delete first?').waitFor();
     await make('third');
     await shows('third', 'second', 'first');
-    t.equal(await dialog.getByText('Delete first?').count(), 1, 'a row that comes before its own changes nothing in it');
+    t.equal(
+      await dialog.getByText('Delete first?').count(),
+      1,
+      'a row that comes before its own changes nothing in it',
+    );
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: /^Name/ }).click();
     await shows('first', 'second', 'third');
@@ -166,52 +193,69 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     const feeds = asked.filter((url) => url.startsWith('/live') && url.includes('part=pods'));
     t.equal(feeds.length, 5, `a feed for each choice: ${feeds.join(' ')}`);
     await page.goto(`${system.url}/console/pods?state=ASLEEP`);
-    await page.getByRole('alert').getByText(/must be one of/).waitFor();
+    await page
+      .getByRole('alert')
+      .getByText(/must be one of/)
+      .waitFor();
     await page.getByLabel('State').selectOption('EXITED');
     await shows('second of all');
   });
 
-  await t.test('the page of a list of pods that is shown is kept, and the rows before it until it is there', async (t) => {
-    await Promise.all(Array.from({ length: 51 }, async (_, place) => {
-      const { json } = await system.request('POST', '/v1/pods', { ...fields, name: `p${String(place).padStart(2, '0')}` });
-      t.teardown(() => system.request('DELETE', `/v1/pods/${json.id}`));
-    }));
-    const page = await open(t);
-    const names = () => page.locator('tbody tr td:first-child').allTextContents();
-    await page.goto(`${system.url}/console/pods`);
-    await page.getByRole('button', { name: /^Name/ }).click();
-    await waitFor('the first page', async () => (await names()).length === 50 && (await names())[0] === 'p00');
-    const held = Promise.withResolvers<void>();
-    await page.route(/part=pods&.*page=./, async (route) => {
-      await held.promise;
-      await route.continue();
-    });
-    await page.getByRole('button', { name: 'Next' }).click();
-    await page.getByText('page 2').waitFor();
-    t.equal((await names()).length, 50, 'what was there stays until there is another');
-    held.resolve();
-    await waitFor('the second page', async () => (await names()).join() === 'p50');
-    const { json: last } = await system.request('POST', '/v1/pods', { ...fields, name: 'p99' });
-    await waitFor('what is new on it', async () => (await names()).join() === 'p50,p99');
-    await system.request('DELETE', `/v1/pods/${last.id}`);
-    await waitFor('what is gone', async () => (await names()).join() === 'p50');
-    await page.getByLabel('Search').fill('P49');
-    await waitFor('the one', async () => (await names()).join() === 'p49');
-    await page.getByLabel('Search').fill('');
-    await waitFor('the first page', async () => (await names()).length === 50 && (await names())[0] === 'p00');
-    t.equal(await page.getByText('page 1', { exact: true }).count(), 1, 'another list begins at its first page, also one that was shown before');
-    for (const query of ['part=pods&size=101', 'part=pods&part=log']) {
-      const status = `fetch('/console/api/live?${query}', { headers: { 'x-console-page': '1' } }).then(({ status }) => status)`;
-      t.equal(await page.evaluate(status), 400, query);
-    }
-  });
+  await t.test(
+    'the page of a list of pods that is shown is kept, and the rows before it until it is there',
+    async (t) => {
+      await Promise.all(
+        Array.from({ length: 51 }, async (_, place) => {
+          const { json } = await system.request('POST', '/v1/pods', {
+            ...fields,
+            name: `p${String(place).padStart(2, '0')}`,
+          });
+          t.teardown(() => system.request('DELETE', `/v1/pods/${json.id}`));
+        }),
+      );
+      const page = await open(t);
+      const names = () => page.locator('tbody tr td:first-child').allTextContents();
+      await page.goto(`${system.url}/console/pods`);
+      await page.getByRole('button', { name: /^Name/ }).click();
+      await waitFor('the first page', async () => (await names()).length === 50 && (await names())[0] === 'p00');
+      const held = Promise.withResolvers<void>();
+      await page.route(/part=pods&.*page=./, async (route) => {
+        await held.promise;
+        await route.continue();
+      });
+      await page.getByRole('button', { name: 'Next' }).click();
+      await page.getByText('page 2').waitFor();
+      t.equal((await names()).length, 50, 'what was there stays until there is another');
+      held.resolve();
+      await waitFor('the second page', async () => (await names()).join() === 'p50');
+      const { json: last } = await system.request('POST', '/v1/pods', { ...fields, name: 'p99' });
+      await waitFor('what is new on it', async () => (await names()).join() === 'p50,p99');
+      await system.request('DELETE', `/v1/pods/${last.id}`);
+      await waitFor('what is gone', async () => (await names()).join() === 'p50');
+      await page.getByLabel('Search').fill('P49');
+      await waitFor('the one', async () => (await names()).join() === 'p49');
+      await page.getByLabel('Search').fill('');
+      await waitFor('the first page', async () => (await names()).length === 50 && (await names())[0] === 'p00');
+      t.equal(
+        await page.getByText('page 1', { exact: true }).count(),
+        1,
+        'another list begins at its first page, also one that was shown before',
+      );
+      for (const query of ['part=pods&size=101', 'part=pods&part=log']) {
+        const status = `fetch('/console/api/live?${query}', { headers: { 'x-console-page': '1' } }).then(({ status }) => status)`;
+        t.equal(await page.evaluate(status), 400, query);
+      }
+    },
+  );
 
   await t.test('what one types is asked for once one pauses, what one chooses at once, each by one feed', async (t) => {
     const { json: pod } = await system.request('POST', '/v1/pods', { ...fields, name: 'second' });
     t.teardown(() => system.request('DELETE', `/v1/pods/${pod.id}`));
     const page = await open(t);
     let asked: string[] = [];
-    page.on('request', (request) => { if (request.url().includes('part=pods')) asked.push(new URL(request.url()).search.replace(/&order=.*$/, '')); });
+    page.on('request', (request) => {
+      if (request.url().includes('part=pods')) asked.push(new URL(request.url()).search.replace(/&order=.*$/, ''));
+    });
     // Only the clock of this page stands still.
     await page.clock.install();
     await page.goto(`${system.url}/console/pods`);
@@ -219,8 +263,13 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     const feeds = async (...wanted: string[]): Promise<void> => {
       await waitFor(`feeds ${wanted.join(' ')}`, () => asked.length >= wanted.length);
       // What is rendered after it would ask by now.
-      await page.evaluate('new Promise((resolve) => { const { port1, port2 } = new MessageChannel(); port1.onmessage = resolve; port2.postMessage(0); })');
-      t.same(asked, wanted.map((each) => `?part=pods&search=${each}`));
+      await page.evaluate(
+        'new Promise((resolve) => { const { port1, port2 } = new MessageChannel(); port1.onmessage = resolve; port2.postMessage(0); })',
+      );
+      t.same(
+        asked,
+        wanted.map((each) => `?part=pods&search=${each}`),
+      );
       asked = [];
     };
     await feeds('');

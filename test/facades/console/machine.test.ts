@@ -1,16 +1,20 @@
 // test: alone, postgres, 100 s
-/** The page of one machine in a real Chromium: what is on it and whose, what it was at, and what draining and forgetting it means. */
-import t from 'tap';
+/**
+ * The page of one machine in a real Chromium: what is on it and whose, what it was at, and what draining and forgetting
+ * it means.
+ */
+
 import postgres from 'postgres';
-import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { whyNoChromium } from '../../helpers/chromium.ts';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
 import { startSystem } from '../../helpers/system.ts';
-import { recordedH200, withDriver } from '../../helpers/with-driver.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
+import { recordedH200, withDriver } from '../../helpers/with-driver.ts';
 import { consolePages } from './console-pages.ts';
 
 const SECRET = 'a-secret-of-an-account';
@@ -18,7 +22,11 @@ const SECRET = 'a-secret-of-an-account';
 t.setTimeout(400_000);
 t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
   const system = await startSystem(t, { agents: 0 });
-  const agent = await system.startAgent(undefined, { SLIPWAY_AGENT_NAME: 'rack-1', SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x3', SLIPWAY_AGENT_LOCATIONS: 'CZ' });
+  const agent = await system.startAgent(undefined, {
+    SLIPWAY_AGENT_NAME: 'rack-1',
+    SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x3',
+    SLIPWAY_AGENT_LOCATIONS: 'CZ',
+  });
   const { clients, rootKey, accountId } = system;
   const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
   t.teardown(() => sql.end());
@@ -27,7 +35,12 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
   const fields = { name: 'on a card', gpuIds: ['NVIDIA L4'], workersMin: 1, env: { TOKEN: SECRET } };
   const id = await system.createEndpoint({ command: jsHandler('all.js'), fields, workersMax: 1 });
   const jobs = endpointJobs(system, id);
-  const pod = Pod.fromPartial({ name: 'notebook', gpuIds: ['NVIDIA L4'], startCommand: ['/bin/sh', '-c', `sleep 600; ${SECRET}`], env: { TOKEN: SECRET } });
+  const pod = Pod.fromPartial({
+    name: 'notebook',
+    gpuIds: ['NVIDIA L4'],
+    startCommand: ['/bin/sh', '-c', `sleep 600; ${SECRET}`],
+    env: { TOKEN: SECRET },
+  });
   const { id: podId } = (await call(clients.pods, 'createPod', { pod }, system.key)).pod!;
   const page = await open(t, { key: rootKey });
 
@@ -44,11 +57,22 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
 
   await t.test('its GPUs with who has each, live; the time line of its workers; pods; what it is', async (t) => {
     const gpus = page.getByRole('region', { name: /^GPUs/ });
-    await gpus.getByRole('row').filter({ hasText: 'on a card' }).filter({ hasText: `idle${accountId}` }).waitFor();
-    await gpus.getByRole('row').filter({ hasText: `pod ${podId}, notebook` }).filter({ hasText: accountId }).waitFor();
+    await gpus
+      .getByRole('row')
+      .filter({ hasText: 'on a card' })
+      .filter({ hasText: `idle${accountId}` })
+      .waitFor();
+    await gpus
+      .getByRole('row')
+      .filter({ hasText: `pod ${podId}, notebook` })
+      .filter({ hasText: accountId })
+      .waitFor();
     await gpus.getByRole('row').filter({ hasText: 'free' }).waitFor();
     const job = await jobs.run({ mode: 'until', file: '/nonexistent/file' });
-    await gpus.getByRole('row').filter({ hasText: /100\s% busy/ }).waitFor();
+    await gpus
+      .getByRole('row')
+      .filter({ hasText: /100\s% busy/ })
+      .waitFor();
     const lanes = page.getByRole('group', { name: `machine ${machineId}` });
     await lanes.getByText('machine rack-1').waitFor();
     const lane = lanes.locator('.lane').filter({ has: page.getByText(/^GPU \S+/) });
@@ -56,7 +80,12 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
     await lane.locator('.phases .busy').first().waitFor({ state: 'attached' });
     await jobs.call('POST', `/cancel/${job}`);
     await gpus.getByRole('row').filter({ hasText: /idle/ }).waitFor();
-    await page.getByRole('region', { name: /^Pods/ }).getByRole('row').filter({ hasText: 'notebook' }).filter({ hasText: 'running' }).waitFor();
+    await page
+      .getByRole('region', { name: /^Pods/ })
+      .getByRole('row')
+      .filter({ hasText: 'notebook' })
+      .filter({ hasText: 'running' })
+      .waitFor();
     const facts = page.getByRole('table', { name: 'What it is' });
     await facts.getByRole('row').filter({ hasText: 'Locations' }).filter({ hasText: 'CZ' }).waitFor();
     await inspect(t, page, 'a machine');
@@ -72,14 +101,24 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
     const real = await system.startAgent(undefined, { SLIPWAY_AGENT_NAME: 'rack-2' });
     const ofCard = await open(t, { key: rootKey });
     const square = ofCard.locator('.gpu.loaded');
-    await square.filter({ hasText: /98\s%, 883\sMiB/ }).and(ofCard.locator('.busy-4')).waitFor();
+    await square
+      .filter({ hasText: /98\s%, 883\sMiB/ })
+      .and(ofCard.locator('.busy-4'))
+      .waitFor();
     await inspect(t, ofCard, 'the map with a busy card');
     await ofCard.locator('.machines').getByRole('link', { name: 'rack-2' }).click();
     const row = ofCard.getByRole('region', { name: /^GPUs/ }).getByRole('row').filter({ hasText: 'GPU-2f777980' });
-    await row.filter({ hasText: /883\sMiB/ }).filter({ hasText: /98\s%/ }).filter({ hasText: /58\s°C, 694\sW/ }).filter({ hasText: 'free' }).waitFor();
+    await row
+      .filter({ hasText: /883\sMiB/ })
+      .filter({ hasText: /98\s%/ })
+      .filter({ hasText: /58\s°C, 694\sW/ })
+      .filter({ hasText: 'free' })
+      .waitFor();
     await inspect(t, ofCard, 'a machine with a busy card');
     const onCard = await system.createEndpoint({
-      command: jsHandler('all.js'), fields: { name: 'on the H200', gpuIds: ['NVIDIA H200'], workersMin: 1 }, workersMax: 1,
+      command: jsHandler('all.js'),
+      fields: { name: 'on the H200', gpuIds: ['NVIDIA H200'], workersMin: 1 },
+      workersMax: 1,
     });
     await row.filter({ hasText: 'on the H200' }).waitFor();
     const owner = await open(t);
@@ -88,12 +127,17 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
     await inspect(t, owner, 'a worker with a busy card');
     await system.endWorkers(onCard);
     driver.say({ load: recordedH200().load.replace('98 %', '[N/A]') });
-    await row.filter({ hasNotText: '%' }).filter({ hasText: /883\sMiB/ }).waitFor();
+    await row
+      .filter({ hasNotText: '%' })
+      .filter({ hasText: /883\sMiB/ })
+      .waitFor();
     await real.stop();
     await row.filter({ hasNotText: '883' }).waitFor();
     const { status } = await call(clients.machines, 'getMachine', { id: 'rack-2' }, rootKey);
     await waitFor('its lease to end', async () => {
-      const [row] = await sql<{ over: boolean }[]>`SELECT lease_expires_at < now() AS over FROM machine WHERE id = ${status!.machine!.id}`;
+      const [row] = await sql<
+        { over: boolean }[]
+      >`SELECT lease_expires_at < now() AS over FROM machine WHERE id = ${status!.machine!.id}`;
       return row!.over;
     });
     await call(clients.machines, 'forgetMachine', { id: status!.machine!.id }, rootKey);
@@ -104,9 +148,15 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
       INSERT INTO machine_image (machine_id, name, digest, size_bytes)
       SELECT ${machineId}, 'registry.example/team/model-' || n || ':latest', 'sha256:' || repeat('ab', 32), n * 1000000000::bigint
       FROM generate_series(1, 3) AS n`;
-    await page.getByRole('region', { name: /^Images/ }).getByRole('row').filter({ hasText: 'model-3' }).waitFor();
+    await page
+      .getByRole('region', { name: /^Images/ })
+      .getByRole('row')
+      .filter({ hasText: 'model-3' })
+      .waitFor();
     const bad = await system.createEndpoint({
-      command: ['/bin/sh', '-c', 'echo no such model >&2; exit 7'], fields: { name: 'bad', computeType: 'CPU', workersMin: 1 }, ready: 0,
+      command: ['/bin/sh', '-c', 'echo no such model >&2; exit 7'],
+      fields: { name: 'bad', computeType: 'CPU', workersMin: 1 },
+      ready: 0,
     });
     await page.getByText('no such model').first().waitFor();
     await system.endWorkers(bad);
@@ -147,7 +197,8 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
     await page.goto(`${system.url}/console/machines/nosuch`);
     await page.getByText('There is no machine "nosuch".').waitFor();
     await inspect(t, page, 'no such machine');
-    const statusOf = (machine: string) => page.evaluate(`fetch('/console/api/live?machine=${machine}',
+    const statusOf = (machine: string) =>
+      page.evaluate(`fetch('/console/api/live?machine=${machine}',
       { headers: { 'x-slipway-console': '1' } }).then(({ status }) => status)`);
     t.same([await statusOf('x'.repeat(300)), await statusOf('x&machine=y')], [404, 404]);
   });
@@ -162,10 +213,16 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
     const dialog = page.getByRole('dialog');
     await dialog.getByText(/^Deleted with all files: 1 pod, notebook\.$/).waitFor();
     await inspect(t, page, 'forgetting a machine');
-    await waitFor('its lease to end', async () => {
-      const [row] = await sql<{ over: boolean }[]>`SELECT lease_expires_at < now() AS over FROM machine WHERE id = ${machineId}`;
-      return row!.over;
-    }, 30_000);
+    await waitFor(
+      'its lease to end',
+      async () => {
+        const [row] = await sql<
+          { over: boolean }[]
+        >`SELECT lease_expires_at < now() AS over FROM machine WHERE id = ${machineId}`;
+        return row!.over;
+      },
+      30_000,
+    );
     await dialog.getByRole('button', { name: 'Forget it' }).click();
     await page.getByText('No machine has joined yet.').waitFor();
     t.match(page.url(), /\/machines$/);

@@ -1,4 +1,7 @@
-/** Part of browser.test.ts, on its system: all jobs that a filter finds cancelled or run again, stopped in between, and refused. */
+/**
+ * Part of browser.test.ts, on its system: all jobs that a filter finds cancelled or run again, stopped in between, and
+ * refused.
+ */
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
@@ -16,7 +19,10 @@ export function manyJobsPages(t: Test, parts: BrowserParts): void {
 
 function cancelled(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
   t.test('all jobs that match are cancelled: one question, progress, and a stop that leaves the others', async (t) => {
-    const own = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), ready: 0, fields: { workersMin: 0 }, workersMax: 0 }));
+    const own = endpointJobs(
+      system,
+      await system.createEndpoint({ command: jsHandler('all.js'), ready: 0, fields: { workersMin: 0 }, workersMax: 0 }),
+    );
     const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
     t.teardown(() => sql.end());
     const old = await own.run({});
@@ -41,11 +47,14 @@ function cancelled(t: Test, { system, open, signIn, inspect }: BrowserParts): vo
     // The third call is held until it has been stopped.
     let calls = 0;
     let letGo = (): void => {};
-    const held = new Promise<void>((resolve) => { letGo = resolve; });
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
     await page.route('**/jobs/cancel*', async (route) => {
       calls += 1;
       if (calls === 3) await held;
-      if (calls === 2) return route.fulfill({ status: 429, json: { error: 'Too many requests.', code: 'rate_limited' } });
+      if (calls === 2)
+        return route.fulfill({ status: 429, json: { error: 'Too many requests.', code: 'rate_limited' } });
       await route.continue();
     });
     await page.getByRole('button', { name: 'Cancel all that match …' }).click();
@@ -60,12 +69,18 @@ function cancelled(t: Test, { system, open, signIn, inspect }: BrowserParts): vo
     t.equal(await page.evaluate('document.activeElement.textContent'), told, 'where the focus is, too');
     t.equal(calls, 3, 'nothing more was asked for');
     await inspect(t, page, 'what was cancelled before it was stopped');
-    t.match(await sql`SELECT count(*)::int AS n FROM job WHERE endpoint_id = ${own.id} AND state = 'CANCELLED'`, [{ n: 2_000 }]);
+    t.match(await sql`SELECT count(*)::int AS n FROM job WHERE endpoint_id = ${own.id} AND state = 'CANCELLED'`, [
+      { n: 2_000 },
+    ]);
     await page.unroute('**/jobs/cancel*');
     await page.getByRole('button', { name: 'Cancel all that match …' }).click();
     await dialog.getByRole('button', { name: 'Cancel them all' }).click();
     await page.getByText('10,000 cancelled.').waitFor();
-    t.same(await sql`SELECT id FROM job WHERE endpoint_id = ${own.id} AND state = 'IN_QUEUE'`, [{ id: old }], 'only the one that did not match still waits');
+    t.same(
+      await sql`SELECT id FROM job WHERE endpoint_id = ${own.id} AND state = 'IN_QUEUE'`,
+      [{ id: old }],
+      'only the one that did not match still waits',
+    );
     const reader = await open(t);
     await signIn(reader, await system.newKey(KeyScope.READ_ONLY));
     await reader.goto(`${system.url}/console/endpoints/${own.id}/jobs`);
@@ -77,8 +92,13 @@ function cancelled(t: Test, { system, open, signIn, inspect }: BrowserParts): vo
 function runAgain(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
   t.test('all failed jobs run again, with the keyboard', async (t) => {
     const files = await scratch(t);
-    const own = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 1 }, workersMax: 1 }));
-    const failing = await Promise.all(Array.from({ length: 3 }, () => own.run({ mode: 'fail-then', file: files.path('works'), value: 'at last' })));
+    const own = endpointJobs(
+      system,
+      await system.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 1 }, workersMax: 1 }),
+    );
+    const failing = await Promise.all(
+      Array.from({ length: 3 }, () => own.run({ mode: 'fail-then', file: files.path('works'), value: 'at last' })),
+    );
     for (const id of failing) t.match(await own.settled(id), { status: 'FAILED' });
     const done = await own.run({ mode: 'value', value: 1 });
     await own.settled(done);
@@ -86,10 +106,18 @@ function runAgain(t: Test, { system, open, signIn, inspect }: BrowserParts): voi
     await signIn(page);
     await page.goto(`${system.url}/console/endpoints/${own.id}/jobs?status=COMPLETED`);
     await page.getByRole('rowheader').first().waitFor();
-    t.equal(await page.getByRole('button', { name: /that match/ }).count(), 0, 'nothing can be done to what is completed');
+    t.equal(
+      await page.getByRole('button', { name: /that match/ }).count(),
+      0,
+      'nothing can be done to what is completed',
+    );
     await page.goto(`${system.url}/console/endpoints/${own.id}/jobs?status=FAILED`);
     await page.getByRole('rowheader').nth(2).waitFor();
-    t.equal(await page.getByRole('button', { name: 'Cancel all that match …' }).count(), 0, 'nor is what failed cancelled');
+    t.equal(
+      await page.getByRole('button', { name: 'Cancel all that match …' }).count(),
+      0,
+      'nor is what failed cancelled',
+    );
     files.open('works');
     await page.getByRole('button', { name: 'Run all that match again …' }).focus();
     await page.keyboard.press('Enter');

@@ -1,4 +1,7 @@
-/** What a page must bear: outputs of a million members, terminals' escapes, names that are HTML, many endpoints, and a core that is slow. */
+/**
+ * What a page must bear: outputs of a million members, terminals' escapes, names that are HTML, many endpoints, and a
+ * core that is slow.
+ */
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
@@ -40,14 +43,17 @@ function viewers(t: Test, { system, id, browser, open, signIn }: BrowserParts): 
       await page.getByText(/^the first 390/).waitFor();
     });
     t.ok(wideMs < DEAF_MS_MAX, `a million members: ${wideMs} ms`);
-    const deepMs = await longestTaskMs(browser, page, async () => { t.ok((await look(deep)).length < 2_000_000, 'no more than one can bear'); });
+    const deepMs = await longestTaskMs(browser, page, async () => {
+      t.ok((await look(deep)).length < 2_000_000, 'no more than one can bear');
+    });
     t.ok(deepMs < DEAF_MS_MAX, `what is nested: ${deepMs} ms`);
     // A JavaScript worker would have read it as a number already, so it is what was given.
     const answer = await fetch(`${system.url}/v2/${id}/run`, {
-      method: 'POST', headers: { authorization: `Bearer ${system.key}`, 'content-type': 'application/json' },
+      method: 'POST',
+      headers: { authorization: `Bearer ${system.key}`, 'content-type': 'application/json' },
       body: '{"input":{"mode":"value","value":1,"seed":12345678901234567890,"cost":1.50}}',
     });
-    const { id: exact } = await answer.json() as { id: string };
+    const { id: exact } = (await answer.json()) as { id: string };
     await jobs.settled(exact);
     await look(exact);
     await page.getByRole('button', { name: 'Show its input' }).click();
@@ -68,7 +74,11 @@ function errors(t: Test, { system, open, signIn }: BrowserParts): void {
     await page.goto(`${system.url}/console/endpoints/${own.id}/errors`);
     await page.getByText('the prompt is too long').first().waitFor();
     const groups = await page.locator('main .problems > li').allTextContents();
-    t.equal(groups.filter((text) => text.includes('too small')).length, 2, 'cards that differ in number are one, of jobs that stream another');
+    t.equal(
+      groups.filter((text) => text.includes('too small')).length,
+      2,
+      'cards that differ in number are one, of jobs that stream another',
+    );
     t.equal(groups.length, 6, 'three errors of each kind');
     const again = page.getByRole('listitem').filter({ hasText: 'too small' }).first();
     const retried = (await again.getByRole('link', { name: 'the latest' }).getAttribute('href'))!.split('/').at(-1)!;
@@ -76,7 +86,10 @@ function errors(t: Test, { system, open, signIn }: BrowserParts): void {
     await page.getByText('2 queued again.').waitFor();
     await own.settled(retried);
     await page.goto(`${system.url}/console/endpoints/${own.id}/jobs`);
-    await page.getByRole('cell', { name: /card 11 is too small/ }).first().waitFor();
+    await page
+      .getByRole('cell', { name: /card 11 is too small/ })
+      .first()
+      .waitFor();
     t.equal(await page.getByRole('cell', { name: /at .*run-job/ }).count(), 0, 'the list says what was wrong');
     t.match(await page.title(), /Slipway$/, 'nothing of it is HTML');
   });
@@ -85,9 +98,18 @@ function errors(t: Test, { system, open, signIn }: BrowserParts): void {
 function workersText(t: Test, { system, browser, open, signIn, inspect }: BrowserParts): void {
   t.test('names that are HTML; lines with the escapes of terminals, thousands of them, long ones', async (t) => {
     const name = `${HTML} \u{1F600}\u202E`;
-    const talker = endpointJobs(system, await system.createEndpoint({ command: jsHandler('talker.js'), fields: { name } }));
+    const talker = endpointJobs(
+      system,
+      await system.createEndpoint({ command: jsHandler('talker.js'), fields: { name } }),
+    );
     const words = Array.from({ length: 1_500 }, (_, number) => `\u001b[3${number % 8}mword ${number}\u001b[0m`);
-    const last = ['\u001b]8;;http://elsewhere\u0007a link\u001b]8;;\u0007', '10 %\r  saying 20 %', 'bell\u0007', 'x'.repeat(100_000), HTML];
+    const last = [
+      '\u001b]8;;http://elsewhere\u0007a link\u001b]8;;\u0007',
+      '10 %\r  saying 20 %',
+      'bell\u0007',
+      'x'.repeat(100_000),
+      HTML,
+    ];
     const said = await talker.run({ words: [...words, ...last] });
     await talker.settled(said, 60_000);
     const page = await open(t);
@@ -108,10 +130,14 @@ function workersText(t: Test, { system, browser, open, signIn, inspect }: Browse
     t.match(log, 'bell\u2407');
     t.match(log, /saying x{3993} …\n/, 'and no more of a line than one can read');
     t.notMatch(log, /[\u001b\r]|elsewhere/);
-    await waitFor('the end to be in sight', async () => await page.evaluate(`(() => {
+    await waitFor(
+      'the end to be in sight',
+      async () =>
+        (await page.evaluate(`(() => {
       const seen = document.querySelector('pre[aria-label=Logs]');
       return seen.scrollHeight - seen.scrollTop - seen.clientHeight < 40;
-    })()`) as boolean);
+    })()`)) as boolean,
+    );
     t.equal(await page.evaluate('document.images.length'), 0, 'nothing of it is HTML');
     await inspect(t, page, 'a talkative job');
     await system.endWorkers(talker.id);
@@ -154,7 +180,9 @@ function manyEndpoints(t: Test, { system, id, browser, open, signIn }: BrowserPa
     t.teardown(() => sql`DELETE FROM endpoint WHERE id LIKE 'many%'`);
     const page = await open(t);
     await signIn(page);
-    page.on('request', (request) => { if (request.url().endsWith('/v1/endpoints')) t.fail('all of them are asked for'); });
+    page.on('request', (request) => {
+      if (request.url().endsWith('/v1/endpoints')) t.fail('all of them are asked for');
+    });
     const ms = await longestTaskMs(browser, page, async () => {
       await page.getByRole('button', { name: 'Next' }).click();
       await page.getByText('page 2').waitFor();
@@ -168,8 +196,12 @@ function manyEndpoints(t: Test, { system, id, browser, open, signIn }: BrowserPa
       await page.getByText('No endpoint has that in it.').waitFor();
       await page.getByLabel('Find an endpoint').fill('many 1');
       await page.getByText('There are more: search for them.').waitFor();
-      t.equal(await page.getByRole('checkbox', { name: 'many 4998' }).isChecked(), true, 'what is chosen stays in sight');
-      t.ok(await page.getByRole('checkbox').count() <= 51);
+      t.equal(
+        await page.getByRole('checkbox', { name: 'many 4998' }).isChecked(),
+        true,
+        'what is chosen stays in sight',
+      );
+      t.ok((await page.getByRole('checkbox').count()) <= 51);
     });
     t.ok(ms < DEAF_MS_MAX, `5,000 endpoints: ${ms} ms`);
   });

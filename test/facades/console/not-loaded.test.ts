@@ -1,5 +1,8 @@
 // test: postgres, 20 s
-/** The console in a real Chromium when a part of it cannot be fetched: it is asked for again, and when that fails for long, a reload is offered. */
+/**
+ * The console in a real Chromium when a part of it cannot be fetched: it is asked for again, and when that fails for
+ * long, a reload is offered.
+ */
 import t from 'tap';
 import { startChromium, whyNoChromium } from '../../helpers/chromium.ts';
 import { startSystem } from '../../helpers/system.ts';

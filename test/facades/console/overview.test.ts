@@ -1,11 +1,15 @@
 // test: postgres, 90 s
-/** The overview in a real Chromium: what is wrong, on whatever page it stands; what went on before one came; and what is shown where there is nothing. */
-import t from 'tap';
-import type { Test } from 'tap';
-import postgres from 'postgres';
+/**
+ * The overview in a real Chromium: what is wrong, on whatever page it stands; what went on before one came; and what is
+ * shown where there is nothing.
+ */
+
 import type { Page } from 'playwright-core';
-import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import postgres from 'postgres';
+import type { Test } from 'tap';
+import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { whyNoChromium } from '../../helpers/chromium.ts';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
@@ -22,7 +26,8 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
   const { open, inspect } = await consolePages(t, system);
   const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
   t.teardown(() => sql.end());
-  const wrong = (page: Page) => page.locator('section').filter({ has: page.getByRole('heading', { name: 'Wrong now' }) });
+  const wrong = (page: Page) =>
+    page.locator('section').filter({ has: page.getByRole('heading', { name: 'Wrong now' }) });
 
   await t.test('no machine yet, and what to do about it', async (t) => {
     const page = await open(t, { key: system.rootKey });
@@ -42,9 +47,20 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
     const { accountId } = await call(system.clients.access, 'createAccount', { name: 'many' }, system.rootKey);
     const key = await system.newKey(KeyScope.ALL, accountId);
     const templateId = await template(key);
-    const make = async (fields: Partial<Endpoint>, workersMax = 1): Promise<string> => (await call(system.clients.endpoints, 'createEndpoint', {
-      endpoint: Endpoint.fromPartial({ templateId, computeType: 'CPU', workersMin: 0, ...fields }), requestId: '', workersMax, retryLimit: undefined,
-    }, key)).endpoint!.id;
+    const make = async (fields: Partial<Endpoint>, workersMax = 1): Promise<string> =>
+      (
+        await call(
+          system.clients.endpoints,
+          'createEndpoint',
+          {
+            endpoint: Endpoint.fromPartial({ templateId, computeType: 'CPU', workersMin: 0, ...fields }),
+            requestId: '',
+            workersMax,
+            retryLimit: undefined,
+          },
+          key,
+        )
+      ).endpoint!.id;
     for (let place = 1; place <= 60; place += 1) await make({ name: `well ${String(place).padStart(2, '0')}` });
     return { account: { key, accountId }, endpoint: make };
   }
@@ -54,55 +70,83 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
     return (await call(system.clients.templates, 'createTemplate', { template: made }, key)).template!.id;
   }
 
-  await t.test('what is wrong on another page is wrong here, and also while one looks for something else', async (t) => {
-    const page = await open(t, { key: account.key });
-    await page.getByText('Nothing is wrong right now.').waitFor();
-    // The oldest come first: the newest stands on the second page.
-    const id = await newEndpoint({ name: 'needs another GPU', computeType: 'GPU', gpuIds: ['NVIDIA H100 80GB HBM3'] });
-    await wrong(page).getByText(/^No machine can run it, which needs .*NVIDIA H100/).waitFor();
-    t.equal(await page.getByText('Nothing is wrong right now.').count(), 0);
-    t.equal(await page.getByRole('row').filter({ hasText: id }).count(), 0, 'its row is not on this page');
-    await page.getByLabel('Search').fill('well 17');
-    await page.getByRole('row').filter({ hasText: 'well 16' }).waitFor({ state: 'detached' });
-    await wrong(page).getByRole('link', { name: 'needs another GPU' }).waitFor();
-    await inspect(t, page, 'an overview with something wrong');
-    await wrong(page).getByRole('link', { name: 'needs another GPU' }).click();
-    await page.getByRole('heading', { name: 'needs another GPU' }).waitFor();
-    await wrong(page).getByText(/^No machine can run it, which needs .*NVIDIA H100/).waitFor();
-    await page.getByRole('link', { name: 'Overview' }).first().click();
-    const mended = { endpoint: Endpoint.fromPartial({ id, gpuIds: ['NVIDIA L4'] }), updateMask: ['gpu_ids'] };
-    await call(system.clients.endpoints, 'updateEndpoint', mended, account.key);
-    await page.getByText('Nothing is wrong right now.').waitFor();
-  });
+  await t.test(
+    'what is wrong on another page is wrong here, and also while one looks for something else',
+    async (t) => {
+      const page = await open(t, { key: account.key });
+      await page.getByText('Nothing is wrong right now.').waitFor();
+      // The oldest come first: the newest stands on the second page.
+      const id = await newEndpoint({
+        name: 'needs another GPU',
+        computeType: 'GPU',
+        gpuIds: ['NVIDIA H100 80GB HBM3'],
+      });
+      await wrong(page)
+        .getByText(/^No machine can run it, which needs .*NVIDIA H100/)
+        .waitFor();
+      t.equal(await page.getByText('Nothing is wrong right now.').count(), 0);
+      t.equal(await page.getByRole('row').filter({ hasText: id }).count(), 0, 'its row is not on this page');
+      await page.getByLabel('Search').fill('well 17');
+      await page.getByRole('row').filter({ hasText: 'well 16' }).waitFor({ state: 'detached' });
+      await wrong(page).getByRole('link', { name: 'needs another GPU' }).waitFor();
+      await inspect(t, page, 'an overview with something wrong');
+      await wrong(page).getByRole('link', { name: 'needs another GPU' }).click();
+      await page.getByRole('heading', { name: 'needs another GPU' }).waitFor();
+      await wrong(page)
+        .getByText(/^No machine can run it, which needs .*NVIDIA H100/)
+        .waitFor();
+      await page.getByRole('link', { name: 'Overview' }).first().click();
+      const mended = { endpoint: Endpoint.fromPartial({ id, gpuIds: ['NVIDIA L4'] }), updateMask: ['gpu_ids'] };
+      await call(system.clients.endpoints, 'updateEndpoint', mended, account.key);
+      await page.getByText('Nothing is wrong right now.').waitFor();
+    },
+  );
 
-  await t.test('each kind with its reason and the page that tells more; of more than one sees at once their number', async (t) => {
-    const page = await open(t, { key: account.key });
-    const id = await newEndpoint({ name: 'waits long' }, 0);
-    const key = { authorization: `Bearer ${account.key}` };
-    await system.request('POST', `/v2/${id}/run`, { input: {} }, key);
-    await sql`UPDATE job SET submitted_at = now() - interval '20 minutes' WHERE endpoint_id = ${id}`;
-    await wrong(page).getByText(/^A job has waited 20\smin/).waitFor();
-    await sql`INSERT INTO webhook_result (endpoint_id, job_id, id, delivered, tries, last_error, redrives)
+  await t.test(
+    'each kind with its reason and the page that tells more; of more than one sees at once their number',
+    async (t) => {
+      const page = await open(t, { key: account.key });
+      const id = await newEndpoint({ name: 'waits long' }, 0);
+      const key = { authorization: `Bearer ${account.key}` };
+      await system.request('POST', `/v2/${id}/run`, { input: {} }, key);
+      await sql`UPDATE job SET submitted_at = now() - interval '20 minutes' WHERE endpoint_id = ${id}`;
+      await wrong(page)
+        .getByText(/^A job has waited 20\smin/)
+        .waitFor();
+      await sql`INSERT INTO webhook_result (endpoint_id, job_id, id, delivered, tries, last_error, redrives)
       SELECT ${id}, id, 1, false, 3, 'the receiver answered 500', 0 FROM job WHERE endpoint_id = ${id}`;
-    await wrong(page).getByText(/^One webhook call was given up .* because the receiver answered 500/).waitFor();
-    const own = sql`name LIKE 'well%' AND account_id = ${account.accountId}`;
-    await sql`UPDATE endpoint SET compute_type = 'GPU', gpu_count = 1, gpu_ids = ARRAY['NVIDIA H100 80GB HBM3'] WHERE ${own}`;
-    await wrong(page).getByText('the worst 20 of 63').waitFor();
-    await sql`UPDATE endpoint SET compute_type = 'CPU', gpu_count = 0, gpu_ids = '{}' WHERE ${own}`;
-    await wrong(page).getByText('3', { exact: true }).waitFor();
-    await wrong(page).getByRole('listitem').filter({ hasText: 'webhook call' }).getByRole('link').click();
-    await page.getByRole('heading', { name: /-u1$/ }).waitFor();
-    const operator = await open(t, { key: system.rootKey });
-    await wrong(operator).getByRole('link', { name: `waits long (account ${account.accountId})` }).first().click();
-    await operator.getByText(/workersMax is 0/).first().waitFor();
-    t.equal(await operator.getByRole('link', { name: 'Settings' }).count(), 0, 'what it does for its account is the account’s');
-    await inspect(t, operator, 'an endpoint, for the operator');
-    await sql`DELETE FROM job WHERE endpoint_id = ${id}`;
-    await sql`DELETE FROM webhook_result`;
-    await sql`UPDATE endpoint_tally SET queued = 0 WHERE endpoint_id = ${id}`;
-    await operator.getByRole('link', { name: 'Overview' }).first().click();
-    await operator.getByText('Nothing is wrong right now.').waitFor();
-  });
+      await wrong(page)
+        .getByText(/^One webhook call was given up .* because the receiver answered 500/)
+        .waitFor();
+      const own = sql`name LIKE 'well%' AND account_id = ${account.accountId}`;
+      await sql`UPDATE endpoint SET compute_type = 'GPU', gpu_count = 1, gpu_ids = ARRAY['NVIDIA H100 80GB HBM3'] WHERE ${own}`;
+      await wrong(page).getByText('the worst 20 of 63').waitFor();
+      await sql`UPDATE endpoint SET compute_type = 'CPU', gpu_count = 0, gpu_ids = '{}' WHERE ${own}`;
+      await wrong(page).getByText('3', { exact: true }).waitFor();
+      await wrong(page).getByRole('listitem').filter({ hasText: 'webhook call' }).getByRole('link').click();
+      await page.getByRole('heading', { name: /-u1$/ }).waitFor();
+      const operator = await open(t, { key: system.rootKey });
+      await wrong(operator)
+        .getByRole('link', { name: `waits long (account ${account.accountId})` })
+        .first()
+        .click();
+      await operator
+        .getByText(/workersMax is 0/)
+        .first()
+        .waitFor();
+      t.equal(
+        await operator.getByRole('link', { name: 'Settings' }).count(),
+        0,
+        'what it does for its account is the account’s',
+      );
+      await inspect(t, operator, 'an endpoint, for the operator');
+      await sql`DELETE FROM job WHERE endpoint_id = ${id}`;
+      await sql`DELETE FROM webhook_result`;
+      await sql`UPDATE endpoint_tally SET queued = 0 WHERE endpoint_id = ${id}`;
+      await operator.getByRole('link', { name: 'Overview' }).first().click();
+      await operator.getByText('Nothing is wrong right now.').waitFor();
+    },
+  );
 
   await t.test('a search without a hit, of endpoints and of machines', async (t) => {
     const page = await open(t, { key: account.key });
@@ -121,26 +165,47 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
   });
 
   await t.test('who comes later sees what went on before', async (t) => {
-    const id = await system.createEndpoint({ command: jsHandler('all.js'), ready: 0, fields: { workersMin: 0, name: 'burst' }, workersMax: 1 });
+    const id = await system.createEndpoint({
+      command: jsHandler('all.js'),
+      ready: 0,
+      fields: { workersMin: 0, name: 'burst' },
+      workersMax: 1,
+    });
     const jobs = endpointJobs(system, id);
     const ids = await Promise.all(Array.from({ length: 12 }, () => jobs.run({ mode: 'value', value: 1 })));
     for (const job of ids) await jobs.settled(job, 60_000);
     await jobs.counted({ inQueue: 0, inProgress: 0 });
     const page = await open(t);
-    const line = page.getByRole('row').filter({ hasText: id }).getByRole('img', { name: /^In queue/ });
+    const line = page
+      .getByRole('row')
+      .filter({ hasText: id })
+      .getByRole('img', { name: /^In queue/ });
     await line.waitFor();
     const told = (await line.getAttribute('aria-label'))!;
     t.match(told, /^In queue: 0 now, [1-9]\d* at most in the last 10 minutes$/);
-    t.ok(new Set((await line.locator('polyline').getAttribute('points'))!.split(' ').map((point) => point.split(',')[1])).size > 1, 'the line is not flat');
+    t.ok(
+      new Set((await line.locator('polyline').getAttribute('points'))!.split(' ').map((point) => point.split(',')[1]))
+        .size > 1,
+      'the line is not flat',
+    );
   });
 
   await t.test('GPUs of the map are as dark as their workers are busy', async (t) => {
     const fields = { gpuIds: ['NVIDIA L4'], name: 'on a GPU', workersMin: 1 };
-    const jobs = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), fields, workersMax: 1 }));
+    const jobs = endpointJobs(
+      system,
+      await system.createEndpoint({ command: jsHandler('all.js'), fields, workersMax: 1 }),
+    );
     const page = await open(t, { key: system.rootKey });
-    await page.locator('.gpu.busy-0').filter({ hasText: /on a GPU, idle$/ }).waitFor();
+    await page
+      .locator('.gpu.busy-0')
+      .filter({ hasText: /on a GPU, idle$/ })
+      .waitFor();
     const job = await jobs.run({ mode: 'until', file: '/nonexistent/file' });
-    await page.locator('.gpu.busy-4').filter({ hasText: /on a GPU, 100\s% busy$/ }).waitFor();
+    await page
+      .locator('.gpu.busy-4')
+      .filter({ hasText: /on a GPU, 100\s% busy$/ })
+      .waitFor();
     await inspect(t, page, 'GPUs that are busy');
     await jobs.call('POST', `/cancel/${job}`);
     await page.locator('.gpu.busy-4').waitFor({ state: 'detached' });
@@ -157,9 +222,14 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
       await row.getByRole('cell').first().waitFor();
       const away = new AbortController();
       t.teardown(() => away.abort());
-      const asked = Promise.allSettled([1, 2, 3].map((n) => (
-        fetch(`${system.url}/v2/${id}/slow?ms=${n}`, { headers: { authorization: `Bearer ${system.key}` }, signal: away.signal })
-      )));
+      const asked = Promise.allSettled(
+        [1, 2, 3].map((n) =>
+          fetch(`${system.url}/v2/${id}/slow?ms=${n}`, {
+            headers: { authorization: `Bearer ${system.key}` },
+            signal: away.signal,
+          }),
+        ),
+      );
       await row.getByRole('cell', { name: '3', exact: true }).waitFor();
       await row.getByText('1/1').waitFor();
       await inspect(t, page, 'an overview with a load-balancing endpoint');
@@ -176,7 +246,10 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
         await inspect(t, page, `a load-balancing endpoint, ${tab}`);
       }
       t.equal(await page.getByRole('link', { name: 'Jobs', exact: true }).count(), 0);
-      await waitFor('nothing to wait any more', async () => (await call(system.clients.jobs, 'getHealth', { endpointId: id }, system.key)).jobs!.inQueue === 0);
+      await waitFor(
+        'nothing to wait any more',
+        async () => (await call(system.clients.jobs, 'getHealth', { endpointId: id }, system.key)).jobs!.inQueue === 0,
+      );
     });
   }
 });

@@ -1,9 +1,13 @@
 // test: postgres, 30 s
-/** Forms that pick one of many, in a real Chromium: core finds what is looked for, few are offered at a time, what is chosen stays. */
-import t from 'tap';
+/**
+ * Forms that pick one of many, in a real Chromium: core finds what is looked for, few are offered at a time, what is
+ * chosen stays.
+ */
+
+import type { Page } from 'playwright-core';
 import postgres from 'postgres';
 import type { Test } from 'tap';
-import type { Page } from 'playwright-core';
+import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
@@ -22,15 +26,25 @@ t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async
   const system = await startSystem(t, { agents: 0 });
   const { open, inspect } = await consolePages(t, system);
   const { clients, key, rootKey, url } = system;
-  const newAccount = async (name: string): Promise<string> => (await call(clients.access, 'createAccount', { name }, rootKey)).accountId;
+  const newAccount = async (name: string): Promise<string> =>
+    (await call(clients.access, 'createAccount', { name }, rootKey)).accountId;
   const keyOf = async (accountId: string): Promise<string> => {
     const fields = { name: 'all', scope: KeyScope.ALL, endpointIds: [], accountId, permissions: undefined };
     return (await call(clients.keys, 'createKey', fields, rootKey)).secret;
   };
-  const many = (name: string) => Array.from({ length: MANY }, (_, place) => `${name} ${String(place).padStart(2, '0')}`);
-  const newTemplate = async (name: string, serverless: boolean): Promise<string> => (await call(clients.templates, 'createTemplate', {
-    template: Template.fromPartial({ name, startCommand: jsHandler('all.js'), serverless }),
-  }, key)).template!.id;
+  const many = (name: string) =>
+    Array.from({ length: MANY }, (_, place) => `${name} ${String(place).padStart(2, '0')}`);
+  const newTemplate = async (name: string, serverless: boolean): Promise<string> =>
+    (
+      await call(
+        clients.templates,
+        'createTemplate',
+        {
+          template: Template.fromPartial({ name, startCommand: jsHandler('all.js'), serverless }),
+        },
+        key,
+      )
+    ).template!.id;
   const workers = new Map<string, string>();
   for (const name of many('worker')) workers.set(name, await newTemplate(name, true));
   const ofPods = await newTemplate('pod', false);
@@ -48,7 +62,12 @@ t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async
     VALUES ('silent123456', 'silent', 1000, 1000, 4000000, 'none', now() + interval '1 day')`;
 
   /** A page on which a form is opened, and what that asks for besides the list. */
-  const form = async (t: Test, path: string, button: string, options: { key?: string } = {}): Promise<{ page: Page; asked: string[] }> => {
+  const form = async (
+    t: Test,
+    path: string,
+    button: string,
+    options: { key?: string } = {},
+  ): Promise<{ page: Page; asked: string[] }> => {
     const page = await open(t, options);
     await page.goto(`${url}/console${path}`);
     const asked: string[] = [];
@@ -71,7 +90,7 @@ t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async
     await search.focus();
     await page.keyboard.type('WORKER 00');
     await page.keyboard.press('Enter');
-    await waitFor('the one', async () => await templates.getByRole('radio').count() === 1);
+    await waitFor('the one', async () => (await templates.getByRole('radio').count()) === 1);
     t.equal(await page.getByRole('dialog').getByRole('alert').count(), 0, 'Enter sends nothing');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Space');
@@ -80,10 +99,11 @@ t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async
     await templates.getByText('No template has that in it.').waitFor();
     t.ok(await templates.getByRole('radio', { name: /^worker 00/ }).isChecked(), 'it stays, whatever is looked for');
     await search.fill('worker 0');
-    await waitFor('ten', async () => await templates.getByRole('radio').count() === 10);
+    await waitFor('ten', async () => (await templates.getByRole('radio').count()) === 10);
     await inspect(t, page, 'picking a template');
     await templates.getByRole('radio', { name: /^worker 00/ }).focus();
-    const names = () => templates.getByRole('radio').evaluateAll('(all) => all.map(({ parentElement }) => parentElement.textContent)');
+    const names = () =>
+      templates.getByRole('radio').evaluateAll('(all) => all.map(({ parentElement }) => parentElement.textContent)');
     const before = await names();
     await page.keyboard.press('ArrowDown');
     await templates.getByText('Chosen: worker 01').waitFor();
@@ -96,7 +116,12 @@ t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async
     const { endpoints } = await call(clients.endpoints, 'listEndpoints', {}, key);
     t.match(endpoints, [{ templateId: workers.get('worker 00') }]);
     t.equal(asked.filter((request) => request.includes('/api/v1/templates')).length, 0, 'all of them are asked for');
-    t.ok(asked.filter((request) => request.includes('/api/templates')).every((request) => request.includes('filter.kind=worker')), 'core filters');
+    t.ok(
+      asked
+        .filter((request) => request.includes('/api/templates'))
+        .every((request) => request.includes('filter.kind=worker')),
+      'core filters',
+    );
   });
 
   await t.test('a template and a volume of a new pod, or none', async (t) => {
@@ -113,22 +138,33 @@ t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async
     await page.getByLabel('computeType').selectOption('CPU');
     await create(page).click();
     await page.getByRole('row').filter({ hasText: 'by pick' }).waitFor();
-    const { pods } = await call(clients.pods, 'listPods', { includeWorkers: false, endpointId: '', endpointIds: [] }, key);
+    const { pods } = await call(
+      clients.pods,
+      'listPods',
+      { includeWorkers: false, endpointId: '', endpointIds: [] },
+      key,
+    );
     t.match(pods, [{ templateId: ofPods, networkVolumeId: '' }]);
   });
 
   await t.test('an account that has nothing is told what to do', async (t) => {
     const own = await keyOf(await newAccount('new here'));
     const { page } = await form(t, '', 'New endpoint', { key: own });
-    await pick(page, /^templateId/).getByText('There is no template for workers yet.').waitFor();
+    await pick(page, /^templateId/)
+      .getByText('There is no template for workers yet.')
+      .waitFor();
     await inspect(t, page, 'no template to pick');
     await page.getByRole('dialog').getByRole('link', { name: 'Templates' }).click();
     await page.getByRole('button', { name: 'New template' }).waitFor();
     t.equal(await page.getByRole('dialog').count(), 0);
     await page.getByRole('link', { name: 'Pods' }).click();
     await page.getByRole('button', { name: 'New pod' }).click();
-    await pick(page, /^templateId/).getByText('There is no template for pods.').waitFor();
-    await pick(page, /^networkVolumeId/).getByText('There is no network volume.').waitFor();
+    await pick(page, /^templateId/)
+      .getByText('There is no template for pods.')
+      .waitFor();
+    await pick(page, /^networkVolumeId/)
+      .getByText('There is no network volume.')
+      .waitFor();
     await page.getByLabel('name', { exact: true }).fill('without');
     await page.getByLabel('dockerStartCmd').fill('sleep\n1000');
     await page.getByLabel('computeType').selectOption('CPU');
@@ -152,6 +188,9 @@ t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async
     await page.getByLabel('The key', { exact: true }).waitFor();
     const { keys } = await call(clients.keys, 'listKeys', { accountId: accounts.get('account 52')! }, rootKey);
     t.match(keys, [{ name: 'of one' }]);
-    t.ok(asked.filter((request) => request.includes('/api/accounts')).every((request) => request.includes('size=50')), 'few at a time');
+    t.ok(
+      asked.filter((request) => request.includes('/api/accounts')).every((request) => request.includes('size=50')),
+      'few at a time',
+    );
   });
 });

@@ -1,4 +1,6 @@
-/** Part of browser.test.ts, on its system: what pods do and wrote, one that fails among them, and what a worker wrote. */
+/**
+ * Part of browser.test.ts, on its system: what pods do and wrote, one that fails among them, and what a worker wrote.
+ */
 import type { Test } from 'tap';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
@@ -13,7 +15,11 @@ export function podPages(t: Test, parts: BrowserParts): void {
 function pods(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
   t.test('pods: what they do, not what they shall; the page of one with its GPUs, ports and log', async (t) => {
     const make = async (name: string, script: string, more: object): Promise<string> => {
-      const { json } = await system.request('POST', '/v1/pods', { name, dockerStartCmd: ['sh', '-c', script], ...more });
+      const { json } = await system.request('POST', '/v1/pods', {
+        name,
+        dockerStartCmd: ['sh', '-c', script],
+        ...more,
+      });
       t.teardown(() => system.request('DELETE', `/v1/pods/${json.id}`));
       return json.id;
     };
@@ -33,7 +39,10 @@ function pods(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await failed.getByRole('link', { name: 'goes under' }).click();
     await page.getByRole('heading', { name: 'goes under' }).waitFor();
     await page.locator('.title .badge').getByText('failed', { exact: true }).waitFor();
-    await page.getByLabel('What its machine told last', { exact: true }).getByText(/exit code 7[^]*no weights here/).waitFor();
+    await page
+      .getByLabel('What its machine told last', { exact: true })
+      .getByText(/exit code 7[^]*no weights here/)
+      .waitFor();
     await page.getByLabel('Log', { exact: true }).getByText('no weights here').first().waitFor();
     await inspect(t, page, 'a pod that fails');
     await page.getByRole('button', { name: 'Stop goes under' }).click();

@@ -1,5 +1,8 @@
 // test: postgres
-/** Requests to a load-balancing endpoint that the console's page tries: what the worker gets of them, and what a browser never takes of the answers. */
+/**
+ * Requests to a load-balancing endpoint that the console's page tries: what the worker gets of them, and what a browser
+ * never takes of the answers.
+ */
 import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
@@ -31,33 +34,65 @@ t.test('requests tried in the console', async (t) => {
   await waitFor('the worker', async () => (await at(id, '/ping')).ok, 60_000);
   const signIn = async (key: string): Promise<string> => {
     const headers = { ...OWN, origin: system.url, 'content-type': 'application/json' };
-    const answer = await fetch(`${system.url}/console/session`, { method: 'POST', headers, body: JSON.stringify({ key }) });
+    const answer = await fetch(`${system.url}/console/session`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ key }),
+    });
     return answer.headers.get('set-cookie')!.split(';')[0]!;
   };
   const cookie = await signIn(system.key);
-  const head = (asked: unknown): Record<string, string> => ({ 'x-console-request': encodeURIComponent(JSON.stringify(asked)) });
-  const send = ({ method, path, headers = [] }: Asked, init: RequestInit = {}, endpoint = id): Promise<Response> => (
+  const head = (asked: unknown): Record<string, string> => ({
+    'x-console-request': encodeURIComponent(JSON.stringify(asked)),
+  });
+  const send = ({ method, path, headers = [] }: Asked, init: RequestInit = {}, endpoint = id): Promise<Response> =>
     fetch(`${system.url}/console/api/lb/${endpoint}`, {
-      method: 'POST', ...init, headers: { ...OWN, origin: system.url, cookie, ...head({ method, path, headers }), ...init.headers },
-    })
-  );
+      method: 'POST',
+      ...init,
+      headers: { ...OWN, origin: system.url, cookie, ...head({ method, path, headers }), ...init.headers },
+    });
   const told = async (answer: Promise<Response>): Promise<Told> => {
     const text = await (await answer).text();
     const end = text.indexOf('\n');
-    return { ...JSON.parse(text.slice(0, end)) as Told, body: text.slice(end + 1) };
+    return { ...(JSON.parse(text.slice(0, end)) as Told), body: text.slice(end + 1) };
   };
 
-  await t.test('go as a client\'s own, with nothing of the page in them', async (t) => {
-    const headers = [['X-Mine', 'a, b'], ['Content-Type', 'application/json'], ['X-Mine', 'c']];
+  await t.test("go as a client's own, with nothing of the page in them", async (t) => {
+    const headers = [
+      ['X-Mine', 'a, b'],
+      ['Content-Type', 'application/json'],
+      ['X-Mine', 'c'],
+    ];
     const answer = await told(send({ method: 'PUT', path: '/predict?x=%2F&y', headers }, { body: '{"prompt":"ä"}' }));
     t.equal(answer.status, 200);
-    t.match(answer.headers.find(([name]) => /^x-runpod-worker-id$/i.test(name)), [String, /^\w{14}$/]);
+    t.match(
+      answer.headers.find(([name]) => /^x-runpod-worker-id$/i.test(name)),
+      [String, /^\w{14}$/],
+    );
     const seen = JSON.parse(answer.body) as { method: string; url: string; bytes: number; headers: string[] };
     t.match(seen, { method: 'PUT', url: '/predict?x=%2F&y', bytes: 15 });
     // Whether it wants a body the facade asks it by itself.
-    const names = seen.headers.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase()).filter((name) => name !== 'expect').sort();
-    t.same(names, ['connection', 'content-length', 'content-type', 'host', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-prefix', 'x-forwarded-proto',
-      'x-mine', 'x-mine'], 'neither cookie nor key nor what browsers say of a page');
+    const names = seen.headers
+      .filter((_, index) => index % 2 === 0)
+      .map((name) => name.toLowerCase())
+      .filter((name) => name !== 'expect')
+      .sort();
+    t.same(
+      names,
+      [
+        'connection',
+        'content-length',
+        'content-type',
+        'host',
+        'x-forwarded-for',
+        'x-forwarded-host',
+        'x-forwarded-prefix',
+        'x-forwarded-proto',
+        'x-mine',
+        'x-mine',
+      ],
+      'neither cookie nor key nor what browsers say of a page',
+    );
     t.notMatch(answer.body, new RegExp(`${system.key}|${cookie.split('=')[1]}`));
     for (const method of ['GET', 'POST', 'PATCH', 'DELETE', 'OPTIONS']) {
       t.match(JSON.parse((await told(send({ method, path: '/' }))).body), { method, bytes: 0 });
@@ -65,65 +100,115 @@ t.test('requests tried in the console', async (t) => {
     t.match(await told(send({ method: 'HEAD', path: '/download?bytes=9' })), { status: 200, body: '' });
   });
 
-  await t.test('a browser takes nothing of an answer for the console\'s', async (t) => {
+  await t.test("a browser takes nothing of an answer for the console's", async (t) => {
     const script = Buffer.from('<script>alert(1)</script>').toString('base64');
     const statuses = [401, 302, 204].map((status) => `/say?status=${status}`);
-    for (const path of [`/say?type=text/html&bytes=${script}`, '/cookies?set=a%3D1&set=slipway_console%3Devil', ...statuses]) {
+    for (const path of [
+      `/say?type=text/html&bytes=${script}`,
+      '/cookies?set=a%3D1&set=slipway_console%3Devil',
+      ...statuses,
+    ]) {
       const answer = await send({ method: 'GET', path });
       t.equal(answer.status, 200);
-      t.match(Object.fromEntries(answer.headers), {
-        'content-type': 'application/octet-stream', 'content-disposition': 'attachment', 'x-content-type-options': 'nosniff', 'cache-control': /no-store/,
-        'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox", 'cross-origin-resource-policy': 'same-origin',
-      }, path);
-      t.notOk(['set-cookie', 'location', 'www-authenticate', 'access-control-allow-origin'].some((name) => answer.headers.has(name)));
+      t.match(
+        Object.fromEntries(answer.headers),
+        {
+          'content-type': 'application/octet-stream',
+          'content-disposition': 'attachment',
+          'x-content-type-options': 'nosniff',
+          'cache-control': /no-store/,
+          'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
+          'cross-origin-resource-policy': 'same-origin',
+        },
+        path,
+      );
+      t.notOk(
+        ['set-cookie', 'location', 'www-authenticate', 'access-control-allow-origin'].some((name) =>
+          answer.headers.has(name),
+        ),
+      );
       await answer.body?.cancel();
     }
     const { headers } = await told(send({ method: 'GET', path: '/cookies?set=a%3D1' }));
-    t.same(headers.filter(([name]) => /^set-cookie$/i.test(name)).map(([, value]) => value), ['a=1'], 'it is told, and not set');
+    t.same(
+      headers.filter(([name]) => /^set-cookie$/i.test(name)).map(([, value]) => value),
+      ['a=1'],
+      'it is told, and not set',
+    );
   });
 
   await t.test('what a worker and the service refuse is told as a client would get it', async (t) => {
     t.match(await told(send({ method: 'GET', path: '/say?status=418&bytes=bm8=' })), { status: 418, body: 'no' });
     t.match(await told(send({ method: 'GET', path: '/say?status=500' })), { status: 500, body: '' });
-    t.match(await told(send({ method: 'GET', path: '/download?bytes=31500000' })), { status: 413, body: /larger than 30 MB/ });
-    t.match(await told(send({ method: 'GET', path: '/' }, {}, 'nosuchendpoint')), { status: 404, body: /There is no such endpoint/ });
+    t.match(await told(send({ method: 'GET', path: '/download?bytes=31500000' })), {
+      status: 413,
+      body: /larger than 30 MB/,
+    });
+    t.match(await told(send({ method: 'GET', path: '/' }, {}, 'nosuchendpoint')), {
+      status: 404,
+      body: /There is no such endpoint/,
+    });
     const queue = await system.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 0 } });
-    t.match(await told(send({ method: 'GET', path: '/x' }, {}, queue)), { status: 404, body: /this is a queue-based endpoint/ });
-    t.match(await told(send({ method: 'POST', path: '/run' }, { body: '{}' })), { status: 400, body: /not allowed for QB API/ });
+    t.match(await told(send({ method: 'GET', path: '/x' }, {}, queue)), {
+      status: 404,
+      body: /this is a queue-based endpoint/,
+    });
+    t.match(await told(send({ method: 'POST', path: '/run' }, { body: '{}' })), {
+      status: 400,
+      body: /not allowed for QB API/,
+    });
     const ofOther = await system.newKey(KeyScope.ALL, undefined, [queue]);
     for (const [who, key, statuses] of [
-      ['one that only reads', await system.newKey(KeyScope.READ_ONLY), [200, 401]], ['one of another endpoint', ofOther, [401, 401]],
-      ['the operator\'s', system.rootKey, [200, 200]],
+      ['one that only reads', await system.newKey(KeyScope.READ_ONLY), [200, 401]],
+      ['one of another endpoint', ofOther, [401, 401]],
+      ["the operator's", system.rootKey, [200, 200]],
     ] as const) {
       const headers = { cookie: await signIn(key) };
       for (const [index, method] of ['GET', 'POST'].entries()) {
         t.match(await told(send({ method, path: '/' }, { headers })), { status: statuses[index] }, `${who}, ${method}`);
-        t.equal((await at(id, '/', { method, headers: { authorization: `Bearer ${key}` } })).status, statuses[index], 'as without the console');
+        t.equal(
+          (await at(id, '/', { method, headers: { authorization: `Bearer ${key}` } })).status,
+          statuses[index],
+          'as without the console',
+        );
       }
     }
   });
 
-  await t.test('an answer that never ends is read as it comes, and its worker hears that nobody reads any more', async (t) => {
-    const away = new AbortController();
-    const reader = (await send({ method: 'GET', path: '/endless' }, { signal: away.signal })).body!.getReader();
-    let text = '';
-    while (!text.includes('tick 3\n')) text += Buffer.from((await reader.read()).value!).toString();
-    t.match(text, /^\{"status":200,.*\}\ntick 1\ntick 2\ntick 3\n/);
-    const left = async (): Promise<number> => (await shown(at(id, '/count'))).left;
-    const before = await left();
-    away.abort();
-    await t.rejects(reader.read());
-    await waitFor('the worker to hear it', async () => await left() > before);
-  });
+  await t.test(
+    'an answer that never ends is read as it comes, and its worker hears that nobody reads any more',
+    async (t) => {
+      const away = new AbortController();
+      const reader = (await send({ method: 'GET', path: '/endless' }, { signal: away.signal })).body!.getReader();
+      let text = '';
+      while (!text.includes('tick 3\n')) text += Buffer.from((await reader.read()).value!).toString();
+      t.match(text, /^\{"status":200,.*\}\ntick 1\ntick 2\ntick 3\n/);
+      const left = async (): Promise<number> => (await shown(at(id, '/count'))).left;
+      const before = await left();
+      away.abort();
+      await t.rejects(reader.read());
+      await waitFor('the worker to hear it', async () => (await left()) > before);
+    },
+  );
 
   await t.test('no other page can send any, nor one that is not signed in', async (t) => {
-    const seen = async (): Promise<string[]> => (await shown(at(id, '/seen'))).seen.filter((line) => line.includes('/stolen'));
+    const seen = async (): Promise<string[]> =>
+      (await shown(at(id, '/seen'))).seen.filter((line) => line.includes('/stolen'));
     const asked = { method: 'GET', path: '/stolen' };
-    for (const headers of [{ origin: 'https://evil.example' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }]) {
+    for (const headers of [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+    ]) {
       t.equal((await send(asked, { headers })).status, 403, JSON.stringify(headers));
     }
     const plain = { cookie, origin: system.url, ...head({ ...asked, headers: [] }) };
-    t.equal((await fetch(`${system.url}/console/api/lb/${id}`, { method: 'POST', headers: plain })).status, 403, 'a form cannot send the header');
+    t.equal(
+      (await fetch(`${system.url}/console/api/lb/${id}`, { method: 'POST', headers: plain })).status,
+      403,
+      'a form cannot send the header',
+    );
     t.equal((await send(asked, { headers: { cookie: '' } })).status, 401);
     t.equal((await send(asked, { method: 'GET' })).status, 400, 'nor can it be opened as a page');
     t.equal((await fetch(`${system.url}/console/api/lb/${id}/stolen`, { headers: { ...OWN, cookie } })).status, 404);
@@ -133,25 +218,50 @@ t.test('requests tried in the console', async (t) => {
   await t.test('what cannot be sent is refused, and no worker sees any of it', async (t) => {
     const odd = { method: 'GET', path: '/odd', headers: [] as unknown };
     const names = [
-      'Authorization', 'Host', 'Content-Length', 'Transfer-Encoding', 'Connection', 'Upgrade', 'Expect', 'Cookie', 'TE', 'X-Forwarded-For', 'X_Forwarded_Host',
-      'X-Slipway-Activation', 'x_slipway_edge', 'Proxy-Authorization', 'a b', '', 'x:',
+      'Authorization',
+      'Host',
+      'Content-Length',
+      'Transfer-Encoding',
+      'Connection',
+      'Upgrade',
+      'Expect',
+      'Cookie',
+      'TE',
+      'X-Forwarded-For',
+      'X_Forwarded_Host',
+      'X-Slipway-Activation',
+      'x_slipway_edge',
+      'Proxy-Authorization',
+      'a b',
+      '',
+      'x:',
     ];
     const wrong: [what: string, asked: unknown][] = [
       ...['CONNECT', 'TRACE', 'get', ''].map((method): [string, unknown] => [`method ${method}`, { ...odd, method }]),
-      ...['odd', '/odd x', '/odd HTTP/1.1\r\nx: y', '/odd#x', `/odd${'x'.repeat(4_096)}`, '/oddä', ''].map((path): [string, unknown] => (
-        [`path ${path.slice(0, 20)}`, { ...odd, path }])),
+      ...['odd', '/odd x', '/odd HTTP/1.1\r\nx: y', '/odd#x', `/odd${'x'.repeat(4_096)}`, '/oddä', ''].map(
+        (path): [string, unknown] => [`path ${path.slice(0, 20)}`, { ...odd, path }],
+      ),
       ...names.map((name): [string, unknown] => [`header ${name}`, { ...odd, headers: [[name, 'x']] }]),
-      ...['a\r\nb', 'a\0b', 'ł', 1, null].map((value): [string, unknown] => [`value ${JSON.stringify(value)}`, { ...odd, headers: [['x', value]] }]),
-      ...[undefined, {}, [['x', 'y', 'z']], ['x', 'y'], Array.from({ length: 51 }, () => ['x', 'y'])].map((headers): [string, unknown] => (
-        [`headers ${JSON.stringify(headers)?.slice(0, 30)}`, { ...odd, headers }])),
-      ['null', null], ['a list', []],
+      ...['a\r\nb', 'a\0b', 'ł', 1, null].map((value): [string, unknown] => [
+        `value ${JSON.stringify(value)}`,
+        { ...odd, headers: [['x', value]] },
+      ]),
+      ...[undefined, {}, [['x', 'y', 'z']], ['x', 'y'], Array.from({ length: 51 }, () => ['x', 'y'])].map(
+        (headers): [string, unknown] => [`headers ${JSON.stringify(headers)?.slice(0, 30)}`, { ...odd, headers }],
+      ),
+      ['null', null],
+      ['a list', []],
     ];
     for (const [what, asked] of wrong) {
       const answer = await send({ method: '', path: '' }, { headers: head(asked) });
-      t.same([answer.status, (await answer.json() as { code: string }).code], [400, 'invalid_request'], what);
+      t.same([answer.status, ((await answer.json()) as { code: string }).code], [400, 'invalid_request'], what);
     }
     for (const text of ['%', '{', 'x'.repeat(9_000)]) {
-      t.equal((await send({ method: '', path: '' }, { headers: { 'x-console-request': text } })).status, 400, text.slice(0, 10));
+      t.equal(
+        (await send({ method: '', path: '' }, { headers: { 'x-console-request': text } })).status,
+        400,
+        text.slice(0, 10),
+      );
     }
     t.notMatch(JSON.stringify((await shown(at(id, '/seen'))).seen), '/odd');
   });

@@ -1,12 +1,15 @@
 // test: postgres, python, 50 s
-/** "Try it" of a load-balancing endpoint in a real Chromium with a real worker: a cold start, answers that stream, and answers as nobody would like them. */
+/**
+ * "Try it" of a load-balancing endpoint in a real Chromium with a real worker: a cold start, answers that stream, and
+ * answers as nobody would like them.
+ */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import t from 'tap';
-import type { Test } from 'tap';
 import type { Page } from 'playwright-core';
+import type { Test } from 'tap';
+import t from 'tap';
 import { whyNoChromium } from '../../helpers/chromium.ts';
 import { PYTHONS, skipWithoutPython } from '../../helpers/handlers.ts';
 import { lbClient, lbEndpoint } from '../../helpers/lb-endpoint.ts';
@@ -30,7 +33,10 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
     await page.getByRole('heading', { name: 'Request' }).waitFor();
     return page;
   };
-  const send = async (page: Page, asked: { method?: string; path: string; headers?: string; body?: string }): Promise<void> => {
+  const send = async (
+    page: Page,
+    asked: { method?: string; path: string; headers?: string; body?: string },
+  ): Promise<void> => {
     const { method = 'GET', path, headers = '', body } = asked;
     await page.getByLabel('Method').selectOption(method);
     await page.getByLabel('Path').fill(path);
@@ -40,9 +46,8 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
   };
   const answer = (page: Page) => page.locator('section').filter({ has: page.getByRole('heading', { name: 'Answer' }) });
   const shownBody = (page: Page) => answer(page).getByLabel('Body', { exact: true });
-  const say = (type: string, bytes: Buffer, status = 200): string => (
-    `/say?status=${status}&type=${encodeURIComponent(type)}&bytes=${encodeURIComponent(bytes.toString('base64'))}`
-  );
+  const say = (type: string, bytes: Buffer, status = 200): string =>
+    `/say?status=${status}&type=${encodeURIComponent(type)}&bytes=${encodeURIComponent(bytes.toString('base64'))}`;
   const downloaded = async (page: Page): Promise<{ name: string; bytes: Buffer }> => {
     const download = page.waitForEvent('download');
     await answer(page).getByRole('button', { name: 'Download' }).click();
@@ -55,7 +60,9 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
     t.equal(await page.getByLabel('Path').inputValue(), '/ping');
     await page.getByRole('button', { name: 'Send' }).click();
     await answer(page).getByText('Waiting for an answer.').waitFor();
-    await answer(page).getByText(/^A cold start: no worker is ready yet, 1 worker starting for/).waitFor();
+    await answer(page)
+      .getByText(/^A cold start: no worker is ready yet, 1 worker starting for/)
+      .waitFor();
     await inspect(t, page, 'a request that waits for a cold start');
     await answer(page).getByText('200 ok').waitFor();
     await answer(page).getByText('It has no body.').waitFor();
@@ -64,11 +71,24 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
 
   await t.test('JSON there and back, with headers, laid out; what is written stays', async (t) => {
     const page = await tryPage(t);
-    await send(page, { method: 'POST', path: '/predict?größe=2', headers: 'X-Mine: yes\n\nAccept:application/json', body: '{"prompt": "a fox"}' });
+    await send(page, {
+      method: 'POST',
+      path: '/predict?größe=2',
+      headers: 'X-Mine: yes\n\nAccept:application/json',
+      body: '{"prompt": "a fox"}',
+    });
     await shownBody(page).getByText('"method": "POST"').waitFor();
-    t.match(await shownBody(page).textContent(), /^\{\n {2}"worker": "\w{14}",\n[^]*"url": "\/predict\?gr%C3%B6%C3%9Fe=2"[^]*"X-Mine", "yes"/);
-    await answer(page).getByText(/^\d+ headers$/).click();
-    await answer(page).getByLabel('Headers of the answer').getByText(/X-Runpod-Worker-Id: \w{14}/).waitFor();
+    t.match(
+      await shownBody(page).textContent(),
+      /^\{\n {2}"worker": "\w{14}",\n[^]*"url": "\/predict\?gr%C3%B6%C3%9Fe=2"[^]*"X-Mine", "yes"/,
+    );
+    await answer(page)
+      .getByText(/^\d+ headers$/)
+      .click();
+    await answer(page)
+      .getByLabel('Headers of the answer')
+      .getByText(/X-Runpod-Worker-Id: \w{14}/)
+      .waitFor();
     await inspect(t, page, 'an answer of a load-balancing endpoint');
     const { name, bytes } = await downloaded(page);
     t.equal(name, 'answer.json');
@@ -102,25 +122,31 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
     const page = await tryPage(t);
     await send(page, { path: '/endless' });
     await answer(page).getByText('live', { exact: true }).waitFor();
-    await shownBody(page).getByText(/tick 3\b/).waitFor();
+    await shownBody(page)
+      .getByText(/tick 3\b/)
+      .waitFor();
     t.ok(await page.getByRole('button', { name: 'Send' }).isDisabled(), 'one at a time');
     const left = async (): Promise<number> => (await shown(at(id, '/count'))).left;
     const before = await left();
     await page.getByRole('button', { name: 'End it' }).click();
     await answer(page).getByText('You ended it.').waitFor();
-    await waitFor('the worker to hear it', async () => await left() > before);
+    await waitFor('the worker to hear it', async () => (await left()) > before);
     t.match((await downloaded(page)).bytes.toString(), /^tick 1\ntick 2\n/, 'what came is kept');
     await send(page, { path: '/hang' });
-    await answer(page).getByText(/^1 worker ready: the request is with one/).waitFor();
+    await answer(page)
+      .getByText(/^1 worker ready: the request is with one/)
+      .waitFor();
     const held = await left();
     await page.getByRole('link', { name: 'Activity', exact: true }).click();
-    await waitFor('leaving the page to end it too', async () => await left() > held);
+    await waitFor('leaving the page to end it too', async () => (await left()) > held);
   });
 
   await t.test('a huge answer: its first part is shown, all of it is a file', async (t) => {
     const page = await tryPage(t);
     await send(page, { path: '/download?bytes=20000000' });
-    await answer(page).getByText(/of which the first .* are shown/).waitFor();
+    await answer(page)
+      .getByText(/of which the first .* are shown/)
+      .waitFor();
     await answer(page).getByText(/^took/).waitFor();
     t.equal((await shownBody(page).textContent())!.length, 1_000_000);
     const { name, bytes } = await downloaded(page);
@@ -131,7 +157,8 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
 
   await t.test('HTML with a script is text, and bytes that are no text are none', async (t) => {
     const page = await tryPage(t);
-    const html = '<!doctype html><script>window.wasRun = 1</script><img src="x" onerror="window.wasRun = 1"><h1>Hello</h1>';
+    const html =
+      '<!doctype html><script>window.wasRun = 1</script><img src="x" onerror="window.wasRun = 1"><h1>Hello</h1>';
     await send(page, { path: say('text/html', Buffer.from(html)) });
     await shownBody(page).getByText('<h1>Hello</h1>').waitFor();
     t.equal(await shownBody(page).textContent(), html);
@@ -159,7 +186,10 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
     await shownBody(page).getByText('not allowed for QB API').waitFor();
     const alert = page.getByRole('alert');
     for (const [path, headers, body, says] of [
-      ['ping', '', '{}', /must begin with/], ['/a#b', '', '{}', /no "#"/], ['/', 'no header', '{}', /written as "Name: value"/], ['/', '', '{', /is no JSON/],
+      ['ping', '', '{}', /must begin with/],
+      ['/a#b', '', '{}', /no "#"/],
+      ['/', 'no header', '{}', /written as "Name: value"/],
+      ['/', '', '{', /is no JSON/],
       ['/', `X: ${'x'.repeat(12_000)}`, '{}', /too long/],
     ] as const) {
       await send(page, { method: 'POST', path, headers, body });
@@ -167,9 +197,13 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
     }
     await inspect(t, page, 'a request that cannot be sent');
     await send(page, { method: 'POST', path: '/', headers: 'Authorization: Bearer x', body: '{}' });
-    await answer(page).getByText(/This cannot be sent from here/).waitFor();
+    await answer(page)
+      .getByText(/This cannot be sent from here/)
+      .waitFor();
     await send(page, { path: '/half' });
-    await answer(page).getByText(/broke off/).waitFor();
+    await answer(page)
+      .getByText(/broke off/)
+      .waitFor();
     await shownBody(page).getByText('half').waitFor();
   });
 });

@@ -1,10 +1,13 @@
-/** Part of browser.test.ts, on its system: an endpoint tried in the page, by JSON and by a form, and lists that are taken along as files. */
+/**
+ * Part of browser.test.ts, on its system: an endpoint tried in the page, by JSON and by a form, and lists that are
+ * taken along as files.
+ */
 import { readFileSync } from 'node:fs';
-import type { Test } from 'tap';
 import type { Page } from 'playwright-core';
+import type { Test } from 'tap';
 import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { call } from '../../helpers/grpc-clients.ts';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
+import { call } from '../../helpers/grpc-clients.ts';
 import { scratch } from '../../helpers/scratch.ts';
 import type { BrowserParts } from './list-pages.ts';
 
@@ -103,8 +106,15 @@ function byForm(t: Test, { system, id, open, signIn, inspect }: BrowserParts): v
     await page.getByRole('rowheader', { name: quick }).waitFor();
     const asked = await system.request('GET', `/v2/${id}/requests?order=longest-execution&status=COMPLETED&limit=50`);
     const known = asked.json.requests as { id: string; executionTime: number }[];
-    t.same(known.map(({ executionTime }) => executionTime), known.map(({ executionTime }) => executionTime).toSorted((one, other) => other - one));
-    t.same(await page.getByRole('rowheader').allTextContents(), known.map((job) => job.id), 'in the order of the service');
+    t.same(
+      known.map(({ executionTime }) => executionTime),
+      known.map(({ executionTime }) => executionTime).toSorted((one, other) => other - one),
+    );
+    t.same(
+      await page.getByRole('rowheader').allTextContents(),
+      known.map((job) => job.id),
+      'in the order of the service',
+    );
     await page.getByRole('button', { name: /^Waited/ }).click();
     await page.locator('th[aria-sort=descending]').filter({ hasText: 'Waited ↓' }).waitFor();
     t.match(await system.request('GET', `/v2/${id}/requests?order=shortest`), { status: 400 });
@@ -116,43 +126,85 @@ async function taken(page: Page): Promise<string[][]> {
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Download CSV' }).click();
   const text = readFileSync(await (await download).path(), 'utf8');
-  return text.split('\r\n').map((line) => line.slice(1, -1).split('","').map((cell) => cell.replaceAll('""', '"')));
+  return text.split('\r\n').map((line) =>
+    line
+      .slice(1, -1)
+      .split('","')
+      .map((cell) => cell.replaceAll('""', '"')),
+  );
 }
 
 /** Of each list its columns, and a row that it must have. */
-async function takeEach(t: Test, system: BrowserParts['system'], page: Page, lists: [path: string, columns: string, row: string[]][]): Promise<void> {
+async function takeEach(
+  t: Test,
+  system: BrowserParts['system'],
+  page: Page,
+  lists: [path: string, columns: string, row: string[]][],
+): Promise<void> {
   for (const [path, columns, row] of lists) {
     await page.goto(`${system.url}/console/${path}`);
     const [head, ...rows] = await taken(page);
     t.equal(head!.join(','), columns, path);
-    t.ok(rows.every((cells) => cells.length === head!.length), `${path}: no row is broken`);
-    t.ok(rows.some((cells) => row.every((text) => cells.includes(text))), `${path}: ${row.join(', ')}`);
+    t.ok(
+      rows.every((cells) => cells.length === head!.length),
+      `${path}: no row is broken`,
+    );
+    t.ok(
+      rows.some((cells) => row.every((text) => cells.includes(text))),
+      `${path}: ${row.join(', ')}`,
+    );
     t.notMatch(JSON.stringify(rows), 'never in a file');
   }
 }
 
 function takenLists(t: Test, { system, id, open, signIn }: BrowserParts): void {
   t.test('each list as a file: its columns, and what the service has in it', async (t) => {
-    const { json: volume } = await system.request('POST', '/v1/networkvolumes', { name: 'a "quoted", name', size: 3, dataCenterId: 'default' });
-    const { json: auth } = await system.request('POST', '/v1/containerregistryauth', { name: 'taken', username: 'me', password: 'never in a file' });
-    const { json: pod } = await system.request('POST', '/v1/pods', { name: 'taken', dockerStartCmd: ['sleep', '1000'], computeType: 'CPU' });
+    const { json: volume } = await system.request('POST', '/v1/networkvolumes', {
+      name: 'a "quoted", name',
+      size: 3,
+      dataCenterId: 'default',
+    });
+    const { json: auth } = await system.request('POST', '/v1/containerregistryauth', {
+      name: 'taken',
+      username: 'me',
+      password: 'never in a file',
+    });
+    const { json: pod } = await system.request('POST', '/v1/pods', {
+      name: 'taken',
+      dockerStartCmd: ['sleep', '1000'],
+      computeType: 'CPU',
+    });
     t.teardown(async () => {
       await system.request('DELETE', `/v1/pods/${pod.id}`);
       await system.request('DELETE', `/v1/networkvolumes/${volume.id}`);
       await system.request('DELETE', `/v1/containerregistryauth/${auth.id}`);
     });
-    const { endpoint = Endpoint.fromPartial({}) } = await call(system.clients.endpoints, 'getEndpoint', { id }, system.key);
+    const { endpoint = Endpoint.fromPartial({}) } = await call(
+      system.clients.endpoints,
+      'getEndpoint',
+      { id },
+      system.key,
+    );
     const page = await open(t);
     await signIn(page);
     await takeEach(t, system, page, [
-      ['templates', 'name,id,imageName,isServerless,isPublic,containerDiskInGb,volumeInGb', [endpoint.templateId, 'yes', 'no']],
+      [
+        'templates',
+        'name,id,imageName,isServerless,isPublic,containerDiskInGb,volumeInGb',
+        [endpoint.templateId, 'yes', 'no'],
+      ],
       ['pods', 'name,id,state,image,gpuCount,machineId,costPerHr,lastStatusChange', ['taken', String(pod.id)]],
       ['volumes', 'name,id,size,dataCenterId,created', ['a "quoted", name', String(volume.id), '3', 'default']],
       ['registries', 'name,id,created', ['taken', String(auth.id)]],
       ['keys', 'name,id,may,endpoints,belongsTo,created,revoked', ['test']],
       ['audit', 'time,action,subject,fields,key,account', ['CreateNetworkVolume', String(volume.id)]],
     ]);
-    await call(system.clients.usage, 'setPrices', { prices: [{ item: 'NVIDIA H100', usdPerHour: 2.5 }] }, system.rootKey);
+    await call(
+      system.clients.usage,
+      'setPrices',
+      { prices: [{ item: 'NVIDIA H100', usdPerHour: 2.5 }] },
+      system.rootKey,
+    );
     const { accountId } = await call(system.clients.access, 'createAccount', { name: 'of a file' }, system.rootKey);
     await call(system.clients.access, 'setQuota', { accountId, quota: { workers: 7 } }, system.rootKey);
     const ofOperator = await open(t);
@@ -165,6 +217,12 @@ function takenLists(t: Test, { system, id, open, signIn }: BrowserParts): void {
     const [head, ...rows] = await taken(page);
     t.same(head, ['time', 'group', 'name', 'amount', 'billedMs']);
     const own = rows.filter(([, group]) => group === id);
-    t.ok(own.length > 0 && own.every(([time, , name, amount, ms]) => Date.parse(time!) > 0 && name === endpoint.name && Number(amount) >= 0 && Number(ms) > 0));
+    t.ok(
+      own.length > 0 &&
+        own.every(
+          ([time, , name, amount, ms]) =>
+            Date.parse(time!) > 0 && name === endpoint.name && Number(amount) >= 0 && Number(ms) > 0,
+        ),
+    );
   });
 }

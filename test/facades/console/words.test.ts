@@ -7,11 +7,29 @@ const BREAKABLE = /\d (?:ms|s|min|h|d|B|KiB|GB|GiB|MiB|%)(?![\p{L}\d])/u;
 
 t.test('spans of every size', async (t) => {
   const texts = [0, 12, 999, 4_000, 59_999, 61_000, 3_600_000, 90_000_000].map((ms) => span(ms));
-  t.same(texts, ['0 ms', '12 ms', '999 ms', '4.0 s', '60 s', '1 min 1 s', '1 h 0 min', '1 d 1 h'].map((text) => text.replaceAll(/(\d) /g, '$1\u00A0')));
+  t.same(
+    texts,
+    ['0 ms', '12 ms', '999 ms', '4.0 s', '60 s', '1 min 1 s', '1 h 0 min', '1 d 1 h'].map((text) =>
+      text.replaceAll(/(\d) /g, '$1\u00A0'),
+    ),
+  );
   t.same([undefined, 0].map(span), ['–', '0\u00A0ms']);
   const marks = [200, 1_000, 5_000, 30_000, 60_000, 1_800_000, 7_200_000, 172_800_000].map(roundSpan);
-  t.same(marks, ['200 ms', '1 s', '5 s', '30 s', '1 min', '30 min', '2 h', '2 d'].map((text) => text.replace(' ', '\u00A0')));
-  for (const text of [...texts, ...marks, ago(0, 61_000), ago(0, 4_000), bytes(7), bytes(2_000), bytes(5_000_000), mib(512), mib(24_576)]) {
+  t.same(
+    marks,
+    ['200 ms', '1 s', '5 s', '30 s', '1 min', '30 min', '2 h', '2 d'].map((text) => text.replace(' ', '\u00A0')),
+  );
+  for (const text of [
+    ...texts,
+    ...marks,
+    ago(0, 61_000),
+    ago(0, 4_000),
+    bytes(7),
+    bytes(2_000),
+    bytes(5_000_000),
+    mib(512),
+    mib(24_576),
+  ]) {
     t.notMatch(text, BREAKABLE);
     t.match(text, /\u00A0/);
   }
@@ -20,8 +38,16 @@ t.test('spans of every size', async (t) => {
 t.test('what core wrote', async (t) => {
   const told = unbroken('no job has waited 4 s, less than 4 s ago; in 10 min of 24 h with 24 GiB, 80 % of 12 ms');
   t.notMatch(told, BREAKABLE);
-  t.equal(told.replaceAll('\u00A0', ' '), 'no job has waited 4 s, less than 4 s ago; in 10 min of 24 h with 24 GiB, 80 % of 12 ms', 'nothing else is changed');
-  t.equal(unbroken('3 servers, 2 machines, 5 draining'), '3 servers, 2 machines, 5 draining', 'a word that begins as a unit is none');
+  t.equal(
+    told.replaceAll('\u00A0', ' '),
+    'no job has waited 4 s, less than 4 s ago; in 10 min of 24 h with 24 GiB, 80 % of 12 ms',
+    'nothing else is changed',
+  );
+  t.equal(
+    unbroken('3 servers, 2 machines, 5 draining'),
+    '3 servers, 2 machines, 5 draining',
+    'a word that begins as a unit is none',
+  );
 });
 
 t.test('a moment as an input for it has it', async (t) => {

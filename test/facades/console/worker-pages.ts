@@ -1,6 +1,7 @@
 /** Part of browser.test.ts, on its system: the time line of workers that crash and that are frozen, with their GPUs. */
-import type { Test } from 'tap';
+
 import type { Page } from 'playwright-core';
+import type { Test } from 'tap';
 import { FlashBootType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
@@ -22,7 +23,10 @@ async function lanesOf(page: Page) {
 function crashed(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
   t.test('a worker that crashes: where on the time line, on which GPU, with its exit code', async (t) => {
     const fields = { workersMin: 0, gpuIds: ['NVIDIA L4'] };
-    const own = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), fields, ready: 0, retryLimit: 0, workersMax: 1 }));
+    const own = endpointJobs(
+      system,
+      await system.createEndpoint({ command: jsHandler('all.js'), fields, ready: 0, retryLimit: 0, workersMax: 1 }),
+    );
     await own.settled(await own.run({ mode: 'exit', code: 3 }));
     const page = await open(t);
     await signIn(page);
@@ -31,11 +35,19 @@ function crashed(t: Test, { system, open, signIn, inspect }: BrowserParts): void
     const lane = (await lanesOf(page)).filter({ hasText: 'crashed' });
     await lane.locator('.badge').getByText('crashed', { exact: true }).waitFor();
     t.equal(await lane.locator('.phases .crashed').count(), 1, 'its end is marked');
-    const [bar, mark] = [(await lane.locator('.phases').boundingBox())!, (await lane.locator('.phases .crashed').boundingBox())!];
+    const [bar, mark] = [
+      (await lane.locator('.phases').boundingBox())!,
+      (await lane.locator('.phases .crashed').boundingBox())!,
+    ];
     t.ok(mark.width >= 3 && mark.x >= bar.x && mark.x + mark.width <= bar.x + bar.width + 3, 'where it can be seen');
     await lane.getByText(/ready after .* · ended/).waitFor();
-    const ended = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Workers that ended by themselves' }) });
-    await ended.getByText(/exit code 3/).first().waitFor();
+    const ended = page
+      .locator('section')
+      .filter({ has: page.getByRole('heading', { name: 'Workers that ended by themselves' }) });
+    await ended
+      .getByText(/exit code 3/)
+      .first()
+      .waitFor();
     await inspect(t, page, 'a worker that crashed');
     await system.endWorkers(own.id);
   });
@@ -43,8 +55,16 @@ function crashed(t: Test, { system, open, signIn, inspect }: BrowserParts): void
 
 function frozen(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
   t.test('a worker that is frozen and woken: since when it stands still, and that it was', async (t) => {
-    const fields = { workersMin: 0, gpuIds: ['NVIDIA L4'], idleTimeoutSeconds: 1, flashBootType: FlashBootType.FLASHBOOT };
-    const own = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), fields, ready: 0, workersMax: 1 }));
+    const fields = {
+      workersMin: 0,
+      gpuIds: ['NVIDIA L4'],
+      idleTimeoutSeconds: 1,
+      flashBootType: FlashBootType.FLASHBOOT,
+    };
+    const own = endpointJobs(
+      system,
+      await system.createEndpoint({ command: jsHandler('all.js'), fields, ready: 0, workersMax: 1 }),
+    );
     await own.runSync({ mode: 'value', value: 1 });
     const page = await open(t);
     await signIn(page);

@@ -1,12 +1,15 @@
-/** A connection to core that brings no answer: a dead one is replaced, one of a slow core is kept, and so is one whose core stands still. Time runs faster. */
+/**
+ * A connection to core that brings no answer: a dead one is replaced, one of a slow core is kept, and so is one whose
+ * core stands still. Time runs faster.
+ */
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
+import { createServer } from 'node:net';
 import { Client } from '@grpc/grpc-js';
-import t from 'tap';
 import type { Test } from 'tap';
-import { systemClock } from '../../../core/runtime/clock.ts';
+import t from 'tap';
 import type { Clock } from '../../../core/runtime/clock.ts';
+import { systemClock } from '../../../core/runtime/clock.ts';
 import { CoreConnection } from '../../../facades/core-client/core-connection.ts';
 import { openServer, systemTransport } from '../../../proto/wire/channel.ts';
 import { forgettingProxy } from '../../helpers/forgetting-proxy.ts';
@@ -27,11 +30,19 @@ function waitingLine(t: Test, address: string) {
       return systemClock.after(ms / TIMES, fn);
     },
   };
-  const line = new CoreConnection({ clock, open: () => {
-    seen.opened += 1;
-    return systemTransport.openClient(Client, address);
-  } });
-  line.use({ isWaiting: () => true, onDead: () => { seen.died += 1; } });
+  const line = new CoreConnection({
+    clock,
+    open: () => {
+      seen.opened += 1;
+      return systemTransport.openClient(Client, address);
+    },
+  });
+  line.use({
+    isWaiting: () => true,
+    onDead: () => {
+      seen.died += 1;
+    },
+  });
   t.teardown(() => line.close());
   return { line, seen };
 }

@@ -1,34 +1,46 @@
 // test: 10 s
 /** The pipeline against a real gRPC server: batches, errors, lost streams, callers that go away. */
-import t from 'tap';
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { StoppedError } from '../../../core/runtime/service.ts';
+import { PipelineClient } from '../../../facades/core-client/pipeline-client.ts';
 import { PipelinedAccess } from '../../../facades/core-client/pipelined-access.ts';
 import { PipelinedJobs } from '../../../facades/core-client/pipelined-jobs.ts';
-import { PipelineClient } from '../../../facades/core-client/pipeline-client.ts';
 import { ServiceCalls } from '../../../facades/core-client/service-calls.ts';
 import { AccessServiceClient, Api, CheckAccessResponse } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { Job, JobState, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
-import { JobServiceClient, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { PipelineReply } from '../../../proto/gen/slipway/v1/job_service.ts';
+import { JobServiceClient, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
 import { systemTransport } from '../../../proto/wire/channel.ts';
 import { PIPELINE_CALLS_MAX } from '../../../proto/wire/limits.ts';
 import type { CoreError } from '../../../proto/wire/reason.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
-import { PipelineCore } from './pipeline-core.ts';
 import type { Answer } from './pipeline-core.ts';
+import { PipelineCore } from './pipeline-core.ts';
 
 const FINISHED = Job.create({ id: 'j', state: JobState.COMPLETED });
 const READ = { endpointId: 'e', jobId: 'j', omitOutput: false, ttlMs: 0 };
 const got: PipelineReply['reply'] = { $case: 'get', value: { job: FINISHED } };
-const submission = (requestId: string): SubmitJobRequest =>
-  ({ ...SubmitJobRequest.create(), endpointId: 'e', requestId, kind: SubmitKind.SYNC, input: Buffer.from('{}'), waitMs: 60_000 });
+const submission = (requestId: string): SubmitJobRequest => ({
+  ...SubmitJobRequest.create(),
+  endpointId: 'e',
+  requestId,
+  kind: SubmitKind.SYNC,
+  input: Buffer.from('{}'),
+  waitMs: 60_000,
+});
 
 async function setup(t: Test, answer: Answer, { cores = 1, logger = createLogger('test', 'silent') } = {}) {
   const servers = await Promise.all(Array.from({ length: cores }, () => new PipelineCore(t, answer).start()));
-  const replicas = { addresses: servers.map(({ address }) => address), transport: systemTransport, clock: systemClock, random: systemRandom };
+  const replicas = {
+    addresses: servers.map(({ address }) => address),
+    transport: systemTransport,
+    clock: systemClock,
+    random: systemRandom,
+  };
   const pipeline = new PipelineClient({ ...replicas, logger });
   const unary = new ServiceCalls(JobServiceClient, replicas);
   const checks = new ServiceCalls(AccessServiceClient, replicas);
@@ -62,38 +74,60 @@ t.test('answers in any order reach their own callers', async (t) => {
   const { jobs, core } = await setup(t, () => undefined);
   const both = Promise.all([jobs.get('a', READ), jobs.get('b', READ)]);
   await waitFor('both calls', () => core.calls.length === 2);
-  for (const call of core.calls.toReversed()) core.send(call.callId, { $case: 'get', value: { job: { ...FINISHED, id: call.apiKey } } });
-  t.same((await both).map(({ id }) => id), ['a', 'b']);
+  for (const call of core.calls.toReversed())
+    core.send(call.callId, { $case: 'get', value: { job: { ...FINISHED, id: call.apiKey } } });
+  t.same(
+    (await both).map(({ id }) => id),
+    ['a', 'b'],
+  );
 });
 
 t.test('errors carry their reason', async (t) => {
-  const { jobs } = await setup(t, () => ({ $case: 'error', value: { code: 5, reason: 'JOB_NOT_FOUND', message: 'no such job' } }));
+  const { jobs } = await setup(t, () => ({
+    $case: 'error',
+    value: { code: 5, reason: 'JOB_NOT_FOUND', message: 'no such job' },
+  }));
   await t.rejects(jobs.get('key', READ), { message: 'no such job', name: 'CoreError' });
 });
 
-t.test('keys are checked in few messages; by calls of their own where core is older, or what waits is full', async (t) => {
-  const grant = CheckAccessResponse.create({ accountId: 'a', keyId: 'k', validMs: 5 });
-  let reason = '';
-  const { access, core } = await setup(t, ({ call }) => {
-    if (reason !== '') return { $case: 'error', value: { code: 3, reason, message: `refused: ${reason}` } };
-    return { $case: 'checkAccess', value: { ...grant, accountId: call?.$case === 'checkAccess' ? call.value.endpointId : '' } };
-  });
-  core.grant = grant;
-  const check = (endpointId: string) => access.check('key', { endpointId, write: true, api: Api.JOBS });
-  await check('first');
-  const accounts = (await Promise.all(Array.from({ length: 100 }, (_, n) => check(`e${n}`)))).map(({ accountId }) => accountId);
-  t.same(accounts, Array.from({ length: 100 }, (_, n) => `e${n}`), 'each its own answer');
-  t.equal(core.messages.length, 2);
-  t.equal(core.checks, 0);
-  for (reason of ['INVALID_REQUEST', 'RATE_LIMITED']) t.same(await check('e'), grant, reason);
-  t.equal(core.checks, 2);
-  for (reason of ['UNAUTHORIZED', 'ENDPOINT_NOT_FOUND']) await t.rejects(check('e'), { message: `refused: ${reason}` }, 'what core says of the key stands');
-  t.equal(core.checks, 2);
-});
+t.test(
+  'keys are checked in few messages; by calls of their own where core is older, or what waits is full',
+  async (t) => {
+    const grant = CheckAccessResponse.create({ accountId: 'a', keyId: 'k', validMs: 5 });
+    let reason = '';
+    const { access, core } = await setup(t, ({ call }) => {
+      if (reason !== '') return { $case: 'error', value: { code: 3, reason, message: `refused: ${reason}` } };
+      return {
+        $case: 'checkAccess',
+        value: { ...grant, accountId: call?.$case === 'checkAccess' ? call.value.endpointId : '' },
+      };
+    });
+    core.grant = grant;
+    const check = (endpointId: string) => access.check('key', { endpointId, write: true, api: Api.JOBS });
+    await check('first');
+    const accounts = (await Promise.all(Array.from({ length: 100 }, (_, n) => check(`e${n}`)))).map(
+      ({ accountId }) => accountId,
+    );
+    t.same(
+      accounts,
+      Array.from({ length: 100 }, (_, n) => `e${n}`),
+      'each its own answer',
+    );
+    t.equal(core.messages.length, 2);
+    t.equal(core.checks, 0);
+    for (reason of ['INVALID_REQUEST', 'RATE_LIMITED']) t.same(await check('e'), grant, reason);
+    t.equal(core.checks, 2);
+    for (reason of ['UNAUTHORIZED', 'ENDPOINT_NOT_FOUND'])
+      await t.rejects(check('e'), { message: `refused: ${reason}` }, 'what core says of the key stands');
+    t.equal(core.checks, 2);
+  },
+);
 
 t.test('a core that cannot right now is asked again', async (t) => {
   let refusals = 2;
-  const { jobs, core } = await setup(t, () => (refusals-- > 0 ? { $case: 'error', value: { code: 14, reason: 'UNAVAILABLE', message: 'x' } } : got));
+  const { jobs, core } = await setup(t, () =>
+    refusals-- > 0 ? { $case: 'error', value: { code: 14, reason: 'UNAVAILABLE', message: 'x' } } : got,
+  );
   t.match(await jobs.get('key', READ), { id: 'j' });
   t.equal(core.calls.length, 3);
 });
@@ -107,7 +141,10 @@ t.test('a lost core: submissions go on under the same request_id', async (t) => 
   alive = true;
   await core.start();
   t.match(await waiting.answer, { id: 'j' });
-  t.same(core.calls.map(({ call }) => call?.$case === 'submitAndWait' && call.value.requestId), ['the-same', 'the-same']);
+  t.same(
+    core.calls.map(({ call }) => call?.$case === 'submitAndWait' && call.value.requestId),
+    ['the-same', 'the-same'],
+  );
 });
 
 t.test('a lost core: a wait goes on for what is left of it', async (t) => {
@@ -134,14 +171,19 @@ t.test('a lost core: reading from a cursor goes on, draining the shared place mu
   await t.rejects(draining.answer, { message: /not reachable/ });
   await core.start();
   const again = await waitFor('the second try', () => core.calls[2]);
-  core.send(again.callId, { $case: 'chunks', value: { chunks: [], state: JobState.COMPLETED, cursor: undefined, more: false } });
+  core.send(again.callId, {
+    $case: 'chunks',
+    value: { chunks: [], state: JobState.COMPLETED, cursor: undefined, more: false },
+  });
   t.match(await reading.answer, { state: JobState.COMPLETED });
 });
 
 t.test('a core that is not there is told of once each time', async (t) => {
   const told: object[] = [];
   const logger = createLogger('test', 'silent');
-  logger.warn = (facts: object, text?: string) => { if (text?.startsWith('core cannot be reached')) told.push(facts); };
+  logger.warn = (facts: object, text?: string) => {
+    if (text?.startsWith('core cannot be reached')) told.push(facts);
+  };
   const { jobs, core } = await setup(t, () => got, { logger });
   const { address } = core;
   for (let times = 1; times <= 2; times += 1) {
@@ -167,7 +209,8 @@ t.test('with two cores the other one takes over', async (t) => {
 
 t.test('a caller that goes away is told to core by a message', async (t) => {
   const { jobs, core } = await setup(t, (call, core) => {
-    if (call.call?.$case === 'abandon') core.send(call.call.value.callId, { $case: 'wait', value: { job: { ...FINISHED, state: JobState.IN_QUEUE } } });
+    if (call.call?.$case === 'abandon')
+      core.send(call.call.value.callId, { $case: 'wait', value: { job: { ...FINISHED, state: JobState.IN_QUEUE } } });
     return undefined;
   });
   const waiting = jobs.submitAndWait('key', submission('left'));
@@ -178,32 +221,37 @@ t.test('a caller that goes away is told to core by a message', async (t) => {
   t.equal(core.calls.filter(({ call }) => call?.$case === 'abandon').length, 1);
 });
 
-t.test('a core that does not read gets no more than 64 MiB of calls; beyond what may wait here they are refused', async (t) => {
-  const { jobs, core } = await setup(t, (call) => (call.call?.$case === 'get' ? got : { $case: 'submit', value: { job: FINISHED } }));
-  await jobs.get('key', READ);
-  core.read(false);
-  const input = Buffer.alloc(250_000, ' ');
-  const submit = async (n: number): Promise<string> => {
-    try {
-      return (await jobs.submit('key', { ...submission(`r${n}`), input })).id;
-    } catch (error) {
-      return (error as CoreError).reason;
-    }
-  };
-  const refused: string[] = [];
-  const answers = Array.from({ length: 700 }, async (_, n) => {
-    const answer = await submit(n);
-    if (answer !== 'j') refused.push(answer);
-    return answer;
-  });
-  await waitFor('calls to be refused', () => refused.length > 0);
-  t.equal(core.calls.length, 1, 'nothing was read');
-  t.same(new Set(refused), new Set(['RATE_LIMITED']));
-  const taken = answers.length - refused.length;
-  t.ok(taken > 500 && taken < 600, `${taken} of 250 kB: twice 64 MiB, and what is on its way`);
-  core.read(true);
-  t.equal(await answers[0], 'j', 'what was taken goes on when core reads again');
-});
+t.test(
+  'a core that does not read gets no more than 64 MiB of calls; beyond what may wait here they are refused',
+  async (t) => {
+    const { jobs, core } = await setup(t, (call) =>
+      call.call?.$case === 'get' ? got : { $case: 'submit', value: { job: FINISHED } },
+    );
+    await jobs.get('key', READ);
+    core.read(false);
+    const input = Buffer.alloc(250_000, ' ');
+    const submit = async (n: number): Promise<string> => {
+      try {
+        return (await jobs.submit('key', { ...submission(`r${n}`), input })).id;
+      } catch (error) {
+        return (error as CoreError).reason;
+      }
+    };
+    const refused: string[] = [];
+    const answers = Array.from({ length: 700 }, async (_, n) => {
+      const answer = await submit(n);
+      if (answer !== 'j') refused.push(answer);
+      return answer;
+    });
+    await waitFor('calls to be refused', () => refused.length > 0);
+    t.equal(core.calls.length, 1, 'nothing was read');
+    t.same(new Set(refused), new Set(['RATE_LIMITED']));
+    const taken = answers.length - refused.length;
+    t.ok(taken > 500 && taken < 600, `${taken} of 250 kB: twice 64 MiB, and what is on its way`);
+    core.read(true);
+    t.equal(await answers[0], 'j', 'what was taken goes on when core reads again');
+  },
+);
 
 t.test('stopping leaves nobody waiting', async (t) => {
   const { jobs, core, pipeline } = await setup(t, () => undefined);
@@ -215,13 +263,16 @@ t.test('stopping leaves nobody waiting', async (t) => {
   await t.rejects(jobs.get('key', READ), { message: /not reachable/ }, 'calls after the end too');
 });
 
-t.test('stopped it refuses calls, and started again it answers them, also when the stop came while it started', async (t) => {
-  const { jobs, pipeline } = await setup(t, () => got);
-  t.match(await jobs.get('a', READ), { id: 'j' });
-  await Promise.all([pipeline.stop(), pipeline.stop()]);
-  await t.rejects(jobs.get('a', READ), { message: /not reachable/ });
-  const overtaken = pipeline.start();
-  await Promise.all([t.rejects(overtaken, StoppedError), pipeline.stop()]);
-  await pipeline.start();
-  t.match(await jobs.get('b', READ), { id: 'j' });
-});
+t.test(
+  'stopped it refuses calls, and started again it answers them, also when the stop came while it started',
+  async (t) => {
+    const { jobs, pipeline } = await setup(t, () => got);
+    t.match(await jobs.get('a', READ), { id: 'j' });
+    await Promise.all([pipeline.stop(), pipeline.stop()]);
+    await t.rejects(jobs.get('a', READ), { message: /not reachable/ });
+    const overtaken = pipeline.start();
+    await Promise.all([t.rejects(overtaken, StoppedError), pipeline.stop()]);
+    await pipeline.start();
+    t.match(await jobs.get('b', READ), { id: 'j' });
+  },
+);

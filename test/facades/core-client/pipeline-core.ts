@@ -1,10 +1,16 @@
 /** The other end of a pipeline: a real gRPC server that answers as a test tells it to. */
-import type { Server, ServerDuplexStream, UntypedServiceImplementation, sendUnaryData } from '@grpc/grpc-js';
+import type { Server, ServerDuplexStream, sendUnaryData, UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Test } from 'tap';
-import { AccessServiceService } from '../../../proto/gen/slipway/v1/access_service.ts';
 import type { CheckAccessResponse } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { AccessServiceService } from '../../../proto/gen/slipway/v1/access_service.ts';
+import type {
+  JobServiceServer,
+  PipelineCall,
+  PipelineReply,
+  PipelineRequest,
+  PipelineResponse,
+} from '../../../proto/gen/slipway/v1/job_service.ts';
 import { JobServiceService } from '../../../proto/gen/slipway/v1/job_service.ts';
-import type { JobServiceServer, PipelineCall, PipelineReply, PipelineRequest, PipelineResponse } from '../../../proto/gen/slipway/v1/job_service.ts';
 import { openServer, systemTransport } from '../../../proto/wire/channel.ts';
 
 type Stream = ServerDuplexStream<PipelineRequest, PipelineResponse>;
@@ -40,7 +46,10 @@ export class PipelineCore {
       this.checks += 1;
       done(null, this.grant);
     };
-    const server = openServer([[JobServiceService, handlers as UntypedServiceImplementation], [AccessServiceService, { checkAccess }]]);
+    const server = openServer([
+      [JobServiceService, handlers as UntypedServiceImplementation],
+      [AccessServiceService, { checkAccess }],
+    ]);
     const port = await systemTransport.listen(server, this.address === '' ? '127.0.0.1:0' : this.address);
     this.address = `127.0.0.1:${port}`;
     this.#server = server;
@@ -72,7 +81,9 @@ export class PipelineCore {
     stream.on('end', () => stream.end());
     stream.on('data', ({ calls }: PipelineRequest) => {
       this.messages.push(calls);
-      const replies = calls.map((call) => ({ callId: call.callId, reply: this.#answer(call, this) })).filter(({ reply }) => reply !== undefined);
+      const replies = calls
+        .map((call) => ({ callId: call.callId, reply: this.#answer(call, this) }))
+        .filter(({ reply }) => reply !== undefined);
       if (replies.length > 0) stream.write({ replies });
     });
   }

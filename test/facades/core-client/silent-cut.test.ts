@@ -1,7 +1,7 @@
 // test: postgres, 20 s
 /**
- * Connections of a facade to core that are cut silently, as by a host without power or a firewall that forgot them: nobody says that they are gone, and
- * new ones can be made. What is asked for then is answered all the same.
+ * Connections of a facade to core that are cut silently, as by a host without power or a firewall that forgot them:
+ * nobody says that they are gone, and new ones can be made. What is asked for then is answered all the same.
  */
 import t from 'tap';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
@@ -19,7 +19,9 @@ const { url, key } = system;
 const jobs = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js') }));
 const headers = { authorization: `Bearer ${key}` };
 const statusOf = async (path: string): Promise<number> => (await fetch(url + path, { headers })).status;
-const cut = (): void => { for (const link of links.all.filter(({ from, isOpen }) => from === 'facade' && isOpen)) link.hold(); };
+const cut = (): void => {
+  for (const link of links.all.filter(({ from, isOpen }) => from === 'facade' && isOpen)) link.hold();
+};
 
 const files = await scratch(t);
 
@@ -33,7 +35,10 @@ await t.test('jobs, reads and requests that need a worker', async (t) => {
   const cold = await lbEndpoint(system);
   cut();
   const [ran, listed, served, counted] = await Promise.all([
-    jobs.runSync({ mode: 'echo', n: 1 }), statusOf('/v1/endpoints'), statusOf(`/v2/${cold}/x`), statusOf(`${jobs.base}/health`),
+    jobs.runSync({ mode: 'echo', n: 1 }),
+    statusOf('/v1/endpoints'),
+    statusOf(`/v2/${cold}/x`),
+    statusOf(`${jobs.base}/health`),
   ]);
   t.match(ran, { status: 'COMPLETED', output: { n: 1 } });
   t.same([listed, served, counted], [200, 200, 200]);
@@ -51,5 +56,5 @@ await t.test('a call that core holds goes on by another connection', async (t) =
 
 await t.test('whether the facade is ready is known again', async () => {
   cut();
-  await waitFor('the answer', async () => await statusOf('/readyz') === 200);
+  await waitFor('the answer', async () => (await statusOf('/readyz')) === 200);
 });

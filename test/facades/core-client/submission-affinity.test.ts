@@ -1,9 +1,9 @@
 /** Which replica gets the submissions of an endpoint, by a clock that the test moves. */
 import t from 'tap';
+import type { PipelineLink } from '../../../facades/core-client/pipeline-link.ts';
 import { SubmissionAffinity } from '../../../facades/core-client/submission-affinity.ts';
 import { Job, JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { PipelineReply } from '../../../proto/gen/slipway/v1/job_service.ts';
-import type { PipelineLink } from '../../../facades/core-client/pipeline-link.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 
 /** What is asked of a link. */
@@ -11,20 +11,39 @@ type Link = Pick<PipelineLink, 'isReady' | 'load'>;
 const STAY_MS = 100;
 
 function homesOf(count: number) {
-  const links = Array.from({ length: count }, () => ({ isReady: true, load: 0 }) as { -readonly [Name in keyof Link]: Link[Name] });
+  const links = Array.from(
+    { length: count },
+    () => ({ isReady: true, load: 0 }) as { -readonly [Name in keyof Link]: Link[Name] },
+  );
   const clock = new ManualClock();
   const homes = new SubmissionAffinity(links as unknown as PipelineLink[], clock);
   const pick = (endpointId = 'e'): number => links.indexOf(homes.pick(endpointId) as unknown as Link);
   const reply = (answer: Partial<PipelineReply>): PipelineReply => PipelineReply.fromPartial(answer);
-  const taken = (link: number, endpointId = 'e'): void => homes.recordReply(endpointId, links[link] as unknown as PipelineLink, reply({
-    reply: { $case: 'submit', value: { job: Job.fromPartial({ state: JobState.IN_PROGRESS }) } },
-  }));
-  const queued = (link: number, endpointId = 'e'): void => homes.recordReply(endpointId, links[link] as unknown as PipelineLink, reply({
-    reply: { $case: 'submit', value: { job: Job.fromPartial({ state: JobState.IN_QUEUE }) } },
-  }));
-  const waited = (link: number): void => homes.recordReply('e', links[link] as unknown as PipelineLink, reply({
-    wasQueued: true, reply: { $case: 'wait', value: { job: Job.fromPartial({ state: JobState.COMPLETED }) } },
-  }));
+  const taken = (link: number, endpointId = 'e'): void =>
+    homes.recordReply(
+      endpointId,
+      links[link] as unknown as PipelineLink,
+      reply({
+        reply: { $case: 'submit', value: { job: Job.fromPartial({ state: JobState.IN_PROGRESS }) } },
+      }),
+    );
+  const queued = (link: number, endpointId = 'e'): void =>
+    homes.recordReply(
+      endpointId,
+      links[link] as unknown as PipelineLink,
+      reply({
+        reply: { $case: 'submit', value: { job: Job.fromPartial({ state: JobState.IN_QUEUE }) } },
+      }),
+    );
+  const waited = (link: number): void =>
+    homes.recordReply(
+      'e',
+      links[link] as unknown as PipelineLink,
+      reply({
+        wasQueued: true,
+        reply: { $case: 'wait', value: { job: Job.fromPartial({ state: JobState.COMPLETED }) } },
+      }),
+    );
   return { links, clock, pick, taken, queued, waited };
 }
 
@@ -37,7 +56,10 @@ t.test('one for a moment, then the next: all get their share', async (t) => {
     order.push(link);
     clock.pass(STAY_MS / 10);
   }
-  t.same([0, 1, 2].map((link) => order.filter((one) => one === link).length), [20, 20, 20]);
+  t.same(
+    [0, 1, 2].map((link) => order.filter((one) => one === link).length),
+    [20, 20, 20],
+  );
   t.equal(order.filter((link, place) => place > 0 && link !== order[place - 1]).length, 5, 'six stays');
 });
 

@@ -2,7 +2,13 @@
 import Fastify from 'fastify';
 import t from 'tap';
 import { frontRoutes } from '../../../facades/front/routes.ts';
-import { handleErrors, openaiErrorShape, problemShape, queueErrorShape, restErrorShape } from '../../../facades/plugins/error-handler.ts';
+import {
+  handleErrors,
+  openaiErrorShape,
+  problemShape,
+  queueErrorShape,
+  restErrorShape,
+} from '../../../facades/plugins/error-handler.ts';
 import { conflict } from '../../../facades/rest-v2/rejections.ts';
 import { ERROR_HELP } from '../../../proto/wire/error-help.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
@@ -30,8 +36,12 @@ t.test('the Link header of an error leads there, and its body stays as it is', a
     const app = Fastify();
     t.teardown(() => app.close());
     handleErrors(app, shape, logger);
-    app.get('/one', async () => { throw new CoreError('JOB_NOT_FOUND', 'text'); });
-    app.get('/two', async () => { throw conflict('text'); });
+    app.get('/one', async () => {
+      throw new CoreError('JOB_NOT_FOUND', 'text');
+    });
+    app.get('/two', async () => {
+      throw conflict('text');
+    });
     const one = await app.inject('/one');
     t.equal(one.headers.link, '</docs/errors#job_not_found>; rel="help"');
     t.same(one.json(), body);

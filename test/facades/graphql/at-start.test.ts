@@ -1,5 +1,8 @@
 // test: alone, postgres
-/** SLIPWAY_GRAPHQL_AT_START: what GraphQL needs is loaded at a facade's start, or by the first request for it and not before. */
+/**
+ * SLIPWAY_GRAPHQL_AT_START: what GraphQL needs is loaded at a facade's start, or by the first request for it and not
+ * before.
+ */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { registerHooks } from 'node:module';
@@ -15,8 +18,15 @@ registerHooks({ load: (url, context, next) => { if (url.endsWith('${MESH}')) pro
 
 t.test('at the start, unless told otherwise', async (t) => {
   const child = fork(join(root, 'facades/main.ts'), [], {
-    cwd: root, execArgv: ['--import', `data:text/javascript,${encodeURIComponent(TELL)}`], stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: { ...process.env, SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0' },
+    cwd: root,
+    execArgv: ['--import', `data:text/javascript,${encodeURIComponent(TELL)}`],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: {
+      ...process.env,
+      SLIPWAY_CORE_ADDRESS: '127.0.0.1:1',
+      SLIPWAY_HTTP_HOST: '127.0.0.1',
+      SLIPWAY_HTTP_PORT: '0',
+    },
   });
   const ended = once(child, 'exit');
   t.teardown(async () => {
@@ -24,7 +34,9 @@ t.test('at the start, unless told otherwise', async (t) => {
     await ended;
   });
   const told = await new Promise<string>((resolve) => {
-    child.on('message', (message: { loaded?: string }) => { if (message.loaded !== undefined) resolve(message.loaded); });
+    child.on('message', (message: { loaded?: string }) => {
+      if (message.loaded !== undefined) resolve(message.loaded);
+    });
     void ended.then(() => resolve('it ended'));
   });
   t.ok(told.endsWith(MESH), told);

@@ -1,7 +1,10 @@
-/** What a document may cost is known before it costs anything: counting it must be cheap for every document that the parser takes. */
+/**
+ * What a document may cost is known before it costs anything: counting it must be cheap for every document that the
+ * parser takes.
+ */
 import { buildSchema, parse, validate } from 'graphql';
 import t from 'tap';
-import { FIELDS_MAX, LINES_MAX, TOKENS_MAX, boundsRule, hasTooManyLines } from '../../../facades/graphql/bounds.ts';
+import { boundsRule, FIELDS_MAX, hasTooManyLines, LINES_MAX, TOKENS_MAX } from '../../../facades/graphql/bounds.ts';
 
 const schema = buildSchema('type Query { id: ID, own: Query }');
 
@@ -16,9 +19,15 @@ function multiplied(levels: number, leaf: string): string {
 }
 
 t.setTimeout(30_000);
-for (const [leaf, name] of [['...missing', 'no fragment'], ['id', 'a field'], ['... { ...missing }', 'nothing within']]) {
+for (const [leaf, name] of [
+  ['...missing', 'no fragment'],
+  ['id', 'a field'],
+  ['... { ...missing }', 'nothing within'],
+]) {
   t.test(`fragments that multiply and end in ${name}`, async (t) => {
-    t.same(faults(`{ own { ...a0 } } ${multiplied(13, leaf!)}`), [`The document has more than ${FIELDS_MAX} fields and fragments.`]);
+    t.same(faults(`{ own { ...a0 } } ${multiplied(13, leaf!)}`), [
+      `The document has more than ${FIELDS_MAX} fields and fragments.`,
+    ]);
   });
 }
 
@@ -27,7 +36,8 @@ t.test('fragments that multiply within the bound', async (t) => {
 });
 
 t.test('as many fields as may be', async (t) => {
-  const fields = (count: number): string => `{ ${Array.from({ length: 10 }, (_, n) => `a${n}: own { ${'id '.repeat(count)} }`).join(' ')} }`;
+  const fields = (count: number): string =>
+    `{ ${Array.from({ length: 10 }, (_, n) => `a${n}: own { ${'id '.repeat(count)} }`).join(' ')} }`;
   t.same(faults(fields(99)), []);
   t.same(faults(fields(100)), [`The document has more than ${FIELDS_MAX} fields and fragments.`]);
 });

@@ -1,6 +1,10 @@
-/** A document that is compiled answers exactly what it answered before: values, nulls, errors with their paths, variables, fragments, lists. */
-import { buildSchema, GraphQLError, execute, parse } from 'graphql';
+/**
+ * A document that is compiled answers exactly what it answered before: values, nulls, errors with their paths,
+ * variables, fragments, lists.
+ */
+
 import type { ExecutionArgs, ExecutionResult, GraphQLFieldResolver, GraphQLObjectType } from 'graphql';
+import { buildSchema, execute, GraphQLError, parse } from 'graphql';
 import t from 'tap';
 import { compileReads } from '../../../facades/graphql/compile-reads.ts';
 
@@ -12,7 +16,13 @@ const schema = buildSchema(`
   type Mutation { make(id: String!): Thing }
 `);
 
-interface Thing { id: string; name: null; kind: string; size: number; leaf: boolean }
+interface Thing {
+  id: string;
+  name: null;
+  kind: string;
+  size: number;
+  leaf: boolean;
+}
 
 const thing = (id: string, leaf = false): Thing => ({ id, name: null, kind: 'A', size: 5, leaf });
 
@@ -26,12 +36,15 @@ const RESOLVERS: Record<string, Record<string, GraphQLFieldResolver<Thing, unkno
   Thing: {
     things: ({ id, leaf }) => Promise.resolve(leaf ? [] : [1, 2].map((n) => thing(`${id}${n}`, true))),
     broken: () => Promise.reject(new GraphQLError('broken', { extensions: { code: 'RUNPOD', reason: 'NOT_FOUND' } })),
-    sure: () => { throw new GraphQLError('not sure', { extensions: { code: 'RUNPOD', reason: 'INTERNAL' } }); },
+    sure: () => {
+      throw new GraphQLError('not sure', { extensions: { code: 'RUNPOD', reason: 'INTERNAL' } });
+    },
     echo: (_thing, args: object) => JSON.stringify(args),
   },
 };
 for (const [type, fields] of Object.entries(RESOLVERS)) {
-  for (const [name, resolve] of Object.entries(fields)) (schema.getType(type) as GraphQLObjectType).getFields()[name]!.resolve = resolve;
+  for (const [name, resolve] of Object.entries(fields))
+    (schema.getType(type) as GraphQLObjectType).getFields()[name]!.resolve = resolve;
 }
 
 /** What a client could see of a result. */
@@ -48,11 +61,30 @@ const DOCUMENTS: [name: string, query: string, variables?: Record<string, unknow
   ['a broken field in a list', '{ things { id broken things { broken } } }'],
   ['a broken field that is never null', '{ things { id sure } }'],
   ['one that is never null, below one that may be', '{ thing(id: "x") { id sure } other: thing(id: "y") { id } }'],
-  ['aliases and fragments', '{ a: thing(id: "x") { ...all } b: thing(id: "y") { ...all ... on Thing { size } } } fragment all on Thing { k: kind id }'],
-  ['variables', 'query Q($id: String!, $filter: Filter) { thing(id: $id) { id echo(filter: $filter) } }', { id: 'v', filter: { ids: ['a'] } }],
-  ['variables with nulls', 'query Q($id: String!, $filter: Filter) { thing(id: $id) { echo(filter: $filter) } }', { id: 'v', filter: { id: null } }],
-  ['no optional variable', 'query Q($id: String = "d", $filter: Filter) { thing(id: $id) { id echo(filter: $filter) } }', {}],
-  ['skip and include', 'query Q($on: Boolean!) { thing(id: "x") { id @include(if: $on) name @skip(if: $on) size } }', { on: true }],
+  [
+    'aliases and fragments',
+    '{ a: thing(id: "x") { ...all } b: thing(id: "y") { ...all ... on Thing { size } } } fragment all on Thing { k: kind id }',
+  ],
+  [
+    'variables',
+    'query Q($id: String!, $filter: Filter) { thing(id: $id) { id echo(filter: $filter) } }',
+    { id: 'v', filter: { ids: ['a'] } },
+  ],
+  [
+    'variables with nulls',
+    'query Q($id: String!, $filter: Filter) { thing(id: $id) { echo(filter: $filter) } }',
+    { id: 'v', filter: { id: null } },
+  ],
+  [
+    'no optional variable',
+    'query Q($id: String = "d", $filter: Filter) { thing(id: $id) { id echo(filter: $filter) } }',
+    {},
+  ],
+  [
+    'skip and include',
+    'query Q($on: Boolean!) { thing(id: "x") { id @include(if: $on) name @skip(if: $on) size } }',
+    { on: true },
+  ],
   ['the second of two operations', 'query A { thing(id: "a") { id } } query B { thing(id: "b") { id } }', {}, 'B'],
   ['a change', 'mutation { make(id: "x") { id name } }'],
   ['introspection', '{ __schema { queryType { name fields { name args { name type { kind name } } } } } }'],
@@ -66,11 +98,14 @@ for (const [name, query, variableValues, operationName] of DOCUMENTS) {
     let compiled = 0;
     for (let run = 0; run < 5; run += 1) {
       let executeIt: (args: ExecutionArgs) => unknown = execute;
-      plugin.onExecute({ args, setExecuteFn: (given) => {
-        executeIt = given;
-        if (given !== execute) compiled += 1;
-      } });
-      t.same(shown(await executeIt(args) as ExecutionResult), plain);
+      plugin.onExecute({
+        args,
+        setExecuteFn: (given) => {
+          executeIt = given;
+          if (given !== execute) compiled += 1;
+        },
+      });
+      t.same(shown((await executeIt(args)) as ExecutionResult), plain);
     }
     t.equal(compiled, query.startsWith('mutation') ? 0 : 3, 'from the third run on, reads only');
   });
@@ -82,8 +117,13 @@ t.test('variables that do not fit: an error and no data', async (t) => {
   for (let run = 0; run < 4; run += 1) {
     const args: ExecutionArgs = { schema, document, variableValues: { id: run === 3 ? { secret: 1 } : 'x' } };
     let executeIt: (args: ExecutionArgs) => unknown = execute;
-    plugin.onExecute({ args, setExecuteFn: (given) => { executeIt = given; } });
-    const { data, errors } = await executeIt(args) as ExecutionResult;
+    plugin.onExecute({
+      args,
+      setExecuteFn: (given) => {
+        executeIt = given;
+      },
+    });
+    const { data, errors } = (await executeIt(args)) as ExecutionResult;
     t.equal(errors === undefined, run < 3);
     t.equal(data === undefined, run === 3);
     if (run === 3) t.same(shown({ data, errors }), shown(await execute(args)), 'said as by graphql-js');
@@ -99,11 +139,14 @@ t.test('of a document with many operations only some are compiled', async (t) =>
     const operationName = `q${run % 9}`;
     const args: ExecutionArgs = { schema, document, operationName, contextValue: {} };
     let executeIt: (args: ExecutionArgs) => unknown = execute;
-    plugin.onExecute({ args, setExecuteFn: (given) => {
-      executeIt = given;
-      if (given !== execute) compiled.add(operationName);
-    } });
-    t.same(shown(await executeIt(args) as ExecutionResult), { data: { thing: { id: 'x' } } });
+    plugin.onExecute({
+      args,
+      setExecuteFn: (given) => {
+        executeIt = given;
+        if (given !== execute) compiled.add(operationName);
+      },
+    });
+    t.same(shown((await executeIt(args)) as ExecutionResult), { data: { thing: { id: 'x' } } });
   }
   t.equal(compiled.size, 3);
 });
@@ -113,7 +156,12 @@ t.test('a field of the name __proto__ is one like any other', async (t) => {
   const args: ExecutionArgs = { schema, document: parse('{ thing(id: "x") { __proto__: id } }'), contextValue: {} };
   for (let run = 0; run < 4; run += 1) {
     let executeIt: (args: ExecutionArgs) => unknown = execute;
-    plugin.onExecute({ args, setExecuteFn: (given) => { executeIt = given; } });
-    t.equal(JSON.stringify((await executeIt(args) as ExecutionResult).data), '{"thing":{"__proto__":"x"}}');
+    plugin.onExecute({
+      args,
+      setExecuteFn: (given) => {
+        executeIt = given;
+      },
+    });
+    t.equal(JSON.stringify(((await executeIt(args)) as ExecutionResult).data), '{"thing":{"__proto__":"x"}}');
   }
 });

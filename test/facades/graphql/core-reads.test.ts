@@ -1,5 +1,8 @@
 // test: postgres
-/** Documents that come again and again, on a whole system: what they read from core, and what they answer to wrong variables. */
+/**
+ * Documents that come again and again, on a whole system: what they read from core, and what they answer to wrong
+ * variables.
+ */
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import t from 'tap';
@@ -21,11 +24,13 @@ const FIELDS: [method: string, field: string][] = [
 
 t.test('what a document asks for many times is read once', async (t) => {
   const calls: string[] = [];
-  const log = new Writable({ write(line, _encoding, done) {
-    const { msg, method } = JSON.parse(String(line)) as { msg: string; method?: string };
-    if (msg === 'call ended' && method !== undefined) calls.push(method);
-    done();
-  } });
+  const log = new Writable({
+    write(line, _encoding, done) {
+      const { msg, method } = JSON.parse(String(line)) as { msg: string; method?: string };
+      if (msg === 'call ended' && method !== undefined) calls.push(method);
+      done();
+    },
+  });
   const system = await startSystem(t, { agents: 0, logger: pino({ level: 'debug' }, log) });
   const graphql = graphqlClient(t, system.url, system.key);
   for (const [method, field] of FIELDS) {
@@ -37,7 +42,7 @@ t.test('what a document asks for many times is read once', async (t) => {
   }
 });
 
-t.test('wrong variables are the client\'s fault however often the document came before', async (t) => {
+t.test("wrong variables are the client's fault however often the document came before", async (t) => {
   const system = await startSystem(t, { agents: 0 });
   const graphql = graphqlClient(t, system.url, system.key);
   const query = 'query Q($id: String!) { pod(input: { podId: $id }) { id } }';

@@ -20,7 +20,7 @@ export function graphqlClient(t: Test, url: string, key: string) {
   const post = async (body: unknown, apiKey = key): Promise<GraphqlAnswer> => {
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` };
     const response = await fetch(`${url}/graphql`, { method: 'POST', headers, body: JSON.stringify(body) });
-    return { status: response.status, body: await response.json() as GraphqlBody };
+    return { status: response.status, body: (await response.json()) as GraphqlBody };
   };
   return {
     post,

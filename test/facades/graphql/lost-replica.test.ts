@@ -1,13 +1,17 @@
 // test: postgres
-/** A replica of core that goes away in the middle of an answer, on a whole system: reads go on at the other one, changes are made once. */
-import t from 'tap';
+/**
+ * A replica of core that goes away in the middle of an answer, on a whole system: reads go on at the other one, changes
+ * are made once.
+ */
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { buildFacade } from '../../../facades/app.ts';
 import { readFacadeConfig } from '../../../facades/config.ts';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { cuttingProxy } from '../../helpers/cutting-proxy.ts';
 import type { CutKind } from '../../helpers/cutting-proxy.ts';
+import { cuttingProxy } from '../../helpers/cutting-proxy.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { startSystem } from '../../helpers/system.ts';
 import { graphqlClient } from './graphql-client.ts';
@@ -34,7 +38,11 @@ async function setup(t: Test, kind: CutKind) {
   const proxy = await cuttingProxy(t, { host, port: Number(port) });
   for (let connection = 0; connection < CONNECTIONS; connection += 1) proxy.cutNext(CUT_AT_BYTES, kind);
   const addresses = `127.0.0.1:${proxy.port},${system.cores[1]!.address}`;
-  const config = readFacadeConfig({ SLIPWAY_CORE_ADDRESS: addresses, SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0' });
+  const config = readFacadeConfig({
+    SLIPWAY_CORE_ADDRESS: addresses,
+    SLIPWAY_HTTP_HOST: '127.0.0.1',
+    SLIPWAY_HTTP_PORT: '0',
+  });
   const facade = buildFacade(config, { logger: createLogger('test', 'silent') });
   const { url } = await facade.start();
   t.teardown(() => facade.stop());
@@ -46,8 +54,14 @@ for (const kind of ['RESET', 'END'] as const) {
     const { proxy, graphql } = await setup(t, kind);
     for (let turn = 0; turn < 4; turn += 1) {
       const { podTemplates } = await graphql.ok<{ podTemplates: { name: string; readme: string }[] }>(LIST);
-      t.same(podTemplates.map(({ name }) => name), NAMES);
-      t.ok(podTemplates.every(({ readme }) => readme === README), 'nothing is missing');
+      t.same(
+        podTemplates.map(({ name }) => name),
+        NAMES,
+      );
+      t.ok(
+        podTemplates.every(({ readme }) => readme === README),
+        'nothing is missing',
+      );
     }
     t.ok(proxy.cuts > 0, `${proxy.cuts} reads were cut`);
   });
@@ -60,10 +74,16 @@ t.test('a change whose answer is cut is made once, and its outcome is not claime
   const refused: (string | undefined)[] = [];
   while (proxy.cuts === 0 && asked.length < 4) {
     asked.push(`made ${asked.length}`);
-    const { body } = await graphql.post({ query: change, variables: { input: { name: asked.at(-1), imageName: 'i', readme: 'x'.repeat(900_000) } } });
+    const { body } = await graphql.post({
+      query: change,
+      variables: { input: { name: asked.at(-1), imageName: 'i', readme: 'x'.repeat(900_000) } },
+    });
     if (body.errors) refused.push(body.errors[0]!.extensions.reason);
   }
   t.same([proxy.cuts, refused], [1, ['UNAVAILABLE']], 'a second try would have met the name that the first one took');
   const { podTemplates } = await graphql.ok<{ podTemplates: { name: string }[] }>('{ podTemplates { name } }');
-  t.same(podTemplates.map(({ name }) => name), [...NAMES, ...asked]);
+  t.same(
+    podTemplates.map(({ name }) => name),
+    [...NAMES, ...asked],
+  );
 });

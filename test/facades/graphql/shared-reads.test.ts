@@ -8,9 +8,17 @@ function manualRead() {
   let version = 0;
   const read = (): Promise<number> => {
     const seen = version;
-    return new Promise((resolve, reject) => runs.push({ end: () => resolve(seen), fail: () => reject(new Error('no')) }));
+    return new Promise((resolve, reject) =>
+      runs.push({ end: () => resolve(seen), fail: () => reject(new Error('no')) }),
+    );
   };
-  return { runs, read, change: () => { version += 1; } };
+  return {
+    runs,
+    read,
+    change: () => {
+      version += 1;
+    },
+  };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,13 +1,13 @@
 /** How inputs and answers of GraphQL are translated, where a whole system would be a long way round. */
 import t from 'tap';
 import { presentDataCenter, stockIn } from '../../../facades/graphql/catalog/present-catalog.ts';
-import { stockWord } from '../../../facades/resources/stock-word.ts';
 import { numberOf, timeTextOf } from '../../../facades/graphql/core-message.ts';
-import { lowestVersion, versionsFrom } from '../../../facades/resources/cuda-versions.ts';
 import { endpointFields } from '../../../facades/graphql/endpoints/endpoint-fields.ts';
 import { listOf } from '../../../facades/graphql/list-text.ts';
 import { newPod } from '../../../facades/graphql/pods/pod-fields.ts';
 import { presentPod } from '../../../facades/graphql/pods/present-pod.ts';
+import { lowestVersion, versionsFrom } from '../../../facades/resources/cuda-versions.ts';
+import { stockWord } from '../../../facades/resources/stock-word.ts';
 import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 
 t.test('numbers and times of the wire', async (t) => {
@@ -33,7 +33,9 @@ t.test('stock in words', async (t) => {
   t.same(stockIn(centers, 'A', 'x', 4), { total: 4, free: 1, countMax: 4 });
   t.same(stockIn(centers, 'B', 'x', 4), { total: 0, free: 0, countMax: 4 });
   t.match(presentDataCenter({ id: 'A', gpus: [{ gpuTypeId: 'x', total: 1 }] }, new Map()), {
-    location: '', gpuAvailability: [{ displayName: 'x', stockStatus: null, available: false }] });
+    location: '',
+    gpuAvailability: [{ displayName: 'x', stockStatus: null, available: false }],
+  });
 });
 
 t.test('lists, versions', async (t) => {
@@ -46,27 +48,77 @@ t.test('lists, versions', async (t) => {
 });
 
 t.test('fields of an endpoint: only what the input names', async (t) => {
-  t.same(endpointFields({ name: 'x', workersMin: 0, idleTimeout: null }), { changes: { name: 'x', workersMin: 0 }, mask: ['name', 'workers_min'] });
-  t.same(endpointFields({ networkVolumeId: '', locations: null, gpuIds: '' }).changes, { gpuIds: [], locations: [], networkVolumeIds: [] });
+  t.same(endpointFields({ name: 'x', workersMin: 0, idleTimeout: null }), {
+    changes: { name: 'x', workersMin: 0 },
+    mask: ['name', 'workers_min'],
+  });
+  t.same(endpointFields({ networkVolumeId: '', locations: null, gpuIds: '' }).changes, {
+    gpuIds: [],
+    locations: [],
+    networkVolumeIds: [],
+  });
   t.same(endpointFields({ gpuIds: null, allowedCudaVersions: null, name: null }).mask, [], 'null is not given');
-  t.same(endpointFields({ networkVolumeId: 'a', networkVolumeIds: [{ networkVolumeId: 'b' }] }).changes, { networkVolumeIds: ['b'] });
+  t.same(endpointFields({ networkVolumeId: 'a', networkVolumeIds: [{ networkVolumeId: 'b' }] }).changes, {
+    networkVolumeIds: ['b'],
+  });
   t.same(endpointFields({ networkVolumeIds: [] }).mask, ['network_volume_ids']);
-  t.same(endpointFields({ executionTimeoutMs: 0, flashBootType: 'PRIORITY_FLASHBOOT' }).changes, {
-    executionTimeoutUnset: true, flashBootType: 'FLASH_BOOT_TYPE_FLASHBOOT', priorityFlashBoot: true }, 'as they were sent');
-  t.same(endpointFields({ executionTimeoutMs: 9_000 }).changes, { executionTimeoutMs: 9_000, executionTimeoutUnset: false });
+  t.same(
+    endpointFields({ executionTimeoutMs: 0, flashBootType: 'PRIORITY_FLASHBOOT' }).changes,
+    {
+      executionTimeoutUnset: true,
+      flashBootType: 'FLASH_BOOT_TYPE_FLASHBOOT',
+      priorityFlashBoot: true,
+    },
+    'as they were sent',
+  );
+  t.same(endpointFields({ executionTimeoutMs: 9_000 }).changes, {
+    executionTimeoutMs: 9_000,
+    executionTimeoutUnset: false,
+  });
   t.same(endpointFields({ id: 'e', gpuCount: 0 }).changes, { gpuCount: 0 }, 'whether an endpoint has GPUs is fixed');
-  t.same(endpointFields({ gpuIds: '', gpuCount: 0 }), { changes: { gpuIds: [], computeType: 'CPU' }, mask: ['gpu_ids', 'compute_type'] }, 'no GPU is CPU');
+  t.same(
+    endpointFields({ gpuIds: '', gpuCount: 0 }),
+    { changes: { gpuIds: [], computeType: 'CPU' }, mask: ['gpu_ids', 'compute_type'] },
+    'no GPU is CPU',
+  );
   t.same(endpointFields({ name: 'x-fb' }).mask, ['name', 'flash_boot_type']);
-  t.same(endpointFields({ name: 'x', type: 'LB', instanceIds: ['cpu3c-2-4'] }).mask, ['name', 'instance_ids', 'type', 'compute_type']);
+  t.same(endpointFields({ name: 'x', type: 'LB', instanceIds: ['cpu3c-2-4'] }).mask, [
+    'name',
+    'instance_ids',
+    'type',
+    'compute_type',
+  ]);
 });
 
 t.test('pods', async (t) => {
   t.match(newPod({ gpuTypeId: 'NVIDIA L4', countryCode: 'US', dataCenterId: 'D', dockerArgs: '', env: [] }, 'GPU'), {
-    gpuIds: ['NVIDIA L4'], locations: ['D'], startCommand: [], computeType: 'GPU' });
-  t.match(newPod({ templateId: 'runpod-ubuntu', minCudaVersion: '13.0' }, 'CPU'), { templateId: '', allowedCudaVersions: ['13.0'], gpuCount: 0 });
-  const running = { desiredStatus: PodStatus.RUNNING, state: PodState.RUNNING, env: { B: '2', A: '1' }, lastStartTime: { seconds: 100 } };
-  t.match(presentPod(running, 160_500), { uptimeSeconds: 60, env: ['A=1', 'B=2'], runtime: { uptimeInSeconds: 60, ports: [] }, machine: null });
-  t.match(presentPod({ ...running, endpointId: 'e' }, 0), { env: [], uptimeSeconds: 0 }, 'a worker keeps its environment to itself');
+    gpuIds: ['NVIDIA L4'],
+    locations: ['D'],
+    startCommand: [],
+    computeType: 'GPU',
+  });
+  t.match(newPod({ templateId: 'runpod-ubuntu', minCudaVersion: '13.0' }, 'CPU'), {
+    templateId: '',
+    allowedCudaVersions: ['13.0'],
+    gpuCount: 0,
+  });
+  const running = {
+    desiredStatus: PodStatus.RUNNING,
+    state: PodState.RUNNING,
+    env: { B: '2', A: '1' },
+    lastStartTime: { seconds: 100 },
+  };
+  t.match(presentPod(running, 160_500), {
+    uptimeSeconds: 60,
+    env: ['A=1', 'B=2'],
+    runtime: { uptimeInSeconds: 60, ports: [] },
+    machine: null,
+  });
+  t.match(
+    presentPod({ ...running, endpointId: 'e' }, 0),
+    { env: [], uptimeSeconds: 0 },
+    'a worker keeps its environment to itself',
+  );
   const stopped = { ...running, desiredStatus: PodStatus.EXITED, state: PodState.EXITED };
   t.match(presentPod(stopped, 160_500), { uptimeSeconds: 0, runtime: null, desiredStatus: 'EXITED' });
 });

@@ -14,7 +14,11 @@ const SECRET = 'hunter2; at "input.name"; Field';
 
 /** The only error for some variables. */
 function faultOf(input: unknown): string {
-  const { errors } = graphqlSync({ schema, source: 'query ($input: Input!) { look(input: $input) }', variableValues: { input } });
+  const { errors } = graphqlSync({
+    schema,
+    source: 'query ($input: Input!) { look(input: $input) }',
+    variableValues: { input },
+  });
   return errors![0]!.message;
 }
 
@@ -24,15 +28,39 @@ const GOT = 'Variable "$input" got invalid value';
 const CASES: [input: unknown, text: string][] = [
   [{ name: SECRET, other: SECRET }, GOT + '; Field "other" is not defined by type "Input". Did you mean "inner"?'],
   [{ inner: { secret: SECRET } }, GOT + '; Field "name" of required type "String!" was not provided.'],
-  [{ name: SECRET, inner: { secret: 12345 } }, GOT + ' at "input.inner.secret"; String cannot represent a non string value'],
-  [{ name: SECRET, inner: { secret: { hunter2: 1 } } }, GOT + ' at "input.inner.secret"; String cannot represent a non string value'],
-  [{ name: SECRET, inner: { secret: null } }, GOT + ' at "input.inner.secret"; Expected non-nullable type "String!" not to be null'],
+  [
+    { name: SECRET, inner: { secret: 12345 } },
+    GOT + ' at "input.inner.secret"; String cannot represent a non string value',
+  ],
+  [
+    { name: SECRET, inner: { secret: { hunter2: 1 } } },
+    GOT + ' at "input.inner.secret"; String cannot represent a non string value',
+  ],
+  [
+    { name: SECRET, inner: { secret: null } },
+    GOT + ' at "input.inner.secret"; Expected non-nullable type "String!" not to be null',
+  ],
   [{ name: SECRET, inner: SECRET }, GOT + ' at "input.inner"; Expected type "Inner" to be an object'],
-  [{ name: 'n', inner: { secret: 's', count: 1.5 } }, GOT + ' at "input.inner.count"; Int cannot represent non-integer value'],
-  [{ name: 'n', inner: { secret: 's', count: 1e10 } }, GOT + ' at "input.inner.count"; Int cannot represent non 32-bit signed integer value'],
-  [{ name: 'n', inner: { secret: 's', on: SECRET } }, GOT + ' at "input.inner.on"; Boolean cannot represent a non boolean value'],
-  [{ name: 'n', inner: { secret: 's', kind: 'hunter2' } }, GOT + ' at "input.inner.kind"; does not exist in "Kind" enum'],
-  [{ name: 'n', inner: { secret: 's', list: [SECRET, 7] } }, GOT + ' at "input.inner.list[1]"; String cannot represent a non string value'],
+  [
+    { name: 'n', inner: { secret: 's', count: 1.5 } },
+    GOT + ' at "input.inner.count"; Int cannot represent non-integer value',
+  ],
+  [
+    { name: 'n', inner: { secret: 's', count: 1e10 } },
+    GOT + ' at "input.inner.count"; Int cannot represent non 32-bit signed integer value',
+  ],
+  [
+    { name: 'n', inner: { secret: 's', on: SECRET } },
+    GOT + ' at "input.inner.on"; Boolean cannot represent a non boolean value',
+  ],
+  [
+    { name: 'n', inner: { secret: 's', kind: 'hunter2' } },
+    GOT + ' at "input.inner.kind"; does not exist in "Kind" enum',
+  ],
+  [
+    { name: 'n', inner: { secret: 's', list: [SECRET, 7] } },
+    GOT + ' at "input.inner.list[1]"; String cannot represent a non string value',
+  ],
 ];
 
 t.test('each kind of fault', async (t) => {
@@ -45,5 +73,8 @@ t.test('each kind of fault', async (t) => {
 
 t.test('no value stays, whatever it is; other texts stay as they are', async (t) => {
   t.notMatch(withoutValue(`Variable "$i" got invalid value "hunter2"; something new about hunter2`), /hunter2/);
-  t.equal(withoutValue('Variable "$i" of required type "X!" was not provided.'), 'Variable "$i" of required type "X!" was not provided.');
+  t.equal(
+    withoutValue('Variable "$i" of required type "X!" was not provided.'),
+    'Variable "$i" of required type "X!" was not provided.',
+  );
 });

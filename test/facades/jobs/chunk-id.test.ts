@@ -16,7 +16,15 @@ t.test('without one the feed starts at the beginning', async (t) => {
 
 t.test('anything else is refused', async (t) => {
   for (const text of ['1', '1-', '-1', 'a-b', '1-2-3', '1.5-2', '9999999999-1', '1--2']) {
-    t.equal(reasonOf(() => parseChunkId(text)), 'INVALID_REQUEST', text);
+    t.equal(
+      reasonOf(() => parseChunkId(text)),
+      'INVALID_REQUEST',
+      text,
+    );
   }
-  t.equal(reasonOf(() => parseChunkId(['1-1', '1-2'])), 'INVALID_REQUEST', 'given twice');
+  t.equal(
+    reasonOf(() => parseChunkId(['1-1', '1-2'])),
+    'INVALID_REQUEST',
+    'given twice',
+  );
 });

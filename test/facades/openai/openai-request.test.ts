@@ -15,7 +15,8 @@ t.test('a body travels byte for byte under openai_input', async (t) => {
 
 t.test('only stream: true streams', async (t) => {
   t.equal(read('v1/x', Buffer.from('{"stream":true}')).streaming, true);
-  for (const value of ['"true"', '1', 'null', 'false']) t.equal(read('v1/x', Buffer.from(`{"stream":${value}}`)).streaming, false, value);
+  for (const value of ['"true"', '1', 'null', 'false'])
+    t.equal(read('v1/x', Buffer.from(`{"stream":${value}}`)).streaming, false, value);
 });
 
 t.test('GET has no openai_input', async (t) => {
@@ -24,12 +25,27 @@ t.test('GET has no openai_input', async (t) => {
 
 t.test('what is refused', async (t) => {
   for (const path of ['', 'v1/a b', 'v1/\u0000', 'v1/"x"', 'x'.repeat(300)])
-    t.equal(reasonOf(() => read(path, undefined)), 'NOT_FOUND', JSON.stringify(path));
-  for (const body of ['', '[]', '{']) t.equal(reasonOf(() => read('v1/x', Buffer.from(body))), 'INVALID_REQUEST', body);
-  t.equal(reasonOf(() => read('v1/x', Buffer.from(`{"a":${'['.repeat(300)}${']'.repeat(300)}}`))), 'INVALID_INPUT');
+    t.equal(
+      reasonOf(() => read(path, undefined)),
+      'NOT_FOUND',
+      JSON.stringify(path),
+    );
+  for (const body of ['', '[]', '{'])
+    t.equal(
+      reasonOf(() => read('v1/x', Buffer.from(body))),
+      'INVALID_REQUEST',
+      body,
+    );
+  t.equal(
+    reasonOf(() => read('v1/x', Buffer.from(`{"a":${'['.repeat(300)}${']'.repeat(300)}}`))),
+    'INVALID_INPUT',
+  );
 });
 
 t.test('forms are refused in a sentence that says what is taken', async (t) => {
-  t.throws(() => refuseForm('multipart/form-data; boundary=x'), { reason: 'INVALID_REQUEST', message: /send a JSON object, with the file as base64 text/ });
+  t.throws(() => refuseForm('multipart/form-data; boundary=x'), {
+    reason: 'INVALID_REQUEST',
+    message: /send a JSON object, with the file as base64 text/,
+  });
   for (const type of ['application/json', 'text/plain', undefined]) t.doesNotThrow(() => refuseForm(type));
 });

@@ -19,12 +19,18 @@ t.test('objects become one event each', async (t) => {
   t.equal(piece([{ a: 1 }, 'data: x\n\n']).text, 'data: {"a":1}\n\ndata: x\n\n');
   t.equal(piece(null).text, '');
   t.equal(piece([]).text, '');
-  t.equal(workNow(streamPiece(Buffer.from(' [ 1 ,\n"x" , {"a":\n[1,"]"]} ] '))).text, 'data: 1 \n\nxdata: {"a": [1,"]"]} \n\n');
+  t.equal(
+    workNow(streamPiece(Buffer.from(' [ 1 ,\n"x" , {"a":\n[1,"]"]} ] '))).text,
+    'data: 1 \n\nxdata: {"a": [1,"]"]} \n\n',
+  );
 });
 
 t.test('an error is not written', async (t) => {
   const found = piece({ error: { message: 'no', code: 400 } });
   t.match(found, { text: '', error: { status: 400, error: { message: 'no' } } });
   t.match(errorEvent(found.error!), /^data: \{"error":\{"message":"no".*\}\}\n\n$/);
-  t.match(piece([{ a: 1 }, { object: 'error', message: 'no', code: 400 }]), { text: 'data: {"a":1}\n\n', error: { status: 400 } });
+  t.match(piece([{ a: 1 }, { object: 'error', message: 'no', code: 400 }]), {
+    text: 'data: {"a":1}\n\n',
+    error: { status: 400 },
+  });
 });

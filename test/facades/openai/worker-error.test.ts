@@ -14,20 +14,38 @@ t.test('every wrapping in which an OpenAI error has been seen', async (t) => {
     { error: JSON.stringify(OPENAI_ERROR) },
     { error_type: 'x', error_message: JSON.stringify({ error: OPENAI_ERROR }), error_traceback: 'y' },
   ];
-  for (const value of texts) t.same(jobError(FAILED, JSON.stringify(value)), { status: 404, error: OPENAI_ERROR }, JSON.stringify(value));
+  for (const value of texts)
+    t.same(jobError(FAILED, JSON.stringify(value)), { status: 404, error: OPENAI_ERROR }, JSON.stringify(value));
 });
 
 t.test('codes that are no HTTP error do not become one', async (t) => {
   for (const code of [200, 302, 0, 1_000, 'model_not_found', null]) {
-    t.match(jobError(FAILED, JSON.stringify({ error: { message: 'm', code } })), { status: 500, error: { type: 'server_error' } }, String(code));
+    t.match(
+      jobError(FAILED, JSON.stringify({ error: { message: 'm', code } })),
+      { status: 500, error: { type: 'server_error' } },
+      String(code),
+    );
   }
-  t.match(jobError(FAILED, JSON.stringify({ message: 'm', code: '429' })), { status: 429, error: { message: 'm', type: 'rate_limit_error' } });
+  t.match(jobError(FAILED, JSON.stringify({ message: 'm', code: '429' })), {
+    status: 429,
+    error: { message: 'm', type: 'rate_limit_error' },
+  });
 });
 
 t.test('any other error is 500 with the readable part of its text', async (t) => {
-  const sdk = JSON.stringify({ error_type: '<class \'RuntimeError\'>', error_message: 'out of memory', error_traceback: 'Traceback …' });
-  t.same(jobError(FAILED, sdk), { status: 500, error: { message: 'out of memory', type: 'server_error', param: null, code: 'job_failed' } });
-  t.match(jobError(FAILED, 'worker exited with code 137'), { status: 500, error: { message: 'worker exited with code 137' } });
+  const sdk = JSON.stringify({
+    error_type: "<class 'RuntimeError'>",
+    error_message: 'out of memory',
+    error_traceback: 'Traceback …',
+  });
+  t.same(jobError(FAILED, sdk), {
+    status: 500,
+    error: { message: 'out of memory', type: 'server_error', param: null, code: 'job_failed' },
+  });
+  t.match(jobError(FAILED, 'worker exited with code 137'), {
+    status: 500,
+    error: { message: 'worker exited with code 137' },
+  });
   t.match(jobError(FAILED, undefined), { status: 500, error: { message: String } });
   t.match(jobError(FAILED, '{"broken'), { status: 500, error: { message: '{"broken' } });
 });
@@ -41,7 +59,14 @@ t.test('outputs that are errors, and those that only look a little like one', as
   t.match(outputError({ object: 'error', message: 'm', code: 400 }), { status: 400, error: { message: 'm' } });
   t.match(outputError({ error: OPENAI_ERROR }), { status: 404 });
   t.match(outputError({ error: 'text' }), { status: 500, error: { message: 'text' } });
-  for (const value of [{ object: 'list', data: [] }, { choices: [], error: null }, { id: 'x', choices: [], error: { message: 'm' } }, [], 'error', null]) {
+  for (const value of [
+    { object: 'list', data: [] },
+    { choices: [], error: null },
+    { id: 'x', choices: [], error: { message: 'm' } },
+    [],
+    'error',
+    null,
+  ]) {
     t.equal(outputError(value), undefined, JSON.stringify(value));
   }
 });

@@ -14,7 +14,8 @@ function setup(answer: () => Promise<typeof GOOD>) {
     asked.push(`${apiKey} ${endpointId} ${write}`);
     return answer();
   }, clock);
-  const look = (apiKey: string, endpointId: string, write: boolean, api: Api = Api.JOBS) => cache.check({ apiKey, endpointId, write, api });
+  const look = (apiKey: string, endpointId: string, write: boolean, api: Api = Api.JOBS) =>
+    cache.check({ apiKey, endpointId, write, api });
   const live = () => cache.checkLive({ apiKey: 'key', endpointId: 'e', write: true, api: Api.JOBS });
   return { look, live, clock, asked };
 }
@@ -39,8 +40,13 @@ t.test('no longer than core allows', async (t) => {
 
 t.test('key, endpoint and right are asked apart', async (t) => {
   const { look, asked } = setup(async () => GOOD);
-  await Promise.all([look('a', 'e', true), look('a', 'e', false), look('a', 'f', true), look('b', 'e', true),
-    look('a', 'e', true, Api.MANAGEMENT)]);
+  await Promise.all([
+    look('a', 'e', true),
+    look('a', 'e', false),
+    look('a', 'f', true),
+    look('b', 'e', true),
+    look('a', 'e', true, Api.MANAGEMENT),
+  ]);
   t.equal(asked.length, 5);
 });
 
@@ -52,7 +58,9 @@ t.test('many requests ask once', async (t) => {
 
 t.test('a negative decision is kept for 1 s', async (t) => {
   for (const reason of ['UNAUTHORIZED', 'ENDPOINT_NOT_FOUND'] as const) {
-    const { look, clock, asked } = setup(async () => { throw new CoreError(reason, 'no'); });
+    const { look, clock, asked } = setup(async () => {
+      throw new CoreError(reason, 'no');
+    });
     t.match(await look('key', 'e', true), { reason });
     clock.pass(999);
     t.match(look('key', 'e', true), { reason });
@@ -63,7 +71,9 @@ t.test('a negative decision is kept for 1 s', async (t) => {
 });
 
 t.test('that core could not be asked is no decision', async (t) => {
-  const { look, asked } = setup(async () => { throw new CoreError('UNAVAILABLE', 'down'); });
+  const { look, asked } = setup(async () => {
+    throw new CoreError('UNAVAILABLE', 'down');
+  });
   t.match(await look('key', 'e', true), { reason: 'UNAVAILABLE' });
   t.match(await look('key', 'e', true), { reason: 'UNAVAILABLE' });
   t.equal(asked.length, 2);
@@ -76,22 +86,25 @@ t.test('a flood of keys is not a flood of questions', async (t) => {
   t.equal(asked.length, 1_000);
 });
 
-t.test('of load-balancing endpoints none is older than 1.5 s, and nobody waits for the next while it is young', async (t) => {
-  let now = { ...GOOD };
-  const { live, clock, asked } = setup(async () => now);
-  t.same(await live(), GOOD);
-  clock.pass(749);
-  await live();
-  t.equal(asked.length, 1);
-  now = { ...GOOD, workersRunning: 3 as 2 };
-  clock.pass(1);
-  t.match(await live(), { workersRunning: 2 }, 'at once, and asked beside it');
-  t.match(await live(), { workersRunning: 3 });
-  t.equal(asked.length, 2);
-  now = { ...GOOD, workersRunning: 4 as 2 };
-  clock.pass(1_500);
-  t.match(await live(), { workersRunning: 4 }, 'too old: waited for');
-});
+t.test(
+  'of load-balancing endpoints none is older than 1.5 s, and nobody waits for the next while it is young',
+  async (t) => {
+    let now = { ...GOOD };
+    const { live, clock, asked } = setup(async () => now);
+    t.same(await live(), GOOD);
+    clock.pass(749);
+    await live();
+    t.equal(asked.length, 1);
+    now = { ...GOOD, workersRunning: 3 as 2 };
+    clock.pass(1);
+    t.match(await live(), { workersRunning: 2 }, 'at once, and asked beside it');
+    t.match(await live(), { workersRunning: 3 });
+    t.equal(asked.length, 2);
+    now = { ...GOOD, workersRunning: 4 as 2 };
+    clock.pass(1_500);
+    t.match(await live(), { workersRunning: 4 }, 'too old: waited for');
+  },
+);
 
 t.test('core is away: the last good decision stands for 10 minutes, and only the first waits', async (t) => {
   let isAway = false;

@@ -1,17 +1,20 @@
 // test: 10 s
-/** Room for answers over real connections: what is refused, what waits, who is cut off. The whole way is in test/spec/unread-answers.test.ts. */
+/**
+ * Room for answers over real connections: what is refused, what waits, who is cut off. The whole way is in
+ * test/spec/unread-answers.test.ts.
+ */
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
+import { request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { fastify } from 'fastify';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
+import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
 import { AnswerBudget } from '../../../facades/plugins/answer-budget.ts';
 import { handleErrors, restErrorShape } from '../../../facades/plugins/error-handler.ts';
-import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
 import { addRequestState } from '../../../facades/plugins/request-state.ts';
 import { ListQueue } from '../../../facades/rest/list-queue.ts';
 import { sendList } from '../../../facades/rest/send-list.ts';
@@ -24,20 +27,28 @@ const LARGE = 'x'.repeat(BYTES);
 
 async function setup(t: Test, idleMs = 60_000) {
   const clock = new ManualClock();
-  const answers = new AnswerBudget({ budget: new MemoryBudget({ bytesMax: 2 * BYTES, ownerBytesMax: BYTES }), idleMs, clock });
+  const answers = new AnswerBudget({
+    budget: new MemoryBudget({ bytesMax: 2 * BYTES, ownerBytesMax: BYTES }),
+    idleMs,
+    clock,
+  });
   const app = fastify({ forceCloseConnections: true });
   addRequestState(app);
   handleErrors(app, restErrorShape, createLogger('test', 'silent'));
   answers.rejectOverBudget(app);
   const caller = { apiKey: 'key', accountId: 'account', workersRunning: 0 };
-  app.addHook('onRequest', async (request) => { if (request.url !== '/public') request.caller = caller; });
+  app.addHook('onRequest', async (request) => {
+    if (request.url !== '/public') request.caller = caller;
+  });
   const reads: string[] = [];
   const waits: (() => void)[] = [];
   /** Paths whose answers have ended or were cut off. */
   const closed: string[] = [];
   app.addHook('onRequest', async (request, reply) => void reply.raw.once('close', () => closed.push(request.url)));
   app.get('/wait', async () => {
-    await new Promise<void>((resolve) => { waits.push(resolve); });
+    await new Promise<void>((resolve) => {
+      waits.push(resolve);
+    });
     return 'waited';
   });
   app.get('/list', async () => LARGE);
@@ -51,14 +62,19 @@ async function setup(t: Test, idleMs = 60_000) {
     return (await answers.hold(request, reply, { read, bytesOf: (text) => text.length })).answer;
   });
   // The second page comes at once, or when the test lets it.
-  app.get('/pages/:second', async (request, reply) => sendList({ answers, turns: new ListQueue(clock) }, request, reply, {
-    read: async ({ pageToken }) => {
-      const { second } = request.params as { second: string };
-      if (pageToken !== '' && second === 'later') await new Promise<void>((resolve) => { waits.push(resolve); });
-      return { nextPageToken: pageToken === '' ? 'second' : '', text: pageToken === '' ? LARGE : 'end' };
-    },
-    present: ({ text }) => [text],
-  }));
+  app.get('/pages/:second', async (request, reply) =>
+    sendList({ answers, turns: new ListQueue(clock) }, request, reply, {
+      read: async ({ pageToken }) => {
+        const { second } = request.params as { second: string };
+        if (pageToken !== '' && second === 'later')
+          await new Promise<void>((resolve) => {
+            waits.push(resolve);
+          });
+        return { nextPageToken: pageToken === '' ? 'second' : '', text: pageToken === '' ? LARGE : 'end' };
+      },
+      present: ({ text }) => [text],
+    }),
+  );
   await app.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => app.close());
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
@@ -67,7 +83,7 @@ async function setup(t: Test, idleMs = 60_000) {
     t.teardown(() => asked.destroy());
     asked.on('error', () => undefined);
     asked.end();
-    const [answer] = await once(asked, 'response') as [IncomingMessage];
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
     return answer.on('error', () => undefined);
   };
   return { url, clock, reads, waits, closed, stall };
@@ -89,7 +105,7 @@ t.test('a list without room is refused with what to do, and found when the other
   t.equal(refused.headers.get('content-type'), 'application/json; charset=utf-8');
   t.match(await refused.json(), { status: 429, code: 'rate_limited', message: /read them, then try again/ });
   t.equal((await fetch(`${url}/made`, { method: 'POST' })).status, 200, 'what was done is told');
-  t.equal((await fetch(`${url}/public`)).status, 200, 'what is no account\'s is not counted');
+  t.equal((await fetch(`${url}/public`)).status, 200, "what is no account's is not counted");
   t.ok(await readAll(first));
   const again = await waitFor('room', async () => {
     const answer = await fetch(`${url}/list`);
@@ -137,26 +153,32 @@ t.test('a long wait behind a large answer on the same connection is not cut off'
   await waitFor('the large answer', async () => bytes > BYTES && waits.length === 1);
   const silentSinceMs = performance.now();
   // What is tested is that nothing happens for longer than the idle time.
-  await waitFor('the idle time to pass', async () => socket.destroyed || performance.now() - silentSinceMs > 3 * idleMs);
+  await waitFor(
+    'the idle time to pass',
+    async () => socket.destroyed || performance.now() - silentSinceMs > 3 * idleMs,
+  );
   waits[0]!();
   await waitFor('the second answer', async () => text.endsWith('waited'));
 });
 
-t.test('a client that waits for the next page of a list is not cut off, however long core takes; one that does not read is', async (t) => {
-  const { url, waits, closed, stall } = await setup(t, 200);
-  const pieces = (await fetch(`${url}/pages/later`)).body!.getReader();
-  let bytes = 0;
-  const read = async (): Promise<boolean> => {
-    const { value, done } = await pieces.read();
-    bytes += value?.length ?? 0;
-    return !done;
-  };
-  while (bytes < BYTES) await read();
-  await waitFor('the second page to be asked for', async () => waits.length === 1);
-  // Another that starts now and is cut off for idling shows that the time has passed.
-  await stall('/pages/now');
-  await waitFor('the idle one to be cut off', async () => closed.includes('/pages/now'));
-  waits[0]!();
-  while (await read());
-  t.equal(bytes, BYTES + '["","end"]'.length);
-});
+t.test(
+  'a client that waits for the next page of a list is not cut off, however long core takes; one that does not read is',
+  async (t) => {
+    const { url, waits, closed, stall } = await setup(t, 200);
+    const pieces = (await fetch(`${url}/pages/later`)).body!.getReader();
+    let bytes = 0;
+    const read = async (): Promise<boolean> => {
+      const { value, done } = await pieces.read();
+      bytes += value?.length ?? 0;
+      return !done;
+    };
+    while (bytes < BYTES) await read();
+    await waitFor('the second page to be asked for', async () => waits.length === 1);
+    // Another that starts now and is cut off for idling shows that the time has passed.
+    await stall('/pages/now');
+    await waitFor('the idle one to be cut off', async () => closed.includes('/pages/now'));
+    waits[0]!();
+    while (await read());
+    t.equal(bytes, BYTES + '["","end"]'.length);
+  },
+);

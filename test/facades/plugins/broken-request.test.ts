@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { rejectBrokenRequest } from '../../../facades/plugins/broken-request.ts';
@@ -18,12 +18,18 @@ async function answerTo(sent: string): Promise<string> {
   return text(socket);
 }
 
-t.test('a connection that was opened ahead and never used is closed without a word: its first request would take it for its answer', async (t) => {
-  t.equal(await answerTo(''), '');
-});
+t.test(
+  'a connection that was opened ahead and never used is closed without a word: its first request would take it for its answer',
+  async (t) => {
+    t.equal(await answerTo(''), '');
+  },
+);
 
 t.test('headers that stop coming are told so', async (t) => {
-  t.match(await answerTo('GET /v2/x HTTP/1.1\r\nhost: slipway\r\n'), /^HTTP\/1\.1 400 Bad Request\r\n[^]*did not arrive in time[^]*"invalid_request"/);
+  t.match(
+    await answerTo('GET /v2/x HTTP/1.1\r\nhost: slipway\r\n'),
+    /^HTTP\/1\.1 400 Bad Request\r\n[^]*did not arrive in time[^]*"invalid_request"/,
+  );
 });
 
 t.test('so are those of a second request', async (t) => {

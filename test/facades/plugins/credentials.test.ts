@@ -3,7 +3,8 @@ import t from 'tap';
 import { keyOfQueueRequest, keyOfRestRequest } from '../../../facades/plugins/credentials.ts';
 
 t.test('queue requests: with or without Bearer in any case, or as a parameter', async (t) => {
-  for (const header of ['Bearer abc', 'bearer abc', 'BEARER   abc', 'abc', ' abc ']) t.equal(keyOfQueueRequest(header, undefined), 'abc', header);
+  for (const header of ['Bearer abc', 'bearer abc', 'BEARER   abc', 'abc', ' abc '])
+    t.equal(keyOfQueueRequest(header, undefined), 'abc', header);
   t.equal(keyOfQueueRequest(undefined, 'abc'), 'abc');
   t.equal(keyOfQueueRequest('', 'abc'), 'abc');
   t.equal(keyOfQueueRequest('Bearer one', 'two'), 'one', 'the header wins');
@@ -19,5 +20,6 @@ t.test('what cannot be a key is none', async (t) => {
 t.test('REST requests: the bearer form only', async (t) => {
   t.equal(keyOfRestRequest('Bearer abc'), 'abc');
   t.equal(keyOfRestRequest('bearer abc'), 'abc');
-  for (const header of [undefined, 'abc', 'Basic abc', 'Bearer ', 'Bearer a b']) t.equal(keyOfRestRequest(header), undefined, String(header));
+  for (const header of [undefined, 'abc', 'Basic abc', 'Bearer ', 'Bearer a b'])
+    t.equal(keyOfRestRequest(header), undefined, String(header));
 });

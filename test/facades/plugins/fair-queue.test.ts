@@ -1,4 +1,7 @@
-/** Requests of accounts that use a facade at the same time: few of each under way, round-robin, and no bound for one that is alone. */
+/**
+ * Requests of accounts that use a facade at the same time: few of each under way, round-robin, and no bound for one
+ * that is alone.
+ */
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import t from 'tap';
@@ -27,7 +30,10 @@ function facade() {
     await turns.enter({ accountId: name[0]!, weight, waits }, { raw: response as unknown as ServerResponse });
     begun.push(name);
   };
-  const settled = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+  const settled = (): Promise<void> =>
+    new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   const end = async (...names: string[]): Promise<void> => {
     for (const name of names) open.get(name)!.end();
     await settled();
@@ -58,18 +64,24 @@ t.test('beside others it has few at a time, and who comes last waits for one of 
   t.equal(begun.at(-1), 'a of later', 'alone again');
 });
 
-t.test('what is heavy leaves room for less of the same account, and what waits for a job gives its turn back', async (t) => {
-  const { clock, begun, ask, settled } = facade();
-  await ask('b');
-  for (let i = 0; i < 5; i += 1) void ask(`a${i}`, { weight: Infinity });
-  for (let i = 0; i < 20; i += 1) void ask(`c${i}`, { waits: true });
-  await settled();
-  t.same(begun.filter((name) => name[0] === 'a'), ['a0']);
-  t.equal(begun.filter((name) => name[0] === 'c').length, 8);
-  clock.pass(250);
-  await settled();
-  t.equal(begun.filter((name) => name[0] === 'c').length, 16);
-});
+t.test(
+  'what is heavy leaves room for less of the same account, and what waits for a job gives its turn back',
+  async (t) => {
+    const { clock, begun, ask, settled } = facade();
+    await ask('b');
+    for (let i = 0; i < 5; i += 1) void ask(`a${i}`, { weight: Infinity });
+    for (let i = 0; i < 20; i += 1) void ask(`c${i}`, { waits: true });
+    await settled();
+    t.same(
+      begun.filter((name) => name[0] === 'a'),
+      ['a0'],
+    );
+    t.equal(begun.filter((name) => name[0] === 'c').length, 8);
+    clock.pass(250);
+    await settled();
+    t.equal(begun.filter((name) => name[0] === 'c').length, 16);
+  },
+);
 
 t.test('who reads or sends slowly keeps the others of its account waiting for a bounded time', async (t) => {
   const { clock, begun, ask, settled } = facade();
@@ -85,9 +97,17 @@ t.test('who reads or sends slowly keeps the others of its account waiting for a 
 t.test('who leaves while it waits gives nothing to do and takes no room', async (t) => {
   const { turns, ask, end, settled } = facade();
   await ask('b');
-  const asked = Array.from({ length: 20 }, (_, i) => ask(`a${i}`).then(() => 'begun', (error: Error) => error.message));
+  const asked = Array.from({ length: 20 }, (_, i) =>
+    ask(`a${i}`).then(
+      () => 'begun',
+      (error: Error) => error.message,
+    ),
+  );
   await settled();
   await end(...Array.from({ length: 12 }, (_, i) => `a${i + 8}`));
   t.equal(turns.waiting, 0);
-  t.same((await Promise.all(asked)).slice(8), Array.from({ length: 12 }, () => 'The client has gone.'));
+  t.same(
+    (await Promise.all(asked)).slice(8),
+    Array.from({ length: 12 }, () => 'The client has gone.'),
+  );
 });

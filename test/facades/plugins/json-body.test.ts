@@ -15,7 +15,11 @@ for (const [name, bytes, message] of [
   ['UTF-16, big end first', Buffer.from(utf16).swap16(), /UTF-16 or UTF-32: send UTF-8/],
   ['UTF-16 with a byte order mark', Buffer.concat([Buffer.from([0xff, 0xfe]), utf16]), /UTF-16 or UTF-32: send UTF-8/],
   ['UTF-32', utf32, /UTF-16 or UTF-32: send UTF-8/],
-  ['Latin-1', Buffer.from('{"input":{"name":"Z\u00fcrich"}}', 'latin1'), /not valid UTF-8, whatever charset its content type names: send UTF-8/],
+  [
+    'Latin-1',
+    Buffer.from('{"input":{"name":"Z\u00fcrich"}}', 'latin1'),
+    /not valid UTF-8, whatever charset its content type names: send UTF-8/,
+  ],
 ] as const) {
   t.test(name, async (t) => {
     t.throws(() => scan(bytes), { reason: 'INVALID_REQUEST', message });

@@ -1,22 +1,35 @@
-/** Keys are checked again while something that they opened stays open: one check for all, and none when nothing is open. */
+/**
+ * Keys are checked again while something that they opened stays open: one check for all, and none when nothing is open.
+ */
 import t from 'tap';
-import { Api } from '../../../proto/gen/slipway/v1/access_service.ts';
-import type { CheckAccessResponse } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { KeyWatch } from '../../../facades/plugins/key-watch.ts';
+import type { CheckAccessResponse } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { Api } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { CoreError } from '../../../proto/wire/reason.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { nextTurn } from '../../helpers/next-turn.ts';
 
-const GOOD: CheckAccessResponse = { accountId: 'user_1', keyId: 'k', endpointType: 1, workersRunning: 2, validMs: 60_000 };
+const GOOD: CheckAccessResponse = {
+  accountId: 'user_1',
+  keyId: 'k',
+  endpointType: 1,
+  workersRunning: 2,
+  validMs: 60_000,
+};
 const QUESTION = { apiKey: 'key', endpointId: 'e', write: true, api: Api.JOBS };
 
 function setup() {
   const clock = new ManualClock();
   const core = { answer: async (): Promise<CheckAccessResponse | CoreError> => GOOD, asked: 0 };
-  const keys = new KeyWatch({ checkLive: () => {
-    core.asked += 1;
-    return core.answer();
-  } }, clock);
+  const keys = new KeyWatch(
+    {
+      checkLive: () => {
+        core.asked += 1;
+        return core.answer();
+      },
+    },
+    clock,
+  );
   const pass = async (ms: number): Promise<void> => {
     clock.pass(ms);
     await nextTurn();
@@ -53,7 +66,9 @@ t.test('core that is away revokes nothing', async (t) => {
   for (const fault of [new CoreError('UNAVAILABLE', 'away'), new CoreError('RATE_LIMITED', 'too many')]) {
     core.answer = async () => fault;
     await pass(2_000);
-    core.answer = async () => { throw fault; };
+    core.answer = async () => {
+      throw fault;
+    };
     await pass(2_000);
   }
   t.equal(core.asked, 4);
@@ -67,7 +82,9 @@ t.test('an answer that comes when nobody watches any more is for nobody', async 
   await pass(2_000);
   unwatch();
   let refused = 0;
-  keys.access(QUESTION)(() => { refused += 1; });
+  keys.access(QUESTION)(() => {
+    refused += 1;
+  });
   late.resolve(new CoreError('UNAUTHORIZED', 'no'));
   await nextTurn();
   t.equal(refused, 0, 'whoever watches now asks by itself');

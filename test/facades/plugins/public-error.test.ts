@@ -1,12 +1,17 @@
 /** What clients get to see of an error, in the shape of each surface. */
 import t from 'tap';
 import { openaiErrorShape, queueErrorShape, restErrorShape } from '../../../facades/plugins/error-handler.ts';
-import { publicError, toCoreError, TooManyRequests } from '../../../facades/plugins/public-error.ts';
+import { publicError, TooManyRequests, toCoreError } from '../../../facades/plugins/public-error.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 
 t.test('4xx texts are told, 5xx texts are not', async (t) => {
-  t.match(publicError(new CoreError('INVALID_INPUT', 'say this')), { status: 400, code: 'invalid_input', text: 'say this' });
-  for (const reason of ['INTERNAL', 'UNAVAILABLE'] as const) t.notMatch(publicError(new CoreError(reason, 'secret detail')).text, /secret/, reason);
+  t.match(publicError(new CoreError('INVALID_INPUT', 'say this')), {
+    status: 400,
+    code: 'invalid_input',
+    text: 'say this',
+  });
+  for (const reason of ['INTERNAL', 'UNAVAILABLE'] as const)
+    t.notMatch(publicError(new CoreError(reason, 'secret detail')).text, /secret/, reason);
 });
 
 t.test('Retry-After', async (t) => {
@@ -16,7 +21,9 @@ t.test('Retry-After', async (t) => {
 });
 
 t.test('faults of the HTTP framework', async (t) => {
-  t.match(toCoreError(Object.assign(new Error('body/x must be integer'), { statusCode: 400 })), { reason: 'INVALID_REQUEST' });
+  t.match(toCoreError(Object.assign(new Error('body/x must be integer'), { statusCode: 400 })), {
+    reason: 'INVALID_REQUEST',
+  });
   t.match(toCoreError(Object.assign(new Error('x'), { statusCode: 404 })), { reason: 'NOT_FOUND' });
   t.match(toCoreError(Object.assign(new Error('x'), { statusCode: 413 })), { reason: 'INVALID_REQUEST' });
   t.match(toCoreError(new TypeError('a bug')), { reason: 'INTERNAL' });
@@ -25,7 +32,13 @@ t.test('faults of the HTTP framework', async (t) => {
 
 t.test('shapes', async (t) => {
   const shown = publicError(new CoreError('JOB_NOT_FOUND', 'gone'));
-  t.same(queueErrorShape(shown), { error: 'gone', code: 'job_not_found' }, 'no status that the asyncio client would take for a job state');
+  t.same(
+    queueErrorShape(shown),
+    { error: 'gone', code: 'job_not_found' },
+    'no status that the asyncio client would take for a job state',
+  );
   t.same(restErrorShape(shown), { message: 'gone', error: 'gone', status: 404, code: 'job_not_found' });
-  t.same(openaiErrorShape(shown), { error: { message: 'gone', type: 'not_found_error', param: null, code: 'job_not_found' } });
+  t.same(openaiErrorShape(shown), {
+    error: { message: 'gone', type: 'not_found_error', param: null, code: 'job_not_found' },
+  });
 });

@@ -1,16 +1,28 @@
 /** Error texts name the fields that the client sent. */
 import t from 'tap';
-import { GRAPHQL_NAMES, GRAPHQL_POD_NAMES, REST_NAMES, withPublicNames } from '../../../facades/plugins/public-names.ts';
+import {
+  GRAPHQL_NAMES,
+  GRAPHQL_POD_NAMES,
+  REST_NAMES,
+  withPublicNames,
+} from '../../../facades/plugins/public-names.ts';
 
 const CASES: [text: string, rest: string, graphql: string][] = [
-  ['workers_min is 4, but must not exceed workers_max', 'workersMin is 4, but must not exceed workersMax', 'workersMin is 4, but must not exceed workersMax'],
+  [
+    'workers_min is 4, but must not exceed workers_max',
+    'workersMin is 4, but must not exceed workersMax',
+    'workersMin is 4, but must not exceed workersMax',
+  ],
   ['gpu_ids: "gpu_ids" is not known', 'gpuTypeIds: "gpu_ids" is not known', 'gpuIds: "gpu_ids" is not known'],
   ['start_command names no program', 'dockerStartCmd names no program', 'dockerArgs names no program'],
   ['size_gb is 5000: "a \\" size_gb"', 'size is 5000: "a \\" size_gb"', 'size is 5000: "a \\" size_gb"'],
   ['serverless is fixed', 'isServerless is fixed', 'isServerless is fixed'],
   ['entrypoint[0] is serverless', 'dockerEntrypoint[0] is serverless', 'entrypoint[0] is serverless'],
-  ['start_time, 2026-01-02, must not be later than end_time', 'startTime, 2026-01-02, must not be later than endTime',
-    'start_time, 2026-01-02, must not be later than end_time'],
+  [
+    'start_time, 2026-01-02, must not be later than end_time',
+    'startTime, 2026-01-02, must not be later than endTime',
+    'start_time, 2026-01-02, must not be later than end_time',
+  ],
   ['env: my_variable is longer', 'env: my_variable is longer', 'env: my_variable is longer'],
 ];
 

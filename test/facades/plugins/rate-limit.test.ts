@@ -2,13 +2,13 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import t from 'tap';
-import { systemClock } from '../../../core/runtime/clock.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
-import { FACADE_REQUESTS_MAX } from '../../../proto/wire/limits.ts';
-import { RequestLimit } from '../../../proto/gen/slipway/v1/edge_service.ts';
-import { RateLimit } from '../../../facades/plugins/rate-limit.ts';
+import { systemClock } from '../../../core/runtime/clock.ts';
 import type { RejectionListeners } from '../../../facades/plugins/rate-limit.ts';
+import { RateLimit } from '../../../facades/plugins/rate-limit.ts';
 import { RATE_RULES } from '../../../facades/plugins/rate-limit-rules.ts';
+import { RequestLimit } from '../../../proto/gen/slipway/v1/edge_service.ts';
+import { FACADE_REQUESTS_MAX } from '../../../proto/wire/limits.ts';
 
 /** Waits are over at once: how long refusals and turns last is tested elsewhere. */
 const quick: Clock = {
@@ -28,12 +28,18 @@ t.test('an account with many endpoints leaves the others calls to core, and gets
   const open: EventEmitter[] = [];
   const ask = async (accountId: string, endpointId: string): Promise<void> => {
     const raw = new EventEmitter();
-    await limit.admit({ accountId, endpointId, operation: 'runsync', workersRunning: 0, apiKey: 'k' }, { raw: raw as unknown as ServerResponse });
+    await limit.admit(
+      { accountId, endpointId, operation: 'runsync', workersRunning: 0, apiKey: 'k' },
+      { raw: raw as unknown as ServerResponse },
+    );
     open.push(raw);
   };
   const atOnce = RATE_RULES.runsync.concurrency!;
   let refused = 0;
-  for (let asked = 0; asked < FACADE_REQUESTS_MAX; asked += 1) await ask('greedy', `e${Math.floor(asked / atOnce)}`).catch(() => { refused += 1; });
+  for (let asked = 0; asked < FACADE_REQUESTS_MAX; asked += 1)
+    await ask('greedy', `e${Math.floor(asked / atOnce)}`).catch(() => {
+      refused += 1;
+    });
   t.equal(open.length, FACADE_REQUESTS_MAX / 2, 'half of all there are');
   t.equal(refused, FACADE_REQUESTS_MAX / 2);
   await t.rejects(ask('greedy', 'another'), { message: /^The account has so many requests under way/ });

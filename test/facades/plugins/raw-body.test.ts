@@ -1,10 +1,10 @@
 /** Bodies over a real connection: any content type, limits with and without a length, slow and broken bodies. */
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
+import { connect } from 'node:net';
 import { fastify } from 'fastify';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { delay, systemClock } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
@@ -16,7 +16,11 @@ import { waitFor } from '../../helpers/wait-for.ts';
 /** So that a body may be large enough to be counted. */
 const MAX = 40_000;
 
-async function setup(t: Test, timeouts = { idleMs: 10_000, totalMs: 10_000 }, room = { bytesMax: 4_000_000, ownerBytesMax: 2_000_000 }) {
+async function setup(
+  t: Test,
+  timeouts = { idleMs: 10_000, totalMs: 10_000 },
+  room = { bytesMax: 4_000_000, ownerBytesMax: 2_000_000 },
+) {
   const app = fastify();
   addRequestState(app);
   readRawBodies(app, { timeouts, budget: new MemoryBudget(room), clock: systemClock });
@@ -25,12 +29,17 @@ async function setup(t: Test, timeouts = { idleMs: 10_000, totalMs: 10_000 }, ro
     request.bodyBytesMax = MAX;
     if (request.headers['authorization'] === 'no') throw Object.assign(new Error('no key'), { statusCode: 401 });
   };
-  app.post('/', { onRequest }, async (request) => ({ size: bodyBytes(request.body).length, type: request.sentContentType }));
+  app.post('/', { onRequest }, async (request) => ({
+    size: bodyBytes(request.body).length,
+    type: request.sentContentType,
+  }));
   /** Answers only when the test says so; drops its body before that when it is told to. */
   const held: (() => void)[] = [];
   app.post('/held', { onRequest }, async (request) => {
     if (bodyBytes(request.body).includes('drop')) dropBody(request);
-    await new Promise<void>((resolve) => { held.push(resolve); });
+    await new Promise<void>((resolve) => {
+      held.push(resolve);
+    });
     return {};
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
@@ -64,29 +73,52 @@ async function exchange(t: Test, port: number, send: (socket: Socket) => void, u
 
 t.test('any content type, also one that is none', async (t) => {
   const { url } = await setup(t);
-  for (const type of ['application/json', 'application/x-www-form-urlencoded', 'text/plain', 'nonsense', 'multipart/form-data']) {
+  for (const type of [
+    'application/json',
+    'application/x-www-form-urlencoded',
+    'text/plain',
+    'nonsense',
+    'multipart/form-data',
+  ]) {
     const response = await fetch(url, { method: 'POST', headers: { 'content-type': type }, body: '{"input":{}}' });
     t.same(await response.json(), { size: 12, type }, type);
   }
 });
 
-t.test('one connection: bodies with their headers, behind them, empty, and in two pieces with the next request', async (t) => {
-  const { port } = await setup(t);
-  const head = (bytes: number): string => `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${bytes}\r\n\r\n`;
-  // Each is sent when the one before was answered, as far as it has an answer.
-  const writes = [`${head(3)}abc`, head(4), `abcd${head(0)}`, `${head(0)}${head(5)}ab`, `cde${head(16_384)}${'x'.repeat(16_384)}`];
-  const text = await exchange(t, port, (socket) => {
-    const next = (): void => {
-      const write = writes.shift();
-      if (write !== undefined) socket.write(write);
-      // It has no answer before its body.
-      if (write === head(4)) setImmediate(next);
-    };
-    socket.on('data', next);
-    next();
-  }, '"size":16384');
-  t.same([...text.matchAll(/"size":(\d+)/g)].map(([, size]) => Number(size)), [3, 4, 0, 0, 5, 16_384]);
-});
+t.test(
+  'one connection: bodies with their headers, behind them, empty, and in two pieces with the next request',
+  async (t) => {
+    const { port } = await setup(t);
+    const head = (bytes: number): string => `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${bytes}\r\n\r\n`;
+    // Each is sent when the one before was answered, as far as it has an answer.
+    const writes = [
+      `${head(3)}abc`,
+      head(4),
+      `abcd${head(0)}`,
+      `${head(0)}${head(5)}ab`,
+      `cde${head(16_384)}${'x'.repeat(16_384)}`,
+    ];
+    const text = await exchange(
+      t,
+      port,
+      (socket) => {
+        const next = (): void => {
+          const write = writes.shift();
+          if (write !== undefined) socket.write(write);
+          // It has no answer before its body.
+          if (write === head(4)) setImmediate(next);
+        };
+        socket.on('data', next);
+        next();
+      },
+      '"size":16384',
+    );
+    t.same(
+      [...text.matchAll(/"size":(\d+)/g)].map(([, size]) => Number(size)),
+      [3, 4, 0, 0, 5, 16_384],
+    );
+  },
+);
 
 t.test('a body in pieces of one byte', async (t) => {
   const { port } = await setup(t);
@@ -111,12 +143,21 @@ t.test('the limit: with and without content-length, and the connection lives on'
   t.equal(long.status, 400);
   t.match(await long.json(), { code: 'payload_too_large' });
   const piece = 'x'.repeat(MAX * 0.6);
-  const chunked = await exchange(t, port, (socket) => {
-    socket.write('POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n');
-    for (let i = 0; i < 3; i += 1) socket.write(`${piece.length.toString(16)}\r\n${piece}\r\n`);
-    socket.write('0\r\n\r\nPOST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}');
-  }, '"size":2');
-  t.match(chunked, /400 Bad Request[^]*payload_too_large[^]*200 OK[^]*"size":2/, 'the next request on the same connection is served');
+  const chunked = await exchange(
+    t,
+    port,
+    (socket) => {
+      socket.write('POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n');
+      for (let i = 0; i < 3; i += 1) socket.write(`${piece.length.toString(16)}\r\n${piece}\r\n`);
+      socket.write('0\r\n\r\nPOST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}');
+    },
+    '"size":2',
+  );
+  t.match(
+    chunked,
+    /400 Bad Request[^]*payload_too_large[^]*200 OK[^]*"size":2/,
+    'the next request on the same connection is served',
+  );
 });
 
 t.test('a large body is refused while the client is still sending, and it sees the answer', async (t) => {
@@ -130,7 +171,10 @@ t.test('a refused body is thrown away only so far, with and without content-leng
   const { port } = await setup(t);
   const piece = Buffer.alloc(1_048_576, 'x');
   const framed = Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]);
-  for (const [head, part] of [['content-length: 999999999999', piece], ['transfer-encoding: chunked', framed]] as const) {
+  for (const [head, part] of [
+    ['content-length: 999999999999', piece],
+    ['transfer-encoding: chunked', framed],
+  ] as const) {
     let sent = 0;
     const more = (socket: Socket): void => {
       while (sent < 200 && !socket.destroyed) {
@@ -139,10 +183,15 @@ t.test('a refused body is thrown away only so far, with and without content-leng
       }
       socket.destroy();
     };
-    const answer = await exchange(t, port, (socket) => {
-      socket.write(`POST / HTTP/1.1\r\nhost: x\r\n${head}\r\n\r\n`);
-      more(socket);
-    }, '\u0000');
+    const answer = await exchange(
+      t,
+      port,
+      (socket) => {
+        socket.write(`POST / HTTP/1.1\r\nhost: x\r\n${head}\r\n\r\n`);
+        more(socket);
+      },
+      '\u0000',
+    );
     t.match(answer, /400 Bad Request/, head);
     t.ok(sent >= 64 && sent < 150, `${head}: ended after ${sent} MiB`);
   }
@@ -192,23 +241,38 @@ t.test('a body that finds no room in time is refused', async (t) => {
 
 t.test('a body that stops arriving', async (t) => {
   const { port } = await setup(t, { idleMs: 50, totalMs: 10_000 });
-  const answer = await exchange(t, port, (socket) => socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{'), '\u0000');
+  const answer = await exchange(
+    t,
+    port,
+    (socket) => socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{'),
+    '\u0000',
+  );
   t.match(answer, /400 Bad Request[^]*connection: close[^]*No part of the body arrived/i);
 });
 
 t.test('a body that arrives too slowly as a whole', async (t) => {
   const { port } = await setup(t, { idleMs: 10_000, totalMs: 50 });
-  const answer = await exchange(t, port, (socket) => socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{'), '\u0000');
+  const answer = await exchange(
+    t,
+    port,
+    (socket) => socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{'),
+    '\u0000',
+  );
   t.match(answer, /400 Bad Request[^]*did not arrive within 0.05 s/i);
 });
 
 t.test('a client that asks before it sends', async (t) => {
   const { port } = await setup(t);
   const head = 'POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n';
-  const wanted = await exchange(t, port, (socket) => {
-    socket.write(`${head}\r\n`);
-    socket.once('data', () => socket.write('{}'));
-  }, '"size":2');
+  const wanted = await exchange(
+    t,
+    port,
+    (socket) => {
+      socket.write(`${head}\r\n`);
+      socket.once('data', () => socket.write('{}'));
+    },
+    '"size":2',
+  );
   t.match(wanted, /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200 OK/);
   const unwanted = await exchange(t, port, (socket) => socket.write(`${head}authorization: no\r\n\r\n`), '\u0000');
   t.match(unwanted, /^HTTP\/1.1 400 Bad Request/, 'refused without being told to go on');

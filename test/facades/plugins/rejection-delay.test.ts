@@ -11,10 +11,15 @@ function refusals() {
   const answers: string[] = [];
   const refuse = (who: string) => {
     const raw = Object.assign(new EventEmitter(), { closed: false });
-    void delay.wait(who, { raw: raw as unknown as ServerResponse }).then((keeps) => answers.push(`${who} ${keeps ? 'goes on' : 'is closed'}`));
+    void delay
+      .wait(who, { raw: raw as unknown as ServerResponse })
+      .then((keeps) => answers.push(`${who} ${keeps ? 'goes on' : 'is closed'}`));
     return raw;
   };
-  const settled = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+  const settled = (): Promise<void> =>
+    new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   return { clock, answers, refuse, settled };
 }
 

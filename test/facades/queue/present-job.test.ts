@@ -1,6 +1,12 @@
 /** The public job record (docs/reference/api.md#job-record). */
 import t from 'tap';
-import { presentAccepted, presentJob, presentListedJob, presentReceipt, publicStatus } from '../../../facades/queue/present-job.ts';
+import {
+  presentAccepted,
+  presentJob,
+  presentListedJob,
+  presentReceipt,
+  publicStatus,
+} from '../../../facades/queue/present-job.ts';
 import { Job, JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { reasonOf } from '../reason-of.ts';
 
@@ -9,7 +15,10 @@ const job = (fields: Partial<Job>): Job => ({ ...Job.create(), id: 'abc-u1', ...
 t.test('the six states, and no other', async (t) => {
   const { UNSPECIFIED, ...known } = JobState;
   for (const [name, state] of Object.entries(known)) t.equal(publicStatus(state), name);
-  t.equal(reasonOf(() => publicStatus(UNSPECIFIED)), 'INTERNAL');
+  t.equal(
+    reasonOf(() => publicStatus(UNSPECIFIED)),
+    'INTERNAL',
+  );
 });
 
 t.test('a queued job has an id and a status and nothing else', async (t) => {
@@ -18,19 +27,32 @@ t.test('a queued job has an id and a status and nothing else', async (t) => {
 
 t.test('output goes out byte for byte', async (t) => {
   const output = Buffer.from('{ "n": 1.00,\n "big": 12345678901234567890, "\u00e9": "\\ud800" }');
-  const text = presentJob(job({ state: JobState.COMPLETED, output, delayMs: 12, executionMs: 31, workerId: 'w1' })).toString();
-  t.equal(text, `{"id":"abc-u1","status":"COMPLETED","delayTime":12,"executionTime":31,"workerId":"w1","output":${output}}`);
+  const text = presentJob(
+    job({ state: JobState.COMPLETED, output, delayMs: 12, executionMs: 31, workerId: 'w1' }),
+  ).toString();
+  t.equal(
+    text,
+    `{"id":"abc-u1","status":"COMPLETED","delayTime":12,"executionTime":31,"workerId":"w1","output":${output}}`,
+  );
   t.ok(JSON.parse(text));
 });
 
 t.test('error is a string; retries only when there were some', async (t) => {
   const error = '{"error_type":"<class \'ValueError\'>"}\n"quoted"';
-  t.same(JSON.parse(presentJob(job({ state: JobState.FAILED, error, retries: 2 })).toString()), { id: 'abc-u1', status: 'FAILED', error, retries: 2 });
+  t.same(JSON.parse(presentJob(job({ state: JobState.FAILED, error, retries: 2 })).toString()), {
+    id: 'abc-u1',
+    status: 'FAILED',
+    error,
+    retries: 2,
+  });
   t.notMatch(presentJob(job({ state: JobState.FAILED, error })).toString(), 'retries');
 });
 
 t.test('times of nought are told', async (t) => {
-  t.match(JSON.parse(presentJob(job({ state: JobState.COMPLETED, delayMs: 0, executionMs: 0 })).toString()), { delayTime: 0, executionTime: 0 });
+  t.match(JSON.parse(presentJob(job({ state: JobState.COMPLETED, delayMs: 0, executionMs: 0 })).toString()), {
+    delayTime: 0,
+    executionTime: 0,
+  });
 });
 
 t.test('receipts', async (t) => {

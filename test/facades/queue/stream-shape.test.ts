@@ -24,10 +24,16 @@ t.test('the operator may settle it', async (t) => {
 t.test('the request itself wins', async (t) => {
   t.equal(chooseStreamShape({ ...CURL, format: 'object', setting: 'seed' }), 'object');
   t.equal(chooseStreamShape({ ...CURL, format: 'array', setting: 'sdk', contentType: 'application/json' }), 'array');
-  for (const format of ['list', 'ARRAY', ['array', 'object']]) t.equal(reasonOf(() => chooseStreamShape({ ...CURL, format })), 'INVALID_REQUEST');
+  for (const format of ['list', 'ARRAY', ['array', 'object']])
+    t.equal(
+      reasonOf(() => chooseStreamShape({ ...CURL, format })),
+      'INVALID_REQUEST',
+    );
 });
 
 t.test('event streams are asked for by name', async (t) => {
-  for (const accept of ['text/event-stream', 'application/json, text/event-stream;q=0.9', 'TEXT/EVENT-STREAM']) t.ok(wantsEvents(accept), accept);
-  for (const accept of [undefined, '', '*/*', 'application/json', 'text/event-streams']) t.notOk(wantsEvents(accept), String(accept));
+  for (const accept of ['text/event-stream', 'application/json, text/event-stream;q=0.9', 'TEXT/EVENT-STREAM'])
+    t.ok(wantsEvents(accept), accept);
+  for (const accept of [undefined, '', '*/*', 'application/json', 'text/event-streams'])
+    t.notOk(wantsEvents(accept), String(accept));
 });

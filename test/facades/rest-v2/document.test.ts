@@ -18,14 +18,16 @@ interface Description {
   components: { schemas: Record<string, unknown> };
 }
 
-const facade = buildFacade(readFacadeConfig({ SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_HTTP_PORT: '0' }), { logger: createLogger('test', 'silent') });
+const facade = buildFacade(readFacadeConfig({ SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_HTTP_PORT: '0' }), {
+  logger: createLogger('test', 'silent'),
+});
 const { url } = await facade.start();
 t.teardown(() => facade.stop());
 const response = await fetch(`${url}/v2/openapi.json`);
-const description = await response.json() as Description;
-const operations = Object.entries(description.paths).flatMap(([path, methods]) => (
-  Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation }))
-));
+const description = (await response.json()) as Description;
+const operations = Object.entries(description.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
+);
 
 t.test('it is an OpenAPI 3.1.0 document, and a validator finds nothing', async (t) => {
   t.equal(response.status, 200);
@@ -37,22 +39,45 @@ t.test('it is an OpenAPI 3.1.0 document, and a validator finds nothing', async (
 
 t.test('ids of operations are unique, and every tag is described', async (t) => {
   const ids = operations.map(({ operationId }) => operationId);
-  t.same(ids.filter((id, at) => ids.indexOf(id) !== at), []);
+  t.same(
+    ids.filter((id, at) => ids.indexOf(id) !== at),
+    [],
+  );
   const tags = new Set(description.tags.map(({ name }) => name));
-  for (const { operationId, ...operation } of operations) t.ok(tags.has((operation as unknown as { tags: string[] }).tags[0]!), operationId);
+  for (const { operationId, ...operation } of operations)
+    t.ok(tags.has((operation as unknown as { tags: string[] }).tags[0]!), operationId);
 });
 
 t.test('every reference leads somewhere, and every shape is used', async (t) => {
-  const references = new Set([...JSON.stringify(description).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map((match) => match[1]!));
-  t.same([...references].filter((name) => !description.components.schemas[name]), []);
-  t.same(Object.keys(description.components.schemas).filter((name) => !references.has(name)), []);
+  const references = new Set(
+    [...JSON.stringify(description).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map((match) => match[1]!),
+  );
+  t.same(
+    [...references].filter((name) => !description.components.schemas[name]),
+    [],
+  );
+  t.same(
+    Object.keys(description.components.schemas).filter((name) => !references.has(name)),
+    [],
+  );
 });
 
 t.test('every operation with a key says what else it answers, as problems', async (t) => {
   for (const { operationId, path, security, requestBody, responses } of operations) {
     if (security?.length === 0) continue;
-    const wanted = ['401', '403', '429', '503', ...(path.includes('{') && !('501' in responses) ? ['404'] : []), ...(requestBody ? ['400', '422'] : [])];
-    t.same(wanted.filter((status) => !(status in responses)), [], operationId);
+    const wanted = [
+      '401',
+      '403',
+      '429',
+      '503',
+      ...(path.includes('{') && !('501' in responses) ? ['404'] : []),
+      ...(requestBody ? ['400', '422'] : []),
+    ];
+    t.same(
+      wanted.filter((status) => !(status in responses)),
+      [],
+      operationId,
+    );
     for (const [status, { content, headers }] of Object.entries(responses)) {
       t.ok(headers, `${operationId} ${status} has rate headers`);
       if (status >= '400') t.same(Object.keys(content ?? {}), ['application/problem+json'], `${operationId} ${status}`);
@@ -70,11 +95,22 @@ t.test('the page shows it without anything from elsewhere', async (t) => {
 });
 
 t.test('what needs a key says so first', async (t) => {
-  for (const path of ['/v2/templates', '/v2/templates/x', '/v2/nothing-here-for-now/x/y', '/v2/tags', '/v2/flash/run']) {
+  for (const path of [
+    '/v2/templates',
+    '/v2/templates/x',
+    '/v2/nothing-here-for-now/x/y',
+    '/v2/tags',
+    '/v2/flash/run',
+  ]) {
     const refused = await fetch(url + path);
     t.equal(refused.status, 401, path);
   }
   const missing = await fetch(`${url}/v2/templates`);
   t.match(missing.headers.get('content-type'), /^application\/problem\+json/);
-  t.same(await missing.json(), { title: 'Unauthorized', status: 401, detail: 'missing bearer token', code: 'unauthorized' });
+  t.same(await missing.json(), {
+    title: 'Unauthorized',
+    status: 401,
+    detail: 'missing bearer token',
+    code: 'unauthorized',
+  });
 });

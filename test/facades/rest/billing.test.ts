@@ -1,4 +1,7 @@
-/** Billing of the REST surface: what is asked of core and how its answer is shown (docs/reference/management.md#billing). */
+/**
+ * Billing of the REST surface: what is asked of core and how its answer is shown
+ * (docs/reference/management.md#billing).
+ */
 import t from 'tap';
 import { presentUsage, presentVolumeUsage } from '../../../facades/rest/billing/present-usage.ts';
 import { usageRequest } from '../../../facades/rest/billing/usage-request.ts';
@@ -9,13 +12,21 @@ const used = (fields: Partial<UsageRecord>): UsageRecord => UsageRecord.fromPart
 
 t.test('the request', async (t) => {
   t.match(usageRequest(UsageKind.POD, {}, { grouping: UsageGrouping.GPU_TYPE }), {
-    kind: UsageKind.POD, bucket: UsageBucket.DAY, grouping: UsageGrouping.GPU_TYPE, startTime: undefined, endTime: undefined,
-      subjectId: '', gpuTypeIds: [],
+    kind: UsageKind.POD,
+    bucket: UsageBucket.DAY,
+    grouping: UsageGrouping.GPU_TYPE,
+    startTime: undefined,
+    endTime: undefined,
+    subjectId: '',
+    gpuTypeIds: [],
   });
   const asked = usageRequest(UsageKind.WORKER, { bucketSize: 'week', startTime: '2026-01-01T02:00:00+02:00' }, {});
   t.equal(asked.bucket, UsageBucket.WEEK);
   t.same(asked.startTime, day(1), 'any zone');
-  t.throws(() => usageRequest(UsageKind.POD, { endTime: '2016-12-31T23:59:60Z' }, {}), { reason: 'INVALID_REQUEST', message: /endTime/ });
+  t.throws(() => usageRequest(UsageKind.POD, { endTime: '2016-12-31T23:59:60Z' }, {}), {
+    reason: 'INVALID_REQUEST',
+    message: /endTime/,
+  });
 });
 
 t.test('a record carries the name of its group only', async (t) => {
@@ -28,7 +39,8 @@ t.test('a record carries the name of its group only', async (t) => {
 
 t.test('volumes are summed up by period', async (t) => {
   const records = [
-    used({ amountUsd: 1, diskGb: 10, subjectId: 'a' }), used({ amountUsd: 2, diskGb: 5, subjectId: 'b' }),
+    used({ amountUsd: 1, diskGb: 10, subjectId: 'a' }),
+    used({ amountUsd: 2, diskGb: 5, subjectId: 'b' }),
     used({ startTime: day(2), amountUsd: 4, diskGb: 10, subjectId: 'a' }),
   ];
   t.match(presentVolumeUsage(records), [

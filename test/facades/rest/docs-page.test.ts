@@ -4,19 +4,32 @@ import { createLogger } from '../../../core/runtime/logger.ts';
 import { buildFacade } from '../../../facades/app.ts';
 import { readFacadeConfig } from '../../../facades/config.ts';
 
-const facade = buildFacade(readFacadeConfig({ SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_HTTP_PORT: '0' }),
-  { logger: createLogger('test', 'silent') });
+const facade = buildFacade(readFacadeConfig({ SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_HTTP_PORT: '0' }), {
+  logger: createLogger('test', 'silent'),
+});
 const { url } = await facade.start();
 t.teardown(() => facade.stop());
 
 /** Directives of a policy with their sources. */
 function directives(policy: string | null): Map<string, string[]> {
-  const parts = (policy ?? '').split(';').map((part) => part.trim()).filter((part) => part !== '');
-  return new Map(parts.map((part) => { const [name, ...sources] = part.split(' '); return [name!, sources]; }));
+  const parts = (policy ?? '')
+    .split(';')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+  return new Map(
+    parts.map((part) => {
+      const [name, ...sources] = part.split(' ');
+      return [name!, sources];
+    }),
+  );
 }
 
-const TYPES: Record<string, RegExp> = { css: /^text\/css/, js: /^(application|text)\/javascript/, png: /^image\/png/,
-  json: /^application\/json/ };
+const TYPES: Record<string, RegExp> = {
+  css: /^text\/css/,
+  js: /^(application|text)\/javascript/,
+  png: /^image\/png/,
+  json: /^application\/json/,
+};
 
 for (const path of ['/v1/docs', '/v1/docs/', '/v1/docs?from=mail']) {
   t.test(`${path}: a page, without a key`, async (t) => {
@@ -53,13 +66,21 @@ t.test('the browser is told to load nothing from another host', async (t) => {
     t.same(policy.get('script-src'), ["'self'"], `${path}: no script in the page, no eval`);
     t.same(policy.get('frame-ancestors'), ["'none'"], path);
     const allowed = new Set(["'self'", "'none'", "'unsafe-inline'", 'data:']);
-    t.same([...policy.values()].flat().filter((source) => !allowed.has(source)), [], `${path} names no host`);
+    t.same(
+      [...policy.values()].flat().filter((source) => !allowed.has(source)),
+      [],
+      `${path} names no host`,
+    );
   }
 });
 
 t.test('the viewer serves its own files only', async (t) => {
-  for (const path of ['/v1/docs/static/%2e%2e%2fpackage.json', '/v1/docs/static/..%2f..%2fpackage.json', '/v1/docs/static/nothing.js',
-    '/v1/docs/static/']) {
+  for (const path of [
+    '/v1/docs/static/%2e%2e%2fpackage.json',
+    '/v1/docs/static/..%2f..%2fpackage.json',
+    '/v1/docs/static/nothing.js',
+    '/v1/docs/static/',
+  ]) {
     t.ok([400, 403, 404].includes((await fetch(url + path)).status), path);
   }
 });

@@ -1,4 +1,7 @@
-/** The REST description (docs/reference/management.md#rest), read as clients do: over HTTP and without a key, core or no core. */
+/**
+ * The REST description (docs/reference/management.md#rest), read as clients do: over HTTP and without a key, core or no
+ * core.
+ */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
@@ -11,12 +14,16 @@ interface Description {
   servers: { url: string }[];
   tags: { name: string }[];
   security: object[];
-  paths: Record<string, Record<string, { operationId: string; tags: string[]; security?: object[]; responses: Record<string, unknown> }>>;
+  paths: Record<
+    string,
+    Record<string, { operationId: string; tags: string[]; security?: object[]; responses: Record<string, unknown> }>
+  >;
   components: { securitySchemes: object; schemas: Record<string, unknown> };
 }
 
-const facade = buildFacade(readFacadeConfig({ SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_HTTP_PORT: '0' }),
-  { logger: createLogger('test', 'silent') });
+const facade = buildFacade(readFacadeConfig({ SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_HTTP_PORT: '0' }), {
+  logger: createLogger('test', 'silent'),
+});
 const { url } = await facade.start();
 t.teardown(() => facade.stop());
 const response = await fetch(`${url}/v1/openapi.json`);
@@ -31,12 +38,17 @@ t.test('OpenAPI 3.0.3, version 0.1.0, prefix /v1', async (t) => {
   t.equal(description.openapi, '3.0.3');
   t.equal(description.info.version, '0.1.0');
   t.match(description.servers[0]?.url, /\/v1$/);
-  t.ok(Object.keys(description.paths).every((path) => !path.startsWith('/v1')), 'paths are relative to the prefix');
+  t.ok(
+    Object.keys(description.paths).every((path) => !path.startsWith('/v1')),
+    'paths are relative to the prefix',
+  );
 });
 
 t.test('the seven tags of docs/reference/management.md#rest', async (t) => {
-  t.same(description.tags.map(({ name }) => name), ['docs', 'pods', 'endpoints', 'network volumes', 'templates',
-    'container registry auths', 'billing']);
+  t.same(
+    description.tags.map(({ name }) => name),
+    ['docs', 'pods', 'endpoints', 'network volumes', 'templates', 'container registry auths', 'billing'],
+  );
 });
 
 t.test('bearer everywhere but here', async (t) => {
@@ -85,16 +97,24 @@ delete /containerregistryauth/{containerRegistryAuthId} DeleteContainerRegistryA
 get /billing/pods PodBilling 200
 get /billing/endpoints EndpointBilling 200
 get /billing/networkvolumes NetworkVolumeBilling 200
-`.trim().split('\n').sort();
+`
+  .trim()
+  .split('\n')
+  .sort();
 
-t.test('every operation of docs/reference/management.md#operations with its id and status, and no queue route', async (t) => {
-  const operations = Object.entries(description.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => {
-    const success = Object.keys(operation.responses).find((status) => status.startsWith('2'));
-    return `${method} ${path} ${operation.operationId} ${success}`;
-  }));
-  t.same(operations.sort(), OPERATIONS);
-  t.equal(new Set(OPERATIONS.map((line) => line.split(' ')[2])).size, OPERATIONS.length, 'operation ids are unique');
-});
+t.test(
+  'every operation of docs/reference/management.md#operations with its id and status, and no queue route',
+  async (t) => {
+    const operations = Object.entries(description.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => {
+        const success = Object.keys(operation.responses).find((status) => status.startsWith('2'));
+        return `${method} ${path} ${operation.operationId} ${success}`;
+      }),
+    );
+    t.same(operations.sort(), OPERATIONS);
+    t.equal(new Set(OPERATIONS.map((line) => line.split(' ')[2])).size, OPERATIONS.length, 'operation ids are unique');
+  },
+);
 
 t.test('every operation that needs a key says what else it answers', async (t) => {
   for (const [path, methods] of Object.entries(description.paths)) {
@@ -102,7 +122,11 @@ t.test('every operation that needs a key says what else it answers', async (t) =
       t.equal(tags.length, 1, `${method} ${path} has one tag`);
       if (tags[0] === 'docs') continue;
       const wanted = ['400', '401', ...(path.includes('{') ? ['404'] : []), '429', '503'];
-      t.same(wanted.filter((status) => !(status in responses)), [], `${method} ${path}`);
+      t.same(
+        wanted.filter((status) => !(status in responses)),
+        [],
+        `${method} ${path}`,
+      );
     }
   }
 });
@@ -113,7 +137,9 @@ t.test('a validator of OpenAPI 3.0 finds nothing', async (t) => {
 });
 
 t.test('every reference leads somewhere', async (t) => {
-  const references = [...JSON.stringify(description).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map((match) => match[1]!);
+  const references = [...JSON.stringify(description).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(
+    (match) => match[1]!,
+  );
   t.ok(references.length > 10);
   for (const name of new Set(references)) t.ok(description.components.schemas[name], name);
   t.ok(description.components.schemas['Endpoint']);

@@ -5,8 +5,8 @@ import { Type } from 'typebox';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import { BodyWork } from '../../../facades/plugins/body-work.ts';
 import { VALUES_MAX } from '../../../facades/plugins/json-body.ts';
-import { optional } from '../../../facades/resources/optional.ts';
 import { oneOf } from '../../../facades/resources/one-of.ts';
+import { optional } from '../../../facades/resources/optional.ts';
 import { nameIgnored } from '../../../facades/rest/name-ignored.ts';
 import { readJson } from '../../../facades/rest/read-json.ts';
 import { readQuery } from '../../../facades/rest/read-query.ts';
@@ -15,8 +15,14 @@ const app = fastify();
 app.removeAllContentTypeParsers();
 app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 app.decorateRequest('caller');
-app.addHook('onRequest', async (request) => { request.caller = { apiKey: 'key', accountId: 'account', workersRunning: 0 }; });
-app.post('/body', { preValidation: readJson(new BodyWork(1_000_000, systemClock), nameIgnored([])) }, async (request) => request.body);
+app.addHook('onRequest', async (request) => {
+  request.caller = { apiKey: 'key', accountId: 'account', workersRunning: 0 };
+});
+app.post(
+  '/body',
+  { preValidation: readJson(new BodyWork(1_000_000, systemClock), nameIgnored([])) },
+  async (request) => request.body,
+);
 const Query = Type.Object({ flag: Type.Boolean(), list: Type.Array(Type.String()), text: Type.String() });
 app.get('/query', { preValidation: readQuery(Query) }, async (request) => request.query);
 t.teardown(() => app.close());
@@ -27,14 +33,35 @@ async function body(payload: string): Promise<{ status: number; json: unknown }>
 }
 
 t.test('null counts as not given, and only on the outside', async (t) => {
-  t.same((await body('{"a":null,"b":{"c":null},"d":[null],"e":0,"f":""}')).json, { b: { c: null }, d: [null], e: 0, f: '' });
+  t.same((await body('{"a":null,"b":{"c":null},"d":[null],"e":0,"f":""}')).json, {
+    b: { c: null },
+    d: [null],
+    e: 0,
+    f: '',
+  });
 });
 
 t.test('escapes', async (t) => {
-  for (const text of ['\\ud83d\\ude00', '\u{1f600}', '\\\\ud800', '\\\\u0000', '\\n\\t\\"', '\\u0001', '\\u00e9\\ud83d\\ude00\\u00e9']) {
+  for (const text of [
+    '\\ud83d\\ude00',
+    '\u{1f600}',
+    '\\\\ud800',
+    '\\\\u0000',
+    '\\n\\t\\"',
+    '\\u0001',
+    '\\u00e9\\ud83d\\ude00\\u00e9',
+  ]) {
     t.same((await body(`{"a":"${text}"}`)).json, JSON.parse(`{"a":"${text}"}`), text);
   }
-  for (const text of ['\\ud83d', '\\ude00', '\\ud83d x\\ude00', '\\ud83d\\ud83d\\ude00', '\\\\\\ud800', '\\u0000', 'a\\u0041\\u0000']) {
+  for (const text of [
+    '\\ud83d',
+    '\\ude00',
+    '\\ud83d x\\ude00',
+    '\\ud83d\\ud83d\\ude00',
+    '\\\\\\ud800',
+    '\\u0000',
+    'a\\u0041\\u0000',
+  ]) {
     t.not((await body(`{"a":"${text}"}`)).status, 200, text);
   }
 });
@@ -58,10 +85,18 @@ t.test('queries', async (t) => {
 });
 
 t.test('an optional member says that null is taken', async (t) => {
-  const shape = Type.Object({ a: optional(Type.Integer({ minimum: 1 })), b: optional(oneOf(['x', 'y'])), c: Type.String() });
+  const shape = Type.Object({
+    a: optional(Type.Integer({ minimum: 1 })),
+    b: optional(oneOf(['x', 'y'])),
+    c: Type.String(),
+  });
   t.match(JSON.parse(JSON.stringify(shape)), {
-    required: ['c'], properties: { a: { type: 'integer', minimum: 1, nullable: true }, b: { enum: ['x', 'y', null], nullable: true },
-      c: { type: 'string' } },
+    required: ['c'],
+    properties: {
+      a: { type: 'integer', minimum: 1, nullable: true },
+      b: { enum: ['x', 'y', null], nullable: true },
+      c: { type: 'string' },
+    },
   });
   const word = oneOf(['x']);
   optional(word);

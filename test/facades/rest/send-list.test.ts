@@ -1,8 +1,11 @@
-/** Long lists: what has begun is finished, what has no turn is refused before its first byte. The whole way is in test/spec/large-lists.test.ts. */
+/**
+ * Long lists: what has begun is finished, what has no turn is refused before its first byte. The whole way is in
+ * test/spec/large-lists.test.ts.
+ */
 import type { AddressInfo } from 'node:net';
 import { fastify } from 'fastify';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
 import { AnswerBudget } from '../../../facades/plugins/answer-budget.ts';
@@ -28,15 +31,22 @@ async function setup(t: Test) {
   });
   let firsts = 0;
   const pages: (() => void)[] = [];
-  app.get('/long', async (request, reply) => sendList(room, request, reply, {
-    read: async ({ pageToken }) => {
-      if (pageToken === '') firsts += 1;
-      else await new Promise<void>((resolve) => { pages.push(resolve); });
-      return { nextPageToken: pageToken === '' ? '1' : pageToken === '1' ? '2' : '' };
-    },
-    present: ({ nextPageToken }) => [nextPageToken],
-  }));
-  app.get('/short', async (request, reply) => sendList(room, request, reply, { read: async () => ({ nextPageToken: '' }), present: () => ['all'] }));
+  app.get('/long', async (request, reply) =>
+    sendList(room, request, reply, {
+      read: async ({ pageToken }) => {
+        if (pageToken === '') firsts += 1;
+        else
+          await new Promise<void>((resolve) => {
+            pages.push(resolve);
+          });
+        return { nextPageToken: pageToken === '' ? '1' : pageToken === '1' ? '2' : '' };
+      },
+      present: ({ nextPageToken }) => [nextPageToken],
+    }),
+  );
+  app.get('/short', async (request, reply) =>
+    sendList(room, request, reply, { read: async () => ({ nextPageToken: '' }), present: () => ['all'] }),
+  );
   await app.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => app.close());
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
@@ -49,30 +59,39 @@ async function setup(t: Test) {
 
 const WHOLE = [200, ['1', '2', '']];
 
-t.test('two of an account are written at a time, the others after them; short ones and other accounts do not wait', async (t) => {
-  const { list, pages, firsts } = await setup(t);
-  const lists = Array.from({ length: 6 }, () => list());
-  await waitFor('all first pages', () => firsts() === 6);
-  await waitFor('the second pages of two', () => pages.length === 2);
-  t.same(await list('a', '/short'), [200, ['all']]);
-  const other = list('b');
-  await waitFor('its second page', () => pages.length === 3);
-  let ended = 0;
-  for (const one of [...lists, other]) void one.then(() => { ended += 1; });
-  await waitFor('all of them', () => {
-    t.ok(pages.length <= 3);
-    for (const go of pages.splice(0)) go();
-    return ended === 7;
-  });
-  for (const one of [...lists, other]) t.same(await one, WHOLE);
-  t.equal(firsts(), 11, 'those that waited read their first page again');
-});
+t.test(
+  'two of an account are written at a time, the others after them; short ones and other accounts do not wait',
+  async (t) => {
+    const { list, pages, firsts } = await setup(t);
+    const lists = Array.from({ length: 6 }, () => list());
+    await waitFor('all first pages', () => firsts() === 6);
+    await waitFor('the second pages of two', () => pages.length === 2);
+    t.same(await list('a', '/short'), [200, ['all']]);
+    const other = list('b');
+    await waitFor('its second page', () => pages.length === 3);
+    let ended = 0;
+    for (const one of [...lists, other])
+      void one.then(() => {
+        ended += 1;
+      });
+    await waitFor('all of them', () => {
+      t.ok(pages.length <= 3);
+      for (const go of pages.splice(0)) go();
+      return ended === 7;
+    });
+    for (const one of [...lists, other]) t.same(await one, WHOLE);
+    t.equal(firsts(), 11, 'those that waited read their first page again');
+  },
+);
 
 t.test('who gets no turn in time is refused before the first byte; what has begun goes on', async (t) => {
   const { clock, list, pages } = await setup(t);
   const lists = Array.from({ length: 5 }, () => list());
   let refused = 0;
-  for (const one of lists) void one.then(() => { refused += 1; });
+  for (const one of lists)
+    void one.then(() => {
+      refused += 1;
+    });
   await waitFor('the second pages of two', () => pages.length === 2);
   await waitFor('the others to be refused', () => {
     clock.pass(WAIT_MS);

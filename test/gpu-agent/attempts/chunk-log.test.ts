@@ -1,6 +1,6 @@
 import t from 'tap';
-import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
 import type { ChunkBounds } from '../../../gpu-agent/attempts/chunk-log.ts';
+import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
 import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
 import { MessageRoom } from '../../../proto/wire/batch-queue.ts';
 import { chunkOf, refOf } from '../make-outcome.ts';
@@ -10,17 +10,28 @@ const keyOf = (job: string): string => attemptKey(refOf(job));
 /** A log, and what one message after another takes of it: each as `a1`. */
 function setup(bounds: Partial<ChunkBounds> = {}) {
   const log = new ChunkLog(bounds);
-  const take = (items = Infinity): string[] => log.take(new MessageRoom({ items })).map(({ ref, number }) => `${ref!.jobId}${number}`);
-  const add = (job: string, ...numbers: number[]): void => { for (const number of numbers) log.add(chunkOf(job, number)); };
+  const take = (items = Infinity): string[] =>
+    log.take(new MessageRoom({ items })).map(({ ref, number }) => `${ref!.jobId}${number}`);
+  const add = (job: string, ...numbers: number[]): void => {
+    for (const number of numbers) log.add(chunkOf(job, number));
+  };
   /** Whether there is no room for a chunk of this job now; `room` resolves when there is. */
   const waits = async (job: string): Promise<{ waits: boolean; room: Promise<void> }> => {
     let waits = true;
-    const room = log.room(keyOf(job)).then(() => { waits = false; });
+    const room = log.room(keyOf(job)).then(() => {
+      waits = false;
+    });
     await Promise.resolve();
     await Promise.resolve();
     return { waits, room };
   };
-  return { log, take, add, waits, ack: (job: string, number: number): void => log.acknowledge({ ref: refOf(job), number }) };
+  return {
+    log,
+    take,
+    add,
+    waits,
+    ack: (job: string, number: number): void => log.acknowledge({ ref: refOf(job), number }),
+  };
 }
 
 t.test('sent once, again after a reconnect, until acknowledged', async (t) => {
@@ -29,7 +40,10 @@ t.test('sent once, again after a reconnect, until acknowledged', async (t) => {
   add('b', 1);
   t.same(take(), ['a1', 'b1', 'a2', 'a3']);
   ack('a', 2);
-  t.same(log.unacknowledged(keyOf('a')).map((chunk) => chunk.number), [3]);
+  t.same(
+    log.unacknowledged(keyOf('a')).map((chunk) => chunk.number),
+    [3],
+  );
   t.same([take(), log.isEmpty, log.isReady], [[], true, false]);
   log.sendAll();
   t.same(take(), ['a3', 'b1']);
@@ -53,7 +67,9 @@ t.test('attempts take turns, also over several messages', async (t) => {
 t.test('only so much is on its way; more follows when core has stored some', async (t) => {
   const { log, take, add, ack } = setup({ flyingMax: 3 });
   let woken = 0;
-  log.onWaiting = () => { woken += 1; };
+  log.onWaiting = () => {
+    woken += 1;
+  };
   add('a', 1, 2, 3, 4, 5);
   add('b', 1);
   t.same(take(), ['a1', 'b1', 'a2']);

@@ -1,6 +1,7 @@
 /** What pings and takes of a worker prove about the jobs that it was given. */
-import t from 'tap';
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { LossCause, OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { turn, wired } from './wired.ts';
 
@@ -44,35 +45,43 @@ t.test('a job that was never named is lost, and one that should stop has stopped
   t.match(stopped.outcomes(), [{ kind: OutcomeKind.STOPPED }]);
 });
 
-t.test('a take of a worker that says it holds nothing ends what it was given, once its output had time to say why', async (t) => {
-  const { evidence, worker, clock, outcomes } = await holding(t);
-  evidence.takes(worker, true);
-  t.same(outcomes(), []);
-  clock.pass(1_000);
-  t.match(outcomes(), [{ kind: OutcomeKind.LOST, error: /asked for new jobs without having returned a result/ }]);
-});
+t.test(
+  'a take of a worker that says it holds nothing ends what it was given, once its output had time to say why',
+  async (t) => {
+    const { evidence, worker, clock, outcomes } = await holding(t);
+    evidence.takes(worker, true);
+    t.same(outcomes(), []);
+    clock.pass(1_000);
+    t.match(outcomes(), [{ kind: OutcomeKind.LOST, error: /asked for new jobs without having returned a result/ }]);
+  },
+);
 
-t.test('a job whose result the worker could not send has failed with the reason, and another attempt is not made', async (t) => {
-  const sent = { jobId: 'job', reason: 'Object of type bytes is not JSON serializable', over: false };
-  const over = { jobId: 'job', reason: undefined, over: true };
-  const failed = [{ kind: OutcomeKind.FAILED, error: /could not send .*: Object of type bytes is not JSON serializable/ }];
-  const told = await holding(t);
-  told.evidence.said(told.worker, sent);
-  t.same(told.outcomes(), [], 'it may have been a progress value');
-  told.evidence.said(told.worker, over);
-  t.match(told.outcomes(), failed);
-  const idle = await holding(t);
-  idle.evidence.takes(idle.worker, true);
-  idle.evidence.said(idle.worker, sent);
-  idle.clock.pass(1_000);
-  t.match(idle.outcomes(), failed, 'a take may be here before the output');
-  const unnamed = await holding(t);
-  unnamed.evidence.takes(unnamed.worker, false);
-  unnamed.evidence.said(unnamed.worker, sent);
-  unnamed.clock.pass(30_001);
-  unnamed.ping('another');
-  t.match(unnamed.outcomes(), failed);
-});
+t.test(
+  'a job whose result the worker could not send has failed with the reason, and another attempt is not made',
+  async (t) => {
+    const sent = { jobId: 'job', reason: 'Object of type bytes is not JSON serializable', over: false };
+    const over = { jobId: 'job', reason: undefined, over: true };
+    const failed = [
+      { kind: OutcomeKind.FAILED, error: /could not send .*: Object of type bytes is not JSON serializable/ },
+    ];
+    const told = await holding(t);
+    told.evidence.said(told.worker, sent);
+    t.same(told.outcomes(), [], 'it may have been a progress value');
+    told.evidence.said(told.worker, over);
+    t.match(told.outcomes(), failed);
+    const idle = await holding(t);
+    idle.evidence.takes(idle.worker, true);
+    idle.evidence.said(idle.worker, sent);
+    idle.clock.pass(1_000);
+    t.match(idle.outcomes(), failed, 'a take may be here before the output');
+    const unnamed = await holding(t);
+    unnamed.evidence.takes(unnamed.worker, false);
+    unnamed.evidence.said(unnamed.worker, sent);
+    unnamed.clock.pass(30_001);
+    unnamed.ping('another');
+    t.match(unnamed.outcomes(), failed);
+  },
+);
 
 t.test('what a worker says of other jobs, or of a request that failed, ends nothing', async (t) => {
   const { evidence, worker, clock, outcomes } = await holding(t);
@@ -168,11 +177,20 @@ t.test('a job that lies unread is told as waiting, holds no kill up and comes ba
 t.test('a worker that ran out of memory by its only job, and one that held two', async (t) => {
   const { exit, outcomes } = await holding(t);
   await exit('w', { code: undefined, signal: 'SIGKILL', outOfMemory: true });
-  t.match(outcomes(), [{ kind: OutcomeKind.LOST, cause: LossCause.OUT_OF_MEMORY, error: /ran out of memory while it held the job/ }]);
+  t.match(outcomes(), [
+    { kind: OutcomeKind.LOST, cause: LossCause.OUT_OF_MEMORY, error: /ran out of memory while it held the job/ },
+  ]);
   const two = await holding(t);
   await two.give(two.refOf('other', 'w'));
   await two.exit('w', { code: undefined, signal: 'SIGKILL', outOfMemory: true });
-  t.match(two.outcomes(), [{ kind: OutcomeKind.LOST, cause: undefined }, { kind: OutcomeKind.LOST, cause: undefined }], 'nobody knows which of them it was');
+  t.match(
+    two.outcomes(),
+    [
+      { kind: OutcomeKind.LOST, cause: undefined },
+      { kind: OutcomeKind.LOST, cause: undefined },
+    ],
+    'nobody knows which of them it was',
+  );
 });
 
 t.test('a job that should stop and lies unread hears of it when it was read', async (t) => {

@@ -3,7 +3,8 @@ import t from 'tap';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { turn, wired } from './wired.ts';
 
-const idsOf = (body: string): string[] => [JSON.parse(body) as { id: string } | { id: string }[]].flat().map(({ id }) => id);
+const idsOf = (body: string): string[] =>
+  [JSON.parse(body) as { id: string } | { id: string }[]].flat().map(({ id }) => id);
 
 t.test('the oldest first, and only as many as a take asks for', async (t) => {
   const agent = await wired(t);
@@ -14,7 +15,10 @@ t.test('the oldest first, and only as many as a take asks for', async (t) => {
   agent.handOver.offer(agent.pool.get('w')!);
   await turn();
   t.same(told.map(idsOf), [['a', 'b']]);
-  t.same(agent.table.all().map(({ phase }) => phase), ['handed', 'handed', 'waiting']);
+  t.same(
+    agent.table.all().map(({ phase }) => phase),
+    ['handed', 'handed', 'waiting'],
+  );
   agent.openTake('w', { told });
   agent.handOver.offer(agent.pool.get('w')!);
   t.same(told.map(idsOf), [['a', 'b'], ['c']]);
@@ -36,13 +40,24 @@ t.test('an answer that did not arrive brings its jobs back, but for those that t
   const agent = await wired(t);
   await agent.desire({ w: 'e' });
   agent.openTake('w', { requested: 2, delivered: false });
-  agent.intake.assign(['lost', 'named'].map((job) => (
-    { ref: agent.refOf(job, 'w'), input: Buffer.from('{}'), inputSize: 2, s3Config: undefined, ahead: false }
-  )));
+  agent.intake.assign(
+    ['lost', 'named'].map((job) => ({
+      ref: agent.refOf(job, 'w'),
+      input: Buffer.from('{}'),
+      inputSize: 2,
+      s3Config: undefined,
+      ahead: false,
+    })),
+  );
   agent.holdings.of('w').of('named')!.named(agent.clock.monotonicMs());
   await turn();
-  t.match(agent.message()?.outcomes, [{ ref: { jobId: 'lost' }, kind: OutcomeKind.RETURNED, error: /left before it had the job/ }]);
-  t.same(agent.table.all().map(({ ref }) => ref.jobId), ['named']);
+  t.match(agent.message()?.outcomes, [
+    { ref: { jobId: 'lost' }, kind: OutcomeKind.RETURNED, error: /left before it had the job/ },
+  ]);
+  t.same(
+    agent.table.all().map(({ ref }) => ref.jobId),
+    ['named'],
+  );
 });
 
 t.test('an SDK that starts late gets jobs gathered while it holds others', async (t) => {

@@ -1,6 +1,10 @@
-/** Jobs that a worker got beyond what it asked for: in its hand, not begun (docs/reference/worker-protocol.md#short-jobs). */
-import t from 'tap';
+/**
+ * Jobs that a worker got beyond what it asked for: in its hand, not begun
+ * (docs/reference/worker-protocol.md#short-jobs).
+ */
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { SlicedWork } from '../../../core/runtime/sliced-work.ts';
@@ -17,13 +21,31 @@ async function threeForOne(t: Test) {
   const told: string[] = [];
   agent.openTake('w', { told });
   t.match(agent.message()?.workers, [{ capacity: 1, takesAhead: true }]);
-  agent.intake.assign(['a', 'b', 'c'].map((job) => (
-    { ref: agent.refOf(job, 'w'), input: Buffer.from('{}'), inputSize: 2, s3Config: undefined, ahead: job !== 'a' }
-  )));
+  agent.intake.assign(
+    ['a', 'b', 'c'].map((job) => ({
+      ref: agent.refOf(job, 'w'),
+      input: Buffer.from('{}'),
+      inputSize: 2,
+      s3Config: undefined,
+      ahead: job !== 'a',
+    })),
+  );
   await turn();
-  t.same(told.map((body) => (JSON.parse(body) as { id: string }[]).map(({ id }) => id)), [['a', 'b', 'c']], 'one answer');
+  t.same(
+    told.map((body) => (JSON.parse(body) as { id: string }[]).map(({ id }) => id)),
+    [['a', 'b', 'c']],
+    'one answer',
+  );
   const of = (job: string) => agent.holdings.of('w').of(job)!;
-  return { ...agent, of, inHand: () => agent.holdings.of('w').inHand().map(({ ref }) => ref.jobId) };
+  return {
+    ...agent,
+    of,
+    inHand: () =>
+      agent.holdings
+        .of('w')
+        .inHand()
+        .map(({ ref }) => ref.jobId),
+  };
 }
 
 t.test('each begins when the one before it ends, and its time counts from then', async (t) => {
@@ -36,7 +58,10 @@ t.test('each begins when the one before it ends, and its time counts from then',
   agent.clock.pass(7);
   await agent.table.end(agent.of('b'), OutcomeKind.COMPLETED);
   const message = agent.message();
-  t.match(message?.outcomes, [{ ref: { jobId: 'a' }, executionMs: 40 }, { ref: { jobId: 'b' }, executionMs: 7 }]);
+  t.match(message?.outcomes, [
+    { ref: { jobId: 'a' }, executionMs: 40 },
+    { ref: { jobId: 'b' }, executionMs: 7 },
+  ]);
   t.same(message?.workers, [], 'its room is as it was');
 });
 
@@ -44,9 +69,14 @@ t.test('with its worker what runs is lost, what is in hand goes back uncounted',
   const agent = await threeForOne(t);
   agent.message();
   await agent.exit('w', { signal: 'SIGKILL' });
-  t.match(agent.message()?.outcomes.map(({ ref, kind }) => [ref!.jobId, kind]), [
-    ['a', OutcomeKind.LOST], ['b', OutcomeKind.RETURNED], ['c', OutcomeKind.RETURNED],
-  ]);
+  t.match(
+    agent.message()?.outcomes.map(({ ref, kind }) => [ref!.jobId, kind]),
+    [
+      ['a', OutcomeKind.LOST],
+      ['b', OutcomeKind.RETURNED],
+      ['c', OutcomeKind.RETURNED],
+    ],
+  );
 });
 
 t.test('behind a long one none is missed, and core hears that they wait', async (t) => {
@@ -83,13 +113,22 @@ t.test('what is in hand does not keep a worker alive that hangs', async (t) => {
   t.ok(agent.pool.get('w')!.isStopping, 'killed after the grace');
 });
 
-/** What the worker sends to job-done for a job, over a real connection; `answered`: while the worker could still begin another job. */
+/**
+ * What the worker sends to job-done for a job, over a real connection; `answered`: while the worker could still begin
+ * another job.
+ */
 async function withBridge(t: Test) {
   const agent = await threeForOne(t);
   const work = new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock: agent.clock });
   const stopping = new AbortController();
   const parts = {
-    ...agent, toCore: agent.outbox, bodies: bodyBudget(), work, random: systemRandom, logger: createLogger('test', 'silent'), stopping: stopping.signal,
+    ...agent,
+    toCore: agent.outbox,
+    bodies: bodyBudget(),
+    work,
+    random: systemRandom,
+    logger: createLogger('test', 'silent'),
+    stopping: stopping.signal,
   };
   const bridge = new Bridge({ parts, port: 0 });
   await bridge.start();
@@ -100,8 +139,15 @@ async function withBridge(t: Test) {
   const { token } = agent.pool.get('w')!;
   const done = (job: string, body: object) => {
     const call = { answered: false, over: Promise.resolve() };
-    call.over = fetch(`${bridge.url}/v2/e/${token}/job-done/w/${job}`, { method: 'POST', body: JSON.stringify(body) })
-      .then(() => { call.answered = !agent.executor.of('w')!.asked.includes('kill'); }, () => {});
+    call.over = fetch(`${bridge.url}/v2/e/${token}/job-done/w/${job}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+    }).then(
+      () => {
+        call.answered = !agent.executor.of('w')!.asked.includes('kill');
+      },
+      () => {},
+    );
     return call;
   };
   const outcomes = (): unknown[] => (agent.message()?.outcomes ?? []).map(({ ref, kind }) => [ref!.jobId, kind]);
@@ -109,28 +155,37 @@ async function withBridge(t: Test) {
   return { ...agent, done, outcomes, recall: (job: string) => agent.stopper.recall(agent.of(job).ref) };
 }
 
-t.test('asked back behind a long one, they go back; its result counts and its worker is ended without an answer', async (t) => {
-  const agent = await withBridge(t);
-  agent.clock.pass(500);
-  agent.recall('b');
-  t.same(agent.inHand(), ['b', 'c'], 'not while its worker goes on with them');
-  agent.clock.pass(5_000);
-  agent.recall('a');
-  t.same(agent.inHand(), ['b', 'c'], 'not what has begun');
-  agent.recall('b');
-  const message = agent.message();
-  t.match(message?.workers, [{ refresh: true, takesAhead: false }]);
-  t.match(message?.outcomes.map(({ ref, kind }) => [ref!.jobId, kind]), [['b', OutcomeKind.RETURNED], ['c', OutcomeKind.RETURNED]]);
-  const progress = agent.done('a', { status: 'IN_PROGRESS', output: 1 });
-  await progress.over;
-  t.ok(progress.answered, 'what it says meanwhile is answered');
-  const result = agent.done('a', { output: 'long' });
-  await waitFor('its end', () => agent.executor.of('w')!.asked.includes('kill'));
-  await agent.exit('w', { signal: 'SIGKILL' });
-  await result.over;
-  t.notOk(result.answered, 'it would begin the next');
-  t.same(agent.outcomes(), [['a', OutcomeKind.COMPLETED]], 'nothing is lost with the worker');
-});
+t.test(
+  'asked back behind a long one, they go back; its result counts and its worker is ended without an answer',
+  async (t) => {
+    const agent = await withBridge(t);
+    agent.clock.pass(500);
+    agent.recall('b');
+    t.same(agent.inHand(), ['b', 'c'], 'not while its worker goes on with them');
+    agent.clock.pass(5_000);
+    agent.recall('a');
+    t.same(agent.inHand(), ['b', 'c'], 'not what has begun');
+    agent.recall('b');
+    const message = agent.message();
+    t.match(message?.workers, [{ refresh: true, takesAhead: false }]);
+    t.match(
+      message?.outcomes.map(({ ref, kind }) => [ref!.jobId, kind]),
+      [
+        ['b', OutcomeKind.RETURNED],
+        ['c', OutcomeKind.RETURNED],
+      ],
+    );
+    const progress = agent.done('a', { status: 'IN_PROGRESS', output: 1 });
+    await progress.over;
+    t.ok(progress.answered, 'what it says meanwhile is answered');
+    const result = agent.done('a', { output: 'long' });
+    await waitFor('its end', () => agent.executor.of('w')!.asked.includes('kill'));
+    await agent.exit('w', { signal: 'SIGKILL' });
+    await result.over;
+    t.notOk(result.answered, 'it would begin the next');
+    t.same(agent.outcomes(), [['a', OutcomeKind.COMPLETED]], 'nothing is lost with the worker');
+  },
+);
 
 t.test('a worker whose jobs in hand were asked back hears of no stop: it is killed', async (t) => {
   const agent = await withBridge(t);
@@ -153,14 +208,21 @@ t.test('nothing is asked back of a worker that was told to stop what it runs', a
   t.same(agent.inHand(), ['c']);
 });
 
-t.test('the job that asks to stop its pod is the last: those in hand go back, and the worker gets no answer', async (t) => {
-  const agent = await withBridge(t);
-  const unwanted = agent.of('c').ref;
-  agent.stopper.stop([{ ref: unwanted, reason: '' }]);
-  const result = agent.done('a', { output: 'last', stopPod: true });
-  await waitFor('its end', () => agent.executor.of('w')!.asked.includes('kill'));
-  await agent.exit('w', { signal: 'SIGKILL' });
-  await result.over;
-  t.notOk(result.answered);
-  t.same(agent.outcomes(), [['b', OutcomeKind.RETURNED], ['c', OutcomeKind.STOPPED], ['a', OutcomeKind.COMPLETED]]);
-});
+t.test(
+  'the job that asks to stop its pod is the last: those in hand go back, and the worker gets no answer',
+  async (t) => {
+    const agent = await withBridge(t);
+    const unwanted = agent.of('c').ref;
+    agent.stopper.stop([{ ref: unwanted, reason: '' }]);
+    const result = agent.done('a', { output: 'last', stopPod: true });
+    await waitFor('its end', () => agent.executor.of('w')!.asked.includes('kill'));
+    await agent.exit('w', { signal: 'SIGKILL' });
+    await result.over;
+    t.notOk(result.answered);
+    t.same(agent.outcomes(), [
+      ['b', OutcomeKind.RETURNED],
+      ['c', OutcomeKind.STOPPED],
+      ['a', OutcomeKind.COMPLETED],
+    ]);
+  },
+);

@@ -1,6 +1,10 @@
-/** Large inputs of one worker: as many are fetched as have room, the others wait for it to take some, and another worker's wait for none of them. */
-import t from 'tap';
+/**
+ * Large inputs of one worker: as many are fetched as have room, the others wait for it to take some, and another
+ * worker's wait for none of them.
+ */
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { Intake } from '../../../gpu-agent/attempts/intake.ts';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { turn, wired } from './wired.ts';
@@ -12,11 +16,21 @@ async function fetching(t: Test) {
   const agent = await wired(t);
   await agent.desire({ w: 'e', other: 'o' });
   const asked: { jobId: string; arrive(): void }[] = [];
-  const fetchInput = ({ jobId }: { jobId: string }): Promise<Buffer[]> => (
-    new Promise((resolve) => { asked.push({ jobId, arrive: () => resolve([Buffer.from('{}')]) }); }));
+  const fetchInput = ({ jobId }: { jobId: string }): Promise<Buffer[]> =>
+    new Promise((resolve) => {
+      asked.push({ jobId, arrive: () => resolve([Buffer.from('{}')]) });
+    });
   const intake = new Intake({ ...agent, large: { fetchInput } });
   const assign = (workerId: string, jobs: readonly string[], inputSize: number): void => {
-    intake.assign(jobs.map((job) => ({ ref: agent.refOf(job, workerId), input: undefined, inputSize, s3Config: undefined, ahead: false })));
+    intake.assign(
+      jobs.map((job) => ({
+        ref: agent.refOf(job, workerId),
+        input: undefined,
+        inputSize,
+        s3Config: undefined,
+        ahead: false,
+      })),
+    );
   };
   return { ...agent, assign, asked, askedJobs: () => asked.map(({ jobId }) => jobId) };
 }
@@ -43,7 +57,9 @@ t.test('a worker that takes nothing', async (t) => {
   t.same(agent.askedJobs().slice(7), ['j6'], 'one was taken, the next comes');
   agent.clock.pass(130_000);
   agent.watch.pass();
-  const returned = agent.message()!.outcomes.filter(({ ref, kind }) => ref!.workerId === 'w' && kind === OutcomeKind.RETURNED);
+  const returned = agent
+    .message()!
+    .outcomes.filter(({ ref, kind }) => ref!.workerId === 'w' && kind === OutcomeKind.RETURNED);
   t.equal(returned.length, 999, 'what its worker did not take in two minutes goes back');
   agent.assign('w', ['again'], 50 * MEBIBYTE);
   await turn();

@@ -1,6 +1,10 @@
-/** Jobs beyond what a worker of our own SDK asked for: they wait in the agent until it does (docs/reference/worker-protocol.md#short-jobs). */
-import t from 'tap';
+/**
+ * Jobs beyond what a worker of our own SDK asked for: they wait in the agent until it does
+ * (docs/reference/worker-protocol.md#short-jobs).
+ */
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { turn, wired } from './wired.ts';
 
@@ -27,9 +31,8 @@ async function twoKept(t: Test) {
   return { ...agent, told, ask, assign, of: (job: string) => agent.holdings.of('w').of(job)! };
 }
 
-const ends = (message: { outcomes: { ref?: { jobId: string } | undefined; kind: OutcomeKind }[] } | undefined) => (
-  message?.outcomes.map(({ ref, kind }) => [ref!.jobId, kind])
-);
+const ends = (message: { outcomes: { ref?: { jobId: string } | undefined; kind: OutcomeKind }[] } | undefined) =>
+  message?.outcomes.map(({ ref, kind }) => [ref!.jobId, kind]);
 
 t.test('each is given when the worker asks, and its time counts from then', async (t) => {
   const agent = await twoKept(t);
@@ -48,7 +51,11 @@ t.test('with its worker they go back uncounted', async (t) => {
   const agent = await twoKept(t);
   agent.message();
   await agent.exit('w', { signal: 'SIGKILL' });
-  t.same(ends(agent.message()), [['b', OutcomeKind.RETURNED], ['c', OutcomeKind.RETURNED], ['a', OutcomeKind.LOST]]);
+  t.same(ends(agent.message()), [
+    ['b', OutcomeKind.RETURNED],
+    ['c', OutcomeKind.RETURNED],
+    ['a', OutcomeKind.LOST],
+  ]);
 });
 
 t.test('one that is cancelled ends at once, and no worker hears of it', async (t) => {
@@ -71,7 +78,10 @@ t.test('behind a long one core hears that they wait, and then they go back', asy
   agent.clock.pass(1_000);
   agent.watch.pass();
   const message = agent.message();
-  t.same(ends(message), [['b', OutcomeKind.RETURNED], ['c', OutcomeKind.RETURNED]]);
+  t.same(ends(message), [
+    ['b', OutcomeKind.RETURNED],
+    ['c', OutcomeKind.RETURNED],
+  ]);
   t.match(message?.workers ?? [], [], 'the worker keeps the long one, and its room');
 });
 

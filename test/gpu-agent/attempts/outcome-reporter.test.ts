@@ -1,17 +1,17 @@
 /** Outcomes on their way: onto the disk and onto the wire, again for every session, until core has them. */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
+import type { Clock } from '../../../core/runtime/clock.ts';
+import { systemClock } from '../../../core/runtime/clock.ts';
+import { machineDisk } from '../../../core/runtime/disk.ts';
+import { createLogger } from '../../../core/runtime/logger.ts';
 import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
 import { OutcomeReporter } from '../../../gpu-agent/attempts/outcome-reporter.ts';
 import type { LargeOutcome } from '../../../gpu-agent/attempts/to-core.ts';
 import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
 import { OutcomeSpool } from '../../../gpu-agent/spool/outcome-spool.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { systemClock } from '../../../core/runtime/clock.ts';
-import type { Clock } from '../../../core/runtime/clock.ts';
-import { machineDisk } from '../../../core/runtime/disk.ts';
 import { MessageRoom } from '../../../proto/wire/batch-queue.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -26,9 +26,24 @@ async function reporterIn(t: Test, folder: string, clock: Clock = systemClock) {
   const sent: string[] = [];
   const large: LargeOutcome[] = [];
   const chunks = new ChunkLog();
-  chunks.onWaiting = () => { for (const { ref, number } of chunks.take(new MessageRoom())) sent.push(`${ref!.jobId} ${number}`); };
+  chunks.onWaiting = () => {
+    for (const { ref, number } of chunks.take(new MessageRoom())) sent.push(`${ref!.jobId} ${number}`);
+  };
   const reporter = new OutcomeReporter({
-    spool, chunks, clock, logger, toCore: { addOutcome: ({ ref }) => { sent.push(ref!.jobId); } }, large: { send: (outcome) => { large.push(outcome); } },
+    spool,
+    chunks,
+    clock,
+    logger,
+    toCore: {
+      addOutcome: ({ ref }) => {
+        sent.push(ref!.jobId);
+      },
+    },
+    large: {
+      send: (outcome) => {
+        large.push(outcome);
+      },
+    },
   });
   const recovered = await reporter.recover();
   let isOpen = true;
@@ -129,7 +144,8 @@ t.test('one whose worker does not wait is written later, and at once when the ag
   const clock = new ManualClock();
   const { reporter, spool } = await reporterIn(t, t.testdir({}), clock);
   const safe: string[] = [];
-  const report = (job: string, mayWait: boolean): void => void reporter.report(outcomeOf(job), { mayWait }).then(() => safe.push(job));
+  const report = (job: string, mayWait: boolean): void =>
+    void reporter.report(outcomeOf(job), { mayWait }).then(() => safe.push(job));
   report('waited for', false);
   report('late', true);
   report('acknowledged', true);

@@ -16,7 +16,8 @@ t.test('copied when it keeps much beside itself, and only then', async (t) => {
     t.equal(own.toString(), 'x'.repeat(length));
     t.equal(kept(own), length);
   }
-  for (const length of [MEBIBYTE / 2, MEBIBYTE]) t.equal(kept(ownBytes(large.subarray(0, length))), MEBIBYTE, 'at most twice as much');
+  for (const length of [MEBIBYTE / 2, MEBIBYTE])
+    t.equal(kept(ownBytes(large.subarray(0, length))), MEBIBYTE, 'at most twice as much');
   const small = Buffer.allocUnsafeSlow(1_000);
   t.equal(kept(ownBytes(small.subarray(0, 10))), 1_000);
 });

@@ -1,8 +1,12 @@
-/** Workers of the Python SDK with room for several short jobs are kept awake: what they are given of it (docs/reference/worker-protocol.md#short-jobs). */
-import t from 'tap';
+/**
+ * Workers of the Python SDK with room for several short jobs are kept awake: what they are given of it
+ * (docs/reference/worker-protocol.md#short-jobs).
+ */
+
 import type { Test } from 'tap';
-import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import t from 'tap';
 import { PACED_MIN } from '../../../gpu-agent/attempts/pace.ts';
+import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { turn, wired } from './wired.ts';
 
 const ROOM = 20;
@@ -32,12 +36,24 @@ async function awake(t: Test, { room = ROOM, version = '1.12.0' } = {}) {
     const [body] = told.splice(0);
     return body === undefined ? [] : [JSON.parse(body) as { id: string } | { id: string }[]].flat().map(({ id }) => id);
   };
-  const assign = (...jobs: string[]): void => agent.intake.assign(jobs.map((job) => (
-    { ref: agent.refOf(job, 'w'), input: Buffer.from('{}'), inputSize: 2, s3Config: undefined, ahead: true })));
+  const assign = (...jobs: string[]): void =>
+    agent.intake.assign(
+      jobs.map((job) => ({
+        ref: agent.refOf(job, 'w'),
+        input: Buffer.from('{}'),
+        inputSize: 2,
+        s3Config: undefined,
+        ahead: true,
+      })),
+    );
   /** It sends their results, which are answered once they are safe. */
   const send = async (...jobs: string[]): Promise<void> => {
     const attempts = jobs.map((job) => agent.holdings.of('w').of(job)!);
-    await Promise.all(attempts.map((attempt) => agent.handOver.whileSent(worker, attempt, () => agent.table.end(attempt, OutcomeKind.COMPLETED))));
+    await Promise.all(
+      attempts.map((attempt) =>
+        agent.handOver.whileSent(worker, attempt, () => agent.table.end(attempt, OutcomeKind.COMPLETED)),
+      ),
+    );
   };
   ask(room);
   assign('s1', 's2', 's3');
@@ -45,17 +61,28 @@ async function awake(t: Test, { room = ROOM, version = '1.12.0' } = {}) {
   await send('s1', 's2', 's3');
   ask(room);
   agent.message();
-  return { ...agent, worker, ask, given, assign, send, 
+  return {
+    ...agent,
+    worker,
+    ask,
+    given,
+    assign,
+    send,
     /** What core is told of it. */
     room: () => agent.reporter.take(worker),
   };
 }
 
-const names = (from: number, count: number): string[] => Array.from({ length: count }, (_, index) => `j${from + index}`);
+const names = (from: number, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `j${from + index}`);
 
 t.test('it gets less than half of what it has left, and the rest waits here', async (t) => {
   const agent = await awake(t);
-  t.match(agent.room(), { capacity: ROOM - 1, keepsAhead: true, takesAhead: false }, 'for core it holds one less, and more may wait here');
+  t.match(
+    agent.room(),
+    { capacity: ROOM - 1, keepsAhead: true, takesAhead: false },
+    'for core it holds one less, and more may wait here',
+  );
   agent.assign(...names(1, 30));
   t.same(await agent.given(), names(1, 9), 'each takes twice the room until it runs');
   agent.ask(ROOM - 18);
@@ -70,8 +97,19 @@ t.test('a result shows that all that came with it run, and is room once it is an
   agent.ask(ROOM - 18);
   const [first] = names(1, 1);
   let safe = (): void => undefined;
-  const sent = agent.handOver.whileSent(agent.worker, agent.holdings.of('w').of(first!), () => new Promise<void>((resolve) => { safe = resolve; }));
-  t.same(await agent.given(), names(10, 4), '9 of 20 run, and one of them counts until it hears that its result is safe');
+  const sent = agent.handOver.whileSent(
+    agent.worker,
+    agent.holdings.of('w').of(first!),
+    () =>
+      new Promise<void>((resolve) => {
+        safe = resolve;
+      }),
+  );
+  t.same(
+    await agent.given(),
+    names(10, 4),
+    '9 of 20 run, and one of them counts until it hears that its result is safe',
+  );
   agent.ask(ROOM - 9 - 8);
   safe();
   await sent;

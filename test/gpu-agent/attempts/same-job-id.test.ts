@@ -1,6 +1,7 @@
 /** A client may give jobs of two endpoints the same request_id: on one machine they are two attempts. */
-import t from 'tap';
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { chunkOf } from '../make-outcome.ts';
 import { wired } from './wired.ts';
@@ -16,7 +17,13 @@ async function twice(t: Test) {
 
 t.test('both run, and a stop ends only its own', async (t) => {
   const { table, stopper, holdings, openStopPoll, refs } = await twice(t);
-  t.same(table.all().map((attempt) => [attempt.ref.endpointId, attempt.phase]), [['e1', 'handed'], ['e2', 'handed']]);
+  t.same(
+    table.all().map((attempt) => [attempt.ref.endpointId, attempt.phase]),
+    [
+      ['e1', 'handed'],
+      ['e2', 'handed'],
+    ],
+  );
   stopper.stop([{ ref: refs[1], reason: '' }]);
   t.same(holdings.of('one').jobsToStop, []);
   t.same(openStopPoll('two'), ['job']);
@@ -29,10 +36,21 @@ t.test('both results, chunks and progress values reach core, and each waits for 
     outbox.addProgress({ ref, output: Buffer.from('1') });
   }
   const sent = message()!;
-  t.same([sent.chunks, sent.progress].map((list) => list.map(({ ref }) => ref)), [refs, refs]);
+  t.same(
+    [sent.chunks, sent.progress].map((list) => list.map(({ ref }) => ref)),
+    [refs, refs],
+  );
   const outputs = [Buffer.from('"one"'), Buffer.from('"two"')];
-  await Promise.all(table.all().map((attempt, i) => table.end(attempt, OutcomeKind.COMPLETED, { output: outputs[i]! })));
-  t.same(message()!.outcomes.map(({ ref, output }) => [ref, output]), [[refs[0], outputs[0]], [refs[1], outputs[1]]]);
+  await Promise.all(
+    table.all().map((attempt, i) => table.end(attempt, OutcomeKind.COMPLETED, { output: outputs[i]! })),
+  );
+  t.same(
+    message()!.outcomes.map(({ ref, output }) => [ref, output]),
+    [
+      [refs[0], outputs[0]],
+      [refs[1], outputs[1]],
+    ],
+  );
   t.equal(spool.size, 2);
   outcomes.acknowledge(refs[0]);
   t.same(outcomes.refs(), [refs[1]]);

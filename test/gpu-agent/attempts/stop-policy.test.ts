@@ -1,6 +1,6 @@
 import t from 'tap';
-import { decideStop } from '../../../gpu-agent/attempts/stop-policy.ts';
 import type { StopPolicy } from '../../../gpu-agent/attempts/stop-policy.ts';
+import { decideStop } from '../../../gpu-agent/attempts/stop-policy.ts';
 
 const TABLE: [policy: StopPolicy, askedMs: number, holdsOthers: boolean, expected: 'wait' | 'kill'][] = [
   ['auto', 4_999, false, 'wait'],
@@ -12,5 +12,9 @@ const TABLE: [policy: StopPolicy, askedMs: number, holdsOthers: boolean, expecte
 ];
 
 for (const [policy, askedMs, holdsOthers, expected] of TABLE) {
-  t.equal(decideStop({ policy, askedMs, graceMs: 5_000, holdsOthers }), expected, `${policy} after ${askedMs} ms, others: ${holdsOthers}`);
+  t.equal(
+    decideStop({ policy, askedMs, graceMs: 5_000, holdsOthers }),
+    expected,
+    `${policy} after ${askedMs} ms, others: ${holdsOthers}`,
+  );
 }

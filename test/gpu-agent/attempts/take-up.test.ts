@@ -1,13 +1,17 @@
-/** What an agent keeps for its successor, and what that takes up: attempts in order, chunks with their numbers, and what may be missing. */
-import t from 'tap';
+/**
+ * What an agent keeps for its successor, and what that takes up: attempts in order, chunks with their numbers, and what
+ * may be missing.
+ */
+
 import type { Test } from 'tap';
+import t from 'tap';
 import { machineDisk } from '../../../core/runtime/disk.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
+import { Attempt } from '../../../gpu-agent/attempts/attempt.ts';
 import { Keeper } from '../../../gpu-agent/attempts/keeper.ts';
 import { dropAll, takeUp } from '../../../gpu-agent/attempts/take-up.ts';
-import { Attempt } from '../../../gpu-agent/attempts/attempt.ts';
-import { RunLog } from '../../../gpu-agent/spool/run-log.ts';
 import type { LastRun } from '../../../gpu-agent/spool/run-log.ts';
+import { RunLog } from '../../../gpu-agent/spool/run-log.ts';
 import type { Worker } from '../../../gpu-agent/units/workers/worker.ts';
 import { WorkerSpec } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
@@ -19,14 +23,33 @@ const run = { bridge: 'http://10.0.0.1:1', isPatient: true, aliveMs: 0, leaseFro
 /** What is seen of a worker in a container. */
 function container(sendsAgain = false): Worker {
   const sdk = { version: sendsAgain ? 'slipway-0.1.0' : '1.12.0', traits: { sendsAgain } };
-  const spec = WorkerSpec.fromPartial({ imageName: 'image', gpuUuids: ['gpu'], concurrency: 2, version: 3, env: { SECRET: 'no' } });
+  const spec = WorkerSpec.fromPartial({
+    imageName: 'image',
+    gpuUuids: ['gpu'],
+    concurrency: 2,
+    version: 3,
+    env: { SECRET: 'no' },
+  });
   return {
-    id: 'w1', endpointId: 'e1', token: 'token', spec, sdk, asked: true, refresh: false, state: WorkerState.READY, outlives: true, isRunning: true,
+    id: 'w1',
+    endpointId: 'e1',
+    token: 'token',
+    spec,
+    sdk,
+    asked: true,
+    refresh: false,
+    state: WorkerState.READY,
+    outlives: true,
+    isRunning: true,
   } as unknown as Worker;
 }
 
 /** Keeps what `live` does to an attempt, then reads it as the next run would. */
-async function leave(t: Test, live: (keeper: Keeper, attempt: Attempt, worker: Worker) => void | Promise<void>, worker = container()): Promise<LastRun> {
+async function leave(
+  t: Test,
+  live: (keeper: Keeper, attempt: Attempt, worker: Worker) => void | Promise<void>,
+  worker = container(),
+): Promise<LastRun> {
   const folder = t.testdir({});
   const log = new RunLog({ folder, logger: createLogger('test', 'silent'), disk: machineDisk });
   await log.open();
@@ -54,24 +77,33 @@ function stream(keeper: Keeper, attempt: Attempt, worker: Worker, text: string):
   void keeper.taken(attempt);
 }
 
-t.test('a worker and its attempt go on: chunks that core has not stored come again, new ones follow them', async (t) => {
-  const last = await leave(t, (keeper, attempt, worker) => {
-    for (const text of ['"a"', '"\u00e4"', '"c"']) {
-      stream(keeper, attempt, worker, text);
-      keeper.answered(attempt);
-    }
-    keeper.stored(attempt.key, 1);
-  });
-  t.notMatch(JSON.stringify([...last.workers]), /SECRET/);
-  const parts = await wired(t);
-  takeUp(last, parts);
-  const [attempt] = parts.table.all();
-  t.match(attempt, { phase: 'handed', chunkNumber: 3, yielded: 3, missed: undefined, lastValue: undefined });
-  t.same(parts.chunks.unacknowledged(attempt!.key).map(({ number, output }) => [number, String(output)]), [[2, '"\u00e4"'], [3, '"c"']]);
-  t.same(parts.table.refs(), [ref], 'core is told that it is held');
-  t.match(parts.pool.get('w1'), { token: 'token', asked: true });
-  t.equal(parts.holdings.of('w1').of('job'), attempt);
-});
+t.test(
+  'a worker and its attempt go on: chunks that core has not stored come again, new ones follow them',
+  async (t) => {
+    const last = await leave(t, (keeper, attempt, worker) => {
+      for (const text of ['"a"', '"\u00e4"', '"c"']) {
+        stream(keeper, attempt, worker, text);
+        keeper.answered(attempt);
+      }
+      keeper.stored(attempt.key, 1);
+    });
+    t.notMatch(JSON.stringify([...last.workers]), /SECRET/);
+    const parts = await wired(t);
+    takeUp(last, parts);
+    const [attempt] = parts.table.all();
+    t.match(attempt, { phase: 'handed', chunkNumber: 3, yielded: 3, missed: undefined, lastValue: undefined });
+    t.same(
+      parts.chunks.unacknowledged(attempt!.key).map(({ number, output }) => [number, String(output)]),
+      [
+        [2, '"\u00e4"'],
+        [3, '"c"'],
+      ],
+    );
+    t.same(parts.table.refs(), [ref], 'core is told that it is held');
+    t.match(parts.pool.get('w1'), { token: 'token', asked: true });
+    t.equal(parts.holdings.of('w1').of('job'), attempt);
+  },
+);
 
 t.test('what came to its end is not taken up', async (t) => {
   const last = await leave(t, (keeper, attempt) => keeper.ended(attempt));
@@ -98,11 +130,15 @@ t.test('where nothing waits for an absent agent, any value may be missing', asyn
 
 t.test('a value that comes again gets the numbers that it had', async (t) => {
   const worker = container(true);
-  const last = await leave(t, (keeper, attempt) => {
-    stream(keeper, attempt, worker, '"a"');
-    keeper.answered(attempt);
-    stream(keeper, attempt, worker, '"b"');
-  }, worker);
+  const last = await leave(
+    t,
+    (keeper, attempt) => {
+      stream(keeper, attempt, worker, '"a"');
+      keeper.answered(attempt);
+      stream(keeper, attempt, worker, '"b"');
+    },
+    worker,
+  );
   const parts = await wired(t);
   takeUp(last, parts);
   const attempt = parts.table.all()[0]!;

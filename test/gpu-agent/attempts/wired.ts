@@ -1,4 +1,7 @@
-/** The parts that carry attempts, wired as in an agent, with workers that are only promises and takes and stop polls that a test opens. */
+/**
+ * The parts that carry attempts, wired as in an agent, with workers that are only promises and takes and stop polls
+ * that a test opens.
+ */
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { systemRandom } from '../../../core/runtime/clock.ts';
@@ -8,39 +11,60 @@ import { buildAttempts } from '../../../gpu-agent/build-attempts.ts';
 import { readAgentConfig } from '../../../gpu-agent/config.ts';
 import type { UnitExit } from '../../../gpu-agent/executors/executor.ts';
 import { GpuHandover } from '../../../gpu-agent/launch/gpu-handover.ts';
-import { StartGate, startPlaces } from '../../../gpu-agent/units/start-gate.ts';
 import { UnitLauncher } from '../../../gpu-agent/launch/launcher.ts';
 import { LogArchive } from '../../../gpu-agent/launch/log-archive.ts';
 import { VolumeFolders } from '../../../gpu-agent/launch/volume-folders.ts';
+import { StartGate, startPlaces } from '../../../gpu-agent/units/start-gate.ts';
 import { WorkerUsers } from '../../../gpu-agent/users/worker-users.ts';
-import { DesiredState, DesiredWorkers } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptRef, SessionRequest } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { DesiredState, DesiredWorkers } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { ScriptedExecutor } from '../scripted-executor.ts';
 
 /** Lets everything run that waits for nothing but its turn. */
-export const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+export const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
-/** Builds them. Nothing is sent: `message` takes what would be. `diskAfterMs`: how long outcomes wait before they are written; default at once. */
+/**
+ * Builds them. Nothing is sent: `message` takes what would be. `diskAfterMs`: how long outcomes wait before they are
+ * written; default at once.
+ */
 export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
   const clock = new ManualClock();
   const executor = new ScriptedExecutor();
   const folder = t.testdir({ logs: {} });
   const logger = createLogger('test', 'silent');
   const launcher = new UnitLauncher({
-    executors: { process: executor, container: undefined }, users: new WorkerUsers({ kind: 'same' }, folder, logger),
-    scratchFolder: join(folder, 'scratch'), volumes: new VolumeFolders(join(folder, 'volumes'), undefined, logger),
-    machineName: 'machine', locations: [], hostEnv: {}, gpus: () => [],
-    bridgeUrl: () => 'http://127.0.0.1:1', settleImage: async ({ digest }) => digest,
+    executors: { process: executor, container: undefined },
+    users: new WorkerUsers({ kind: 'same' }, folder, logger),
+    scratchFolder: join(folder, 'scratch'),
+    volumes: new VolumeFolders(join(folder, 'volumes'), undefined, logger),
+    machineName: 'machine',
+    locations: [],
+    hostEnv: {},
+    gpus: () => [],
+    bridgeUrl: () => 'http://127.0.0.1:1',
+    settleImage: async ({ digest }) => digest,
   });
   const parts = buildAttempts({
     config: readAgentConfig({
-      SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_AGENT_KEY: 'key', SLIPWAY_AGENT_DATA_DIR: folder, SLIPWAY_WORKER_USER: 'same',
+      SLIPWAY_CORE_ADDRESS: '127.0.0.1:1',
+      SLIPWAY_AGENT_KEY: 'key',
+      SLIPWAY_AGENT_DATA_DIR: folder,
+      SLIPWAY_WORKER_USER: 'same',
       SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
     }),
-    logger, clock, diskAfterMs, random: systemRandom, disk: machineDisk,
+    logger,
+    clock,
+    diskAfterMs,
+    random: systemRandom,
+    disk: machineDisk,
     units: {
-      launcher, archive: new LogArchive({ folder: join(folder, 'logs'), bytesMax: 64 * 1024 * 1024, clock }), handover: new GpuHandover(),
+      launcher,
+      archive: new LogArchive({ folder: join(folder, 'logs'), bytesMax: 64 * 1024 * 1024, clock }),
+      handover: new GpuHandover(),
       starts: new StartGate(startPlaces(), clock),
     },
   });
@@ -62,11 +86,20 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
       if (!worker.asked) worker.ready();
     }
   };
-  const refOf = (jobId: string, workerId: string, attempt = 1): AttemptRef => (
-    { endpointId: parts.pool.get(workerId)!.endpointId, jobId, attempt, workerId }
-  );
-  /** A worker's take is open; answers what closes it. `told` gets what it is answered, `over` what is to be called once its connection is used again. */
-  const openTake = (workerId: string, { requested = 1, delivered = true, told = [] as string[], over = [] as (() => void)[] } = {}): () => void => {
+  const refOf = (jobId: string, workerId: string, attempt = 1): AttemptRef => ({
+    endpointId: parts.pool.get(workerId)!.endpointId,
+    jobId,
+    attempt,
+    workerId,
+  });
+  /**
+   * A worker's take is open; answers what closes it. `told` gets what it is answered, `over` what is to be called once
+   * its connection is used again.
+   */
+  const openTake = (
+    workerId: string,
+    { requested = 1, delivered = true, told = [] as string[], over = [] as (() => void)[] } = {},
+  ): (() => void) => {
     const poll = fakePoll({ told, delivered, over, onClosed: () => release() });
     const release = parts.polls.holdTake(workerId, poll, { requested, batch: requested > 1 });
     return release;
@@ -76,7 +109,14 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
     parts.intake.assign([{ ref, input: Buffer.from('{}'), inputSize: 2, s3Config: undefined, ahead: false }]);
   };
   return {
-    ...parts, executor, clock, folder: join(folder, 'spool'), desire, refOf, openTake, assign,
+    ...parts,
+    executor,
+    clock,
+    folder: join(folder, 'spool'),
+    desire,
+    refOf,
+    openTake,
+    assign,
     /** Gives a worker a job, which it takes at once. */
     give: async (ref: AttemptRef): Promise<void> => {
       openTake(ref.workerId);
@@ -84,19 +124,25 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
       await turn();
     },
     /** The next message to core. */
-    message: (): SessionRequest | undefined => parts.outbox.take({
-      worker: (id) => {
-        const worker = parts.pool.get(id);
-        return worker && parts.reporter.take(worker);
-      },
-      pod: () => undefined, gpuLoads: () => ({ loads: [] }), containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
-    }),
+    message: (): SessionRequest | undefined =>
+      parts.outbox.take({
+        worker: (id) => {
+          const worker = parts.pool.get(id);
+          return worker && parts.reporter.take(worker);
+        },
+        pod: () => undefined,
+        gpuLoads: () => ({ loads: [] }),
+        containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
+      }),
     /** Its process ends. */
     exit: async (workerId: string, exit: Partial<UnitExit> = {}): Promise<void> => {
       executor.of(workerId)!.exit(exit);
       await turn();
     },
-    /** The worker holds a stop poll open; resolves with the jobs it is told of so far. `delivered`: the answer reaches it. */
+    /**
+     * The worker holds a stop poll open; resolves with the jobs it is told of so far. `delivered`: the answer reaches
+     * it.
+     */
     openStopPoll: (workerId: string, delivered = true): string[] => {
       const told: string[] = [];
       const release = parts.polls.holdStop(workerId, fakePoll({ told, delivered, onClosed: () => release() }));
@@ -107,7 +153,17 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
 }
 
 /** A request of a worker that is held open. */
-function fakePoll({ told, delivered, over, onClosed }: { told: string[]; delivered: boolean; over?: (() => void)[]; onClosed(): void }) {
+function fakePoll({
+  told,
+  delivered,
+  over,
+  onClosed,
+}: {
+  told: string[];
+  delivered: boolean;
+  over?: (() => void)[];
+  onClosed(): void;
+}) {
   return {
     answer: async (body: readonly Uint8Array[]): Promise<boolean> => {
       onClosed();
@@ -115,6 +171,8 @@ function fakePoll({ told, delivered, over, onClosed }: { told: string[]; deliver
       return delivered;
     },
     empty: onClosed,
-    onOver: (listener: () => void): void => { over?.push(listener); },
+    onOver: (listener: () => void): void => {
+      over?.push(listener);
+    },
   };
 }

@@ -1,12 +1,12 @@
 /** The end of a worker is told after everything that its attempts returned, and nothing else waits for that. */
 import { readdirSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import type { Test } from 'tap';
-import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import type { WorkerReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import t from 'tap';
 import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
+import type { WorkerReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 import { wired } from './wired.ts';
 
@@ -26,19 +26,29 @@ async function crashed(t: Test) {
   await agent.exit('ends', { code: 1 });
   agent.reporter.changed(agent.pool.get('stays')!);
   /** What the next message says about workers. */
-  const told = (): Partial<WorkerReport>[] => (message()?.workers ?? []).map(({ workerId, state, capacity }) => ({ workerId, state, capacity }));
+  const told = (): Partial<WorkerReport>[] =>
+    (message()?.workers ?? []).map(({ workerId, state, capacity }) => ({ workerId, state, capacity }));
   return { ...agent, large, small, told };
 }
 
 t.test('a crashed worker drains until core has all of its outcomes', async (t) => {
   const { told, outcomes, pool, reporter, large, small } = await crashed(t);
-  t.same(told(), [
-    { workerId: 'ends', state: DRAINING, capacity: 0 }, { workerId: 'stays', state: READY, capacity: 0 },
-  ], 'it gets no more work, and the other one does not wait for it');
+  t.same(
+    told(),
+    [
+      { workerId: 'ends', state: DRAINING, capacity: 0 },
+      { workerId: 'stays', state: READY, capacity: 0 },
+    ],
+    'it gets no more work, and the other one does not wait for it',
+  );
   outcomes.acknowledge(small);
   t.same(told(), []);
   const ends = pool.get('ends')!;
-  t.match(reporter.take(ends), { state: DRAINING, reason: '', exitCode: undefined }, 'nor does a hello say that it has ended');
+  t.match(
+    reporter.take(ends),
+    { state: DRAINING, reason: '', exitCode: undefined },
+    'nor does a hello say that it has ended',
+  );
   outcomes.acknowledge(large);
   t.same(told(), [{ workerId: 'ends', state: UNHEALTHY, capacity: 0 }]);
   t.match(reporter.take(ends), { exitCode: 1, reason: /code 1/ });

@@ -1,9 +1,11 @@
-/** What a worker may have open at the bridge, over real connections: beyond it the worker itself loses, and nobody else. */
+/**
+ * What a worker may have open at the bridge, over real connections: beyond it the worker itself loses, and nobody else.
+ */
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import t from 'tap';
+import { connect } from 'node:net';
 import type { Test } from 'tap';
+import t from 'tap';
 import { systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { SlicedWork } from '../../../core/runtime/sliced-work.ts';
@@ -24,20 +26,32 @@ async function bridged(t: Test, bounds?: { all: number; ofWorker: number }) {
   const errors: unknown[][] = [];
   const left: unknown[][] = [];
   const logger = Object.assign(createLogger('test', 'silent'), {
-    warn: (...what: unknown[]) => warnings.push(what), error: (...what: unknown[]) => errors.push(what), debug: (...what: unknown[]) => left.push(what),
+    warn: (...what: unknown[]) => warnings.push(what),
+    error: (...what: unknown[]) => errors.push(what),
+    debug: (...what: unknown[]) => left.push(what),
   });
-  const bridge = new Bridge({ port: 0, ...(bounds && { bounds }), parts: {
-    ...agent, toCore: agent.outbox, bodies: bodyBudget(), random: systemRandom, logger, stopping: stopping.signal, clock: agent.clock,
-    work: new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock: agent.clock }),
-  } });
+  const bridge = new Bridge({
+    port: 0,
+    ...(bounds && { bounds }),
+    parts: {
+      ...agent,
+      toCore: agent.outbox,
+      bodies: bodyBudget(),
+      random: systemRandom,
+      logger,
+      stopping: stopping.signal,
+      clock: agent.clock,
+      work: new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock: agent.clock }),
+    },
+  });
   await bridge.start();
   t.teardown(async () => {
     stopping.abort();
     await bridge.stop();
   });
   const port = Number(new URL(bridge.url).port);
-  const pathOf = (route: string, workerId = 'w', token = agent.pool.get(workerId)!.token): string => (
-    `/v2/${agent.pool.get(workerId)!.endpointId}/${token}/${route}/${workerId}`);
+  const pathOf = (route: string, workerId = 'w', token = agent.pool.get(workerId)!.token): string =>
+    `/v2/${agent.pool.get(workerId)!.endpointId}/${token}/${route}/${workerId}`;
   const open = async (): Promise<Socket> => {
     const socket = connect(port, '127.0.0.1');
     t.teardown(() => socket.destroy());
@@ -47,7 +61,7 @@ async function bridged(t: Test, bounds?: { all: number; ofWorker: number }) {
   };
   /** Asks once, on this connection or a new one; it stays open. */
   const ask = async (path: string, socket?: Socket): Promise<Socket> => {
-    const on = socket ?? await open();
+    const on = socket ?? (await open());
     on.write(requestOf(path));
     await said(on);
     return on;
@@ -74,12 +88,21 @@ t.test('who sends requests without waiting for answers is cut', async (t) => {
   const other = await ask(pathOf('ping', 'other'));
   for (const route of ['job-take', 'job-stop', 'ping', 'nothing']) {
     const greedy = await open();
-    const closed = new Promise((resolve) => { greedy.once('close', resolve); });
+    const closed = new Promise((resolve) => {
+      greedy.once('close', resolve);
+    });
     greedy.resume().write(requestOf(pathOf(route)).repeat(5_000));
     await closed;
     t.ok(polls.takes('w').length <= 2, route);
   }
-  t.same(warnings.map(([ids]) => ids), [{ endpointId: 'e', workerId: 'w' }, { endpointId: undefined, workerId: undefined }], 'said once of each');
+  t.same(
+    warnings.map(([ids]) => ids),
+    [
+      { endpointId: 'e', workerId: 'w' },
+      { endpointId: undefined, workerId: undefined },
+    ],
+    'said once of each',
+  );
   await ask(pathOf('ping', 'other'), other);
   t.notOk(isCut(other), 'and nobody else');
 });
@@ -102,23 +125,29 @@ t.test('a worker with too many loses its oldest', async (t) => {
   t.match(warnings, [[{ workerId: 'w' }, /too many connections/]]);
 });
 
-t.test('when there are too many in all, who has the most loses, and those who have not said who they are are one', async (t) => {
-  const { ask, open, pathOf } = await bridged(t, { all: 10, ofWorker: 10 });
-  const own = [await ask(pathOf('ping')), await ask(pathOf('ping'))];
-  const other = await ask(pathOf('ping', 'other'));
-  const strangers: Socket[] = [];
-  for (let count = 0; count < 20; count += 1) strangers.push(await open());
-  await waitFor('the oldest strangers to be cut', () => strangers.filter(isCut).length === 13);
-  t.notOk([...own, other].some(isCut));
-  const late = await ask(pathOf('ping', 'other'));
-  t.notOk(isCut(late), 'one more of a worker finds room among them');
-});
+t.test(
+  'when there are too many in all, who has the most loses, and those who have not said who they are are one',
+  async (t) => {
+    const { ask, open, pathOf } = await bridged(t, { all: 10, ofWorker: 10 });
+    const own = [await ask(pathOf('ping')), await ask(pathOf('ping'))];
+    const other = await ask(pathOf('ping', 'other'));
+    const strangers: Socket[] = [];
+    for (let count = 0; count < 20; count += 1) strangers.push(await open());
+    await waitFor('the oldest strangers to be cut', () => strangers.filter(isCut).length === 13);
+    t.notOk([...own, other].some(isCut));
+    const late = await ask(pathOf('ping', 'other'));
+    t.notOk(isCut(late), 'one more of a worker finds room among them');
+  },
+);
 
 t.test('with the token of another worker a connection counts for nobody', async (t) => {
   const { ask, pathOf, pool, clock } = await bridged(t, { all: 100, ofWorker: 2 });
   const others = [await ask(pathOf('ping', 'other')), await ask(pathOf('ping', 'other'))];
   let answered = 0;
-  for (let count = 0; count < 3; count += 1) void ask(pathOf('ping', 'other', pool.get('w')!.token)).then(() => { answered += 1; });
+  for (let count = 0; count < 3; count += 1)
+    void ask(pathOf('ping', 'other', pool.get('w')!.token)).then(() => {
+      answered += 1;
+    });
   await waitFor('their refusals, each after a pause', () => {
     clock.pass(1_000);
     return answered === 3;

@@ -59,13 +59,21 @@ t.test('what cannot be used fails with a reason', async (t) => {
   t.match(interpret('null'), { kind: 'failed', error: /not a JSON object/ });
   t.match(interpret(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])), { kind: 'failed', error: /UTF-8/ });
   const head = Buffer.from('{"output": "xxx');
-  t.match(workNow(interpretResult({ oversizeBytes: 30_000_000, head })), { kind: 'failed', error: /returned 30000000 bytes.*at most 20971520/ });
+  t.match(workNow(interpretResult({ oversizeBytes: 30_000_000, head })), {
+    kind: 'failed',
+    error: /returned 30000000 bytes.*at most 20971520/,
+  });
 });
 
 t.test('the limit of an output is exact', async (t) => {
   const text = (bytes: number): Buffer => Buffer.from(`{"output":"${'x'.repeat(bytes - 2)}","stopPod":true}`);
   t.equal(interpret(text(OUTPUT_BYTES_MAX)).kind, 'completed');
-  t.match(interpret(text(OUTPUT_BYTES_MAX + 1)), { kind: 'failed', error: /at most 20971520/, output: undefined, refresh: true });
+  t.match(interpret(text(OUTPUT_BYTES_MAX + 1)), {
+    kind: 'failed',
+    error: /at most 20971520/,
+    output: undefined,
+    refresh: true,
+  });
 });
 
 t.test('a long error is cut', async (t) => {
@@ -75,12 +83,18 @@ t.test('a long error is cut', async (t) => {
 });
 
 t.test('a progress value over the limit is ignored', async (t) => {
-  t.match(interpret(JSON.stringify({ status: 'IN_PROGRESS', output: 'x'.repeat(CHUNK_BYTES_MAX) })), { kind: 'ignored', why: /over the limit/ });
+  t.match(interpret(JSON.stringify({ status: 'IN_PROGRESS', output: 'x'.repeat(CHUNK_BYTES_MAX) })), {
+    kind: 'ignored',
+    why: /over the limit/,
+  });
 });
 
 t.test('chunks', async (t) => {
   const read = (body: string) => workNow(interpretChunk({ bytes: Buffer.from(body) }));
-  t.same(read('{"output": "a", "metrics": {"n": 1}}'), { output: Buffer.from('"a"'), metrics: Buffer.from('{"n": 1}') });
+  t.same(read('{"output": "a", "metrics": {"n": 1}}'), {
+    output: Buffer.from('"a"'),
+    metrics: Buffer.from('{"n": 1}'),
+  });
   t.same(read('{"output": 1.0}'), { output: Buffer.from('1.0'), metrics: undefined });
   t.same(read('{"output": 1, "metrics": 5}'), { output: Buffer.from('1'), metrics: undefined });
   t.same(read('{}'), { output: Buffer.from('null'), metrics: undefined });
@@ -89,15 +103,32 @@ t.test('chunks', async (t) => {
 });
 
 t.test('an error that is too large keeps its beginning', (t) => {
-  const text = JSON.stringify({ error: JSON.stringify({ error_type: "<class 'RuntimeError'>", error_message: 'é\\"\n🦊'.repeat(10_000) }) });
+  const text = JSON.stringify({
+    error: JSON.stringify({ error_type: "<class 'RuntimeError'>", error_message: 'é\\"\n🦊'.repeat(10_000) }),
+  });
   for (const bytes of [70, 1_000, 66_550, 66_551, 66_552, 66_553, 66_554]) {
     const result = workNow(interpretResult({ oversizeBytes: 50_000_000, head: Buffer.from(text).subarray(0, bytes) }));
-    t.match(result, { kind: 'failed', output: undefined, error: /^\{"error_type":"<class 'RuntimeError'>.* \[cut from 50000000 bytes\]$/s }, `${bytes} bytes`);
+    t.match(
+      result,
+      {
+        kind: 'failed',
+        output: undefined,
+        error: /^\{"error_type":"<class 'RuntimeError'>.* \[cut from 50000000 bytes\]$/s,
+      },
+      `${bytes} bytes`,
+    );
   }
   for (const head of ['{"error": 1', '{"error": "\\q', '{"status": "x"', '']) {
-    t.match(workNow(interpretResult({ oversizeBytes: 50_000_000, head: Buffer.from(head) })), { kind: 'failed', error: /at most 20971520/ });
+    t.match(workNow(interpretResult({ oversizeBytes: 50_000_000, head: Buffer.from(head) })), {
+      kind: 'failed',
+      error: /at most 20971520/,
+    });
   }
   const both = Buffer.from(JSON.stringify({ output: 'x'.repeat(21_000_000), error: 'RuntimeError' }));
-  t.match(workNow(interpretResult({ bytes: both })), { kind: 'failed', output: undefined, error: 'RuntimeError' }, 'also beside an output that is too large');
+  t.match(
+    workNow(interpretResult({ bytes: both })),
+    { kind: 'failed', output: undefined, error: 'RuntimeError' },
+    'also beside an output that is too large',
+  );
   t.end();
 });

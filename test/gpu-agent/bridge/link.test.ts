@@ -1,11 +1,15 @@
-/** The link of a worker of slipway/worker with its agent (docs/reference/worker-protocol.md#link): its own end of it, over a real connection. */
-import t from 'tap';
-import type { Test } from 'tap';
+/**
+ * The link of a worker of slipway/worker with its agent (docs/reference/worker-protocol.md#link): its own end of it,
+ * over a real connection.
+ */
+
 import { spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import { Duplex } from 'node:stream';
+import type { Test } from 'tap';
+import t from 'tap';
 import { systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { SlicedWork } from '../../../core/runtime/sliced-work.ts';
@@ -17,8 +21,8 @@ import { FrameKind, FrameWriter, LINK_PROTOCOL } from '../../../gpu-agent/handle
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
-import { outcomeOf, refOf } from '../make-outcome.ts';
 import { wired } from '../attempts/wired.ts';
+import { outcomeOf, refOf } from '../make-outcome.ts';
 
 const HEADERS = { 'user-agent': 'Slipway-Worker/0.1.0' };
 
@@ -29,8 +33,20 @@ async function linked(t: Test, options: { diskAfterMs?: number } = {}) {
   const work = new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock: agent.clock });
   const stopping = new AbortController();
   const lines: string[] = [];
-  const logger = createLogger('test', 'info', { write: (line: string) => { lines.push(line); } });
-  const parts = { ...agent, toCore: agent.outbox, bodies: bodyBudget(), work, random: systemRandom, logger, stopping: stopping.signal };
+  const logger = createLogger('test', 'info', {
+    write: (line: string) => {
+      lines.push(line);
+    },
+  });
+  const parts = {
+    ...agent,
+    toCore: agent.outbox,
+    bodies: bodyBudget(),
+    work,
+    random: systemRandom,
+    logger,
+    stopping: stopping.signal,
+  };
   const bridge = new Bridge({ parts, port: 0 });
   await bridge.start();
   t.teardown(async () => {
@@ -44,7 +60,8 @@ async function linked(t: Test, options: { diskAfterMs?: number } = {}) {
     return empty ? [] : (JSON.parse(body.toString()) as { id: string }[]).map(({ id }) => id);
   };
   const asks = (): boolean => agent.polls.requested('w') > 0;
-  const outcomes = (): unknown[] => (agent.message()?.outcomes ?? []).map(({ ref, kind, output }) => [ref!.jobId, kind, output?.toString()]);
+  const outcomes = (): unknown[] =>
+    (agent.message()?.outcomes ?? []).map(({ ref, kind, output }) => [ref!.jobId, kind, output?.toString()]);
   return { ...agent, parts, bridge, url, link, take, asks, outcomes, lines };
 }
 
@@ -53,18 +70,28 @@ t.test('a take waits for jobs, and a result is answered once it is safe', async 
   const taken = agent.take(2);
   await waitFor('the take', agent.asks);
   t.match(agent.message()?.workers, [{ capacity: 4, sdkVersion: 'slipway-0.1.0', keepsAhead: true }]);
-  agent.intake.assign(['a', 'b', 'c'].map((job) => (
-    { ref: agent.refOf(job, 'w'), input: Buffer.from('{}'), inputSize: 2, s3Config: undefined, ahead: false }
-  )));
+  agent.intake.assign(
+    ['a', 'b', 'c'].map((job) => ({
+      ref: agent.refOf(job, 'w'),
+      input: Buffer.from('{}'),
+      inputSize: 2,
+      s3Config: undefined,
+      ahead: false,
+    })),
+  );
   t.same(await taken, ['a', 'b'], 'as many as it asked for');
   await agent.link.ask(FrameKind.PROGRESS, 'a', 0, '{"status":"IN_PROGRESS","output":1}');
   t.match(agent.message()?.progress, [{ ref: { jobId: 'a' } }]);
   await Promise.all([
-    agent.link.ask(FrameKind.RESULT, 'a', 0, '{"output":1}'), agent.link.ask(FrameKind.RESULT, 'b', 0, '{"error":"no"}'),
+    agent.link.ask(FrameKind.RESULT, 'a', 0, '{"output":1}'),
+    agent.link.ask(FrameKind.RESULT, 'b', 0, '{"error":"no"}'),
     agent.link.ask(FrameKind.RESULT, 'unknown', 0, '{"output":1}'),
   ]);
   t.equal(agent.spool.size, 2, 'both are on the disk');
-  t.same(agent.outcomes().sort(), [['a', OutcomeKind.COMPLETED, '1'], ['b', OutcomeKind.FAILED, undefined]]);
+  t.same(agent.outcomes().sort(), [
+    ['a', OutcomeKind.COMPLETED, '1'],
+    ['b', OutcomeKind.FAILED, undefined],
+  ]);
   t.same(await agent.take(), ['c'], 'what waited goes with the next');
 });
 
@@ -77,7 +104,10 @@ t.test('streamed values come before the end of their job, numbered', async (t) =
   for (const value of [1, 2]) await agent.link.ask(FrameKind.VALUE, 'a', 0, JSON.stringify({ output: value }));
   await agent.link.ask(FrameKind.RESULT, 'a', 1, '{"output":[]}');
   const message = agent.message();
-  t.match(message?.chunks, [{ number: 1, output: Buffer.from('1') }, { number: 2, output: Buffer.from('2') }]);
+  t.match(message?.chunks, [
+    { number: 1, output: Buffer.from('1') },
+    { number: 2, output: Buffer.from('2') },
+  ]);
   t.match(message?.outcomes, [{ ref: { jobId: 'a' }, kind: OutcomeKind.COMPLETED }]);
 });
 
@@ -107,7 +137,11 @@ t.test('nobody else gets a link', async (t) => {
   const agent = await linked(t);
   t.equal(await AgentLink.open(agent.url('wrong'), HEADERS), undefined);
   t.equal(await AgentLink.open(agent.url().replace('/w?', '/other?'), HEADERS), undefined);
-  t.equal(await AgentLink.open(agent.url().replace('job-link', 'job-take'), HEADERS), undefined, 'nor on another route');
+  t.equal(
+    await AgentLink.open(agent.url().replace('job-link', 'job-take'), HEADERS),
+    undefined,
+    'nor on another route',
+  );
 });
 
 /** A link that is spoken by hand. */
@@ -115,10 +149,16 @@ async function rawLink(t: Test, address: string) {
   const { hostname, port, pathname } = new URL(address);
   const socket = connect(Number(port), hostname);
   t.teardown(() => socket.destroy());
-  const closed = new Promise((resolve) => { socket.once('close', resolve); });
+  const closed = new Promise((resolve) => {
+    socket.once('close', resolve);
+  });
   socket.on('error', () => {});
-  socket.write(`GET ${pathname} HTTP/1.1\r\nhost: x\r\nuser-agent: ${HEADERS['user-agent']}\r\nconnection: Upgrade\r\nupgrade: slipway-worker-1\r\n\r\n`);
-  const status = new Promise<string>((resolve) => { socket.once('data', (bytes: Buffer) => resolve(String(bytes).slice(9, 12))); });
+  socket.write(
+    `GET ${pathname} HTTP/1.1\r\nhost: x\r\nuser-agent: ${HEADERS['user-agent']}\r\nconnection: Upgrade\r\nupgrade: slipway-worker-1\r\n\r\n`,
+  );
+  const status = new Promise<string>((resolve) => {
+    socket.once('data', (bytes: Buffer) => resolve(String(bytes).slice(9, 12)));
+  });
   return { socket, closed, status };
 }
 
@@ -131,7 +171,9 @@ function frameOf(kind: number): Buffer {
 }
 
 const BREAKS: [what: string, bytes: Buffer][] = [
-  ['no frame', Buffer.alloc(64, 0xff)], ['a frame of an unknown kind', frameOf(77)], ['an answer', frameOf(FrameKind.ANSWER)],
+  ['no frame', Buffer.alloc(64, 0xff)],
+  ['a frame of an unknown kind', frameOf(77)],
+  ['an answer', frameOf(FrameKind.ANSWER)],
 ];
 for (const [what, bytes] of BREAKS) {
   t.test(`${what} ends the link, and no other; what follows is not read`, async (t) => {
@@ -145,7 +187,9 @@ for (const [what, bytes] of BREAKS) {
     t.equal(agent.lines.length, 1);
     const again = await rawLink(t, agent.url());
     let answer: string | undefined;
-    void again.status.then((code) => { answer = code; });
+    void again.status.then((code) => {
+      answer = code;
+    });
     await waitFor('an answer after a pause', () => {
       agent.clock.pass(1_000);
       return answer;
@@ -166,11 +210,18 @@ t.test('what a worker asks and never reads the answers of does not gather', asyn
   const agent = await linked(t);
   const server = new EventEmitter();
   acceptLinks(server as unknown as Server, agent.parts, {
-    links: new Set(), arriving: { posts: 0, fresh: new Set() }, connections: { own: () => undefined, link: () => undefined },
+    links: new Set(),
+    arriving: { posts: 0, fresh: new Set() },
+    connections: { own: () => undefined, link: () => undefined },
   });
   const socket = new Unread();
   t.teardown(() => socket.destroy());
-  server.emit('upgrade', { url: new URL(agent.url()).pathname, headers: { ...HEADERS, upgrade: LINK_PROTOCOL } }, socket, Buffer.alloc(0));
+  server.emit(
+    'upgrade',
+    { url: new URL(agent.url()).pathname, headers: { ...HEADERS, upgrade: LINK_PROTOCOL } },
+    socket,
+    Buffer.alloc(0),
+  );
   const writer = new FrameWriter({ write: (bytes) => socket.push(bytes) }, setImmediate);
   for (let call = 0; call < 20_000; call += 1) writer.add({ call, kind: FrameKind.RESULT, name: 'unknown' });
   await waitFor('the link to be read no more', () => socket.isPaused());
@@ -191,20 +242,32 @@ t.test('a take on a link ends the one before it, whatever the worker says that i
 /** A process of slipway/worker at concurrency 1, whose results are safe only once the test acknowledges them. */
 async function realWorker(t: Test) {
   const agent = await linked(t, { diskAfterMs: 10 });
-  const at = (route: string, tail = ''): string => `${agent.bridge.url}/v2/e/${agent.pool.get('w')!.token}/${route}/$RUNPOD_POD_ID${tail}?gpu=x`;
+  const at = (route: string, tail = ''): string =>
+    `${agent.bridge.url}/v2/e/${agent.pool.get('w')!.token}/${route}/$RUNPOD_POD_ID${tail}?gpu=x`;
   const [command, ...args] = jsHandler('all.js');
   const worker = spawn(command!, args, {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
-      RUNPOD_POD_ID: 'w', RUNPOD_WEBHOOK_GET_JOB: at('job-take'), RUNPOD_WEBHOOK_PING: at('ping'),
-      RUNPOD_WEBHOOK_POST_OUTPUT: at('job-done', '/$ID'), RUNPOD_WEBHOOK_POST_STREAM: at('job-stream', '/$ID'),
+      RUNPOD_POD_ID: 'w',
+      RUNPOD_WEBHOOK_GET_JOB: at('job-take'),
+      RUNPOD_WEBHOOK_PING: at('ping'),
+      RUNPOD_WEBHOOK_POST_OUTPUT: at('job-done', '/$ID'),
+      RUNPOD_WEBHOOK_POST_STREAM: at('job-stream', '/$ID'),
     },
   });
   const ended = once(worker, 'exit');
   t.teardown(() => worker.kill('SIGKILL'));
   await waitFor('its take', agent.asks);
   const give = (job: string, input: object): void => {
-    agent.intake.assign([{ ref: agent.refOf(job, 'w'), input: Buffer.from(JSON.stringify(input)), inputSize: 2, s3Config: undefined, ahead: false }]);
+    agent.intake.assign([
+      {
+        ref: agent.refOf(job, 'w'),
+        input: Buffer.from(JSON.stringify(input)),
+        inputSize: 2,
+        s3Config: undefined,
+        ahead: false,
+      },
+    ]);
   };
   const returned = (job: string) => waitFor(`the result of ${job}`, () => agent.parts.outcomes.has(`e/${job}/1`));
   return { ...agent, worker, ended, give, returned };
@@ -230,16 +293,19 @@ t.test('a worker goes on with its next job while a result is made safe', async (
   });
 });
 
-t.test('a large result, which is posted and could be overtaken by a take, keeps its slot until it is safe', async (t) => {
-  const agent = await realWorker(t);
-  agent.give('a', { mode: 'big', length: 100_000 });
-  agent.give('b', { mode: 'echo' });
-  await agent.returned('a');
-  t.ok(agent.holdings.of('w').waiting > 0);
-  t.notOk(agent.asks(), 'and it asks for no other job');
-  agent.parts.outcomes.acknowledge(agent.refOf('a', 'w'));
-  await agent.returned('b');
-});
+t.test(
+  'a large result, which is posted and could be overtaken by a take, keeps its slot until it is safe',
+  async (t) => {
+    const agent = await realWorker(t);
+    agent.give('a', { mode: 'big', length: 100_000 });
+    agent.give('b', { mode: 'echo' });
+    await agent.returned('a');
+    t.ok(agent.holdings.of('w').waiting > 0);
+    t.notOk(agent.asks(), 'and it asks for no other job');
+    agent.parts.outcomes.acknowledge(agent.refOf('a', 'w'));
+    await agent.returned('b');
+  },
+);
 
 t.test('a worker that is to be replaced begins no other job while its result is made safe', async (t) => {
   const agent = await realWorker(t);
@@ -248,7 +314,10 @@ t.test('a worker that is to be replaced begins no other job while its result is 
   await agent.returned('a');
   agent.parts.outcomes.acknowledge(agent.refOf('a', 'w'));
   t.same(await agent.ended, [0, null]);
-  t.match(agent.outcomes().sort(), [['a', OutcomeKind.COMPLETED], ['b', OutcomeKind.RETURNED]]);
+  t.match(agent.outcomes().sort(), [
+    ['a', OutcomeKind.COMPLETED],
+    ['b', OutcomeKind.RETURNED],
+  ]);
 });
 
 t.test('a request that offers HTTP/2, as some clients do with their first, is answered by HTTP/1.1', async (t) => {
@@ -256,7 +325,9 @@ t.test('a request that offers HTTP/2, as some clients do with their first, is an
   const { hostname, port, pathname } = new URL(agent.url().replace('job-link', 'ping'));
   const socket = connect(Number(port), hostname);
   t.teardown(() => socket.destroy());
-  socket.write(`GET ${pathname} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n\r\n`);
-  const [answer] = await once(socket, 'data') as [Buffer];
+  socket.write(
+    `GET ${pathname} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n\r\n`,
+  );
+  const [answer] = (await once(socket, 'data')) as [Buffer];
   t.match(answer.toString('latin1'), /^HTTP\/1\.1 200 /);
 });

@@ -1,7 +1,7 @@
 /** How many bytes of a worker's bodies are in memory, and that a further body waits where it is: in its sender. */
 import { once } from 'node:events';
-import { createServer, request } from 'node:http';
 import type { ServerResponse } from 'node:http';
+import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { bodyBudget, readBody } from '../../../gpu-agent/bridge/raw-body.ts';
@@ -21,12 +21,21 @@ const server = createServer((call, reply) => {
 });
 server.listen(0, '127.0.0.1');
 await once(server, 'listening');
-t.teardown(() => { server.closeAllConnections(); server.close(); });
+t.teardown(() => {
+  server.closeAllConnections();
+  server.close();
+});
 
 /** Sends a body; resolves with the status of its answer, to 0 when there is none. */
 function send(worker: string, bytes: number) {
   const { port } = server.address() as AddressInfo;
-  const sent = request({ port, host: '127.0.0.1', method: 'POST', path: `/${worker}`, headers: { 'content-length': bytes } });
+  const sent = request({
+    port,
+    host: '127.0.0.1',
+    method: 'POST',
+    path: `/${worker}`,
+    headers: { 'content-length': bytes },
+  });
   const status = new Promise<number>((resolve) => {
     sent.on('response', (answer) => resolve(answer.resume().statusCode!)).on('error', () => resolve(0));
   });

@@ -2,7 +2,8 @@ import t from 'tap';
 import { workNow } from '../../../core/runtime/sliced-work.ts';
 import { elementCount, splitChunk } from '../../../gpu-agent/bridge/split-chunk.ts';
 
-const split = (json: string, bytesMax: number): string[] | undefined => workNow(splitChunk(Buffer.from(json), bytesMax))?.map(String);
+const split = (json: string, bytesMax: number): string[] | undefined =>
+  workNow(splitChunk(Buffer.from(json), bytesMax))?.map(String);
 
 t.test('small enough', async (t) => {
   for (const json of ['"abc"', '{"a":1}', '[1,2]', '12345', 'null']) t.same(split(json, json.length), [json]);
@@ -43,6 +44,9 @@ t.test('what cannot be cut', async (t) => {
 
 t.test('elements are counted, as far as asked', async (t) => {
   const count = (text: string, most = 99): number => workNow(elementCount(Buffer.from(text), most));
-  t.same(['[]', '[ ]', '[1]', '[[],[]]', '[",",{"a":[1,2]} ]', '{"a":1}', '"[1,2]"', 'null', ''].map((text) => count(text)), [0, 0, 1, 2, 2, 0, 0, 0, 0]);
+  t.same(
+    ['[]', '[ ]', '[1]', '[[],[]]', '[",",{"a":[1,2]} ]', '{"a":1}', '"[1,2]"', 'null', ''].map((text) => count(text)),
+    [0, 0, 1, 2, 2, 0, 0, 0, 0],
+  );
   t.equal(count('[1,2,3]', 2), 2);
 });

@@ -19,7 +19,7 @@ t.setTimeout(120_000);
 t.test('images make way', { skip: podmanSkip }, async (t) => {
   const podman = await startPodman({ ownImages: true });
   const { folder, path } = await scratch(t);
-  writeFileSync(path('file'), 'what they hold is nobody\'s business here');
+  writeFileSync(path('file'), "what they hold is nobody's business here");
   execFileSync('tar', ['--create', '--file', path('image.tar'), '--directory', folder, 'file']);
   const names = ['one', 'two', 'three', 'four'].map((name) => `localhost/${name}:1`);
   for (const name of names) await podman.cli('import', '--change', `ENV NAME=${name}`, path('image.tar'), name);
@@ -39,10 +39,14 @@ t.test('images make way', { skip: podmanSkip }, async (t) => {
   t.equal(await before.shrink(store, []), 0, 'no budget: nothing goes');
   const there = async (): Promise<string[]> => (await store.list()).flatMap((image) => image.names).sort();
 
-  // A restarted agent knows the order, too. The first is in use, the second is named: the third is the longest unused that may go.
+  // A restarted agent knows the order, too. The first is in use, the second is named: the third is the longest unused
+  // that may go.
   await podman.cli('create', '--name=user', names[0]!, '/bin/sleep');
   const keeper = await keeperOf(1);
-  t.match((await keeper.present(store)).map(({ name }) => name), ['localhost/four:1', 'localhost/three:1', 'localhost/two:1', 'localhost/one:1']);
+  t.match(
+    (await keeper.present(store)).map(({ name }) => name),
+    ['localhost/four:1', 'localhost/three:1', 'localhost/two:1', 'localhost/one:1'],
+  );
   t.equal(await keeper.shrink(store, [{ name: names[1]!, digest: '' }]), 2);
   t.same(await there(), [BASE_IMAGE, names[0]!, names[1]!].sort(), 'what the agent did not bring stays, too');
 });
@@ -64,7 +68,10 @@ t.test('layers that images share count once', { skip: podmanSkip }, async (t) =>
   const keeper = new ImageKeeper(path('images.json'), 8_000_000, new ManualClock());
   const images = await Promise.all(names.map(async (name) => (await store.find(name))!));
   for (const image of images) await keeper.used(image);
-  t.ok(images.every(({ sizeBytes }) => sizeBytes > 6_000_000), 'each has the base in its size');
+  t.ok(
+    images.every(({ sizeBytes }) => sizeBytes > 6_000_000),
+    'each has the base in its size',
+  );
   t.equal(await keeper.shrink(store, []), 0, 'together they take 7 MB');
   const tight = new ImageKeeper(path('images.json'), 6_500_000, new ManualClock());
   await tight.open();
@@ -73,10 +80,21 @@ t.test('layers that images share count once', { skip: podmanSkip }, async (t) =>
 
 t.test('which names mean an image', async (t) => {
   const digest = `sha256:${'a'.repeat(64)}`;
-  const image = { names: ['docker.io/library/debian:12', 'localhost/mine:latest'], digests: [`docker.io/library/debian@${digest}`] };
+  const image = {
+    names: ['docker.io/library/debian:12', 'localhost/mine:latest'],
+    digests: [`docker.io/library/debian@${digest}`],
+  };
   const rows: [name: string, digest: string, means: boolean][] = [
-    ['debian:12', '', true], ['debian', '', false], ['debian:12', digest, true], ['debian:12', `sha256:${'b'.repeat(64)}`, false],
-    [`debian@${digest}`, '', true], ['mine', '', true], ['localhost/mine', '', true], ['other/mine', '', false], ['Not a name', '', false],
+    ['debian:12', '', true],
+    ['debian', '', false],
+    ['debian:12', digest, true],
+    ['debian:12', `sha256:${'b'.repeat(64)}`, false],
+    [`debian@${digest}`, '', true],
+    ['mine', '', true],
+    ['localhost/mine', '', true],
+    ['other/mine', '', false],
+    ['Not a name', '', false],
   ];
-  for (const [name, settled, means] of rows) t.equal(isNamed(image, { name, digest: settled }), means, `${name} ${settled}`);
+  for (const [name, settled, means] of rows)
+    t.equal(isNamed(image, { name, digest: settled }), means, `${name} ${settled}`);
 });

@@ -3,8 +3,8 @@
 import t from 'tap';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { askEngine } from '../../../gpu-agent/executors/container/engine.ts';
-import { ImagePuller } from '../../../gpu-agent/images/image-puller.ts';
 import type { WantedImage } from '../../../gpu-agent/images/image-puller.ts';
+import { ImagePuller } from '../../../gpu-agent/images/image-puller.ts';
 import { ImageStore } from '../../../gpu-agent/images/image-store.ts';
 import { RegistryGuard } from '../../../gpu-agent/images/registry-guard.ts';
 import { BASE_IMAGE, podmanSkip, startPodman } from '../../helpers/podman.ts';
@@ -20,13 +20,31 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
   const store = new ImageStore(docker);
   const guard = new RegistryGuard([registry.address]);
   const pullerOf = (architecture = facts.architecture): ImagePuller =>
-    new ImagePuller({ store, guard, architecture, clock: systemClock, random: systemRandom, pause: { firstMs: 50, maxMs: 100 }, triesMax: 3 });
+    new ImagePuller({
+      store,
+      guard,
+      architecture,
+      clock: systemClock,
+      random: systemRandom,
+      pause: { firstMs: 50, maxMs: 100 },
+      triesMax: 3,
+    });
   const puller = pullerOf();
   const never = new AbortController().signal;
-  const wanted = (name: string, more: Partial<WantedImage> = {}): WantedImage =>
-    ({ name, digest: '', credentials: REGISTRY_USER, settle: async (digest) => digest, ...more });
+  const wanted = (name: string, more: Partial<WantedImage> = {}): WantedImage => ({
+    name,
+    digest: '',
+    credentials: REGISTRY_USER,
+    settle: async (digest) => digest,
+    ...more,
+  });
   const fails = async (image: WantedImage): Promise<{ failure?: string; message: string }> =>
-    puller.prepare(image, () => undefined, never).then(() => ({ message: 'it was pulled' }), (error: Error & { failure: string }) => error);
+    puller
+      .prepare(image, () => undefined, never)
+      .then(
+        () => ({ message: 'it was pulled' }),
+        (error: Error & { failure: string }) => error,
+      );
 
   // Two versions of one name: what differs is the command.
   const name = await registry.push(BASE_IMAGE, 'lab/worker:1');
@@ -39,7 +57,10 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
   await t.test('with access it is pulled, and its tag settled', async (t) => {
     const settled: string[] = [];
     const lines: string[] = [];
-    const settle = async (digest: string): Promise<string> => { settled.push(digest); return digest; };
+    const settle = async (digest: string): Promise<string> => {
+      settled.push(digest);
+      return digest;
+    };
     const image = await puller.prepare(wanted(name, { settle }), (line) => lines.push(line), never);
     firstId = image.id;
     t.same(settled, [first]);
@@ -65,31 +86,64 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
     const refusal = await fails(wanted(name, { credentials: undefined }));
     t.match(refusal, { failure: 'NO_ACCESS', message: /gives no access to .*lab\/worker:1.*registry credentials/ });
     const refused = await fails(wanted(name, { credentials: stranger }));
-    t.match(refused, { failure: 'NO_ACCESS', message: /refused the registry credentials mine \(user alice\) for .*lab\/worker:1/ });
+    t.match(refused, {
+      failure: 'NO_ACCESS',
+      message: /refused the registry credentials mine \(user alice\) for .*lab\/worker:1/,
+    });
     t.notMatch(refused.message, stranger.password);
-    t.match(await fails(wanted(`${registry.address}/lab/none:2`)), { failure: 'NOT_FOUND', message: /has no image .*lab\/none:2: check its name/ });
+    t.match(await fails(wanted(`${registry.address}/lab/none:2`)), {
+      failure: 'NOT_FOUND',
+      message: /has no image .*lab\/none:2: check its name/,
+    });
     t.match(await fails(wanted('Not A Name')), { failure: 'REFUSED', message: /cannot be the name of an image/ });
-    t.match(await fails(wanted('localhost/nothing:1')), { failure: 'NOT_FOUND', message: /this machine has no image localhost\/nothing:1: build it here/ });
-    await t.rejects(pullerOf('arm64').prepare(wanted(name), () => undefined, never),
-      { failure: 'WRONG_PLATFORM', message: /is for amd64, but this machine is arm64/ });
+    t.match(await fails(wanted('localhost/nothing:1')), {
+      failure: 'NOT_FOUND',
+      message: /this machine has no image localhost\/nothing:1: build it here/,
+    });
+    await t.rejects(
+      pullerOf('arm64').prepare(wanted(name), () => undefined, never),
+      { failure: 'WRONG_PLATFORM', message: /is for amd64, but this machine is arm64/ },
+    );
   });
 
-  await t.test('a registry at a private address that the operator did not name: one text, whatever is there', async (t) => {
-    const strict = new ImagePuller({ store, guard: new RegistryGuard(false), architecture: '', clock: systemClock, random: systemRandom });
-    const texts = await Promise.all([registry.address, '127.0.0.1:1', '169.254.169.254'].map(async (host) => {
-      const error = await strict.prepare(wanted(`${host}/lab/worker:1`), () => undefined, never).catch((refusal: Error & { failure: string }) => refusal);
-      t.match(error, { failure: 'REFUSED' });
-      return (error as Error).message.replace(host, 'HOST');
-    }));
-    t.equal(new Set(texts).size, 1, texts[0]!);
-  });
+  await t.test(
+    'a registry at a private address that the operator did not name: one text, whatever is there',
+    async (t) => {
+      const strict = new ImagePuller({
+        store,
+        guard: new RegistryGuard(false),
+        architecture: '',
+        clock: systemClock,
+        random: systemRandom,
+      });
+      const texts = await Promise.all(
+        [registry.address, '127.0.0.1:1', '169.254.169.254'].map(async (host) => {
+          const error = await strict
+            .prepare(wanted(`${host}/lab/worker:1`), () => undefined, never)
+            .catch((refusal: Error & { failure: string }) => refusal);
+          t.match(error, { failure: 'REFUSED' });
+          return (error as Error).message.replace(host, 'HOST');
+        }),
+      );
+      t.equal(new Set(texts).size, 1, texts[0]!);
+    },
+  );
 
   await t.test('a disk that has no room for it', async (t) => {
     const small = await askEngine(await podman.smallDisk(24), systemClock);
     const [full, lines] = [new ImageStore(small.docker), [] as string[]];
-    const refusal = { failure: 'NO_SPACE', message: /no room for .*lab\/worker:1, and no image there is unneeded: free some/ };
-    await t.rejects(new ImagePuller({ store: full, guard, architecture: '', clock: systemClock, random: systemRandom })
-      .prepare(wanted(name), (line) => lines.push(line), never), refusal);
+    const refusal = {
+      failure: 'NO_SPACE',
+      message: /no room for .*lab\/worker:1, and no image there is unneeded: free some/,
+    };
+    await t.rejects(
+      new ImagePuller({ store: full, guard, architecture: '', clock: systemClock, random: systemRandom }).prepare(
+        wanted(name),
+        (line) => lines.push(line),
+        never,
+      ),
+      refusal,
+    );
     t.notMatch(lines.join('\n'), 'trying again');
     t.same(await full.list(), [], 'what had come of it is gone');
   });
@@ -104,11 +158,22 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
     await registry.stop();
     const lines: string[] = [];
     const pull = puller.prepare(wanted(name), (line) => lines.push(line), never);
-    await waitFor('a failed try', () => lines.some((line) => /cannot be reached for .*connection refused; trying again/.test(line)));
+    await waitFor('a failed try', () =>
+      lines.some((line) => /cannot be reached for .*connection refused; trying again/.test(line)),
+    );
     await registry.start();
     t.ok((await pull).id);
-    await t.rejects(new ImagePuller({ store, guard: new RegistryGuard(true), architecture: '', clock: systemClock, random: systemRandom, triesMax: 1 })
-      .prepare(wanted('127.0.0.1:1/lab/away:1'), () => undefined, never), { failure: 'UNREACHABLE', message: /cannot be reached/ });
+    await t.rejects(
+      new ImagePuller({
+        store,
+        guard: new RegistryGuard(true),
+        architecture: '',
+        clock: systemClock,
+        random: systemRandom,
+        triesMax: 1,
+      }).prepare(wanted('127.0.0.1:1/lab/away:1'), () => undefined, never),
+      { failure: 'UNREACHABLE', message: /cannot be reached/ },
+    );
   });
 
   await t.test('those who want the same share a pull, and one may leave', async (t) => {
@@ -118,8 +183,17 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
     const pulls: string[] = [];
     const counted = new ImageStore(docker);
     const pull = counted.pull.bind(counted);
-    counted.pull = (image, ...rest) => { if (image.digest === '') pulls.push(image.repository); return pull(image, ...rest); };
-    const shared = new ImagePuller({ store: counted, guard, architecture: facts.architecture, clock: systemClock, random: systemRandom });
+    counted.pull = (image, ...rest) => {
+      if (image.digest === '') pulls.push(image.repository);
+      return pull(image, ...rest);
+    };
+    const shared = new ImagePuller({
+      store: counted,
+      guard,
+      architecture: facts.architecture,
+      clock: systemClock,
+      random: systemRandom,
+    });
     const one = shared.prepare(wanted(name), () => undefined, leaving.signal);
     const two = shared.prepare(wanted(name), (line) => asked.push(line), never);
     leaving.abort(new Error('not wanted any more'));
@@ -130,7 +204,19 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
   });
 
   await t.test('what was built here needs no registry', async (t) => {
-    const image = await puller.prepare(wanted(BASE_IMAGE, { settle: () => { throw new Error('there is nothing to settle'); } }), () => undefined, never);
-    t.equal((await puller.prepare(wanted('slipway-base:1'), () => undefined, never)).id, image.id, 'a bare name, as engines have it');
+    const image = await puller.prepare(
+      wanted(BASE_IMAGE, {
+        settle: () => {
+          throw new Error('there is nothing to settle');
+        },
+      }),
+      () => undefined,
+      never,
+    );
+    t.equal(
+      (await puller.prepare(wanted('slipway-base:1'), () => undefined, never)).id,
+      image.id,
+      'a bare name, as engines have it',
+    );
   });
 });

@@ -1,12 +1,15 @@
 // test: alone, python, 10 s
-/** A full disk, on a real Podman with a small one: what nobody needs makes way for what is pulled, and nothing else does. */
+/**
+ * A full disk, on a real Podman with a small one: what nobody needs makes way for what is pulled, and nothing else
+ * does.
+ */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import t from 'tap';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { askEngine, imageRoom } from '../../../gpu-agent/executors/container/engine.ts';
-import { ImageKeeper } from '../../../gpu-agent/images/image-keeper.ts';
 import type { NamedImage } from '../../../gpu-agent/images/image-keeper.ts';
+import { ImageKeeper } from '../../../gpu-agent/images/image-keeper.ts';
 import { ImagePuller } from '../../../gpu-agent/images/image-puller.ts';
 import { ImageStore } from '../../../gpu-agent/images/image-store.ts';
 import { RegistryGuard } from '../../../gpu-agent/images/registry-guard.ts';
@@ -40,14 +43,25 @@ t.test('a full disk', { skip: podmanSkip || registrySkip }, async (t) => {
   const clock = new ManualClock();
   const keeper = new ImageKeeper(path('images.json'), 0, clock);
   let wanted: NamedImage[] = [];
-  const makeRoom = (bytes: number): Promise<number> => (
-    keeper.makeRoom(store, wanted, async () => ((await imageRoom(facts))?.freeBytes ?? Infinity) >= bytes));
+  const makeRoom = (bytes: number): Promise<number> =>
+    keeper.makeRoom(store, wanted, async () => ((await imageRoom(facts))?.freeBytes ?? Infinity) >= bytes);
   const guard = new RegistryGuard(true);
-  const puller = new ImagePuller({ guard, store, architecture: facts.architecture, clock: systemClock, random: systemRandom, makeRoom });
+  const puller = new ImagePuller({
+    guard,
+    store,
+    architecture: facts.architecture,
+    clock: systemClock,
+    random: systemRandom,
+    makeRoom,
+  });
   const lines: string[] = [];
   const pull = async (name: string): Promise<void> => {
     const settle = async (digest: string): Promise<string> => digest;
-    const image = await puller.prepare({ name, digest: '', credentials: REGISTRY_USER, settle }, (line) => lines.push(line), new AbortController().signal);
+    const image = await puller.prepare(
+      { name, digest: '', credentials: REGISTRY_USER, settle },
+      (line) => lines.push(line),
+      new AbortController().signal,
+    );
     clock.pass(1_000);
     await keeper.used(image);
   };
@@ -56,7 +70,10 @@ t.test('a full disk', { skip: podmanSkip || registrySkip }, async (t) => {
   await pull(one);
   await pull(two);
   wanted = [one, two, three].map((name) => ({ name, digest: '' }));
-  await t.rejects(pull(three), { failure: 'NO_SPACE', message: /no room for .*lab\/three:1, and no image there is unneeded/ });
+  await t.rejects(pull(three), {
+    failure: 'NO_SPACE',
+    message: /no room for .*lab\/three:1, and no image there is unneeded/,
+  });
   t.same(await there(), [one, two].sort(), 'what endpoints name stays');
 
   wanted = [two, three].map((name) => ({ name, digest: '' }));
@@ -69,5 +86,8 @@ t.test('a full disk', { skip: podmanSkip || registrySkip }, async (t) => {
   await docker.getImage(two).tag({ repo: 'localhost/mine', tag: '1' });
   await docker.createContainer({ Image: three, Cmd: ['/file'] });
   await t.rejects(pull(four), { failure: 'NO_SPACE', message: /lab\/four:1/ });
-  t.same((await there()).filter((name) => !name.startsWith('localhost')), [two, three].sort());
+  t.same(
+    (await there()).filter((name) => !name.startsWith('localhost')),
+    [two, three].sort(),
+  );
 });

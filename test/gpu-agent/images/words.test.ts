@@ -1,9 +1,9 @@
 /** Names of images, the words about a pull, and what an engine's words mean. */
 import t from 'tap';
 import { fullName, parseImageName } from '../../../gpu-agent/images/image-name.ts';
-import { endReason } from '../../../gpu-agent/launch/end-reason.ts';
 import { pullFailure } from '../../../gpu-agent/images/pull-failure.ts';
 import { PullProgress, sizeText } from '../../../gpu-agent/images/pull-progress.ts';
+import { endReason } from '../../../gpu-agent/launch/end-reason.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 
@@ -16,7 +16,13 @@ t.test('names in full', async (t) => {
     ['127.0.0.1:5000/a', '127.0.0.1:5000/a:latest'],
     [`a/b@${DIGEST}`, `docker.io/a/b@${DIGEST}`],
     [`a/b:1@${DIGEST}`, `docker.io/a/b@${DIGEST}`],
-    ['a/b@sha256:12', undefined], ['', undefined], ['A/B', undefined], ['a b', undefined], ['a:', undefined], ['x@y@z', undefined], ['/x', undefined],
+    ['a/b@sha256:12', undefined],
+    ['', undefined],
+    ['A/B', undefined],
+    ['a b', undefined],
+    ['a:', undefined],
+    ['x@y@z', undefined],
+    ['/x', undefined],
   ];
   for (const [written, full] of rows) {
     const name = parseImageName(written);
@@ -46,18 +52,34 @@ t.test('sizes', async (t) => {
 
 t.test('what engines say', async (t) => {
   const rows: [words: string, failure: string, mayPass: boolean][] = [
-    ['(HTTP code 404) unexpected - pull access denied for x/y, repository does not exist or may require \'docker login\'', 'NO_ACCESS', false],
+    [
+      "(HTTP code 404) unexpected - pull access denied for x/y, repository does not exist or may require 'docker login'",
+      'NO_ACCESS',
+      false,
+    ],
     ['manifest for x/y:1 not found: manifest unknown: manifest unknown', 'NOT_FOUND', false],
     ['reading manifest 1 in q.io/x/y: unauthorized: authentication required', 'NO_ACCESS', false],
     ['write /var/lib/docker/tmp/x: no space left on device', 'NO_SPACE', false],
     ['no matching manifest for linux/amd64 in the manifest list entries', 'WRONG_PLATFORM', false],
-    ['choosing an image from manifest list docker://x: no image found in manifest list for architecture amd64', 'WRONG_PLATFORM', false],
+    [
+      'choosing an image from manifest list docker://x: no image found in manifest list for architecture amd64',
+      'WRONG_PLATFORM',
+      false,
+    ],
     ['toomanyrequests: You have reached your pull rate limit.', 'UNREACHABLE', true],
     ['received unexpected HTTP status: 503 Service Unavailable', 'UNREACHABLE', true],
-    ['Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io: no such host', 'UNREACHABLE', true],
+    [
+      'Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io: no such host',
+      'UNREACHABLE',
+      true,
+    ],
     ['net/http: TLS handshake timeout', 'UNREACHABLE', true],
     ['unexpected EOF', 'UNREACHABLE', true],
-    ['pinging container registry q.io: Get "https://q.io/v2/": tls: first record does not look like a TLS handshake', 'UNREACHABLE', false],
+    [
+      'pinging container registry q.io: Get "https://q.io/v2/": tls: first record does not look like a TLS handshake',
+      'UNREACHABLE',
+      false,
+    ],
     ['something nobody heard of', 'REFUSED', false],
   ];
   for (const [words, failure, mayPass] of rows) {
@@ -70,15 +92,25 @@ t.test('what engines say', async (t) => {
 });
 
 t.test('a refusal names the credentials that were refused', async (t) => {
-  const said = (words: string, credentials?: { username: string; password: string; name?: string }): string => (
-    pullFailure({ name: 'x/y:1', registry: 'q.io', words, credentials }).error.message);
+  const said = (words: string, credentials?: { username: string; password: string; name?: string }): string =>
+    pullFailure({ name: 'x/y:1', registry: 'q.io', words, credentials }).error.message;
   const mine = { username: 'me', password: 's3cret-pass', name: 'hub' };
   const wrong = 'unable to retrieve auth token: invalid username/password: unauthorized: authentication required';
-  t.equal(said(wrong, mine), 'q.io refused the registry credentials hub (user me) for x/y:1: correct their username and password, or name others');
-  t.match(said(wrong, { ...mine, name: '' }), /^q\.io refused the registry credentials \(user me\) for x\/y:1/, 'of a core that does not say their name');
+  t.equal(
+    said(wrong, mine),
+    'q.io refused the registry credentials hub (user me) for x/y:1: correct their username and password, or name others',
+  );
+  t.match(
+    said(wrong, { ...mine, name: '' }),
+    /^q\.io refused the registry credentials \(user me\) for x\/y:1/,
+    'of a core that does not say their name',
+  );
   const denied = 'denied: requested access to the resource is denied';
   t.match(said(denied, mine), /^q\.io gives the registry credentials hub \(user me\) no access to x\/y:1, or it does/);
-  t.equal(said(wrong), 'q.io gives no access to x/y:1, or it does not exist: name registry credentials that may pull it');
+  t.equal(
+    said(wrong),
+    'q.io gives no access to x/y:1, or it does not exist: name registry credentials that may pull it',
+  );
   t.notMatch([wrong, 'denied'].map((words) => said(words, mine)).join(), mine.password);
 });
 

@@ -1,59 +1,70 @@
 // test: alone, postgres, 10 s
-/** How busy GPUs are, from the driver to the operator: told while it is known, of those GPUs alone that the machine has, and by no other key. */
+/**
+ * How busy GPUs are, from the driver to the operator: told while it is known, of those GPUs alone that the machine has,
+ * and by no other key.
+ */
 import t from 'tap';
-import { GpuLoads as Message } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { gpuLoadsFromMessage } from '../../../core/dispatch/gpu-load-messages.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
 import { systemRandom } from '../../../core/runtime/clock.ts';
+import { createLogger } from '../../../core/runtime/logger.ts';
 import { GpuLoads } from '../../../gpu-agent/inventory/gpu-loads.ts';
+import { GpuLoads as Message } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call, grpcClients } from '../../helpers/grpc-clients.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { readMetrics, valueOf } from '../../helpers/metrics.ts';
 import { quietPort } from '../../helpers/ports.ts';
 import { startRealAgent } from '../../helpers/real-agent.ts';
-import { recordedH200, withDriver } from '../../helpers/with-driver.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
+import { recordedH200, withDriver } from '../../helpers/with-driver.ts';
 
 const UUID = 'GPU-2f777980-206d-067c-55c8-000e056d6f07';
 const BUSY = { uuid: UUID, utilization: 0.98, memoryUsedMib: 883, temperatureCelsius: 58, powerWatts: 693.7 };
 
-t.test('a running agent tells core and Prometheus, anew after a new session, and nothing once the driver is silent', async (t) => {
-  const driver = withDriver(t, recordedH200());
-  const core = await startReplicas(t, 2);
-  const metrics = `127.0.0.1:${await quietPort()}`;
-  const agent = await startRealAgent(t, core, { SLIPWAY_METRICS_LISTEN: metrics });
-  let { clients } = core;
-  const status = async () => (await call(clients.machines, 'listMachines', {}, core.rootKey)).machines[0]!;
-  const loads = async () => (await status()).gpuLoads;
-  await waitFor('the load of the card', async () => (await loads()).length > 0);
-  t.match(await loads(), [BUSY]);
-  const page = await call(clients.machines, 'getMachine', { id: agent.machineId }, core.rootKey);
-  t.match(page.status!.gpuLoads, [BUSY]);
-  const served = await readMetrics(metrics);
-  const of = { gpu: UUID, type: 'NVIDIA H200' };
-  t.equal(valueOf(served, 'slipway_agent_gpu_utilization_ratio', of), 0.98);
-  t.equal(valueOf(served, 'slipway_agent_gpu_memory_used_bytes', of), 883 * 1024 * 1024);
-  t.equal(valueOf(served, 'slipway_agent_gpu_memory_bytes', of), 143_771 * 1024 * 1024);
-  t.equal(valueOf(served, 'slipway_agent_gpu_temperature_celsius', of), 58);
-  t.equal(valueOf(served, 'slipway_agent_gpu_power_watts', of), 693.7);
+t.test(
+  'a running agent tells core and Prometheus, anew after a new session, and nothing once the driver is silent',
+  async (t) => {
+    const driver = withDriver(t, recordedH200());
+    const core = await startReplicas(t, 2);
+    const metrics = `127.0.0.1:${await quietPort()}`;
+    const agent = await startRealAgent(t, core, { SLIPWAY_METRICS_LISTEN: metrics });
+    let { clients } = core;
+    const status = async () => (await call(clients.machines, 'listMachines', {}, core.rootKey)).machines[0]!;
+    const loads = async () => (await status()).gpuLoads;
+    await waitFor('the load of the card', async () => (await loads()).length > 0);
+    t.match(await loads(), [BUSY]);
+    const page = await call(clients.machines, 'getMachine', { id: agent.machineId }, core.rootKey);
+    t.match(page.status!.gpuLoads, [BUSY]);
+    const served = await readMetrics(metrics);
+    const of = { gpu: UUID, type: 'NVIDIA H200' };
+    t.equal(valueOf(served, 'slipway_agent_gpu_utilization_ratio', of), 0.98);
+    t.equal(valueOf(served, 'slipway_agent_gpu_memory_used_bytes', of), 883 * 1024 * 1024);
+    t.equal(valueOf(served, 'slipway_agent_gpu_memory_bytes', of), 143_771 * 1024 * 1024);
+    t.equal(valueOf(served, 'slipway_agent_gpu_temperature_celsius', of), 58);
+    t.equal(valueOf(served, 'slipway_agent_gpu_power_watts', of), 693.7);
 
-  const [holder, other] = core.replicas.toSorted(({ address }) => (address === page.replicaAddress ? -1 : 1));
-  clients = grpcClients(other!.address);
-  t.teardown(() => clients.close());
-  await holder!.stop();
-  await waitFor('a session with the other replica, and the load in it', async () => {
-    const { status: now, replicaAddress } = await call(clients.machines, 'getMachine', { id: agent.machineId }, core.rootKey);
-    return replicaAddress === other!.address && now!.gpuLoads.length > 0;
-  });
-  t.match(await loads(), [BUSY], 'told again, though nothing changed');
-  driver.say({ load: recordedH200().load.replace('98 %', '7 %') });
-  await waitFor('less', async () => (await loads())[0]?.utilization === 0.07);
-  driver.silence();
-  await waitFor('nothing to be known', async () => (await loads()).length === 0);
-  t.equal((await readMetrics(metrics)).get('slipway_agent_gpu_utilization_ratio')!.samples.length, 0);
-  t.match((await status()).machine!.gpus, [{ uuid: UUID }], 'it is there all the same');
-});
+    const [holder, other] = core.replicas.toSorted(({ address }) => (address === page.replicaAddress ? -1 : 1));
+    clients = grpcClients(other!.address);
+    t.teardown(() => clients.close());
+    await holder!.stop();
+    await waitFor('a session with the other replica, and the load in it', async () => {
+      const { status: now, replicaAddress } = await call(
+        clients.machines,
+        'getMachine',
+        { id: agent.machineId },
+        core.rootKey,
+      );
+      return replicaAddress === other!.address && now!.gpuLoads.length > 0;
+    });
+    t.match(await loads(), [BUSY], 'told again, though nothing changed');
+    driver.say({ load: recordedH200().load.replace('98 %', '7 %') });
+    await waitFor('less', async () => (await loads())[0]?.utilization === 0.07);
+    driver.silence();
+    await waitFor('nothing to be known', async () => (await loads()).length === 0);
+    t.equal((await readMetrics(metrics)).get('slipway_agent_gpu_utilization_ratio')!.samples.length, 0);
+    t.match((await status()).machine!.gpus, [{ uuid: UUID }], 'it is there all the same');
+  },
+);
 
 t.test('no driver is asked for virtual GPUs, and one that takes long is asked less often', async (t) => {
   const driver = withDriver(t, recordedH200());
@@ -61,7 +72,13 @@ t.test('no driver is asked for virtual GPUs, and one that takes long is asked le
   const gpu = (virtual: boolean) => ({ uuid: UUID, name: 'NVIDIA H200', memoryMib: 143_771, migProfile: '', virtual });
   let [gpus, changes] = [[gpu(true)], 0];
   const loads = new GpuLoads({
-    gpus: () => gpus, onChange: () => { changes += 1; }, clock, random: systemRandom, logger: createLogger('test', 'silent'),
+    gpus: () => gpus,
+    onChange: () => {
+      changes += 1;
+    },
+    clock,
+    random: systemRandom,
+    logger: createLogger('test', 'silent'),
   });
   await loads.look();
   t.same([driver.asked(), changes, loads.loads], [0, 0, []]);
@@ -81,11 +98,15 @@ t.test('what no driver could have said is left out', async (t) => {
   const message = Message.fromPartial({
     loads: [
       { uuid: UUID, utilization: 7, memoryUsedMib: -1, temperatureCelsius: -5, powerWatts: Number.POSITIVE_INFINITY },
-      { uuid: 'GPU-of-another-machine', utilization: 0.5 }, { uuid: '\0', utilization: 0.5 }, { uuid: 'second', utilization: Number.NaN },
+      { uuid: 'GPU-of-another-machine', utilization: 0.5 },
+      { uuid: '\0', utilization: 0.5 },
+      { uuid: 'second', utilization: Number.NaN },
       ...Array.from({ length: 1_000 }, () => ({ uuid: 'third', utilization: 0.25 })),
     ],
   });
   t.same(gpuLoadsFromMessage(message, new Set([UUID, 'second', 'third'])), [
-    { uuid: UUID, utilization: 1, temperatureCelsius: -5 }, { uuid: 'second' }, { uuid: 'third', utilization: 0.25 },
+    { uuid: UUID, utilization: 1, temperatureCelsius: -5 },
+    { uuid: 'second' },
+    { uuid: 'third', utilization: 0.25 },
   ]);
 });

@@ -1,5 +1,8 @@
 // test: alone, postgres
-/** A GPU that the driver lists no more, or whose memory cannot be repaired, is not well until it is; a driver that is silent tells nothing. */
+/**
+ * A GPU that the driver lists no more, or whose memory cannot be repaired, is not well until it is; a driver that is
+ * silent tells nothing.
+ */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -9,42 +12,69 @@ import { GpuWatch } from '../../../gpu-agent/inventory/gpu-watch.ts';
 import { parseFaults } from '../../../gpu-agent/inventory/nvidia-smi-output.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
-import { readMetrics, valueOf } from '../../helpers/metrics.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
+import { readMetrics, valueOf } from '../../helpers/metrics.ts';
 import { startRealAgent } from '../../helpers/real-agent.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 const [FIRST, SECOND] = ['GPU-11111111-0000-0000-0000-000000000000', 'GPU-22222222-0000-0000-0000-000000000000'];
 const SLICE = 'MIG-33333333-0000-0000-0000-000000000000';
 const listed = (...uuids: string[]) => uuids.map((uuid, n) => `GPU ${n}: NVIDIA L4 (UUID: ${uuid})\n`).join('');
-const health = (...rows: [uuid: string, failure: string][]) => ['uuid, remapped_rows.failure', ...rows.map((row) => row.join(', '))].join('\n');
+const health = (...rows: [uuid: string, failure: string][]) =>
+  ['uuid, remapped_rows.failure', ...rows.map((row) => row.join(', '))].join('\n');
 
 t.test('what the driver says of them', async (t) => {
-  t.same([...parseFaults([FIRST, SECOND], listed(FIRST, SECOND), health([FIRST, '0'], [SECOND, '[N/A]']))], [], 'cards without such memory are well');
-  t.match([...parseFaults([FIRST, SECOND], listed(FIRST, SECOND), health([FIRST, '1'], [SECOND, 'No']))], [[FIRST, /remapped_rows/]]);
+  t.same(
+    [...parseFaults([FIRST, SECOND], listed(FIRST, SECOND), health([FIRST, '0'], [SECOND, '[N/A]']))],
+    [],
+    'cards without such memory are well',
+  );
+  t.match(
+    [...parseFaults([FIRST, SECOND], listed(FIRST, SECOND), health([FIRST, '1'], [SECOND, 'No']))],
+    [[FIRST, /remapped_rows/]],
+  );
   t.same([...parseFaults([FIRST, SECOND], listed(SECOND), '')], [[FIRST, 'the driver does not list it any more']]);
   const sliced = `${listed(FIRST)}  MIG 1g.6gb      Device  0: (UUID: ${SLICE})\n`;
-  t.match([...parseFaults([SLICE], sliced, health([FIRST, 'Yes']))], [[SLICE, /remapped_rows/]], 'a slice is as its card');
+  t.match(
+    [...parseFaults([SLICE], sliced, health([FIRST, 'Yes']))],
+    [[SLICE, /remapped_rows/]],
+    'a slice is as its card',
+  );
 });
 
 t.test('each change once, and nothing while the driver is silent', async (t) => {
-  const folder = t.testdir({ 'nvidia-smi': `#!/bin/sh
+  const folder = t.testdir({
+    'nvidia-smi': `#!/bin/sh
 case "$1" in
   -L) cat "$(dirname "$0")/list"; ! grep -q lost "$(dirname "$0")/list" ;;
   *) exec cat "$(dirname "$0")/health" ;;
-esac` });
+esac`,
+  });
   chmodSync(join(folder, 'nvidia-smi'), 0o755);
   const says = (list: string, told: string): void => {
     writeFileSync(join(folder, 'list'), list);
     writeFileSync(join(folder, 'health'), told);
   };
   const before = process.env.PATH;
-  t.teardown(() => { process.env.PATH = before; });
+  t.teardown(() => {
+    process.env.PATH = before;
+  });
   process.env.PATH = `${folder}:${before}`;
-  const gpu = (uuid: string, virtual = false) => ({ uuid, name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '', virtual });
+  const gpu = (uuid: string, virtual = false) => ({
+    uuid,
+    name: 'NVIDIA L4',
+    memoryMib: 24_576,
+    migProfile: '',
+    virtual,
+  });
   let changes = 0;
   const watch = new GpuWatch({
-    gpus: () => [gpu(FIRST), gpu(SECOND), gpu('VIRTUAL-0', true)], onChange: () => { changes += 1; }, clock: new ManualClock(), random: systemRandom,
+    gpus: () => [gpu(FIRST), gpu(SECOND), gpu('VIRTUAL-0', true)],
+    onChange: () => {
+      changes += 1;
+    },
+    clock: new ManualClock(),
+    random: systemRandom,
     logger: createLogger('test', 'silent'),
   });
   const after = async (list: string, told: string) => {
@@ -55,7 +85,11 @@ esac` });
   t.same(await after(listed(FIRST, SECOND), health([FIRST, '0'], [SECOND, '0'])), [0, '', '', '']);
   const lost = `${listed(FIRST)}Unable to determine the device handle for GPU1: 0000:3B:00.0: GPU is lost.\n`;
   t.same(await after(lost, health([FIRST, '0'])), [1, '', 'the driver does not list it any more', '']);
-  t.same(await after(listed(FIRST), health([FIRST, '0'])), [1, '', 'the driver does not list it any more', ''], 'no news');
+  t.same(
+    await after(listed(FIRST), health([FIRST, '0'])),
+    [1, '', 'the driver does not list it any more', ''],
+    'no news',
+  );
   process.env.PATH = before;
   t.same((await watch.look(), changes), 1, 'a driver that is silent changes nothing');
   process.env.PATH = `${folder}:${before}`;
@@ -63,15 +97,21 @@ esac` });
 });
 
 t.test('a running agent tells core, in a new session', async (t) => {
-  const folder = t.testdir({ both: listed(FIRST, SECOND), one: listed(FIRST), 'nvidia-smi': `#!/bin/sh
+  const folder = t.testdir({
+    both: listed(FIRST, SECOND),
+    one: listed(FIRST),
+    'nvidia-smi': `#!/bin/sh
 here="$(dirname "$0")"
 case "$*" in
   -L) if [ -e "$here/asked" ]; then exec cat "$here/one"; fi; touch "$here/asked"; exec cat "$here/both" ;;
   *mig.mode*) printf 'uuid, memory.total [MiB], mig.mode.current\n${FIRST}, 23034 MiB, [N/A]\n${SECOND}, 23034 MiB, [N/A]\n' ;;
-esac` });
+esac`,
+  });
   chmodSync(join(folder, 'nvidia-smi'), 0o755);
   const before = process.env.PATH;
-  t.teardown(() => { process.env.PATH = before; });
+  t.teardown(() => {
+    process.env.PATH = before;
+  });
   process.env.PATH = `${folder}:${before}`;
   const core = await startReplicas(t, 1, { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' });
   await startRealAgent(t, core);
@@ -79,7 +119,14 @@ esac` });
     const { machines } = await call(core.clients.machines, 'listMachines', {}, core.rootKey);
     return machines[0]?.machine!.gpus.some(({ unhealthy }) => unhealthy !== '') && machines[0].machine!.gpus;
   });
-  t.match(gpus, [{ uuid: FIRST, unhealthy: '' }, { uuid: SECOND, unhealthy: 'the driver does not list it any more' }]);
-  await waitFor('it to be counted', async () => valueOf(await readMetrics(core.replicas[0]!.metrics), 'slipway_core_gpus', { state: 'unhealthy' }) === 1);
+  t.match(gpus, [
+    { uuid: FIRST, unhealthy: '' },
+    { uuid: SECOND, unhealthy: 'the driver does not list it any more' },
+  ]);
+  await waitFor(
+    'it to be counted',
+    async () =>
+      valueOf(await readMetrics(core.replicas[0]!.metrics), 'slipway_core_gpus', { state: 'unhealthy' }) === 1,
+  );
   t.equal(valueOf(await readMetrics(core.replicas[0]!.metrics), 'slipway_core_gpus', { state: 'free' }), 1);
 });

@@ -10,9 +10,8 @@ t.test('this machine', async (t) => {
 });
 
 t.test('threads of a core', async (t) => {
-  const processor = (siblings: number, cores: number): string => (
-    `processor\t: 0\nmodel name\t: X\nsiblings\t: ${siblings}\ncpu cores\t: ${cores}\nflags\t: a\n`
-  );
+  const processor = (siblings: number, cores: number): string =>
+    `processor\t: 0\nmodel name\t: X\nsiblings\t: ${siblings}\ncpu cores\t: ${cores}\nflags\t: a\n`;
   t.equal(threadsPerCore(processor(16, 8) + processor(16, 8)), 2);
   t.equal(threadsPerCore(processor(8, 8)), 1);
   t.equal(threadsPerCore('processor\t: 0\nBogoMIPS\t: 50.00\n'), 0, 'other kinds of processors do not say');

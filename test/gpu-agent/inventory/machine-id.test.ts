@@ -1,6 +1,6 @@
-import t from 'tap';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import t from 'tap';
 import { systemRandom } from '../../../core/runtime/clock.ts';
 import { MachineIdError, machineId } from '../../../gpu-agent/inventory/machine-id.ts';
 

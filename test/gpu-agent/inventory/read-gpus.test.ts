@@ -1,9 +1,12 @@
 // test: alone
-/** The driver's tool is asked and its answers are understood: a script first on the PATH answers as a recorded machine did. */
+/**
+ * The driver's tool is asked and its answers are understood: a script first on the PATH answers as a recorded machine
+ * did.
+ */
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { readGpus } from '../../../gpu-agent/inventory/read-gpus.ts';
 
@@ -14,20 +17,33 @@ function putToolFirst(t: Test, script: string): void {
   const folder = t.testdir({ 'nvidia-smi': `#!/bin/sh\n${script}` });
   chmodSync(join(folder, 'nvidia-smi'), 0o755);
   const before = process.env.PATH;
-  t.teardown(() => { process.env.PATH = before; });
+  t.teardown(() => {
+    process.env.PATH = before;
+  });
   process.env.PATH = `${folder}:${before}`;
 }
 
 t.test('a machine with MIG slices', async (t) => {
-  putToolFirst(t, `case "$*" in
+  putToolFirst(
+    t,
+    `case "$*" in
   "--query-gpu=uuid,memory.total,mig.mode.current --format=csv") exec cat ${recordings}/h100-mig.query.txt ;;
   "-L") exec cat ${recordings}/h100-mig.list.txt ;;
   "") exec cat ${recordings}/h100-mig.summary.txt ;;
   *) exit 9 ;;
-esac`);
+esac`,
+  );
   const { gpus, cudaVersion } = await readGpus(logger);
   t.equal(cudaVersion, '13.1');
-  t.same(gpus.map((gpu) => [gpu.migProfile, gpu.memoryMib]), [['3g.40gb', 40_448], ['2g.20gb', 20_096], ['1g.10gb', 9984], ['1g.10gb', 9984]]);
+  t.same(
+    gpus.map((gpu) => [gpu.migProfile, gpu.memoryMib]),
+    [
+      ['3g.40gb', 40_448],
+      ['2g.20gb', 20_096],
+      ['1g.10gb', 9984],
+      ['1g.10gb', 9984],
+    ],
+  );
 });
 
 t.test('a driver that fails is as none', async (t) => {

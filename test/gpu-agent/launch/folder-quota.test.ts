@@ -5,22 +5,29 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { tryAs } from '../../../core/runtime/host-user.ts';
-import { mountOf } from '../../../gpu-agent/executors/host-mounts.ts';
 import type { HostMount } from '../../../gpu-agent/executors/host-mounts.ts';
+import { mountOf } from '../../../gpu-agent/executors/host-mounts.ts';
 import { FolderQuota, projectOf, quotaCommands } from '../../../gpu-agent/launch/folder-quota.ts';
 import { openFolder } from '../../helpers/open-folder.ts';
 
 const run = promisify(execFile);
-const mount = (type: string, ...fileSystemOptions: string[]): HostMount => (
-  { root: '/', point: '/srv', options: ['rw'], type, source: '/dev/sdb', fileSystemOptions }
-);
+const mount = (type: string, ...fileSystemOptions: string[]): HostMount => ({
+  root: '/',
+  point: '/srv',
+  options: ['rw'],
+  type,
+  source: '/dev/sdb',
+  fileSystemOptions,
+});
 
 t.test('programs by file system', async (t) => {
   t.same(quotaCommands(mount('ext4', 'rw', 'prjquota'), '/srv/v/one', 7, 1_000), {
-    join: ['chattr', '-p', '7', '+P', '/srv/v/one'], bound: ['setquota', '-P', '7', '0', '1000', '0', '0', '/srv'],
+    join: ['chattr', '-p', '7', '+P', '/srv/v/one'],
+    bound: ['setquota', '-P', '7', '0', '1000', '0', '0', '/srv'],
   });
   t.same(quotaCommands(mount('xfs', 'rw', 'prjquota'), '/srv/v/one', 7, 1_000), {
-    join: ['xfs_quota', '-x', '-c', 'project -s -p /srv/v/one 7', '/srv'], bound: ['xfs_quota', '-x', '-c', 'limit -p bhard=1000k 7', '/srv'],
+    join: ['xfs_quota', '-x', '-c', 'project -s -p /srv/v/one 7', '/srv'],
+    bound: ['xfs_quota', '-x', '-c', 'limit -p bhard=1000k 7', '/srv'],
   });
   const none = [mount('ext4', 'rw'), mount('xfs', 'noquota'), mount('nfs4', 'prjquota'), undefined];
   for (const other of none) t.equal(quotaCommands(other, '/srv/v', 7, 1), undefined);
@@ -54,7 +61,10 @@ t.test('an ext4 with project quotas', async (t) => {
   const make = 'truncate -s 64M "$1.img" && mkfs.ext4 -q -O quota,project "$1.img" && mkdir "$1"';
   const image = `${make} && mount -o loop,prjquota "$1.img" "$1" && command -v setquota`;
   const point = join(folder, 'disk');
-  const counts = await run('/bin/sh', ['-c', image, 'sh', point]).then(() => true, () => false);
+  const counts = await run('/bin/sh', ['-c', image, 'sh', point]).then(
+    () => true,
+    () => false,
+  );
   t.teardown(() => run('umount', [point]).catch(() => undefined));
   if (!counts) return t.comment('this host mounts no ext4 with project quotas, or has no setquota');
   const quota = new FolderQuota(point);
@@ -64,5 +74,9 @@ t.test('an ext4 with project quotas', async (t) => {
   const user = { uid: 7_654_321, gid: 7_654_321 };
   t.match(await tryAs(user, 'dd if=/dev/zero of="$1/full" bs=1M count=30', join(point, 'one')), /quota/i);
   await quota.bound('one', 0.05, false);
-  t.equal(await tryAs(user, 'dd if=/dev/zero of="$1/full" bs=1M count=30', join(point, 'one')), undefined, 'after it has grown');
+  t.equal(
+    await tryAs(user, 'dd if=/dev/zero of="$1/full" bs=1M count=30', join(point, 'one')),
+    undefined,
+    'after it has grown',
+  );
 });

@@ -1,7 +1,7 @@
 /** What workers and pods are started with: mounts and their places. */
 import { join } from 'node:path';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { UnitLauncher } from '../../../gpu-agent/launch/launcher.ts';
 import { VolumeFolders } from '../../../gpu-agent/launch/volume-folders.ts';
@@ -16,23 +16,40 @@ const logger = createLogger('test', 'silent');
 function makeLauncher(t: Test): { launcher: UnitLauncher; folder: string } {
   const folder = t.testdir({});
   const launcher = new UnitLauncher({
-    executors: { process: new ScriptedExecutor(), container: new ScriptedExecutor() }, users: new WorkerUsers(parseWorkerUser('same')!, folder, logger),
-    scratchFolder: join(folder, 'scratch'), volumes: new VolumeFolders(join(folder, 'volumes'), undefined, logger),
-    machineName: 'box', locations: [], hostEnv: {}, gpus: () => [], bridgeUrl: () => 'http://127.0.0.1:1', settleImage: async () => '',
+    executors: { process: new ScriptedExecutor(), container: new ScriptedExecutor() },
+    users: new WorkerUsers(parseWorkerUser('same')!, folder, logger),
+    scratchFolder: join(folder, 'scratch'),
+    volumes: new VolumeFolders(join(folder, 'volumes'), undefined, logger),
+    machineName: 'box',
+    locations: [],
+    hostEnv: {},
+    gpus: () => [],
+    bridgeUrl: () => 'http://127.0.0.1:1',
+    settleImage: async () => '',
   });
   return { launcher, folder };
 }
 
-t.test('a network volume takes the place of the pod\'s own disk', async (t) => {
+t.test("a network volume takes the place of the pod's own disk", async (t) => {
   const { launcher, folder } = makeLauncher(t);
   const mountsOf = async (more: Partial<WorkerSpec>) => {
     const spec = WorkerSpec.fromPartial({ imageName: 'a', accountNumber: 1, volumeMountPath: '/workspace', ...more });
-    const { launch } = await launcher.pod({ podId: 'p', run: 1, spec, openDisk: async () => ({ source: join(folder, 'disk') }), onOutput: () => undefined });
+    const { launch } = await launcher.pod({
+      podId: 'p',
+      run: 1,
+      spec,
+      openDisk: async () => ({ source: join(folder, 'disk') }),
+      onOutput: () => undefined,
+    });
     return launch.mounts.map(({ source, target }) => [source.replace(folder, ''), target]);
   };
   t.same(await mountsOf({}), [['/disk', '/workspace']]);
   const volumes = [{ networkVolumeId: 'abc', mountPath: '/workspace', sizeGb: 1 }];
   t.same(await mountsOf({ volumes }), [['/volumes/abc', '/workspace']], 'at the same place');
-  t.same(await mountsOf({ volumes, volumeMountPath: '/workspace/' }), [['/volumes/abc', '/workspace']], 'however that is written');
+  t.same(
+    await mountsOf({ volumes, volumeMountPath: '/workspace/' }),
+    [['/volumes/abc', '/workspace']],
+    'however that is written',
+  );
   t.same(await mountsOf({ volumes, volumeMountPath: '' }), [['/volumes/abc', '/workspace']]);
 });

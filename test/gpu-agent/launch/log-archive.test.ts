@@ -1,8 +1,8 @@
 import { rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { LogArchive } from '../../../gpu-agent/launch/log-archive.ts';
 import { fillDisk, smallDisk } from '../../helpers/small-disk.ts';
 
@@ -22,10 +22,10 @@ async function setup(t: Test, bytesMax = 64 * MIB, disk = t.testdir({})) {
     await archive.open();
     return archive;
   };
-  const end = (archive: LogArchive, id: string, endpointId: string, bytes = Buffer.from(id)): Promise<void> => (
-    archive.keep({ id, owner: endpointId }, { bytes, start: 0, stamps: [] })
-  );
-  const onDisk = async (): Promise<number> => (await readdir(folder)).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+  const end = (archive: LogArchive, id: string, endpointId: string, bytes = Buffer.from(id)): Promise<void> =>
+    archive.keep({ id, owner: endpointId }, { bytes, start: 0, stamps: [] });
+  const onDisk = async (): Promise<number> =>
+    (await readdir(folder)).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
   return { folder, clock, open, end, onDisk };
 }
 
@@ -68,7 +68,7 @@ t.test('an endpoint whose workers end all the time, or write the most, loses its
   for (const id of ['quiet', 'pod']) t.equal(String(await archive.tail(id, 100)), id);
   t.equal((await archive.tail('loud19', 2 * MIB))!.length, MIB);
   t.equal(await archive.tail('loud0', 100), undefined);
-  t.ok(await onDisk() <= 4 * MIB);
+  t.ok((await onDisk()) <= 4 * MIB);
   t.equal((await readdir(folder)).filter((name) => name.startsWith('loud') && name.endsWith('.log')).length, 3);
 });
 
@@ -76,13 +76,14 @@ t.test('3,000 workers that crash one after the other, many at a time', async (t)
   const { folder, open, end } = await setup(t);
   const archive = await open();
   await end(archive, 'quiet', 'e1');
-  for (let batch = 0; batch < 30; batch += 1) await Promise.all(Array.from({ length: 100 }, (_, i) => end(archive, `loop${batch * 100 + i}`, 'e2')));
+  for (let batch = 0; batch < 30; batch += 1)
+    await Promise.all(Array.from({ length: 100 }, (_, i) => end(archive, `loop${batch * 100 + i}`, 'e2')));
   t.equal((await readdir(folder)).length, 2_000, 'a thousand, each with its index');
   for (const id of ['quiet', 'loop2999']) t.equal(String(await archive.tail(id, 100)), id);
   t.equal(await archive.tail('loop0', 100), undefined);
 });
 
-t.test('a worker\'s log goes after a day, also while nothing else ends; a pod\'s stays as long as its pod', async (t) => {
+t.test("a worker's log goes after a day, also while nothing else ends; a pod's stays as long as its pod", async (t) => {
   const { folder, clock, open, end } = await setup(t);
   let archive = await open();
   await end(archive, 'worker', 'e1');

@@ -1,4 +1,6 @@
-/** Run by a test as somebody who is not root: opens a volume for an image, then for a command, and says what came of it. */
+/**
+ * Run by a test as somebody who is not root: opens a volume for an image, then for a command, and says what came of it.
+ */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from '../../../core/runtime/logger.ts';
@@ -6,10 +8,17 @@ import { VolumeFolders } from '../../../gpu-agent/launch/volume-folders.ts';
 
 const folder = process.argv[2]!;
 let logged = '';
-const logger = { warn: (_: object, text: string) => { logged = text; } } as unknown as Logger;
+const logger = {
+  warn: (_: object, text: string) => {
+    logged = text;
+  },
+} as unknown as Logger;
 const volumes = new VolumeFolders(folder, undefined, logger);
 const volume = { networkVolumeId: 'one', mountPath: '/runpod-volume', sizeGb: 1 };
 await volumes.open([volume], 'container', undefined);
-const refused = await volumes.open([volume], 'process', undefined).then(() => '', (error: Error) => error.message);
+const refused = await volumes.open([volume], 'process', undefined).then(
+  () => '',
+  (error: Error) => error.message,
+);
 const modes = [folder, join(folder, 'one')].map((path) => (lstatSync(path).mode & 0o7777).toString(8));
 process.stdout.write(JSON.stringify({ modes, refused, logged }));

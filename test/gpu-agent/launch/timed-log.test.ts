@@ -6,7 +6,13 @@ import { TimedLog } from '../../../gpu-agent/launch/timed-log.ts';
 function logOf(bytesMax = 100) {
   let now = 0;
   const log = new TimedLog(bytesMax, { monotonicMs: () => now, nowMs: () => 1_000_000 + now });
-  return { log, write: (atMs: number, text: string) => { now = atMs; log.write(Buffer.from(text)); } };
+  return {
+    log,
+    write: (atMs: number, text: string) => {
+      now = atMs;
+      log.write(Buffer.from(text));
+    },
+  };
 }
 const stamp = (at: number, atMs: number) => ({ at, steadyMs: atMs, wallMs: 1_000_000 + atMs });
 
@@ -30,7 +36,11 @@ t.test('an earlier one comes first: bytes count on, whether something was writte
     log.precede(kept);
     write(9, 'i');
     const own = first === '' ? [] : [stamp(6, 5)];
-    t.same(log.kept(), { bytes: Buffer.from(`cdef${first}i`), start: 2, stamps: [...kept.stamps, ...own, stamp(6 + first.length, 9)] });
+    t.same(log.kept(), {
+      bytes: Buffer.from(`cdef${first}i`),
+      start: 2,
+      stamps: [...kept.stamps, ...own, stamp(6 + first.length, 9)],
+    });
   }
   const small = logOf(4);
   small.write(5, 'gh');

@@ -2,12 +2,12 @@
 /** An agent whose core is away, or refuses it: how often it tries, and how rarely it says so. */
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { systemRandom } from '../../../core/runtime/clock.ts';
+import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
 import { ConnectLoop } from '../../../gpu-agent/session/connect-loop.ts';
 import { Lease } from '../../../gpu-agent/session/lease.ts';
-import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
 import { Outbox } from '../../../gpu-agent/session/outbox.ts';
 import { Hello } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { systemTransport } from '../../../proto/wire/channel.ts';
@@ -41,26 +41,39 @@ interface Line {
 
 async function runLoop(t: Test, address: string, tries: number) {
   const lines: Line[] = [];
-  const logger = pino({ level: 'debug' }, new Writable({
-    write(line: Buffer, _encoding, done) {
-      lines.push(JSON.parse(line.toString()) as Line);
-      done();
-    },
-  }));
+  const logger = pino(
+    { level: 'debug' },
+    new Writable({
+      write(line: Buffer, _encoding, done) {
+        lines.push(JSON.parse(line.toString()) as Line);
+        done();
+      },
+    }),
+  );
   const clock = new HastyClock();
   let tried = 0;
   const loop = new ConnectLoop({
-    addresses: [address], key: 'no such key', transport: systemTransport, clock, logger, random: { ...systemRandom, fraction: () => 0 },
+    addresses: [address],
+    key: 'no such key',
+    transport: systemTransport,
+    clock,
+    logger,
+    random: { ...systemRandom, fraction: () => 0 },
     outbox: new Outbox(new ChunkLog()),
     reports: {
-      worker: () => undefined, pod: () => undefined, gpuLoads: () => ({ loads: [] }), containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
+      worker: () => undefined,
+      pod: () => undefined,
+      gpuLoads: () => ({ loads: [] }),
+      containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
     },
     lease: new Lease({ clock, onExpired: () => undefined }),
     hello: () => {
       tried += 1;
       return Hello.fromPartial({ machine: { id: 'machine00001' } });
     },
-    onUp: () => t.fail('there is no session'), onDown: () => undefined, onMessage: () => undefined,
+    onUp: () => t.fail('there is no session'),
+    onDown: () => undefined,
+    onMessage: () => undefined,
   });
   await loop.start();
   t.teardown(() => loop.stop());
@@ -72,9 +85,12 @@ t.test('core is away', async (t) => {
   const { lines, pausesMs, passedMs } = await runLoop(t, `127.0.0.1:${await quietPort()}`, 60);
   t.same(pausesMs.slice(0, 6), [50, 100, 200, 400, 500, 500], 'quick at first: jobs wait for this machine');
   t.same(pausesMs.slice(14, 20), [500, 500, 1_000, 2_000, 2_500, 2_500], 'and slower when the lease is over anyway');
-    const told = lines.filter(({ level }) => level >= 40);
+  const told = lines.filter(({ level }) => level >= 40);
   t.same(new Set(told.map(({ msg }) => msg)), new Set(['no session, will try again']));
-  t.ok(told.length >= 2 && told.length <= 1 + passedMs / 60_000, `${told.length} lines in ${passedMs / 1000} s: one a minute`);
+  t.ok(
+    told.length >= 2 && told.length <= 1 + passedMs / 60_000,
+    `${told.length} lines in ${passedMs / 1000} s: one a minute`,
+  );
   t.notMatch(told[0]!.reason, /^\d+$/, 'in words');
 });
 

@@ -1,15 +1,20 @@
 /** Payloads beside the session, against a server of the contract that answers as a test says. */
-import { status } from '@grpc/grpc-js';
+
 import type { UntypedServiceImplementation } from '@grpc/grpc-js';
-import t from 'tap';
+import { status } from '@grpc/grpc-js';
 import type { Test } from 'tap';
+import t from 'tap';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import type { LargeOutcome } from '../../../gpu-agent/attempts/to-core.ts';
 import { CoreLink } from '../../../gpu-agent/session/core-link.ts';
 import { LargePayloads } from '../../../gpu-agent/session/large-payloads.ts';
+import type {
+  AgentServiceServer,
+  AttemptOutcome,
+  ReportOutcomeRequest,
+} from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { AgentServiceService } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import type { AgentServiceServer, AttemptOutcome, ReportOutcomeRequest } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { openServer, systemTransport } from '../../../proto/wire/channel.ts';
 import { SIDE_STREAM_PIECE_BYTES } from '../../../proto/wire/limits.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -20,7 +25,11 @@ const LARGE = Buffer.alloc(3 * SIDE_STREAM_PIECE_BYTES + 7, 'x');
 async function link(t: Test, handlers: Partial<AgentServiceServer>) {
   // What is left out is UNIMPLEMENTED.
   const server = openServer([[AgentServiceService, handlers as UntypedServiceImplementation]]);
-  const core = new CoreLink({ address: `127.0.0.1:${await systemTransport.listen(server, '127.0.0.1:0')}`, key: 'key', transport: systemTransport });
+  const core = new CoreLink({
+    address: `127.0.0.1:${await systemTransport.listen(server, '127.0.0.1:0')}`,
+    key: 'key',
+    transport: systemTransport,
+  });
   t.teardown(() => {
     core.close();
     server.forceShutdown();
@@ -31,7 +40,10 @@ async function link(t: Test, handlers: Partial<AgentServiceServer>) {
 }
 
 /** An outcome that can be sent when `ready` says so. */
-function outcomeThat(jobId: string, { isReady = (): boolean => true, onAcknowledged = (): void => {} } = {}): LargeOutcome {
+function outcomeThat(
+  jobId: string,
+  { isReady = (): boolean => true, onAcknowledged = (): void => {} } = {},
+): LargeOutcome {
   const outcome: AttemptOutcome = outcomeOf(jobId, LARGE);
   return { key: jobId, ref: outcome.ref!, isReady, load: async () => outcome, acknowledge: onAcknowledged };
 }
@@ -59,7 +71,13 @@ t.test('an outcome arrives whole, is acknowledged once, and is tried again until
   const { large, core } = await link(t, { reportOutcome });
   let acknowledged = 0;
   large.up(core);
-  large.send(outcomeThat('a', { onAcknowledged: () => { acknowledged += 1; } }));
+  large.send(
+    outcomeThat('a', {
+      onAcknowledged: () => {
+        acknowledged += 1;
+      },
+    }),
+  );
   await waitFor('its acknowledgement', () => acknowledged > 0);
   t.same([got.length, acknowledged, tries()], [1, 1, 3]);
   t.ok(got[0]!.output.equals(LARGE));
@@ -73,7 +91,10 @@ t.test('it waits for its chunks and overtakes nothing of others', async (t) => {
   large.send(outcomeThat('late', { isReady: () => ready }));
   large.send(outcomeThat('early'));
   await waitFor('the one that may', () => got.length === 1);
-  t.same(got.map(({ jobId }) => jobId), ['early']);
+  t.same(
+    got.map(({ jobId }) => jobId),
+    ['early'],
+  );
   ready = true;
   large.pump();
   await waitFor('the other', () => got.length === 2);
@@ -89,7 +110,10 @@ t.test('without a session nothing is sent; its owner gives it to the next one', 
   large.up(core);
   large.send(outcomeThat('c'));
   await waitFor('one', () => got.length > 0);
-  t.same(got.map(({ jobId }) => jobId), ['c']);
+  t.same(
+    got.map(({ jobId }) => jobId),
+    ['c'],
+  );
 });
 
 t.test('an input comes in pieces, is tried again, or is gone', async (t) => {
@@ -97,7 +121,8 @@ t.test('an input comes in pieces, is tried again, or is gone', async (t) => {
   const { large, core } = await link(t, {
     fetchInput: (call) => {
       tries += 1;
-      if (call.request.ref!.jobId === 'gone') return void call.emit('error', { code: status.NOT_FOUND, details: 'not current' });
+      if (call.request.ref!.jobId === 'gone')
+        return void call.emit('error', { code: status.NOT_FOUND, details: 'not current' });
       if (tries === 1) return void call.emit('error', { code: status.UNAVAILABLE, details: 'not now' });
       call.write({ piece: Buffer.from('{"a"') });
       call.write({ piece: Buffer.from(':1}') });
@@ -105,7 +130,7 @@ t.test('an input comes in pieces, is tried again, or is gone', async (t) => {
     },
   });
   large.up(core);
-  t.same((await large.fetchInput(refOf('a')) as Buffer[]).map(String), ['{"a"', ':1}']);
+  t.same(((await large.fetchInput(refOf('a'))) as Buffer[]).map(String), ['{"a"', ':1}']);
   t.equal(tries, 2);
   t.equal(await large.fetchInput(refOf('gone')), 'gone');
   t.equal(tries, 3, 'what core does not know is not asked again');

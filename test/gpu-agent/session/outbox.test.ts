@@ -1,20 +1,35 @@
 import t from 'tap';
-import { HttpHealth, WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import type { WorkerReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { BATCH_MESSAGE_BYTES } from '../../../proto/wire/limits.ts';
 import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
-import { Outbox } from '../../../gpu-agent/session/outbox.ts';
 import type { Reports } from '../../../gpu-agent/session/outbox.ts';
+import { Outbox } from '../../../gpu-agent/session/outbox.ts';
+import type { WorkerReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { HttpHealth, WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { BATCH_MESSAGE_BYTES } from '../../../proto/wire/limits.ts';
 import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
 
 const reports: Reports = {
-  worker: report, pod: () => undefined, gpuLoads: () => ({ loads: [] }), containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
+  worker: report,
+  pod: () => undefined,
+  gpuLoads: () => ({ loads: [] }),
+  containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
 };
 
 function report(workerId: string): WorkerReport {
   return {
-    workerId, endpointId: 'e', state: WorkerState.READY, capacity: 1, reason: '', exitCode: undefined, sdkVersion: '', refresh: false, address: '',
-    health: HttpHealth.UNSPECIFIED, takesAhead: false, keepsAhead: false, singleUse: false, blocked: false,
+    workerId,
+    endpointId: 'e',
+    state: WorkerState.READY,
+    capacity: 1,
+    reason: '',
+    exitCode: undefined,
+    sdkVersion: '',
+    refresh: false,
+    address: '',
+    health: HttpHealth.UNSPECIFIED,
+    takesAhead: false,
+    keepsAhead: false,
+    singleUse: false,
+    blocked: false,
   };
 }
 
@@ -22,7 +37,9 @@ t.test('everything that waits leaves together', async (t) => {
   const chunks = new ChunkLog();
   const outbox = new Outbox(chunks);
   let woken = 0;
-  outbox.onWaiting = () => { woken += 1; };
+  outbox.onWaiting = () => {
+    woken += 1;
+  };
   t.equal(outbox.take(reports), undefined);
   outbox.addHeartbeat(3);
   outbox.addHeartbeat(4);
@@ -34,8 +51,14 @@ t.test('everything that waits leaves together', async (t) => {
   outbox.addOutcome(outcomeOf('b'));
   const message = outbox.take(reports)!;
   t.equal(message.heartbeat?.sequence, 4);
-  t.same(message.workers.map((worker) => worker.workerId), ['w1']);
-  t.same(message.progress.map((progress) => String(progress.output)), ['2']);
+  t.same(
+    message.workers.map((worker) => worker.workerId),
+    ['w1'],
+  );
+  t.same(
+    message.progress.map((progress) => String(progress.output)),
+    ['2'],
+  );
   t.equal(message.chunks.length + message.outcomes.length, 2);
   t.equal(outbox.take(reports), undefined);
   t.equal(woken, 8);
@@ -49,8 +72,15 @@ t.test('an outcome never overtakes a chunk of its own', async (t) => {
   outbox.addOutcome(outcomeOf('a'));
   outbox.addOutcome(outcomeOf('b'));
   const messages = [outbox.take(reports)!, outbox.take(reports)!, outbox.take(reports)!];
-  t.same(messages.map((message) => message.chunks.map((chunk) => chunk.number)), [[1], [2], [3]]);
-  t.same(messages.map(({ outcomes }) => outcomes.map(({ ref }) => ref!.jobId)), [['b'], [], ['a']], 'those of others do not wait for them');
+  t.same(
+    messages.map((message) => message.chunks.map((chunk) => chunk.number)),
+    [[1], [2], [3]],
+  );
+  t.same(
+    messages.map(({ outcomes }) => outcomes.map(({ ref }) => ref!.jobId)),
+    [['b'], [], ['a']],
+    'those of others do not wait for them',
+  );
   t.equal(outbox.take(reports), undefined);
 });
 
@@ -66,9 +96,14 @@ t.test('while as much is on its way to core as may be, everything but chunks goe
   t.match(outbox.take(reports)!, { heartbeat: { sequence: 1 }, chunks: [], outcomes: [{ ref: { jobId: 'b' } }] });
   outbox.left();
   let idle = false;
-  const waiting = outbox.idle().then(() => { idle = true; });
+  const waiting = outbox.idle().then(() => {
+    idle = true;
+  });
   chunks.acknowledge({ ref: refOf('a'), number: 2 });
-  t.same(outbox.take(reports)!.chunks.map(({ number }) => number), [3, 4]);
+  t.same(
+    outbox.take(reports)!.chunks.map(({ number }) => number),
+    [3, 4],
+  );
   outbox.left();
   await Promise.resolve();
   t.notOk(idle, 'one is left, and the outcome behind it');
@@ -98,7 +133,9 @@ t.test('it is idle when its last message has left', async (t) => {
   await outbox.idle();
   outbox.addWorker('w1');
   let idle = false;
-  const waiting = outbox.idle().then(() => { idle = true; });
+  const waiting = outbox.idle().then(() => {
+    idle = true;
+  });
   outbox.take(reports);
   outbox.addWorker('w2');
   outbox.left();
@@ -123,5 +160,9 @@ t.test('a new session', async (t) => {
   outbox.beginResend();
   const message = outbox.take(reports)!;
   t.same([message.chunks.length, message.outcomes], [1, []], 'their owner sends them again');
-  t.same(message.workers.map((worker) => worker.workerId), ['w2'], 'what changed since the hello stays');
+  t.same(
+    message.workers.map((worker) => worker.workerId),
+    ['w2'],
+    'what changed since the hello stays',
+  );
 });

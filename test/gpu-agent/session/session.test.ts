@@ -1,14 +1,14 @@
 /** One session from hello to end, on a stream whose other side is the test. */
 import { EventEmitter } from 'node:events';
-import { status } from '@grpc/grpc-js';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import t from 'tap';
-import { Lease } from '../../../gpu-agent/session/lease.ts';
 import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
+import { Lease } from '../../../gpu-agent/session/lease.ts';
 import { Outbox } from '../../../gpu-agent/session/outbox.ts';
 import { Session } from '../../../gpu-agent/session/session.ts';
-import { Hello, SessionResponse } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import type { SessionRequest } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { Hello, SessionResponse } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { turn } from '../attempts/wired.ts';
 import { chunkOf, outcomeOf } from '../make-outcome.ts';
@@ -34,20 +34,42 @@ async function begin() {
   const heard: SessionResponse[] = [];
   let welcomes = 0;
   const session = new Session({
-    stream, outbox, lease, clock, hello: Hello.fromPartial({ instance: 'me' }),
+    stream,
+    outbox,
+    lease,
+    clock,
+    hello: Hello.fromPartial({ instance: 'me' }),
     reports: {
-      worker: () => undefined, pod: () => undefined, gpuLoads: () => ({ loads: [] }), containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
+      worker: () => undefined,
+      pod: () => undefined,
+      gpuLoads: () => ({ loads: [] }),
+      containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
     },
     onWelcome: () => {
       welcomes += 1;
       chunks.sendAll();
-    }, onMessage: (message) => heard.push(message),
+    },
+    onMessage: (message) => heard.push(message),
   });
   const end = session.run();
-  const say = (message: Parameters<typeof SessionResponse.fromPartial>[0]): void => { stream.emit('data', SessionResponse.fromPartial(message)); };
+  const say = (message: Parameters<typeof SessionResponse.fromPartial>[0]): void => {
+    stream.emit('data', SessionResponse.fromPartial(message));
+  };
   await turn();
   return {
-    clock, sent, stream, lease, outbox, chunks, heard, session, end, say, expired, cancelled, welcomes: () => welcomes,
+    clock,
+    sent,
+    stream,
+    lease,
+    outbox,
+    chunks,
+    heard,
+    session,
+    end,
+    say,
+    expired,
+    cancelled,
+    welcomes: () => welcomes,
     welcome: async () => {
       say({ welcome: { sessionId: 's', heartbeatPeriodMs: PERIOD_MS, leaseMs: LEASE_MS } });
       await turn();

@@ -25,26 +25,29 @@ t.test('any changes, any restarts: the next run finds the last values', async (t
     fc.record({ do: fc.constant('delete' as const), key }),
     fc.record({ do: fc.constant('reopen' as const) }),
   );
-  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-    const path = join(folder, `log-${files++}`);
-    let { log } = await opened(path);
-    const model = new Map<string, unknown>();
-    for (const action of [...steps, { do: 'reopen' as const }]) {
-      if (action.do === 'set') {
-        log.set(action.key, action.value);
-        model.set(action.key, action.value);
-      } else if (action.do === 'delete') {
-        log.delete(action.key);
-        model.delete(action.key);
-      } else {
-        await log.close();
-        const next = await opened(path);
-        log = next.log;
-        t.strictSame(object(next.left), JSON.parse(JSON.stringify(object(model))));
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const path = join(folder, `log-${files++}`);
+      let { log } = await opened(path);
+      const model = new Map<string, unknown>();
+      for (const action of [...steps, { do: 'reopen' as const }]) {
+        if (action.do === 'set') {
+          log.set(action.key, action.value);
+          model.set(action.key, action.value);
+        } else if (action.do === 'delete') {
+          log.delete(action.key);
+          model.delete(action.key);
+        } else {
+          await log.close();
+          const next = await opened(path);
+          log = next.log;
+          t.strictSame(object(next.left), JSON.parse(JSON.stringify(object(model))));
+        }
       }
-    }
-    await log.close();
-  }), { seed: SEED, numRuns: 60 });
+      await log.close();
+    }),
+    { seed: SEED, numRuns: 60 },
+  );
 });
 
 t.test('cut off in the middle of a line: all before it counts', async (t) => {
@@ -68,14 +71,15 @@ t.test('many changes of few keys: the file stays small, and only its owner reads
   const { log } = await opened(path);
   for (let round = 0; round < 200; round += 1) {
     for (let i = 0; i < 50; i += 1) log.set(`k${i}`, round);
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   }
   await log.close();
   t.ok(readFileSync(path, 'utf8').split('\n').length < 1_300, 'not 10,000 lines');
   t.equal(statSync(path).mode & 0o777, 0o600);
   t.equal((await opened(path)).left.get('k49'), 199);
 });
-
 
 t.test('large values that come and go: the file stays in bounds, and what else is in it is found', async (t) => {
   const path = join(t.testdir({}), 'log');

@@ -8,8 +8,8 @@ import { createLogger } from '../../../core/runtime/logger.ts';
 import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
 import { Journal } from '../../../gpu-agent/spool/journal.ts';
 import { OutcomeSpool } from '../../../gpu-agent/spool/outcome-spool.ts';
-import type { SpoolEntry } from '../../../gpu-agent/spool/spool-entry.ts';
 import { PAYLOAD_OFFSET, RecordKind } from '../../../gpu-agent/spool/record.ts';
+import type { SpoolEntry } from '../../../gpu-agent/spool/spool-entry.ts';
 import { measureLoop } from '../../helpers/loop-meter.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
@@ -18,11 +18,18 @@ const logger = createLogger('test', 'silent');
 const key = (jobId: string): string => attemptKey(refOf(jobId));
 const jobsOf = (entries: SpoolEntry[]): string[] => entries.map((entry) => entry.outcome.ref!.jobId);
 const files = (folder: string): string[] => readdirSync(folder).sort();
-const bytesOf = (folder: string): number => files(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+const bytesOf = (folder: string): number =>
+  files(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
 
 async function open(folder: string, segmentBytesMax?: number): Promise<{ spool: OutcomeSpool; found: SpoolEntry[] }> {
   // Those that a test leaves open stand for an agent that was killed.
-  const spool = new OutcomeSpool({ folder, logger, clock: systemClock, disk: machineDisk, ...(segmentBytesMax === undefined ? {} : { segmentBytesMax }) });
+  const spool = new OutcomeSpool({
+    folder,
+    logger,
+    clock: systemClock,
+    disk: machineDisk,
+    ...(segmentBytesMax === undefined ? {} : { segmentBytesMax }),
+  });
   t.teardown(() => spool.close());
   return { spool, found: await spool.open() };
 }
@@ -55,17 +62,29 @@ t.test('large outcomes keep the loop busy for no more than moments', async (t) =
   const folder = join(t.testdir({}), 'spool');
   const { spool } = await open(folder);
   const outcomes = ['a', 'b', 'c'].map((jobId) => outcomeOf(jobId, Buffer.alloc(20 * 1024 * 1024, jobId)));
-  const chunks = Array.from({ length: 20 }, (_, index) => ({ ...chunkOf('a', index + 1), output: Buffer.alloc(1_000_000, 'x') }));
+  const chunks = Array.from({ length: 20 }, (_, index) => ({
+    ...chunkOf('a', index + 1),
+    output: Buffer.alloc(1_000_000, 'x'),
+  }));
   const end = measureLoop();
   await Promise.all(outcomes.map((outcome, index) => spool.add({ outcome, chunks: index === 0 ? chunks : [] })));
   const [longest = 0] = end();
   t.ok(longest <= 40, `the longest turn took ${longest} ms`);
   await spool.close();
   const { found } = await open(folder);
-  t.same(found.map(({ outcome }) => outcome.ref), outcomes.map(({ ref }) => ref));
-  t.ok(found.every(({ outcome }, index) => outcome.output!.equals(outcomes[index]!.output!)), 'they come back as they were');
+  t.same(
+    found.map(({ outcome }) => outcome.ref),
+    outcomes.map(({ ref }) => ref),
+  );
+  t.ok(
+    found.every(({ outcome }, index) => outcome.output!.equals(outcomes[index]!.output!)),
+    'they come back as they were',
+  );
   t.equal(found[0]!.chunks.length, 20);
-  t.ok(found[0]!.chunks.every((chunk, index) => chunk.number === index + 1 && chunk.output.equals(chunks[index]!.output)), 'with their chunks');
+  t.ok(
+    found[0]!.chunks.every((chunk, index) => chunk.number === index + 1 && chunk.output.equals(chunks[index]!.output)),
+    'with their chunks',
+  );
 });
 
 t.test('an agent that was killed: nothing was closed', async (t) => {
@@ -102,18 +121,21 @@ t.test('an acknowledgement that overtakes the write', async (t) => {
   t.same((await open(folder)).found, []);
 });
 
-t.test('what core acknowledges in one message is one record, which the next run and one that was killed read', async (t) => {
-  const folder = join(t.testdir({}), 'spool');
-  const { spool } = await open(folder);
-  const jobs = Array.from({ length: 200 }, (_, index) => `job-${index}`);
-  await Promise.all(['left', ...jobs].map((job) => spool.add({ outcome: outcomeOf(job), chunks: [] })));
-  const before = bytesOf(folder);
-  for (const job of jobs) spool.acknowledge(key(job));
-  const written = await waitFor('the acknowledgements on disk', () => bytesOf(folder) - before);
-  const names = jobs.map((job) => key(job)).join('\n').length;
-  t.equal(written, names + PAYLOAD_OFFSET);
-  t.same(jobsOf((await open(folder)).found), ['left']);
-});
+t.test(
+  'what core acknowledges in one message is one record, which the next run and one that was killed read',
+  async (t) => {
+    const folder = join(t.testdir({}), 'spool');
+    const { spool } = await open(folder);
+    const jobs = Array.from({ length: 200 }, (_, index) => `job-${index}`);
+    await Promise.all(['left', ...jobs].map((job) => spool.add({ outcome: outcomeOf(job), chunks: [] })));
+    const before = bytesOf(folder);
+    for (const job of jobs) spool.acknowledge(key(job));
+    const written = await waitFor('the acknowledgements on disk', () => bytesOf(folder) - before);
+    const names = jobs.map((job) => key(job)).join('\n').length;
+    t.equal(written, names + PAYLOAD_OFFSET);
+    t.same(jobsOf((await open(folder)).found), ['left']);
+  },
+);
 
 t.test('it does not grow', async (t) => {
   const folder = join(t.testdir({}), 'spool');
@@ -144,7 +166,8 @@ t.test('files of a version whose acknowledgements did not name the endpoint', as
   await spool.close();
   const journal = new Journal({ folder, segmentBytesMax: 1_000_000, logger, clock: systemClock, disk: machineDisk });
   await journal.open(() => {});
-  for (const name of ['a#1', 'both#1', 'nothing#1']) await journal.append(RecordKind.ACKNOWLEDGED, [Buffer.from(name)], true);
+  for (const name of ['a#1', 'both#1', 'nothing#1'])
+    await journal.append(RecordKind.ACKNOWLEDGED, [Buffer.from(name)], true);
   await journal.close();
 
   const again = await open(folder);

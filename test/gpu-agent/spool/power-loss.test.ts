@@ -7,8 +7,8 @@ import { createLogger } from '../../../core/runtime/logger.ts';
 import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
 import { OutcomeSpool } from '../../../gpu-agent/spool/outcome-spool.ts';
 import type { SpoolEntry } from '../../../gpu-agent/spool/spool-entry.ts';
-import { MemoryDisk } from '../../helpers/memory-disk.ts';
 import type { DiskCall } from '../../helpers/memory-disk.ts';
+import { MemoryDisk } from '../../helpers/memory-disk.ts';
 import { SEED, seededRandom } from '../../helpers/seeded-random.ts';
 import { outcomeOf, refOf } from '../make-outcome.ts';
 
@@ -24,50 +24,61 @@ const step = fc.oneof(
 );
 
 t.test('faults and losses of power in any order: what was taken and not acknowledged comes back', async (t) => {
-  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.integer(), async (steps, seed) => {
-    const disk = new MemoryDisk(seededRandom(seed));
-    const open = async (): Promise<{ spool: OutcomeSpool; found: SpoolEntry[] }> => {
-      // Short segments: the next one, tidying and compaction come often.
-      const spool = new OutcomeSpool({ folder: '/spool', logger, clock: systemClock, disk: disk.boot(), segmentBytesMax: 300 });
-      return { spool, found: await spool.open() };
-    };
-    let { spool } = await open();
-    let jobs = 0;
-    /** Taken for certain and not acknowledged. */
-    const kept = new Set<string>();
-    const added = new Set<string>();
-    for (const action of [...steps, { do: 'power' as const, waits: true }]) {
-      if (action.do === 'add') {
-        const names = Array.from({ length: action.count }, () => `job-${jobs += 1}`);
-        for (const name of names) added.add(name);
-        await Promise.allSettled(names.map(async (name) => {
-          await spool.add({ outcome: outcomeOf(name), chunks: [] });
-          kept.add(name);
-        }));
-      } else if (action.do === 'acknowledge') {
-        const name = [...kept][action.which % Math.max(1, kept.size)];
-        if (name === undefined) continue;
-        kept.delete(name);
-        spool.acknowledge(key(name));
-      } else if (action.do === 'fail') {
-        disk.fail(action.calls);
-      } else {
-        const late = `job-${jobs += 1}`;
-        added.add(late);
-        // One is on its way in that moment.
-        if (!action.waits) void spool.add({ outcome: outcomeOf(late), chunks: [] }).catch(() => undefined);
-        disk.losePower();
-        const next = await open();
-        spool = next.spool;
-        const back = new Set(next.found.map(({ outcome }) => outcome.ref!.jobId));
-        for (const name of kept) if (!back.has(name)) throw new Error(`${name} is lost`);
-        for (const name of back) if (!added.has(name)) throw new Error(`${name} was never added`);
-        // What is there again counts from now on.
-        for (const name of back) kept.add(name);
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.integer(), async (steps, seed) => {
+      const disk = new MemoryDisk(seededRandom(seed));
+      const open = async (): Promise<{ spool: OutcomeSpool; found: SpoolEntry[] }> => {
+        // Short segments: the next one, tidying and compaction come often.
+        const spool = new OutcomeSpool({
+          folder: '/spool',
+          logger,
+          clock: systemClock,
+          disk: disk.boot(),
+          segmentBytesMax: 300,
+        });
+        return { spool, found: await spool.open() };
+      };
+      let { spool } = await open();
+      let jobs = 0;
+      /** Taken for certain and not acknowledged. */
+      const kept = new Set<string>();
+      const added = new Set<string>();
+      for (const action of [...steps, { do: 'power' as const, waits: true }]) {
+        if (action.do === 'add') {
+          const names = Array.from({ length: action.count }, () => `job-${(jobs += 1)}`);
+          for (const name of names) added.add(name);
+          await Promise.allSettled(
+            names.map(async (name) => {
+              await spool.add({ outcome: outcomeOf(name), chunks: [] });
+              kept.add(name);
+            }),
+          );
+        } else if (action.do === 'acknowledge') {
+          const name = [...kept][action.which % Math.max(1, kept.size)];
+          if (name === undefined) continue;
+          kept.delete(name);
+          spool.acknowledge(key(name));
+        } else if (action.do === 'fail') {
+          disk.fail(action.calls);
+        } else {
+          const late = `job-${(jobs += 1)}`;
+          added.add(late);
+          // One is on its way in that moment.
+          if (!action.waits) void spool.add({ outcome: outcomeOf(late), chunks: [] }).catch(() => undefined);
+          disk.losePower();
+          const next = await open();
+          spool = next.spool;
+          const back = new Set(next.found.map(({ outcome }) => outcome.ref!.jobId));
+          for (const name of kept) if (!back.has(name)) throw new Error(`${name} is lost`);
+          for (const name of back) if (!added.has(name)) throw new Error(`${name} was never added`);
+          // What is there again counts from now on.
+          for (const name of back) kept.add(name);
+        }
       }
-    }
-    await spool.close().catch(() => undefined);
-  }), { seed: SEED, numRuns: 400 });
+      await spool.close().catch(() => undefined);
+    }),
+    { seed: SEED, numRuns: 400 },
+  );
   t.pass('nothing was lost');
 });
 
@@ -80,14 +91,20 @@ t.test('a disk that is full for long: no file for each write that fails, and non
     open: async (...args) => {
       const file = await booted.open(...args);
       openFiles += 1;
-      return { ...file, close: async () => { openFiles -= 1; } };
+      return {
+        ...file,
+        close: async () => {
+          openFiles -= 1;
+        },
+      };
     },
   };
   const spool = new OutcomeSpool({ folder: '/spool', logger, clock: systemClock, disk: counting });
   await spool.open();
   await spool.add({ outcome: outcomeOf('before'), chunks: [] });
   disk.fail(['write']);
-  for (let count = 0; count < 20; count += 1) await t.rejects(spool.add({ outcome: outcomeOf(`full-${count}`), chunks: [] }), { code: 'ENOSPC' });
+  for (let count = 0; count < 20; count += 1)
+    await t.rejects(spool.add({ outcome: outcomeOf(`full-${count}`), chunks: [] }), { code: 'ENOSPC' });
   t.ok((await booted.readdir('/spool')).length <= 2);
   disk.fail([]);
   await spool.add({ outcome: outcomeOf('after'), chunks: [] });

@@ -1,8 +1,16 @@
 import t from 'tap';
 import { workNow } from '../../../core/runtime/sliced-work.ts';
-import { PAYLOAD_OFFSET, decodeRecords, encodeRecord } from '../../../gpu-agent/spool/record.ts';
+import { decodeRecords, encodeRecord, PAYLOAD_OFFSET } from '../../../gpu-agent/spool/record.ts';
 
-const encode = (kind: number, ...payload: string[]): Buffer => Buffer.concat(workNow(encodeRecord(kind, payload.map((piece) => Buffer.from(piece)))));
+const encode = (kind: number, ...payload: string[]): Buffer =>
+  Buffer.concat(
+    workNow(
+      encodeRecord(
+        kind,
+        payload.map((piece) => Buffer.from(piece)),
+      ),
+    ),
+  );
 const file = Buffer.concat([encode(1, 'one'), encode(2), encode(1, 'th', '', 'ree')]);
 const read = (bytes: Buffer) => {
   const { records, torn } = decodeRecords(bytes);

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import t from 'tap';
 import { StartGate } from '../../../gpu-agent/units/start-gate.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
-import { turn } from '../attempts/wired.ts';
 import { SEED } from '../../helpers/seeded-random.ts';
+import { turn } from '../attempts/wired.ts';
 
 const never = new AbortController().signal;
 
@@ -28,7 +28,10 @@ t.test('first come, first served, so many at a time', async (t) => {
 });
 
 t.test('a start that takes long holds up nobody: 10 s if it will ask for work, else 2', async (t) => {
-  for (const [asks, ms] of [[true, 10_000], [false, 2_000]] as const) {
+  for (const [asks, ms] of [
+    [true, 10_000],
+    [false, 2_000],
+  ] as const) {
     const clock = new ManualClock();
     const entered = ask(new StartGate(1, clock), ['a', 'b'], { asks });
     clock.pass(ms - 1);
@@ -56,20 +59,28 @@ t.test('who is not wanted any more takes no place', async (t) => {
 });
 
 t.test('whatever happens: never more than there are places, and everybody gets one in the end', async () => {
-  await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(fc.nat(20), { maxLength: 40 }), async (places, leaving) => {
-    const gate = new StartGate(places, new ManualClock());
-    const ids = Array.from({ length: 12 }, (_, n) => `unit-${n}`);
-    const entered = ask(gate, ids);
-    const left = new Set<string>();
-    const leave = async (id: string): Promise<void> => {
-      if (entered.includes(id)) left.add(id);
-      gate.leave(id);
-      await turn();
-      if (entered.length - left.size > places) throw new Error(`${entered.length - left.size} hold ${places} places`);
-    };
-    await turn();
-    for (const n of leaving) await leave(ids[n % ids.length]!);
-    for (const id of ids) await leave(id);
-    if (entered.length !== ids.length) throw new Error(`${entered.length} of ${ids.length} entered`);
-  }), { seed: SEED });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 4 }),
+      fc.array(fc.nat(20), { maxLength: 40 }),
+      async (places, leaving) => {
+        const gate = new StartGate(places, new ManualClock());
+        const ids = Array.from({ length: 12 }, (_, n) => `unit-${n}`);
+        const entered = ask(gate, ids);
+        const left = new Set<string>();
+        const leave = async (id: string): Promise<void> => {
+          if (entered.includes(id)) left.add(id);
+          gate.leave(id);
+          await turn();
+          if (entered.length - left.size > places)
+            throw new Error(`${entered.length - left.size} hold ${places} places`);
+        };
+        await turn();
+        for (const n of leaving) await leave(ids[n % ids.length]!);
+        for (const id of ids) await leave(id);
+        if (entered.length !== ids.length) throw new Error(`${entered.length} of ${ids.length} entered`);
+      },
+    ),
+    { seed: SEED },
+  );
 });

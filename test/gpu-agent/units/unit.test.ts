@@ -3,18 +3,18 @@ import fc from 'fast-check';
 import t from 'tap';
 import { systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
-import { NO_LIMITS } from '../../helpers/no-limits.ts';
 import type { Launch, UnitExit } from '../../../gpu-agent/executors/executor.ts';
 import { GpuHandover } from '../../../gpu-agent/launch/gpu-handover.ts';
 import { StartGate } from '../../../gpu-agent/units/start-gate.ts';
-import { isLive } from '../../../gpu-agent/units/step.ts';
 import type { Desired, Policy, Want } from '../../../gpu-agent/units/step.ts';
-import type { UnitKind } from '../../../gpu-agent/units/unit-kind.ts';
+import { isLive } from '../../../gpu-agent/units/step.ts';
 import { Unit } from '../../../gpu-agent/units/unit.ts';
+import type { UnitKind } from '../../../gpu-agent/units/unit-kind.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
+import { NO_LIMITS } from '../../helpers/no-limits.ts';
+import { SEED } from '../../helpers/seeded-random.ts';
 import { turn } from '../attempts/wired.ts';
 import { ScriptedExecutor } from '../scripted-executor.ts';
-import { SEED } from '../../helpers/seeded-random.ts';
 
 const WORKER: Policy = { restarts: false, graceMs: 5_000, initTimeoutMs: 60_000 };
 const POD: Policy = { restarts: true, graceMs: 5_000, initTimeoutMs: undefined };
@@ -23,33 +23,73 @@ const GPU = 'GPU-1';
 const want = (name: Want, run = 0): Desired => ({ want: name, run, disk: 0 });
 
 /** A unit of no kind in particular. `errors` has what its log says is wrong. */
-function makeUnit(policy: Policy, {
-  executor = new ScriptedExecutor(), handover = new GpuHandover(), id = 'unit', desired = want('run'), starts = undefined as StartGate | undefined,
-} = {}) {
+function makeUnit(
+  policy: Policy,
+  {
+    executor = new ScriptedExecutor(),
+    handover = new GpuHandover(),
+    id = 'unit',
+    desired = want('run'),
+    starts = undefined as StartGate | undefined,
+  } = {},
+) {
   const clock = new ManualClock();
   const errors: string[] = [];
   const logger = createLogger('test', 'silent');
-  logger.error = (...args: unknown[]) => { errors.push(JSON.stringify(args)); };
-  const seen = { exits: [] as UnitExit[], busy: false, removed: 0, settled: [] as (number | undefined)[], launchFails: undefined as Error | undefined };
+  logger.error = (...args: unknown[]) => {
+    errors.push(JSON.stringify(args));
+  };
+  const seen = {
+    exits: [] as UnitExit[],
+    busy: false,
+    removed: 0,
+    settled: [] as (number | undefined)[],
+    launchFails: undefined as Error | undefined,
+  };
   const launch: Launch = {
-    unitId: id, command: ['run'], entrypoint: [], image: undefined, user: undefined, workingDirectory: '/', env: {}, mounts: [], gpus: [],
-    limits: NO_LIMITS, onOutput: () => undefined,
+    unitId: id,
+    command: ['run'],
+    entrypoint: [],
+    image: undefined,
+    user: undefined,
+    workingDirectory: '/',
+    env: {},
+    mounts: [],
+    gpus: [],
+    limits: NO_LIMITS,
+    onOutput: () => undefined,
   };
   const kind: UnitKind = {
-    policy, ids: { unitId: id }, gpuUuids: [GPU],
+    policy,
+    ids: { unitId: id },
+    gpuUuids: [GPU],
     isBusy: () => seen.busy,
     executor: () => executor,
     launch: async () => {
       if (seen.launchFails) throw seen.launchFails;
       return { launch, executor };
     },
-    changed: () => undefined, output: () => undefined, ending: () => undefined, started: () => undefined, stopping: () => undefined,
-    exited: (exit) => { seen.exits.push(exit); },
-    settleFiles: async (disk) => { seen.settled.push(disk); },
-    remove: async () => { seen.removed += 1; },
+    changed: () => undefined,
+    output: () => undefined,
+    ending: () => undefined,
+    started: () => undefined,
+    stopping: () => undefined,
+    exited: (exit) => {
+      seen.exits.push(exit);
+    },
+    settleFiles: async (disk) => {
+      seen.settled.push(disk);
+    },
+    remove: async () => {
+      seen.removed += 1;
+    },
   };
   const unit = new Unit(id, desired, kind, {
-    handover, starts: starts ?? new StartGate(4, clock), clock, random: { ...systemRandom, fraction: () => 0 }, logger,
+    handover,
+    starts: starts ?? new StartGate(4, clock),
+    clock,
+    random: { ...systemRandom, fraction: () => 0 },
+    logger,
   });
   return { unit, executor, clock, errors, seen, handover };
 }
@@ -58,7 +98,10 @@ t.test('a unit waits until one that starts has asked for work, has ended, or is 
   const starts = new StartGate(1, new ManualClock());
   const make = (id: string) => makeUnit(WORKER, { id, starts });
   const [first, second, third, fourth] = [make('a'), make('b'), make('c'), make('d')];
-  const phases = async (): Promise<string[]> => { await turn(); return [first, second, third, fourth].map(({ unit }) => unit.observed.phase); };
+  const phases = async (): Promise<string[]> => {
+    await turn();
+    return [first, second, third, fourth].map(({ unit }) => unit.observed.phase);
+  };
   for (const { unit } of [first, second, third, fourth]) unit.look();
   t.same(await phases(), ['running', 'preparing', 'preparing', 'preparing']);
   t.match(second.unit.progress, /waiting for others to start/);
@@ -85,7 +128,10 @@ t.test('a worker is started, asked to end, killed when it does not, and removed'
   unit.look();
   await unit.over;
   t.same(executor.starts[0]!.asked, ['stop', 'kill']);
-  t.match({ ...seen, starts: executor.starts.length, errors }, { exits: [{ signal: 'SIGKILL' }], removed: 1, starts: 1, errors: [] });
+  t.match(
+    { ...seen, starts: executor.starts.length, errors },
+    { exits: [{ signal: 'SIGKILL' }], removed: 1, starts: 1, errors: [] },
+  );
   unit.want(want('run'));
   await turn();
   t.equal(executor.starts.length, 1, 'an ended worker stays ended');
@@ -93,11 +139,12 @@ t.test('a worker is started, asked to end, killed when it does not, and removed'
 
 t.test('a preparation tells how it gets on, and ends when nobody wants it any more', async (t) => {
   const { unit, executor, clock, seen } = makeUnit(WORKER);
-  executor.preparing = (progress, signal) => new Promise((_, reject) => {
-    progress('pulling: 10 %');
-    progress('pulling: 20 %');
-    signal.addEventListener('abort', () => reject(signal.reason as Error));
-  });
+  executor.preparing = (progress, signal) =>
+    new Promise((_, reject) => {
+      progress('pulling: 10 %');
+      progress('pulling: 20 %');
+      signal.addEventListener('abort', () => reject(signal.reason as Error));
+    });
   unit.look();
   await turn();
   t.equal(unit.progress, 'pulling: 10 %', 'at once');
@@ -185,51 +232,70 @@ t.test('two never have one GPU', async (t) => {
   leaves.unit.want(want('gone'));
   comes.unit.look();
   await turn();
-  t.equal(comes.executor.starts.length, 0, 'it waits for the other\'s end');
+  t.equal(comes.executor.starts.length, 0, "it waits for the other's end");
   leaves.executor.starts[0]!.exit();
   await turn();
   t.equal(comes.executor.starts.length, 1);
 });
 
 const events = fc.oneof(
-  fc.record({ want: fc.constantFrom<Want>('run', 'freeze', 'drain', 'gone', 'stand'), run: fc.integer({ min: 0, max: 1 }) }),
-  fc.constantFrom('asked' as const, 'busy' as const, 'idle' as const, 'exit' as const, 'kill' as const, 'fail' as const, 'mend' as const),
+  fc.record({
+    want: fc.constantFrom<Want>('run', 'freeze', 'drain', 'gone', 'stand'),
+    run: fc.integer({ min: 0, max: 1 }),
+  }),
+  fc.constantFrom(
+    'asked' as const,
+    'busy' as const,
+    'idle' as const,
+    'exit' as const,
+    'kill' as const,
+    'fail' as const,
+    'mend' as const,
+  ),
   fc.record({ passMs: fc.integer({ min: 1, max: 10_000 }) }),
 );
 
 for (const policy of [WORKER, POD]) {
-  t.test(`whatever happens, one start at a time, no step back, and nothing runs once it is gone: ${policy === POD ? 'pod' : 'worker'}`, async (t) => {
-    await fc.assert(fc.asyncProperty(fc.array(events, { maxLength: 30 }), async (list) => {
-      const { unit, executor, clock, seen, errors } = makeUnit(policy);
-      unit.look();
-      const isLegal = (event: typeof list[number]): boolean => (
-        typeof event === 'string' || !('want' in event) || (policy === POD ? !['freeze', 'drain'].includes(event.want) : event.want !== 'stand')
+  t.test(
+    `whatever happens, one start at a time, no step back, and nothing runs once it is gone: ${policy === POD ? 'pod' : 'worker'}`,
+    async (t) => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(events, { maxLength: 30 }), async (list) => {
+          const { unit, executor, clock, seen, errors } = makeUnit(policy);
+          unit.look();
+          const isLegal = (event: (typeof list)[number]): boolean =>
+            typeof event === 'string' ||
+            !('want' in event) ||
+            (policy === POD ? !['freeze', 'drain'].includes(event.want) : event.want !== 'stand');
+          for (const event of list.filter(isLegal)) {
+            if (event === 'asked') unit.asked();
+            else if (event === 'busy' || event === 'idle') seen.busy = event === 'busy' && policy === WORKER;
+            else if (event === 'exit') executor.starts.at(-1)?.exit({ code: 1 });
+            else if (event === 'kill') unit.condemn(policy === WORKER ? 'kill' : 'stop');
+            else if (event === 'fail' || event === 'mend')
+              seen.launchFails = event === 'fail' ? new Error('no folder') : undefined;
+            else if ('passMs' in event) clock.pass(event.passMs);
+            else unit.want(want(event.want, policy === POD ? event.run : 0));
+            unit.look();
+            await turn();
+            const ended = seen.exits.length;
+            if (policy === WORKER && executor.starts.length > 1) return false;
+            if (policy === WORKER && ended > 1) return false;
+          }
+          seen.launchFails = undefined;
+          unit.want(want('gone'));
+          for (let i = 0; i < 5; i += 1) {
+            executor.starts.at(-1)?.exit();
+            await turn();
+            clock.pass(60_000);
+            unit.look();
+          }
+          await unit.over;
+          return !isLive(unit.observed.phase) && unit.observed.phase === 'gone' && errors.length === 0;
+        }),
+        { seed: SEED, numRuns: 150 },
       );
-      for (const event of list.filter(isLegal)) {
-        if (event === 'asked') unit.asked();
-        else if (event === 'busy' || event === 'idle') seen.busy = event === 'busy' && policy === WORKER;
-        else if (event === 'exit') executor.starts.at(-1)?.exit({ code: 1 });
-        else if (event === 'kill') unit.condemn(policy === WORKER ? 'kill' : 'stop');
-        else if (event === 'fail' || event === 'mend') seen.launchFails = event === 'fail' ? new Error('no folder') : undefined;
-        else if ('passMs' in event) clock.pass(event.passMs);
-        else unit.want(want(event.want, policy === POD ? event.run : 0));
-        unit.look();
-        await turn();
-        const ended = seen.exits.length;
-        if (policy === WORKER && executor.starts.length > 1) return false;
-        if (policy === WORKER && ended > 1) return false;
-      }
-      seen.launchFails = undefined;
-      unit.want(want('gone'));
-      for (let i = 0; i < 5; i += 1) {
-        executor.starts.at(-1)?.exit();
-        await turn();
-        clock.pass(60_000);
-        unit.look();
-      }
-      await unit.over;
-      return !isLive(unit.observed.phase) && unit.observed.phase === 'gone' && errors.length === 0;
-    }), { seed: SEED, numRuns: 150 });
-    t.pass();
-  });
+      t.pass();
+    },
+  );
 }

@@ -2,12 +2,12 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { dropFolder, giveFolder } from '../../../gpu-agent/users/given-folder.ts';
 import { parseWorkerUser } from '../../../gpu-agent/users/worker-user-setting.ts';
-import { WorkerUserError, WorkerUsers, hostEnvOf } from '../../../gpu-agent/users/worker-users.ts';
+import { hostEnvOf, WorkerUserError, WorkerUsers } from '../../../gpu-agent/users/worker-users.ts';
 import { openFolder } from '../../helpers/open-folder.ts';
 
 const logger = createLogger('test', 'silent');
@@ -15,7 +15,7 @@ const onlyRoot = { skip: process.getuid!() === 0 ? false : 'needs root to give f
 const ASK = join(import.meta.dirname, 'ask-as-somebody.ts');
 
 async function usersOf(t: Test, setting: string, folder?: string) {
-  const dataDir = folder ?? await openFolder(t);
+  const dataDir = folder ?? (await openFolder(t));
   const users = new WorkerUsers(parseWorkerUser(setting)!, dataDir, logger);
   await users.open(dataDir, [join(dataDir, 'scratch')]);
   return { users, dataDir };
@@ -27,11 +27,31 @@ t.test('one for each account, with a home that stays and temporary files that go
   t.match(user, { uid: 3_000_005, gid: 3_000_005, name: 'account-5' });
   t.equal((await users.of(6))!.uid, 3_000_006);
   await t.rejects(users.of(0), /core did not say which account/);
-  for (const folder of [user.home, user.tmp]) t.match(lstatSync(folder), { uid: user.uid, gid: user.gid, mode: 0o40700 });
+  for (const folder of [user.home, user.tmp])
+    t.match(lstatSync(folder), { uid: user.uid, gid: user.gid, mode: 0o40700 });
   t.equal(lstatSync(dataDir).mode & 0o777, 0o711);
-  t.match(hostEnvOf({ PATH: '/bin', HOME: '/root', USER: 'root', TMPDIR: '/root/tmp', XDG_CACHE_HOME: '/root/.cache', HF_HOME: '/models' }, user), {
-    PATH: '/bin', HOME: user.home, USER: 'account-5', LOGNAME: 'account-5', TMPDIR: user.tmp, HF_HOME: '/models', XDG_CACHE_HOME: undefined,
-  });
+  t.match(
+    hostEnvOf(
+      {
+        PATH: '/bin',
+        HOME: '/root',
+        USER: 'root',
+        TMPDIR: '/root/tmp',
+        XDG_CACHE_HOME: '/root/.cache',
+        HF_HOME: '/models',
+      },
+      user,
+    ),
+    {
+      PATH: '/bin',
+      HOME: user.home,
+      USER: 'account-5',
+      LOGNAME: 'account-5',
+      TMPDIR: user.tmp,
+      HF_HOME: '/models',
+      XDG_CACHE_HOME: undefined,
+    },
+  );
   for (const folder of [user.home, user.tmp]) writeFileSync(join(folder, 'file'), '');
   const again = await usersOf(t, 'per-account:3000000', dataDir);
   await again.users.of(5);
@@ -50,13 +70,19 @@ t.test('one for all, by name or number', onlyRoot, async (t) => {
   const closed = join(await openFolder(t), 'closed');
   mkdirSync(join(closed, 'data'), { recursive: true });
   chmodSync(closed, 0o700);
-  await t.rejects(usersOf(t, 'per-account', join(closed, 'data')), { constructor: WorkerUserError, message: /Choose a data folder/ });
+  await t.rejects(usersOf(t, 'per-account', join(closed, 'data')), {
+    constructor: WorkerUserError,
+    message: /Choose a data folder/,
+  });
 });
 
 t.test('who cannot switch says so and goes on', onlyRoot, async (t) => {
   const ask = (setting: string, uid: number): unknown =>
     JSON.parse(execFileSync(process.execPath, [ASK, setting], { uid, gid: uid, cwd: '/', env: {}, encoding: 'utf8' }));
-  t.match(ask('per-account', 4_321), { differ: false, said: [/only an agent that runs as root can give them another/] });
+  t.match(ask('per-account', 4_321), {
+    differ: false,
+    said: [/only an agent that runs as root can give them another/],
+  });
   t.match(ask('1234', 4_321), { differ: false, said: [/only an agent that runs as root/] });
   t.match(ask('same', 4_321), { differ: false, said: [] });
   t.match(ask('4321', 4_321), { differ: false, said: [] }, 'itself is no other user');

@@ -35,14 +35,26 @@ export async function askBlob(path: string, signal?: AbortSignal): Promise<Blob>
 
 /** Sends JSON text as it was written. */
 export async function sendText<Answer>(path: string, json: string): Promise<Answer> {
-  return await (await send('POST', path, json)).json() as Answer;
+  return (await (await send('POST', path, json)).json()) as Answer;
 }
 
-/** Sends a request to a load-balancing endpoint, `head` being its method, path and headers; answers what came back, told in a body of its own form. */
-export async function askAnswer(path: string, head: string, body: string | undefined, signal: AbortSignal): Promise<Response> {
+/**
+ * Sends a request to a load-balancing endpoint, `head` being its method, path and headers; answers what came back, told
+ * in a body of its own form.
+ */
+export async function askAnswer(
+  path: string,
+  head: string,
+  body: string | undefined,
+  signal: AbortSignal,
+): Promise<Response> {
   const response = await send('POST', path, body, signal, { ...HEADERS, 'x-console-request': head });
   if (response.headers.has('x-console-answer')) return response;
-  throw new ApiError(response.status, '', 'The service answered in a form that this page does not know. Load the page again.');
+  throw new ApiError(
+    response.status,
+    '',
+    'The service answered in a form that this page does not know. Load the page again.',
+  );
 }
 
 /** Why the feed at `path` is refused, which a browser does not say of feeds; undefined: it is told. */
@@ -56,7 +68,11 @@ export async function refusalOf(path: string, signal: AbortSignal): Promise<ApiE
 }
 
 async function send(
-  method: string, path: string, body: string | undefined, signal?: AbortSignal, headers = body === undefined ? HEADERS : JSON_HEADERS,
+  method: string,
+  path: string,
+  body: string | undefined,
+  signal?: AbortSignal,
+  headers = body === undefined ? HEADERS : JSON_HEADERS,
 ): Promise<Response> {
   const init: RequestInit = { method, headers, credentials: 'same-origin' };
   if (body !== undefined) init.body = body;
@@ -70,7 +86,7 @@ async function send(
 }
 
 async function refusal(response: Response): Promise<ApiError> {
-  const told = await response.json().catch(() => ({})) as { error?: unknown; code?: unknown };
+  const told = (await response.json().catch(() => ({}))) as { error?: unknown; code?: unknown };
   const text = typeof told.error === 'string' ? told.error : `The service answered ${response.status}.`;
   return new ApiError(response.status, typeof told.code === 'string' ? told.code : '', text);
 }

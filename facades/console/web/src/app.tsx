@@ -1,11 +1,12 @@
 /** The whole of it: who is signed in, the frame around all pages, and which page a path is. */
-import { Suspense, useEffect } from 'react';
+
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Suspense, useEffect } from 'react';
 import { Route, Router, Switch, useLocation } from 'wouter';
 import type { SessionView } from '../../views.ts';
 import { ApiError, ask } from './api.ts';
 import { Frame } from './frame.tsx';
-import { lazyPage, LoadBoundary } from './lazy-page.tsx';
+import { LoadBoundary, lazyPage } from './lazy-page.tsx';
 import { Overview } from './pages/overview.tsx';
 import { Empty, Failed, Loading } from './parts.tsx';
 import { SessionProvider, SignIn } from './session.tsx';
@@ -23,12 +24,28 @@ const ListPage = lazyPage(() => import('./pages/list.tsx'));
 export function App() {
   const queries = useQueryClient();
   const { data, error, isPending } = useQuery({
-    queryKey: ['session'], queryFn: () => ask<SessionView>('GET', '/session'), staleTime: 60_000, refetchInterval: 60_000,
+    queryKey: ['session'],
+    queryFn: () => ask<SessionView>('GET', '/session'),
+    staleTime: 60_000,
+    refetchInterval: 60_000,
   });
-  const signIn = (session: SessionView): void => { queries.setQueryData<SessionView>(['session'], session); };
-  if (isPending) return <main><Loading /></main>;
-  if (error instanceof ApiError && error.status === 401) return <SignIn onDone={signIn} why={data ? 'The session has ended: sign in again.' : undefined} />;
-  if (!data) return <main><Failed error={error} /></main>;
+  const signIn = (session: SessionView): void => {
+    queries.setQueryData<SessionView>(['session'], session);
+  };
+  if (isPending)
+    return (
+      <main>
+        <Loading />
+      </main>
+    );
+  if (error instanceof ApiError && error.status === 401)
+    return <SignIn onDone={signIn} why={data ? 'The session has ended: sign in again.' : undefined} />;
+  if (!data)
+    return (
+      <main>
+        <Failed error={error} />
+      </main>
+    );
   return (
     <SessionProvider value={data}>
       <Router base="/console">
@@ -43,7 +60,13 @@ export function App() {
 /** Another page is another try. */
 function Shown() {
   const [path] = useLocation();
-  return <LoadBoundary key={path.split('/')[1]}><Suspense fallback={<Loading />}><Pages /></Suspense></LoadBoundary>;
+  return (
+    <LoadBoundary key={path.split('/')[1]}>
+      <Suspense fallback={<Loading />}>
+        <Pages />
+      </Suspense>
+    </LoadBoundary>
+  );
 }
 
 function Pages() {
@@ -57,13 +80,18 @@ function Pages() {
     <Switch>
       <Route path="/" component={Overview} />
       <Route path="/endpoints/:id/jobs/:job">{({ id, job }) => <JobPage endpointId={id} jobId={job} />}</Route>
-      <Route path="/endpoints/:id/:tab?">{({ id, tab }) => <EndpointPage key={id} id={id} tab={tab ?? 'activity'} />}</Route>
+      <Route path="/endpoints/:id/:tab?">
+        {({ id, tab }) => <EndpointPage key={id} id={id} tab={tab ?? 'activity'} />}
+      </Route>
       <Route path="/machines" component={MachinesPage} />
       <Route path="/machines/:name">{({ name }) => <MachinePage key={name} name={name} />}</Route>
       <Route path="/usage" component={UsagePage} />
       <Route path="/pods/:id">{({ id }) => <PodPage key={id} id={id} />}</Route>
       <Route path="/:kind">{({ kind }) => <ListPage key={kind} kind={kind} />}</Route>
-      <Route><h1>Not here</h1><Empty title="There is no such page." /></Route>
+      <Route>
+        <h1>Not here</h1>
+        <Empty title="There is no such page." />
+      </Route>
     </Switch>
   );
 }

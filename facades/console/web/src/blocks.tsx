@@ -1,6 +1,6 @@
 /**
- * Much text in pieces, each laid out by itself: browsers take long for a text of a million characters, and anew for each that is added to it. Pieces out of
- * sight cost nothing (styles/parts.css).
+ * Much text in pieces, each laid out by itself: browsers take long for a text of a million characters, and anew for
+ * each that is added to it. Pieces out of sight cost nothing (styles/parts.css).
  */
 import { memo, useEffect, useRef } from 'react';
 
@@ -11,7 +11,9 @@ export interface Block {
   text: string;
 }
 
-/** A piece ends with the first line that ends behind this, or in the middle of a line that is too long, in characters. */
+/**
+ * A piece ends with the first line that ends behind this, or in the middle of a line that is too long, in characters.
+ */
 const BLOCK = 8_000;
 const LINE_MAX = 40_000;
 
@@ -42,7 +44,13 @@ const Piece = memo(({ text }: { text: string }) => <span className="block">{text
 /** Pieces that are all there. */
 export function Blocks({ text, label }: { text: string; label: string }) {
   const pieces = cut(text, 0);
-  return <pre className="viewer" tabIndex={0} role="group" aria-label={label}>{pieces.map(({ key, text: piece }) => <Piece key={key} text={piece} />)}</pre>;
+  return (
+    <pre className="viewer" tabIndex={0} role="group" aria-label={label}>
+      {pieces.map(({ key, text: piece }) => (
+        <Piece key={key} text={piece} />
+      ))}
+    </pre>
+  );
 }
 
 /** Pieces that become more. Whoever looks at the end goes on seeing the end. */
@@ -51,7 +59,9 @@ export function Tail({ blocks, label, otherwise }: { blocks: readonly Block[]; l
   const isAtEnd = useRef(true);
   const top = useRef(0);
   useEffect(() => {
-    const goToEnd = (): void => { if (isAtEnd.current && place.current) place.current.scrollTop = place.current.scrollHeight; };
+    const goToEnd = (): void => {
+      if (isAtEnd.current && place.current) place.current.scrollTop = place.current.scrollHeight;
+    };
     goToEnd();
     // What came into sight by that may be higher than it was taken for.
     const again = requestAnimationFrame(goToEnd);
@@ -59,23 +69,36 @@ export function Tail({ blocks, label, otherwise }: { blocks: readonly Block[]; l
   }, [blocks]);
   return (
     <pre
-      className="viewer" ref={place} tabIndex={0} role="group" aria-label={label} aria-live="off"
+      className="viewer"
+      ref={place}
+      tabIndex={0}
+      role="group"
+      aria-label={label}
+      aria-live="off"
       onScroll={({ currentTarget: seen }) => {
         // Whoever goes up leaves the end; a text that grows leaves nobody.
         if (seen.scrollHeight - seen.scrollTop - seen.clientHeight < 40) isAtEnd.current = true;
         else if (seen.scrollTop < top.current) isAtEnd.current = false;
         top.current = seen.scrollTop;
       }}
-    >{blocks.length === 0 ? otherwise : blocks.map(({ key, text }) => <Piece key={key} text={text} />)}</pre>
+    >
+      {blocks.length === 0 ? otherwise : blocks.map(({ key, text }) => <Piece key={key} text={text} />)}
+    </pre>
   );
 }
 
-/** Calls once before the next time that the page is drawn, however often it was asked to; never while nobody sees the page. */
+/**
+ * Calls once before the next time that the page is drawn, however often it was asked to; never while nobody sees the
+ * page.
+ */
 export function onNextFrame(call: () => void): () => void {
   let isAsked = false;
   return () => {
     if (isAsked) return;
     isAsked = true;
-    requestAnimationFrame(() => { isAsked = false; call(); });
+    requestAnimationFrame(() => {
+      isAsked = false;
+      call();
+    });
   };
 }

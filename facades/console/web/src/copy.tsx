@@ -7,8 +7,18 @@ export function Copy({ text, className }: { text: string; className?: string }) 
   const copy = (): void => {
     const refused = (): void => setTold('This browser does not let a page copy here: mark it and copy it by hand.');
     // Only pages by TLS, or of this very machine, have it.
-    if (navigator.clipboard as Clipboard | undefined) navigator.clipboard.writeText(text).then(() => setTold('Copied.'), refused);
+    if (navigator.clipboard as Clipboard | undefined)
+      navigator.clipboard.writeText(text).then(() => setTold('Copied.'), refused);
     else refused();
   };
-  return <><button type="button" className={className} onClick={copy}>Copy</button> <span role="status" className="hint">{told}</span></>;
+  return (
+    <>
+      <button type="button" className={className} onClick={copy}>
+        Copy
+      </button>{' '}
+      <span role="status" className="hint">
+        {told}
+      </span>
+    </>
+  );
 }

@@ -3,14 +3,21 @@
 /** As RFC 4180 has it; a text that a spreadsheet would take for a formula gets a quote in front. */
 function csvOf(rows: readonly Readonly<Record<string, unknown>>[], columns: readonly string[]): string {
   const cell = (value: unknown): string => {
-    const text = value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+    const text =
+      value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
     return `"${(/^[\t\r\n]|^\s*[=+@-]/.test(text) && typeof value === 'string' ? `'${text}` : text).replaceAll('"', '""')}"`;
   };
-  return [columns.map(cell), ...rows.map((row) => columns.map((column) => cell(row[column])))].map((line) => line.join(',')).join('\r\n');
+  return [columns.map(cell), ...rows.map((row) => columns.map((column) => cell(row[column])))]
+    .map((line) => line.join(','))
+    .join('\r\n');
 }
 
 /** Hands them to the browser as a file. */
-export function saveCsv(name: string, rows: readonly Readonly<Record<string, unknown>>[], columns: readonly string[]): void {
+export function saveCsv(
+  name: string,
+  rows: readonly Readonly<Record<string, unknown>>[],
+  columns: readonly string[],
+): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(new Blob([csvOf(rows, columns)], { type: 'text/csv' }));
   link.download = `${name.toLowerCase().replaceAll(' ', '-')}.csv`;

@@ -1,6 +1,9 @@
-/** What is asked before something is done: the browser's own dialog, which keeps the focus inside and closes with Esc. */
-import { useEffect, useId, useRef, useState } from 'react';
+/**
+ * What is asked before something is done: the browser's own dialog, which keeps the focus inside and closes with Esc.
+ */
+
 import type { FormEvent, ReactNode } from 'react';
+import { useEffect, useId, useRef, useState } from 'react';
 
 /** A dialog that is open as long as it is there. */
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
@@ -10,8 +13,19 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
     if (!place.current!.open) place.current!.showModal();
   }, []);
   return (
-    <dialog ref={place} aria-labelledby={name} onClose={(event) => { if (event.target === place.current) onClose(); }}>
-      <header><h2 id={name}>{title}</h2><button type="button" className="quiet" onClick={closeAround}>Close</button></header>
+    <dialog
+      ref={place}
+      aria-labelledby={name}
+      onClose={(event) => {
+        if (event.target === place.current) onClose();
+      }}
+    >
+      <header>
+        <h2 id={name}>{title}</h2>
+        <button type="button" className="quiet" onClick={closeAround}>
+          Close
+        </button>
+      </header>
       {children}
     </dialog>
   );
@@ -22,9 +36,27 @@ function closeAround({ currentTarget }: { currentTarget: HTMLElement }): void {
   currentTarget.closest('dialog')?.close();
 }
 
-/** A form in a dialog. `onSubmit` rejects with what is wrong, which is then shown; what follows its success is its own. */
-export function DialogForm({ title, action, back = 'Cancel', onSubmit, onClose, children, danger = false, isReady = true }: {
-  title: string; action: string; back?: string; onSubmit: () => Promise<unknown>; onClose: () => void; children: ReactNode; danger?: boolean; isReady?: boolean;
+/**
+ * A form in a dialog. `onSubmit` rejects with what is wrong, which is then shown; what follows its success is its own.
+ */
+export function DialogForm({
+  title,
+  action,
+  back = 'Cancel',
+  onSubmit,
+  onClose,
+  children,
+  danger = false,
+  isReady = true,
+}: {
+  title: string;
+  action: string;
+  back?: string;
+  onSubmit: () => Promise<unknown>;
+  onClose: () => void;
+  children: ReactNode;
+  danger?: boolean;
+  isReady?: boolean;
 }) {
   const [failure, setFailure] = useState('');
   const [isBusy, setIsBusy] = useState(false);
@@ -38,10 +70,18 @@ export function DialogForm({ title, action, back = 'Cancel', onSubmit, onClose, 
     <Dialog title={title} onClose={onClose}>
       <form onSubmit={(event) => void submit(event)}>
         {children}
-        {failure !== '' && <p role="alert" className="failure body">{failure}</p>}
+        {failure !== '' && (
+          <p role="alert" className="failure body">
+            {failure}
+          </p>
+        )}
         <div className="more">
-          <button type="submit" className={danger ? 'danger' : 'main'} disabled={isBusy || !isReady}>{isBusy ? 'A moment …' : action}</button>
-          <button type="button" onClick={closeAround}>{back}</button>
+          <button type="submit" className={danger ? 'danger' : 'main'} disabled={isBusy || !isReady}>
+            {isBusy ? 'A moment …' : action}
+          </button>
+          <button type="button" onClick={closeAround}>
+            {back}
+          </button>
         </div>
       </form>
     </Dialog>
@@ -49,13 +89,24 @@ export function DialogForm({ title, action, back = 'Cancel', onSubmit, onClose, 
 }
 
 /** A button that opens a dialog. */
-export function DialogButton({ text, className, spoken, children }: {
-  text: string; className?: string; spoken?: string; children: (close: () => void) => ReactNode;
+export function DialogButton({
+  text,
+  className,
+  spoken,
+  children,
+}: {
+  text: string;
+  className?: string;
+  spoken?: string;
+  children: (close: () => void) => ReactNode;
 }) {
   const [isOpen, setIsOpen] = useState(false);
   return (
     <>
-      <button type="button" className={className} onClick={() => setIsOpen(true)}>{text}{spoken && <span className="spoken"> {spoken}</span>}</button>
+      <button type="button" className={className} onClick={() => setIsOpen(true)}>
+        {text}
+        {spoken && <span className="spoken"> {spoken}</span>}
+      </button>
       {isOpen && children(() => setIsOpen(false))}
     </>
   );

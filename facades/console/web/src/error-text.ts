@@ -1,4 +1,7 @@
-/** Errors of handlers as people read them: SDKs report a JSON object of type, message and traceback as one text, or message and traceback as two lines. */
+/**
+ * Errors of handlers as people read them: SDKs report a JSON object of type, message and traceback as one text, or
+ * message and traceback as two lines.
+ */
 import { plainText } from './worker-text.ts';
 
 /** As much as is shown, in characters. */
@@ -13,7 +16,11 @@ export function errorText(error: string): { message: string; whole: string } {
 
 function parts(error: string): { message: string; whole: string } {
   try {
-    const { error_type: type, error_message: message, error_traceback: trace } = JSON.parse(error) as Record<string, unknown>;
+    const {
+      error_type: type,
+      error_message: message,
+      error_traceback: trace,
+    } = JSON.parse(error) as Record<string, unknown>;
     if (typeof message !== 'string') return { message: error, whole: error };
     const named = typeof type === 'string' ? `${type}: ${message}` : message;
     return { message: named, whole: typeof trace === 'string' && trace !== '' ? trace : named };

@@ -1,12 +1,15 @@
 /**
- * An event feed of the service as a browser follows it: it says when nothing comes, begins anew where a connection is dead, and asks again for one that was
- * refused for a while.
+ * An event feed of the service as a browser follows it: it says when nothing comes, begins anew where a connection is
+ * dead, and asks again for one that was refused for a while.
  */
 import { DEAD_MS, LATE_MS, LATE_TEXT, SILENT_MS } from '../../views.ts';
 import { ApiError, refusalOf } from './api.ts';
 import { after } from './stopwatch.ts';
 
-/** Pause before a feed that was refused is asked for again, in milliseconds; browsers rest as long before they connect again by themselves. */
+/**
+ * Pause before a feed that was refused is asked for again, in milliseconds; browsers rest as long before they connect
+ * again by themselves.
+ */
 const AGAIN_MS = 3_000;
 const CONNECTING_TEXT = 'Connecting again …';
 
@@ -35,9 +38,16 @@ export function follow(query: string, listener: FeedListener): () => void {
     const wait = (lateMs: number): void => {
       stopWaiting();
       const [stopLate, stopDead] = [after(lateMs, () => notice.miss(LATE_TEXT)), after(DEAD_MS, open)];
-      stopWaiting = () => { stopLate(); stopDead(); };
+      stopWaiting = () => {
+        stopLate();
+        stopDead();
+      };
     };
-    leave = () => { over.abort(); stopWaiting(); source.close(); };
+    leave = () => {
+      over.abort();
+      stopWaiting();
+      source.close();
+    };
     const askWhy = async (): Promise<void> => {
       const why = await refusalOf(path, over.signal);
       if (over.signal.aborted) return;
@@ -51,10 +61,22 @@ export function follow(query: string, listener: FeedListener): () => void {
       notice.miss(CONNECTING_TEXT);
       wait(SILENT_MS);
     };
-    hear(source, { ...listener, onView: (view) => { notice.forget(); listener.onView(view); }, onAway: (text) => notice.say(text), onEnded: end }, () => {
-      wait(SILENT_MS);
-      notice.hear();
-    });
+    hear(
+      source,
+      {
+        ...listener,
+        onView: (view) => {
+          notice.forget();
+          listener.onView(view);
+        },
+        onAway: (text) => notice.say(text),
+        onEnded: end,
+      },
+      () => {
+        wait(SILENT_MS);
+        notice.hear();
+      },
+    );
     wait(LATE_MS);
   };
   const end = (why: ApiError): void => {
@@ -65,7 +87,10 @@ export function follow(query: string, listener: FeedListener): () => void {
   return () => leave();
 }
 
-/** Why nothing comes: what the page finds by itself is over with any word of the service, what that said with its next view only. */
+/**
+ * Why nothing comes: what the page finds by itself is over with any word of the service, what that said with its next
+ * view only.
+ */
 class Notice {
   readonly #listener: FeedListener;
   #said = '';
@@ -102,9 +127,11 @@ class Notice {
 
 /** `heard`: called ahead of each word of the service, its beats included. */
 function hear(source: EventSource, { onView, onPast, onAway, onEnded }: FeedListener, heard: () => void): void {
-  const on = (name: string, tell: (told: unknown) => void): void => (
-    source.addEventListener(name, ({ data }: MessageEvent<string>) => { heard(); tell(JSON.parse(data)); })
-  );
+  const on = (name: string, tell: (told: unknown) => void): void =>
+    source.addEventListener(name, ({ data }: MessageEvent<string>) => {
+      heard();
+      tell(JSON.parse(data));
+    });
   on('message', onView);
   on('past', onPast);
   on('beat', () => undefined);

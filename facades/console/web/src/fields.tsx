@@ -16,9 +16,15 @@ export function Field({ field, value, isChanged = false, isFixed = false, onChan
   const bounds = max === undefined || max > 1e9 ? '' : ` ${min ?? 0} – ${max.toLocaleString('en')}.`;
   return (
     <div className={isChanged ? 'changed' : ''}>
-      <label htmlFor={`field-${name}`}>{name}{required ? ' *' : ''}</label>
+      <label htmlFor={`field-${name}`}>
+        {name}
+        {required ? ' *' : ''}
+      </label>
       <Input field={field} value={value} isFixed={isFixed} onChange={onChange} />
-      <p className="hint" id={`about-${name}`}>{about}{bounds}</p>
+      <p className="hint" id={`about-${name}`}>
+        {about}
+        {bounds}
+      </p>
     </div>
   );
 }
@@ -29,32 +35,83 @@ function Input({ field: { name, kind, min, max, words, required }, value, isFixe
     case 'whole': {
       const shown = typeof value === 'number' && !Number.isNaN(value) ? value : '';
       const bounds = { required, min, max };
-      return <input {...shared} {...bounds} type="number" value={shown} onChange={({ target }) => onChange(target.valueAsNumber)} />;
+      return (
+        <input
+          {...shared}
+          {...bounds}
+          type="number"
+          value={shown}
+          onChange={({ target }) => onChange(target.valueAsNumber)}
+        />
+      );
     }
-    case 'flag': case 'switch':
-      return <input {...shared} type="checkbox" checked={value === true} onChange={({ target }) => onChange(target.checked)} />;
+    case 'flag':
+    case 'switch':
+      return (
+        <input
+          {...shared}
+          type="checkbox"
+          checked={value === true}
+          onChange={({ target }) => onChange(target.checked)}
+        />
+      );
     case 'word':
       return (
         <select {...shared} value={String(value)} onChange={({ target }) => onChange(target.value)}>
-          {words?.map((word) => <option key={word}>{word}</option>)}
+          {words?.map((word) => (
+            <option key={word}>{word}</option>
+          ))}
         </select>
       );
     case 'texts':
-      return <input {...shared} value={Array.isArray(value) ? value.join(', ') : ''} onChange={({ target }) => onChange(listOf(target.value))} />;
+      return (
+        <input
+          {...shared}
+          value={Array.isArray(value) ? value.join(', ') : ''}
+          onChange={({ target }) => onChange(listOf(target.value))}
+        />
+      );
     case 'command':
-      return <Lines {...shared} hint="one argument a line" before={Array.isArray(value) ? value : []} onLines={onChange} />;
+      return (
+        <Lines {...shared} hint="one argument a line" before={Array.isArray(value) ? value : []} onLines={onChange} />
+      );
     case 'variables':
-      return <Lines {...shared} hint="NAME=value, one a line" before={pairsOf(value)} onLines={(lines) => onChange(variablesOf(lines))} />;
+      return (
+        <Lines
+          {...shared}
+          hint="NAME=value, one a line"
+          before={pairsOf(value)}
+          onLines={(lines) => onChange(variablesOf(lines))}
+        />
+      );
     default: {
       const secret = kind === 'secret' ? { type: 'password', autoComplete: 'new-password' } : {};
-      return <input {...shared} {...secret} required={required} value={String(value ?? '')} onChange={({ target }) => onChange(target.value)} />;
+      return (
+        <input
+          {...shared}
+          {...secret}
+          required={required}
+          value={String(value ?? '')}
+          onChange={({ target }) => onChange(target.value)}
+        />
+      );
     }
   }
 }
 
 /** What is being written may be no whole line yet, so the text is its own. */
-function Lines({ hint, before, onLines, ...shared }: {
-  id: string; disabled: boolean | undefined; 'aria-describedby': string; hint: string; before: readonly string[]; onLines: (lines: string[]) => void;
+function Lines({
+  hint,
+  before,
+  onLines,
+  ...shared
+}: {
+  id: string;
+  disabled: boolean | undefined;
+  'aria-describedby': string;
+  hint: string;
+  before: readonly string[];
+  onLines: (lines: string[]) => void;
 }) {
   const [text, setText] = useState(() => before.join('\n'));
   const [isWhole] = useState(() => before.every((line) => line.trim() !== '' && !line.includes('\n')));
@@ -63,9 +120,22 @@ function Lines({ hint, before, onLines, ...shared }: {
     onLines(next.split('\n').filter((line) => line.trim() !== ''));
   };
   // Read line by line it would come back as something else.
-  if (!isWhole) return <p className="code">It has empty parts or line breaks, so it can be changed by REST, GraphQL and the command line only.</p>;
+  if (!isWhole)
+    return (
+      <p className="code">
+        It has empty parts or line breaks, so it can be changed by REST, GraphQL and the command line only.
+      </p>
+    );
   return (
-    <textarea {...shared} className="code" rows={3} spellCheck={false} placeholder={hint} value={text} onChange={({ target }) => change(target.value)} />
+    <textarea
+      {...shared}
+      className="code"
+      rows={3}
+      spellCheck={false}
+      placeholder={hint}
+      value={text}
+      onChange={({ target }) => change(target.value)}
+    />
   );
 }
 
@@ -74,12 +144,17 @@ function pairsOf(value: unknown): string[] {
 }
 
 function variablesOf(lines: readonly string[]): Record<string, string> {
-  return Object.fromEntries(lines.map((line) => {
-    const at = line.indexOf('=');
-    return at < 0 ? [line.trim(), ''] : [line.slice(0, at).trim(), line.slice(at + 1)];
-  }));
+  return Object.fromEntries(
+    lines.map((line) => {
+      const at = line.indexOf('=');
+      return at < 0 ? [line.trim(), ''] : [line.slice(0, at).trim(), line.slice(at + 1)];
+    }),
+  );
 }
 
 function listOf(text: string): string[] {
-  return text.split(',').map((part) => part.trimStart()).filter((part, index, all) => part !== '' || index === all.length - 1 && all.length > 1);
+  return text
+    .split(',')
+    .map((part) => part.trimStart())
+    .filter((part, index, all) => part !== '' || (index === all.length - 1 && all.length > 1));
 }

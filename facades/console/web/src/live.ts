@@ -1,9 +1,10 @@
 /**
- * The one event feed of this tab, of the page that is shown. A hidden tab lets it go, because a browser opens few connections to a host and its other tabs
- * need them too.
+ * The one event feed of this tab, of the page that is shown. A hidden tab lets it go, because a browser opens few
+ * connections to a host and its other tabs need them too.
  */
-import { useEffect, useState } from 'react';
+
 import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
 import type { PastView } from '../../views.ts';
 import type { ApiError } from './api.ts';
 import { follow } from './feed.ts';
@@ -27,8 +28,9 @@ const REVOKED_MS = 6_000;
 const NOTHING = { view: undefined, past: {}, isOld: false, away: '', ended: undefined };
 
 /**
- * Follows a feed. `query` names the page; of those that begin with a list's search, and of the jobs of one endpoint, the part before is shown until there is
- * another. `isStill`: it stands still as it was told last, unless that is of the part before.
+ * Follows a feed. `query` names the page; of those that begin with a list's search, and of the jobs of one endpoint,
+ * the part before is shown until there is another. `isStill`: it stands still as it was told last, unless that is of
+ * the part before.
  */
 export function useLive<View>(query: string, isStill = false): Live<View> {
   const [told, setTold] = useState<Live<View> & { query: string }>({ ...NOTHING, query });
@@ -36,16 +38,27 @@ export function useLive<View>(query: string, isStill = false): Live<View> {
   const stands = isStill && told.query === query && !told.isOld;
   useEffect(() => {
     if (!isShown || stands) return undefined;
-    const say = (part: Partial<Live<View>>): void => setTold((before) => (
-      { ...(before.query === query ? before : { ...NOTHING, view: isSamePage(before.query, query) ? before.view : undefined, isOld: true }), ...part, query }
-    ));
+    const say = (part: Partial<Live<View>>): void =>
+      setTold((before) => ({
+        ...(before.query === query
+          ? before
+          : { ...NOTHING, view: isSamePage(before.query, query) ? before.view : undefined, isOld: true }),
+        ...part,
+        query,
+      }));
     return follow(query, {
-      onView: (view) => say({ view: view as View, isOld: false, away: '' }), onPast: (past) => say({ past: past as PastView }),
-      onAway: (away) => say({ away }), onEnded: (ended) => say({ ended }),
+      onView: (view) => say({ view: view as View, isOld: false, away: '' }),
+      onPast: (past) => say({ past: past as PastView }),
+      onAway: (away) => say({ away }),
+      onEnded: (ended) => say({ ended }),
     });
   }, [query, isShown, stands]);
   useSessionCheck(told.ended);
-  return told.query === query ? told : isSamePage(told.query, query) ? { ...told, isOld: true, away: '', ended: undefined } : NOTHING;
+  return told.query === query
+    ? told
+    : isSamePage(told.query, query)
+      ? { ...told, isOld: true, away: '', ended: undefined }
+      : NOTHING;
 }
 
 /** A key that is refused may see less than this page, or have been revoked: then one is asked to sign in again. */
@@ -53,7 +66,9 @@ function useSessionCheck(ended: ApiError | undefined): void {
   const queries = useQueryClient();
   useEffect(() => {
     if (ended?.status !== 401) return undefined;
-    const look = (): void => { void queries.invalidateQueries({ queryKey: ['session'] }); };
+    const look = (): void => {
+      void queries.invalidateQueries({ queryKey: ['session'] });
+    };
     // At once, and when every facade knows that a key was revoked.
     look();
     return after(REVOKED_MS, look);
@@ -64,8 +79,13 @@ function useSessionCheck(ended: ApiError | undefined): void {
 function isSamePage(before: string, after: string): boolean {
   const isOverview = (query: string): boolean => query.startsWith('?search=');
   if (/^\?part=pods&/.test(before)) return /^\?part=pods&/.test(after);
-  const partOf = (query: string): string => ['endpoint', 'job', 'part'].map((name) => new URLSearchParams(query).get(name)).join();
-  return before === after || isOverview(before) && isOverview(after) || /^\?endpoint=/.test(after) && partOf(before) === partOf(after);
+  const partOf = (query: string): string =>
+    ['endpoint', 'job', 'part'].map((name) => new URLSearchParams(query).get(name)).join();
+  return (
+    before === after ||
+    (isOverview(before) && isOverview(after)) ||
+    (/^\?endpoint=/.test(after) && partOf(before) === partOf(after))
+  );
 }
 
 /** Whether anybody sees this tab. */

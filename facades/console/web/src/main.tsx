@@ -1,9 +1,10 @@
 /** Begins the console in its page. */
+
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { App } from './app.tsx';
 import { isAway } from './api.ts';
+import { App } from './app.tsx';
 import 'uplot/dist/uPlot.min.css';
 import './styles/base.css';
 import './styles/layout.css';
@@ -17,11 +18,16 @@ const queries = new QueryClient({
     queries: {
       staleTime: 5_000,
       // What is away comes back, and the page goes on by itself; meanwhile it says so (parts.tsx, Loading).
-      retry: (_tries, error) => isAway(error), retryDelay: AGAIN_MS,
+      retry: (_tries, error) => isAway(error),
+      retryDelay: AGAIN_MS,
     },
   },
 });
 
 createRoot(document.getElementById('root')!).render(
-  <StrictMode><QueryClientProvider client={queries}><App /></QueryClientProvider></StrictMode>,
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <App />
+    </QueryClientProvider>
+  </StrictMode>,
 );

@@ -7,14 +7,16 @@ import { count, unbroken } from './words.ts';
 /** The panel; nothing where all is well. `hasLinks`: they are of several pages. */
 export function Problems({ problems, problemCount, hasLinks = false }: ProblemsView & { hasLinks?: boolean }) {
   if (problemCount === 0) return null;
-  const shown = problems.length < problemCount ? `the worst ${problems.length} of ${count(problemCount)}` : String(problemCount);
+  const shown =
+    problems.length < problemCount ? `the worst ${problems.length} of ${count(problemCount)}` : String(problemCount);
   return (
     <Panel title="Wrong now" aside={<span className="number">{shown}</span>}>
       <ul className="problems">
         {problems.map(({ kind, level, name, path, text }) => (
           <li key={`${kind} ${path} ${name} ${text}`} className={level}>
             <Badge word={level === 'bad' ? 'broken' : 'waits'} tone={level} />{' '}
-            {hasLinks && (path === '' ? <strong>{name}</strong> : <Link href={path}>{name}</Link>)} <span>{unbroken(text)}</span>
+            {hasLinks && (path === '' ? <strong>{name}</strong> : <Link href={path}>{name}</Link>)}{' '}
+            <span>{unbroken(text)}</span>
           </li>
         ))}
       </ul>

@@ -20,7 +20,8 @@ export function Refusing({ machines }: { machines: readonly RefusingMachine[] })
       <ul className="problems">
         {refusing.map(({ count, name, reason, change }) => (
           <li key={`${name} ${reason}`}>
-            <strong>{name || (count === 1 ? 'One machine' : `${count} machines`)}</strong> {unbroken(change ? `${reason} – ${change}` : reason)}
+            <strong>{name || (count === 1 ? 'One machine' : `${count} machines`)}</strong>{' '}
+            {unbroken(change ? `${reason} – ${change}` : reason)}
           </li>
         ))}
       </ul>

@@ -3,9 +3,26 @@ import { useQueryClient } from '@tanstack/react-query';
 import { ask } from './api.ts';
 import { DialogButton, DialogForm } from './dialog.tsx';
 
-/** The button with its question. `list`: what REST lists it under; `shown`: the console's list of it; `before`: what must be done first; `note`: what stays. */
-export function Remove({ id, name, list, shown = list, note, before, onDone }: {
-  id: string; name: string; list: string; shown?: string; note?: string | undefined; before?: () => Promise<unknown>; onDone?: () => void;
+/**
+ * The button with its question. `list`: what REST lists it under; `shown`: the console's list of it; `before`: what
+ * must be done first; `note`: what stays.
+ */
+export function Remove({
+  id,
+  name,
+  list,
+  shown = list,
+  note,
+  before,
+  onDone,
+}: {
+  id: string;
+  name: string;
+  list: string;
+  shown?: string;
+  note?: string | undefined;
+  before?: () => Promise<unknown>;
+  onDone?: () => void;
 }) {
   const queries = useQueryClient();
   return (
@@ -20,7 +37,9 @@ export function Remove({ id, name, list, shown = list, note, before, onDone }: {
         };
         return (
           <DialogForm title={`Delete ${name}?`} action="Delete it" danger onSubmit={remove} onClose={close}>
-            <p className="body">Nothing brings <strong>{name}</strong> (<code>{id}</code>) back.</p>
+            <p className="body">
+              Nothing brings <strong>{name}</strong> (<code>{id}</code>) back.
+            </p>
             {note && <p className="body">{note}</p>}
           </DialogForm>
         );

@@ -1,7 +1,8 @@
 /** A table of flat rows that the service has searched, ordered and paged. */
-import { useMemo } from 'react';
-import type { ReactNode } from 'react';
+
 import { tableFeatures, useTable } from '@tanstack/react-table';
+import type { ReactNode } from 'react';
+import { useMemo } from 'react';
 import { Link } from 'wouter';
 import { Head } from './listing-parts.tsx';
 import { Badge } from './parts.tsx';
@@ -15,13 +16,35 @@ const FEATURES = tableFeatures({});
 const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/;
 /** Heads that are no column's name, with units where values have one. */
 const TITLES: Readonly<Record<string, string>> = {
-  imageName: 'Image', isServerless: 'Serverless', isPublic: 'Public', containerDiskInGb: 'Container disk, GB', volumeInGb: 'Volume, GB',
-  gpuCount: 'GPUs', machineId: 'Machine', costPerHr: 'Cost, $ an hour', lastStatusChange: 'Last change', size: 'Size, GB',
-  dataCenterId: 'Data centre', gpus: 'GPUs', queuedJobs: 'Jobs that wait', requests: 'Requests in 10\u00A0s', gpuWeight: 'Weight',
+  imageName: 'Image',
+  isServerless: 'Serverless',
+  isPublic: 'Public',
+  containerDiskInGb: 'Container disk, GB',
+  volumeInGb: 'Volume, GB',
+  gpuCount: 'GPUs',
+  machineId: 'Machine',
+  costPerHr: 'Cost, $ an hour',
+  lastStatusChange: 'Last change',
+  size: 'Size, GB',
+  dataCenterId: 'Data centre',
+  gpus: 'GPUs',
+  queuedJobs: 'Jobs that wait',
+  requests: 'Requests in 10\u00A0s',
+  gpuWeight: 'Weight',
   usdPerHour: 'Price, $ an hour',
 };
 const NUMBERS = [
-  'containerDiskInGb', 'volumeInGb', 'gpuCount', 'costPerHr', 'size', 'workers', 'gpus', 'queuedJobs', 'requests', 'gpuWeight', 'usdPerHour',
+  'containerDiskInGb',
+  'volumeInGb',
+  'gpuCount',
+  'costPerHr',
+  'size',
+  'workers',
+  'gpus',
+  'queuedJobs',
+  'requests',
+  'gpuWeight',
+  'usdPerHour',
 ];
 /** Lists of words, all of which are told. */
 const WIDE = ['fields', 'endpoints', 'may'];
@@ -44,7 +67,10 @@ interface RowsTableProps {
 
 /** The table. */
 export function RowsTable({ rows, isOld, columns, name, listing, orders, page, actions }: RowsTableProps) {
-  const described = useMemo(() => columns.map((column) => ({ id: column, accessorFn: (row: Row) => shown(column, row[column]) })), [columns]);
+  const described = useMemo(
+    () => columns.map((column) => ({ id: column, accessorFn: (row: Row) => shown(column, row[column]) })),
+    [columns],
+  );
   const data = useMemo(() => [...rows], [rows]);
   // A dialog that is open in a row stays that of its row when others come and go.
   const getRowId = (row: Row, place: number): string => String(row['id'] ?? place);
@@ -55,9 +81,19 @@ export function RowsTable({ rows, isOld, columns, name, listing, orders, page, a
         <thead>
           <tr>
             {table.getHeaderGroups()[0]!.headers.map(({ id }) => (
-              <Head key={id} listing={listing} text={titleOf(id)} by={orders[id]} {...(NUMBERS.includes(id) ? { className: 'right' } : {})} />
+              <Head
+                key={id}
+                listing={listing}
+                text={titleOf(id)}
+                by={orders[id]}
+                {...(NUMBERS.includes(id) ? { className: 'right' } : {})}
+              />
             ))}
-            {actions && <th className="acts"><span className="spoken">Actions</span></th>}
+            {actions && (
+              <th className="acts">
+                <span className="spoken">Actions</span>
+              </th>
+            )}
           </tr>
         </thead>
         <tbody>
@@ -65,11 +101,17 @@ export function RowsTable({ rows, isOld, columns, name, listing, orders, page, a
             <tr key={row.id}>
               {columns.map((column) => (
                 <Cell
-                  key={column} column={column} text={row.getValue<string>(column)}
+                  key={column}
+                  column={column}
+                  text={row.getValue<string>(column)}
                   to={page !== undefined && column === 'name' ? `${page}/${String(row.original['id'])}` : undefined}
                 />
               ))}
-              {actions && <td className="acts"><span className="choices">{actions(row.original)}</span></td>}
+              {actions && (
+                <td className="acts">
+                  <span className="choices">{actions(row.original)}</span>
+                </td>
+              )}
             </tr>
           ))}
         </tbody>
@@ -80,8 +122,17 @@ export function RowsTable({ rows, isOld, columns, name, listing, orders, page, a
 
 function Cell({ column, text, to }: { column: string; text: string; to: string | undefined }) {
   const kind = isId(column) ? 'id' : NUMBERS.includes(column) ? 'right number' : WIDE.includes(column) ? 'wide' : '';
-  if (column === 'state') return <td><Badge word={text} /></td>;
-  const shortened = <span className="text" title={text}>{text}</span>;
+  if (column === 'state')
+    return (
+      <td>
+        <Badge word={text} />
+      </td>
+    );
+  const shortened = (
+    <span className="text" title={text}>
+      {text}
+    </span>
+  );
   return <td className={kind}>{to === undefined ? shortened : <Link href={to}>{shortened}</Link>}</td>;
 }
 
@@ -97,7 +148,8 @@ function titleOf(column: string): string {
 
 function shown(column: string, value: unknown): string {
   if (value === undefined || value === null || value === '') return '–';
-  if (typeof value === 'number') return column.endsWith('Ms') ? span(value) : value.toLocaleString('en', { maximumFractionDigits: 6 });
+  if (typeof value === 'number')
+    return column.endsWith('Ms') ? span(value) : value.toLocaleString('en', { maximumFractionDigits: 6 });
   if (typeof value === 'string') return value.replace(TIME, (time) => moment(Date.parse(time)));
   return JSON.stringify(value);
 }

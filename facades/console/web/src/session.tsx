@@ -1,7 +1,8 @@
 /** Who is signed in, signing in and signing out. */
-import { createContext, useContext, useState } from 'react';
-import type { FormEvent } from 'react';
+
 import { useQueryClient } from '@tanstack/react-query';
+import type { FormEvent } from 'react';
+import { createContext, useContext, useState } from 'react';
 import type { SessionView } from '../../views.ts';
 import { ask } from './api.ts';
 
@@ -50,12 +51,26 @@ export function SignIn({ onDone, why }: { onDone: (session: SessionView) => void
         <p>Your API key is the login. It stays in this browser for twelve hours, where no script can read it.</p>
         <label htmlFor="key">API key</label>
         <input
-          id="key" name="key" type="password" autoComplete="current-password" required autoFocus
+          id="key"
+          name="key"
+          type="password"
+          autoComplete="current-password"
+          required
+          autoFocus
           aria-describedby={failure || why ? 'failure' : undefined}
         />
-        {(failure || why) && <p id="failure" role="alert" className="failure">{failure || why}</p>}
-        <button type="submit" disabled={isBusy}>{isBusy ? 'Checking …' : 'Sign in'}</button>
-        <p className="hint"><code>npm start</code> printed one on the machine that runs this; <code>npx slipway keys create</code> makes others.</p>
+        {(failure || why) && (
+          <p id="failure" role="alert" className="failure">
+            {failure || why}
+          </p>
+        )}
+        <button type="submit" disabled={isBusy}>
+          {isBusy ? 'Checking …' : 'Sign in'}
+        </button>
+        <p className="hint">
+          <code>npm start</code> printed one on the machine that runs this; <code>npx slipway keys create</code> makes
+          others.
+        </p>
       </form>
     </main>
   );

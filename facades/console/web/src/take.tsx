@@ -10,7 +10,17 @@ const TAKEN_ROWS = 1_000;
 const TAKEN_PAGES_MAX = 20;
 
 /** The button. `query`: what is looked for and in what order, of a list at `path`. */
-export function Take({ title, path, columns, query }: { title: string; path: string; columns: readonly string[]; query: string }) {
+export function Take({
+  title,
+  path,
+  columns,
+  query,
+}: {
+  title: string;
+  path: string;
+  columns: readonly string[];
+  query: string;
+}) {
   const [failure, setFailure] = useState('');
   const take = async (): Promise<void> => {
     const rows: Row[] = [];
@@ -27,8 +37,22 @@ export function Take({ title, path, columns, query }: { title: string; path: str
   };
   return (
     <>
-      <button type="button" onClick={() => { take().then(() => setFailure(''), (error: Error) => setFailure(error.message)); }}>Download CSV</button>
-      {failure !== '' && <span role="alert" className="failure">{failure}</span>}
+      <button
+        type="button"
+        onClick={() => {
+          take().then(
+            () => setFailure(''),
+            (error: Error) => setFailure(error.message),
+          );
+        }}
+      >
+        Download CSV
+      </button>
+      {failure !== '' && (
+        <span role="alert" className="failure">
+          {failure}
+        </span>
+      )}
     </>
   );
 }

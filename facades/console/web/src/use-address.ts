@@ -4,13 +4,17 @@ import { useSearchParams } from 'wouter';
 /** Reads it, and sets parts of it: an empty one is left out. The page before stays the one to go back to. */
 export function useAddress(): [query: URLSearchParams, set: (part: Readonly<Record<string, string>>) => void] {
   const [query, setQuery] = useSearchParams();
-  const set = (part: Readonly<Record<string, string>>): void => setQuery((before) => {
-    const next = new URLSearchParams(before);
-    for (const [name, value] of Object.entries(part)) {
-      if (value === '') next.delete(name);
-      else next.set(name, value);
-    }
-    return next;
-  }, { replace: true });
+  const set = (part: Readonly<Record<string, string>>): void =>
+    setQuery(
+      (before) => {
+        const next = new URLSearchParams(before);
+        for (const [name, value] of Object.entries(part)) {
+          if (value === '') next.delete(name);
+          else next.set(name, value);
+        }
+        return next;
+      },
+      { replace: true },
+    );
   return [query, set];
 }

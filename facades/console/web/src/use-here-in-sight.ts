@@ -1,6 +1,10 @@
-/** Where one is among links that do not all fit: scrolled into sight, sideways, also when there is less room than before. */
-import { useEffect, useRef } from 'react';
+/**
+ * Where one is among links that do not all fit: scrolled into sight, sideways, also when there is less room than
+ * before.
+ */
+
 import type { RefObject } from 'react';
+import { useEffect, useRef } from 'react';
 import { useLocation } from 'wouter';
 
 /** For the element around the links. */

@@ -1,4 +1,7 @@
-/** What is asked of a list: what is looked for, in what order, which page. The service does all of it; a change of one begins at the first page. */
+/**
+ * What is asked of a list: what is looked for, in what order, which page. The service does all of it; a change of one
+ * begins at the first page.
+ */
 import { useState } from 'react';
 import { useAddress } from './use-address.ts';
 import { usePages } from './use-pages.ts';
@@ -29,12 +32,21 @@ export interface Listing {
   goBack: () => void;
 }
 
-/** Begins with a list's own order, or another. `filters`: names of members of the query that it can be filtered by, which stand in the address. */
-export function useListing(first: { order?: string; descending?: boolean } = {}, filters: readonly string[] = []): Listing {
+/**
+ * Begins with a list's own order, or another. `filters`: names of members of the query that it can be filtered by,
+ * which stand in the address.
+ */
+export function useListing(
+  first: { order?: string; descending?: boolean } = {},
+  filters: readonly string[] = [],
+): Listing {
   const [search, setSearch] = useState('');
   const [address, setAddress] = useAddress();
   const chosen = Object.fromEntries(filters.map((name) => [name, address.get(placeOf(name)) ?? '']));
-  const [{ order, descending }, setSort] = useState({ order: first.order ?? '', descending: first.descending ?? false });
+  const [{ order, descending }, setSort] = useState({
+    order: first.order ?? '',
+    descending: first.descending ?? false,
+  });
   const wanted = new URLSearchParams({ search: search.trim(), ...trimmed(chosen) }).toString();
   const [isTyped, setIsTyped] = useState(false);
   const settled = useSettled(wanted, isTyped && wanted !== ALL);
@@ -53,8 +65,18 @@ export function useListing(first: { order?: string; descending?: boolean } = {},
     setSort(next === order ? { order, descending: !descending } : { order: next, descending: false });
   };
   return {
-    search, filters: chosen, isNarrowed: settled !== ALL, order, descending, query: `${asked}&${new URLSearchParams({ page: cursors.at(-1)! })}`,
-    page: cursors.length, look, filter, sort, goOn: (next) => go([...cursors, next]), goBack: () => go(cursors.slice(0, -1)),
+    search,
+    filters: chosen,
+    isNarrowed: settled !== ALL,
+    order,
+    descending,
+    query: `${asked}&${new URLSearchParams({ page: cursors.at(-1)! })}`,
+    page: cursors.length,
+    look,
+    filter,
+    sort,
+    goOn: (next) => go([...cursors, next]),
+    goBack: () => go(cursors.slice(0, -1)),
   };
 }
 
@@ -65,5 +87,9 @@ function placeOf(name: string): string {
 
 /** What is asked for; while one writes, a blank may stand at the end. */
 function trimmed(chosen: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(chosen).map(([name, value]) => [name, value.trim()]).filter(([, value]) => value !== ''));
+  return Object.fromEntries(
+    Object.entries(chosen)
+      .map(([name, value]) => [name, value.trim()])
+      .filter(([, value]) => value !== ''),
+  );
 }

@@ -8,7 +8,13 @@ const CLOCK = new Intl.DateTimeFormat(undefined, { ...HOURS, second: '2-digit' }
 const MINUTE = new Intl.DateTimeFormat(undefined, HOURS);
 const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 const RECENT = new Intl.DateTimeFormat(undefined, { ...HOURS, month: 'short', day: 'numeric', second: '2-digit' });
-const MOMENT = new Intl.DateTimeFormat(undefined, { ...HOURS, year: 'numeric', month: 'short', day: 'numeric', second: '2-digit' });
+const MOMENT = new Intl.DateTimeFormat(undefined, {
+  ...HOURS,
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  second: '2-digit',
+});
 
 /** A count; from 100,000 on shortened. */
 export function count(value: number): string {
@@ -39,9 +45,9 @@ function spanOf(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
   // The rest is cut off: rounded up it could be a whole one of the larger unit.
-  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.floor(ms % 60_000 / 1_000)} s`;
-  if (ms < 86_400_000) return `${Math.floor(ms / 3_600_000)} h ${Math.floor(ms % 3_600_000 / 60_000)} min`;
-  return `${Math.floor(ms / 86_400_000)} d ${Math.floor(ms % 86_400_000 / 3_600_000)} h`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.floor((ms % 60_000) / 1_000)} s`;
+  if (ms < 86_400_000) return `${Math.floor(ms / 3_600_000)} h ${Math.floor((ms % 3_600_000) / 60_000)} min`;
+  return `${Math.floor(ms / 86_400_000)} d ${Math.floor((ms % 86_400_000) / 3_600_000)} h`;
 }
 
 /** A span that is a whole number of a unit, as marks are: without what is zero of it. */

@@ -1,4 +1,7 @@
-/** What workers wrote, as a page can show it: without a terminal's escapes, and of a line that wrote over itself what a terminal would show last. */
+/**
+ * What workers wrote, as a page can show it: without a terminal's escapes, and of a line that wrote over itself what a
+ * terminal would show last.
+ */
 import stripAnsi from 'strip-ansi';
 
 /** Of one line, in characters. Nobody reads more, and browsers take long to break it. */

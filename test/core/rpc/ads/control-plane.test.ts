@@ -1,26 +1,32 @@
 // test: postgres, envoy, 70 s
-/** Core as the control plane of the real Envoy: workers come and go, core restarts, an Envoy refuses, and load reports are what endpoints scale by. */
+/**
+ * Core as the control plane of the real Envoy: workers come and go, core restarts, an Envoy refuses, and load reports
+ * are what endpoints scale by.
+ */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import type { RequestListener } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
+import { CLUSTER_TYPE } from '../../../../core/rpc/ads/snapshot.ts';
+import { createLogger } from '../../../../core/runtime/logger.ts';
 import { askAdmin, listenerAddresses } from '../../../../deploy/envoy/admin.ts';
 import { bootstrap } from '../../../../deploy/envoy/bootstrap.ts';
 import { adminSocket, readEdgeConfig } from '../../../../deploy/envoy/config.ts';
 import { httpManager } from '../../../../deploy/envoy/http.ts';
-import { AggregatedDiscoveryServiceClient, DeltaDiscoveryRequest } from '../../../../proto/gen/envoy/service/discovery/v3/discovery.ts';
 import type { DeltaDiscoveryResponse } from '../../../../proto/gen/envoy/service/discovery/v3/discovery.ts';
+import {
+  AggregatedDiscoveryServiceClient,
+  DeltaDiscoveryRequest,
+} from '../../../../proto/gen/envoy/service/discovery/v3/discovery.ts';
 import { EndpointType } from '../../../../proto/gen/slipway/v1/endpoint.ts';
 import { HttpHealth, WorkerState } from '../../../../proto/gen/slipway/v1/machine.ts';
 import { callMetadata, systemTransport } from '../../../../proto/wire/channel.ts';
-import { createLogger } from '../../../../core/runtime/logger.ts';
-import { CLUSTER_TYPE } from '../../../../core/rpc/ads/snapshot.ts';
 import { startReplicas } from '../../../helpers/core-replicas.ts';
 import { ENVOY, skipWithoutEnvoy } from '../../../helpers/edge.ts';
 import { waitFor } from '../../../helpers/wait-for.ts';
@@ -30,8 +36,16 @@ const EDGE_KEY = 'edge-key-of-this-test-0123456789';
 
 async function serve(t: Test, handler: RequestListener): Promise<string> {
   const server = createServer(handler);
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
-  t.teardown(() => new Promise<void>((resolve) => { server.closeAllConnections(); server.close(() => resolve()); }));
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  t.teardown(
+    () =>
+      new Promise<void>((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  );
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
@@ -39,23 +53,51 @@ async function serve(t: Test, handler: RequestListener): Promise<string> {
 async function startEnvoy(t: Test, cores: string[], activator: string, key = EDGE_KEY) {
   const dataDir = await mkdtemp(join(tmpdir(), 'slw-ads-'));
   const config = readEdgeConfig({
-    SLIPWAY_EDGE_LISTEN: '127.0.0.1:0', SLIPWAY_EDGE_FACADES: activator, SLIPWAY_CORE_ADDRESS: cores.join(','), SLIPWAY_EDGE_DATA_DIR: dataDir,
-    SLIPWAY_EDGE_KEY: key, SLIPWAY_EDGE_NAME: 'edge-1',
+    SLIPWAY_EDGE_LISTEN: '127.0.0.1:0',
+    SLIPWAY_EDGE_FACADES: activator,
+    SLIPWAY_CORE_ADDRESS: cores.join(','),
+    SLIPWAY_EDGE_DATA_DIR: dataDir,
+    SLIPWAY_EDGE_KEY: key,
+    SLIPWAY_EDGE_NAME: 'edge-1',
   });
   const whole = bootstrap(config, 0) as { static_resources: { listeners: object[] } };
   whole.static_resources.listeners.push({
-    name: 'test', address: { socket_address: { address: '127.0.0.1', port_value: 0 } },
-    filter_chains: [{ filters: [httpManager({
-      name: 'test', trustedProxies: 0, accessLog: false, silenceMs: 60_000, filters: [],
-      virtualHosts: [{ name: 'test', domains: ['*'], routes: [
-        { match: { prefix: '/' }, route: { cluster_header: 'x-test-cluster', cluster_not_found_response_code: 'NOT_FOUND' } },
-      ] }],
-    })] }],
+    name: 'test',
+    address: { socket_address: { address: '127.0.0.1', port_value: 0 } },
+    filter_chains: [
+      {
+        filters: [
+          httpManager({
+            name: 'test',
+            trustedProxies: 0,
+            accessLog: false,
+            silenceMs: 60_000,
+            filters: [],
+            virtualHosts: [
+              {
+                name: 'test',
+                domains: ['*'],
+                routes: [
+                  {
+                    match: { prefix: '/' },
+                    route: { cluster_header: 'x-test-cluster', cluster_not_found_response_code: 'NOT_FOUND' },
+                  },
+                ],
+              },
+            ],
+          }),
+        ],
+      },
+    ],
   });
   const file = join(dataDir, 'envoy.json');
   writeFileSync(file, JSON.stringify(whole));
-  const child = spawn(ENVOY, ['-c', file, '--use-dynamic-base-id', '--concurrency', '1', '-l', 'off'], { stdio: 'ignore' });
-  const ended = new Promise((resolve) => { child.once('exit', resolve); });
+  const child = spawn(ENVOY, ['-c', file, '--use-dynamic-base-id', '--concurrency', '1', '-l', 'off'], {
+    stdio: 'ignore',
+  });
+  const ended = new Promise((resolve) => {
+    child.once('exit', resolve);
+  });
   t.teardown(async () => {
     child.kill('SIGTERM');
     await ended;
@@ -75,26 +117,42 @@ t.test('workers come and go, whatever core does', { skip: skipWithoutEnvoy() }, 
   const core = await startReplicas(t, 2, { SLIPWAY_EDGE_KEY: EDGE_KEY });
   const agent = await core.joinAgent({ startWorkers: false }, core.replicas[1]);
   const endpointId = await core.createEndpoint({ type: EndpointType.LB, workersMin: 2, workersMax: 2 });
-  const activator = await serve(t, (_request, response) => { response.end('activator'); });
+  const activator = await serve(t, (_request, response) => {
+    response.end('activator');
+  });
   const held: (() => void)[] = [];
   const connections = new Set<Socket>();
-  const worker = (name: string): Promise<string> => serve(t, (request, response) => {
-    connections.add(request.socket);
-    if (request.url === '/hold') held.push(() => response.end(name));
-    else response.end(name);
-  });
+  const worker = (name: string): Promise<string> =>
+    serve(t, (request, response) => {
+      connections.add(request.socket);
+      if (request.url === '/hold') held.push(() => response.end(name));
+      else response.end(name);
+    });
   const addresses = [await worker('first'), await worker('second')];
-  const ids = await waitFor('two workers', () => (agent.desired.length === 2 ? agent.desired.map(({ workerId }) => workerId) : undefined));
-  const report = (index: number, health: HttpHealth, singleUse = false): void => agent.send({ workers: [
-    { workerId: ids[index]!, endpointId, state: WorkerState.READY, address: addresses[index]!, health, singleUse },
-  ] });
+  const ids = await waitFor('two workers', () =>
+    agent.desired.length === 2 ? agent.desired.map(({ workerId }) => workerId) : undefined,
+  );
+  const report = (index: number, health: HttpHealth, singleUse = false): void =>
+    agent.send({
+      workers: [
+        { workerId: ids[index]!, endpointId, state: WorkerState.READY, address: addresses[index]!, health, singleUse },
+      ],
+    });
 
-  const envoy = await startEnvoy(t, core.replicas.map(({ address }) => address), activator);
-  await waitFor('the activator', async () => await envoy.ask(endpointId) === 'activator');
+  const envoy = await startEnvoy(
+    t,
+    core.replicas.map(({ address }) => address),
+    activator,
+  );
+  await waitFor('the activator', async () => (await envoy.ask(endpointId)) === 'activator');
   t.equal(await envoy.ask('unknown'), '404', 'no such endpoint');
   report(0, HttpHealth.READY);
-  await waitFor('the first worker', async () => await envoy.ask(endpointId) === 'first');
-  t.same(new Set(await Promise.all(Array.from({ length: 20 }, () => envoy.ask(endpointId)))), new Set(['first']), 'and nobody else');
+  await waitFor('the first worker', async () => (await envoy.ask(endpointId)) === 'first');
+  t.same(
+    new Set(await Promise.all(Array.from({ length: 20 }, () => envoy.ask(endpointId)))),
+    new Set(['first']),
+    'and nobody else',
+  );
   report(1, HttpHealth.READY);
   report(0, HttpHealth.UNHEALTHY);
   const served = async (name: string): Promise<boolean> =>
@@ -107,22 +165,29 @@ t.test('workers come and go, whatever core does', { skip: skipWithoutEnvoy() }, 
       for (let count = 0; count < 5; count += 1) await envoy.ask(endpointId);
       return connections.size - before;
     };
-    await waitFor('connections that are kept', async () => await opened() === 0);
+    await waitFor('connections that are kept', async () => (await opened()) === 0);
     report(1, HttpHealth.READY, true);
-    await waitFor('a connection for each request', async () => await opened() === 5);
+    await waitFor('a connection for each request', async () => (await opened()) === 5);
     // What was seen of one holds for the others of its version, even when it has not been seen of them.
     report(1, HttpHealth.READY);
-    await waitFor('the same', async () => await opened() === 5);
+    await waitFor('the same', async () => (await opened()) === 5);
   });
 
   await t.test('load reports', async (t) => {
     const requests = [envoy.ask(endpointId, '/hold'), envoy.ask(endpointId, '/hold'), envoy.ask(endpointId, '/hold')];
-    const demand = async (): Promise<Record<string, unknown>[]> =>
-      [...await core.sql`SELECT worker_ids AS workers, in_flight AS counts, waiting FROM endpoint_demand WHERE endpoint_id = ${endpointId}`];
-    await waitFor('three in flight', async () => JSON.stringify(await demand()) === JSON.stringify([{ workers: [ids[1]], counts: [3], waiting: 0 }]));
+    const demand = async (): Promise<Record<string, unknown>[]> => [
+      ...(await core.sql`SELECT worker_ids AS workers, in_flight AS counts, waiting FROM endpoint_demand WHERE endpoint_id = ${endpointId}`),
+    ];
+    await waitFor(
+      'three in flight',
+      async () => JSON.stringify(await demand()) === JSON.stringify([{ workers: [ids[1]], counts: [3], waiting: 0 }]),
+    );
     for (const end of held) end();
     t.same(await Promise.all(requests), ['second', 'second', 'second']);
-    await waitFor('none', async () => JSON.stringify(await demand()) === JSON.stringify([{ workers: [], counts: [], waiting: 0 }]));
+    await waitFor(
+      'none',
+      async () => JSON.stringify(await demand()) === JSON.stringify([{ workers: [], counts: [], waiting: 0 }]),
+    );
   });
 
   await t.test('a replica ends, then all: traffic goes on', async (t) => {
@@ -138,50 +203,87 @@ t.test('workers come and go, whatever core does', { skip: skipWithoutEnvoy() }, 
   t.match(await envoy.stats('cluster_manager.cds.update_rejected'), /: 0/, 'Envoy took everything');
 });
 
-t.test('an edge without the key is told nothing; one with it nothing before core has read all; a refusal is logged with its cause', async (t) => {
-  const lines: string[] = [];
-  const logger = createLogger('test', 'error');
-  logger.error = ((...args: unknown[]) => { lines.push(JSON.stringify(args)); }) as typeof logger.error;
-  logger.child = () => logger as never;
-  const core = await startReplicas(t, 1, { SLIPWAY_EDGE_KEY: EDGE_KEY }, { logger });
-  const endpointId = await core.createEndpoint({ type: EndpointType.LB, workersMin: 0 });
-  const open = (key: string) => {
-    const client = systemTransport.openClient(AggregatedDiscoveryServiceClient, core.replicas[0]!.address);
-    t.teardown(() => client.close());
-    const stream = client.deltaAggregatedResources(callMetadata(key));
-    const answers: DeltaDiscoveryResponse[] = [];
-    const errors: string[] = [];
-    stream.on('data', (answer: DeltaDiscoveryResponse) => answers.push(answer)).on('error', (error) => errors.push(error.message));
-    t.teardown(() => stream.cancel());
-    const send = (fields: Parameters<typeof DeltaDiscoveryRequest.fromPartial>[0]): void => { stream.write(DeltaDiscoveryRequest.fromPartial(fields)); };
-    return { answers, errors, send };
-  };
-  const stranger = open('wrong');
-  stranger.send({ typeUrl: CLUSTER_TYPE });
-  await waitFor('the refusal', () => stranger.errors.some((text) => text.includes('UNAUTHENTICATED')));
-  t.same(stranger.answers, []);
+t.test(
+  'an edge without the key is told nothing; one with it nothing before core has read all; a refusal is logged with its cause',
+  async (t) => {
+    const lines: string[] = [];
+    const logger = createLogger('test', 'error');
+    logger.error = ((...args: unknown[]) => {
+      lines.push(JSON.stringify(args));
+    }) as typeof logger.error;
+    logger.child = () => logger as never;
+    const core = await startReplicas(t, 1, { SLIPWAY_EDGE_KEY: EDGE_KEY }, { logger });
+    const endpointId = await core.createEndpoint({ type: EndpointType.LB, workersMin: 0 });
+    const open = (key: string) => {
+      const client = systemTransport.openClient(AggregatedDiscoveryServiceClient, core.replicas[0]!.address);
+      t.teardown(() => client.close());
+      const stream = client.deltaAggregatedResources(callMetadata(key));
+      const answers: DeltaDiscoveryResponse[] = [];
+      const errors: string[] = [];
+      stream
+        .on('data', (answer: DeltaDiscoveryResponse) => answers.push(answer))
+        .on('error', (error) => errors.push(error.message));
+      t.teardown(() => stream.cancel());
+      const send = (fields: Parameters<typeof DeltaDiscoveryRequest.fromPartial>[0]): void => {
+        stream.write(DeltaDiscoveryRequest.fromPartial(fields));
+      };
+      return { answers, errors, send };
+    };
+    const stranger = open('wrong');
+    stranger.send({ typeUrl: CLUSTER_TYPE });
+    await waitFor('the refusal', () => stranger.errors.some((text) => text.includes('UNAUTHENTICATED')));
+    t.same(stranger.answers, []);
 
-  // Core cannot read its endpoints yet: until it has, nobody is told that one is not there.
-  const lock = await core.sql.reserve();
-  await lock`BEGIN`;
-  await lock`LOCK TABLE endpoint`;
-  const edge = open(EDGE_KEY);
-  edge.send({ node: { id: 'edge-1', cluster: '', metadata: {} }, typeUrl: CLUSTER_TYPE, initialResourceVersions: { [`ep-${endpointId}`]: 'of before' } });
-  await waitFor('the read to be held up', async () => (await core.sql`SELECT FROM pg_stat_activity WHERE datname = current_database()
-    AND wait_event_type = 'Lock' AND query LIKE '%AS "singleUse"%'`).length > 0);
-  await lock`ROLLBACK`;
-  lock.release();
-  const [first] = await waitFor('clusters', () => (edge.answers.length > 0 ? edge.answers : undefined));
-  t.same([first!.resources.map(({ name }) => name), first!.removedResources], [[`ep-${endpointId}`], []], 'the first word has all there are');
-  edge.send({ typeUrl: CLUSTER_TYPE, responseNonce: first!.nonce, errorDetail: { code: 3, message: 'no such field', details: [] } });
-  await waitFor('the line', () => lines.some((line) => line.includes('no such field') && line.includes('edge-1')));
-  const other = await core.createEndpoint({ type: EndpointType.LB, workersMin: 0 });
-  const [, second] = await waitFor('the next', () => (edge.answers.length > 1 ? edge.answers : undefined));
-  t.same(second!.resources.map(({ name }) => name), [`ep-${other}`], 'what was refused is not sent again, what is new is');
+    // Core cannot read its endpoints yet: until it has, nobody is told that one is not there.
+    const lock = await core.sql.reserve();
+    await lock`BEGIN`;
+    await lock`LOCK TABLE endpoint`;
+    const edge = open(EDGE_KEY);
+    edge.send({
+      node: { id: 'edge-1', cluster: '', metadata: {} },
+      typeUrl: CLUSTER_TYPE,
+      initialResourceVersions: { [`ep-${endpointId}`]: 'of before' },
+    });
+    await waitFor(
+      'the read to be held up',
+      async () =>
+        (
+          await core.sql`SELECT FROM pg_stat_activity WHERE datname = current_database()
+    AND wait_event_type = 'Lock' AND query LIKE '%AS "singleUse"%'`
+        ).length > 0,
+    );
+    await lock`ROLLBACK`;
+    lock.release();
+    const [first] = await waitFor('clusters', () => (edge.answers.length > 0 ? edge.answers : undefined));
+    t.same(
+      [first!.resources.map(({ name }) => name), first!.removedResources],
+      [[`ep-${endpointId}`], []],
+      'the first word has all there are',
+    );
+    edge.send({
+      typeUrl: CLUSTER_TYPE,
+      responseNonce: first!.nonce,
+      errorDetail: { code: 3, message: 'no such field', details: [] },
+    });
+    await waitFor('the line', () => lines.some((line) => line.includes('no such field') && line.includes('edge-1')));
+    const other = await core.createEndpoint({ type: EndpointType.LB, workersMin: 0 });
+    const [, second] = await waitFor('the next', () => (edge.answers.length > 1 ? edge.answers : undefined));
+    t.same(
+      second!.resources.map(({ name }) => name),
+      [`ep-${other}`],
+      'what was refused is not sent again, what is new is',
+    );
 
-  const back = open(EDGE_KEY);
-  const known = Object.fromEntries([first!, second!].flatMap(({ resources }) => resources.map(({ name, version }) => [name, version])));
-  back.send({ node: { id: 'edge-1', cluster: '', metadata: {} }, typeUrl: CLUSTER_TYPE, initialResourceVersions: { ...known, 'ep-gone': 'x' } });
-  const [only] = await waitFor('an answer', () => (back.answers.length > 0 ? back.answers : undefined));
-  t.match(only, { resources: [], removedResources: ['ep-gone'] }, 'after a reconnect only what differs');
-});
+    const back = open(EDGE_KEY);
+    const known = Object.fromEntries(
+      [first!, second!].flatMap(({ resources }) => resources.map(({ name, version }) => [name, version])),
+    );
+    back.send({
+      node: { id: 'edge-1', cluster: '', metadata: {} },
+      typeUrl: CLUSTER_TYPE,
+      initialResourceVersions: { ...known, 'ep-gone': 'x' },
+    });
+    const [only] = await waitFor('an answer', () => (back.answers.length > 0 ? back.answers : undefined));
+    t.match(only, { resources: [], removedResources: ['ep-gone'] }, 'after a reconnect only what differs');
+  },
+);

@@ -1,15 +1,18 @@
-/** What containers do on a real engine, whichever it is: output, ends, orders, limits, and what survives the agent and the engine. */
+/**
+ * What containers do on a real engine, whichever it is: output, ends, orders, limits, and what survives the agent and
+ * the engine.
+ */
 import { readFileSync, statSync } from 'node:fs';
 import Docker from 'dockerode';
 import type { Test } from 'tap';
 import { systemClock } from '../../../../core/runtime/clock.ts';
 import { LOG_BYTES_MAX, MACHINE_LABEL, UNIT_LABEL } from '../../../../gpu-agent/executors/container/container-plan.ts';
-import { readLog } from '../../../../gpu-agent/executors/container/engine-calls.ts';
 import { askEngine } from '../../../../gpu-agent/executors/container/engine.ts';
+import { readLog } from '../../../../gpu-agent/executors/container/engine-calls.ts';
 import { killsInKernelLog } from '../../../../gpu-agent/executors/container/memory-watch.ts';
-import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import { freshId, launchOf, makeExecutor, startContainer } from '../../../helpers/containers.ts';
 import { engineCutter } from '../../../helpers/engine-cutter.ts';
+import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import { BASE_IMAGE } from '../../../helpers/podman.ts';
 import { scratch } from '../../../helpers/scratch.ts';
 import type { TestEngine } from '../../../helpers/test-engine.ts';
@@ -19,7 +22,11 @@ import { waitFor } from '../../../helpers/wait-for.ts';
 async function goneContainer(engine: TestEngine, mebibytes: number): Promise<string> {
   const docker = new Docker({ socketPath: engine.socket });
   const Cmd = ['python3', '-c', 'a = bytearray(300 << 20)'];
-  const container = await docker.createContainer({ Image: BASE_IMAGE, Cmd, HostConfig: { Memory: mebibytes << 20, NetworkMode: 'none' } });
+  const container = await docker.createContainer({
+    Image: BASE_IMAGE,
+    Cmd,
+    HostConfig: { Memory: mebibytes << 20, NetworkMode: 'none' },
+  });
   await container.start();
   await container.wait();
   await container.remove();
@@ -27,12 +34,15 @@ async function goneContainer(engine: TestEngine, mebibytes: number): Promise<str
 }
 
 /** Writes many times what an engine keeps of its output, then lives on. */
-const TALKS = 'while [ ! -e /data/go ]; do sleep 0.02; done; python3 -c "for _ in range(24000): print(999 * chr(120))"; echo said; '
-  + 'while [ ! -e /data/end ]; do sleep 0.05; done';
+const TALKS =
+  'while [ ! -e /data/go ]; do sleep 0.02; done; python3 -c "for _ in range(24000): print(999 * chr(120))"; echo said; ' +
+  'while [ ! -e /data/end ]; do sleep 0.05; done';
 
 /** Bytes of the file that an engine keeps a container's output in. */
 async function logBytes(engine: TestEngine, name: string): Promise<number> {
-  const { LogPath } = await new Docker({ socketPath: engine.socket }).getContainer(name).inspect() as Docker.ContainerInspectInfo & { LogPath: string };
+  const { LogPath } = (await new Docker({ socketPath: engine.socket })
+    .getContainer(name)
+    .inspect()) as Docker.ContainerInspectInfo & { LogPath: string };
   return statSync(LogPath).size;
 }
 
@@ -41,12 +51,18 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
   const { executor, machineId } = makeExecutor(engine);
 
   await t.test('what it wrote comes in order, and its exit code', async (t) => {
-    const launch = launchOf('i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); done; echo $GREETING >&2; exit 3', { env: { GREETING: 'hello' } });
+    const launch = launchOf(
+      'i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); done; echo $GREETING >&2; exit 3',
+      { env: { GREETING: 'hello' } },
+    );
     const unit = await startContainer(executor, launch);
     t.same(await unit.ended, { code: 3, signal: undefined, failure: undefined });
     // Two pipes: engines read them one after the other.
     t.match(launch.output(), /^hello$/m);
-    t.equal(launch.output().replace('hello\n', ''), Array.from({ length: 300 }, (_, index) => `line ${index}\n`).join(''));
+    t.equal(
+      launch.output().replace('hello\n', ''),
+      Array.from({ length: 300 }, (_, index) => `line ${index}\n`).join(''),
+    );
     await waitFor('it to be removed', async () => !(await engine.names({ all: true })).includes(launch.unitId));
   });
 
@@ -81,10 +97,15 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
   });
 
   await t.test('more memory than its limit: out of memory is known for certain', async (t) => {
-    const launch = launchOf('exec python3 -c "a = bytearray(300 << 20)"', { limits: { ...NO_LIMITS, memoryBytes: 64 << 20 } });
+    const launch = launchOf('exec python3 -c "a = bytearray(300 << 20)"', {
+      limits: { ...NO_LIMITS, memoryBytes: 64 << 20 },
+    });
     const unit = await startContainer(executor, launch);
     t.same(await unit.ended, { code: undefined, signal: 'SIGKILL', failure: undefined, outOfMemory: true });
-    const fine = await startContainer(executor, launchOf('kill -9 $$', { limits: { ...NO_LIMITS, memoryBytes: 64 << 20 } }));
+    const fine = await startContainer(
+      executor,
+      launchOf('kill -9 $$', { limits: { ...NO_LIMITS, memoryBytes: 64 << 20 } }),
+    );
     t.notOk((await fine.ended).outOfMemory, 'killed for another reason');
     const [full, other] = await Promise.all([64, 640].map((mebibytes) => goneContainer(engine, mebibytes)));
     t.equal(await killsInKernelLog(full!), 1, 'also when its control group went before it was looked at');
@@ -93,11 +114,15 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
 
   await t.test('limits, mounts, working directory, no new privileges, only what it needs', async (t) => {
     const { folder } = await scratch(t);
-    const launch = launchOf('exec 2>&1; pwd; df=$(cat /proc/mounts); echo "$df" | while read a b c d e; do [ $b = /dev/shm ] && echo $d; done; '
-      + 'cat /proc/self/status; cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max 2>/dev/null; ls /run; echo from inside > /data/note; ls /', {
-      mounts: [{ source: folder, target: '/data' }], workingDirectory: '/tmp/work',
-      limits: { ...NO_LIMITS, pids: 77, shmBytes: 3 << 20, cpus: 0.5, memoryBytes: 64 << 20 },
-    });
+    const launch = launchOf(
+      'exec 2>&1; pwd; df=$(cat /proc/mounts); echo "$df" | while read a b c d e; do [ $b = /dev/shm ] && echo $d; done; ' +
+        'cat /proc/self/status; cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max 2>/dev/null; ls /run; echo from inside > /data/note; ls /',
+      {
+        mounts: [{ source: folder, target: '/data' }],
+        workingDirectory: '/tmp/work',
+        limits: { ...NO_LIMITS, pids: 77, shmBytes: 3 << 20, cpus: 0.5, memoryBytes: 64 << 20 },
+      },
+    );
     const unit = await startContainer(executor, launch);
     t.same(await unit.ended, { code: 0, signal: undefined, failure: undefined });
     const output = launch.output();
@@ -106,7 +131,14 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     t.match(output, /NoNewPrivs:\t1/);
     t.match(output, /^77$/m, 'pids');
     const capabilities = BigInt(`0x${/CapEff:\t(\w+)/.exec(output)![1]!}`);
-    const taken = [['NET_ADMIN', 12n], ['NET_RAW', 13n], ['SYS_PTRACE', 19n], ['SYS_ADMIN', 21n], ['MKNOD', 27n], ['SETFCAP', 31n]] as const;
+    const taken = [
+      ['NET_ADMIN', 12n],
+      ['NET_RAW', 13n],
+      ['SYS_PTRACE', 19n],
+      ['SYS_ADMIN', 21n],
+      ['MKNOD', 27n],
+      ['SETFCAP', 31n],
+    ] as const;
     for (const [name, bit] of taken) t.equal((capabilities >> bit) & 1n, 0n, `no ${name}`);
     t.notMatch(output, /\.sock/);
     t.equal(readFileSync(`${folder}/note`, 'utf8'), 'from inside\n');
@@ -133,26 +165,34 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     await unit.ended;
   });
 
-  await t.test('the log of a container that an earlier agent made without a bound is bounded once it is taken up', async (t) => {
-    const { folder, open } = await scratch(t);
-    const unitId = freshId();
-    const docker = new Docker({ socketPath: engine.socket });
-    const container = await docker.createContainer({
-      name: `slipway-${machineId}-${unitId}`, Image: BASE_IMAGE, Cmd: ['/bin/sh', '-c', TALKS],
-      Labels: { [UNIT_LABEL]: unitId, [MACHINE_LABEL]: machineId },
-      HostConfig: { NetworkMode: 'none', Mounts: [{ Type: 'bind', Source: folder, Target: '/data' }] },
-    });
-    await container.start();
-    open('go');
-    await waitFor('a large log', async () => (await readLog(container)).toString().endsWith('x\nsaid\n'));
-    let output = '';
-    const unit = await executor.adopt(unitId, (piece) => { output = (output + String(piece)).slice(-100); });
-    t.match(output, /x\nsaid\n$/, 'the end of what it wrote before is told');
-    const { facts } = await askEngine(engine.socket, systemClock);
-    if (facts.kind === 'podman') await waitFor('the log to be cut', async () => (await logBytes(engine, container.id)) <= LOG_BYTES_MAX);
-    open('end');
-    t.match(await unit!.ended, { code: 0 });
-  });
+  await t.test(
+    'the log of a container that an earlier agent made without a bound is bounded once it is taken up',
+    async (t) => {
+      const { folder, open } = await scratch(t);
+      const unitId = freshId();
+      const docker = new Docker({ socketPath: engine.socket });
+      const container = await docker.createContainer({
+        name: `slipway-${machineId}-${unitId}`,
+        Image: BASE_IMAGE,
+        Cmd: ['/bin/sh', '-c', TALKS],
+        Labels: { [UNIT_LABEL]: unitId, [MACHINE_LABEL]: machineId },
+        HostConfig: { NetworkMode: 'none', Mounts: [{ Type: 'bind', Source: folder, Target: '/data' }] },
+      });
+      await container.start();
+      open('go');
+      await waitFor('a large log', async () => (await readLog(container)).toString().endsWith('x\nsaid\n'));
+      let output = '';
+      const unit = await executor.adopt(unitId, (piece) => {
+        output = (output + String(piece)).slice(-100);
+      });
+      t.match(output, /x\nsaid\n$/, 'the end of what it wrote before is told');
+      const { facts } = await askEngine(engine.socket, systemClock);
+      if (facts.kind === 'podman')
+        await waitFor('the log to be cut', async () => (await logBytes(engine, container.id)) <= LOG_BYTES_MAX);
+      open('end');
+      t.match(await unit!.ended, { code: 0 });
+    },
+  );
 
   await t.test('frozen it stands still, thawed it goes on, and stop reaches a frozen one', async (t) => {
     const launch = launchOf('trap "exit 0" TERM; while :; do echo tick; sleep 0.02; done');
@@ -184,7 +224,9 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
 
     const second = makeExecutor(engine, { machineId: first.machineId });
     let output = '';
-    const unit = await second.executor.adopt(launch.unitId, (bytes) => { output += String(bytes); });
+    const unit = await second.executor.adopt(launch.unitId, (bytes) => {
+      output += String(bytes);
+    });
     t.equal(await second.executor.adopt('nothing0000000', () => undefined), undefined);
     await second.executor.sweep(new Set([launch.unitId]));
     const names = await engine.names({ all: true });
@@ -209,7 +251,9 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
 
     const second = makeExecutor(engine, { machineId: first.machineId });
     let output = '';
-    const found = await second.executor.adopt(launch.unitId, (bytes) => { output += String(bytes); });
+    const found = await second.executor.adopt(launch.unitId, (bytes) => {
+      output += String(bytes);
+    });
     t.same(await found!.ended, { code: 5, signal: undefined, failure: undefined });
     t.equal(output, 'early\nout of luck\n');
     await waitFor('it to be removed', async () => !(await engine.names({ all: true })).includes(launch.unitId));
@@ -227,7 +271,8 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
 
   await t.test('the engine is killed: the container lives on, its output and its end are not lost', async (t) => {
     const { folder, open } = await scratch(t);
-    const script = 'echo one; while [ ! -e /data/go ]; do sleep 0.02; done; echo two; while [ ! -e /data/end ]; do sleep 0.02; done; echo three; exit 9';
+    const script =
+      'echo one; while [ ! -e /data/go ]; do sleep 0.02; done; echo two; while [ ! -e /data/end ]; do sleep 0.02; done; echo three; exit 9';
     const launch = launchOf(script, { mounts: [{ source: folder, target: '/data' }] });
     const unit = await startContainer(executor, launch);
     await waitFor('the first line', () => launch.output() === 'one\n');
@@ -254,13 +299,16 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     t.same(await unit.ended, { code: 7, signal: undefined, failure: undefined });
   });
 
-  await t.test('the engine is killed when it has made it: not started, said so, and removed once the engine is back', async (t) => {
-    const cutter = await engineCutter(t, engine.socket, /^POST \S+\/start /, 'ASKED');
-    const { executor } = makeExecutor({ ...engine, socket: cutter.socket });
-    const launch = launchOf('echo up');
-    const unit = await startContainer(executor, launch);
-    t.match((await unit.ended).failure, /could not be started/);
-    await waitFor('it to be removed', async () => !(await engine.names({ all: true })).includes(launch.unitId));
-    t.equal(launch.output(), '');
-  });
+  await t.test(
+    'the engine is killed when it has made it: not started, said so, and removed once the engine is back',
+    async (t) => {
+      const cutter = await engineCutter(t, engine.socket, /^POST \S+\/start /, 'ASKED');
+      const { executor } = makeExecutor({ ...engine, socket: cutter.socket });
+      const launch = launchOf('echo up');
+      const unit = await startContainer(executor, launch);
+      t.match((await unit.ended).failure, /could not be started/);
+      await waitFor('it to be removed', async () => !(await engine.names({ all: true })).includes(launch.unitId));
+      t.equal(launch.output(), '');
+    },
+  );
 }

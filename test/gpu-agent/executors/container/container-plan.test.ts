@@ -1,26 +1,43 @@
 // test: alone, python
-/** What Docker and Podman are asked to make: GPUs, limits that hold, nothing more. And a made-up CDI device in a real container. */
+/**
+ * What Docker and Podman are asked to make: GPUs, limits that hold, nothing more. And a made-up CDI device in a real
+ * container.
+ */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import t from 'tap';
-import { dockerBody, podmanBody } from '../../../../gpu-agent/executors/container/container-plan.ts';
 import type { ContainerPlan } from '../../../../gpu-agent/executors/container/container-plan.ts';
-import { NO_LIMITS } from '../../../helpers/no-limits.ts';
+import { dockerBody, podmanBody } from '../../../../gpu-agent/executors/container/container-plan.ts';
 import type { Launch } from '../../../../gpu-agent/executors/executor.ts';
 import { freshId, launchOf, makeExecutor, startContainer } from '../../../helpers/containers.ts';
+import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import { podmanSkip, startPodman } from '../../../helpers/podman.ts';
 
 t.setTimeout(60_000);
 
 const plan = (launch: Partial<Launch>, more: Partial<ContainerPlan> = {}): ContainerPlan => ({
-  launch: launchOf('', { command: [], ...launch }), imageId: 'sha256:1', imageDiskBytes: 0, machineId: 'm',
-  network: 'n', limits: ['memory', 'cpus', 'pids', 'shm'],
-  cdiKind: 'nvidia.com/gpu', ulimits: [], ...more,
+  launch: launchOf('', { command: [], ...launch }),
+  imageId: 'sha256:1',
+  imageDiskBytes: 0,
+  machineId: 'm',
+  network: 'n',
+  limits: ['memory', 'cpus', 'pids', 'shm'],
+  cdiKind: 'nvidia.com/gpu',
+  ulimits: [],
+  ...more,
 });
-const GPUS = [{ uuid: 'GPU-1', virtual: false }, { uuid: 'MIG-2', virtual: false }, { uuid: 'virtual-3', virtual: true }];
+const GPUS = [
+  { uuid: 'GPU-1', virtual: false },
+  { uuid: 'MIG-2', virtual: false },
+  { uuid: 'virtual-3', virtual: true },
+];
 
 t.test('exactly the GPUs that are assigned, virtual ones not', async (t) => {
-  t.match(podmanBody(plan({ gpus: GPUS })), { devices: [{ path: 'nvidia.com/gpu=GPU-1' }, { path: 'nvidia.com/gpu=MIG-2' }] });
-  t.match(dockerBody(plan({ gpus: GPUS })), { HostConfig: { DeviceRequests: [{ Driver: 'nvidia', DeviceIDs: ['GPU-1', 'MIG-2'], Capabilities: [['gpu']] }] } });
+  t.match(podmanBody(plan({ gpus: GPUS })), {
+    devices: [{ path: 'nvidia.com/gpu=GPU-1' }, { path: 'nvidia.com/gpu=MIG-2' }],
+  });
+  t.match(dockerBody(plan({ gpus: GPUS })), {
+    HostConfig: { DeviceRequests: [{ Driver: 'nvidia', DeviceIDs: ['GPU-1', 'MIG-2'], Capabilities: [['gpu']] }] },
+  });
   t.same((podmanBody(plan({ gpus: GPUS.slice(2) })) as { devices: [] }).devices, []);
   t.notOk('DeviceRequests' in (dockerBody(plan({ gpus: GPUS.slice(2) })) as { HostConfig: object }).HostConfig);
 });
@@ -28,43 +45,73 @@ t.test('exactly the GPUs that are assigned, virtual ones not', async (t) => {
 t.test('limits that do not hold are not asked for', async (t) => {
   const limits = { memoryBytes: 64 << 20, cpus: 0.5, pids: 9, shmBytes: 1 << 20, diskBytes: 5_000_000_000 };
   const { HostConfig } = dockerBody(plan({ limits })) as { HostConfig: object };
-  t.match(HostConfig, { Memory: 64 << 20, MemorySwap: 64 << 20, CpuPeriod: 100_000, CpuQuota: 50_000, PidsLimit: 9, ShmSize: 1 << 20 });
+  t.match(HostConfig, {
+    Memory: 64 << 20,
+    MemorySwap: 64 << 20,
+    CpuPeriod: 100_000,
+    CpuQuota: 50_000,
+    PidsLimit: 9,
+    ShmSize: 1 << 20,
+  });
   t.notOk('StorageOpt' in HostConfig);
   t.match(dockerBody(plan({ limits }, { limits: ['disk'] })), { HostConfig: { StorageOpt: { size: '5000000000' } } });
-  t.match(dockerBody(plan({ limits }, { limits: ['disk'], imageDiskBytes: 7 })), { HostConfig: { StorageOpt: { size: '5000000007' } } });
-  t.match(podmanBody(plan({ limits }, { limits: ['disk', 'cpus'] })), { storage_opts: { size: '5000000000' }, resource_limits: { cpu: { quota: 50_000 } } });
+  t.match(dockerBody(plan({ limits }, { limits: ['disk'], imageDiskBytes: 7 })), {
+    HostConfig: { StorageOpt: { size: '5000000007' } },
+  });
+  t.match(podmanBody(plan({ limits }, { limits: ['disk', 'cpus'] })), {
+    storage_opts: { size: '5000000000' },
+    resource_limits: { cpu: { quota: 50_000 } },
+  });
   t.notMatch(podmanBody(plan({ limits }, { limits: ['disk'] })), { resource_limits: { memory: {} } });
 });
 
 t.test('what has no limits of its own gets those that protect the host and let PyTorch run', async (t) => {
   t.match(dockerBody(plan({})), { HostConfig: { PidsLimit: 16_384, ShmSize: 2 * 1024 ** 3 } });
-  t.match(podmanBody(plan({ limits: { ...NO_LIMITS, memoryBytes: 64 << 20 } })), { resource_limits: { pids: { limit: 16_384 } }, shm_size: 32 << 20 });
+  t.match(podmanBody(plan({ limits: { ...NO_LIMITS, memoryBytes: 64 << 20 } })), {
+    resource_limits: { pids: { limit: 16_384 } },
+    shm_size: 32 << 20,
+  });
 });
 
 t.test('an image keeps what is not said', async (t) => {
   for (const word of ['Cmd', 'Entrypoint', 'WorkingDir']) t.notOk(word in dockerBody(plan({})), word);
   for (const word of ['command', 'entrypoint', 'work_dir']) t.notOk(word in podmanBody(plan({})), word);
-  t.match(dockerBody(plan({}, { ulimits: [{ name: 'nofile', soft: 1, hard: 2 }] })), { HostConfig: { Ulimits: [{ Name: 'nofile', Soft: 1, Hard: 2 }] } });
+  t.match(dockerBody(plan({}, { ulimits: [{ name: 'nofile', soft: 1, hard: 2 }] })), {
+    HostConfig: { Ulimits: [{ Name: 'nofile', Soft: 1, Hard: 2 }] },
+  });
 });
 
 // The second because Podman's own default is more than a small virtual machine may give.
 const LIMITS = [
   { name: 'memlock', soft: 1_048_576, hard: 2_097_152 },
-  { name: 'nofile', soft: 123, hard: 456 }, { name: 'nproc', soft: 4_000, hard: 4_000 },
+  { name: 'nofile', soft: 123, hard: 456 },
+  { name: 'nproc', soft: 4_000, hard: 4_000 },
 ];
 
 t.test('a made-up vendor of CDI devices', { skip: podmanSkip }, async (t) => {
   const kind = `slipway-${freshId()}.example/gpu`;
   const device = (name: string): object => ({
-    name, containerEdits: { env: [`GOT_${name.replace('-', '_')}=yes`], deviceNodes: [{ path: `/dev/made-up-${name}`, hostPath: '/dev/null' }] },
+    name,
+    containerEdits: {
+      env: [`GOT_${name.replace('-', '_')}=yes`],
+      deviceNodes: [{ path: `/dev/made-up-${name}`, hostPath: '/dev/null' }],
+    },
   });
   mkdirSync('/var/run/cdi', { recursive: true });
   const file = `/var/run/cdi/${kind.split('.')[0]!}.json`;
-  writeFileSync(file, JSON.stringify({ cdiVersion: '0.5.0', kind, devices: [device('GPU-one'), device('GPU-two'), device('MIG-three')] }));
+  writeFileSync(
+    file,
+    JSON.stringify({ cdiVersion: '0.5.0', kind, devices: [device('GPU-one'), device('GPU-two'), device('MIG-three')] }),
+  );
   t.teardown(() => rmSync(file));
 
   const { executor } = makeExecutor(await startPodman(), { cdiKind: kind, ulimits: LIMITS });
-  const launch = launchOf('env; ls /dev; ulimit -n; ulimit -l', { gpus: [{ uuid: 'GPU-one', virtual: false }, { uuid: 'MIG-three', virtual: false }] });
+  const launch = launchOf('env; ls /dev; ulimit -n; ulimit -l', {
+    gpus: [
+      { uuid: 'GPU-one', virtual: false },
+      { uuid: 'MIG-three', virtual: false },
+    ],
+  });
   const unit = await startContainer(executor, launch);
   t.same(await unit.ended, { code: 0, signal: undefined, failure: undefined });
   t.match(launch.output(), /GOT_GPU_one=yes[\s\S]*made-up-GPU-one\nmade-up-MIG-three\n/);

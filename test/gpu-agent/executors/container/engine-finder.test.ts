@@ -1,11 +1,12 @@
 // test: alone, python
 /** Which engine is used: where it is looked for, what it says of itself, and that a missing one is asked for again. */
-import { createServer, request } from 'node:http';
+
 import { symlinkSync } from 'node:fs';
+import { createServer, request } from 'node:http';
 import { join } from 'node:path';
 import t from 'tap';
-import { EngineFinder, socketsOf } from '../../../../gpu-agent/executors/container/engine-finder.ts';
 import { imageRoom } from '../../../../gpu-agent/executors/container/engine.ts';
+import { EngineFinder, socketsOf } from '../../../../gpu-agent/executors/container/engine-finder.ts';
 import { ManualClock } from '../../../helpers/manual-clock.ts';
 import { podmanSkip, startPodman } from '../../../helpers/podman.ts';
 import { scratch } from '../../../helpers/scratch.ts';
@@ -15,20 +16,32 @@ const AUTO = { setting: 'auto', dockerHost: '', runtimeDir: '' };
 
 t.test('where it is looked for', async (t) => {
   t.same(socketsOf({ ...AUTO, runtimeDir: '/run/user/7' }), [
-    '/run/docker.sock', '/var/run/docker.sock', '/run/podman/podman.sock', '/run/user/7/podman/podman.sock', '/run/user/7/docker.sock',
+    '/run/docker.sock',
+    '/var/run/docker.sock',
+    '/run/podman/podman.sock',
+    '/run/user/7/podman/podman.sock',
+    '/run/user/7/docker.sock',
   ]);
   t.same(socketsOf({ ...AUTO, dockerHost: 'unix:///x.sock' }), ['/x.sock']);
   t.same(socketsOf({ ...AUTO, setting: '/y.sock', dockerHost: 'unix:///x.sock' }), ['/y.sock']);
   t.throws(() => socketsOf({ ...AUTO, setting: 'none' }), { message: 'containers are switched off on this machine' });
-  t.throws(() => socketsOf({ ...AUTO, dockerHost: 'ssh://there' }), { message: /ssh:\/\/there is no container engine of this machine: name a socket/ });
+  t.throws(() => socketsOf({ ...AUTO, dockerHost: 'ssh://there' }), {
+    message: /ssh:\/\/there is no container engine of this machine: name a socket/,
+  });
 });
 
 t.test('something else answers', async (t) => {
   const { path } = await scratch(t);
-  const server = createServer((_, response) => { response.writeHead(404).end('no engine'); });
-  await new Promise<void>((resolve) => { server.listen(path('odd.sock'), resolve); });
+  const server = createServer((_, response) => {
+    response.writeHead(404).end('no engine');
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(path('odd.sock'), resolve);
+  });
   t.teardown(() => server.close());
-  await t.rejects(new EngineFinder({ ...AUTO, setting: path('odd.sock') }, new ManualClock()).find(), { message: /odd\.sock does not answer/ });
+  await t.rejects(new EngineFinder({ ...AUTO, setting: path('odd.sock') }, new ManualClock()).find(), {
+    message: /odd\.sock does not answer/,
+  });
 });
 
 t.test('a real Podman', { skip: podmanSkip }, async (t) => {
@@ -43,17 +56,27 @@ t.test('a real Podman', { skip: podmanSkip }, async (t) => {
   const between = createServer((from, to) => {
     asked.push(from.url);
     const { socket: socketPath } = podman;
-    request({ socketPath, path: from.url }, (answer) => { answer.pipe(to.writeHead(answer.statusCode!, answer.headers)); }).end();
+    request({ socketPath, path: from.url }, (answer) => {
+      answer.pipe(to.writeHead(answer.statusCode!, answer.headers));
+    }).end();
   });
-  await new Promise<void>((resolve) => { between.listen(join(folder, 'between.sock'), resolve); });
-  t.teardown(() => { between.closeAllConnections(); between.close(); });
+  await new Promise<void>((resolve) => {
+    between.listen(join(folder, 'between.sock'), resolve);
+  });
+  t.teardown(() => {
+    between.closeAllConnections();
+    between.close();
+  });
   symlinkSync(join(folder, 'between.sock'), socket);
   await t.rejects(finder.find(), { message: /ENOENT/ }, 'not asked again at once');
   clock.pass(5_000);
   const { facts } = await finder.find();
   t.match(facts, { kind: 'podman', version: /^\d+\.\d+/, socket, rootless: false, architecture: /^(amd64|arm64)$/ });
   t.equal(facts.imagesFolder, join(podman.folder, 'graph'));
-  t.ok(['memory', 'cpus', 'pids', 'shm'].every((name) => facts.limits.some((limit) => limit === name)), facts.limits.join());
+  t.ok(
+    ['memory', 'cpus', 'pids', 'shm'].every((name) => facts.limits.some((limit) => limit === name)),
+    facts.limits.join(),
+  );
   t.same(asked, ['/info'], 'its version costs it half a second of processor time');
   const room = await imageRoom(facts);
   t.ok(room && room.totalBytes > room.freeBytes && room.freeBytes > 0);

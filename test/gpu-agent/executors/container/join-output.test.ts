@@ -15,11 +15,17 @@ function plainly(log: Buffer, stream: Buffer): Buffer {
 t.test('any bytes: as by trying all lengths', async (t) => {
   // Few different bytes, so that much repeats.
   const bytes = fc.array(fc.constantFrom(10, 97, 98), { maxLength: 60 }).map((list) => Buffer.from(list));
-  fc.assert(fc.property(bytes, bytes, (log, stream) => withoutOverlap(log, stream).equals(plainly(log, stream))), { seed: SEED, numRuns: 3_000 });
-  fc.assert(fc.property(bytes, bytes, bytes, (before, shared, after) => {
-    const [log, stream] = [Buffer.concat([before, shared]), Buffer.concat([shared, after])];
-    return withoutOverlap(log, stream).equals(plainly(log, stream));
-  }), { seed: SEED, numRuns: 3_000 });
+  fc.assert(
+    fc.property(bytes, bytes, (log, stream) => withoutOverlap(log, stream).equals(plainly(log, stream))),
+    { seed: SEED, numRuns: 3_000 },
+  );
+  fc.assert(
+    fc.property(bytes, bytes, bytes, (before, shared, after) => {
+      const [log, stream] = [Buffer.concat([before, shared]), Buffer.concat([shared, after])];
+      return withoutOverlap(log, stream).equals(plainly(log, stream));
+    }),
+    { seed: SEED, numRuns: 3_000 },
+  );
   t.pass('held');
 });
 

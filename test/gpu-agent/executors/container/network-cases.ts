@@ -1,7 +1,10 @@
-/** Who reaches what from a container, whichever the engine: the agent's bridge, and nothing else of the host, nor a neighbour. */
+/**
+ * Who reaches what from a container, whichever the engine: the agent's bridge, and nothing else of the host, nor a
+ * neighbour.
+ */
 import { execFileSync } from 'node:child_process';
-import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Test } from 'tap';
 import { launchOf, makeExecutor, startContainer } from '../../../helpers/containers.ts';
@@ -37,7 +40,12 @@ async function listen(t: Test, host: string): Promise<number> {
     server.once('error', reject);
     server.listen(0, host, resolve);
   });
-  t.teardown(() => new Promise((resolve) => { server.close(resolve); }));
+  t.teardown(
+    () =>
+      new Promise((resolve) => {
+        server.close(resolve);
+      }),
+  );
   return (server.address() as AddressInfo).port;
 }
 
@@ -50,18 +58,28 @@ export async function networkCases(t: Test, engine: TestEngine): Promise<void> {
   // What stands for core and PostgreSQL here: they may listen everywhere.
   const everywhere = await listen(t, '0.0.0.0');
   const everywhere6 = await listen(t, '::');
-  const host = Object.values(networkInterfaces()).flat().find((entry) => entry!.family === 'IPv4' && !entry!.internal)!.address;
+  const host = Object.values(networkInterfaces())
+    .flat()
+    .find((entry) => entry!.family === 'IPv4' && !entry!.internal)!.address;
 
   const neighbour = launchOf('exec python3 -u -m http.server 8000');
   const other = await startContainer(executor, neighbour);
   await waitFor('the neighbour to listen', () => neighbour.output().includes('8000') && other.address);
-  t.ok(await fetch(`http://${other.address}:8000/`).then((response) => response.ok), 'the host reaches a unit: health checks do');
+  t.ok(
+    await fetch(`http://${other.address}:8000/`).then((response) => response.ok),
+    'the host reaches a unit: health checks do',
+  );
 
   const probe = launchOf('', {});
   const own = other.address.replace(/\d+$/, '1');
   const targets = [
-    `${bridge.hostname}|${bridge.port}`, `${bridge.hostname}|${everywhere}`, `${host}|${everywhere}`, `${own}|${everywhere}`,
-    `${bridge.hostname}|${everywhere6}`, `${other.address}|8000`, '169.254.169.254|80',
+    `${bridge.hostname}|${bridge.port}`,
+    `${bridge.hostname}|${everywhere}`,
+    `${host}|${everywhere}`,
+    `${own}|${everywhere}`,
+    `${bridge.hostname}|${everywhere6}`,
+    `${other.address}|8000`,
+    '169.254.169.254|80',
   ];
   const unit = await startContainer(executor, { ...probe, command: ['/usr/bin/python3', '-c', PROBE, ...targets] });
   t.same(await unit.ended, { code: 0, signal: undefined, failure: undefined });
@@ -69,8 +87,13 @@ export async function networkCases(t: Test, engine: TestEngine): Promise<void> {
   t.same(probe.output().trim().split('\n'), expected, 'the bridge answers, the rest does not');
 
   await t.test('nor by the address that the host has by itself on IPv6', async (t) => {
-    const inOther = (await engine.names()).trim().split('\n').find((name) => name.endsWith(neighbour.unitId))!;
-    const device = Object.values(networkInterfaces()).find((entries) => entries!.some(({ address }) => address === own));
+    const inOther = (await engine.names())
+      .trim()
+      .split('\n')
+      .find((name) => name.endsWith(neighbour.unitId))!;
+    const device = Object.values(networkInterfaces()).find((entries) =>
+      entries!.some(({ address }) => address === own),
+    );
     const link = device?.find(({ family }) => family === 'IPv6')?.address;
     if (!link) return t.pass('no IPv6 here');
     t.match(await engine.exec(inOther, '/usr/bin/python3', '-c', PROBE, `${link}%eth0|${everywhere6}`), 'shut');
@@ -84,6 +107,10 @@ export async function networkCases(t: Test, engine: TestEngine): Promise<void> {
     await executor.close();
     await networks.close();
     t.notMatch(rules(), `-d ${bridge.hostname}/32`);
-    t.notOk(Object.values(networkInterfaces()).flat().some((entry) => entry!.address === bridge.hostname));
+    t.notOk(
+      Object.values(networkInterfaces())
+        .flat()
+        .some((entry) => entry!.address === bridge.hostname),
+    );
   });
 }

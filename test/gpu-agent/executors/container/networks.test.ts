@@ -1,5 +1,8 @@
 // test: alone, python, 10 s
-/** Who reaches what from a container on a real Podman, and that a test's Podman takes along what a killed agent left of its networks. */
+/**
+ * Who reaches what from a container on a real Podman, and that a test's Podman takes along what a killed agent left of
+ * its networks.
+ */
 import { execFileSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
 import t from 'tap';
@@ -7,7 +10,7 @@ import { systemClock } from '../../../../core/runtime/clock.ts';
 import { askEngine } from '../../../../gpu-agent/executors/container/engine.ts';
 import { HostFirewall } from '../../../../gpu-agent/executors/container/host-firewall.ts';
 import { hostPrograms } from '../../../../gpu-agent/executors/container/host-programs.ts';
-import { UnitNetworks, interfacePrefix } from '../../../../gpu-agent/executors/container/unit-networks.ts';
+import { interfacePrefix, UnitNetworks } from '../../../../gpu-agent/executors/container/unit-networks.ts';
 import { freshId } from '../../../helpers/containers.ts';
 import { podmanSkip, startPodman } from '../../../helpers/podman.ts';
 import { networkCases } from './network-cases.ts';
@@ -21,10 +24,20 @@ t.test('what an agent left that was killed goes with the Podman of a test', { sk
   const machineId = freshId();
   const prefix = interfacePrefix(machineId);
   const firewall = new HostFirewall(prefix, hostPrograms);
-  const networks = new UnitNetworks({ machineId, firewall, programs: hostPrograms, asRoot: true, openBridge: async () => 9 });
+  const networks = new UnitNetworks({
+    machineId,
+    firewall,
+    programs: hostPrograms,
+    asRoot: true,
+    openBridge: async () => 9,
+  });
   const { hostname } = new URL(await networks.bridgeUrl(await askEngine(podman.socket, systemClock)));
-  const rules = (): string => execFileSync('iptables-save', { encoding: 'utf8' }) + execFileSync('ip6tables-save', { encoding: 'utf8' });
-  const hasAddress = (): boolean => Object.values(networkInterfaces()).flat().some((entry) => entry!.address === hostname);
+  const rules = (): string =>
+    execFileSync('iptables-save', { encoding: 'utf8' }) + execFileSync('ip6tables-save', { encoding: 'utf8' });
+  const hasAddress = (): boolean =>
+    Object.values(networkInterfaces())
+      .flat()
+      .some((entry) => entry!.address === hostname);
   t.match(rules(), `slipway-${prefix}-in`);
   t.ok(hasAddress());
   await podman.remove();

@@ -11,7 +11,7 @@ function frame(text: string, stream = 1): Buffer {
 
 t.test('pieces of any size give the same output', async (t) => {
   const texts = ['one\n', '', 'two\n', 'x'.repeat(1_000), 'é\n'];
-  const all = Buffer.concat(texts.map((text, index) => frame(text, index % 2 + 1)));
+  const all = Buffer.concat(texts.map((text, index) => frame(text, (index % 2) + 1)));
   for (const size of [1, 2, 3, 7, 8, 9, 100, all.length]) {
     const taken: Buffer[] = [];
     const frames = new OutputFrames((bytes) => taken.push(bytes));

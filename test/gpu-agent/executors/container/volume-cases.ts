@@ -1,6 +1,6 @@
 /**
- * One network volume of an account, used by images and by commands of the host in turn on a real engine: what root in a container leaves there makes
- * nobody more than he is, and whoever comes may work with what those before him made.
+ * One network volume of an account, used by images and by commands of the host in turn on a real engine: what root in a
+ * container leaves there makes nobody more than he is, and whoever comes may work with what those before him made.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -23,7 +23,10 @@ const ACCOUNT = { uid: 7_654_321, gid: 7_654_321 };
 const STRANGER = { uid: 7_654_322, gid: 7_654_322 };
 const logger = createLogger('test', 'silent');
 
-/** A folder of volumes and how units of the account use one: answers their exit code and what they wrote. `$V` is the volume. */
+/**
+ * A folder of volumes and how units of the account use one: answers their exit code and what they wrote. `$V` is the
+ * volume.
+ */
 async function makeVolumes(t: Test, engine: TestEngine) {
   const folder = join(await openFolder(t), 'volumes');
   const views = new HostViews(folder, hostPrograms);
@@ -32,16 +35,26 @@ async function makeVolumes(t: Test, engine: TestEngine) {
   const { executor } = makeExecutor(engine);
   const commands = new ViewingExecutor(new ProcessExecutor(systemClock, () => 'machine'), views);
   const volume = { networkVolumeId: freshId(), mountPath: '/runpod-volume', sizeGb: 1 };
-  const run = async (script: string, image?: string): Promise<{ code: number | undefined; output: string; place: string }> => {
+  const run = async (
+    script: string,
+    image?: string,
+  ): Promise<{ code: number | undefined; output: string; place: string }> => {
     const mounts = await volumes.open([volume], image === undefined ? 'process' : 'container', ACCOUNT);
     const place = mounts[0]!.target;
     const launch = launchOf(script, {
-      mounts, env: { V: place, PATH: '/usr/bin:/bin' }, user: ACCOUNT, workingDirectory: '/',
-      image: image === undefined ? undefined : { name: image, digest: '', credentials: undefined, settle: async (digest) => digest },
+      mounts,
+      env: { V: place, PATH: '/usr/bin:/bin' },
+      user: ACCOUNT,
+      workingDirectory: '/',
+      image:
+        image === undefined
+          ? undefined
+          : { name: image, digest: '', credentials: undefined, settle: async (digest) => digest },
     });
-    if (image !== undefined) return { ...await (await startContainer(executor, launch)).ended, output: launch.output(), place };
+    if (image !== undefined)
+      return { ...(await (await startContainer(executor, launch)).ended), output: launch.output(), place };
     await commands.prepare(launch, () => undefined, new AbortController().signal);
-    return { ...await commands.start(launch).ended, output: launch.output(), place };
+    return { ...(await commands.start(launch).ended), output: launch.output(), place };
   };
   return { folder, path: join(folder, volume.networkVolumeId), run };
 }
@@ -57,8 +70,17 @@ export async function volumeCases(t: Test, engine: TestEngine): Promise<void> {
   await t.test('root in a container leaves nothing that makes a command of the host root', async (t) => {
     const { folder, path, run } = await makeVolumes(t, engine);
     const attack = [
-      'import os, shutil, stat', 'v = os.environ["V"]', 'shutil.copy("/usr/bin/id", v + "/id")', 'os.chmod(v + "/id", 0o4755)', 'os.chmod(v, 0o777)',
-      'def tries(what, do):', '  try:', '    do()', '    print(what, "done")', '  except PermissionError:', '    print(what, "forbidden")',
+      'import os, shutil, stat',
+      'v = os.environ["V"]',
+      'shutil.copy("/usr/bin/id", v + "/id")',
+      'os.chmod(v + "/id", 0o4755)',
+      'os.chmod(v, 0o777)',
+      'def tries(what, do):',
+      '  try:',
+      '    do()',
+      '    print(what, "done")',
+      '  except PermissionError:',
+      '    print(what, "forbidden")',
       'tries("mknod", lambda: os.mknod(v + "/disk", 0o666 | stat.S_IFBLK, os.makedev(254, 0)))',
       // cap_setuid, permitted and effective.
       'tries("setcap", lambda: os.setxattr(v + "/id", "security.capability", bytes.fromhex("0100000280000000000000000000000000000000")))',
@@ -69,7 +91,8 @@ export async function volumeCases(t: Test, engine: TestEngine): Promise<void> {
     execFileSync('mknod', ['-m', '666', join(path, 'null'), 'c', '1', '3']);
     const ran = await run('"$V/id" -u; cat "$V/null" 2>&1; :');
     t.match(ran.output, new RegExp(`^${ACCOUNT.uid}\\n.*Permission denied`));
-    for (const user of [ACCOUNT, STRANGER]) t.match(await tryAs(user, '"$1/id" -u', path), /Permission denied/, 'no user of the host comes in');
+    for (const user of [ACCOUNT, STRANGER])
+      t.match(await tryAs(user, '"$1/id" -u', path), /Permission denied/, 'no user of the host comes in');
     t.match(await tryAs(STRANGER, 'ls "$1"', folder), /Permission denied/);
   });
 
@@ -77,7 +100,13 @@ export async function volumeCases(t: Test, engine: TestEngine): Promise<void> {
     const { run } = await makeVolumes(t, engine);
     let expected = '';
     const users: [name: string, image?: string][] = [
-      ['1234', one], ['5678', other], ['command'], ['root', BASE_IMAGE], ['1234', one], ['command'], ['5678', other],
+      ['1234', one],
+      ['5678', other],
+      ['command'],
+      ['root', BASE_IMAGE],
+      ['1234', one],
+      ['command'],
+      ['5678', other],
     ];
     for (const [turn, [name, image]] of users.entries()) {
       const word = `${turn}-${name}`;
@@ -94,18 +123,24 @@ export async function volumeCases(t: Test, engine: TestEngine): Promise<void> {
   await t.test('who is alone keeps the modes that it gave', async (t) => {
     const { run } = await makeVolumes(t, engine);
     for (let times = 0; times < 2; times += 1) {
-      const { output } = await run('cd "$V"; mkdir -p -m 700 own; umask 077; [ -e key ] || echo text > key; ls -ld own key', one);
+      const { output } = await run(
+        'cd "$V"; mkdir -p -m 700 own; umask 077; [ -e key ] || echo text > key; ls -ld own key',
+        one,
+      );
       t.match(output, /^-rw-------.*key\ndrwx------.*own\n$/);
     }
   });
 
-  await t.test('a volume of an earlier release, its account\'s alone, is open to an image with a user', async (t) => {
+  await t.test("a volume of an earlier release, its account's alone, is open to an image with a user", async (t) => {
     const { folder, path, run } = await makeVolumes(t, engine);
     mkdirSync(join(path, 'models'), { recursive: true });
     execFileSync('chmod', ['711', folder]);
     execFileSync('chown', ['-R', `${ACCOUNT.uid}:${ACCOUNT.gid}`, path]);
     execFileSync('chmod', ['-R', '700', path]);
-    t.match(await run('echo text > "$V/models/new"; mkdir "$V/huggingface-cache"; ls "$V"', one), { code: 0, output: 'huggingface-cache\nmodels\n' });
+    t.match(await run('echo text > "$V/models/new"; mkdir "$V/huggingface-cache"; ls "$V"', one), {
+      code: 0,
+      output: 'huggingface-cache\nmodels\n',
+    });
     t.match(await run('cat "$V/models/new"; rm -r "$V/huggingface-cache"'), { code: 0, output: 'text\n' });
   });
 }

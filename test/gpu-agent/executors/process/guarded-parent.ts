@@ -1,17 +1,31 @@
 /** Run by a test: starts a worker that prints its process id and lives on, then waits to be killed. */
 import { systemClock } from '../../../../core/runtime/clock.ts';
-import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import { ProcessExecutor } from '../../../../gpu-agent/executors/process/process-executor.ts';
 import { UnitCgroups } from '../../../../gpu-agent/executors/process/unit-cgroups.ts';
+import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 
-// The number of the user it runs as, if it is another one; the id of the machine; whether there are control groups; a script of Node, else a shell.
-const [uid = 0, machineId = 'machine', cgroups = 'yes', script] = process.argv.slice(2) as [number?, string?, string?, string?];
+// The number of the user it runs as, if it is another one; the id of the machine; whether there are control groups; a
+// script of Node, else a shell.
+const [uid = 0, machineId = 'machine', cgroups = 'yes', script] = process.argv.slice(2) as [
+  number?,
+  string?,
+  string?,
+  string?,
+];
 const user = Number(uid) === 0 ? undefined : { uid: Number(uid), gid: Number(uid) };
 const command = script ? [process.execPath, '-e', script] : ['sh', '-c', 'trap "" TERM; sleep 1000 & echo $$; wait'];
 const none = new UnitCgroups(() => machineId, systemClock, []);
 const worker = new ProcessExecutor(systemClock, () => machineId, ...(cgroups === 'no' ? [none] : [])).start({
-  unitId: 'w', entrypoint: [], image: undefined, mounts: [], gpus: [], limits: NO_LIMITS,
-  user, command, workingDirectory: '/', env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
+  unitId: 'w',
+  entrypoint: [],
+  image: undefined,
+  mounts: [],
+  gpus: [],
+  limits: NO_LIMITS,
+  user,
+  command,
+  workingDirectory: '/',
+  env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
   onOutput: (bytes) => process.stdout.write(bytes),
 });
 await worker.ended;

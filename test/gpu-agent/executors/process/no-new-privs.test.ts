@@ -1,12 +1,14 @@
-/** No command of this host gains privileges by what it runs, whatever its variables say; and these arrive as they are. */
+/**
+ * No command of this host gains privileges by what it runs, whatever its variables say; and these arrive as they are.
+ */
 import { chmodSync, chownSync, copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { systemClock } from '../../../../core/runtime/clock.ts';
 import type { HostUser } from '../../../../core/runtime/host-user.ts';
-import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import { findSetpriv, withoutNewPrivs } from '../../../../gpu-agent/executors/process/no-new-privs.ts';
 import { ProcessExecutor } from '../../../../gpu-agent/executors/process/process-executor.ts';
+import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import { openFolder } from '../../../helpers/open-folder.ts';
 
 const SOMEBODY: HostUser = { uid: 7_654_321, gid: 7_654_321 };
@@ -14,11 +16,25 @@ const where = { skip: findSetpriv() === '' ? 'needs setpriv of util-linux' : fal
 const asRoot = { skip: where.skip || (process.getuid!() === 0 ? false : 'needs root') };
 
 /** What a shell line writes. */
-async function outputOf(script: string, { env = {}, user }: { env?: Record<string, string>; user?: HostUser } = {}): Promise<string> {
+async function outputOf(
+  script: string,
+  { env = {}, user }: { env?: Record<string, string>; user?: HostUser } = {},
+): Promise<string> {
   let text = '';
   const unit = new ProcessExecutor(systemClock, () => 'machine').start({
-    unitId: 'w', user, entrypoint: [], image: undefined, mounts: [], gpus: [], limits: NO_LIMITS, command: ['sh', '-c', script], workingDirectory: '/',
-    env: { PATH: '/usr/bin:/bin', ...env }, onOutput: (bytes) => { text += String(bytes); },
+    unitId: 'w',
+    user,
+    entrypoint: [],
+    image: undefined,
+    mounts: [],
+    gpus: [],
+    limits: NO_LIMITS,
+    command: ['sh', '-c', script],
+    workingDirectory: '/',
+    env: { PATH: '/usr/bin:/bin', ...env },
+    onOutput: (bytes) => {
+      text += String(bytes);
+    },
   });
   await unit.ended;
   return text;

@@ -1,19 +1,27 @@
 // test: alone, python
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { systemClock } from '../../../../core/runtime/clock.ts';
-import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import type { RunningUnit } from '../../../../gpu-agent/executors/executor.ts';
 import { ProcessExecutor } from '../../../../gpu-agent/executors/process/process-executor.ts';
 import { PYTHONS, skipWithoutPython } from '../../../helpers/handlers.ts';
+import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import { waitFor } from '../../../helpers/wait-for.ts';
 
 const executor = new ProcessExecutor(systemClock, () => 'machine');
 /** What these units do not need. */
-const PLAIN = { unitId: 'w', user: undefined, entrypoint: [], image: undefined, mounts: [], gpus: [], limits: NO_LIMITS };
+const PLAIN = {
+  unitId: 'w',
+  user: undefined,
+  entrypoint: [],
+  image: undefined,
+  mounts: [],
+  gpus: [],
+  limits: NO_LIMITS,
+};
 /** Starts a program by vfork, which is stopped before it begins: until it does, its parent waits in the kernel. */
 const STOPPED_START = `
 import ctypes, os, platform, signal, time
@@ -32,22 +40,33 @@ const PATH = process.env.PATH ?? '/usr/bin:/bin';
 /** A started worker and what it wrote so far. */
 function start(command: string[], env: Record<string, string> = {}): { worker: RunningUnit; output: () => string } {
   let text = '';
-  const worker = executor.start({ ...PLAIN,
-    command, workingDirectory: '/', env: { PATH, ...env }, onOutput: (bytes) => { text += String(bytes); },
+  const worker = executor.start({
+    ...PLAIN,
+    command,
+    workingDirectory: '/',
+    env: { PATH, ...env },
+    onOutput: (bytes) => {
+      text += String(bytes);
+    },
   });
   return { worker, output: () => text };
 }
 
 /** Processes of a group, by /proc. */
 function groupMembers(group: number): number[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {
-    try {
-      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ');
-      return fields[0] !== 'Z' && Number(fields[2]) === group;
-    } catch {
-      return false;
-    }
-  });
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+          .replace(/^.*\) /, '')
+          .split(' ');
+        return fields[0] !== 'Z' && Number(fields[2]) === group;
+      } catch {
+        return false;
+      }
+    });
 }
 
 const linuxOnly = { skip: process.platform === 'linux' ? false : 'reads /proc' };
@@ -64,7 +83,8 @@ t.test('exit code, signal and output', async (t) => {
 t.test('arguments and environment arrive as they are', async (t) => {
   // Its neighbours cannot be named here: tap adds variables of its own to every process.
   process.env.SLIPWAY_TEST_SECRET = 'secret';
-  const script = 'process.stdout.write(JSON.stringify([process.argv.slice(1), Object.keys(process.env), process.env.ID]))';
+  const script =
+    'process.stdout.write(JSON.stringify([process.argv.slice(1), Object.keys(process.env), process.env.ID]))';
   const { worker, output } = start([process.execPath, '-e', script, 'a b', '$HOME', '"\''], { ID: '$RUNPOD_POD_ID' });
   await worker.ended;
   const [args, names, id] = JSON.parse(output()) as [string[], string[], string];
@@ -75,19 +95,31 @@ t.test('arguments and environment arrive as they are', async (t) => {
 
 t.test('variables whose names no shell can have arrive, and nothing of how they travelled', async (t) => {
   const env = { 'lower.dot': '1', 'with-dash': 'a b\n$HOME "\'', PLAIN: '3', 'LD_A.B': '' };
-  const { worker, output } = start([process.execPath, '-p', 'JSON.stringify([process.env, process.argv.slice(1)])', 'x', '--y=z'], env);
+  const { worker, output } = start(
+    [process.execPath, '-p', 'JSON.stringify([process.env, process.argv.slice(1)])', 'x', '--y=z'],
+    env,
+  );
   await worker.ended;
   const [seen, args] = JSON.parse(output()) as [Record<string, string>, string[]];
   t.match(seen, env);
   t.same(args, ['x', '--y=z']);
-  t.same(Object.keys(seen).filter((name) => name.startsWith('SLIPWAY_CARRIED')), []);
+  t.same(
+    Object.keys(seen).filter((name) => name.startsWith('SLIPWAY_CARRIED')),
+    [],
+  );
 });
 
 t.test('what cannot be started says why', async (t) => {
   const missing = start(['/nonexistent/program']);
   t.equal((await missing.worker.ended).code, 127);
   t.match(missing.output(), /not found|No such file/);
-  const nowhere = executor.start({ ...PLAIN, command: ['true'], workingDirectory: '/nonexistent', env: { PATH }, onOutput: () => {} });
+  const nowhere = executor.start({
+    ...PLAIN,
+    command: ['true'],
+    workingDirectory: '/nonexistent',
+    env: { PATH },
+    onOutput: () => {},
+  });
   t.match((await nowhere.ended).failure, /ENOENT/);
   nowhere.stop();
   nowhere.kill();
@@ -97,11 +129,21 @@ t.test('what the system refuses to start ends its unit, not the agent', linuxOnl
   const large = 'x'.repeat(200_000);
   const all = Object.fromEntries(Array.from({ length: 300 }, (_, number) => [`A${number}`, 'x'.repeat(10_000)]));
   for (const { failure, ...more } of [
-    { command: ['echo', large], failure: /below 128 KiB.*E2BIG/ }, { env: { A: large }, failure: /below 128 KiB.*E2BIG/ },
-    { env: all, failure: /below 128 KiB.*E2BIG/ }, { workingDirectory: '/etc/passwd', failure: /working directory \/etc\/passwd .*ENOTDIR/ },
-    { workingDirectory: `/${'x'.repeat(300)}`, failure: /working directory .*ENAMETOOLONG/ }, { env: { A: 'a\0b' }, failure: /null bytes/ },
+    { command: ['echo', large], failure: /below 128 KiB.*E2BIG/ },
+    { env: { A: large }, failure: /below 128 KiB.*E2BIG/ },
+    { env: all, failure: /below 128 KiB.*E2BIG/ },
+    { workingDirectory: '/etc/passwd', failure: /working directory \/etc\/passwd .*ENOTDIR/ },
+    { workingDirectory: `/${'x'.repeat(300)}`, failure: /working directory .*ENAMETOOLONG/ },
+    { env: { A: 'a\0b' }, failure: /null bytes/ },
   ]) {
-    const unit = executor.start({ ...PLAIN, command: ['true'], workingDirectory: '/', env: { PATH }, onOutput: () => {}, ...more });
+    const unit = executor.start({
+      ...PLAIN,
+      command: ['true'],
+      workingDirectory: '/',
+      env: { PATH },
+      onOutput: () => {},
+      ...more,
+    });
     t.match((await unit.ended).failure, failure);
     unit.stop();
     unit.kill();
@@ -133,27 +175,44 @@ t.test('nothing is left of a worker that ended: neither what it started nor the 
 t.test('nor what has left its group, with its children', linuxOnly, async (t) => {
   const daemon = 'setsid sh -c "sleep 1000 & echo \\$! \\$\\$; exec sleep 1000"';
   const { worker, output } = start(['sh', '-c', `${daemon} & ${daemon} & sleep 0.5`]);
-  const other = executor.start({ ...PLAIN, unitId: 'other', command: ['sleep', '1000'], workingDirectory: '/', env: { PATH }, onOutput: () => {} });
+  const other = executor.start({
+    ...PLAIN,
+    unitId: 'other',
+    command: ['sleep', '1000'],
+    workingDirectory: '/',
+    env: { PATH },
+    onOutput: () => {},
+  });
   t.teardown(() => other.kill());
   const pids = (await waitFor('their numbers', () => /^(?:\d+ \d+\n){2}$/.exec(output())?.[0]))!.trim().split(/\s+/);
   t.equal(pids.filter((pid) => existsSync(`/proc/${pid}`)).length, 4);
   worker.kill();
   await worker.ended;
-  const runs = (pid: string): boolean => existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  const runs = (pid: string): boolean =>
+    existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   t.same(pids.filter(runs), []);
-  const isOver = await Promise.race([other.ended.then(() => true), new Promise((resolve) => { setImmediate(resolve, false); })]);
+  const isOver = await Promise.race([
+    other.ended.then(() => true),
+    new Promise((resolve) => {
+      setImmediate(resolve, false);
+    }),
+  ]);
   t.equal(isOver, false, 'another unit goes on');
 });
 
 t.test('frozen: nothing of it runs, its guard watches on, and it goes on where it stood', linuxOnly, async (t) => {
-  const script = 'sh -c "while :; do echo child; sleep 0.01; done" & echo $$; i=0; while :; do i=$((i+1)); echo $i; sleep 0.01; done';
+  const script =
+    'sh -c "while :; do echo child; sleep 0.01; done" & echo $$; i=0; while :; do i=$((i+1)); echo $i; sleep 0.01; done';
   const { worker, output } = start(['sh', '-c', script]);
   const group = Number((await waitFor('its number', () => /\d+\n/.exec(output())?.[0]))!.trim());
-  const states = () => groupMembers(group).map((pid) => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '')[0]);
+  const states = () =>
+    groupMembers(group).map((pid) => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '')[0]);
   await worker.freeze();
   t.equal(states().filter((state) => state !== 'T').length, 1, 'only the guard');
   // What was still in the pipe has been read after this.
-  await new Promise((resolve) => { setImmediate(resolve); });
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
   const before = output().length;
   await Promise.all(Array.from({ length: 20 }, () => worker.freeze()));
   t.equal(output().length, before, 'no word meanwhile');
@@ -167,49 +226,72 @@ t.test('frozen: nothing of it runs, its guard watches on, and it goes on where i
   await worker.thaw();
 });
 
-t.test('frozen while it starts a program that has not begun: its parent could not be stopped before', { skip: skipWithoutPython('new') }, async (t) => {
-  const { worker, output } = start([PYTHONS.new, '-c', STOPPED_START]);
-  t.teardown(() => worker.kill());
-  const pid = await waitFor('its number', () => Number(/^(\d+)\n/.exec(output())?.[1]));
-  const stateOf = () => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '')[0];
-  await waitFor('it to wait in the kernel', () => stateOf() === 'D');
-  await worker.freeze();
-  t.equal(stateOf(), 'T');
-  t.notMatch(output(), /begun/);
-  await worker.thaw();
-  await waitFor('it to go on', () => /begun/.test(output()));
-});
+t.test(
+  'frozen while it starts a program that has not begun: its parent could not be stopped before',
+  { skip: skipWithoutPython('new') },
+  async (t) => {
+    const { worker, output } = start([PYTHONS.new, '-c', STOPPED_START]);
+    t.teardown(() => worker.kill());
+    const pid = await waitFor('its number', () => Number(/^(\d+)\n/.exec(output())?.[1]));
+    const stateOf = () => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '')[0];
+    await waitFor('it to wait in the kernel', () => stateOf() === 'D');
+    await worker.freeze();
+    t.equal(stateOf(), 'T');
+    t.notMatch(output(), /begun/);
+    await worker.thaw();
+    await waitFor('it to go on', () => /begun/.test(output()));
+  },
+);
 
 for (const uid of process.getuid!() === 0 ? [0, 2_000_000_003] : [0]) {
-  t.test(`no worker outlives an agent that was killed with -9${uid === 0 ? '' : ', nor one of another user'}`, linuxOnly, async (t) => {
-    const parent = spawn(process.execPath, [join(import.meta.dirname, 'guarded-parent.ts'), String(uid)], { stdio: ['ignore', 'pipe', 'inherit'] });
-    const [first] = await once(parent.stdout, 'data') as [Buffer];
-    const group = Number(String(first).trim());
-    const members = groupMembers(group);
-    t.ok(members.length >= 3, 'the worker, its child and the guard');
-    for (const pid of members) t.equal(statSync(`/proc/${pid}`).uid, uid || process.getuid!(), 'as its user');
-    parent.kill('SIGKILL');
-    await once(parent, 'exit');
-    await waitFor('the group to be empty', () => groupMembers(group).length === 0);
-  });
+  t.test(
+    `no worker outlives an agent that was killed with -9${uid === 0 ? '' : ', nor one of another user'}`,
+    linuxOnly,
+    async (t) => {
+      const parent = spawn(process.execPath, [join(import.meta.dirname, 'guarded-parent.ts'), String(uid)], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const [first] = (await once(parent.stdout, 'data')) as [Buffer];
+      const group = Number(String(first).trim());
+      const members = groupMembers(group);
+      t.ok(members.length >= 3, 'the worker, its child and the guard');
+      for (const pid of members) t.equal(statSync(`/proc/${pid}`).uid, uid || process.getuid!(), 'as its user');
+      parent.kill('SIGKILL');
+      await once(parent, 'exit');
+      await waitFor('the group to be empty', () => groupMembers(group).length === 0);
+    },
+  );
 }
 
-t.test('as another user: its own exit code, words and end', { skip: process.getuid!() === 0 ? false : 'needs root' }, async (t) => {
-  const user = { uid: 2_000_000_003, gid: 2_000_000_003 };
-  const asUser = (command: string[], workingDirectory = '/') => {
-    let text = '';
-    const worker = executor.start({ ...PLAIN, user, command, workingDirectory, env: { PATH }, onOutput: (bytes) => { text += String(bytes); } });
-    return { worker, output: () => text };
-  };
-  const plain = asUser(['sh', '-c', 'pwd; id -u; exit 3'], '/tmp');
-  t.same(await plain.worker.ended, { code: 3, signal: undefined, failure: undefined });
-  t.equal(plain.output(), `/tmp\n${user.uid}\n`);
-  const nowhere = asUser(['true'], '/nonexistent');
-  t.equal((await nowhere.worker.ended).code, 126);
-  t.match(nowhere.output(), /nonexistent/);
-  const deaf = asUser(['sh', '-c', 'trap "" TERM; sleep 1000 & echo ready; while :; do sleep 0.05; done']);
-  await waitFor('ready', () => deaf.output().includes('ready'));
-  deaf.worker.stop();
-  deaf.worker.kill();
-  t.equal((await deaf.worker.ended).signal, 'SIGKILL');
-});
+t.test(
+  'as another user: its own exit code, words and end',
+  { skip: process.getuid!() === 0 ? false : 'needs root' },
+  async (t) => {
+    const user = { uid: 2_000_000_003, gid: 2_000_000_003 };
+    const asUser = (command: string[], workingDirectory = '/') => {
+      let text = '';
+      const worker = executor.start({
+        ...PLAIN,
+        user,
+        command,
+        workingDirectory,
+        env: { PATH },
+        onOutput: (bytes) => {
+          text += String(bytes);
+        },
+      });
+      return { worker, output: () => text };
+    };
+    const plain = asUser(['sh', '-c', 'pwd; id -u; exit 3'], '/tmp');
+    t.same(await plain.worker.ended, { code: 3, signal: undefined, failure: undefined });
+    t.equal(plain.output(), `/tmp\n${user.uid}\n`);
+    const nowhere = asUser(['true'], '/nonexistent');
+    t.equal((await nowhere.worker.ended).code, 126);
+    t.match(nowhere.output(), /nonexistent/);
+    const deaf = asUser(['sh', '-c', 'trap "" TERM; sleep 1000 & echo ready; while :; do sleep 0.05; done']);
+    await waitFor('ready', () => deaf.output().includes('ready'));
+    deaf.worker.stop();
+    deaf.worker.kill();
+    t.equal((await deaf.worker.ended).signal, 'SIGKILL');
+  },
+);

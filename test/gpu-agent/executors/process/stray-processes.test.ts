@@ -1,31 +1,34 @@
 /**
- * Nothing of a unit lives on: neither what has a session and an environment of its own, nor what outlived guard and agent. By control groups and, where an
- * agent may make none, by links and marks.
+ * Nothing of a unit lives on: neither what has a session and an environment of its own, nor what outlived guard and
+ * agent. By control groups and, where an agent may make none, by links and marks.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { systemClock } from '../../../../core/runtime/clock.ts';
-import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import type { UnitExit } from '../../../../gpu-agent/executors/executor.ts';
 import { ProcessExecutor } from '../../../../gpu-agent/executors/process/process-executor.ts';
-import { UnitCgroups, readHierarchies } from '../../../../gpu-agent/executors/process/unit-cgroups.ts';
+import { readHierarchies, UnitCgroups } from '../../../../gpu-agent/executors/process/unit-cgroups.ts';
+import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import { waitFor } from '../../../helpers/wait-for.ts';
 
 const linux = process.platform === 'linux' ? false : 'reads /proc';
 const PATH = process.env.PATH ?? '/usr/bin:/bin';
-const SERVER = 'require("http").createServer((_, r) => r.end("x")).listen(0, "127.0.0.1", function () { console.log(process.pid, this.address().port); })';
+const SERVER =
+  'require("http").createServer((_, r) => r.end("x")).listen(0, "127.0.0.1", function () { console.log(process.pid, this.address().port); })';
 let machines = 0;
 
-const isRunning = (pid: number): boolean => existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+const isRunning = (pid: number): boolean =>
+  existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 
 /** An executor of a machine of its own; `how`: with control groups or without. */
-function makeExecutor(how: 'cgroups' | 'none', machineId = `test${process.pid}x${machines += 1}`) {
-  const cgroups = how === 'none' ? new UnitCgroups(() => machineId, systemClock, []) : new UnitCgroups(() => machineId, systemClock);
+function makeExecutor(how: 'cgroups' | 'none', machineId = `test${process.pid}x${(machines += 1)}`) {
+  const cgroups =
+    how === 'none' ? new UnitCgroups(() => machineId, systemClock, []) : new UnitCgroups(() => machineId, systemClock);
   return { machineId, executor: new ProcessExecutor(systemClock, () => machineId, cgroups) };
 }
 
@@ -45,8 +48,19 @@ async function start(how: 'cgroups' | 'none', script: string) {
   const { executor } = makeExecutor(how);
   let text = '';
   const unit = executor.start({
-    unitId: 'w', user: undefined, entrypoint: [], image: undefined, mounts: [], gpus: [], limits: NO_LIMITS, command: ['sh', '-c', script],
-    workingDirectory: '/', env: { PATH }, onOutput: (bytes) => { text += String(bytes); },
+    unitId: 'w',
+    user: undefined,
+    entrypoint: [],
+    image: undefined,
+    mounts: [],
+    gpus: [],
+    limits: NO_LIMITS,
+    command: ['sh', '-c', script],
+    workingDirectory: '/',
+    env: { PATH },
+    onOutput: (bytes) => {
+      text += String(bytes);
+    },
   });
   const numbers = await waitFor('its numbers', () => /^[\d ]+\n/.exec(text)?.[0].trim().split(' ').map(Number));
   return { unit, numbers };
@@ -57,7 +71,10 @@ const HIDDEN = `env -i PATH="$PATH" setsid ${process.execPath} -e '${SERVER}'`;
 for (const how of ways) {
   t.test(`a child with a session and an environment of its own ends with its unit, ${how}`, async (t) => {
     for (const end of ['kill', 'stop'] as const) {
-      const { unit, numbers: [pid, port] } = await start(how, `${HIDDEN} & wait`);
+      const {
+        unit,
+        numbers: [pid, port],
+      } = await start(how, `${HIDDEN} & wait`);
       t.ok(isRunning(pid!));
       unit[end]();
       await unit.ended;
@@ -68,10 +85,14 @@ for (const how of ways) {
 
   t.test(`the next agent ends an HTTP server whose guard and agent were killed, ${how}`, async (t) => {
     const { executor, machineId } = makeExecutor(how);
-    const parent = spawn(process.execPath, [join(import.meta.dirname, 'guarded-parent.ts'), '0', machineId, how === 'none' ? 'no' : 'yes', SERVER], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const [first] = await once(parent.stdout, 'data') as [Buffer];
+    const parent = spawn(
+      process.execPath,
+      [join(import.meta.dirname, 'guarded-parent.ts'), '0', machineId, how === 'none' ? 'no' : 'yes', SERVER],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
+    const [first] = (await once(parent.stdout, 'data')) as [Buffer];
     const [pid, port] = String(first).trim().split(' ').map(Number) as [number, number];
     for (const guard of guardsOf(pid)) process.kill(guard, 'SIGKILL');
     parent.kill('SIGKILL');
@@ -79,7 +100,7 @@ for (const how of ways) {
     t.ok(isRunning(pid), 'nobody is there to end it');
     t.equal(await makeExecutor(how, `${machineId}y`).executor.sweep(), 0, 'another machine leaves it alone');
     t.ok(isRunning(pid));
-    t.ok(await executor.sweep() > 0);
+    t.ok((await executor.sweep()) > 0);
     await waitFor('its end', () => !isRunning(pid));
     await portIsFree(t, port);
     t.equal(await executor.sweep(), 0);
@@ -90,13 +111,18 @@ const grouped = { skip: ways.includes('cgroups') ? false : 'makes no control gro
 
 t.test('what a unit started before it ended by itself, and another unit goes on', grouped, async (t) => {
   const other = await start('cgroups', 'echo $$; exec sleep 1000');
-  const { unit, numbers: [pid] } = await start('cgroups', `${HIDDEN} & sleep 1`);
+  const {
+    unit,
+    numbers: [pid],
+  } = await start('cgroups', `${HIDDEN} & sleep 1`);
   await unit.ended;
   t.notOk(isRunning(pid!));
   t.ok(isRunning(other.numbers[0]!));
   other.unit.kill();
   await other.unit.ended;
-  const groups = readHierarchies().flatMap(({ own }) => readdirSync(own)).filter((name) => name.startsWith(`slipway-test${process.pid}x`));
+  const groups = readHierarchies()
+    .flatMap(({ own }) => readdirSync(own))
+    .filter((name) => name.startsWith(`slipway-test${process.pid}x`));
   t.same(groups, [], 'no empty group stays');
 });
 
@@ -108,8 +134,17 @@ t.test('a unit that ran out of memory is told from one that was killed', counted
   const { executor, machineId } = makeExecutor('cgroups');
   const run = async (script: string): Promise<UnitExit> => {
     const unit = executor.start({
-      unitId: 'w', user: undefined, entrypoint: [], image: undefined, mounts: [], gpus: [], limits: NO_LIMITS, command: ['sh', '-c', script],
-      workingDirectory: '/', env: { PATH }, onOutput: () => undefined,
+      unitId: 'w',
+      user: undefined,
+      entrypoint: [],
+      image: undefined,
+      mounts: [],
+      gpus: [],
+      limits: NO_LIMITS,
+      command: ['sh', '-c', script],
+      workingDirectory: '/',
+      env: { PATH },
+      onOutput: () => undefined,
     });
     const parent = join(memory!.own, `slipway-${machineId}`);
     const folder = readdirSync(parent).find((name) => name.startsWith('w.'))!;
@@ -122,13 +157,23 @@ t.test('a unit that ran out of memory is told from one that was killed', counted
 
 /** The shell beside the leader of a process group, which waits for its agent's end. */
 function guardsOf(leader: number): number[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {
-    try {
-      return pid !== leader && Number(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ')[2]) === leader;
-    } catch {
-      return false;
-    }
-  });
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return (
+          pid !== leader &&
+          Number(
+            readFileSync(`/proc/${pid}/stat`, 'utf8')
+              .replace(/^.*\) /, '')
+              .split(' ')[2],
+          ) === leader
+        );
+      } catch {
+        return false;
+      }
+    });
 }
 
 async function portIsFree(t: Test, port: number): Promise<void> {

@@ -1,16 +1,32 @@
-/** Units that end together look for what they left with one look at the host: each look costs something for every process of it. */
+/**
+ * Units that end together look for what they left with one look at the host: each look costs something for every
+ * process of it.
+ */
 import t from 'tap';
 import { systemClock } from '../../../../core/runtime/clock.ts';
 import { Strays, unitMark } from '../../../../gpu-agent/executors/process/strays.ts';
 
 t.test('a hundred ends share a look, and one that comes meanwhile waits for the next', async (t) => {
   const looks: (() => void)[] = [];
-  const strays = new Strays(systemClock, () => new Promise((resolve) => { looks.push(() => resolve(new Map())); }));
+  const strays = new Strays(
+    systemClock,
+    () =>
+      new Promise((resolve) => {
+        looks.push(() => resolve(new Map()));
+      }),
+  );
   const first = Array.from({ length: 100 }, (_, n) => strays.end(unitMark('machine', `unit-${n}`)));
-  const begun = async (count: number): Promise<void> => { while (looks.length < count) await new Promise((resolve) => { setImmediate(resolve); }); };
+  const begun = async (count: number): Promise<void> => {
+    while (looks.length < count)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+  };
   await begun(1);
   let late = false;
-  const last = strays.end(unitMark('machine', 'late')).then(() => { late = true; });
+  const last = strays.end(unitMark('machine', 'late')).then(() => {
+    late = true;
+  });
   looks[0]!();
   await Promise.all(first);
   t.notOk(late, 'what it left may have begun after that look');

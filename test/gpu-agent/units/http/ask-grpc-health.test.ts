@@ -1,27 +1,34 @@
 /** What real servers say of their health, in the words of HTTP. */
 import { once } from 'node:events';
 import { createServer as createHttp2Server } from 'node:http2';
-import { createServer } from 'node:net';
 import type { AddressInfo, Server as NetServer } from 'node:net';
+import { createServer } from 'node:net';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { systemClock } from '../../../../core/runtime/clock.ts';
 import { askGrpcHealth } from '../../../../gpu-agent/units/http/ask-grpc-health.ts';
-import { askHealth } from '../../../../gpu-agent/units/http/ask-health.ts';
 import type { HealthAnswer } from '../../../../gpu-agent/units/http/ask-health.ts';
+import { askHealth } from '../../../../gpu-agent/units/http/ask-health.ts';
 import { quietPort } from '../../../helpers/ports.ts';
 
 const same = (value: Buffer): Buffer => value;
 const bytes = { requestSerialize: same, requestDeserialize: same, responseSerialize: same, responseDeserialize: same };
-const Health = { check: { path: '/grpc.health.v1.Health/Check', requestStream: false, responseStream: false, ...bytes } };
+const Health = {
+  check: { path: '/grpc.health.v1.Health/Check', requestStream: false, responseStream: false, ...bytes },
+};
 
 /** A server whose health service answers these bytes; undefined: it has none. */
 async function answers(t: Test, said: Buffer | undefined): Promise<HealthAnswer> {
   const server = new Server();
-  if (said) server.addService(Health, { check: (_call: unknown, done: (error: null, answer: Buffer) => void) => done(null, said) });
+  if (said)
+    server.addService(Health, {
+      check: (_call: unknown, done: (error: null, answer: Buffer) => void) => done(null, said),
+    });
   const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => (error ? reject(error) : resolve(bound)));
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    );
   });
   t.teardown(() => server.forceShutdown());
   return askGrpcHealth({ host: '127.0.0.1', port }, systemClock);
@@ -38,10 +45,13 @@ t.test('ready, not ready, no health service, nobody', async (t) => {
 });
 
 t.test('a connection that ends without an answer is told apart from a port where nobody listens', async (t) => {
-  const cutting = await listen(t, createServer((socket) => {
-    socket.on('error', () => undefined);
-    socket.once('data', () => socket.end('no such protocol\r\n'));
-  }));
+  const cutting = await listen(
+    t,
+    createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.end('no such protocol\r\n'));
+    }),
+  );
   t.equal(await askHealth(cutting, systemClock), 'CUT');
   t.equal(await askGrpcHealth(cutting, systemClock), 'CUT');
 });
@@ -53,7 +63,9 @@ const SAYS_MS = 200;
 async function listen(t: Test, server: NetServer): Promise<{ host: string; port: number; path: string }> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  t.teardown(() => { server.close(); });
+  t.teardown(() => {
+    server.close();
+  });
   return { host: '127.0.0.1', port: (server.address() as AddressInfo).port, path: '/ping' };
 }
 
@@ -68,16 +80,32 @@ function goOn(over: (work: () => void) => unknown, say: () => void): void {
 }
 
 t.test('one that hangs is not well for having said something', async (t) => {
-  const dripping = await listen(t, createServer((socket) => {
-    socket.on('error', () => undefined);
-    socket.write('HTTP/1.1 200 OK\r\nx-slow: ');
-    goOn((work) => socket.once('close', work), () => socket.write('a'));
-  }));
+  const dripping = await listen(
+    t,
+    createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.write('HTTP/1.1 200 OK\r\nx-slow: ');
+      goOn(
+        (work) => socket.once('close', work),
+        () => socket.write('a'),
+      );
+    }),
+  );
   const pinging = createHttp2Server();
   pinging.on('session', (session) => {
     session.on('error', () => undefined);
-    goOn((work) => session.once('close', work), () => { if (!session.destroyed) session.ping(() => undefined); });
+    goOn(
+      (work) => session.once('close', work),
+      () => {
+        if (!session.destroyed) session.ping(() => undefined);
+      },
+    );
   });
-  pinging.on('stream', (stream) => { stream.on('error', () => undefined); });
-  t.same(await Promise.all([askHealth(dripping, systemClock), askGrpcHealth(await listen(t, pinging), systemClock)]), ['SLOW', 'SLOW']);
+  pinging.on('stream', (stream) => {
+    stream.on('error', () => undefined);
+  });
+  t.same(await Promise.all([askHealth(dripping, systemClock), askGrpcHealth(await listen(t, pinging), systemClock)]), [
+    'SLOW',
+    'SLOW',
+  ]);
 });

@@ -1,7 +1,10 @@
-/** A worker that serves HTTP and listens nowhere: by the agent's own parts and real sockets, with a clock that only the test moves. */
+/**
+ * A worker that serves HTTP and listens nowhere: by the agent's own parts and real sockets, with a clock that only the
+ * test moves.
+ */
 import { createServer } from 'node:http';
-import t from 'tap';
 import type { Test } from 'tap';
+import t from 'tap';
 import { DesiredState, DesiredWorkers } from '../../../../proto/gen/slipway/v1/agent_service.ts';
 import { HttpHealth, WorkerState } from '../../../../proto/gen/slipway/v1/machine.ts';
 import { waitFor } from '../../../helpers/wait-for.ts';
@@ -15,7 +18,9 @@ const STEP_MS = 5_000;
 async function serving(t: Test) {
   const agent = await wired(t);
   const httpServer = { port: 8000, healthPort: 8000, healthPath: '/ping', h2c: false };
-  const list = [{ workerId: 'w', endpointId: 'e', desired: DesiredState.RUN, spec: { startCommand: ['run'], httpServer } }];
+  const list = [
+    { workerId: 'w', endpointId: 'e', desired: DesiredState.RUN, spec: { startCommand: ['run'], httpServer } },
+  ];
   agent.pool.apply(DesiredWorkers.fromPartial({ workers: list }));
   const started = await waitFor('its start', () => agent.executor.of('w'));
   const worker = agent.pool.get('w')!;
@@ -38,7 +43,10 @@ t.test('is told to end after 8 minutes, and not before, with the reason', async 
   started.exit({ signal: 'SIGTERM' });
   await waitFor('its end', () => worker.hasEnded);
   t.equal(worker.state, WorkerState.UNHEALTHY);
-  t.match(worker.reason, /^GET \/ping on port \d+ has answered neither 200 nor 204 for 480 s\. .*must listen on the port that the variable PORT says/);
+  t.match(
+    worker.reason,
+    /^GET \/ping on port \d+ has answered neither 200 nor 204 for 480 s\. .*must listen on the port that the variable PORT says/,
+  );
 });
 
 t.test('whoever says 204 lasts longer, but no more than an hour', async (t) => {
@@ -46,10 +54,14 @@ t.test('whoever says 204 lasts longer, but no more than an hour', async (t) => {
   let answered = 0;
   // The agent ends the connection when it has heard the status.
   const server = createServer((request, reply) => {
-    request.socket.once('close', () => { answered += 1; });
+    request.socket.once('close', () => {
+      answered += 1;
+    });
     reply.writeHead(204).end();
   });
-  await new Promise<void>((resolve) => { server.listen(worker.http!.port, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(worker.http!.port, '127.0.0.1', resolve);
+  });
   t.teardown(() => server.close());
   await waitFor('the first 204', () => {
     clock.pass(STEP_MS);

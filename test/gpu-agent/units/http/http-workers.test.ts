@@ -1,12 +1,15 @@
 // test: postgres, 20 s
-/** Workers that serve HTTP: their ports, their health on the way to core, their end. Real core, real agent, real Node and Python servers. */
+/**
+ * Workers that serve HTTP: their ports, their health on the way to core, their end. Real core, real agent, real Node
+ * and Python servers.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { EndpointType } from '../../../../proto/gen/slipway/v1/endpoint.ts';
-import { call } from '../../../helpers/grpc-clients.ts';
 import { startReplicas } from '../../../helpers/core-replicas.ts';
+import { call } from '../../../helpers/grpc-clients.ts';
 import { startRealAgent } from '../../../helpers/real-agent.ts';
 import { waitFor } from '../../../helpers/wait-for.ts';
 
@@ -29,39 +32,87 @@ createServer((request, reply) => {
 
 async function lbEndpoint(startCommand: string[], fields: object = {}): Promise<string> {
   const templateId = await core.createTemplate({ startCommand, ports: ['8000/http'] });
-  return core.createEndpoint({ templateId, type: EndpointType.LB, workersMin: 1, workersMax: 2, idleTimeoutSeconds: 1, ...fields });
+  return core.createEndpoint({
+    templateId,
+    type: EndpointType.LB,
+    workersMin: 1,
+    workersMax: 2,
+    idleTimeoutSeconds: 1,
+    ...fields,
+  });
 }
 
-const workers = (endpointId: string) => core.sql<{ id: string; state: string; health: string; address: string; reason: string }[]>`
+const workers = (endpointId: string) => core.sql<
+  { id: string; state: string; health: string; address: string; reason: string }[]
+>`
   SELECT id, state, health, address, reason FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL ORDER BY created_at`;
 
-t.test('two workers of one host have ports of their own; 200, 204, errors and silence show as what they are', async (t) => {
-  const server = join(folder, 'server.mjs');
-  const said = join(folder, 'health');
-  await writeFile(server, SERVER);
-  await writeFile(said, '204');
-  const endpointId = await lbEndpoint([process.execPath, server, said], { workersMin: 2, env: { HEALTH_CHECK_PATH: '/well' } });
-  await waitFor('two that initialize', async () => (await workers(endpointId)).filter(({ health }) => health === 'INITIALIZING').length === 2);
-  t.match((await workers(endpointId)).map(({ state }) => state), ['INITIALIZING', 'INITIALIZING']);
-  for (const [status, health] of [['200', 'READY'], ['500', 'UNHEALTHY'], ['200', 'READY'], ['204', 'INITIALIZING'], ['200', 'READY']] as const) {
-    await writeFile(said, status);
-    await waitFor(`${health} after ${status}`, async () => (await workers(endpointId)).every((worker) => worker.health === health));
-  }
-  const [one, other] = await workers(endpointId);
-  t.not(one!.address, other!.address);
-  const shown = await (await fetch(`http://${one!.address}/`)).json() as Record<string, string>;
-  t.match(shown, { PORT: one!.address.split(':')[1], PORT_HEALTH: one!.address.split(':')[1], HEALTH_CHECK_PATH: '/well', RUNPOD_POD_ID: one!.id });
-  t.same(Object.keys(shown).filter((name) => /WEBHOOK|API_KEY/.test(name)), [], 'it learns nothing of the job protocol');
-  t.match(await call(core.clients.jobs, 'getHealth', { endpointId }, core.key), { workers: { running: 2, ready: 2, idle: 2, initializing: 0 } });
-  await core.updateEndpoint(endpointId, { workersMin: 0 });
-  await waitFor('their end, when they are idle and nobody is with them', async () => (await workers(endpointId)).length === 0);
-});
+t.test(
+  'two workers of one host have ports of their own; 200, 204, errors and silence show as what they are',
+  async (t) => {
+    const server = join(folder, 'server.mjs');
+    const said = join(folder, 'health');
+    await writeFile(server, SERVER);
+    await writeFile(said, '204');
+    const endpointId = await lbEndpoint([process.execPath, server, said], {
+      workersMin: 2,
+      env: { HEALTH_CHECK_PATH: '/well' },
+    });
+    await waitFor(
+      'two that initialize',
+      async () => (await workers(endpointId)).filter(({ health }) => health === 'INITIALIZING').length === 2,
+    );
+    t.match(
+      (await workers(endpointId)).map(({ state }) => state),
+      ['INITIALIZING', 'INITIALIZING'],
+    );
+    for (const [status, health] of [
+      ['200', 'READY'],
+      ['500', 'UNHEALTHY'],
+      ['200', 'READY'],
+      ['204', 'INITIALIZING'],
+      ['200', 'READY'],
+    ] as const) {
+      await writeFile(said, status);
+      await waitFor(`${health} after ${status}`, async () =>
+        (await workers(endpointId)).every((worker) => worker.health === health),
+      );
+    }
+    const [one, other] = await workers(endpointId);
+    t.not(one!.address, other!.address);
+    const shown = (await (await fetch(`http://${one!.address}/`)).json()) as Record<string, string>;
+    t.match(shown, {
+      PORT: one!.address.split(':')[1],
+      PORT_HEALTH: one!.address.split(':')[1],
+      HEALTH_CHECK_PATH: '/well',
+      RUNPOD_POD_ID: one!.id,
+    });
+    t.same(
+      Object.keys(shown).filter((name) => /WEBHOOK|API_KEY/.test(name)),
+      [],
+      'it learns nothing of the job protocol',
+    );
+    t.match(await call(core.clients.jobs, 'getHealth', { endpointId }, core.key), {
+      workers: { running: 2, ready: 2, idle: 2, initializing: 0 },
+    });
+    await core.updateEndpoint(endpointId, { workersMin: 0 });
+    await waitFor(
+      'their end, when they are idle and nobody is with them',
+      async () => (await workers(endpointId)).length === 0,
+    );
+  },
+);
 
 t.test('a worker that listens nowhere is ended with a reason that says what to do', async (t) => {
   const endpointId = await lbEndpoint(['sleep', '1000']);
-  const ended = await waitFor('its end', async () => (await workers(endpointId)).find(({ state }) => state === 'UNHEALTHY'));
+  const ended = await waitFor('its end', async () =>
+    (await workers(endpointId)).find(({ state }) => state === 'UNHEALTHY'),
+  );
   t.match(ended.reason, /Nothing listens there/);
-  t.match(ended.reason, /^GET \/ping on port \d+ has answered neither 200 nor 204 for 2 s\. .*must listen on the port that the variable PORT says/);
+  t.match(
+    ended.reason,
+    /^GET \/ping on port \d+ has answered neither 200 nor 204 for 2 s\. .*must listen on the port that the variable PORT says/,
+  );
   await core.updateEndpoint(endpointId, { workersMin: 0, workersMax: 0 });
 });
 
@@ -70,7 +121,9 @@ t.test('a worker that ends by itself leaves the rotation at once', async (t) => 
   await writeFile(server, `${SERVER}\nsetTimeout(() => process.exit(3), 1500);`);
   const endpointId = await lbEndpoint([process.execPath, server, join(folder, 'none')]);
   await waitFor('a ready one', async () => (await workers(endpointId)).some(({ health }) => health === 'READY'));
-  const ended = await waitFor('its end', async () => (await workers(endpointId)).find(({ state }) => state === 'UNHEALTHY'));
+  const ended = await waitFor('its end', async () =>
+    (await workers(endpointId)).find(({ state }) => state === 'UNHEALTHY'),
+  );
   t.match(ended.reason, /exit code 3/);
   await core.updateEndpoint(endpointId, { workersMin: 0, workersMax: 0 });
 });

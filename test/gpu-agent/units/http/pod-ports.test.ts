@@ -4,9 +4,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { systemRandom } from '../../../../core/runtime/clock.ts';
-import { WorkerSpec } from '../../../../proto/gen/slipway/v1/agent_service.ts';
 import { FreePorts } from '../../../../gpu-agent/units/http/free-ports.ts';
 import { PodPorts } from '../../../../gpu-agent/units/http/pod-ports.ts';
+import { WorkerSpec } from '../../../../proto/gen/slipway/v1/agent_service.ts';
 import { waitFor } from '../../../helpers/wait-for.ts';
 
 t.test('a port of the host for each http port, as long as the pod is there', async (t) => {
@@ -16,7 +16,9 @@ t.test('a port of the host for each http port, as long as the pod is there', asy
   const { port } = server.address() as AddressInfo;
   const spec = WorkerSpec.fromPartial({ imageName: 'web', ports: [`${port}/http`, '22/tcp', 'nonsense'] });
   let changes = 0;
-  const shown = new PodPorts({ advertiseHost: 'localhost', tunnels: false, ports: new FreePorts(systemRandom) }, () => { changes += 1; });
+  const shown = new PodPorts({ advertiseHost: 'localhost', tunnels: false, ports: new FreePorts(systemRandom) }, () => {
+    changes += 1;
+  });
   shown.look('', spec);
   shown.look('127.0.0.1', spec);
   await waitFor('the ports', () => changes === 1);
@@ -25,5 +27,10 @@ t.test('a port of the host for each http port, as long as the pod is there', asy
   t.equal(await (await fetch(url)).text(), '/x');
   shown.look(undefined, spec);
   t.same(shown.shown, []);
-  await waitFor('its end', () => fetch(url).then(() => false, () => true));
+  await waitFor('its end', () =>
+    fetch(url).then(
+      () => false,
+      () => true,
+    ),
+  );
 });

@@ -1,11 +1,11 @@
 /** Which HTTP servers get a connection for each request: real servers of all the kinds that there are. */
 import { once } from 'node:events';
-import { createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
-import t from 'tap';
+import { createServer } from 'node:net';
 import type { Test } from 'tap';
+import t from 'tap';
 import { delay, systemClock } from '../../../../core/runtime/clock.ts';
 import { isSingleUse } from '../../../../gpu-agent/units/http/single-use.ts';
 
@@ -14,7 +14,9 @@ t.jobs = 8;
 async function ask(t: Test, server: Server): Promise<boolean> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  t.teardown(() => { server.close(); });
+  t.teardown(() => {
+    server.close();
+  });
   return isSingleUse({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, path: '/ping' }, systemClock);
 }
 
@@ -32,7 +34,10 @@ function wordless(onAnswered: (socket: Socket, server: Server) => void): Server 
   return server;
 }
 
-function http(keepAliveTimeout: number, answer = (_: IncomingMessage, reply: ServerResponse): unknown => reply.end('ok')): Server {
+function http(
+  keepAliveTimeout: number,
+  answer = (_: IncomingMessage, reply: ServerResponse): unknown => reply.end('ok'),
+): Server {
   const server = createHttpServer(answer);
   server.keepAliveTimeout = keepAliveTimeout;
   return server;
@@ -40,13 +45,34 @@ function http(keepAliveTimeout: number, answer = (_: IncomingMessage, reply: Ser
 
 t.test('no: it keeps silent connections for long, and says so', async (t) => t.notOk(await ask(t, http(5_000))));
 
-t.test('no: it does without a word', async (t) => t.notOk(await ask(t, wordless(() => undefined))));
+t.test('no: it does without a word', async (t) =>
+  t.notOk(
+    await ask(
+      t,
+      wordless(() => undefined),
+    ),
+  ),
+);
 
 t.test('yes: it says that it keeps them for less', async (t) => t.ok(await ask(t, http(1_000))));
 
 t.test('yes: it ends them soon, without a word', async (t) => {
-  t.ok(await ask(t, wordless((socket) => { void delay(systemClock, 30).then(() => socket.end()); })));
-  t.ok(await ask(t, wordless((socket) => { void delay(systemClock, 30).then(() => socket.resetAndDestroy()); })));
+  t.ok(
+    await ask(
+      t,
+      wordless((socket) => {
+        void delay(systemClock, 30).then(() => socket.end());
+      }),
+    ),
+  );
+  t.ok(
+    await ask(
+      t,
+      wordless((socket) => {
+        void delay(systemClock, 30).then(() => socket.resetAndDestroy());
+      }),
+    ),
+  );
 });
 
 t.test('yes: it serves nobody else as long as one is open', async (t) => {
@@ -54,7 +80,10 @@ t.test('yes: it serves nobody else as long as one is open', async (t) => {
   let open: Socket | undefined;
   const next = (): void => {
     open = waiting.shift();
-    open?.on('data', () => open!.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')).once('close', next).resume();
+    open
+      ?.on('data', () => open!.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'))
+      .once('close', next)
+      .resume();
   };
   const server = createServer({ pauseOnConnect: true }, (socket) => {
     socket.on('error', () => undefined);
@@ -65,14 +94,38 @@ t.test('yes: it serves nobody else as long as one is open', async (t) => {
 });
 
 t.test('no: it ends each connection after its answer, and says so', async (t) => {
-  t.notOk(await ask(t, http(5_000, (_, reply) => { reply.shouldKeepAlive = false; reply.end('ok'); })));
+  t.notOk(
+    await ask(
+      t,
+      http(5_000, (_, reply) => {
+        reply.shouldKeepAlive = false;
+        reply.end('ok');
+      }),
+    ),
+  );
 });
 
 t.test('no: the server itself has ended', async (t) => {
-  t.notOk(await ask(t, wordless((socket, server) => { server.close(); socket.resetAndDestroy(); })));
+  t.notOk(
+    await ask(
+      t,
+      wordless((socket, server) => {
+        server.close();
+        socket.resetAndDestroy();
+      }),
+    ),
+  );
 });
 
 t.test('no: nobody listens, or nothing comes whole', async (t) => {
   t.notOk(await isSingleUse({ host: '127.0.0.1', port: 1, path: '/' }, systemClock));
-  t.notOk(await ask(t, http(5_000, (_, reply) => { reply.write('begun'); reply.destroy(); })));
+  t.notOk(
+    await ask(
+      t,
+      http(5_000, (_, reply) => {
+        reply.write('begun');
+        reply.destroy();
+      }),
+    ),
+  );
 });

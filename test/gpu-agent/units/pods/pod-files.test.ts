@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { PodFiles, isPlain } from '../../../../gpu-agent/units/pods/pod-files.ts';
 import { createLogger } from '../../../../core/runtime/logger.ts';
+import { isPlain, PodFiles } from '../../../../gpu-agent/units/pods/pod-files.ts';
 import { SharedFolders } from '../../../../gpu-agent/users/shared-folder.ts';
 import { scratch } from '../../../helpers/scratch.ts';
 

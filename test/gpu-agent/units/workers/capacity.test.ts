@@ -1,10 +1,18 @@
 import t from 'tap';
-import { capacity, takeLimit } from '../../../../gpu-agent/units/workers/capacity.ts';
 import type { CapacityFacts } from '../../../../gpu-agent/units/workers/capacity.ts';
+import { capacity, takeLimit } from '../../../../gpu-agent/units/workers/capacity.ts';
 import { sdkTraits } from '../../../../gpu-agent/units/workers/sdk-traits.ts';
 
 const facts = (over: Partial<CapacityFacts>, version = '1.12.0'): CapacityFacts => ({
-  asked: true, leaving: false, blocked: false, held: 0, requested: 0, declared: undefined, configured: 1, traits: sdkTraits(version), ...over,
+  asked: true,
+  leaving: false,
+  blocked: false,
+  held: 0,
+  requested: 0,
+  declared: undefined,
+  configured: 1,
+  traits: sdkTraits(version),
+  ...over,
 });
 
 t.test('before the first take', async (t) => t.equal(capacity(facts({ asked: false, requested: 3 })), 0));
@@ -36,7 +44,11 @@ t.test('a declared concurrency holds between takes', async (t) => {
 t.test('a worker that leaves gets nothing', async (t) => {
   t.equal(capacity(facts({ leaving: true, held: 2, requested: 3 })), 2);
   t.equal(capacity(facts({ leaving: true, held: 2, declared: 9 })), 2);
-  t.equal(capacity(facts({ blocked: true, held: 2, requested: 3, declared: 9 })), 2, 'an attempt should stop and does not');
+  t.equal(
+    capacity(facts({ blocked: true, held: 2, requested: 3, declared: 9 })),
+    2,
+    'an attempt should stop and does not',
+  );
   t.equal(takeLimit(facts({ blocked: true, requested: 3 }), 3), 0);
   t.equal(takeLimit(facts({ leaving: true, requested: 3 }), 3), 0);
 });

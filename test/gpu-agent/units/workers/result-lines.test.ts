@@ -2,18 +2,23 @@
 import t from 'tap';
 import { ResultLines } from '../../../../gpu-agent/units/workers/result-lines.ts';
 
-const line = (jobId: string | null, message: string): string => (
-  `{"requestId": ${JSON.stringify(jobId)}, "message": ${JSON.stringify(message)}, "level": "ERROR"}\n`
-);
+const line = (jobId: string | null, message: string): string =>
+  `{"requestId": ${JSON.stringify(jobId)}, "message": ${JSON.stringify(message)}, "level": "ERROR"}\n`;
 const UNSENDABLE = line('a', 'Error while returning job result. | Object of type bytes is not JSON serializable');
 
 t.test('what the SDK says', (t) => {
   const lines = new ResultLines();
-  t.same(lines.push(Buffer.from(UNSENDABLE)), [{ jobId: 'a', reason: 'Object of type bytes is not JSON serializable', over: false }]);
+  t.same(lines.push(Buffer.from(UNSENDABLE)), [
+    { jobId: 'a', reason: 'Object of type bytes is not JSON serializable', over: false },
+  ]);
   t.same(lines.push(Buffer.from(line('a', 'Finished.'))), [{ jobId: 'a', reason: undefined, over: true }]);
   const circular = line('b', 'Error handling job: Circular reference detected');
   t.same(lines.push(Buffer.from(circular)), [{ jobId: 'b', reason: 'Circular reference detected', over: true }]);
-  t.same(lines.push(Buffer.from(line('b', 'Failed to return job results. | 500'))), [{ jobId: 'b', reason: '', over: false }], 'that may pass');
+  t.same(
+    lines.push(Buffer.from(line('b', 'Failed to return job results. | 500'))),
+    [{ jobId: 'b', reason: '', over: false }],
+    'that may pass',
+  );
   const broken = ['{"requestId": "a", broken\n', '{"requestId": "a", "message": 1}\n'];
   for (const other of [line('a', 'Started.'), line(null, 'Finished.'), 'Finished.\n', '\n', ...broken]) {
     t.same(lines.push(Buffer.from(other)), [], other);
@@ -27,7 +32,11 @@ t.test('whatever the pieces are', (t) => {
     const lines = new ResultLines();
     const found = [];
     for (let at = 0; at < text.length; at += size) found.push(...lines.push(Buffer.from(text.slice(at, at + size))));
-    t.same(found.map(({ jobId }) => jobId), ['a', 'b'], `pieces of ${size}: only whole lines count`);
+    t.same(
+      found.map(({ jobId }) => jobId),
+      ['a', 'b'],
+      `pieces of ${size}: only whole lines count`,
+    );
   }
   t.end();
 });

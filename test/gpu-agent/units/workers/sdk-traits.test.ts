@@ -1,7 +1,14 @@
 import t from 'tap';
 import { sdkTraits, versionFromUserAgent } from '../../../../gpu-agent/units/workers/sdk-traits.ts';
 
-const TABLE: [version: string, stopChannel: boolean, tellsFreeSlots: boolean, listsJobs: boolean, startsLate: boolean, silenceMsMax: number][] = [
+const TABLE: [
+  version: string,
+  stopChannel: boolean,
+  tellsFreeSlots: boolean,
+  listsJobs: boolean,
+  startsLate: boolean,
+  silenceMsMax: number,
+][] = [
   ['1.3.0', false, false, true, false, 60_000],
   ['1.7.5', false, false, true, true, 60_000],
   ['1.7.6', false, true, true, true, 60_000],
@@ -23,7 +30,11 @@ const TABLE: [version: string, stopChannel: boolean, tellsFreeSlots: boolean, li
 
 for (const [version, stopChannel, tellsFreeSlots, listsJobs, startsLate, silenceMsMax] of TABLE) {
   const sendsAgain = version.startsWith('slipway-');
-  t.same(sdkTraits(version), { stopChannel, tellsFreeSlots, listsJobs, startsLate, sendsAgain, silenceMsMax }, version || 'unknown');
+  t.same(
+    sdkTraits(version),
+    { stopChannel, tellsFreeSlots, listsJobs, startsLate, sendsAgain, silenceMsMax },
+    version || 'unknown',
+  );
 }
 
 t.test('User-Agent', async (t) => {

@@ -16,7 +16,12 @@ t.test('one at a time, the next after a second, none when there is room', async 
     reasons.push(reason);
     return { id: 'worker', endpointId: 'endpoint' };
   };
-  const room = new StandbyRoom({ pool: { endOldestFrozen }, freeShare: () => share, clock, logger: createLogger('test', 'silent') });
+  const room = new StandbyRoom({
+    pool: { endOldestFrozen },
+    freeShare: () => share,
+    clock,
+    logger: createLogger('test', 'silent'),
+  });
   room.pass();
   t.equal(frozen, 3, 'there is room');
   share = 0.09;
@@ -38,4 +43,6 @@ t.test('one at a time, the next after a second, none when there is room', async 
   t.match(reasons[0], /memory/);
 });
 
-t.test('a share of this host', async (t) => { t.ok(freeMemoryShare() > 0 && freeMemoryShare() <= 1); });
+t.test('a share of this host', async (t) => {
+  t.ok(freeMemoryShare() > 0 && freeMemoryShare() <= 1);
+});

@@ -24,16 +24,28 @@ export function Activity({ view, past }: { view: EndpointView; past: PastView })
         <Figure label={row.type === 'LB' ? 'Requests wait' : 'In queue'} value={count(row.queued)} />
         {row.type === 'QB' && <Figure label="Oldest waits" value={row.queued > 0 ? span(oldestWaitMs) : '–'} />}
         <Figure label="Running" value={count(row.inProgress)} />
-        <Figure label="Workers" value={`${row.workers.idle + row.workers.running} / ${row.workersMax}`} hint="ready, of at most" />
+        <Figure
+          label="Workers"
+          value={`${row.workers.idle + row.workers.running} / ${row.workersMax}`}
+          hint="ready, of at most"
+        />
         {row.type === 'QB' && <Figure label="Completed" value={count(row.completed)} />}
         {row.type === 'QB' && <Figure label="Failed" value={count(row.failed)} tone={row.failed > 0 ? 'bad' : ''} />}
       </dl>
       <Panel title={row.type === 'LB' ? 'Requests and workers' : 'Queue and workers'}>
-        <Chart label={`${row.type === 'LB' ? 'Requests' : 'Jobs'} that wait and run, and workers`} times={samples.map(([atMs]) => atMs)} series={[
-          { label: row.type === 'LB' ? 'waiting' : 'in queue', colour: '--queue', values: samples.map(([, queued]) => queued) },
-          { label: 'running', colour: '--run', values: samples.map(([, , running]) => running) },
-          { label: 'workers', colour: '--good', values: samples.map(([, , , workers]) => workers) },
-        ]} />
+        <Chart
+          label={`${row.type === 'LB' ? 'Requests' : 'Jobs'} that wait and run, and workers`}
+          times={samples.map(([atMs]) => atMs)}
+          series={[
+            {
+              label: row.type === 'LB' ? 'waiting' : 'in queue',
+              colour: '--queue',
+              values: samples.map(([, queued]) => queued),
+            },
+            { label: 'running', colour: '--run', values: samples.map(([, , running]) => running) },
+            { label: 'workers', colour: '--good', values: samples.map(([, , , workers]) => workers) },
+          ]}
+        />
       </Panel>
       {row.type === 'QB' && <JobTimes id={row.id} />}
       <Workers view={view} />

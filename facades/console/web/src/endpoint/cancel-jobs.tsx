@@ -17,7 +17,15 @@ interface Cancelled {
 }
 
 /** The button, and its question. `onDone` is told what came of it. */
-export function CancelJobs({ id, jobs, onDone }: { id: string; jobs: readonly string[]; onDone: (told: string) => void }) {
+export function CancelJobs({
+  id,
+  jobs,
+  onDone,
+}: {
+  id: string;
+  jobs: readonly string[];
+  onDone: (told: string) => void;
+}) {
   const [done, setDone] = useState(0);
   return (
     <DialogButton text={`Cancel ${counted(jobs.length, 'job')} …`} className="danger">
@@ -27,14 +35,24 @@ export function CancelJobs({ id, jobs, onDone }: { id: string; jobs: readonly st
           const { cancelled, ended, failure } = await cancelAll(id, jobs, setDone);
           close();
           const left = jobs.length - cancelled - ended;
-          const others = [ended > 0 ? `, ${count(ended)} had ended` : '', left > 0 ? `, ${count(left)} left as they were: ${failure}` : ''];
+          const others = [
+            ended > 0 ? `, ${count(ended)} had ended` : '',
+            left > 0 ? `, ${count(left)} left as they were: ${failure}` : '',
+          ];
           onDone(`${count(cancelled)} cancelled${others.join('')}`.replace(/\.?$/, '.'));
         };
         return (
-          <DialogForm title={`Cancel ${counted(jobs.length, 'job')}?`} action="Cancel them" back="Keep them" danger onSubmit={submit} onClose={close}>
+          <DialogForm
+            title={`Cancel ${counted(jobs.length, 'job')}?`}
+            action="Cancel them"
+            back="Keep them"
+            danger
+            onSubmit={submit}
+            onClose={close}
+          >
             <p className="body">
-              Those that wait will not run; those that run are stopped. Nothing brings them back but submitting them again.{' '}
-              <span role="status">{done > 0 && `${count(done)} of ${count(jobs.length)} …`}</span>
+              Those that wait will not run; those that run are stopped. Nothing brings them back but submitting them
+              again. <span role="status">{done > 0 && `${count(done)} of ${count(jobs.length)} …`}</span>
             </p>
           </DialogForm>
         );

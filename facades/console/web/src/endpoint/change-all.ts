@@ -1,6 +1,7 @@
 /** Changes many jobs: call after call, until none is left that matches or it is stopped. */
-import { useEffect, useRef, useState } from 'react';
+
 import { useMutation } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
 import { ApiError, ask } from '../api.ts';
 import { count, stateText } from '../words.ts';
 
@@ -45,12 +46,18 @@ const PAUSE_MS = 1_000;
 export function useChangeAll(id: string, word: string): ChangeAll {
   const [progress, setProgress] = useState<Progress>();
   const isStopped = useRef(false);
-  useEffect(() => () => { isStopped.current = true; }, []);
+  useEffect(
+    () => () => {
+      isStopped.current = true;
+    },
+    [],
+  );
   const { mutateAsync, failureReason } = useMutation({
     // Also after a pause, in which it may have been stopped.
-    mutationFn: async ({ path, query }: Wanted) => (
-      isStopped.current ? undefined : await ask<Answer>('POST', `/api/v2/${id}/jobs/${path}?${new URLSearchParams(query)}`, {})
-    ),
+    mutationFn: async ({ path, query }: Wanted) =>
+      isStopped.current
+        ? undefined
+        : await ask<Answer>('POST', `/api/v2/${id}/jobs/${path}?${new URLSearchParams(query)}`, {}),
     networkMode: 'always',
     retry: (tries, error) => tries < TRIES_MAX && error instanceof ApiError && PASSING.includes(error.status),
     retryDelay: PAUSE_MS,
@@ -59,15 +66,26 @@ export function useChangeAll(id: string, word: string): ChangeAll {
     isStopped.current = false;
     return changeAll((cursor) => mutateAsync({ path, query: { ...query, cursor } }), word, setProgress);
   };
-  return { run, stop: () => { isStopped.current = true; }, progress, failureReason };
+  return {
+    run,
+    stop: () => {
+      isStopped.current = true;
+    },
+    progress,
+    failureReason,
+  };
 }
 
 /** `call` answers nothing once it is stopped. */
-async function changeAll(call: (cursor: string) => Promise<Answer | undefined>, word: string, tell: (progress: Progress) => void): Promise<string> {
+async function changeAll(
+  call: (cursor: string) => Promise<Answer | undefined>,
+  word: string,
+  tell: (progress: Progress) => void,
+): Promise<string> {
   let progress: Progress = { done: 0, left: {} };
   const said = (end: string): string => `${count(progress.done)} ${word}${leftText(progress.left)}${end}.`;
   tell(progress);
-  for (let cursor = ''; ;) {
+  for (let cursor = ''; ; ) {
     const answer = await call(cursor).catch((error: Error) => error);
     if (answer === undefined) return said(', then stopped: the others are left as they were');
     if (answer instanceof Error) return said(`, the others left as they were: ${answer.message.replace(/\.$/, '')}`);
@@ -85,5 +103,7 @@ function sum(before: Readonly<Record<string, number>>, more: Readonly<Record<str
 }
 
 function leftText(left: Readonly<Record<string, number>>): string {
-  return Object.entries(left).map(([state, many]) => `, ${count(many)} ${state === 'GONE' ? 'no longer there' : `${stateText(state)} by then`}`).join('');
+  return Object.entries(left)
+    .map(([state, many]) => `, ${count(many)} ${state === 'GONE' ? 'no longer there' : `${stateText(state)} by then`}`)
+    .join('');
 }

@@ -7,34 +7,51 @@ import { lbCode } from './lb-code.ts';
 export function Code({ id, type }: { id: string; type: string }) {
   const { origin } = window.location;
   const samples = type === 'LB' ? lbCode(origin, id) : queued(origin, id);
-  return <>{samples.map(([title, text]) => <Sample key={title} title={title} text={text} />)}</>;
+  return (
+    <>
+      {samples.map(([title, text]) => (
+        <Sample key={title} title={title} text={text} />
+      ))}
+    </>
+  );
 }
 
 function Sample({ title, text }: { title: string; text: string }) {
   return (
     <Panel title={title} aside={<Copy text={text} />}>
-      <pre className="viewer" tabIndex={0} role="group" aria-label={title}>{text}</pre>
+      <pre className="viewer" tabIndex={0} role="group" aria-label={title}>
+        {text}
+      </pre>
     </Panel>
   );
 }
 
 function queued(origin: string, id: string): [string, string][] {
   return [
-    ['Python', `import os
+    [
+      'Python',
+      `import os
 import runpod
 
 runpod.api_key = os.environ["SLIPWAY_API_KEY"]
 runpod.endpoint_url_base = "${origin}/v2"
 
 endpoint = runpod.Endpoint("${id}")
-print(endpoint.run_sync({"prompt": "a lighthouse at dusk"}, timeout=60))`],
-    ['JavaScript', `import runpodSdk from 'runpod-sdk';
+print(endpoint.run_sync({"prompt": "a lighthouse at dusk"}, timeout=60))`,
+    ],
+    [
+      'JavaScript',
+      `import runpodSdk from 'runpod-sdk';
 
 const runpod = runpodSdk(process.env.SLIPWAY_API_KEY, { baseUrl: '${origin}/v2' });
 const endpoint = runpod.endpoint('${id}');
-console.log(await endpoint.runSync({ input: { prompt: 'a lighthouse at dusk' } }));`],
-    ['curl', `curl -sS ${origin}/v2/${id}/runsync \\
+console.log(await endpoint.runSync({ input: { prompt: 'a lighthouse at dusk' } }));`,
+    ],
+    [
+      'curl',
+      `curl -sS ${origin}/v2/${id}/runsync \\
   -H "Authorization: Bearer $SLIPWAY_API_KEY" -H "Content-Type: application/json" \\
-  -d '{"input": {"prompt": "a lighthouse at dusk"}}'`],
+  -d '{"input": {"prompt": "a lighthouse at dusk"}}'`,
+    ],
   ];
 }

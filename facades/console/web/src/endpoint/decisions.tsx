@@ -1,11 +1,11 @@
 /** What the scaler decided and why: what changed something, or gave another reason than before. */
 import { useRef, useState } from 'react';
-import { DECISIONS_PAGE } from '../../../views.ts';
 import type { DecisionView, EndpointView } from '../../../views.ts';
+import { DECISIONS_PAGE } from '../../../views.ts';
 import { ask } from '../api.ts';
 import { Chart } from '../chart.tsx';
-import { Filters, namesOf, Search, YES_NO } from '../listing-parts.tsx';
 import type { Filter } from '../listing-parts.tsx';
+import { Filters, namesOf, Search, YES_NO } from '../listing-parts.tsx';
 import { useLive } from '../live.ts';
 import { Away, Badge, Empty, Failed, Loading, Panel } from '../parts.tsx';
 import { useListing } from '../use-listing.ts';
@@ -15,10 +15,16 @@ import { moment, span, unbroken } from '../words.ts';
 const FILTERS: readonly Filter[] = [
   { name: 'filter.acts', text: 'Starts or ends workers', choices: YES_NO },
   {
-    name: 'filter.limit', text: 'Cut by',
+    name: 'filter.limit',
+    text: 'Cut by',
     choices: [
-      ['WORKERS_MAX', 'workersMax'], ['QUOTA', 'the account’s quota'], ['NO_PLACE', 'no place'], ['FAIR_SHARE', 'fair share'],
-      ['KEPT_GPUS', 'GPUs kept for others'], ['GAVE_WAY', 'giving way'], ['AT_ONCE', 'starts at once'],
+      ['WORKERS_MAX', 'workersMax'],
+      ['QUOTA', 'the account’s quota'],
+      ['NO_PLACE', 'no place'],
+      ['FAIR_SHARE', 'fair share'],
+      ['KEPT_GPUS', 'GPUs kept for others'],
+      ['GAVE_WAY', 'giving way'],
+      ['AT_ONCE', 'starts at once'],
     ],
   },
 ];
@@ -29,18 +35,37 @@ export function Decisions({ view: { decisions: latest, nowMs, row } }: { view: E
   const { decisions, ...earlier } = useDecisions(row.id, latest);
   const oldFirst = decisions.toReversed();
   const there = row.workers.idle + row.workers.running + row.workers.initializing;
-  if (decisions.length === 0) return <Panel title="Decisions"><Empty title="Nothing was decided in the last seven days." /></Panel>;
+  if (decisions.length === 0)
+    return (
+      <Panel title="Decisions">
+        <Empty title="Nothing was decided in the last seven days." />
+      </Panel>
+    );
   return (
     <>
       <Panel title="Wished, decided and present">
-        <Chart label="Workers that the scaler wished for, decided on and had" times={[...oldFirst.map(({ atMs }) => atMs), nowMs]} series={[
-          { label: 'wished', colour: '--queue', values: [...oldFirst.map(({ wished }) => wished), oldFirst.at(-1)!.wished] },
-          { label: 'decided', colour: '--run', values: [...oldFirst.map(({ target }) => target), oldFirst.at(-1)!.target] },
-          { label: 'present', colour: '--good', values: [...oldFirst.map(({ present }) => present), there] },
-        ]} />
+        <Chart
+          label="Workers that the scaler wished for, decided on and had"
+          times={[...oldFirst.map(({ atMs }) => atMs), nowMs]}
+          series={[
+            {
+              label: 'wished',
+              colour: '--queue',
+              values: [...oldFirst.map(({ wished }) => wished), oldFirst.at(-1)!.wished],
+            },
+            {
+              label: 'decided',
+              colour: '--run',
+              values: [...oldFirst.map(({ target }) => target), oldFirst.at(-1)!.target],
+            },
+            { label: 'present', colour: '--good', values: [...oldFirst.map(({ present }) => present), there] },
+          ]}
+        />
       </Panel>
       <Panel title="Decisions, latest first">
-        <Search listing={listing}><Filters listing={listing} filters={FILTERS} /></Search>
+        <Search listing={listing}>
+          <Filters listing={listing} filters={FILTERS} />
+        </Search>
         {listing.isNarrowed ? <Found id={row.id} query={listing.query} /> : <List decisions={decisions} {...earlier} />}
       </Panel>
     </>
@@ -51,25 +76,44 @@ function List({ decisions, hasMore, failure, showEarlier }: ReturnType<typeof us
   return (
     <>
       <ol className="decisions" tabIndex={0} aria-label="Decisions, latest first">
-        {decisions.map((decision) => <Decision key={decision.id} decision={decision} />)}
+        {decisions.map((decision) => (
+          <Decision key={decision.id} decision={decision} />
+        ))}
       </ol>
-      {failure !== undefined ? <Failed error={failure} again={showEarlier} />
-        : hasMore && <div className="more"><button type="button" onClick={showEarlier}>Show earlier ones</button></div>}
+      {failure !== undefined ? (
+        <Failed error={failure} again={showEarlier} />
+      ) : (
+        hasMore && (
+          <div className="more">
+            <button type="button" onClick={showEarlier}>
+              Show earlier ones
+            </button>
+          </div>
+        )
+      )}
     </>
   );
 }
 
 /** Those of all that are kept which are looked for. */
 function Found({ id, query }: { id: string; query: string }) {
-  const { view, isOld, away, ended } = useLive<readonly DecisionView[]>(`?${new URLSearchParams({ endpoint: id, part: 'decisions' })}&${query}`);
+  const { view, isOld, away, ended } = useLive<readonly DecisionView[]>(
+    `?${new URLSearchParams({ endpoint: id, part: 'decisions' })}&${query}`,
+  );
   // What was looked for before is shown until there is something else.
   const shown = useRef(query);
   if (!isOld) shown.current = query;
   return (
     <>
       {view && <Away text={away} />}
-      {ended ? <Failed error={ended} /> : !view ? <Loading away={away} /> : (
-        <div aria-busy={isOld}><FoundList id={id} query={shown.current} latest={view} /></div>
+      {ended ? (
+        <Failed error={ended} />
+      ) : !view ? (
+        <Loading away={away} />
+      ) : (
+        <div aria-busy={isOld}>
+          <FoundList id={id} query={shown.current} latest={view} />
+        </div>
       )}
     </>
   );
@@ -89,15 +133,24 @@ function useDecisions(id: string, latest: readonly DecisionView[], query = '') {
   const before = kept.current;
   // What has gone by unseen since, as while the tab was hidden, would be a gap: then all begins anew.
   const isGap = (before.decisions[0]?.id ?? oldest) < oldest;
-  kept.current = before.query !== query || isGap ? { query, decisions: latest, hasMore: latest.length >= DECISIONS_PAGE }
-    : { ...before, decisions: [...latest, ...before.decisions.filter((decision) => decision.id < oldest)] };
+  kept.current =
+    before.query !== query || isGap
+      ? { query, decisions: latest, hasMore: latest.length >= DECISIONS_PAGE }
+      : { ...before, decisions: [...latest, ...before.decisions.filter((decision) => decision.id < oldest)] };
   const showEarlier = (): void => {
-    ask<DecisionView[]>('GET', `/api/endpoints/${id}/decisions?before=${kept.current.decisions.at(-1)!.id}&${query}`).then((earlier) => {
+    ask<DecisionView[]>(
+      'GET',
+      `/api/endpoints/${id}/decisions?before=${kept.current.decisions.at(-1)!.id}&${query}`,
+    ).then((earlier) => {
       const { decisions } = kept.current;
       // Something else is looked for meanwhile.
       if (kept.current.query !== query) return;
       const last = decisions.at(-1)!.id;
-      kept.current = { query, decisions: [...decisions, ...earlier.filter((decision) => decision.id < last)], hasMore: earlier.length >= DECISIONS_PAGE };
+      kept.current = {
+        query,
+        decisions: [...decisions, ...earlier.filter((decision) => decision.id < last)],
+        hasMore: earlier.length >= DECISIONS_PAGE,
+      };
       setFailure(undefined);
       setShown(kept.current.decisions.length);
     }, setFailure);
@@ -111,12 +164,20 @@ function Decision({ decision }: { decision: DecisionView }) {
   return (
     <li>
       <time dateTime={new Date(atMs).toISOString()}>{moment(atMs)}</time>{' '}
-      <strong>{present} → {target} workers</strong>{' '}
-      {wished > target && <Badge word={`wished ${wished}`} tone="warn" />} {throttled > 0 && <Badge word={`${throttled} without a place`} tone="bad" />}
+      <strong>
+        {present} → {target} workers
+      </strong>{' '}
+      {wished > target && <Badge word={`wished ${wished}`} tone="warn" />}{' '}
+      {throttled > 0 && <Badge word={`${throttled} without a place`} tone="bad" />}
       <p>{unbroken(reason)}</p>
-      {limits.map((text) => <p key={text} className="hint">{unbroken(text)}</p>)}
+      {limits.map((text) => (
+        <p key={text} className="hint">
+          {unbroken(text)}
+        </p>
+      ))}
       <p className="hint">
-        {queued} waited{queued > 0 ? `, the first for ${span(oldestWaitMs)}` : ''} · {running} ran{actions.length > 0 ? ` · ${actions.join(', ')}` : ''}
+        {queued} waited{queued > 0 ? `, the first for ${span(oldestWaitMs)}` : ''} · {running} ran
+        {actions.length > 0 ? ` · ${actions.join(', ')}` : ''}
       </p>
     </li>
   );

@@ -1,25 +1,38 @@
-/** What jobs failed of lately, those that differ in numbers and ids only taken together by core; all jobs of a group can be run again. */
-import { useState } from 'react';
+/**
+ * What jobs failed of lately, those that differ in numbers and ids only taken together by core; all jobs of a group can
+ * be run again.
+ */
+
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import type { ErrorGroupView, ErrorsView } from '../../../views-of-errors.ts';
 import { ask } from '../api.ts';
 import { Badge, Empty, Failed, Loading, Overdue, Panel } from '../parts.tsx';
 import { useSession } from '../session.tsx';
-import { plainText } from '../worker-text.ts';
 import { ago, count, counted } from '../words.ts';
-import { useRunAgain } from './run-again.tsx';
+import { plainText } from '../worker-text.ts';
 import type { RunAgain } from './run-again.tsx';
+import { useRunAgain } from './run-again.tsx';
 
 /** How far back one looks, in minutes. */
-const SPANS = [[15, '15 minutes'], [60, 'hour'], [1_440, 'day'], [10_080, '7 days']] as const;
+const SPANS = [
+  [15, '15 minutes'],
+  [60, 'hour'],
+  [1_440, 'day'],
+  [10_080, '7 days'],
+] as const;
 const SPAN = 1_440;
 
 /** The part. */
 export function Errors({ id, failed }: { id: string; failed: number }) {
   const [minutes, setMinutes] = useState<number>(SPAN);
   const { data, error, refetch, failureReason, isPlaceholderData } = useQuery({
-    queryKey: ['errors', id, minutes], queryFn: async () => ({ failed, ...await ask<ErrorsView>('GET', `/api/endpoints/${id}/errors?minutes=${minutes}`) }),
+    queryKey: ['errors', id, minutes],
+    queryFn: async () => ({
+      failed,
+      ...(await ask<ErrorsView>('GET', `/api/endpoints/${id}/errors?minutes=${minutes}`)),
+    }),
     // Asked again when more have failed, but not for each.
     refetchInterval: ({ state: { data: seen } }) => (seen && seen.failed !== failed ? 5_000 : false),
     placeholderData: keepPreviousData,
@@ -28,19 +41,30 @@ export function Errors({ id, failed }: { id: string; failed: number }) {
   if (error) return <Failed error={error} again={() => void refetch()} />;
   if (!data) return <Loading />;
   const choice = (
-    <label>of the last{' '}
+    <label>
+      of the last{' '}
       <select value={minutes} onChange={({ target }) => setMinutes(Number(target.value))}>
-        {SPANS.map(([value, text]) => <option key={value} value={value}>{text}</option>)}
+        {SPANS.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
       </select>
     </label>
   );
   return (
     <Panel title="Errors" aside={choice}>
       <Overdue failureReason={failureReason} isPlaceholderData={isPlaceholderData} />
-      <p className="body hint">{ofJobs(data)} {line}</p>
-      {data.groups.length === 0 ? <Empty title="No job that failed in this time is kept.">They are kept for half an hour after they ended.</Empty> : (
+      <p className="body hint">
+        {ofJobs(data)} {line}
+      </p>
+      {data.groups.length === 0 ? (
+        <Empty title="No job that failed in this time is kept.">They are kept for half an hour after they ended.</Empty>
+      ) : (
         <ul className="problems">
-          {data.groups.map((group) => <Group key={group.id} id={id} group={group} nowMs={data.nowMs} hasMore={data.hasMore} runAgain={runAgain} />)}
+          {data.groups.map((group) => (
+            <Group key={group.id} id={id} group={group} nowMs={data.nowMs} hasMore={data.hasMore} runAgain={runAgain} />
+          ))}
         </ul>
       )}
     </Panel>
@@ -54,21 +78,50 @@ function ofJobs({ jobs, groupCount, groups, hasMore }: ErrorsView): string {
   return `${hasMore ? `The newest ${counted(jobs, 'failed job')}; there are more.` : `All ${counted(jobs, 'failed job')} of that time that are kept.`}${shown}`;
 }
 
-function Group({ id, group, nowMs, hasMore, runAgain }: {
-  id: string; group: ErrorGroupView; nowMs: number; hasMore: boolean; runAgain: RunAgain['runAgain'];
+function Group({
+  id,
+  group,
+  nowMs,
+  hasMore,
+  runAgain,
+}: {
+  id: string;
+  group: ErrorGroupView;
+  nowMs: number;
+  hasMore: boolean;
+  runAgain: RunAgain['runAgain'];
 }) {
-  const { jobs, firstMs, lastMs, jobIds: [latest = '', ...others], sample } = group;
+  const {
+    jobs,
+    firstMs,
+    lastMs,
+    jobIds: [latest = '', ...others],
+    sample,
+  } = group;
   const may = useSession().jobs === 'write';
   const again = (): void => void runAgain?.({ id: group.id, jobs: `${hasMore ? 'at least ' : ''}${count(jobs)}` });
-  const link = (job: string, text: string) => <Link key={job} href={`/endpoints/${id}/jobs/${job}`}>{text}</Link>;
+  const link = (job: string, text: string) => (
+    <Link key={job} href={`/endpoints/${id}/jobs/${job}`}>
+      {text}
+    </Link>
+  );
   return (
     <li>
       <Badge word={`${count(jobs)} ×`} tone="bad" /> {link(latest, 'the latest')}{' '}
-      <span className="hint">{jobs === 1 ? ago(lastMs, nowMs) : `first ${ago(firstMs, nowMs)}, last ${ago(lastMs, nowMs)}`}</span>{' '}
-      {may && <button type="button" disabled={!runAgain} onClick={again}>Run {jobs === 1 ? 'it' : 'these'} again</button>}
-      <pre className="viewer" tabIndex={0}>{plainText(sample)}</pre>
+      <span className="hint">
+        {jobs === 1 ? ago(lastMs, nowMs) : `first ${ago(firstMs, nowMs)}, last ${ago(lastMs, nowMs)}`}
+      </span>{' '}
+      {may && (
+        <button type="button" disabled={!runAgain} onClick={again}>
+          Run {jobs === 1 ? 'it' : 'these'} again
+        </button>
+      )}
+      <pre className="viewer" tabIndex={0}>
+        {plainText(sample)}
+      </pre>
       {others.length > 0 && (
-        <details><summary>{others.length === 1 ? 'The one before' : `The ${others.length} before`}</summary>
+        <details>
+          <summary>{others.length === 1 ? 'The one before' : `The ${others.length} before`}</summary>
           <p className="choices">{others.map((job) => link(job, job))}</p>
         </details>
       )}

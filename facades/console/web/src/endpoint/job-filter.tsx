@@ -2,8 +2,8 @@
 import { LAST, TimeFields } from '../time-fields.tsx';
 import { useAddress } from '../use-address.ts';
 import { moment, stateText } from '../words.ts';
-import { STATES } from './job-list.ts';
 import type { JobOrder, Submitted } from './job-list.ts';
+import { STATES } from './job-list.ts';
 
 /** What is listed, and what changes that. */
 export interface JobFilter {
@@ -27,18 +27,34 @@ export function useJobFilter(): JobFilter {
 export function timesText({ from, until }: Submitted): string {
   const text = (time: string): string => (Number.isNaN(Date.parse(time)) ? time : moment(Date.parse(time)));
   const last = LAST.find(([value]) => value === from);
-  const parts = last && until === '' ? [last[1]] : [from && `from ${text(from)} on`, until && `until ${text(until)}`].filter((part) => part !== '');
+  const parts =
+    last && until === ''
+      ? [last[1]]
+      : [from && `from ${text(from)} on`, until && `until ${text(until)}`].filter((part) => part !== '');
   return parts.length === 0 ? '' : `, submitted ${parts.join(', ')}`;
 }
 
 /** Its fields. */
-export function FilterFields({ filter: { status, submitted: { from, until }, set } }: { filter: JobFilter }) {
+export function FilterFields({
+  filter: {
+    status,
+    submitted: { from, until },
+    set,
+  },
+}: {
+  filter: JobFilter;
+}) {
   return (
     <>
-      <label className="field">State{' '}
+      <label className="field">
+        State{' '}
         <select value={status} onChange={({ target }) => set({ status: target.value })}>
           <option value="">all</option>
-          {STATES.map((state) => <option key={state} value={state}>{stateText(state)}</option>)}
+          {STATES.map((state) => (
+            <option key={state} value={state}>
+              {stateText(state)}
+            </option>
+          ))}
         </select>
       </label>
       <TimeFields label="Submitted" from={from} until={until} set={set} />

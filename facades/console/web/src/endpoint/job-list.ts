@@ -25,15 +25,30 @@ export interface Submitted {
 
 /** The query of the feed of a page of them. */
 export function jobsFeed(
-  id: string, { status, order, submitted: { from, until } }: { status: string; order: JobOrder; submitted: Submitted }, cursor: string,
+  id: string,
+  { status, order, submitted: { from, until } }: { status: string; order: JobOrder; submitted: Submitted },
+  cursor: string,
 ): string {
   return `?${new URLSearchParams({ endpoint: id, part: 'jobs', status, order, submittedFrom: from, submittedUntil: until, cursor })}`;
 }
 
 /** Reads a page. */
-export function listJobs(id: string, { status = '', order = 'newest', submitted: { from, until } = { from: '', until: '' }, cursor = '', limit = 50 }: {
-  status?: string; order?: JobOrder; submitted?: Submitted; cursor?: string; limit?: number;
-} = {}): Promise<JobPage> {
+export function listJobs(
+  id: string,
+  {
+    status = '',
+    order = 'newest',
+    submitted: { from, until } = { from: '', until: '' },
+    cursor = '',
+    limit = 50,
+  }: {
+    status?: string;
+    order?: JobOrder;
+    submitted?: Submitted;
+    cursor?: string;
+    limit?: number;
+  } = {},
+): Promise<JobPage> {
   const asked = { status, order, submittedFrom: from, submittedUntil: until, cursor, limit: String(limit) };
   return ask('GET', `/api/v2/${id}/requests?${new URLSearchParams(asked)}`);
 }

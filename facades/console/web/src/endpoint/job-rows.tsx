@@ -22,25 +22,36 @@ interface JobRowsProps {
 
 /** The table. */
 export function JobRows({ id, page: { requests }, isOld, seenMs, order, sort, chosen, choose }: JobRowsProps) {
-  if (requests.length === 0) return <Empty title="No job is kept that fits.">Results are kept for half an hour after a job ends.</Empty>;
+  if (requests.length === 0)
+    return <Empty title="No job is kept that fits.">Results are kept for half an hour after a job ends.</Empty>;
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label="Jobs, scrolls sideways" aria-busy={isOld}>
       <table className="rows">
-        <thead><tr>
-          {chosen && choose && (
-            <th className="pick"><ChooseAll jobs={isOld ? [] : requests.filter(canEnd).map((job) => job.id)} chosen={chosen} choose={choose} /></th>
-          )}
-          <th>Job</th><th>State</th>
-          <th aria-sort={order === 'newest' ? 'descending' : order === 'oldest' ? 'ascending' : 'none'}>
-            <button type="button" onClick={() => sort(order === 'newest' ? 'oldest' : 'newest')}>
-              Submitted{order === 'newest' ? ' ↓' : order === 'oldest' ? ' ↑' : ''}
-            </button>
-          </th>
-          <Longest text="Waited" by="longest-delay" order={order} sort={sort} /><Longest text="Ran" by="longest-execution" order={order} sort={sort} />
-          <th className="right">Put back</th>
-          <th>Worker</th>
-          <th>Error</th>
-        </tr></thead>
+        <thead>
+          <tr>
+            {chosen && choose && (
+              <th className="pick">
+                <ChooseAll
+                  jobs={isOld ? [] : requests.filter(canEnd).map((job) => job.id)}
+                  chosen={chosen}
+                  choose={choose}
+                />
+              </th>
+            )}
+            <th>Job</th>
+            <th>State</th>
+            <th aria-sort={order === 'newest' ? 'descending' : order === 'oldest' ? 'ascending' : 'none'}>
+              <button type="button" onClick={() => sort(order === 'newest' ? 'oldest' : 'newest')}>
+                Submitted{order === 'newest' ? ' ↓' : order === 'oldest' ? ' ↑' : ''}
+              </button>
+            </th>
+            <Longest text="Waited" by="longest-delay" order={order} sort={sort} />
+            <Longest text="Ran" by="longest-execution" order={order} sort={sort} />
+            <th className="right">Put back</th>
+            <th>Worker</th>
+            <th>Error</th>
+          </tr>
+        </thead>
         <tbody>
           {requests.map((job) => (
             <Row key={job.id} id={id} job={job} seenMs={seenMs}>
@@ -53,27 +64,62 @@ export function JobRows({ id, page: { requests }, isOld, seenMs, order, sort, ch
   );
 }
 
-function Longest({ text, by, order, sort }: { text: string; by: JobOrder; order: JobOrder; sort: (order: JobOrder) => void }) {
+function Longest({
+  text,
+  by,
+  order,
+  sort,
+}: {
+  text: string;
+  by: JobOrder;
+  order: JobOrder;
+  sort: (order: JobOrder) => void;
+}) {
   return (
     <th className="right" aria-sort={order === by ? 'descending' : 'none'}>
-      <button type="button" onClick={() => sort(by)}>{text}{order === by ? ' ↓' : ''}</button>
+      <button type="button" onClick={() => sort(by)}>
+        {text}
+        {order === by ? ' ↓' : ''}
+      </button>
     </th>
   );
 }
 
 /** All that are shown and have not ended. */
-function ChooseAll({ jobs, chosen, choose }: { jobs: readonly string[]; chosen: ReadonlySet<string>; choose: (next: ReadonlySet<string>) => void }) {
+function ChooseAll({
+  jobs,
+  chosen,
+  choose,
+}: {
+  jobs: readonly string[];
+  chosen: ReadonlySet<string>;
+  choose: (next: ReadonlySet<string>) => void;
+}) {
   const isAll = jobs.length > 0 && jobs.every((job) => chosen.has(job));
   return (
     <input
-      type="checkbox" aria-label="Select all on this page that have not ended" disabled={jobs.length === 0} checked={isAll}
-      ref={(box) => { if (box) box.indeterminate = chosen.size > 0 && !isAll; }} onChange={() => choose(new Set(isAll ? [] : jobs))}
+      type="checkbox"
+      aria-label="Select all on this page that have not ended"
+      disabled={jobs.length === 0}
+      checked={isAll}
+      ref={(box) => {
+        if (box) box.indeterminate = chosen.size > 0 && !isAll;
+      }}
+      onChange={() => choose(new Set(isAll ? [] : jobs))}
     />
   );
 }
 
-function Choose({ job, isOld, chosen, choose }: {
-  job: JobRow; isOld: boolean; chosen: ReadonlySet<string>; choose: (next: ReadonlySet<string>) => void;
+function Choose({
+  job,
+  isOld,
+  chosen,
+  choose,
+}: {
+  job: JobRow;
+  isOld: boolean;
+  chosen: ReadonlySet<string>;
+  choose: (next: ReadonlySet<string>) => void;
 }) {
   const turn = (): void => {
     const next = new Set(chosen);
@@ -83,7 +129,13 @@ function Choose({ job, isOld, chosen, choose }: {
   return (
     <td className="pick">
       {(canEnd(job) || chosen.has(job.id)) && (
-        <input type="checkbox" aria-label={`Select ${job.id}`} disabled={isOld} checked={chosen.has(job.id)} onChange={turn} />
+        <input
+          type="checkbox"
+          aria-label={`Select ${job.id}`}
+          disabled={isOld}
+          checked={chosen.has(job.id)}
+          onChange={turn}
+        />
       )}
     </td>
   );
@@ -101,14 +153,28 @@ function Row({ id, job, seenMs, children }: { id: string; job: JobRow; seenMs: n
   return (
     <tr>
       {children}
-      <th scope="row"><Link href={`/endpoints/${id}/jobs/${job.id}`}><code>{job.id}</code></Link></th>
-      <td><Badge word={job.status} /></td>
+      <th scope="row">
+        <Link href={`/endpoints/${id}/jobs/${job.id}`}>
+          <code>{job.id}</code>
+        </Link>
+      </th>
+      <td>
+        <Badge word={job.status} />
+      </td>
       <td>{recently(submittedMs)}</td>
-      <td className="right number">{job.delayTime === undefined && job.status === 'IN_QUEUE' ? soFar(submittedMs) : span(job.delayTime)}</td>
-      <td className="right number">{job.status === 'IN_PROGRESS' ? soFar(submittedMs + (job.delayTime ?? 0)) : span(job.executionTime)}</td>
+      <td className="right number">
+        {job.delayTime === undefined && job.status === 'IN_QUEUE' ? soFar(submittedMs) : span(job.delayTime)}
+      </td>
+      <td className="right number">
+        {job.status === 'IN_PROGRESS' ? soFar(submittedMs + (job.delayTime ?? 0)) : span(job.executionTime)}
+      </td>
       <td className="right number">{job.retries ?? 0}</td>
-      <td><code>{job.workerId ?? '–'}</code></td>
-      <td className="error" title={error}>{error.slice(0, 120)}</td>
+      <td>
+        <code>{job.workerId ?? '–'}</code>
+      </td>
+      <td className="error" title={error}>
+        {error.slice(0, 120)}
+      </td>
     </tr>
   );
 }

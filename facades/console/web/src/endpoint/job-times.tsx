@@ -1,6 +1,10 @@
-/** How many jobs of an endpoint came and ended, and how long they waited and ran: in the last minutes to hours, and their course. */
-import { useState } from 'react';
+/**
+ * How many jobs of an endpoint came and ended, and how long they waited and ran: in the last minutes to hours, and
+ * their course.
+ */
+
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import type { JobTimesView, PercentilesView } from '../../../views-of-times.ts';
 import { ask } from '../api.ts';
 import { Chart, SPANS } from '../chart.tsx';
@@ -8,25 +12,44 @@ import { Empty, Failed, Figure, Loading, Overdue, Panel } from '../parts.tsx';
 import { count, counted, span } from '../words.ts';
 import { ratesOf } from './rates.ts';
 
-const WINDOWS = [[15, '15 minutes'], [60, 'hour'], [180, '3 hours'], [720, '12 hours']] as const;
+const WINDOWS = [
+  [15, '15 minutes'],
+  [60, 'hour'],
+  [180, '3 hours'],
+  [720, '12 hours'],
+] as const;
 /** Core writes down what it saw each ten seconds. */
 const PACE_MS = 10_000;
-const LINES = [['p50', '--good', 'p50Ms'], ['p95', '--run', 'p95Ms'], ['p99', '--queue', 'p99Ms']] as const;
-const KINDS = [['delay', 'Waited', 'waited for a worker'], ['execution', 'Ran', 'ran']] as const;
+const LINES = [
+  ['p50', '--good', 'p50Ms'],
+  ['p95', '--run', 'p95Ms'],
+  ['p99', '--queue', 'p99Ms'],
+] as const;
+const KINDS = [
+  ['delay', 'Waited', 'waited for a worker'],
+  ['execution', 'Ran', 'ran'],
+] as const;
 
 /** The part. */
 export function JobTimes({ id }: { id: string }) {
   const [minutes, setMinutes] = useState(60);
   const { data, error, refetch, failureReason, isPlaceholderData } = useQuery({
-    queryKey: ['times', id, minutes], queryFn: () => ask<JobTimesView>('GET', `/api/endpoints/${id}/times?minutes=${minutes}`),
-    placeholderData: keepPreviousData, refetchInterval: PACE_MS,
+    queryKey: ['times', id, minutes],
+    queryFn: () => ask<JobTimesView>('GET', `/api/endpoints/${id}/times?minutes=${minutes}`),
+    placeholderData: keepPreviousData,
+    refetchInterval: PACE_MS,
   });
   const aside = (
     <>
       {data && data.execution.count > 0 && <span>{counted(data.execution.count, 'execution')}</span>}
-      <label>in the last{' '}
+      <label>
+        in the last{' '}
         <select value={minutes} onChange={({ target }) => setMinutes(Number(target.value))}>
-          {WINDOWS.map(([length, text]) => <option key={length} value={length}>{text}</option>)}
+          {WINDOWS.map(([length, text]) => (
+            <option key={length} value={length}>
+              {text}
+            </option>
+          ))}
         </select>
       </label>
     </>
@@ -35,9 +58,15 @@ export function JobTimes({ id }: { id: string }) {
     <>
       <Panel title="How long jobs wait and run" aside={aside}>
         {data && <Overdue failureReason={failureReason} isPlaceholderData={isPlaceholderData} />}
-        {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading />
-          : data.execution.count === 0 ? <Empty title="No job ended in that time.">How long jobs waited and ran is kept for twelve hours.</Empty>
-            : <Shown times={data} />}
+        {error ? (
+          <Failed error={error} again={() => void refetch()} />
+        ) : !data ? (
+          <Loading />
+        ) : data.execution.count === 0 ? (
+          <Empty title="No job ended in that time.">How long jobs waited and ran is kept for twelve hours.</Empty>
+        ) : (
+          <Shown times={data} />
+        )}
       </Panel>
       {data && data.rates.length > 0 && <JobRates times={data} />}
     </>
@@ -49,7 +78,8 @@ function JobRates({ times }: { times: JobTimesView }) {
   const shown = Math.round((times.nowMs - times.sinceMs) / 60_000);
   const text = WINDOWS.find(([length]) => length === shown)?.[1] ?? `${shown}\u00A0min`;
   const { times: at, arrived, completed, failed } = ratesOf(times);
-  const sum = (of: (rate: JobTimesView['rates'][number]) => number): string => count(times.rates.reduce((total, rate) => total + of(rate), 0));
+  const sum = (of: (rate: JobTimesView['rates'][number]) => number): string =>
+    count(times.rates.reduce((total, rate) => total + of(rate), 0));
   return (
     <Panel title="Jobs a minute" aside={<span>in the last {text}</span>}>
       <dl className="figures">
@@ -57,11 +87,15 @@ function JobRates({ times }: { times: JobTimesView }) {
         <Figure label="Completed" value={sum((rate) => rate.completed)} />
         <Figure label="Failed" value={sum((rate) => rate.failed)} hint="those that timed out included" />
       </dl>
-      <Chart label="Jobs a minute" times={at} series={[
-        { label: 'arrived', colour: '--queue', values: arrived },
-        { label: 'completed', colour: '--good', values: completed },
-        { label: 'failed', colour: '--bad', values: failed },
-      ]} />
+      <Chart
+        label="Jobs a minute"
+        times={at}
+        series={[
+          { label: 'arrived', colour: '--queue', values: arrived },
+          { label: 'completed', colour: '--good', values: completed },
+          { label: 'failed', colour: '--bad', values: failed },
+        ]}
+      />
     </Panel>
   );
 }
@@ -72,17 +106,34 @@ function Shown({ times }: { times: JobTimesView }) {
   return (
     <>
       <dl className="figures">
-        {KINDS.flatMap(([kind, text, long]) => LINES.map(([line, , of]) => (
-          <Figure key={`${kind} ${line}`} label={`${text}, ${line}`} value={valueOf(times[kind], of)} hint={hintOf(line, long)} />
-        )))}
+        {KINDS.flatMap(([kind, text, long]) =>
+          LINES.map(([line, , of]) => (
+            <Figure
+              key={`${kind} ${line}`}
+              label={`${text}, ${line}`}
+              value={valueOf(times[kind], of)}
+              hint={hintOf(line, long)}
+            />
+          )),
+        )}
       </dl>
       <div className="pair">
         {KINDS.map(([kind, text, long]) => (
           <figure key={kind}>
             <figcaption>{text}</figcaption>
-            <Chart key={times.stepMs} label={`How long jobs ${long}`} times={at} scale={SPANS} series={LINES.map(([label, colour, of]) => (
-              { label, colour, values: at.map((ms) => steps.get(Math.floor(ms / times.stepMs) * times.stepMs)?.[kind]).map((step) => numberOf(step, of)) }
-            ))} />
+            <Chart
+              key={times.stepMs}
+              label={`How long jobs ${long}`}
+              times={at}
+              scale={SPANS}
+              series={LINES.map(([label, colour, of]) => ({
+                label,
+                colour,
+                values: at
+                  .map((ms) => steps.get(Math.floor(ms / times.stepMs) * times.stepMs)?.[kind])
+                  .map((step) => numberOf(step, of)),
+              }))}
+            />
           </figure>
         ))}
       </div>

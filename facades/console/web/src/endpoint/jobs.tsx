@@ -1,24 +1,28 @@
 /** The jobs of an endpoint, filtered, ordered and paged by core. */
-import { useEffect, useRef, useState } from 'react';
+
 import type { FormEvent } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import type { JobsView } from '../../../views-of-jobs.ts';
 import { ask } from '../api.ts';
-import { useLive } from '../live.ts';
 import { More } from '../listing-parts.tsx';
+import { useLive } from '../live.ts';
 import { Away, Failed, Loading, Panel } from '../parts.tsx';
 import { useSession } from '../session.tsx';
 import { usePages } from '../use-pages.ts';
 import { count } from '../words.ts';
 import { CancelJobs } from './cancel-jobs.tsx';
 import { FilterFields, useJobFilter } from './job-filter.tsx';
-import { jobsFeed } from './job-list.ts';
 import type { JobOrder } from './job-list.ts';
+import { jobsFeed } from './job-list.ts';
 import { JobRows } from './job-rows.tsx';
 import { ManyJobs } from './many-jobs.tsx';
 
 /** How one goes to the pages before and after. */
-const WAYS: Readonly<Partial<Record<JobOrder, readonly [back: string, on: string]>>> = { newest: ['Newer', 'Older'], oldest: ['Older', 'Newer'] };
+const WAYS: Readonly<Partial<Record<JobOrder, readonly [back: string, on: string]>>> = {
+  newest: ['Newer', 'Older'],
+  oldest: ['Older', 'Newer'],
+};
 
 /** The part. */
 export function Jobs({ id }: { id: string }) {
@@ -32,27 +36,56 @@ export function Jobs({ id }: { id: string }) {
   const [back, on] = WAYS[order] ?? ['Longer', 'Shorter'];
   const mayChoose = useSession().jobs === 'write';
   return (
-    <Panel title="Jobs" aside={data && <span>{count(data.total)}{data.totalCapped ? ' and more' : ''} kept</span>}>
+    <Panel
+      title="Jobs"
+      aside={
+        data && (
+          <span>
+            {count(data.total)}
+            {data.totalCapped ? ' and more' : ''} kept
+          </span>
+        )
+      }
+    >
       <div className="tools">
         <FilterFields filter={filter} />
         <Find id={id} />
         <Purge id={id} />
         {mayChoose && <ManyJobs id={id} filter={filter} onDone={done} />}
         {chosen.size > 0 && <CancelJobs id={id} jobs={[...chosen]} onDone={done} />}
-        <span ref={result} role="status" tabIndex={-1} className="hint">{told}</span>
+        <span ref={result} role="status" tabIndex={-1} className="hint">
+          {told}
+        </span>
       </div>
       {data && <Away text={away} />}
-      {ended ? <Failed error={ended} /> : !data ? <Loading away={away} /> : (
+      {ended ? (
+        <Failed error={ended} />
+      ) : !data ? (
+        <Loading away={away} />
+      ) : (
         <JobRows
-          id={id} page={data} isOld={isOld} seenMs={data.nowMs} order={order} sort={(next) => set({ order: next === 'newest' ? '' : next })}
+          id={id}
+          page={data}
+          isOld={isOld}
+          seenMs={data.nowMs}
+          order={order}
+          sort={(next) => set({ order: next === 'newest' ? '' : next })}
           {...(mayChoose ? { chosen, choose } : {})}
         />
       )}
-      {WAYS[order] === undefined && <p className="hint body">The longest of the newest 1,000 that fit: among millions no index has all in this order.</p>}
+      {WAYS[order] === undefined && (
+        <p className="hint body">
+          The longest of the newest 1,000 that fit: among millions no index has all in this order.
+        </p>
+      )}
       {data && (cursors.length > 1 || data.hasMore) && (
         <div className="more">
-          <button type="button" disabled={cursors.length === 1} onClick={() => go(cursors.slice(0, -1))}>{back}</button>
-          <More isOld={isOld} hasMore={data.hasMore} onClick={() => go([...cursors, data.nextCursor])}>{on}</More>
+          <button type="button" disabled={cursors.length === 1} onClick={() => go(cursors.slice(0, -1))}>
+            {back}
+          </button>
+          <More isOld={isOld} hasMore={data.hasMore} onClick={() => go([...cursors, data.nextCursor])}>
+            {on}
+          </More>
           <span className="hint">page {cursors.length}</span>
         </div>
       )}
@@ -70,10 +103,15 @@ function useChosen(page: string) {
     setChosen({ of: page, ids: new Set() });
   };
   // The button that had the focus is no more, once the dialog is gone.
-  useEffect(() => { if (told !== '') result.current?.focus(); }, [told]);
+  useEffect(() => {
+    if (told !== '') result.current?.focus();
+  }, [told]);
   // Nobody sees them any more, and they may be gone when one comes back.
   useEffect(() => setChosen({ of: page, ids: new Set() }), [page]);
-  const choose = (next: ReadonlySet<string>): void => { setChosen({ of: page, ids: next }); setTold(''); };
+  const choose = (next: ReadonlySet<string>): void => {
+    setChosen({ of: page, ids: next });
+    setTold('');
+  };
   return { chosen: of === page ? ids : new Set<string>(), choose, told, done, result };
 }
 
@@ -85,7 +123,11 @@ function Find({ id }: { id: string }) {
     const job = String(new FormData(event.currentTarget).get('job') ?? '').trim();
     if (job !== '') go(`/endpoints/${id}/jobs/${encodeURIComponent(job)}`);
   };
-  return <form className="find" onSubmit={find}><label htmlFor="job">Job</label> <input id="job" name="job" placeholder="its id, then Enter" /></form>;
+  return (
+    <form className="find" onSubmit={find}>
+      <label htmlFor="job">Job</label> <input id="job" name="job" placeholder="its id, then Enter" />
+    </form>
+  );
 }
 
 /** Empties the queue; asks first, because nothing brings those jobs back. */
@@ -96,17 +138,32 @@ function Purge({ id }: { id: string }) {
   if (jobs !== 'write') return null;
   const purge = async (): Promise<void> => {
     setIsAsked(false);
-    const text = await ask<{ removed: number }>('POST', `/api/v2/${id}/purge-queue`, {})
-      .then(({ removed }) => `${removed} removed.`, (error: Error) => error.message);
+    const text = await ask<{ removed: number }>('POST', `/api/v2/${id}/purge-queue`, {}).then(
+      ({ removed }) => `${removed} removed.`,
+      (error: Error) => error.message,
+    );
     setTold(text);
   };
   return (
     <>
-      {isAsked
-        ? <><span>Remove all jobs that wait?</span><button type="button" className="danger" onClick={() => void purge()}>Remove them</button>
-          <button type="button" onClick={() => setIsAsked(false)}>Keep them</button></>
-        : <button type="button" onClick={() => setIsAsked(true)}>Empty the queue …</button>}
-      <span role="status" className="hint">{told}</span>
+      {isAsked ? (
+        <>
+          <span>Remove all jobs that wait?</span>
+          <button type="button" className="danger" onClick={() => void purge()}>
+            Remove them
+          </button>
+          <button type="button" onClick={() => setIsAsked(false)}>
+            Keep them
+          </button>
+        </>
+      ) : (
+        <button type="button" onClick={() => setIsAsked(true)}>
+          Empty the queue …
+        </button>
+      )}
+      <span role="status" className="hint">
+        {told}
+      </span>
     </>
   );
 }

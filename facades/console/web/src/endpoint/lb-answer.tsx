@@ -5,14 +5,21 @@ import { Tail } from '../blocks.tsx';
 import { Badge, Empty, Panel } from '../parts.tsx';
 import { saveFile } from '../save-file.ts';
 import { every, stopwatch } from '../stopwatch.ts';
-import { plainText } from '../worker-text.ts';
 import { bytes, counted, span, unbroken } from '../words.ts';
-import { SHOWN_MAX, valueOf } from './lb-exchange.ts';
+import { plainText } from '../worker-text.ts';
 import type { AnswerHead, Exchange } from './lb-exchange.ts';
+import { SHOWN_MAX, valueOf } from './lb-exchange.ts';
 
 const ENDINGS: Readonly<Record<string, string>> = {
-  'application/json': 'json', 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp', 'audio/wav': 'wav', 'audio/mpeg': 'mp3', 'video/mp4': 'mp4',
-  'application/zip': 'zip', 'application/pdf': 'pdf',
+  'application/json': 'json',
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/webp': 'webp',
+  'audio/wav': 'wav',
+  'audio/mpeg': 'mp3',
+  'video/mp4': 'mp4',
+  'application/zip': 'zip',
+  'application/pdf': 'pdf',
 };
 
 /** How often the time that passes is drawn, in milliseconds. */
@@ -27,14 +34,20 @@ export function LbAnswer({ told, view }: { told: Exchange; view: EndpointView })
     <>
       {head && <Badge word={`${head.status} ${head.reason}`.trim()} tone={toneOf(head.status)} />}
       {head && <span title="until the answer began">began after {span(headMs)}</span>}
-      <span>{isUnderWay ? 'for' : 'took'} {span(forMs)}</span>
+      <span>
+        {isUnderWay ? 'for' : 'took'} {span(forMs)}
+      </span>
       {phase === 'answering' && <Badge word="live" tone="busy" />}
     </>
   );
   return (
     <Panel title="Answer" aside={aside}>
       {phase === 'waiting' && <Waiting view={view} />}
-      {why !== '' && <p role={phase === 'ended' ? 'status' : 'alert'} className={`body ${phase === 'ended' ? 'hint' : 'failure'}`}>{why}</p>}
+      {why !== '' && (
+        <p role={phase === 'ended' ? 'status' : 'alert'} className={`body ${phase === 'ended' ? 'hint' : 'failure'}`}>
+          {why}
+        </p>
+      )}
       {head && <Headers head={head} />}
       {head && <Body told={told} head={head} />}
     </Panel>
@@ -57,15 +70,23 @@ function Body({ told, head }: { told: Exchange; head: AnswerHead }) {
   const type = valueOf(head, 'content-type');
   const isUnderWay = phase === 'answering';
   if (told.bytes === 0) return <Empty title={isUnderWay ? 'Nothing of its body has come yet.' : 'It has no body.'} />;
-  const download = (): void => saveFile(payload(), `answer.${ENDINGS[type.split(';', 1)[0]!.trim().toLowerCase()] ?? (isText ? 'txt' : 'bin')}`);
+  const download = (): void =>
+    saveFile(payload(), `answer.${ENDINGS[type.split(';', 1)[0]!.trim().toLowerCase()] ?? (isText ? 'txt' : 'bin')}`);
   return (
     <>
-      {isText ? <Tail blocks={blocks} label="Body" otherwise="" />
-        : <Empty title="That is no text.">{type === '' ? 'It does not say what it is.' : type}</Empty>}
+      {isText ? (
+        <Tail blocks={blocks} label="Body" otherwise="" />
+      ) : (
+        <Empty title="That is no text.">{type === '' ? 'It does not say what it is.' : type}</Empty>
+      )}
       <div className="more">
-        <button type="button" onClick={download}>Download</button>
+        <button type="button" onClick={download}>
+          Download
+        </button>
         <span className="hint">
-          {bytes(told.bytes)}{isUnderWay && ' until now'}{isCut && `, of which the first ${bytes(SHOWN_MAX)} are shown; “Download” has all of it`}
+          {bytes(told.bytes)}
+          {isUnderWay && ' until now'}
+          {isCut && `, of which the first ${bytes(SHOWN_MAX)} are shown; “Download” has all of it`}
         </span>
       </div>
     </>
@@ -77,15 +98,26 @@ function Waiting({ view: { row, workers, summary, nowMs } }: { view: EndpointVie
   const ready = row.workers.idle + row.workers.running;
   const starting = workers.filter(({ state, endedMs }) => state === 'INITIALIZING' && endedMs === 0);
   const oldestMs = Math.min(...starting.map(({ createdMs }) => createdMs));
-  const cause = ready > 0 ? `${counted(ready, 'worker')} ready: the request is with one, or waits until one takes one more.`
-    : starting.length > 0 ? `A cold start: no worker is ready yet, ${counted(starting.length, 'worker')} starting for ${span(Math.max(0, nowMs - oldestMs))}.`
-      : row.workersMax === 0 ? 'No worker may start: workersMax is 0.' : 'A cold start: no worker runs, and the request makes one start.';
+  const cause =
+    ready > 0
+      ? `${counted(ready, 'worker')} ready: the request is with one, or waits until one takes one more.`
+      : starting.length > 0
+        ? `A cold start: no worker is ready yet, ${counted(starting.length, 'worker')} starting for ${span(Math.max(0, nowMs - oldestMs))}.`
+        : row.workersMax === 0
+          ? 'No worker may start: workersMax is 0.'
+          : 'A cold start: no worker runs, and the request makes one start.';
   const progress = [...new Set(starting.map(({ reason }) => plainText(reason)).filter((reason) => reason !== ''))];
   return (
     <div className="body">
-      <p role="status"><strong>Waiting for an answer.</strong></p>
+      <p role="status">
+        <strong>Waiting for an answer.</strong>
+      </p>
       <p>{cause}</p>
-      {progress.map((text) => <p key={text} className="hint">{unbroken(text)}</p>)}
+      {progress.map((text) => (
+        <p key={text} className="hint">
+          {unbroken(text)}
+        </p>
+      ))}
       {ready === 0 && summary !== '' && <p className="hint">{unbroken(summary)}</p>}
     </div>
   );

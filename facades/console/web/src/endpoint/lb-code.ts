@@ -1,8 +1,18 @@
-/** Code that sends a request to a load-balancing endpoint: the one that was tried last in this tab, or one of the kind that such endpoints take. */
-import { hasBody, headersOf, keptRequest, pathOf } from './lb-request.ts';
-import type { LbRequest } from './lb-request.ts';
+/**
+ * Code that sends a request to a load-balancing endpoint: the one that was tried last in this tab, or one of the kind
+ * that such endpoints take.
+ */
 
-const USUAL: LbRequest = { method: 'POST', path: '/predict', headers: '', kind: 'json', body: '{"prompt": "a lighthouse at dusk"}' };
+import type { LbRequest } from './lb-request.ts';
+import { hasBody, headersOf, keptRequest, pathOf } from './lb-request.ts';
+
+const USUAL: LbRequest = {
+  method: 'POST',
+  path: '/predict',
+  headers: '',
+  kind: 'json',
+  body: '{"prompt": "a lighthouse at dusk"}',
+};
 
 /** Titles and texts. The key is never in them. */
 export function lbCode(origin: string, id: string): [title: string, text: string][] {
@@ -11,7 +21,11 @@ export function lbCode(origin: string, id: string): [title: string, text: string
   const url = `${origin}/v2/${id}${pathOf(request)}`;
   const body = hasBody(request) ? request.body : undefined;
   const parts = { method: request.method, url, headers: headersOf(request), body };
-  return [['Python', python(parts)], ['JavaScript', javascript(parts)], ['curl', curl(parts)]];
+  return [
+    ['Python', python(parts)],
+    ['JavaScript', javascript(parts)],
+    ['curl', curl(parts)],
+  ];
 }
 
 interface Parts {
@@ -23,7 +37,10 @@ interface Parts {
 
 /** A text of JSON is one of Python too. */
 function python({ method, url, headers, body }: Parts): string {
-  const all = ['"Authorization": "Bearer " + os.environ["SLIPWAY_API_KEY"]', ...headers.map(([name, value]) => `${text(name)}: ${text(value)}`)];
+  const all = [
+    '"Authorization": "Bearer " + os.environ["SLIPWAY_API_KEY"]',
+    ...headers.map(([name, value]) => `${text(name)}: ${text(value)}`),
+  ];
   const sent = body === undefined ? '' : `,\n    data=${text(body)}.encode(),`;
   return `import os
 import requests
@@ -36,7 +53,10 @@ print(answer.status_code, answer.text)`;
 }
 
 function javascript({ method, url, headers, body }: Parts): string {
-  const all = ['Authorization: `Bearer ${process.env.SLIPWAY_API_KEY}`', ...headers.map(([name, value]) => `${text(name)}: ${text(value)}`)];
+  const all = [
+    'Authorization: `Bearer ${process.env.SLIPWAY_API_KEY}`',
+    ...headers.map(([name, value]) => `${text(name)}: ${text(value)}`),
+  ];
   return `const answer = await fetch(${text(url)}, {
   method: ${text(method)},
   headers: { ${all.join(', ')} },${body === undefined ? '' : `\n  body: ${text(body)},`}
@@ -59,5 +79,5 @@ function text(value: string): string {
 
 /** For a shell, which looks into no such text. */
 function quoted(value: string): string {
-  return `'${value.replaceAll('\'', '\'\\\'\'')}'`;
+  return `'${value.replaceAll("'", "'\\''")}'`;
 }

@@ -1,14 +1,14 @@
 /**
- * A request that is tried, and its answer as it comes. All of the answer is kept as a Blob, which browsers hold outside of the page's memory, and only its
- * first part is ever made into text: never into anything else.
+ * A request that is tried, and its answer as it comes. All of the answer is kept as a Blob, which browsers hold outside
+ * of the page's memory, and only its first part is ever made into text: never into anything else.
  */
 import { askAnswer } from '../api.ts';
-import { withMore } from '../blocks.tsx';
 import type { Block } from '../blocks.tsx';
+import { withMore } from '../blocks.tsx';
 import { laidOut } from '../job/lay-out.ts';
 import { stopwatch } from '../stopwatch.ts';
-import { hasBody, headOf } from './lb-request.ts';
 import type { LbRequest } from './lb-request.ts';
+import { hasBody, headOf } from './lb-request.ts';
 
 /** What came first. */
 export interface AnswerHead {
@@ -39,7 +39,16 @@ export interface Exchange {
 
 /** Nothing of it has come. */
 export const NOTHING: Exchange = {
-  phase: 'waiting', why: '', head: undefined, headMs: 0, tookMs: 0, bytes: 0, isText: undefined, blocks: [], isCut: false, payload: () => new Blob(),
+  phase: 'waiting',
+  why: '',
+  head: undefined,
+  headMs: 0,
+  tookMs: 0,
+  bytes: 0,
+  isText: undefined,
+  blocks: [],
+  isCut: false,
+  payload: () => new Blob(),
 };
 
 /** Shown of a body, in characters. */
@@ -56,16 +65,29 @@ const SNIFFED = 4_096;
 
 type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
 
-/** Sends it and tells what comes, more often than a page can be drawn; until it is over, or `signal` ends it. Never rejects. */
-export async function exchange(id: string, request: LbRequest, signal: AbortSignal, tell: (told: Exchange) => void): Promise<void> {
+/**
+ * Sends it and tells what comes, more often than a page can be drawn; until it is over, or `signal` ends it. Never
+ * rejects.
+ */
+export async function exchange(
+  id: string,
+  request: LbRequest,
+  signal: AbortSignal,
+  tell: (told: Exchange) => void,
+): Promise<void> {
   const sinceMs = stopwatch();
   const payload = new Payload();
   let told: Exchange = { ...NOTHING, payload: () => payload.blob() };
-  const say = (more: Partial<Exchange>): void => tell(told = { ...told, ...more, tookMs: sinceMs() });
+  const say = (more: Partial<Exchange>): void => tell((told = { ...told, ...more, tookMs: sinceMs() }));
   say({});
   let reader: Reader | undefined;
   try {
-    const response = await askAnswer(`/api/lb/${id}`, headOf(request), hasBody(request) ? request.body : undefined, signal);
+    const response = await askAnswer(
+      `/api/lb/${id}`,
+      headOf(request),
+      hasBody(request) ? request.body : undefined,
+      signal,
+    );
     reader = response.body!.getReader() as Reader;
     const { head, rest } = await readHead(reader);
     const body = new BodyText(head);
@@ -84,7 +106,11 @@ export async function exchange(id: string, request: LbRequest, signal: AbortSign
     const why = error instanceof Error ? error.message : String(error);
     if (signal.aborted) say({ phase: 'ended', why: 'You ended it.' });
     else if (!told.head) say({ phase: 'refused', why });
-    else say({ phase: 'broken', why: 'The answer broke off before it was whole: its worker or a connection ended, or it was too long.' });
+    else
+      say({
+        phase: 'broken',
+        why: 'The answer broke off before it was whole: its worker or a connection ended, or it was too long.',
+      });
   }
 }
 
@@ -140,11 +166,16 @@ class BodyText {
 /** The line in front of the body (facades/console/tried-requests.ts). */
 async function readHead(reader: Reader): Promise<{ head: AnswerHead; rest: Uint8Array<ArrayBuffer> }> {
   let read = new Uint8Array();
-  for (let end = -1; ;) {
+  for (let end = -1; ; ) {
     end = read.indexOf(10);
-    if (end >= 0) return { head: JSON.parse(new TextDecoder().decode(read.subarray(0, end))) as AnswerHead, rest: read.subarray(end + 1) };
+    if (end >= 0)
+      return {
+        head: JSON.parse(new TextDecoder().decode(read.subarray(0, end))) as AnswerHead,
+        rest: read.subarray(end + 1),
+      };
     const { value } = await reader.read();
-    if (!value || read.length > HEAD_BYTES_MAX) throw new Error('The connection to the service ended before there was an answer.');
+    if (!value || read.length > HEAD_BYTES_MAX)
+      throw new Error('The connection to the service ended before there was an answer.');
     const more = new Uint8Array(read.length + value.length);
     more.set(read);
     more.set(value, read.length);
@@ -161,7 +192,8 @@ function isText(head: AnswerHead, start: Uint8Array<ArrayBuffer>): boolean {
   const packed = valueOf(head, 'content-encoding');
   if (start.includes(0) || (packed !== '' && packed.toLowerCase() !== 'identity')) return false;
   const type = valueOf(head, 'content-type');
-  if (/^text\/|[/+](json|xml|javascript|yaml|x-ndjson|jsonl)\b|^application\/x-www-form-urlencoded/i.test(type)) return true;
+  if (/^text\/|[/+](json|xml|javascript|yaml|x-ndjson|jsonl)\b|^application\/x-www-form-urlencoded/i.test(type))
+    return true;
   if (/^(image|audio|video|font)\//i.test(type)) return false;
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(start, { stream: true });

@@ -1,4 +1,7 @@
-/** A request to a load-balancing endpoint as one writes it in the page: kept as long as the tab is, and checked before it is sent. */
+/**
+ * A request to a load-balancing endpoint as one writes it in the page: kept as long as the tab is, and checked before
+ * it is sent.
+ */
 
 /** As it is written. */
 export interface LbRequest {
@@ -13,7 +16,13 @@ export interface LbRequest {
 /** What can be sent. */
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 
-const FIRST: LbRequest = { method: 'GET', path: '/ping', headers: '', kind: 'json', body: '{\n  "prompt": "a lighthouse at dusk"\n}' };
+const FIRST: LbRequest = {
+  method: 'GET',
+  path: '/ping',
+  headers: '',
+  kind: 'json',
+  body: '{\n  "prompt": "a lighthouse at dusk"\n}',
+};
 /** More than this nobody writes by hand, and for each letter of more a page takes long. */
 const BODY_MAX = 1_000_000;
 /** Of the path and the headers together, as they travel: what proxies let through, less what a browser adds. */
@@ -35,7 +44,10 @@ export function keptRequest(id: string): LbRequest & { isFirst: boolean } {
 /** Keeps it for the tab, as far as the browser has room for it; a large body never. */
 export function keepRequest(id: string, { method, path, headers, kind, body }: LbRequest): void {
   try {
-    sessionStorage.setItem(nameOf(id), JSON.stringify({ method, path, headers, kind, body: body.length < KEPT_BODY_MAX ? body : '' }));
+    sessionStorage.setItem(
+      nameOf(id),
+      JSON.stringify({ method, path, headers, kind, body: body.length < KEPT_BODY_MAX ? body : '' }),
+    );
   } catch {
     // It is sent all the same.
   }
@@ -47,10 +59,12 @@ export function faultOf(request: LbRequest): string {
   if (!path.startsWith('/')) return 'The path must begin with "/".';
   if (path.includes('#')) return 'A path has no "#": what stands behind it is never sent. Write it as %23.';
   for (const line of linesOf(request)) {
-    if (!/^[^\s:]+\s*:/.test(line)) return `A header is written as "Name: value", and this is not: ${line.slice(0, 100)}`;
+    if (!/^[^\s:]+\s*:/.test(line))
+      return `A header is written as "Name: value", and this is not: ${line.slice(0, 100)}`;
   }
   if (linesOf(request).length > HEADERS_MAX) return `There are more than ${HEADERS_MAX} headers.`;
-  if (headOf(request).length > HEAD_MAX) return 'The path and the headers are too long to be sent from here. A program may send 16 KiB of them.';
+  if (headOf(request).length > HEAD_MAX)
+    return 'The path and the headers are too long to be sent from here. A program may send 16 KiB of them.';
   if (!hasBody(request)) return '';
   if (body.length > BODY_MAX) return 'A body of more than 1 MB is not sent from here. A program may send up to 30 MB.';
   return kind === 'json' ? faultOfJson(body) : '';
@@ -79,7 +93,9 @@ export function headersOf(request: LbRequest): [name: string, value: string][] {
 
 /** As it travels: what no URL may hold is escaped. */
 export function pathOf({ path }: LbRequest): string {
-  return path.replaceAll(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character.isWellFormed() ? character : '\uFFFD'));
+  return path.replaceAll(/[^\x21-\x7e]/gu, (character) =>
+    encodeURIComponent(character.isWellFormed() ? character : '\uFFFD'),
+  );
 }
 
 /** Its method, path and headers in one header. */
@@ -89,7 +105,10 @@ export function headOf(request: LbRequest): string {
 }
 
 function linesOf({ headers }: LbRequest): string[] {
-  return headers.split('\n').map((line) => line.trim()).filter((line) => line !== '');
+  return headers
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
 }
 
 function faultOfJson(body: string): string {

@@ -1,10 +1,13 @@
-/** Cancelling all jobs that the filter finds, or running them again: after one question, call after call, until it is done or stopped. */
+/**
+ * Cancelling all jobs that the filter finds, or running them again: after one question, call after call, until it is
+ * done or stopped.
+ */
 import { useQuery } from '@tanstack/react-query';
 import { DialogButton, DialogForm } from '../dialog.tsx';
 import { count, counted, stateText } from '../words.ts';
 import { useChangeAll } from './change-all.ts';
-import { timesText } from './job-filter.tsx';
 import type { JobFilter } from './job-filter.tsx';
+import { timesText } from './job-filter.tsx';
 import { listJobs } from './job-list.ts';
 
 /** What differs between the two. */
@@ -24,15 +27,30 @@ interface Change {
   done: string;
 }
 
-const CHANGES: readonly Change[] = [{
-  path: 'cancel', states: ['IN_QUEUE', 'IN_PROGRESS'], that: 'that are',
-  button: 'Cancel all that match …', title: 'Cancel all jobs that match?', action: 'Cancel them all', back: 'Keep them', done: 'cancelled',
-  text: 'Those that wait will not run; those that run are stopped. Nothing brings them back but submitting them again.',
-}, {
-  path: 'retry', states: ['FAILED', 'TIMED_OUT'], that: 'that',
-  button: 'Run all that match again …', title: 'Run all jobs that match again?', action: 'Run them all again', back: 'Leave them', done: 'queued again',
-  text: 'Each is queued again with its id and input; what it gave and why it failed is removed.',
-}];
+const CHANGES: readonly Change[] = [
+  {
+    path: 'cancel',
+    states: ['IN_QUEUE', 'IN_PROGRESS'],
+    that: 'that are',
+    button: 'Cancel all that match …',
+    title: 'Cancel all jobs that match?',
+    action: 'Cancel them all',
+    back: 'Keep them',
+    done: 'cancelled',
+    text: 'Those that wait will not run; those that run are stopped. Nothing brings them back but submitting them again.',
+  },
+  {
+    path: 'retry',
+    states: ['FAILED', 'TIMED_OUT'],
+    that: 'that',
+    button: 'Run all that match again …',
+    title: 'Run all jobs that match again?',
+    action: 'Run them all again',
+    back: 'Leave them',
+    done: 'queued again',
+    text: 'Each is queued again with its id and input; what it gave and why it failed is removed.',
+  },
+];
 
 /** The buttons that the chosen state allows. `onDone` is told what came of it. */
 export function ManyJobs({ id, filter, onDone }: { id: string; filter: JobFilter; onDone: (told: string) => void }) {
@@ -43,29 +61,56 @@ export function ManyJobs({ id, filter, onDone }: { id: string; filter: JobFilter
   ));
 }
 
-function Question({ id, filter, change, close, onDone }: {
-  id: string; filter: JobFilter; change: Change; close: () => void; onDone: (told: string) => void;
+function Question({
+  id,
+  filter,
+  change,
+  close,
+  onDone,
+}: {
+  id: string;
+  filter: JobFilter;
+  change: Change;
+  close: () => void;
+  onDone: (told: string) => void;
 }) {
   const { status, submitted } = filter;
   const states = status === '' ? change.states : [status];
-  const { data: found, isPending } = useQuery({ queryKey: ['matching', id, filter.key, change.path], queryFn: () => countOf(id, states, filter), gcTime: 0 });
+  const { data: found, isPending } = useQuery({
+    queryKey: ['matching', id, filter.key, change.path],
+    queryFn: () => countOf(id, states, filter),
+    gcTime: 0,
+  });
   const { run, progress, failureReason } = useChangeAll(id, change.done);
   const submit = async (): Promise<void> => {
-    const told = await run({ path: change.path, query: { status, submittedFrom: submitted.from, submittedUntil: submitted.until } });
+    const told = await run({
+      path: change.path,
+      query: { status, submittedFrom: submitted.from, submittedUntil: submitted.until },
+    });
     close();
     onDone(told);
   };
   return (
     <DialogForm
-      title={change.title} action={change.action} back={progress ? 'Stop' : change.back} danger={change.path === 'cancel'} isReady={!isPending}
-      onSubmit={submit} onClose={close}
+      title={change.title}
+      action={change.action}
+      back={progress ? 'Stop' : change.back}
+      danger={change.path === 'cancel'}
+      isReady={!isPending}
+      onSubmit={submit}
+      onClose={close}
     >
       <p className="body">
         {found === undefined ? 'Jobs' : <strong>{found.charAt(0).toUpperCase() + found.slice(1)}</strong>}
         {` ${change.that} ${states.map(stateText).join(' or ')}${timesText(submitted)}. ${change.text}`}
       </p>
       <div role="status">
-        {progress && <p className="body">{count(progress.done)}{found && ` of ${found}`} {change.done} … {failureReason?.message}</p>}
+        {progress && (
+          <p className="body">
+            {count(progress.done)}
+            {found && ` of ${found}`} {change.done} … {failureReason?.message}
+          </p>
+        )}
       </div>
     </DialogForm>
   );

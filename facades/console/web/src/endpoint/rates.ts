@@ -15,8 +15,16 @@ type Counted = JobTimesView['rates'][number];
 const KNOWN_AFTER_MS = 20_000;
 const MINUTE_MS = 60_000;
 
-/** Each step, also those without a job, and now. The present step counts for as long as it has been; one that began just now is as the one before. */
-export function ratesOf({ rates, sinceMs, nowMs, stepMs }: Pick<JobTimesView, 'rates' | 'sinceMs' | 'nowMs' | 'stepMs'>): Rates {
+/**
+ * Each step, also those without a job, and now. The present step counts for as long as it has been; one that began just
+ * now is as the one before.
+ */
+export function ratesOf({
+  rates,
+  sinceMs,
+  nowMs,
+  stepMs,
+}: Pick<JobTimesView, 'rates' | 'sinceMs' | 'nowMs' | 'stepMs'>): Rates {
   const counted = new Map(rates.map((rate) => [rate.atMs, rate]));
   const [first, present] = [Math.floor(sinceMs / stepMs) * stepMs, Math.floor(nowMs / stepMs) * stepMs];
   const last = nowMs - present < KNOWN_AFTER_MS ? present - stepMs : present;
@@ -24,12 +32,15 @@ export function ratesOf({ rates, sinceMs, nowMs, stepMs }: Pick<JobTimesView, 'r
   const line = (of: (rate: Counted) => number): number[] => {
     const values = starts.map((atMs) => {
       const rate = counted.get(atMs);
-      return rate ? round(of(rate) * MINUTE_MS / (atMs === present ? nowMs - present : stepMs)) : 0;
+      return rate ? round((of(rate) * MINUTE_MS) / (atMs === present ? nowMs - present : stepMs)) : 0;
     });
     return [...values, values.at(-1)!];
   };
   return {
-    times: [...starts, nowMs], arrived: line(({ arrived }) => arrived), completed: line(({ completed }) => completed), failed: line(({ failed }) => failed),
+    times: [...starts, nowMs],
+    arrived: line(({ arrived }) => arrived),
+    completed: line(({ completed }) => completed),
+    failed: line(({ failed }) => failed),
   };
 }
 

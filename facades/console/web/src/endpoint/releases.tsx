@@ -1,4 +1,7 @@
-/** What was changed of an endpoint: its versions, what made each of them, who and when. Values are not kept: they may be secret. */
+/**
+ * What was changed of an endpoint: its versions, what made each of them, who and when. Values are not kept: they may be
+ * secret.
+ */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReleaseView } from '../../../views.ts';
 import { ask } from '../api.ts';
@@ -6,11 +9,17 @@ import { Badge, Empty, Failed, Loading, Panel } from '../parts.tsx';
 import { moment } from '../words.ts';
 
 const WORDS: Readonly<Record<string, string>> = {
-  CreateEndpoint: 'made, with all its settings', UpdateEndpoint: 'changed', RestartEndpoint: 'workers replaced by hand', UpdateTemplate: 'its template changed',
+  CreateEndpoint: 'made, with all its settings',
+  UpdateEndpoint: 'changed',
+  RestartEndpoint: 'workers replaced by hand',
+  UpdateTemplate: 'its template changed',
   RollBackEndpoint: 'serves again, after a rollback',
 };
 const OUTCOMES: Readonly<Record<string, readonly [word: string, tone?: 'good' | 'warn' | 'bad']>> = {
-  ROLLING: ['rolling out', 'warn'], HELD: ['held: it does not start', 'bad'], ROLLED_BACK: ['rolled back', 'warn'], COMPLETE: ['served'],
+  ROLLING: ['rolling out', 'warn'],
+  HELD: ['held: it does not start', 'bad'],
+  ROLLED_BACK: ['rolled back', 'warn'],
+  COMPLETE: ['served'],
 };
 /** As many as the service gives at once. */
 const PAGE = 50;
@@ -18,34 +27,62 @@ const PAGE = 50;
 /** The part. */
 export function Releases({ id }: { id: string }) {
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
-    queryKey: ['releases', id], initialPageParam: 0, queryFn: ({ pageParam }) => ask<ReleaseView[]>('GET', `/api/endpoints/${id}/releases?before=${pageParam}`),
+    queryKey: ['releases', id],
+    initialPageParam: 0,
+    queryFn: ({ pageParam }) => ask<ReleaseView[]>('GET', `/api/endpoints/${id}/releases?before=${pageParam}`),
     getNextPageParam: (page) => (page.length < PAGE ? undefined : page.at(-1)!.id),
   });
-  if (error) return <Panel title="Releases"><Failed error={error} again={() => void refetch()} /></Panel>;
+  if (error)
+    return (
+      <Panel title="Releases">
+        <Failed error={error} again={() => void refetch()} />
+      </Panel>
+    );
   if (!data) return <Loading />;
   const releases = data.pages.flat();
   const newest = releases[0]?.version;
   return (
     <Panel title="Releases" aside="latest first">
-      {releases.length === 0 ? <Empty title="Nothing was changed since changes are kept here." /> : (
+      {releases.length === 0 ? (
+        <Empty title="Nothing was changed since changes are kept here." />
+      ) : (
         <ol className="releases">
-          {releases.map(({ id: key, version, isNew, atMs, keyId, action, fields, outcome, outcomeReason, imageDigest }) => (
-            <li key={key}>
-              <strong>Version {version}</strong> {isNew && version === newest && <Badge word="current" tone="good" />}{' '}
-              {isNew && OUTCOMES[outcome] ? <Badge word={OUTCOMES[outcome][0]} tone={OUTCOMES[outcome][1]} /> : null}{' '}
-              {isNew || action === 'RollBackEndpoint' ? null : <Badge word="no worker replaced" />} {WORDS[action] ?? action}
-              <p className="hint">
-                <time dateTime={new Date(atMs).toISOString()}>{moment(atMs)}</time> · {keyId === 'root' ? 'the operator' : <>key <code>{keyId}</code></>}
-                {fields.length > 0 && action !== 'CreateEndpoint' && <> · {fields.join(', ')}</>}
-                {imageDigest !== '' && <> · image <code title={imageDigest}>{imageDigest.replace(/^sha256:/, '').slice(0, 12)}</code></>}
-              </p>
-              {outcomeReason !== '' && <p className="hint">{outcomeReason}</p>}
-            </li>
-          ))}
+          {releases.map(
+            ({ id: key, version, isNew, atMs, keyId, action, fields, outcome, outcomeReason, imageDigest }) => (
+              <li key={key}>
+                <strong>Version {version}</strong> {isNew && version === newest && <Badge word="current" tone="good" />}{' '}
+                {isNew && OUTCOMES[outcome] ? <Badge word={OUTCOMES[outcome][0]} tone={OUTCOMES[outcome][1]} /> : null}{' '}
+                {isNew || action === 'RollBackEndpoint' ? null : <Badge word="no worker replaced" />}{' '}
+                {WORDS[action] ?? action}
+                <p className="hint">
+                  <time dateTime={new Date(atMs).toISOString()}>{moment(atMs)}</time> ·{' '}
+                  {keyId === 'root' ? (
+                    'the operator'
+                  ) : (
+                    <>
+                      key <code>{keyId}</code>
+                    </>
+                  )}
+                  {fields.length > 0 && action !== 'CreateEndpoint' && <> · {fields.join(', ')}</>}
+                  {imageDigest !== '' && (
+                    <>
+                      {' '}
+                      · image <code title={imageDigest}>{imageDigest.replace(/^sha256:/, '').slice(0, 12)}</code>
+                    </>
+                  )}
+                </p>
+                {outcomeReason !== '' && <p className="hint">{outcomeReason}</p>}
+              </li>
+            ),
+          )}
         </ol>
       )}
       {hasNextPage && (
-        <div className="more"><button type="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>Show earlier ones</button></div>
+        <div className="more">
+          <button type="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+            Show earlier ones
+          </button>
+        </div>
       )}
     </Panel>
   );

@@ -1,6 +1,7 @@
 /** Runs all jobs of a group of errors again, and says how far it is; it can be stopped. */
-import { useEffect, useRef, useState } from 'react';
+
 import type { ReactNode } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { count } from '../words.ts';
 import { useChangeAll } from './change-all.ts';
 
@@ -26,7 +27,9 @@ export function useRunAgain(id: string, minutes: number, onDone: () => void): Ru
   const { run, stop, progress, failureReason } = useChangeAll(id, WORD);
   const result = useRef<HTMLSpanElement>(null);
   // The button that had the focus is no more, once its group is gone.
-  useEffect(() => { if (told !== '') result.current?.focus(); }, [told]);
+  useEffect(() => {
+    if (told !== '') result.current?.focus();
+  }, [told]);
   const runAgain = async (group: RunGroup): Promise<void> => {
     setTold('');
     setRunning(group);
@@ -34,9 +37,22 @@ export function useRunAgain(id: string, minutes: number, onDone: () => void): Ru
     setRunning(undefined);
     onDone();
   };
-  const now = running && `${count(progress?.done ?? 0)} of ${running.jobs} ${WORD} …${failureReason ? ` ${failureReason.message}` : ''}`;
+  const now =
+    running &&
+    `${count(progress?.done ?? 0)} of ${running.jobs} ${WORD} …${failureReason ? ` ${failureReason.message}` : ''}`;
   return {
     runAgain: running ? undefined : runAgain,
-    line: <><span ref={result} role="status" tabIndex={-1}>{now ?? told}</span> {running && <button type="button" onClick={stop}>Stop</button>}</>,
+    line: (
+      <>
+        <span ref={result} role="status" tabIndex={-1}>
+          {now ?? told}
+        </span>{' '}
+        {running && (
+          <button type="button" onClick={stop}>
+            Stop
+          </button>
+        )}
+      </>
+    ),
   };
 }

@@ -1,6 +1,10 @@
-/** The settings of an endpoint as the table of the resource has them, and what changes to its scaling would have come to. */
-import { useState } from 'react';
+/**
+ * The settings of an endpoint as the table of the resource has them, and what changes to its scaling would have come
+ * to.
+ */
+
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useLocation } from 'wouter';
 import type { FieldView, WhatIfView } from '../../../views.ts';
 import { ask } from '../api.ts';
@@ -17,10 +21,22 @@ const MODELLED = ['workersMin', 'workersMax', 'idleTimeout', 'scalerType', 'scal
 
 /** The part. */
 export function Settings({ id }: { id: string }) {
-  const fields = useQuery({ queryKey: ['fields', 'endpoint'], queryFn: () => ask<FieldView[]>('GET', '/api/fields/endpoint'), staleTime: Infinity });
-  const endpoint = useQuery({ queryKey: ['endpoint', id], queryFn: () => ask<Values>('GET', `/api/v1/endpoints/${id}`) });
+  const fields = useQuery({
+    queryKey: ['fields', 'endpoint'],
+    queryFn: () => ask<FieldView[]>('GET', '/api/fields/endpoint'),
+    staleTime: Infinity,
+  });
+  const endpoint = useQuery({
+    queryKey: ['endpoint', id],
+    queryFn: () => ask<Values>('GET', `/api/v1/endpoints/${id}`),
+  });
   const failed = fields.error ?? endpoint.error;
-  if (failed) return <Panel title="Settings"><Failed error={failed} again={() => void endpoint.refetch()} /></Panel>;
+  if (failed)
+    return (
+      <Panel title="Settings">
+        <Failed error={failed} again={() => void endpoint.refetch()} />
+      </Panel>
+    );
   if (!fields.data || !endpoint.data) return <Loading />;
   return <Editor key={JSON.stringify(endpoint.data)} id={id} fields={fields.data} values={endpoint.data} />;
 }
@@ -33,7 +49,9 @@ function Editor({ id, fields, values }: { id: string; fields: readonly FieldView
     mutationFn: () => ask<Values>('PATCH', `/api/v1/endpoints/${id}`, changes),
     onSuccess: (now) => queries.setQueryData(['endpoint', id], now),
   });
-  const whatIf = useMutation({ mutationFn: (asked: Values) => ask<WhatIfView>('POST', `/api/endpoints/${id}/what-if`, asked) });
+  const whatIf = useMutation({
+    mutationFn: (asked: Values) => ask<WhatIfView>('POST', `/api/endpoints/${id}/what-if`, asked),
+  });
   const modelled = Object.fromEntries(Object.entries(changes).filter(([name]) => MODELLED.includes(name)));
   const change = (name: string, value: unknown): void => {
     const { [name]: _before, ...others } = changes;
@@ -45,21 +63,42 @@ function Editor({ id, fields, values }: { id: string; fields: readonly FieldView
       <Panel title="Settings" aside={names.length === 0 ? 'as they are' : `${names.length} changed, not saved`}>
         <div className="form">
           {fields.map((field) => (
-            <Field key={field.name} field={field} value={changes[field.name] ?? values[field.name]} isChanged={field.name in changes}
-              isFixed={field.fixed || !mayChange} onChange={(value) => change(field.name, value)} />
+            <Field
+              key={field.name}
+              field={field}
+              value={changes[field.name] ?? values[field.name]}
+              isChanged={field.name in changes}
+              isFixed={field.fixed || !mayChange}
+              onChange={(value) => change(field.name, value)}
+            />
           ))}
         </div>
         {names.length > 0 && (
-          <p className="body outlook" role="status"><strong>What will happen:</strong> {outlook(fields, names)}</p>
+          <p className="body outlook" role="status">
+            <strong>What will happen:</strong> {outlook(fields, names)}
+          </p>
         )}
         <div className="more">
-          <button type="button" className="main" disabled={names.length === 0 || save.isPending} onClick={() => save.mutate()}>Save</button>
-          <button type="button" disabled={names.length === 0} onClick={() => setChanges({})}>Put back</button>
+          <button
+            type="button"
+            className="main"
+            disabled={names.length === 0 || save.isPending}
+            onClick={() => save.mutate()}
+          >
+            Save
+          </button>
+          <button type="button" disabled={names.length === 0} onClick={() => setChanges({})}>
+            Put back
+          </button>
           <button type="button" disabled={whatIf.isPending} onClick={() => whatIf.mutate(modelled)}>
             {whatIf.isPending ? 'Computing …' : 'What would happen?'}
           </button>
           {!mayChange && <span className="hint">This key may not change it.</span>}
-          {save.error && <span role="alert" className="failure">{save.error.message}</span>}
+          {save.error && (
+            <span role="alert" className="failure">
+              {save.error.message}
+            </span>
+          )}
         </div>
       </Panel>
       {whatIf.error && <Failed error={whatIf.error} />}
@@ -72,7 +111,8 @@ function Editor({ id, fields, values }: { id: string; fields: readonly FieldView
 /** What saving does. What it would have done to scaling, the model tells. */
 function outlook(fields: readonly FieldView[], names: readonly string[]): string {
   const replacing = names.filter((name) => fields.some((field) => field.name === name && !field.inPlace));
-  if (replacing.length === 0) return 'No worker is replaced; it counts from the scaler’s next turn and for jobs that come.';
+  if (replacing.length === 0)
+    return 'No worker is replaced; it counts from the scaler’s next turn and for jobs that come.';
   return `The endpoint gets a new version, for ${replacing.join(', ')}: its workers finish what they hold, and others take their place.`;
 }
 
@@ -83,8 +123,12 @@ function End({ id, name }: { id: string; name: string }) {
   const stopWorkers = (): Promise<unknown> => ask('PATCH', `${list}/${id}`, { workersMin: 0, workersMax: 0 });
   return (
     <Panel title="Delete this endpoint">
-      <div className="more"><Remove id={id} name={name} list={list} before={stopWorkers} onDone={() => go('/')} />
-        <span className="hint">Its workers end, its jobs go with it. workersMin and workersMax are set to 0 first.</span></div>
+      <div className="more">
+        <Remove id={id} name={name} list={list} before={stopWorkers} onDone={() => go('/')} />
+        <span className="hint">
+          Its workers end, its jobs go with it. workersMin and workersMax are set to 0 first.
+        </span>
+      </div>
     </Panel>
   );
 }

@@ -5,10 +5,10 @@ import { onNextFrame } from '../blocks.tsx';
 import { Empty, Panel } from '../parts.tsx';
 import { useSession } from '../session.tsx';
 import { LbAnswer } from './lb-answer.tsx';
-import { exchange, NOTHING } from './lb-exchange.ts';
 import type { Exchange } from './lb-exchange.ts';
-import { faultOf, keepRequest, keptRequest, mayHaveBody, METHODS } from './lb-request.ts';
+import { exchange, NOTHING } from './lb-exchange.ts';
 import type { LbRequest } from './lb-request.ts';
+import { faultOf, keepRequest, keptRequest, METHODS, mayHaveBody } from './lb-request.ts';
 
 /** The part. What was written last is there again as long as the tab is. */
 export function TryLb({ view }: { view: EndpointView }) {
@@ -17,7 +17,12 @@ export function TryLb({ view }: { view: EndpointView }) {
   const [fault, setFault] = useState('');
   const { told, isUnderWay, send, end } = useExchange(id);
   const { jobs } = useSession();
-  if (jobs === 'none') return <Panel title="Try it"><Empty title="This key may not send requests.">Sign in with a key that may.</Empty></Panel>;
+  if (jobs === 'none')
+    return (
+      <Panel title="Try it">
+        <Empty title="This key may not send requests.">Sign in with a key that may.</Empty>
+      </Panel>
+    );
   const write = (next: LbRequest): void => {
     setRequest(next);
     keepRequest(id, next);
@@ -32,17 +37,38 @@ export function TryLb({ view }: { view: EndpointView }) {
   return (
     <div className="columns">
       <Panel title="Request">
-        <div className="body" onKeyDown={(event) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) check(); }}>
+        <div
+          className="body"
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) check();
+          }}
+        >
           <Fields request={request} onChange={write} isWrong={fault !== ''} onSend={check} />
-          {fault !== '' && <p id="fault" role="alert" className="failure">{fault}</p>}
+          {fault !== '' && (
+            <p id="fault" role="alert" className="failure">
+              {fault}
+            </p>
+          )}
           <div className="choices">
-            <button type="button" className="main" disabled={isUnderWay} onClick={check}>Send</button>
-            <button type="button" disabled={!isUnderWay} onClick={end}>End it</button>
+            <button type="button" className="main" disabled={isUnderWay} onClick={check}>
+              Send
+            </button>
+            <button type="button" disabled={!isUnderWay} onClick={end}>
+              End it
+            </button>
             <span className="hint">Sent with the key that is signed in.</span>
           </div>
         </div>
       </Panel>
-      <div>{told ? <LbAnswer told={told} view={view} /> : <Panel title="Answer"><Empty title="Nothing was sent yet." /></Panel>}</div>
+      <div>
+        {told ? (
+          <LbAnswer told={told} view={view} />
+        ) : (
+          <Panel title="Answer">
+            <Empty title="Nothing was sent yet." />
+          </Panel>
+        )}
+      </div>
     </div>
   );
 }
@@ -54,18 +80,31 @@ function useExchange(id: string) {
   useEffect(() => () => running.current?.abort(), []);
   const isUnderWay = told?.phase === 'waiting' || told?.phase === 'answering';
   const send = (request: LbRequest): void => {
-    const mine = running.current = new AbortController();
+    const mine = (running.current = new AbortController());
     let latest = NOTHING;
     // Pieces may come faster than a page can be drawn.
-    const show = onNextFrame(() => { if (running.current === mine) setTold(latest); });
+    const show = onNextFrame(() => {
+      if (running.current === mine) setTold(latest);
+    });
     setTold(latest);
-    void exchange(id, request, mine.signal, (next) => { latest = next; show(); });
+    void exchange(id, request, mine.signal, (next) => {
+      latest = next;
+      show();
+    });
   };
   return { told, isUnderWay, send, end: () => running.current?.abort() };
 }
 
-function Fields({ request, onChange, isWrong, onSend }: {
-  request: LbRequest; onChange: (request: LbRequest) => void; isWrong: boolean; onSend: () => void;
+function Fields({
+  request,
+  onChange,
+  isWrong,
+  onSend,
+}: {
+  request: LbRequest;
+  onChange: (request: LbRequest) => void;
+  isWrong: boolean;
+  onSend: () => void;
 }) {
   const { method, path, headers, kind, body } = request;
   const change = (part: Partial<LbRequest>): void => onChange({ ...request, ...part });
@@ -76,22 +115,38 @@ function Fields({ request, onChange, isWrong, onSend }: {
         <div>
           <label htmlFor="method">Method</label>
           <select id="method" value={method} onChange={({ target }) => change({ method: target.value })}>
-            {METHODS.map((word) => <option key={word}>{word}</option>)}
+            {METHODS.map((word) => (
+              <option key={word}>{word}</option>
+            ))}
           </select>
         </div>
         <div className="wide">
           <label htmlFor="path">Path</label>
           <input
-            id="path" className="code" spellCheck={false} autoCapitalize="off" autoComplete="off" value={path} {...judged}
+            id="path"
+            className="code"
+            spellCheck={false}
+            autoCapitalize="off"
+            autoComplete="off"
+            value={path}
+            {...judged}
             onChange={({ target }) => change({ path: target.value })}
-            onKeyDown={(event) => { if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey) onSend(); }}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey) onSend();
+            }}
           />
         </div>
       </div>
       <div>
         <label htmlFor="headers">Headers</label>
         <textarea
-          id="headers" className="code" rows={3} spellCheck={false} placeholder="Accept: text/event-stream" value={headers} {...judged}
+          id="headers"
+          className="code"
+          rows={3}
+          spellCheck={false}
+          placeholder="Accept: text/event-stream"
+          value={headers}
+          {...judged}
           onChange={({ target }) => change({ headers: target.value })}
         />
       </div>
@@ -99,16 +154,31 @@ function Fields({ request, onChange, isWrong, onSend }: {
         <div>
           <div className="line">
             <label htmlFor="body">Body</label>
-            <label htmlFor="kind" className="spoken">Kind of the body</label>
-            <select id="kind" value={kind} onChange={({ target }) => change({ kind: target.value === 'text' ? 'text' : 'json' })}>
-              <option value="json">as JSON</option><option value="text">as text</option>
+            <label htmlFor="kind" className="spoken">
+              Kind of the body
+            </label>
+            <select
+              id="kind"
+              value={kind}
+              onChange={({ target }) => change({ kind: target.value === 'text' ? 'text' : 'json' })}
+            >
+              <option value="json">as JSON</option>
+              <option value="text">as text</option>
             </select>
           </div>
           <textarea
-            id="body" className="code" rows={10} spellCheck={false} value={body} {...judged} onChange={({ target }) => change({ body: target.value })}
+            id="body"
+            className="code"
+            rows={10}
+            spellCheck={false}
+            value={body}
+            {...judged}
+            onChange={({ target }) => change({ body: target.value })}
           />
         </div>
-      ) : <p className="hint">A {method} has no body.</p>}
+      ) : (
+        <p className="hint">A {method} has no body.</p>
+      )}
     </div>
   );
 }

@@ -1,4 +1,7 @@
-/** Which worker stands in which lane of the time line: each set of GPUs of a machine has one, and so has each place without a GPU. */
+/**
+ * Which worker stands in which lane of the time line: each set of GPUs of a machine has one, and so has each place
+ * without a GPU.
+ */
 import type { StretchView, WorkerView } from '../../../views.ts';
 
 /** Workers that followed one another in the same place, the first first. */
@@ -25,8 +28,13 @@ const GPU_NAME_CHARACTERS = 6;
 
 /** Lanes of all workers, by machine. */
 export function lanesOf(workers: readonly WorkerView[]): MachineLanes[] {
-  const machines = Map.groupBy(workers.toSorted((a, b) => a.createdMs - b.createdMs), ({ machineId }) => machineId);
-  return [...machines].sort(([a], [b]) => a.localeCompare(b)).map(([machineId, ofMachine]) => ({ machineId, lanes: lanesOfMachine(ofMachine) }));
+  const machines = Map.groupBy(
+    workers.toSorted((a, b) => a.createdMs - b.createdMs),
+    ({ machineId }) => machineId,
+  );
+  return [...machines]
+    .sort(([a], [b]) => a.localeCompare(b))
+    .map(([machineId, ofMachine]) => ({ machineId, lanes: lanesOfMachine(ofMachine) }));
 }
 
 function lanesOfMachine(workers: readonly WorkerView[]): Lane[] {
@@ -40,9 +48,14 @@ function lanesOfMachine(workers: readonly WorkerView[]): Lane[] {
     if (free) free.push(worker);
     else lanes.push([worker]);
   }
-  return [...places].sort(([a], [b]) => a.localeCompare(b)).flatMap(([name, lanes]) => lanes.map((ofLane, place) => ({
-    name: name === '' ? `place ${place + 1}` : `GPU ${name}${place === 0 ? '' : `, ${place + 1}`}`, workers: ofLane,
-  })));
+  return [...places]
+    .sort(([a], [b]) => a.localeCompare(b))
+    .flatMap(([name, lanes]) =>
+      lanes.map((ofLane, place) => ({
+        name: name === '' ? `place ${place + 1}` : `GPU ${name}${place === 0 ? '' : `, ${place + 1}`}`,
+        workers: ofLane,
+      })),
+    );
 }
 
 function gpuName(uuid: string): string {
@@ -58,10 +71,15 @@ export function phasesOf(worker: WorkerView, nowMs: number): Phase[] {
   const { createdMs, readyMs, busy, frozen, state } = worker;
   const toMs = Math.min(endOf(worker), nowMs);
   const startedMs = readyMs === 0 ? toMs : readyMs;
-  const stretch = (kind: Phase['kind']) => ([from, to]: StretchView): Phase => ({ kind, fromMs: from, toMs: to === 0 ? toMs : Math.min(to, toMs) });
+  const stretch =
+    (kind: Phase['kind']) =>
+    ([from, to]: StretchView): Phase => ({ kind, fromMs: from, toMs: to === 0 ? toMs : Math.min(to, toMs) });
   return [
-    { kind: 'ran', fromMs: startedMs, toMs }, { kind: 'starting', fromMs: createdMs, toMs: startedMs }, ...busy.map(stretch('busy')),
-    ...frozen.map(stretch('frozen')), ...(state === 'UNHEALTHY' ? [{ kind: 'crashed', fromMs: toMs, toMs } as const] : []),
+    { kind: 'ran', fromMs: startedMs, toMs },
+    { kind: 'starting', fromMs: createdMs, toMs: startedMs },
+    ...busy.map(stretch('busy')),
+    ...frozen.map(stretch('frozen')),
+    ...(state === 'UNHEALTHY' ? [{ kind: 'crashed', fromMs: toMs, toMs } as const] : []),
   ];
 }
 

@@ -6,15 +6,24 @@ import { Dialog, DialogButton } from '../dialog.tsx';
 import { loadsText } from '../gpu-load.ts';
 import { Badge, Empty, Panel } from '../parts.tsx';
 import { TailLog } from '../tail-log.tsx';
-import { plainText } from '../worker-text.ts';
 import { ago, clock, span } from '../words.ts';
-import { lanesOf, phasesOf, timeIn } from './worker-lanes.ts';
+import { plainText } from '../worker-text.ts';
 import type { Lane, Phase } from './worker-lanes.ts';
+import { lanesOf, phasesOf, timeIn } from './worker-lanes.ts';
 
 /** How far back the line goes, in milliseconds; no further than told is known. */
-const WINDOWS = [[5 * 60_000, '5 minutes'], [30 * 60_000, '30 minutes'], [2 * 3_600_000, '2 hours'], [24 * 3_600_000, 'day']] as const;
+const WINDOWS = [
+  [5 * 60_000, '5 minutes'],
+  [30 * 60_000, '30 minutes'],
+  [2 * 3_600_000, '2 hours'],
+  [24 * 3_600_000, 'day'],
+] as const;
 const KEY: readonly (readonly [Phase['kind'], string])[] = [
-  ['starting', 'starting (cold start)'], ['ran', 'ready'], ['busy', 'busy'], ['frozen', 'frozen'], ['crashed', 'crashed'],
+  ['starting', 'starting (cold start)'],
+  ['ran', 'ready'],
+  ['busy', 'busy'],
+  ['frozen', 'frozen'],
+  ['crashed', 'crashed'],
 ];
 /** Of those in a lane that ended, as many are told of in words. */
 const TOLD_MAX = 3;
@@ -39,7 +48,9 @@ export function Workers({ view, ...place }: WorkersShown) {
                 <Badge word={`${count} ×`} tone="bad" /> {endpointName !== '' && `of ${endpointName}, `}
                 {exitCode === null ? 'without an exit code' : `exit code ${exitCode}`}, {ago(lastEndedMs, nowMs)}{' '}
                 <LogButton id={lastWorkerId} text={count === 1 ? 'Log' : 'Log of the last'} />
-                <pre className="viewer" tabIndex={0}>{plainText(reason || lastLine)}</pre>
+                <pre className="viewer" tabIndex={0}>
+                  {plainText(reason || lastLine)}
+                </pre>
               </li>
             ))}
           </ul>
@@ -55,27 +66,49 @@ function TimeLine({ view: { workers, recent, nowMs }, machineName }: WorkersShow
   const fromMs = nowMs - chosenMs;
   const shown = [...workers, ...recent].filter(({ endedMs }) => endedMs === 0 || endedMs > fromMs);
   const choice = (
-    <label>of the last{' '}
+    <label>
+      of the last{' '}
       <select value={chosenMs} onChange={({ target }) => setChosenMs(Number(target.value))}>
-        {WINDOWS.map(([ms, text]) => <option key={ms} value={ms}>{text}</option>)}
+        {WINDOWS.map(([ms, text]) => (
+          <option key={ms} value={ms}>
+            {text}
+          </option>
+        ))}
       </select>
     </label>
   );
   return (
     <Panel title="Workers" aside={choice}>
       {workers.length === 0 && (
-        <Empty title="No worker runs.">{machineName === undefined ? 'One starts when a job comes, or at once with workersMin above 0.' : undefined}</Empty>
+        <Empty title="No worker runs.">
+          {machineName === undefined ? 'One starts when a job comes, or at once with workersMin above 0.' : undefined}
+        </Empty>
       )}
       {shown.length > 0 && (
         <>
           {lanesOf(shown).map(({ machineId, lanes }) => (
             <div key={machineId} role="group" aria-label={`machine ${machineId}`}>
               <p className="lanes-of">machine {machineName ?? <code>{machineId}</code>}</p>
-              <ul className="lanes">{lanes.map((lane) => <LaneRow key={lane.name} lane={lane} fromMs={fromMs} nowMs={nowMs} />)}</ul>
+              <ul className="lanes">
+                {lanes.map((lane) => (
+                  <LaneRow key={lane.name} lane={lane} fromMs={fromMs} nowMs={nowMs} />
+                ))}
+              </ul>
             </div>
           ))}
-          <div className="axis" aria-hidden="true"><span>{clock(fromMs)}</span><span>{clock(nowMs - chosenMs / 2)}</span><span>{clock(nowMs)}</span></div>
-          <div className="key" aria-hidden="true">{KEY.map(([kind, text]) => <span key={kind}><i className={kind} />{text}</span>)}</div>
+          <div className="axis" aria-hidden="true">
+            <span>{clock(fromMs)}</span>
+            <span>{clock(nowMs - chosenMs / 2)}</span>
+            <span>{clock(nowMs)}</span>
+          </div>
+          <div className="key" aria-hidden="true">
+            {KEY.map(([kind, text]) => (
+              <span key={kind}>
+                <i className={kind} />
+                {text}
+              </span>
+            ))}
+          </div>
         </>
       )}
     </Panel>
@@ -89,7 +122,7 @@ function fitting(workers: readonly WorkerView[], nowMs: number): number {
 }
 
 function LaneRow({ lane: { name, workers }, fromMs, nowMs }: { lane: Lane; fromMs: number; nowMs: number }) {
-  const place = (ms: number): number => Math.min(100, Math.max(0, (ms - fromMs) / (nowMs - fromMs) * 100));
+  const place = (ms: number): number => Math.min(100, Math.max(0, ((ms - fromMs) / (nowMs - fromMs)) * 100));
   const bars = workers.flatMap((worker) => phasesOf(worker, nowMs).map((phase) => ({ ...phase, id: worker.id })));
   const gone = workers.filter(({ endedMs }) => endedMs > 0).toReversed();
   const told = [...workers.filter(({ endedMs }) => endedMs === 0), ...gone.slice(0, TOLD_MAX)];
@@ -98,20 +131,30 @@ function LaneRow({ lane: { name, workers }, fromMs, nowMs }: { lane: Lane; fromM
       <div>{name}</div>
       <div>
         <div className="bar phases" aria-hidden="true">
-          {bars.filter(({ toMs }) => toMs >= fromMs).map(({ id, kind, fromMs: begin, toMs }) => (
-            <i
-              key={`${id} ${kind} ${begin}`} className={kind} title={`${id} ${kind}`}
-              style={{ left: `${place(begin)}%`, width: `${place(toMs) - place(begin)}%` }}
-            />
-          ))}
+          {bars
+            .filter(({ toMs }) => toMs >= fromMs)
+            .map(({ id, kind, fromMs: begin, toMs }) => (
+              <i
+                key={`${id} ${kind} ${begin}`}
+                className={kind}
+                title={`${id} ${kind}`}
+                style={{ left: `${place(begin)}%`, width: `${place(toMs) - place(begin)}%` }}
+              />
+            ))}
         </div>
         <ul className="told">
-          {told.map((worker) => <Told key={worker.id} worker={worker} fromMs={fromMs} nowMs={nowMs} />)}
+          {told.map((worker) => (
+            <Told key={worker.id} worker={worker} fromMs={fromMs} nowMs={nowMs} />
+          ))}
         </ul>
         {gone.length > TOLD_MAX && (
           <details className="told-before">
             <summary>and {gone.length - TOLD_MAX} before</summary>
-            <ul className="told">{gone.slice(TOLD_MAX).map((worker) => <Told key={worker.id} worker={worker} fromMs={fromMs} nowMs={nowMs} />)}</ul>
+            <ul className="told">
+              {gone.slice(TOLD_MAX).map((worker) => (
+                <Told key={worker.id} worker={worker} fromMs={fromMs} nowMs={nowMs} />
+              ))}
+            </ul>
           </details>
         )}
       </div>
@@ -120,7 +163,8 @@ function LaneRow({ lane: { name, workers }, fromMs, nowMs }: { lane: Lane; fromM
 }
 
 function Told({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; nowMs: number }) {
-  const { id, state, held, capacity, version, reason, createdMs, readyMs, endedMs, sdkVersion, endpoint, loads } = worker;
+  const { id, state, held, capacity, version, reason, createdMs, readyMs, endedMs, sdkVersion, endpoint, loads } =
+    worker;
   const phases = phasesOf(worker, nowMs);
   const busyMs = timeIn('busy', phases, fromMs);
   const frozenMs = timeIn('frozen', phases, fromMs);
@@ -128,14 +172,22 @@ function Told({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; n
   const start = endedMs > 0 ? 'never ready, ended after' : 'starting for';
   const parts = [
     readyMs === 0 ? `${start} ${span((endedMs || nowMs) - createdMs)}` : `ready after ${span(readyMs - createdMs)}`,
-    busyMs > 0 ? `busy ${span(busyMs)}` : '', frozenMs > 0 ? `frozen ${span(frozenMs)}` : '',
-    ...(endedMs > 0 ? [`ended ${ago(endedMs, nowMs)}`] : [holds, loadsText(loads), `version ${version}`, sdkVersion, plainText(reason)]),
+    busyMs > 0 ? `busy ${span(busyMs)}` : '',
+    frozenMs > 0 ? `frozen ${span(frozenMs)}` : '',
+    ...(endedMs > 0
+      ? [`ended ${ago(endedMs, nowMs)}`]
+      : [holds, loadsText(loads), `version ${version}`, sdkVersion, plainText(reason)]),
   ];
   return (
     <li className="hint">
-      <code>{id}</code> {endpoint && <Link href={`/endpoints/${endpoint.id}`} title={`account ${endpoint.accountId}`}>{endpoint.name}</Link>}{' '}
-      <WorkerBadge state={state} isBusy={held > 0} hasEnded={endedMs > 0} /> {parts.filter((part) => part !== '').join(' · ')}{' '}
-      <LogButton id={id} text="Log" />
+      <code>{id}</code>{' '}
+      {endpoint && (
+        <Link href={`/endpoints/${endpoint.id}`} title={`account ${endpoint.accountId}`}>
+          {endpoint.name}
+        </Link>
+      )}{' '}
+      <WorkerBadge state={state} isBusy={held > 0} hasEnded={endedMs > 0} />{' '}
+      {parts.filter((part) => part !== '').join(' · ')} <LogButton id={id} text="Log" />
     </li>
   );
 }
@@ -144,13 +196,18 @@ function Told({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; n
 function LogButton({ id, text }: { id: string; text: string }) {
   return (
     <DialogButton text={text} className="quiet" spoken={`of worker ${id}`}>
-      {(close) => <Dialog title={`Log of worker ${id}`} onClose={close}><TailLog of={{ worker: id }} label="Log" /></Dialog>}
+      {(close) => (
+        <Dialog title={`Log of worker ${id}`} onClose={close}>
+          <TailLog of={{ worker: id }} label="Log" />
+        </Dialog>
+      )}
     </DialogButton>
   );
 }
 
 function WorkerBadge({ state, isBusy, hasEnded }: { state: string; isBusy: boolean; hasEnded: boolean }) {
-  if (hasEnded) return <Badge word={state === 'UNHEALTHY' ? 'crashed' : 'ended'} tone={state === 'UNHEALTHY' ? 'bad' : 'calm'} />;
+  if (hasEnded)
+    return <Badge word={state === 'UNHEALTHY' ? 'crashed' : 'ended'} tone={state === 'UNHEALTHY' ? 'bad' : 'calm'} />;
   const isWorking = state === 'READY' && isBusy;
   return <Badge word={isWorking ? 'BUSY' : state} {...(isWorking ? { tone: 'busy' } : {})} />;
 }

@@ -1,8 +1,8 @@
 /** Why a job waits, beside the sentence: what binds its endpoint, and machines that take no further worker of it. */
 import type { LimitView } from '../../../views.ts';
 import { Panel } from '../parts.tsx';
-import { Refusing } from '../refusing.tsx';
 import type { RefusingMachine } from '../refusing.tsx';
+import { Refusing } from '../refusing.tsx';
 import { unbroken } from '../words.ts';
 
 /** The panels; nothing where nothing binds. */
@@ -13,7 +13,15 @@ export function HoldUps({ limits, machines }: { limits: readonly LimitView[]; ma
         <Panel title="What binds its endpoint">
           <ul className="problems">
             {limits.map(({ limit, text, change }) => (
-              <li key={`${limit} ${text}`}>{unbroken(text)}{change !== '' && <> – <strong>to change that: {unbroken(change)}</strong></>}</li>
+              <li key={`${limit} ${text}`}>
+                {unbroken(text)}
+                {change !== '' && (
+                  <>
+                    {' '}
+                    – <strong>to change that: {unbroken(change)}</strong>
+                  </>
+                )}
+              </li>
             ))}
           </ul>
         </Panel>

@@ -1,6 +1,12 @@
-/** JSON text laid out to be read. It is never made into values: numbers stay as they were written, and the text may end anywhere. */
+/**
+ * JSON text laid out to be read. It is never made into values: numbers stay as they were written, and the text may end
+ * anywhere.
+ */
 
-/** Lists of plain values stand in rows of about so many characters, and in the line that they began in when they have fewer. */
+/**
+ * Lists of plain values stand in rows of about so many characters, and in the line that they began in when they have
+ * fewer.
+ */
 const ROW = 96;
 
 /** How a list or an object is written. */
@@ -32,7 +38,7 @@ export function laidOut(json: string, charactersMax: number): string {
       text += token;
     } else if (token === ',') {
       const form = open.at(-1);
-      isBreakDue = form === 'lines' || form === 'rows' && text.length - rowAt > ROW;
+      isBreakDue = form === 'lines' || (form === 'rows' && text.length - rowAt > ROW);
       text += isBreakDue ? ',' : ', ';
     } else if (token === ':') text += ': ';
     else if (token.trim() !== '') {
@@ -53,7 +59,14 @@ function endOfToken(json: string, at: number): number {
 }
 
 function isMark(character: string): boolean {
-  return character === ',' || character === ':' || character === '{' || character === '}' || character === '[' || character === ']';
+  return (
+    character === ',' ||
+    character === ':' ||
+    character === '{' ||
+    character === '}' ||
+    character === '[' ||
+    character === ']'
+  );
 }
 
 function formOf(json: string, at: number): Form {

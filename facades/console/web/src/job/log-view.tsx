@@ -1,13 +1,13 @@
 /** What workers wrote while they ran a job's attempts, live. Lines are shown as they come, many at a time. */
 import { useEffect, useState } from 'react';
 import { ask } from '../api.ts';
-import { onNextFrame, Tail, withMore } from '../blocks.tsx';
 import type { Block } from '../blocks.tsx';
+import { onNextFrame, Tail, withMore } from '../blocks.tsx';
 import { useIsShown } from '../live.ts';
 import { Badge, Empty, Failed, Panel } from '../parts.tsx';
 import { useSession } from '../session.tsx';
-import { plainLine } from '../worker-text.ts';
 import { clock, counted } from '../words.ts';
+import { plainLine } from '../worker-text.ts';
 
 /** The newest that are shown, in characters: a job may write for hours. */
 const SHOWN_MAX = 500_000;
@@ -36,13 +36,34 @@ const NOTHING: Told = { blocks: [], lines: 0, attempt: 0, missing: '', state: ''
 export function LogView({ path }: { path: string }) {
   const { blocks, lines, missing, state, failure } = useLog(path);
   if (useSession().manage === 'none') {
-    return <Panel title="Logs"><Empty title="This key may not read what workers write.">Sign in with a key that may.</Empty></Panel>;
+    return (
+      <Panel title="Logs">
+        <Empty title="This key may not read what workers write.">Sign in with a key that may.</Empty>
+      </Panel>
+    );
   }
-  if (failure !== undefined) return <Panel title="Logs"><Failed error={failure} /></Panel>;
+  if (failure !== undefined)
+    return (
+      <Panel title="Logs">
+        <Failed error={failure} />
+      </Panel>
+    );
   const isLive = state === '';
   return (
-    <Panel title="Logs" aside={<><span>{counted(lines, 'line')}</span>{isLive ? <Badge word="live" tone="busy" /> : <Badge word={state} />}</>}>
-      {missing !== '' && <p className="away" role="status">Some lines cannot be read: {missing}</p>}
+    <Panel
+      title="Logs"
+      aside={
+        <>
+          <span>{counted(lines, 'line')}</span>
+          {isLive ? <Badge word="live" tone="busy" /> : <Badge word={state} />}
+        </>
+      }
+    >
+      {missing !== '' && (
+        <p className="away" role="status">
+          Some lines cannot be read: {missing}
+        </p>
+      )}
       <Tail blocks={blocks} label="Logs" otherwise={isLive ? 'Nothing yet.' : 'They wrote nothing that is kept.'} />
       {(blocks[0]?.key ?? 0) > 0 && <p className="more hint">the newest lines; slipway jobs logs has all of them</p>}
     </Panel>
@@ -58,19 +79,29 @@ function useLog(path: string): Told {
     let told = NOTHING;
     // One rendering for all lines that came since the last.
     const show = onNextFrame(() => setShown(told));
-    const say = (part: Partial<Told>): void => { told = { ...told, ...part }; show(); };
+    const say = (part: Partial<Told>): void => {
+      told = { ...told, ...part };
+      show();
+    };
     source.onmessage = ({ data }) => {
       const line = JSON.parse(String(data)) as Line;
-      say({ lines: told.lines + 1, attempt: line.attempt, blocks: withMore(told.blocks, textOf(line, told.attempt), SHOWN_MAX) });
+      say({
+        lines: told.lines + 1,
+        attempt: line.attempt,
+        blocks: withMore(told.blocks, textOf(line, told.attempt), SHOWN_MAX),
+      });
     };
-    source.addEventListener('missing', ({ data }) => say({ missing: (JSON.parse(String(data)) as { missing: string }).missing }));
+    source.addEventListener('missing', ({ data }) =>
+      say({ missing: (JSON.parse(String(data)) as { missing: string }).missing }),
+    );
     source.addEventListener('end', ({ data }) => {
       say({ state: (JSON.parse(String(data)) as { status: string }).status });
       source.close();
     });
     source.addEventListener('error', () => {
       // An event feed does not say why it was refused; a plain request does.
-      if (source.readyState === EventSource.CLOSED) ask('GET', `${path}?limit=1`).catch((failure: unknown) => say({ failure }));
+      if (source.readyState === EventSource.CLOSED)
+        ask('GET', `${path}?limit=1`).catch((failure: unknown) => say({ failure }));
     });
     return () => source.close();
   }, [path, isShown]);

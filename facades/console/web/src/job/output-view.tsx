@@ -3,5 +3,13 @@ import { outputOf, PayloadView } from './payload-view.tsx';
 
 /** The panel. */
 export function OutputView({ endpointId, jobId, state }: { endpointId: string; jobId: string; state: string }) {
-  return <PayloadView title="Output" path={`/api/v2/${endpointId}/status/${jobId}`} name={`${jobId}.json`} version={state} find={outputOf} />;
+  return (
+    <PayloadView
+      title="Output"
+      path={`/api/v2/${endpointId}/status/${jobId}`}
+      name={`${jobId}.json`}
+      version={state}
+      find={outputOf}
+    />
+  );
 }

@@ -1,9 +1,10 @@
 /**
- * What a job was given or gave, whatever its size: it stays a Blob, which browsers keep outside of the page's memory, and only the part that is shown is
- * ever made into text, laid out to be read.
+ * What a job was given or gave, whatever its size: it stays a Blob, which browsers keep outside of the page's memory,
+ * and only the part that is shown is ever made into text, laid out to be read.
  */
-import { useEffect, useState } from 'react';
+
 import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
 import { askBlob } from '../api.ts';
 import { Blocks } from '../blocks.tsx';
 import { Empty, Failed, Loading, Panel } from '../parts.tsx';
@@ -35,13 +36,41 @@ interface PayloadProps {
 /** The panel. */
 export function PayloadView({ title, path, name, version, find = whole }: PayloadProps) {
   const { data, error, refetch } = useQuery({
-    queryKey: ['payload', path, version], staleTime: Infinity, gcTime: 60_000, queryFn: async ({ signal }) => find(await askBlob(path, signal)),
+    queryKey: ['payload', path, version],
+    staleTime: Infinity,
+    gcTime: 60_000,
+    queryFn: async ({ signal }) => find(await askBlob(path, signal)),
   });
-  if (error) return <Panel title={title}><Failed error={error} again={() => void refetch()} /></Panel>;
-  if (data === undefined) return <Panel title={title}><Loading /></Panel>;
-  if (data.size === 0) return <Panel title={title}><Empty title="There is none." /></Panel>;
+  if (error)
+    return (
+      <Panel title={title}>
+        <Failed error={error} again={() => void refetch()} />
+      </Panel>
+    );
+  if (data === undefined)
+    return (
+      <Panel title={title}>
+        <Loading />
+      </Panel>
+    );
+  if (data.size === 0)
+    return (
+      <Panel title={title}>
+        <Empty title="There is none." />
+      </Panel>
+    );
   return (
-    <Panel title={title} aside={<><span>{bytes(data.size)}</span><button type="button" onClick={() => saveFile(data, name)}>Download</button></>}>
+    <Panel
+      title={title}
+      aside={
+        <>
+          <span>{bytes(data.size)}</span>
+          <button type="button" onClick={() => saveFile(data, name)}>
+            Download
+          </button>
+        </>
+      }
+    >
       <Shown payload={data} title={title} />
     </Panel>
   );
@@ -52,8 +81,12 @@ function Shown({ payload, title }: { payload: Blob; title: string }) {
   const [text, setText] = useState<string>();
   useEffect(() => {
     let isWanted = true;
-    void firstOf(payload, wanted).then((part) => { if (isWanted) setText(textOf(part) ?? laidOut(part, wanted * GROWTH_MAX)); });
-    return () => { isWanted = false; };
+    void firstOf(payload, wanted).then((part) => {
+      if (isWanted) setText(textOf(part) ?? laidOut(part, wanted * GROWTH_MAX));
+    });
+    return () => {
+      isWanted = false;
+    };
   }, [payload, wanted]);
   if (text === undefined) return <Loading />;
   return (
@@ -61,8 +94,14 @@ function Shown({ payload, title }: { payload: Blob; title: string }) {
       <Blocks text={text} label={title} />
       {wanted < payload.size && (
         <div className="more">
-          {wanted < SHOWN_MAX && <button type="button" onClick={() => setWanted(wanted + PART)}>Show more</button>}
-          <span className="hint">the first {bytes(wanted)} of {bytes(payload.size)}; “Download” has all of it</span>
+          {wanted < SHOWN_MAX && (
+            <button type="button" onClick={() => setWanted(wanted + PART)}>
+              Show more
+            </button>
+          )}
+          <span className="hint">
+            the first {bytes(wanted)} of {bytes(payload.size)}; “Download” has all of it
+          </span>
         </div>
       )}
     </>
@@ -78,7 +117,10 @@ async function whole(answer: Blob): Promise<Blob> {
   return answer;
 }
 
-/** The output of a record, its last member; no text in front of it can hold these characters, because quotes in texts are escaped. */
+/**
+ * The output of a record, its last member; no text in front of it can hold these characters, because quotes in texts
+ * are escaped.
+ */
 export async function outputOf(record: Blob): Promise<Blob> {
   const mark = ',"output":';
   const head = await firstOf(record, RECORD_MAX);

@@ -1,7 +1,7 @@
 /** What a job streams, as it comes. It reads from a place of its own, so that nobody else misses anything. */
 import { useEffect, useState } from 'react';
-import { onNextFrame, Tail, withMore } from '../blocks.tsx';
 import type { Block } from '../blocks.tsx';
+import { onNextFrame, Tail, withMore } from '../blocks.tsx';
 import { Badge, Panel } from '../parts.tsx';
 import { counted } from '../words.ts';
 
@@ -18,7 +18,15 @@ interface Shown {
 const NOTHING: Shown = { blocks: [], chunks: 0, attempt: '', state: '' };
 
 /** The panel. `onEnd` hears the final state. */
-export function StreamView({ endpointId, jobId, onEnd }: { endpointId: string; jobId: string; onEnd?: (state: string) => void }) {
+export function StreamView({
+  endpointId,
+  jobId,
+  onEnd,
+}: {
+  endpointId: string;
+  jobId: string;
+  onEnd?: (state: string) => void;
+}) {
   const [shown, setShown] = useState(NOTHING);
   useEffect(() => {
     const source = new EventSource(`/console/api/v2/${endpointId}/stream/${jobId}`);
@@ -29,7 +37,12 @@ export function StreamView({ endpointId, jobId, onEnd }: { endpointId: string; j
       const [attempt = ''] = lastEventId.split('-');
       // What an attempt streamed that was lost is void.
       const kept = told.attempt === attempt ? told : NOTHING;
-      told = { ...kept, attempt, chunks: kept.chunks + 1, blocks: withMore(kept.blocks, outputOf(String(data)), SHOWN_MAX) };
+      told = {
+        ...kept,
+        attempt,
+        chunks: kept.chunks + 1,
+        blocks: withMore(kept.blocks, outputOf(String(data)), SHOWN_MAX),
+      };
       show();
     };
     source.addEventListener('end', ({ data }) => {
@@ -40,14 +53,25 @@ export function StreamView({ endpointId, jobId, onEnd }: { endpointId: string; j
       onEnd?.(status);
     });
     source.addEventListener('error', () => {
-      if (source.readyState === EventSource.CLOSED) { told = { ...told, state: 'GONE' }; show(); }
+      if (source.readyState === EventSource.CLOSED) {
+        told = { ...told, state: 'GONE' };
+        show();
+      }
     });
     return () => source.close();
     // Its listener may change with every render; the stream must not begin anew.
   }, [endpointId, jobId]);
   const isLive = shown.state === '';
   return (
-    <Panel title="Stream" aside={<><span>{counted(shown.chunks, 'chunk')}</span>{isLive ? <Badge word="live" tone="busy" /> : <Badge word={shown.state} />}</>}>
+    <Panel
+      title="Stream"
+      aside={
+        <>
+          <span>{counted(shown.chunks, 'chunk')}</span>
+          {isLive ? <Badge word="live" tone="busy" /> : <Badge word={shown.state} />}
+        </>
+      }
+    >
       <Tail blocks={shown.blocks} label="Stream" otherwise={isLive ? 'Nothing yet.' : 'It streamed nothing.'} />
     </Panel>
   );

@@ -3,8 +3,8 @@ import type { LimitView } from '../../../views.ts';
 import type { WebhookView } from '../../../views-of-jobs.ts';
 import { Badge, Panel } from '../parts.tsx';
 import type { RefusingMachine } from '../refusing.tsx';
-import { plainText } from '../worker-text.ts';
 import { moment, span } from '../words.ts';
+import { plainText } from '../worker-text.ts';
 
 /** What the feed of a job tells. */
 export interface JobView {
@@ -52,10 +52,17 @@ export function TimeLine({ view }: { view: JobView }) {
   const waited = why.state === 'IN_QUEUE' ? whole : Math.min(delayMs ?? whole, whole);
   const ran = executionMs ?? whole - waited;
   const hasRun = why.attempt > 0 && why.state !== 'IN_QUEUE';
-  const place = (ms: number): number => Math.min(100, Math.max(0, (ms - submitMs) / whole * 100));
+  const place = (ms: number): number => Math.min(100, Math.max(0, ((ms - submitMs) / whole) * 100));
   const lanes = why.attempts.map((attempt) => ({ attempt, bar: barOf(attempt, why.state, endMs, place) }));
   return (
-    <Panel title="Time line" aside={<span>{moment(submitMs)} – {finishMs === undefined ? 'now' : moment(finishMs)}</span>}>
+    <Panel
+      title="Time line"
+      aside={
+        <span>
+          {moment(submitMs)} – {finishMs === undefined ? 'now' : moment(finishMs)}
+        </span>
+      }
+    >
       <ul className="lanes">
         <li className="lane">
           <div>Job</div>
@@ -64,10 +71,15 @@ export function TimeLine({ view }: { view: JobView }) {
               <i className="warn" style={{ left: 0, width: '100%' }} />
               {lanes.toReversed().map(({ attempt, bar }) => bar && <i key={attempt.attempt} {...bar} />)}
             </div>
-            <p className="hint">waited {span(waited)}{hasRun ? `, ran ${span(ran)} on ${workerId ?? 'a worker'}` : ''}</p>
+            <p className="hint">
+              waited {span(waited)}
+              {hasRun ? `, ran ${span(ran)} on ${workerId ?? 'a worker'}` : ''}
+            </p>
           </div>
         </li>
-        {lanes.map(({ attempt, bar }) => <Attempt key={attempt.attempt} attempt={attempt} bar={bar} submitMs={submitMs} nowMs={nowMs} />)}
+        {lanes.map(({ attempt, bar }) => (
+          <Attempt key={attempt.attempt} attempt={attempt} bar={bar} submitMs={submitMs} nowMs={nowMs} />
+        ))}
       </ul>
     </Panel>
   );
@@ -79,19 +91,38 @@ interface Bar {
 }
 
 /** From its beginning to its end; of one whose beginning is not known, its end. */
-function barOf({ startedAt, endedAt, lostAt }: AttemptView, state: string, jobEndMs: number, place: (ms: number) => number): Bar | undefined {
+function barOf(
+  { startedAt, endedAt, lostAt }: AttemptView,
+  state: string,
+  jobEndMs: number,
+  place: (ms: number) => number,
+): Bar | undefined {
   const toMs = endedAt === undefined ? jobEndMs : Date.parse(endedAt);
   if (startedAt === undefined && endedAt === undefined) return undefined;
   const left = place(startedAt === undefined ? toMs : Date.parse(startedAt));
   const isBad = lostAt !== undefined || state === 'FAILED' || state === 'TIMED_OUT';
   const className = isBad ? 'bad' : endedAt === undefined ? 'busy' : state === 'CANCELLED' ? 'calm' : '';
   // No bar is narrower than 3 px, nor may it begin where the line ends.
-  return { className, style: { left: `min(${left.toFixed(2)}%, 100% - 3px)`, width: `${(place(toMs) - left).toFixed(2)}%` } };
+  return {
+    className,
+    style: { left: `min(${left.toFixed(2)}%, 100% - 3px)`, width: `${(place(toMs) - left).toFixed(2)}%` },
+  };
 }
 
-/** When it began, how long it was, what it came to, and how its worker ended. How a worker ended later is nothing to an attempt that it finished. */
-function Attempt({ attempt: { attempt, workerId, workerAlive, machine, startedAt, endedAt, lostAt, cause, exitCode, reason }, bar, submitMs, nowMs }: {
-  attempt: AttemptView; bar: Bar | undefined; submitMs: number; nowMs: number;
+/**
+ * When it began, how long it was, what it came to, and how its worker ended. How a worker ended later is nothing to an
+ * attempt that it finished.
+ */
+function Attempt({
+  attempt: { attempt, workerId, workerAlive, machine, startedAt, endedAt, lostAt, cause, exitCode, reason },
+  bar,
+  submitMs,
+  nowMs,
+}: {
+  attempt: AttemptView;
+  bar: Bar | undefined;
+  submitMs: number;
+  nowMs: number;
 }) {
   const isLost = lostAt !== undefined;
   const startMs = startedAt === undefined ? undefined : Date.parse(startedAt);
@@ -100,16 +131,27 @@ function Attempt({ attempt: { attempt, workerId, workerAlive, machine, startedAt
     `worker ${workerId}${machine ? ` on ${machine}` : ''}${workerAlive ? ', still there' : ''}`,
     startMs === undefined ? '' : `began ${span(Math.max(0, startMs - submitMs))} after the submission`,
     startMs === undefined ? '' : `${endedAt === undefined ? 'runs for' : 'ran'} ${span(Math.max(0, endMs - startMs))}`,
-    cause ?? '', isLost && startMs === undefined ? `ended ${span(Math.max(0, endMs - submitMs))} after the submission` : '',
+    cause ?? '',
+    isLost && startMs === undefined ? `ended ${span(Math.max(0, endMs - submitMs))} after the submission` : '',
     isLost && exitCode !== undefined ? `exit code ${exitCode}` : '',
   ];
   return (
     <li className="lane">
-      <div>Attempt {attempt} {isLost && <Badge word="came to nothing" tone="bad" />}</div>
       <div>
-        {bar && <div className="bar" aria-hidden="true"><i {...bar} /></div>}
+        Attempt {attempt} {isLost && <Badge word="came to nothing" tone="bad" />}
+      </div>
+      <div>
+        {bar && (
+          <div className="bar" aria-hidden="true">
+            <i {...bar} />
+          </div>
+        )}
         <p className="hint">{told.filter((part) => part !== '').join(' · ')}</p>
-        {isLost && reason !== '' && <pre className="viewer" tabIndex={0} role="group" aria-label={`The end of worker ${workerId}`}>{plainText(reason)}</pre>}
+        {isLost && reason !== '' && (
+          <pre className="viewer" tabIndex={0} role="group" aria-label={`The end of worker ${workerId}`}>
+            {plainText(reason)}
+          </pre>
+        )}
       </div>
     </li>
   );

@@ -2,8 +2,8 @@
 import { useState } from 'react';
 import type { WebhookView } from '../../../views-of-jobs.ts';
 import { ask } from '../api.ts';
-import { Filters } from '../listing-parts.tsx';
 import type { Filter } from '../listing-parts.tsx';
+import { Filters } from '../listing-parts.tsx';
 import { Badge, Empty, Panel } from '../parts.tsx';
 import { useSession } from '../session.tsx';
 import type { Listing } from '../use-listing.ts';
@@ -11,13 +11,32 @@ import { moment } from '../words.ts';
 
 const TONES: Readonly<Record<string, string>> = { DELIVERED: 'good', GIVEN_UP: 'bad', WAITING: 'busy' };
 /** What the calls of a job can be filtered by. */
-export const CALL_FILTERS: readonly Filter[] = [{
-  name: 'filter.state', text: 'State', choices: [['WAITING', 'waiting'], ['DELIVERED', 'delivered'], ['GIVEN_UP', 'given up']],
-}];
+export const CALL_FILTERS: readonly Filter[] = [
+  {
+    name: 'filter.state',
+    text: 'State',
+    choices: [
+      ['WAITING', 'waiting'],
+      ['DELIVERED', 'delivered'],
+      ['GIVEN_UP', 'given up'],
+    ],
+  },
+];
 
-/** The panel; nothing for a job that calls nobody. `path`: where one is made once more. `isOld`: the calls are of what was chosen before. */
-export function Webhooks({ path, calls, isOld, filter }: {
-  path: string; calls: readonly WebhookView[]; isOld: boolean; filter: Pick<Listing, 'filters' | 'filter' | 'isNarrowed'>;
+/**
+ * The panel; nothing for a job that calls nobody. `path`: where one is made once more. `isOld`: the calls are of what
+ * was chosen before.
+ */
+export function Webhooks({
+  path,
+  calls,
+  isOld,
+  filter,
+}: {
+  path: string;
+  calls: readonly WebhookView[];
+  isOld: boolean;
+  filter: Pick<Listing, 'filters' | 'filter' | 'isNarrowed'>;
 }) {
   const [failure, setFailure] = useState('');
   const { jobs } = useSession();
@@ -26,30 +45,68 @@ export function Webhooks({ path, calls, isOld, filter }: {
   // Only the newest of all.
   const mayRedrive = !isNarrowed && !isOld && jobs === 'write';
   const redrive = (): void => {
-    ask('POST', path, {}).then(() => setFailure(''), (error: Error) => setFailure(error.message));
+    ask('POST', path, {}).then(
+      () => setFailure(''),
+      (error: Error) => setFailure(error.message),
+    );
   };
   return (
-    <Panel title="Webhook calls" aside={(isNarrowed || isOld || calls.length > 1) && <Filters listing={filter} filters={CALL_FILTERS} />}>
+    <Panel
+      title="Webhook calls"
+      aside={(isNarrowed || isOld || calls.length > 1) && <Filters listing={filter} filters={CALL_FILTERS} />}
+    >
       {calls.length === 0 && <Empty title="None has that in it." />}
-      {calls.length > 0 && <div className="scroll" tabIndex={0} role="region" aria-label="Webhook calls, scrolls sideways" aria-busy={isOld}>
-        <table className="rows">
-          <thead><tr>
-            <th>Call</th><th>State</th><th className="right">Tries</th><th className="right">Redriven</th><th>When</th><th>Last failure</th>
-            <th><span className="spoken">Actions</span></th>
-          </tr></thead>
-          <tbody>
-            {calls.map(({ id, state: stands, tries, redrives, dueMs, endMs, lastError }, index) => (
-              <tr key={id}>
-                <td className="id">{id.slice(id.lastIndexOf('.') + 1)}</td><td><Badge word={stands} tone={TONES[stands] ?? 'calm'} /></td>
-                <td className="right number">{tries}</td><td className="right number">{redrives}</td>
-                <td>{endMs > 0 ? moment(endMs) : `due ${moment(dueMs)}`}</td><td className="error">{lastError || '–'}</td>
-                <td>{index === 0 && mayRedrive && stands !== 'WAITING' && <button type="button" onClick={redrive}>Call again</button>}</td>
+      {calls.length > 0 && (
+        <div
+          className="scroll"
+          tabIndex={0}
+          role="region"
+          aria-label="Webhook calls, scrolls sideways"
+          aria-busy={isOld}
+        >
+          <table className="rows">
+            <thead>
+              <tr>
+                <th>Call</th>
+                <th>State</th>
+                <th className="right">Tries</th>
+                <th className="right">Redriven</th>
+                <th>When</th>
+                <th>Last failure</th>
+                <th>
+                  <span className="spoken">Actions</span>
+                </th>
               </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>}
-      {failure !== '' && <p role="alert" className="failure body">{failure}</p>}
+            </thead>
+            <tbody>
+              {calls.map(({ id, state: stands, tries, redrives, dueMs, endMs, lastError }, index) => (
+                <tr key={id}>
+                  <td className="id">{id.slice(id.lastIndexOf('.') + 1)}</td>
+                  <td>
+                    <Badge word={stands} tone={TONES[stands] ?? 'calm'} />
+                  </td>
+                  <td className="right number">{tries}</td>
+                  <td className="right number">{redrives}</td>
+                  <td>{endMs > 0 ? moment(endMs) : `due ${moment(dueMs)}`}</td>
+                  <td className="error">{lastError || '–'}</td>
+                  <td>
+                    {index === 0 && mayRedrive && stands !== 'WAITING' && (
+                      <button type="button" onClick={redrive}>
+                        Call again
+                      </button>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {failure !== '' && (
+        <p role="alert" className="failure body">
+          {failure}
+        </p>
+      )}
     </Panel>
   );
 }

@@ -8,18 +8,36 @@ import { counted } from '../words.ts';
 
 /** The buttons. One that is here cannot be forgotten: its agent would join again. */
 export function MachineActions({ view }: { view: MachinePageView }) {
-  const { machine: { id, name, connected, cordoned } } = view;
+  const {
+    machine: { id, name, connected, cordoned },
+  } = view;
   const [failure, setFailure] = useState('');
   const letIn = (): void => {
-    cordon(id, false).then(() => setFailure(''), (error: Error) => setFailure(error.message));
+    cordon(id, false).then(
+      () => setFailure(''),
+      (error: Error) => setFailure(error.message),
+    );
   };
   return (
     <>
-      {failure !== '' && <span role="alert" className="failure">{failure}</span>}
-      {cordoned ? <button type="button" onClick={letIn}>Let work in</button> : (
+      {failure !== '' && (
+        <span role="alert" className="failure">
+          {failure}
+        </span>
+      )}
+      {cordoned ? (
+        <button type="button" onClick={letIn}>
+          Let work in
+        </button>
+      ) : (
         <DialogButton text="Drain" spoken={name}>
           {(close) => (
-            <DialogForm title={`Drain ${name}?`} action="Drain it" onClose={close} onSubmit={() => cordon(id, true).then(close)}>
+            <DialogForm
+              title={`Drain ${name}?`}
+              action="Drain it"
+              onClose={close}
+              onSubmit={() => cordon(id, true).then(close)}
+            >
               <Drained view={view} />
             </DialogForm>
           )}
@@ -42,15 +60,29 @@ function Drained({ view: { workers, pods } }: { view: MachinePageView }) {
     <div className="body">
       <p>Nothing new starts or wakes there until you let work in again.</p>
       <ul>
-        <li>{workers.length === 0 ? 'No worker runs there.' : `${counted(workers.length, 'worker')} there: ${goOn} on.`}</li>
-        {frozen > 0 && <li>{counted(frozen, 'frozen worker')} of these will not be woken; jobs start others elsewhere.</li>}
-        <li>{pods.length === 0 ? 'It has no pods.' : `${counted(pods.length, 'pod')} there: ${stay}, with all files.`}</li>
+        <li>
+          {workers.length === 0 ? 'No worker runs there.' : `${counted(workers.length, 'worker')} there: ${goOn} on.`}
+        </li>
+        {frozen > 0 && (
+          <li>{counted(frozen, 'frozen worker')} of these will not be woken; jobs start others elsewhere.</li>
+        )}
+        <li>
+          {pods.length === 0 ? 'It has no pods.' : `${counted(pods.length, 'pod')} there: ${stay}, with all files.`}
+        </li>
       </ul>
     </div>
   );
 }
 
-function Forget({ view: { machine: { id, name }, workers, pods } }: { view: MachinePageView }) {
+function Forget({
+  view: {
+    machine: { id, name },
+    workers,
+    pods,
+  },
+}: {
+  view: MachinePageView;
+}) {
   const [, go] = useLocation();
   const submit = async (close: () => void): Promise<void> => {
     await ask('POST', `/api/machines/${id}/forget`, {});
@@ -65,9 +97,15 @@ function Forget({ view: { machine: { id, name }, workers, pods } }: { view: Mach
             <p>For a machine that will not come back. Nothing undoes it.</p>
             <ul>
               <li>
-                {workers.length === 0 ? 'No worker is lost.' : `Lost with it: ${counted(workers.length, 'worker')}; those that are wanted start elsewhere.`}
+                {workers.length === 0
+                  ? 'No worker is lost.'
+                  : `Lost with it: ${counted(workers.length, 'worker')}; those that are wanted start elsewhere.`}
               </li>
-              <li>{pods.length === 0 ? 'It has no pods.' : `Deleted with all files: ${counted(pods.length, 'pod')}, ${namesOf(pods)}.`}</li>
+              <li>
+                {pods.length === 0
+                  ? 'It has no pods.'
+                  : `Deleted with all files: ${counted(pods.length, 'pod')}, ${namesOf(pods)}.`}
+              </li>
               <li>Its key works no more: to join again it needs a new one.</li>
             </ul>
           </div>
@@ -81,5 +119,10 @@ const NAMED_MAX = 5;
 
 function namesOf(pods: MachinePageView['pods']): string {
   const more = pods.length - NAMED_MAX;
-  return pods.slice(0, NAMED_MAX).map(({ name }) => name).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  return (
+    pods
+      .slice(0, NAMED_MAX)
+      .map(({ name }) => name)
+      .join(', ') + (more > 0 ? ` and ${more} more` : '')
+  );
 }

@@ -8,29 +8,56 @@ const ADDRESSES_TOLD = 20;
 
 /** The panel. */
 export function Facts({ view }: { view: MachinePageView }) {
-  return <Panel title="What it is"><FactsTable label="What it is" facts={factsOf(view)} /></Panel>;
+  return (
+    <Panel title="What it is">
+      <FactsTable label="What it is" facts={factsOf(view)} />
+    </Panel>
+  );
 }
 
 function factsOf({ machine, nowMs, ...view }: MachinePageView): [string, string][] {
-  const { agentSinceMs, keyId, keyRevokedMs, replicaAddress, cpuModel, cpuSlots, cudaVersion, runsCommands, noEngineReason } = view;
+  const {
+    agentSinceMs,
+    keyId,
+    keyRevokedMs,
+    replicaAddress,
+    cpuModel,
+    cpuSlots,
+    cudaVersion,
+    runsCommands,
+    noEngineReason,
+  } = view;
   const { imageTotalMib, imageFreeMib } = view;
-  const runs = [machine.engine === '' ? '' : `images (${machine.engine})`, runsCommands ? 'commands of the host' : ''].filter(Boolean).join(', ');
+  const runs = [machine.engine === '' ? '' : `images (${machine.engine})`, runsCommands ? 'commands of the host' : '']
+    .filter(Boolean)
+    .join(', ');
   return [
-    ['Runs', runs || 'nothing'], ['No engine', noEngineReason], ['Locations', machine.locations.join(', ')],
-    ['Processors', machine.cpuCount === 0 ? '' : `${machine.cpuCount} ${cpuModel}`.trim()], ['Memory', machine.memoryMib === 0 ? '' : mib(machine.memoryMib)],
-    ['Workers without a GPU', `at most ${cpuSlots}`], ['CUDA', cudaVersion],
+    ['Runs', runs || 'nothing'],
+    ['No engine', noEngineReason],
+    ['Locations', machine.locations.join(', ')],
+    ['Processors', machine.cpuCount === 0 ? '' : `${machine.cpuCount} ${cpuModel}`.trim()],
+    ['Memory', machine.memoryMib === 0 ? '' : mib(machine.memoryMib)],
+    ['Workers without a GPU', `at most ${cpuSlots}`],
+    ['CUDA', cudaVersion],
     ['Disk for images', imageTotalMib === 0 ? '' : `${mib(imageFreeMib)} of ${mib(imageTotalMib)} free`],
-    ['Agent', `${machine.agentVersion || 'of an unknown version'}${agentSinceMs === 0 ? '' : `, this run since ${moment(agentSinceMs)}`}`],
+    [
+      'Agent',
+      `${machine.agentVersion || 'of an unknown version'}${agentSinceMs === 0 ? '' : `, this run since ${moment(agentSinceMs)}`}`,
+    ],
     ['Key', keyRevokedMs > 0 ? `${keyId}, revoked ${ago(keyRevokedMs, nowMs)}` : keyId],
-    ['Session', replicaAddress === '' ? 'none' : `with core at ${replicaAddress}`], ['Listening', listening(view.addresses)],
+    ['Session', replicaAddress === '' ? 'none' : `with core at ${replicaAddress}`],
+    ['Listening', listening(view.addresses)],
   ];
 }
 
 /** `x4kq0c2m9w1zpd at 10.0.0.7:40001`, of pods with the port that their owners named. */
 function listening(addresses: MachinePageView['addresses']): string {
   const more = addresses.length - ADDRESSES_TOLD;
-  const told = addresses.slice(0, ADDRESSES_TOLD).map(({ id, port, address }) => (
-    `${id}${port === '' ? '' : ` port ${port}`} ${address === 'tunnel' ? 'by the tunnels' : `at ${address}`}`
-  ));
+  const told = addresses
+    .slice(0, ADDRESSES_TOLD)
+    .map(
+      ({ id, port, address }) =>
+        `${id}${port === '' ? '' : ` port ${port}`} ${address === 'tunnel' ? 'by the tunnels' : `at ${address}`}`,
+    );
   return [...told, ...(more > 0 ? [`${more} more`] : [])].join(', ');
 }

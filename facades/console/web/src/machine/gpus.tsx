@@ -1,7 +1,7 @@
 /** The GPUs of a machine: how each is, and which worker or pod of which account has it. */
 import { Link } from 'wouter';
-import type { MachinePageView } from '../../../views-of-machines.ts';
 import type { GpuView } from '../../../views-of-gpus.ts';
+import type { MachinePageView } from '../../../views-of-machines.ts';
 import { busyText, loadText } from '../gpu-load.ts';
 import { Badge, Panel } from '../parts.tsx';
 import { mib, share } from '../words.ts';
@@ -15,20 +15,42 @@ export function Gpus({ view }: { view: MachinePageView }) {
     <Panel title="GPUs">
       <div className="scroll" tabIndex={0} role="region" aria-label="GPUs, scrolls sideways">
         <table className="rows">
-          <thead><tr>
-            <th>GPU</th><th>Type</th><th className="right">Memory</th>
-            {isLoadKnown && <><th className="right">In use</th><th className="right">Utilization</th><th className="right">Card</th></>}
-            <th>Health</th><th>Held by</th><th>Account</th>
-          </tr></thead>
-          <tbody>{gpus.map((gpu) => <Row key={gpu.uuid} gpu={gpu} view={view} isLoadKnown={isLoadKnown} />)}</tbody>
+          <thead>
+            <tr>
+              <th>GPU</th>
+              <th>Type</th>
+              <th className="right">Memory</th>
+              {isLoadKnown && (
+                <>
+                  <th className="right">In use</th>
+                  <th className="right">Utilization</th>
+                  <th className="right">Card</th>
+                </>
+              )}
+              <th>Health</th>
+              <th>Held by</th>
+              <th>Account</th>
+            </tr>
+          </thead>
+          <tbody>
+            {gpus.map((gpu) => (
+              <Row key={gpu.uuid} gpu={gpu} view={view} isLoadKnown={isLoadKnown} />
+            ))}
+          </tbody>
         </table>
       </div>
     </Panel>
   );
 }
 
-function Row({ gpu: { uuid, name, memoryMib, unhealthy, busy, load }, view: { workers, pods }, isLoadKnown }: {
-  gpu: GpuView; view: MachinePageView; isLoadKnown: boolean;
+function Row({
+  gpu: { uuid, name, memoryMib, unhealthy, busy, load },
+  view: { workers, pods },
+  isLoadKnown,
+}: {
+  gpu: GpuView;
+  view: MachinePageView;
+  isLoadKnown: boolean;
 }) {
   // One that crashed holds nothing while it waits for its next try; what a frozen one has others may take.
   const holders = workers.filter(({ gpus, state }) => gpus.includes(uuid) && state !== 'UNHEALTHY');
@@ -36,7 +58,9 @@ function Row({ gpu: { uuid, name, memoryMib, unhealthy, busy, load }, view: { wo
   const pod = worker ? undefined : pods.find(({ gpus }) => gpus.includes(uuid));
   return (
     <tr>
-      <th scope="row"><code>{uuid}</code></th>
+      <th scope="row">
+        <code>{uuid}</code>
+      </th>
       <td>{name}</td>
       <td className="right number">{mib(memoryMib)}</td>
       {isLoadKnown && <Load load={load} memoryMib={memoryMib} />}
@@ -44,10 +68,18 @@ function Row({ gpu: { uuid, name, memoryMib, unhealthy, busy, load }, view: { wo
         <Badge word={unhealthy === '' ? 'well' : 'not well'} tone={unhealthy === '' ? 'good' : 'bad'} /> {unhealthy}
       </td>
       <td>
-        {worker && <>worker <code>{worker.id}</code> of <Link href={`/endpoints/${worker.endpoint?.id ?? ''}`}>{worker.endpoint?.name}</Link>, {
-          worker.state === 'READY' ? busyText(busy) : worker.state.toLowerCase()
-        }</>}
-        {pod && <>pod <code>{pod.id}</code>, {pod.name}</>}
+        {worker && (
+          <>
+            worker <code>{worker.id}</code> of{' '}
+            <Link href={`/endpoints/${worker.endpoint?.id ?? ''}`}>{worker.endpoint?.name}</Link>,{' '}
+            {worker.state === 'READY' ? busyText(busy) : worker.state.toLowerCase()}
+          </>
+        )}
+        {pod && (
+          <>
+            pod <code>{pod.id}</code>, {pod.name}
+          </>
+        )}
         {!worker && !pod && 'free'}
       </td>
       <td>{worker?.endpoint?.accountId ?? pod?.accountId ?? ''}</td>
@@ -60,9 +92,13 @@ function Load({ load, memoryMib }: { load: GpuView['load']; memoryMib: number })
   const { utilization = null, memoryUsedMib = null, temperatureCelsius = null, powerWatts = null } = load ?? {};
   return (
     <>
-      <td className="right number">{memoryUsedMib !== null && <Bar part={memoryUsedMib / Math.max(memoryMib, 1)} text={mib(memoryUsedMib)} />}</td>
+      <td className="right number">
+        {memoryUsedMib !== null && <Bar part={memoryUsedMib / Math.max(memoryMib, 1)} text={mib(memoryUsedMib)} />}
+      </td>
       <td className="right number">{utilization !== null && <Bar part={utilization} text={share(utilization)} />}</td>
-      <td className="right number">{loadText({ utilization: null, memoryUsedMib: null, temperatureCelsius, powerWatts })}</td>
+      <td className="right number">
+        {loadText({ utilization: null, memoryUsedMib: null, temperatureCelsius, powerWatts })}
+      </td>
     </>
   );
 }
@@ -70,6 +106,11 @@ function Load({ load, memoryMib }: { load: GpuView['load']; memoryMib: number })
 /** The text says it; the bar is for the eye. */
 function Bar({ part, text }: { part: number; text: string }) {
   return (
-    <>{text}<svg className="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width={Math.min(part, 1) * 100} height="4" /></svg></>
+    <>
+      {text}
+      <svg className="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+        <rect width={Math.min(part, 1) * 100} height="4" />
+      </svg>
+    </>
   );
 }

@@ -11,17 +11,39 @@ export function Pods({ view: { pods, nowMs } }: { view: MachinePageView }) {
     <Panel title="Pods">
       <div className="scroll" tabIndex={0} role="region" aria-label="Pods, scrolls sideways">
         <table className="rows">
-          <thead><tr><th>Name</th><th>State</th><th>Since</th><th>Image</th><th className="right">GPUs</th><th>Account</th></tr></thead>
-          <tbody>{pods.map(({ id, name, state, sinceMs, image, gpus, accountId }) => (
-            <tr key={id}>
-              <th scope="row"><span className="text" title={name}>{name}</span> <code className="id">{id}</code></th>
-              <td><Badge word={state} /></td>
-              <td>{ago(sinceMs, nowMs)}</td>
-              <td><span className="text" title={image}>{image || 'none: a command of the host'}</span></td>
-              <td className="right number">{gpus.length || '–'}</td>
-              <td>{accountId}</td>
+          <thead>
+            <tr>
+              <th>Name</th>
+              <th>State</th>
+              <th>Since</th>
+              <th>Image</th>
+              <th className="right">GPUs</th>
+              <th>Account</th>
             </tr>
-          ))}</tbody>
+          </thead>
+          <tbody>
+            {pods.map(({ id, name, state, sinceMs, image, gpus, accountId }) => (
+              <tr key={id}>
+                <th scope="row">
+                  <span className="text" title={name}>
+                    {name}
+                  </span>{' '}
+                  <code className="id">{id}</code>
+                </th>
+                <td>
+                  <Badge word={state} />
+                </td>
+                <td>{ago(sinceMs, nowMs)}</td>
+                <td>
+                  <span className="text" title={image}>
+                    {image || 'none: a command of the host'}
+                  </span>
+                </td>
+                <td className="right number">{gpus.length || '–'}</td>
+                <td>{accountId}</td>
+              </tr>
+            ))}
+          </tbody>
         </table>
       </div>
     </Panel>
@@ -31,19 +53,41 @@ export function Pods({ view: { pods, nowMs } }: { view: MachinePageView }) {
 /** Its images, the largest first; nothing where it has none. */
 export function Images({ view: { images, imageCount, imageBytes } }: { view: MachinePageView }) {
   if (images.length === 0) return null;
-  const shown = images.length < imageCount ? `the largest ${count(images.length)} of ${counted(imageCount, 'name')}` : counted(imageCount, 'name');
+  const shown =
+    images.length < imageCount
+      ? `the largest ${count(images.length)} of ${counted(imageCount, 'name')}`
+      : counted(imageCount, 'name');
   return (
-    <Panel title="Images" aside={<span>{shown}, {sizeOf(imageBytes)} in all</span>}>
+    <Panel
+      title="Images"
+      aside={
+        <span>
+          {shown}, {sizeOf(imageBytes)} in all
+        </span>
+      }
+    >
       <div className="scroll" tabIndex={0} role="region" aria-label="Images, scrolls sideways">
         <table className="rows">
-          <thead><tr><th>Name</th><th className="right">Size</th><th>Digest</th></tr></thead>
-          <tbody>{images.map(({ name, digest, bytes: size }) => (
-            <tr key={name}>
-              <th scope="row"><span className="text" title={name}>{name}</span></th>
-              <td className="right number">{sizeOf(size)}</td>
-              <td>{digest === '' ? 'from no registry' : <code title={digest}>{digest.slice(0, 19)}…</code>}</td>
+          <thead>
+            <tr>
+              <th>Name</th>
+              <th className="right">Size</th>
+              <th>Digest</th>
             </tr>
-          ))}</tbody>
+          </thead>
+          <tbody>
+            {images.map(({ name, digest, bytes: size }) => (
+              <tr key={name}>
+                <th scope="row">
+                  <span className="text" title={name}>
+                    {name}
+                  </span>
+                </th>
+                <td className="right number">{sizeOf(size)}</td>
+                <td>{digest === '' ? 'from no registry' : <code title={digest}>{digest.slice(0, 19)}…</code>}</td>
+              </tr>
+            ))}
+          </tbody>
         </table>
       </div>
     </Panel>
@@ -65,7 +109,8 @@ export function Refusals({ refusals }: { refusals: readonly MachineRefusalView[]
       <ul className="problems">
         {refusals.map(({ endpointId, endpointName, accountId, reason, change }) => (
           <li key={endpointId}>
-            <Link href={`/endpoints/${endpointId}`}>{endpointName}</Link> <span className="hint">account {accountId}</span>{' '}
+            <Link href={`/endpoints/${endpointId}`}>{endpointName}</Link>{' '}
+            <span className="hint">account {accountId}</span>{' '}
             {unbroken(change === '' ? reason : `${reason} – ${change}`)}
           </li>
         ))}

@@ -10,15 +10,21 @@ import { Releases } from '../endpoint/releases.tsx';
 import { Settings } from '../endpoint/settings.tsx';
 import { TryIt } from '../endpoint/try-it.tsx';
 import { TryLb } from '../endpoint/try-lb.tsx';
-import { useLive } from '../live.ts';
 import type { Live } from '../live.ts';
-import { useHereInSight } from '../use-here-in-sight.ts';
+import { useLive } from '../live.ts';
 import { Away, Badge, Empty, Loading, Refused, Trail } from '../parts.tsx';
 import { useIsOperator, useSession } from '../session.tsx';
+import { useHereInSight } from '../use-here-in-sight.ts';
 
 const TABS = [
-  ['activity', 'Activity'], ['decisions', 'Scaling'], ['jobs', 'Jobs'], ['errors', 'Errors'], ['try', 'Try it'], ['settings', 'Settings'],
-  ['releases', 'Releases'], ['code', 'Code'],
+  ['activity', 'Activity'],
+  ['decisions', 'Scaling'],
+  ['jobs', 'Jobs'],
+  ['errors', 'Errors'],
+  ['try', 'Try it'],
+  ['settings', 'Settings'],
+  ['releases', 'Releases'],
+  ['code', 'Code'],
 ] as const;
 /** Load-balancing endpoints have no jobs. */
 const OF_QUEUE: readonly string[] = ['jobs', 'errors'];
@@ -35,29 +41,57 @@ export default function EndpointPage({ id, tab }: { id: string; tab: string }) {
   const trail = <Trail steps={[{ text: 'Overview', to: '/' }, { text: view?.row.name ?? id }]} />;
   if (isOperator && !OF_OPERATOR.includes(tab)) {
     return (
-      <>{trail}<h1>Endpoint</h1>
-        <section className="panel"><Empty title="Endpoints belong to accounts.">Sign in with a key of the account to see this part.</Empty></section></>
+      <>
+        {trail}
+        <h1>Endpoint</h1>
+        <section className="panel">
+          <Empty title="Endpoints belong to accounts.">Sign in with a key of the account to see this part.</Empty>
+        </section>
+      </>
     );
   }
   if (ended?.status === 401 && jobs !== 'none') {
     return (
-      <>{trail}
-        <div className="title"><h1>Endpoint</h1><code className="id">{id}</code></div>
+      <>
+        {trail}
+        <div className="title">
+          <h1>Endpoint</h1>
+          <code className="id">{id}</code>
+        </div>
         <Tabs id={id} tab={OF_JOBS.includes(tab) ? tab : 'jobs'} names={OF_JOBS} />
         <JobsPart tab={tab} id={id} failed={0} />
-        <p className="hint">This key is for jobs alone: how the endpoint is doing takes a key that may read endpoints.</p>
+        <p className="hint">
+          This key is for jobs alone: how the endpoint is doing takes a key that may read endpoints.
+        </p>
       </>
     );
   }
-  if (ended) return <>{trail}<Refused title="Endpoint" why={ended} /></>;
-  if (!view) return <>{trail}<h1>Endpoint</h1><Loading away={away} /></>;
+  if (ended)
+    return (
+      <>
+        {trail}
+        <Refused title="Endpoint" why={ended} />
+      </>
+    );
+  if (!view)
+    return (
+      <>
+        {trail}
+        <h1>Endpoint</h1>
+        <Loading away={away} />
+      </>
+    );
   const { row } = view;
-  const names = TABS.map(([name]) => name).filter((name) => (row.type === 'QB' || !OF_QUEUE.includes(name)) && (!isOperator || OF_OPERATOR.includes(name)));
+  const names = TABS.map(([name]) => name).filter(
+    (name) => (row.type === 'QB' || !OF_QUEUE.includes(name)) && (!isOperator || OF_OPERATOR.includes(name)),
+  );
   return (
     <>
       {trail}
       <div className="title">
-        <h1 title={row.name}>{row.name}</h1><code className="id">{id}</code><Badge word={row.type === 'LB' ? 'load balancing' : 'queue'} />
+        <h1 title={row.name}>{row.name}</h1>
+        <code className="id">{id}</code>
+        <Badge word={row.type === 'LB' ? 'load balancing' : 'queue'} />
       </div>
       <Away text={away} />
       <Tabs id={id} tab={tab} names={names} />
@@ -70,7 +104,13 @@ function Tabs({ id, tab, names }: { id: string; tab: string; names: readonly str
   return (
     <nav className="tabs" aria-label="Parts of this endpoint" ref={useHereInSight()}>
       {TABS.filter(([name]) => names.includes(name)).map(([name, text]) => (
-        <Link key={name} href={`/endpoints/${id}/${name}`} {...(name === tab ? { 'aria-current': 'page' as const } : {})}>{text}</Link>
+        <Link
+          key={name}
+          href={`/endpoints/${id}/${name}`}
+          {...(name === tab ? { 'aria-current': 'page' as const } : {})}
+        >
+          {text}
+        </Link>
       ))}
     </nav>
   );
@@ -78,23 +118,36 @@ function Tabs({ id, tab, names }: { id: string; tab: string; names: readonly str
 
 function Part({ tab, id, live, view }: { tab: string; id: string; live: Live<EndpointView>; view: EndpointView }) {
   switch (tab) {
-    case 'activity': return <Activity view={view} past={live.past} />;
-    case 'decisions': return <Decisions view={view} />;
-    case 'settings': return <Settings id={id} />;
-    case 'releases': return <Releases id={id} />;
-    case 'code': return <Code id={id} type={view.row.type} />;
-    case 'try': return view.row.type === 'LB' ? <TryLb key={id} view={view} /> : <TryIt id={id} />;
-    case 'jobs': case 'errors': return <JobsPart tab={tab} id={id} failed={view.row.failed} />;
-    default: return <Empty title="There is no such part of an endpoint." />;
+    case 'activity':
+      return <Activity view={view} past={live.past} />;
+    case 'decisions':
+      return <Decisions view={view} />;
+    case 'settings':
+      return <Settings id={id} />;
+    case 'releases':
+      return <Releases id={id} />;
+    case 'code':
+      return <Code id={id} type={view.row.type} />;
+    case 'try':
+      return view.row.type === 'LB' ? <TryLb key={id} view={view} /> : <TryIt id={id} />;
+    case 'jobs':
+    case 'errors':
+      return <JobsPart tab={tab} id={id} failed={view.row.failed} />;
+    default:
+      return <Empty title="There is no such part of an endpoint." />;
   }
 }
 
 /** What a key for jobs alone may see too. */
 function JobsPart({ tab, id, failed }: { tab: string; id: string; failed: number }) {
   switch (tab) {
-    case 'errors': return <Errors id={id} failed={failed} />;
-    case 'try': return <TryIt id={id} />;
-    case 'code': return <Code id={id} type="QB" />;
-    default: return <Jobs id={id} />;
+    case 'errors':
+      return <Errors id={id} failed={failed} />;
+    case 'try':
+      return <TryIt id={id} />;
+    case 'code':
+      return <Code id={id} type="QB" />;
+    default:
+      return <Jobs id={id} />;
   }
 }

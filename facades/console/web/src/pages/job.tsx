@@ -3,12 +3,12 @@ import { useEffect, useState } from 'react';
 import { ask } from '../api.ts';
 import { errorText } from '../error-text.ts';
 import { HoldUps } from '../job/holdups.tsx';
-import { TimeLine } from '../job/time-line.tsx';
-import type { JobView } from '../job/time-line.tsx';
 import { LogView } from '../job/log-view.tsx';
 import { OutputView } from '../job/output-view.tsx';
 import { PayloadView } from '../job/payload-view.tsx';
 import { StreamView } from '../job/stream-view.tsx';
+import type { JobView } from '../job/time-line.tsx';
+import { TimeLine } from '../job/time-line.tsx';
 import { CALL_FILTERS, Webhooks } from '../job/webhooks.tsx';
 import { namesOf } from '../listing-parts.tsx';
 import { useLive } from '../live.ts';
@@ -26,13 +26,32 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
   const asked = { endpoint: endpointId, job: jobId, ...(filter.isNarrowed ? filter.filters : {}) };
   const { view, isOld, away, ended } = useLive<JobView>(`?${new URLSearchParams(asked)}`);
   const trail = (
-    <Trail steps={[
-      { text: 'Overview', to: '/' }, { text: 'Endpoint', to: `/endpoints/${endpointId}` }, { text: 'Jobs', to: `/endpoints/${endpointId}/jobs` },
-      { text: 'Job' },
-    ]} />
+    <Trail
+      steps={[
+        { text: 'Overview', to: '/' },
+        { text: 'Endpoint', to: `/endpoints/${endpointId}` },
+        { text: 'Jobs', to: `/endpoints/${endpointId}/jobs` },
+        { text: 'Job' },
+      ]}
+    />
   );
-  if (ended) return <>{trail}<Refused title="Job" why={ended}>Results are kept for half an hour after a job ends.</Refused></>;
-  if (!view) return <>{trail}<h1>Job</h1><Loading away={away} /></>;
+  if (ended)
+    return (
+      <>
+        {trail}
+        <Refused title="Job" why={ended}>
+          Results are kept for half an hour after a job ends.
+        </Refused>
+      </>
+    );
+  if (!view)
+    return (
+      <>
+        {trail}
+        <h1>Job</h1>
+        <Loading away={away} />
+      </>
+    );
   const { why } = view;
   const path = `/api/endpoints/${endpointId}/jobs/${jobId}`;
   const isFinal = FINAL.includes(why.state);
@@ -40,7 +59,10 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
     <>
       {trail}
       <div className="title">
-        <h1><code>{jobId}</code></h1><Badge word={why.state} />
+        <h1>
+          <code>{jobId}</code>
+        </h1>
+        <Badge word={why.state} />
         <Actions endpointId={endpointId} jobId={jobId} state={why.state} />
       </div>
       <Away text={away} />
@@ -52,7 +74,13 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
         <Figure label="Attempt" value={why.attempt || '–'} />
         <Figure label="Lost attempts" value={why.lostAttempts} tone={why.lostAttempts > 0 ? 'bad' : ''} />
       </dl>
-      {view.error && <Panel title="Error"><pre className="viewer" tabIndex={0} role="group" aria-label="Error">{errorText(view.error).whole}</pre></Panel>}
+      {view.error && (
+        <Panel title="Error">
+          <pre className="viewer" tabIndex={0} role="group" aria-label="Error">
+            {errorText(view.error).whole}
+          </pre>
+        </Panel>
+      )}
       {why.endpoint && <HoldUps {...why.endpoint} />}
       <TimeLine view={view} />
       <Webhooks path={`${path}/webhooks`} calls={view.webhooks} isOld={isOld} filter={filter} />
@@ -64,25 +92,51 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
 
 /** Of a job that runs. */
 function ranUntilNow({ nowMs, submitMs, delayMs, why: { state } }: JobView): number | undefined {
-  return state === 'IN_PROGRESS' && submitMs !== undefined && delayMs !== undefined ? Math.max(0, nowMs - submitMs - delayMs) : undefined;
+  return state === 'IN_PROGRESS' && submitMs !== undefined && delayMs !== undefined
+    ? Math.max(0, nowMs - submitMs - delayMs)
+    : undefined;
 }
 
-/** What is read only when somebody wants it: most jobs stream nothing, inputs may be large. Of a job that runs, its stream and logs are shown at once. */
-function Parts({ path, endpointId, jobId, isLive }: { path: string; endpointId: string; jobId: string; isLive: boolean }) {
+/**
+ * What is read only when somebody wants it: most jobs stream nothing, inputs may be large. Of a job that runs, its
+ * stream and logs are shown at once.
+ */
+function Parts({
+  path,
+  endpointId,
+  jobId,
+  isLive,
+}: {
+  path: string;
+  endpointId: string;
+  jobId: string;
+  isLive: boolean;
+}) {
   const [wanted, setWanted] = useState<readonly string[]>(isLive ? ['logs', 'stream'] : []);
   useEffect(() => {
     // They stay when the job ends.
     if (isLive) setWanted((before) => [...new Set(['logs', 'stream', ...before])]);
   }, [isLive]);
   const shows = (part: string): boolean => wanted.includes(part);
-  const names = [['logs', 'Show logs'], ['stream', 'Show what it streams'], ['input', 'Show its input']] as const;
+  const names = [
+    ['logs', 'Show logs'],
+    ['stream', 'Show what it streams'],
+    ['input', 'Show its input'],
+  ] as const;
   return (
     <>
       {shows('logs') && <LogView path={`${path}/logs`} />}
       {shows('stream') && <StreamView endpointId={endpointId} jobId={jobId} />}
       {shows('input') && <PayloadView title="Input" path={`${path}/input`} name={`${jobId}-input.json`} version="" />}
       <p className="choices">
-        {names.map(([part, text]) => !shows(part) && <button key={part} type="button" onClick={() => setWanted([...wanted, part])}>{text}</button>)}
+        {names.map(
+          ([part, text]) =>
+            !shows(part) && (
+              <button key={part} type="button" onClick={() => setWanted([...wanted, part])}>
+                {text}
+              </button>
+            ),
+        )}
       </p>
     </>
   );
@@ -93,13 +147,28 @@ function Actions({ endpointId, jobId, state }: { endpointId: string; jobId: stri
   const [failure, setFailure] = useState('');
   if (jobs !== 'write') return null;
   const act = (verb: 'cancel' | 'retry'): void => {
-    ask('POST', `/api/v2/${endpointId}/${verb}/${jobId}`, {}).then(() => setFailure(''), (error: Error) => setFailure(error.message));
+    ask('POST', `/api/v2/${endpointId}/${verb}/${jobId}`, {}).then(
+      () => setFailure(''),
+      (error: Error) => setFailure(error.message),
+    );
   };
   return (
     <div className="actions">
-      {failure && <span role="alert" className="failure">{failure}</span>}
-      {!FINAL.includes(state) && <button type="button" className="danger" onClick={() => act('cancel')}>Cancel</button>}
-      {RETRIED.includes(state) && <button type="button" onClick={() => act('retry')}>Run it again</button>}
+      {failure && (
+        <span role="alert" className="failure">
+          {failure}
+        </span>
+      )}
+      {!FINAL.includes(state) && (
+        <button type="button" className="danger" onClick={() => act('cancel')}>
+          Cancel
+        </button>
+      )}
+      {RETRIED.includes(state) && (
+        <button type="button" onClick={() => act('retry')}>
+          Run it again
+        </button>
+      )}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 /** What each list asks for and shows. */
-import { YES_NO } from '../listing-parts.tsx';
+
 import type { Filter } from '../listing-parts.tsx';
+import { YES_NO } from '../listing-parts.tsx';
 
 /** A list. */
 export interface Kind {
@@ -35,61 +36,132 @@ const NEWEST = { order: 'created', descending: true };
 /** By the name in the path. */
 export const KINDS: Readonly<Record<string, Kind>> = {
   templates: {
-    title: 'Templates', path: '/api/templates', columns: ['name', 'id', 'imageName', 'isServerless', 'isPublic', 'containerDiskInGb', 'volumeInGb'],
-    orders: { name: 'name', imageName: 'image', isServerless: 'kind' }, first: NEWEST,
-    filters: [
-      { name: 'filter.kind', text: 'For', choices: [['worker', 'workers'], ['pod', 'pods']] }, { name: 'filter.public', text: 'Public', choices: YES_NO },
-    ],
-    form: 'template', empty: 'Templates say what workers and pods run.', command: 'npx slipway templates create --help',
-  },
-  pods: {
-    title: 'Pods', path: '/api/pods', columns: ['name', 'id', 'state', 'image', 'gpuCount', 'machineId', 'costPerHr', 'lastStatusChange'],
-    orders: { name: 'name', state: 'state', image: 'image', gpuCount: 'gpus', lastStatusChange: 'changed' }, first: NEWEST,
-    filters: [{
-      name: 'filter.state', text: 'State',
-      choices: [['STARTING', 'starting'], ['RUNNING', 'running'], ['EXITED', 'exited'], ['FAILED', 'failed']],
-    }],
-    form: 'pod', page: '/pods', live: 'pods', empty: 'Pods are processes that go on running.', command: 'npx slipway pods create --help',
-  },
-  volumes: {
-    title: 'Network volumes', path: '/api/volumes', columns: ['name', 'id', 'size', 'dataCenterId', 'created'],
-    orders: { name: 'name', size: 'size', dataCenterId: 'data_center', created: 'created' }, first: NEWEST,
-    filters: [{ name: 'filter.data_center', text: 'Data centre' }],
-    form: 'volume', empty: 'Network volumes outlive workers and pods.', command: 'npx slipway volumes create --help',
-  },
-  registries: {
-    title: 'Registry credentials', path: '/api/registries', columns: ['name', 'id', 'created'], orders: { name: 'name', created: 'created' }, first: NEWEST,
-    form: 'registry', empty: 'With them machines pull private images.', command: 'npx slipway registry-auths create --help',
-  },
-  keys: {
-    title: 'Keys', path: '/api/keys', columns: ['name', 'id', 'may', 'endpoints', 'belongsTo', 'created', 'revoked'],
-    orders: { name: 'name', may: 'scope', created: 'created' }, first: NEWEST, form: 'key', ofOperator: ['belongsTo', 'filter.joined'],
+    title: 'Templates',
+    path: '/api/templates',
+    columns: ['name', 'id', 'imageName', 'isServerless', 'isPublic', 'containerDiskInGb', 'volumeInGb'],
+    orders: { name: 'name', imageName: 'image', isServerless: 'kind' },
+    first: NEWEST,
     filters: [
       {
-        name: 'filter.scope', text: 'May',
-        choices: [['ALL', 'everything'], ['READ_ONLY', 'read everything'], ['RESTRICTED', 'what it says'], ['AGENT', 'join a machine']],
+        name: 'filter.kind',
+        text: 'For',
+        choices: [
+          ['worker', 'workers'],
+          ['pod', 'pods'],
+        ],
+      },
+      { name: 'filter.public', text: 'Public', choices: YES_NO },
+    ],
+    form: 'template',
+    empty: 'Templates say what workers and pods run.',
+    command: 'npx slipway templates create --help',
+  },
+  pods: {
+    title: 'Pods',
+    path: '/api/pods',
+    columns: ['name', 'id', 'state', 'image', 'gpuCount', 'machineId', 'costPerHr', 'lastStatusChange'],
+    orders: { name: 'name', state: 'state', image: 'image', gpuCount: 'gpus', lastStatusChange: 'changed' },
+    first: NEWEST,
+    filters: [
+      {
+        name: 'filter.state',
+        text: 'State',
+        choices: [
+          ['STARTING', 'starting'],
+          ['RUNNING', 'running'],
+          ['EXITED', 'exited'],
+          ['FAILED', 'failed'],
+        ],
+      },
+    ],
+    form: 'pod',
+    page: '/pods',
+    live: 'pods',
+    empty: 'Pods are processes that go on running.',
+    command: 'npx slipway pods create --help',
+  },
+  volumes: {
+    title: 'Network volumes',
+    path: '/api/volumes',
+    columns: ['name', 'id', 'size', 'dataCenterId', 'created'],
+    orders: { name: 'name', size: 'size', dataCenterId: 'data_center', created: 'created' },
+    first: NEWEST,
+    filters: [{ name: 'filter.data_center', text: 'Data centre' }],
+    form: 'volume',
+    empty: 'Network volumes outlive workers and pods.',
+    command: 'npx slipway volumes create --help',
+  },
+  registries: {
+    title: 'Registry credentials',
+    path: '/api/registries',
+    columns: ['name', 'id', 'created'],
+    orders: { name: 'name', created: 'created' },
+    first: NEWEST,
+    form: 'registry',
+    empty: 'With them machines pull private images.',
+    command: 'npx slipway registry-auths create --help',
+  },
+  keys: {
+    title: 'Keys',
+    path: '/api/keys',
+    columns: ['name', 'id', 'may', 'endpoints', 'belongsTo', 'created', 'revoked'],
+    orders: { name: 'name', may: 'scope', created: 'created' },
+    first: NEWEST,
+    form: 'key',
+    ofOperator: ['belongsTo', 'filter.joined'],
+    filters: [
+      {
+        name: 'filter.scope',
+        text: 'May',
+        choices: [
+          ['ALL', 'everything'],
+          ['READ_ONLY', 'read everything'],
+          ['RESTRICTED', 'what it says'],
+          ['AGENT', 'join a machine'],
+        ],
       },
       { name: 'filter.revoked', text: 'Revoked', choices: YES_NO },
       { name: 'filter.joined', text: 'A machine joined', choices: YES_NO },
     ],
-    empty: 'Keys let programs and people in.', command: 'npx slipway keys create --help',
+    empty: 'Keys let programs and people in.',
+    command: 'npx slipway keys create --help',
   },
   audit: {
-    title: 'Audit', path: '/api/audit', columns: ['time', 'action', 'subject', 'fields', 'key', 'account'], orders: { time: 'time' },
-    first: { order: 'time', descending: true }, ofOperator: ['account'], empty: 'Nothing was changed yet.',
+    title: 'Audit',
+    path: '/api/audit',
+    columns: ['time', 'action', 'subject', 'fields', 'key', 'account'],
+    orders: { time: 'time' },
+    first: { order: 'time', descending: true },
+    ofOperator: ['account'],
+    empty: 'Nothing was changed yet.',
     filters: [
-      { name: 'filter.action', text: 'Action' }, { name: 'subject', text: 'Subject' }, { name: 'account', text: 'Account' },
+      { name: 'filter.action', text: 'Action' },
+      { name: 'subject', text: 'Subject' },
+      { name: 'account', text: 'Account' },
       { name: 'from', until: 'until', text: 'Made' },
     ],
   },
   accounts: {
-    title: 'Accounts', path: '/api/accounts', columns: ['name', 'id', 'created', 'workers', 'gpus', 'queuedJobs', 'requests', 'gpuWeight'],
-    orders: { name: 'name', created: 'created' }, form: 'account',
-    filters: [{ name: 'filter.quota', text: 'Quota', choices: YES_NO }, { name: 'filter.endpoints', text: 'Endpoints', choices: YES_NO }],
-    empty: 'Accounts own endpoints and their jobs.', command: 'npx slipway accounts create --help',
+    title: 'Accounts',
+    path: '/api/accounts',
+    columns: ['name', 'id', 'created', 'workers', 'gpus', 'queuedJobs', 'requests', 'gpuWeight'],
+    orders: { name: 'name', created: 'created' },
+    form: 'account',
+    filters: [
+      { name: 'filter.quota', text: 'Quota', choices: YES_NO },
+      { name: 'filter.endpoints', text: 'Endpoints', choices: YES_NO },
+    ],
+    empty: 'Accounts own endpoints and their jobs.',
+    command: 'npx slipway accounts create --help',
   },
   prices: {
-    title: 'Prices', path: '/api/prices', columns: ['item', 'usdPerHour'], orders: {}, isWhole: true, form: 'price',
-    empty: 'What has no price costs nothing.', command: 'npx slipway prices set --help',
+    title: 'Prices',
+    path: '/api/prices',
+    columns: ['item', 'usdPerHour'],
+    orders: {},
+    isWhole: true,
+    form: 'price',
+    empty: 'What has no price costs nothing.',
+    command: 'npx slipway prices set --help',
   },
 };

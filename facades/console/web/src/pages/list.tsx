@@ -1,44 +1,56 @@
 /** All lists that are tables and no more: what each asks for and shows stands in KINDS. */
-import type { ReactNode } from 'react';
+
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import type { ListView } from '../../../views.ts';
 import { ask } from '../api.ts';
 import { Create, FORMS } from '../create.tsx';
 import { DialogButton, DialogForm } from '../dialog.tsx';
-import { Edit } from '../edit.tsx';
 import type { Editable } from '../edit.tsx';
-import { useLive } from '../live.ts';
-import { Filters, namesOf, Pages, Search } from '../listing-parts.tsx';
+import { Edit } from '../edit.tsx';
 import type { Filter } from '../listing-parts.tsx';
+import { Filters, namesOf, Pages, Search } from '../listing-parts.tsx';
+import { useLive } from '../live.ts';
 import { NewKey } from '../new-key.tsx';
 import { NewAccount, Price, Quota } from '../operator-forms.tsx';
 import { Away, Empty, Failed, Loading, Overdue } from '../parts.tsx';
 import { PodActions } from '../pod-actions.tsx';
 import { Remove } from '../remove.tsx';
-import { RowsTable } from '../rows-table.tsx';
 import type { Row } from '../rows-table.tsx';
+import { RowsTable } from '../rows-table.tsx';
 import { useIsOperator, useSession } from '../session.tsx';
 import { Take } from '../take.tsx';
-import { useListing } from '../use-listing.ts';
 import type { Listing } from '../use-listing.ts';
+import { useListing } from '../use-listing.ts';
 import { count } from '../words.ts';
-import { KINDS } from './list-kinds.ts';
 import type { Kind } from './list-kinds.ts';
+import { KINDS } from './list-kinds.ts';
 
-const VOLUME_STAYS = 'Its files stay on the disks of machines until the operator removes them: empty it first if nobody shall read them there.';
+const VOLUME_STAYS =
+  'Its files stay on the disks of machines until the operator removes them: empty it first if nobody shall read them there.';
 
 /** The page. */
 export default function ListPage({ kind }: { kind: string }) {
   const known = KINDS[kind];
-  return known ? <List kind={known} /> : <><h1>Not here</h1><Empty title="There is no such page." /></>;
+  return known ? (
+    <List kind={known} />
+  ) : (
+    <>
+      <h1>Not here</h1>
+      <Empty title="There is no such page." />
+    </>
+  );
 }
 
 function List({ kind }: { kind: Kind }) {
   const isOperator = useIsOperator();
   const filters = (kind.filters ?? []).filter(({ name }) => isOperator || !(kind.ofOperator ?? []).includes(name));
   const listing = useListing(kind.first, namesOf(filters));
-  return kind.live === undefined ? <Asked kind={kind} listing={listing} filters={filters} />
-    : <Live kind={kind} listing={listing} filters={filters} query={`?part=${kind.live}&${listing.query}`} />;
+  return kind.live === undefined ? (
+    <Asked kind={kind} listing={listing} filters={filters} />
+  ) : (
+    <Live kind={kind} listing={listing} filters={filters} query={`?part=${kind.live}&${listing.query}`} />
+  );
 }
 
 /** A list of a kind as it was chosen. */
@@ -49,12 +61,22 @@ interface Chosen {
 }
 
 function Asked(chosen: Chosen) {
-  const { kind: { path }, listing: { query } } = chosen;
+  const {
+    kind: { path },
+    listing: { query },
+  } = chosen;
   const { data, error, refetch, failureReason, isPlaceholderData } = useQuery({
-    queryKey: ['list', path, query], queryFn: () => ask<ListView>('GET', `${path}?${query}`), placeholderData: keepPreviousData,
+    queryKey: ['list', path, query],
+    queryFn: () => ask<ListView>('GET', `${path}?${query}`),
+    placeholderData: keepPreviousData,
   });
   return (
-    <Shown {...chosen} data={data} isOld={isPlaceholderData} failed={error && <Failed error={error} again={() => void refetch()} />}>
+    <Shown
+      {...chosen}
+      data={data}
+      isOld={isPlaceholderData}
+      failed={error && <Failed error={error} again={() => void refetch()} />}
+    >
       {data && <Overdue failureReason={failureReason} isPlaceholderData={isPlaceholderData} />}
     </Shown>
   );
@@ -62,12 +84,32 @@ function Asked(chosen: Chosen) {
 
 function Live({ query, ...chosen }: Chosen & { query: string }) {
   const { view, isOld, away, ended } = useLive<ListView>(query);
-  return <Shown {...chosen} data={view} isOld={isOld} failed={ended && <Failed error={ended} />} away={away}>{view && <Away text={away} />}</Shown>;
+  return (
+    <Shown {...chosen} data={view} isOld={isOld} failed={ended && <Failed error={ended} />} away={away}>
+      {view && <Away text={away} />}
+    </Shown>
+  );
 }
 
-/** `isOld`: the rows are of what was chosen before. `failed`: said instead of them. `away`: why they do not come. `children`: said beside them. */
-function Shown({ kind, listing, filters, data, isOld, failed, away, children }: Chosen & {
-  data: ListView | undefined; isOld: boolean; failed: ReactNode; away?: string; children: ReactNode;
+/**
+ * `isOld`: the rows are of what was chosen before. `failed`: said instead of them. `away`: why they do not come.
+ * `children`: said beside them.
+ */
+function Shown({
+  kind,
+  listing,
+  filters,
+  data,
+  isOld,
+  failed,
+  away,
+  children,
+}: Chosen & {
+  data: ListView | undefined;
+  isOld: boolean;
+  failed: ReactNode;
+  away?: string;
+  children: ReactNode;
 }) {
   const { title, path, form, orders, page, ofOperator = [] } = kind;
   const isOperator = useIsOperator();
@@ -77,19 +119,39 @@ function Shown({ kind, listing, filters, data, isOld, failed, away, children }: 
   const isPart = listing.isNarrowed || isOld;
   return (
     <>
-      <div className="title"><h1>{title}</h1>{mayChange && <div className="actions"><New form={form} /></div>}</div>
+      <div className="title">
+        <h1>{title}</h1>
+        {mayChange && (
+          <div className="actions">
+            <New form={form} />
+          </div>
+        )}
+      </div>
       {children}
       <section className="panel">
-        {(isPart || data && data.rows.length > 0) && (
+        {(isPart || (data && data.rows.length > 0)) && (
           <Search listing={listing} isWhole={kind.isWhole}>
             <Filters listing={listing} filters={filters} />
             <Take title={title} path={path} columns={kind.columns} query={listing.query} />
-            {data && !failed && <span className="hint">{count(data.rows.length)}{data.next === '' && listing.page === 1 ? ' in all' : ' on this page'}</span>}
+            {data && !failed && (
+              <span className="hint">
+                {count(data.rows.length)}
+                {data.next === '' && listing.page === 1 ? ' in all' : ' on this page'}
+              </span>
+            )}
           </Search>
         )}
-        {failed ? failed : !data ? <Loading away={away} />
-          : data.rows.length > 0 ? <RowsTable rows={data.rows} {...{ isOld, columns, listing, orders, page, actions }} name={title} />
-            : isPart ? <Empty title="None has that in it." /> : <Nothing kind={kind} mayChange={mayChange} />}
+        {failed ? (
+          failed
+        ) : !data ? (
+          <Loading away={away} />
+        ) : data.rows.length > 0 ? (
+          <RowsTable rows={data.rows} {...{ isOld, columns, listing, orders, page, actions }} name={title} />
+        ) : isPart ? (
+          <Empty title="None has that in it." />
+        ) : (
+          <Nothing kind={kind} mayChange={mayChange} />
+        )}
         {data && <Pages listing={listing} next={data.next} isOld={isOld} />}
       </section>
     </>
@@ -97,19 +159,35 @@ function Shown({ kind, listing, filters, data, isOld, failed, away, children }: 
 }
 
 function Nothing({ kind: { empty, command }, mayChange }: { kind: Kind; mayChange: boolean }) {
-  return <Empty title="There is none."><p>{empty}</p>{mayChange && command && <p>Make one above, or by <code>{command}</code></p>}</Empty>;
+  return (
+    <Empty title="There is none.">
+      <p>{empty}</p>
+      {mayChange && command && (
+        <p>
+          Make one above, or by <code>{command}</code>
+        </p>
+      )}
+    </Empty>
+  );
 }
 
 function New({ form }: { form: NonNullable<Kind['form']> }) {
   const text = { key: 'New key', account: 'New account', price: 'Set a price' };
   return (
-    <DialogButton text={form === 'key' || form === 'account' || form === 'price' ? text[form] : FORMS[form].title} className="main">
+    <DialogButton
+      text={form === 'key' || form === 'account' || form === 'price' ? text[form] : FORMS[form].title}
+      className="main"
+    >
       {(close) => {
         switch (form) {
-          case 'key': return <NewKey onClose={close} />;
-          case 'account': return <NewAccount onClose={close} />;
-          case 'price': return <Price onClose={close} />;
-          default: return <Create kind={form} onClose={close} onDone={close} />;
+          case 'key':
+            return <NewKey onClose={close} />;
+          case 'account':
+            return <NewAccount onClose={close} />;
+          case 'price':
+            return <Price onClose={close} />;
+          default:
+            return <Create kind={form} onClose={close} onDone={close} />;
         }
       }}
     </DialogButton>
@@ -119,29 +197,51 @@ function New({ form }: { form: NonNullable<Kind['form']> }) {
 function Act({ form, row, path }: { form: Kind['form']; row: Row; path: string }) {
   const { id, name, revoked, item } = row as { id: string; name: string; revoked?: string; item: string };
   switch (form) {
-    case 'key': return revoked ? null : <Revoke id={id} name={name} />;
-    case 'account': return <Quota row={row} />;
-    case 'price': return <DialogButton text="Change" spoken={item}>{(close) => <Price row={row} onClose={close} />}</DialogButton>;
-    case 'pod': return (
-      <>
-        <Change kind={form} id={id} name={name} shown={path} />
-        <PodActions id={id} name={name} isStopped={row['desiredStatus'] !== 'RUNNING'} />
-        <Remove id={id} name={name} list={FORMS.pod.path} shown={path} />
-      </>
-    );
-    case 'template': case 'volume': return (
-      <>
-        <Change kind={form} id={id} name={name} shown={path} />
-        <Remove id={id} name={name} list={FORMS[form].path} shown={path} note={form === 'volume' ? VOLUME_STAYS : undefined} />
-      </>
-    );
-    case undefined: return null;
-    default: return <Remove id={id} name={name} list={FORMS[form].path} shown={path} />;
+    case 'key':
+      return revoked ? null : <Revoke id={id} name={name} />;
+    case 'account':
+      return <Quota row={row} />;
+    case 'price':
+      return (
+        <DialogButton text="Change" spoken={item}>
+          {(close) => <Price row={row} onClose={close} />}
+        </DialogButton>
+      );
+    case 'pod':
+      return (
+        <>
+          <Change kind={form} id={id} name={name} shown={path} />
+          <PodActions id={id} name={name} isStopped={row['desiredStatus'] !== 'RUNNING'} />
+          <Remove id={id} name={name} list={FORMS.pod.path} shown={path} />
+        </>
+      );
+    case 'template':
+    case 'volume':
+      return (
+        <>
+          <Change kind={form} id={id} name={name} shown={path} />
+          <Remove
+            id={id}
+            name={name}
+            list={FORMS[form].path}
+            shown={path}
+            note={form === 'volume' ? VOLUME_STAYS : undefined}
+          />
+        </>
+      );
+    case undefined:
+      return null;
+    default:
+      return <Remove id={id} name={name} list={FORMS[form].path} shown={path} />;
   }
 }
 
 function Change({ name, ...what }: { kind: Editable; id: string; name: string; shown: string }) {
-  return <DialogButton text="Change" spoken={name}>{(close) => <Edit {...what} name={name} onClose={close} />}</DialogButton>;
+  return (
+    <DialogButton text="Change" spoken={name}>
+      {(close) => <Edit {...what} name={name} onClose={close} />}
+    </DialogButton>
+  );
 }
 
 function Revoke({ id, name }: { id: string; name: string }) {
@@ -156,7 +256,9 @@ function Revoke({ id, name }: { id: string; name: string }) {
         };
         return (
           <DialogForm title={`Revoke ${name}?`} action="Revoke it" danger onSubmit={revoke} onClose={close}>
-            <p className="body">The key <strong>{name}</strong> stops working everywhere within 5 seconds, for good; sessions with it end.</p>
+            <p className="body">
+              The key <strong>{name}</strong> stops working everywhere within 5 seconds, for good; sessions with it end.
+            </p>
           </DialogForm>
         );
       }}

@@ -1,4 +1,7 @@
-/** A machine, for the operator: whether it is here, what is on it and whose, what it was at, and what draining or forgetting it means. */
+/**
+ * A machine, for the operator: whether it is here, what is on it and whose, what it was at, and what draining or
+ * forgetting it means.
+ */
 import type { MachinePageView } from '../../../views-of-machines.ts';
 import { Workers } from '../endpoint/workers.tsx';
 import { useLive } from '../live.ts';
@@ -14,17 +17,43 @@ import { ago, count } from '../words.ts';
 export default function MachinePage({ name }: { name: string }) {
   const { view, away, ended } = useLive<MachinePageView>(`?machine=${encodeURIComponent(name)}`);
   const isOperator = useIsOperator();
-  const trail = <Trail steps={[isOperator ? { text: 'Machines', to: '/machines' } : { text: 'Overview', to: '/' }, { text: view?.machine.name ?? name }]} />;
-  if (ended) return <>{trail}<Refused title="Machine" why={ended}>It may have been forgotten. Machines has all that joined.</Refused></>;
-  if (!view) return <>{trail}<h1>Machine</h1><Loading away={away} /></>;
+  const trail = (
+    <Trail
+      steps={[
+        isOperator ? { text: 'Machines', to: '/machines' } : { text: 'Overview', to: '/' },
+        { text: view?.machine.name ?? name },
+      ]}
+    />
+  );
+  if (ended)
+    return (
+      <>
+        {trail}
+        <Refused title="Machine" why={ended}>
+          It may have been forgotten. Machines has all that joined.
+        </Refused>
+      </>
+    );
+  if (!view)
+    return (
+      <>
+        {trail}
+        <h1>Machine</h1>
+        <Loading away={away} />
+      </>
+    );
   const { machine, nowMs, workers, pods, agentSinceMs } = view;
   const inUse = machine.gpus.filter(({ heldBy }) => heldBy !== '').length;
   return (
     <>
       {trail}
       <div className="title">
-        <h1 title={machine.name}>{machine.name}</h1><code className="id">{machine.id}</code><States view={view} />
-        <div className="actions"><MachineActions view={view} /></div>
+        <h1 title={machine.name}>{machine.name}</h1>
+        <code className="id">{machine.id}</code>
+        <States view={view} />
+        <div className="actions">
+          <MachineActions view={view} />
+        </div>
       </div>
       <Away text={away} />
       <dl className="figures">
@@ -32,7 +61,11 @@ export default function MachinePage({ name }: { name: string }) {
         <Figure label="Workers" value={count(workers.length)} />
         <Figure label="Pods" value={count(pods.length)} />
         <Figure label="GPUs in use" value={machine.gpus.length === 0 ? '–' : `${inUse} / ${machine.gpus.length}`} />
-        <Figure label="Agent" value={machine.agentVersion || '–'} hint={agentSinceMs === 0 ? '' : `this run of it came ${ago(agentSinceMs, nowMs)}`} />
+        <Figure
+          label="Agent"
+          value={machine.agentVersion || '–'}
+          hint={agentSinceMs === 0 ? '' : `this run of it came ${ago(agentSinceMs, nowMs)}`}
+        />
       </dl>
       <Refusals refusals={view.refusals} />
       <Gpus view={view} />
@@ -40,17 +73,37 @@ export default function MachinePage({ name }: { name: string }) {
       <Pods view={view} />
       <Images view={view} />
       <Facts view={view} />
-      {workers.length === 0 && pods.length === 0 && machine.gpus.length === 0 && <Empty title="It has no GPU, and nothing runs on it." />}
+      {workers.length === 0 && pods.length === 0 && machine.gpus.length === 0 && (
+        <Empty title="It has no GPU, and nothing runs on it." />
+      )}
     </>
   );
 }
 
 /** Whether it is here, and what is wanted of it. */
-function States({ view: { machine: { connected, cordoned, seenMs }, workers, keyRevokedMs, nowMs } }: { view: MachinePageView }) {
+function States({
+  view: {
+    machine: { connected, cordoned, seenMs },
+    workers,
+    keyRevokedMs,
+    nowMs,
+  },
+}: {
+  view: MachinePageView;
+}) {
   return (
     <>
-      {connected ? <Badge word="connected" tone="good" /> : <Badge word={`away, heard ${ago(seenMs, nowMs)}`} tone="bad" />}
-      {cordoned && <Badge word={workers.length === 0 ? 'drained' : `draining, ${workers.length} left`} tone={workers.length === 0 ? 'good' : 'warn'} />}
+      {connected ? (
+        <Badge word="connected" tone="good" />
+      ) : (
+        <Badge word={`away, heard ${ago(seenMs, nowMs)}`} tone="bad" />
+      )}
+      {cordoned && (
+        <Badge
+          word={workers.length === 0 ? 'drained' : `draining, ${workers.length} left`}
+          tone={workers.length === 0 ? 'good' : 'warn'}
+        />
+      )}
       {keyRevokedMs > 0 && <Badge word="key revoked" tone="bad" />}
     </>
   );

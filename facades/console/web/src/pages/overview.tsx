@@ -1,20 +1,21 @@
 /** The first page: what there is, how it goes, what is wrong. */
-import { Suspense } from 'react';
+
 import type { FormEvent } from 'react';
+import { Suspense } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { EndpointRow, OverviewView, Sample } from '../../../views.ts';
 import { DialogButton } from '../dialog.tsx';
 import { GpuMap, NoMachine } from '../gpu-map.tsx';
 import { lazyPage } from '../lazy-page.tsx';
+import { Filters, Head, Narrowed, namesOf, Pages, Search } from '../listing-parts.tsx';
 import { useLive } from '../live.ts';
 import { Away, Badge, Empty, Figure, Loading, NoHit, Panel, Refused } from '../parts.tsx';
 import { Problems } from '../problems.tsx';
 import { useIsOperator, useSession } from '../session.tsx';
 import { Sparkline } from '../sparkline.tsx';
-import { Filters, Head, namesOf, Narrowed, Pages, Search } from '../listing-parts.tsx';
 import { useHistory } from '../use-history.ts';
-import { useListing } from '../use-listing.ts';
 import type { Listing } from '../use-listing.ts';
+import { useListing } from '../use-listing.ts';
 import { count } from '../words.ts';
 import { ENDPOINT_FILTERS, MACHINE_FILTERS } from './live-filters.ts';
 
@@ -27,19 +28,50 @@ export function Overview() {
   const listing = useListing(isOperator ? { order: 'state', descending: false } : {}, namesOf(filters));
   const { view, past, isOld, away, ended } = useLive<OverviewView>(`?${listing.query}`);
   const history = useHistory(view?.endpoints ?? [], past, view?.nowMs ?? 0);
-  if (ended?.status === 400) return <><h1>Overview</h1><Narrowed listing={listing} filters={filters} why={ended} /></>;
-  if (ended) return <><Refused title="Overview" why={ended} />{ended.status === 401 && <OpenById />}</>;
+  if (ended?.status === 400)
+    return (
+      <>
+        <h1>Overview</h1>
+        <Narrowed listing={listing} filters={filters} why={ended} />
+      </>
+    );
+  if (ended)
+    return (
+      <>
+        <Refused title="Overview" why={ended} />
+        {ended.status === 401 && <OpenById />}
+      </>
+    );
   return (
     <>
-      <div className="title"><h1>Overview</h1>{!isOperator && <NewEndpoint />}</div>
-      {view ? <>
-        <Away text={away} />
-        {view.problemCount === 0 && <p className="well"><Badge word="all well" tone="good" /> Nothing is wrong right now.</p>}
-        <Problems problems={view.problems} problemCount={view.problemCount} hasLinks />
-        {view.machines ? <Machines view={view} isOld={isOld} listing={listing} /> : <Endpoints view={view} isOld={isOld} history={history} listing={listing} />}
-        <Pages listing={listing} next={view.next} isOld={isOld} />
-      </> : <Loading away={away} />}
-      {isOperator && <p className="hint">The operator’s key belongs to no account. Sign in with a key of an account to see its endpoints.</p>}
+      <div className="title">
+        <h1>Overview</h1>
+        {!isOperator && <NewEndpoint />}
+      </div>
+      {view ? (
+        <>
+          <Away text={away} />
+          {view.problemCount === 0 && (
+            <p className="well">
+              <Badge word="all well" tone="good" /> Nothing is wrong right now.
+            </p>
+          )}
+          <Problems problems={view.problems} problemCount={view.problemCount} hasLinks />
+          {view.machines ? (
+            <Machines view={view} isOld={isOld} listing={listing} />
+          ) : (
+            <Endpoints view={view} isOld={isOld} history={history} listing={listing} />
+          )}
+          <Pages listing={listing} next={view.next} isOld={isOld} />
+        </>
+      ) : (
+        <Loading away={away} />
+      )}
+      {isOperator && (
+        <p className="hint">
+          The operator’s key belongs to no account. Sign in with a key of an account to see its endpoints.
+        </p>
+      )}
     </>
   );
 }
@@ -56,7 +88,8 @@ function OpenById() {
   return (
     <Panel title="Jobs of an endpoint">
       <form className="tools plain body" onSubmit={open}>
-        <label htmlFor="endpoint">Endpoint</label> <input id="endpoint" name="endpoint" placeholder="its id" required /> <button type="submit">Open</button>
+        <label htmlFor="endpoint">Endpoint</label> <input id="endpoint" name="endpoint" placeholder="its id" required />{' '}
+        <button type="submit">Open</button>
       </form>
     </Panel>
   );
@@ -69,14 +102,26 @@ function NewEndpoint() {
   return (
     <div className="actions">
       <DialogButton text="New endpoint">
-        {(close) => <Suspense><Create kind="endpoint" onClose={close} onDone={(id) => go(`/endpoints/${id}`)} /></Suspense>}
+        {(close) => (
+          <Suspense>
+            <Create kind="endpoint" onClose={close} onDone={(id) => go(`/endpoints/${id}`)} />
+          </Suspense>
+        )}
       </DialogButton>
     </div>
   );
 }
 
-function Endpoints({ view: { endpoints, next, nowMs }, isOld, history, listing }: {
-  view: OverviewView; isOld: boolean; history: ReadonlyMap<string, readonly Sample[]>; listing: Listing;
+function Endpoints({
+  view: { endpoints, next, nowMs },
+  isOld,
+  history,
+  listing,
+}: {
+  view: OverviewView;
+  isOld: boolean;
+  history: ReadonlyMap<string, readonly Sample[]>;
+  listing: Listing;
 }) {
   const sum = (of: (row: EndpointRow) => number): number => endpoints.reduce((total, row) => total + of(row), 0);
   const isPart = isOld || next !== '' || listing.page > 1 || listing.isNarrowed;
@@ -103,17 +148,32 @@ function Endpoints({ view: { endpoints, next, nowMs }, isOld, history, listing }
         <Figure label="Failed" value={count(sum(({ failed }) => failed))} />
       </dl>
       <Panel title="Endpoints" aside={isPart ? 'figures are of those that are shown' : undefined}>
-        <Search listing={listing}><Filters listing={listing} filters={ENDPOINT_FILTERS} /></Search>
-        {endpoints.length === 0 ? <NoHit what="endpoint" /> : (
+        <Search listing={listing}>
+          <Filters listing={listing} filters={ENDPOINT_FILTERS} />
+        </Search>
+        {endpoints.length === 0 ? (
+          <NoHit what="endpoint" />
+        ) : (
           <div className="scroll" tabIndex={0} role="region" aria-label="Endpoints, scrolls sideways" aria-busy={isOld}>
             <table className="rows">
-              <thead><tr>
-                <Head listing={listing} text="Name" by="name" /><th className="right">Queue</th><th className="right">Running</th>
-                <th>Last 10 minutes: <span className="of-queue">queue</span>, <span className="of-run">running</span></th>
-                <Head listing={listing} text="Workers" by="workers_max" />
-                <th className="right">Completed</th><th className="right">Failed</th>
-              </tr></thead>
-              <tbody>{endpoints.map((row) => <Row key={row.id} row={row} samples={history.get(row.id) ?? []} nowMs={nowMs} />)}</tbody>
+              <thead>
+                <tr>
+                  <Head listing={listing} text="Name" by="name" />
+                  <th className="right">Queue</th>
+                  <th className="right">Running</th>
+                  <th>
+                    Last 10 minutes: <span className="of-queue">queue</span>, <span className="of-run">running</span>
+                  </th>
+                  <Head listing={listing} text="Workers" by="workers_max" />
+                  <th className="right">Completed</th>
+                  <th className="right">Failed</th>
+                </tr>
+              </thead>
+              <tbody>
+                {endpoints.map((row) => (
+                  <Row key={row.id} row={row} samples={history.get(row.id) ?? []} nowMs={nowMs} />
+                ))}
+              </tbody>
             </table>
           </div>
         )}
@@ -125,14 +185,26 @@ function Endpoints({ view: { endpoints, next, nowMs }, isOld, history, listing }
 function Row({ row, samples, nowMs }: { row: EndpointRow; samples: readonly Sample[]; nowMs: number }) {
   return (
     <tr>
-      <th scope="row"><Link href={`/endpoints/${row.id}`} className="text" title={row.name}>{row.name}</Link> <code className="id">{row.id}</code></th>
+      <th scope="row">
+        <Link href={`/endpoints/${row.id}`} className="text" title={row.name}>
+          {row.name}
+        </Link>{' '}
+        <code className="id">{row.id}</code>
+      </th>
       <td className="right number">{count(row.queued)}</td>
       <td className="right number">{count(row.inProgress)}</td>
       <td className="lines">
         <Sparkline points={samples.map(([atMs, queued]) => [atMs, queued])} nowMs={nowMs} label="In queue" />
-        <Sparkline points={samples.map(([atMs, , running]) => [atMs, running])} nowMs={nowMs} label="Running" tone="run" />
+        <Sparkline
+          points={samples.map(([atMs, , running]) => [atMs, running])}
+          nowMs={nowMs}
+          label="Running"
+          tone="run"
+        />
       </td>
-      <td><Workers row={row} /></td>
+      <td>
+        <Workers row={row} />
+      </td>
       <td className="right number">{count(row.completed)}</td>
       <td className={`right number ${row.failed > 0 ? 'some' : ''}`}>{count(row.failed)}</td>
     </tr>
@@ -142,14 +214,33 @@ function Row({ row, samples, nowMs }: { row: EndpointRow; samples: readonly Samp
 /** One square for each worker that there may be, as far as there is room. */
 function Workers({ row: { workers, workersMax } }: { row: EndpointRow }) {
   const { running, idle, initializing, unhealthy, standby } = workers;
-  const kinds = [['busy', running], ['idle', idle], ['starting', initializing], ['broken', unhealthy], ['frozen', standby]] as const;
+  const kinds = [
+    ['busy', running],
+    ['idle', idle],
+    ['starting', initializing],
+    ['broken', unhealthy],
+    ['frozen', standby],
+  ] as const;
   const there = running + idle + initializing;
-  const told = kinds.filter(([, number]) => number > 0).map(([word, number]) => `${number} ${word}`).join(', ') || 'none';
-  const squares = kinds.flatMap(([word, number]) => Array.from({ length: Math.min(number, 24) }, () => word)).slice(0, 24);
+  const told =
+    kinds
+      .filter(([, number]) => number > 0)
+      .map(([word, number]) => `${number} ${word}`)
+      .join(', ') || 'none';
+  const squares = kinds
+    .flatMap(([word, number]) => Array.from({ length: Math.min(number, 24) }, () => word))
+    .slice(0, 24);
   return (
     <span className="workers" title={told}>
-      <span className="number">{there}<span className="of">/{workersMax}</span></span>
-      <span className="squares" aria-hidden="true">{squares.map((word, index) => <i key={index} className={word} />)}</span>
+      <span className="number">
+        {there}
+        <span className="of">/{workersMax}</span>
+      </span>
+      <span className="squares" aria-hidden="true">
+        {squares.map((word, index) => (
+          <i key={index} className={word} />
+        ))}
+      </span>
       <span className="spoken">{told}</span>
     </span>
   );
@@ -159,18 +250,30 @@ function Machines({ view, isOld, listing }: { view: OverviewView; isOld: boolean
   const machines = view.machines ?? [];
   const gpus = machines.flatMap((machine) => machine.gpus);
   if (machines.length === 0 && listing.page === 1 && !isOld && !listing.isNarrowed) {
-    return <Panel title="Machines"><NoMachine /></Panel>;
+    return (
+      <Panel title="Machines">
+        <NoMachine />
+      </Panel>
+    );
   }
   return (
     <>
       <dl className="figures">
-        <Figure label="Machines" value={`${machines.filter(({ connected }) => connected).length} / ${machines.length}`} hint="connected, of all that joined" />
+        <Figure
+          label="Machines"
+          value={`${machines.filter(({ connected }) => connected).length} / ${machines.length}`}
+          hint="connected, of all that joined"
+        />
         <Figure label="GPUs in use" value={`${gpus.filter(({ heldBy }) => heldBy !== '').length} / ${gpus.length}`} />
         <Figure label="GPUs unhealthy" value={gpus.filter(({ unhealthy }) => unhealthy !== '').length} />
         <Figure label="Workers" value={count(machines.reduce((total, { workers }) => total + workers, 0))} />
       </dl>
-      <section className="panel"><Search listing={listing}><Filters listing={listing} filters={MACHINE_FILTERS} /></Search>
-        {machines.length === 0 && <NoHit what="machine" />}</section>
+      <section className="panel">
+        <Search listing={listing}>
+          <Filters listing={listing} filters={MACHINE_FILTERS} />
+        </Search>
+        {machines.length === 0 && <NoHit what="machine" />}
+      </section>
       {machines.length > 0 && <GpuMap machines={machines} isOld={isOld} hasLink />}
     </>
   );

@@ -5,27 +5,51 @@ import { Away, Badge, FactsTable, Figure, Loading, Panel, Refused, Trail } from 
 import { PodActions } from '../pod-actions.tsx';
 import { useSession } from '../session.tsx';
 import { TailLog } from '../tail-log.tsx';
-import { plainText } from '../worker-text.ts';
 import { ago, count } from '../words.ts';
+import { plainText } from '../worker-text.ts';
 
 /** The page. */
 export default function PodPage({ id }: { id: string }) {
   const { view, away, ended } = useLive<PodView>(`?pod=${encodeURIComponent(id)}`);
   const mayChange = useSession().manage === 'write';
   const trail = <Trail steps={[{ text: 'Pods', to: '/pods' }, { text: view?.name ?? id }]} />;
-  if (ended) return <>{trail}<Refused title="Pod" why={ended} /></>;
-  if (!view) return <>{trail}<h1>Pod</h1><Loading away={away} /></>;
+  if (ended)
+    return (
+      <>
+        {trail}
+        <Refused title="Pod" why={ended} />
+      </>
+    );
+  if (!view)
+    return (
+      <>
+        {trail}
+        <h1>Pod</h1>
+        <Loading away={away} />
+      </>
+    );
   const { name, state, desiredStatus, statusText, sinceMs, nowMs, gpuTypeId, gpus, machineId, costPerHour } = view;
   return (
     <>
       {trail}
       <div className="title">
-        <h1 title={name}>{name}</h1><code className="id">{id}</code><Badge word={state} />
-        {mayChange && <div className="actions"><PodActions id={id} name={name} isStopped={desiredStatus !== 'RUNNING'} /></div>}
+        <h1 title={name}>{name}</h1>
+        <code className="id">{id}</code>
+        <Badge word={state} />
+        {mayChange && (
+          <div className="actions">
+            <PodActions id={id} name={name} isStopped={desiredStatus !== 'RUNNING'} />
+          </div>
+        )}
       </div>
       <Away text={away} />
       <dl className="figures">
-        <Figure label="State" value={state.toLowerCase()} tone={state === 'FAILED' ? 'bad' : ''} hint={`it shall be ${desiredStatus.toLowerCase()}`} />
+        <Figure
+          label="State"
+          value={state.toLowerCase()}
+          tone={state === 'FAILED' ? 'bad' : ''}
+          hint={`it shall be ${desiredStatus.toLowerCase()}`}
+        />
         <Figure label="Since" value={sinceMs === 0 ? '–' : ago(sinceMs, nowMs)} />
         <Figure label="GPUs" value={gpus.length === 0 ? '–' : `${count(gpus.length)} × ${gpuTypeId}`} />
         <Figure label="Machine" value={machineId || '–'} />
@@ -33,19 +57,30 @@ export default function PodPage({ id }: { id: string }) {
       </dl>
       {statusText !== '' && (
         <Panel title="What its machine told last">
-          <pre className="viewer" tabIndex={0} role="group" aria-label="What its machine told last">{plainText(statusText)}</pre>
+          <pre className="viewer" tabIndex={0} role="group" aria-label="What its machine told last">
+            {plainText(statusText)}
+          </pre>
         </Panel>
       )}
       <Runs view={view} />
-      <Panel title="Log"><TailLog of={{ pod: id }} label="Log" /></Panel>
+      <Panel title="Log">
+        <TailLog of={{ pod: id }} label="Log" />
+      </Panel>
     </>
   );
 }
 
 function Runs({ view: { image, command, ports, gpus, volumeMountPath, networkVolumeId } }: { view: PodView }) {
   const facts: [string, string][] = [
-    ['Image', image || 'none: its command runs on the host'], ['Command', command.join(' ')], ['Ports', ports.join(', ')], ['GPUs', gpus.join(', ')],
+    ['Image', image || 'none: its command runs on the host'],
+    ['Command', command.join(' ')],
+    ['Ports', ports.join(', ')],
+    ['GPUs', gpus.join(', ')],
     ['Files', `${networkVolumeId === '' ? 'of its own' : `network volume ${networkVolumeId}`}, at ${volumeMountPath}`],
   ];
-  return <Panel title="What runs"><FactsTable label="What runs" facts={facts} /></Panel>;
+  return (
+    <Panel title="What runs">
+      <FactsTable label="What runs" facts={facts} />
+    </Panel>
+  );
 }
