@@ -2,33 +2,34 @@
  * Builds dispatch and scaling of a replica: slots, sessions, claims on their way to workers, and the workers there
  * should be.
  */
+
+import type { BatchMeter } from '@slipway/kit/bytes/batcher';
+import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { OpenCredentials } from './dispatch/agent-messages.ts';
 import { AttemptAudit } from './dispatch/attempt-audit.ts';
-import { ContainerReports } from './dispatch/container-reports.ts';
-import { DesiredImages } from './dispatch/desired-images.ts';
-import { DesiredLoop } from './dispatch/desired-loop.ts';
+import { DesiredImages } from './dispatch/desired/desired-images.ts';
+import { DesiredLoop } from './dispatch/desired/desired-loop.ts';
 import { DispatchLoop } from './dispatch/dispatch-loop.ts';
-import { ExecutionTimes } from './dispatch/execution-times.ts';
-import { LeaseRenewer } from './dispatch/lease-renewer.ts';
-import { PodReports } from './dispatch/pod-reports.ts';
+import { ContainerReports } from './dispatch/reports/container-reports.ts';
+import { ExecutionTimes } from './dispatch/reports/execution-times.ts';
+import { PodReports } from './dispatch/reports/pod-reports.ts';
+import { WorkerLogs } from './dispatch/reports/worker-logs.ts';
+import { WorkerReports } from './dispatch/reports/worker-reports.ts';
 import { returnOrphans } from './dispatch/return-orphans.ts';
-import type { SessionContext } from './dispatch/session-context.ts';
+import { LeaseRenewer } from './dispatch/session/lease-renewer.ts';
+import type { SessionContext } from './dispatch/session/session-context.ts';
 import { SessionTable } from './dispatch/session-table.ts';
 import { SlotPool } from './dispatch/slot-pool.ts';
-import { WorkerLogs } from './dispatch/worker-logs.ts';
-import { WorkerReports } from './dispatch/worker-reports.ts';
-import { chosenScaler } from './domain/scale-target.ts';
+import { chosenScaler } from './domain/scaling/scale-target.ts';
 import type { CoreEvents } from './events/core-events.ts';
 import type { AttemptCalls } from './jobs/job-engine.ts';
 import type { ClaimedJob } from './jobs/slots.ts';
-import type { BatchMeter } from './runtime/batcher.ts';
-import type { Clock, Random } from './runtime/clock.ts';
-import type { Logger } from './runtime/logger.ts';
-import type { SingletonTask } from './runtime/loop.ts';
 import type { ScaleMeter } from './scaling/scaling-service.ts';
 import { ScalingService } from './scaling/scaling-service.ts';
+import type { WorkerStart } from './store/machines/worker-starts.ts';
 import type { Stores } from './store/storage.ts';
-import type { WorkerStart } from './store/worker-starts.ts';
 
 export interface DispatchOptions {
   machines: Stores['machines'];

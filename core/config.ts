@@ -1,10 +1,10 @@
 /** The configuration of core: the only place that reads its environment. */
 
-import { authorityFile } from '../proto/wire/renewed-files.ts';
-import type { PrivateWebhooks } from './domain/webhook-url.ts';
-import { EnvReader } from './runtime/env.ts';
-import type { PrivateRegistries } from './runtime/private-registries.ts';
-import { otlpEndpointFault } from './runtime/tracing.ts';
+import { EnvReader } from '@slipway/kit/host/env';
+import type { PrivateRegistries } from '@slipway/kit/net/private-registries';
+import { authorityFile } from '@slipway/kit/net/renewed-files';
+import { otlpEndpointFault } from '@slipway/kit/observe/tracing';
+import type { PrivateWebhooks } from './domain/jobs/webhook-url.ts';
 
 /** Every variable is listed in docs/operate/operations.md. Secrets may come by file: SLIPWAY_…_FILE. */
 export interface CoreConfig {

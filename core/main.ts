@@ -1,9 +1,10 @@
 /** Entry of the core process: configuration, start, signals, stop. */
+
+import { ConfigError } from '@slipway/kit/host/env';
+import { createLogger } from '@slipway/kit/log/logger';
 import { buildCore } from './app.ts';
 import type { CoreConfig } from './config.ts';
 import { readCoreConfig } from './config.ts';
-import { ConfigError } from './runtime/env.ts';
-import { createLogger } from './runtime/logger.ts';
 
 function readConfig(): CoreConfig {
   try {

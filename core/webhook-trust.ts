@@ -1,9 +1,10 @@
 /** Authorities of an operator's own that count for webhooks, from a file that is read anew when it changes. */
-import { authorityFile } from '../proto/wire/renewed-files.ts';
-import type { WebhookAuthorities } from './duties/webhook-caller.ts';
-import type { CertificateWatchOptions } from './runtime/certificate-watch.ts';
-import { CertificateWatch } from './runtime/certificate-watch.ts';
-import type { Service } from './runtime/service.ts';
+
+import type { Service } from '@slipway/kit/lifecycle/service';
+import type { CertificateWatchOptions } from '@slipway/kit/net/certificate-watch';
+import { CertificateWatch } from '@slipway/kit/net/certificate-watch';
+import { authorityFile } from '@slipway/kit/net/renewed-files';
+import type { WebhookAuthorities } from './singleton-tasks/webhook-caller.ts';
 
 /** `file`: empty if there are none. `watch` reports on the file. */
 export function webhookTrust(

@@ -1,12 +1,12 @@
 /** The one place where the facade reads its environment. All faults are reported together. */
-import { EnvReader } from '../core/runtime/env.ts';
-import { metricsListenFault } from '../core/runtime/metrics-server.ts';
-import { otlpEndpointFault } from '../core/runtime/tracing.ts';
-import { ADDRESS_FORMS, parseAddress } from '../proto/wire/address.ts';
-import { LB_HOLD_MS_DEFAULT, LB_PROCESSING_MS_DEFAULT, LB_SOCKET_IDLE_MS_DEFAULT } from '../proto/wire/limits.ts';
-import { parseNetwork } from '../proto/wire/network.ts';
-import type { TlsFiles } from '../proto/wire/tls.ts';
-import { tlsFaults } from '../proto/wire/tls.ts';
+import { EnvReader } from '@slipway/kit/host/env';
+import { ADDRESS_FORMS, parseAddress } from '@slipway/kit/net/address';
+import { parseNetwork } from '@slipway/kit/net/network';
+import type { TlsFiles } from '@slipway/kit/net/tls';
+import { tlsFaults } from '@slipway/kit/net/tls';
+import { metricsListenFault } from '@slipway/kit/observe/metrics-server';
+import { otlpEndpointFault } from '@slipway/kit/observe/tracing';
+import { LB_HOLD_MS_DEFAULT, LB_PROCESSING_MS_DEFAULT, LB_SOCKET_IDLE_MS_DEFAULT } from '@slipway/proto/wire/limits';
 
 /** Which shape GET /stream answers with when the request does not say: see queue/stream-shape.ts. */
 export type StreamShapeSetting = 'auto' | 'seed' | 'sdk';

@@ -6,28 +6,28 @@
  */
 import { rmSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Clock, Random } from '../core/runtime/clock.ts';
-import { within } from '../core/runtime/clock.ts';
-import type { Logger } from '../core/runtime/logger.ts';
-import { Loop } from '../core/runtime/loop.ts';
-import { createServer, getText } from '../core/runtime/node-http.ts';
-import type { Service } from '../core/runtime/service.ts';
-import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
-import { AccessServiceClient } from '../proto/gen/slipway/v1/access_service.ts';
-import type { Transport } from '../proto/wire/channel.ts';
-import type { AuthorizerSettings } from '../proto/wire/edge-authorizer.ts';
-import { AUTHORIZER_READY_PATH, AUTHORIZER_SETTINGS_PATH, EDGE_KEY_HEADER } from '../proto/wire/edge-authorizer.ts';
-import { HTTP_HEADER_BYTES_MAX, HTTP_KEEP_ALIVE_MS } from '../proto/wire/limits.ts';
+import { Loop } from '@slipway/kit/lifecycle/loop';
+import type { Service } from '@slipway/kit/lifecycle/service';
+import { SingleRunService, startAll, stopAll } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Transport } from '@slipway/kit/net/channel';
+import type { AuthorizerSettings } from '@slipway/kit/net/edge-authorizer';
+import { AUTHORIZER_READY_PATH, AUTHORIZER_SETTINGS_PATH, EDGE_KEY_HEADER } from '@slipway/kit/net/edge-authorizer';
+import { createServer, getText } from '@slipway/kit/net/node-http';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import { within } from '@slipway/kit/time/clock';
+import { AccessServiceClient } from '@slipway/proto/gen/slipway/v1/access_service';
+import { HTTP_HEADER_BYTES_MAX, HTTP_KEEP_ALIVE_MS } from '@slipway/proto/wire/limits';
 import { Authorizer } from './activator/authorizer.ts';
 import { LoadBalancer, WAIT_BOUNDS } from './activator/load-balancer.ts';
 import { EndpointSetLink } from './core-client/endpoint-set-link.ts';
 import { Readiness } from './core-client/readiness.ts';
 import { RejectionReporter } from './core-client/rejection-reporter.ts';
 import { ServiceCalls } from './core-client/service-calls.ts';
-import { AccessCache } from './plugins/access-cache.ts';
-import { rejectBrokenRequest } from './plugins/broken-request.ts';
-import { KeyWatch } from './plugins/key-watch.ts';
-import { RateLimit } from './plugins/rate-limit.ts';
+import { rejectBrokenRequest } from './plugins/errors/broken-request.ts';
+import { AccessCache } from './plugins/limits/access-cache.ts';
+import { KeyWatch } from './plugins/limits/key-watch.ts';
+import { RateLimit } from './plugins/limits/rate-limit.ts';
 
 /** How often facades are asked for their settings, in milliseconds: before the first answer, and after it. */
 const ASK_FIRST_MS = 250;

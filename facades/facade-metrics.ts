@@ -1,11 +1,12 @@
 /** The metrics of a facade, listed in docs/reference/metrics.md. */
+
+import type { MemoryBudget } from '@slipway/kit/bytes/memory-budget';
+import { budgetMetrics } from '@slipway/kit/observe/budget-metrics';
+import { httpMetrics } from '@slipway/kit/observe/http-metrics';
+import type { Metrics } from '@slipway/kit/observe/metrics';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { FastifyInstance } from 'fastify';
-import { budgetMetrics } from '../core/runtime/budget-metrics.ts';
-import type { Clock } from '../core/runtime/clock.ts';
-import { httpMetrics } from '../core/runtime/http-metrics.ts';
-import type { MemoryBudget } from '../core/runtime/memory-budget.ts';
-import type { Metrics } from '../core/runtime/metrics.ts';
-import type { OnRejected } from './plugins/rate-limit.ts';
+import type { OnRejected } from './plugins/limits/rate-limit.ts';
 
 /** Counters that the parts of a facade report to. */
 export interface FacadeMeter {

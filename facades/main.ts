@@ -1,6 +1,6 @@
 /** Entry of the facade process: settings, app, start, signals, stop. */
-import { ConfigError } from '../core/runtime/env.ts';
-import { createLogger } from '../core/runtime/logger.ts';
+import { ConfigError } from '@slipway/kit/host/env';
+import { createLogger } from '@slipway/kit/log/logger';
 import { buildFacade } from './app.ts';
 import type { FacadeConfig } from './config.ts';
 import { readFacadeConfig } from './config.ts';

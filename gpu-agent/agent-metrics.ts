@@ -1,14 +1,15 @@
 /** The metrics of an agent. docs/reference/metrics.md has each. */
+
+import type { BudgetFill } from '@slipway/kit/observe/budget-metrics';
+import { budgetMetrics } from '@slipway/kit/observe/budget-metrics';
+import { httpMetrics } from '@slipway/kit/observe/http-metrics';
+import type { Metrics } from '@slipway/kit/observe/metrics';
+import { CALL_SECONDS, JOB_SECONDS } from '@slipway/kit/observe/metrics';
+import type { Clock } from '@slipway/kit/time/clock';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { GpuLoad } from '@slipway/proto/gen/slipway/v1/machine';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { FastifyInstance } from 'fastify';
-import type { BudgetFill } from '../core/runtime/budget-metrics.ts';
-import { budgetMetrics } from '../core/runtime/budget-metrics.ts';
-import type { Clock } from '../core/runtime/clock.ts';
-import { httpMetrics } from '../core/runtime/http-metrics.ts';
-import type { Metrics } from '../core/runtime/metrics.ts';
-import { CALL_SECONDS, JOB_SECONDS } from '../core/runtime/metrics.ts';
-import { OutcomeKind } from '../proto/gen/slipway/v1/agent_service.ts';
-import type { GpuLoad } from '../proto/gen/slipway/v1/machine.ts';
-import { enumName } from '../proto/wire/enum-name.ts';
 import type { OnPull } from './images/image-puller.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
 import type { OnStart } from './units/unit-kind.ts';

@@ -1,20 +1,21 @@
 /** Builds an agent from its configuration: all parts, by hand, in one place. Nothing runs before `start`. */
-import { CertificateWatch } from '../core/runtime/certificate-watch.ts';
-import type { Clock, Random } from '../core/runtime/clock.ts';
-import { delay, systemClock, systemRandom } from '../core/runtime/clock.ts';
-import type { Disk } from '../core/runtime/disk.ts';
-import { machineDisk } from '../core/runtime/disk.ts';
-import type { Logger } from '../core/runtime/logger.ts';
-import { Loop } from '../core/runtime/loop.ts';
-import { Metrics } from '../core/runtime/metrics.ts';
-import { MetricsServer } from '../core/runtime/metrics-server.ts';
-import type { Service } from '../core/runtime/service.ts';
-import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
-import { SlicedWork } from '../core/runtime/sliced-work.ts';
-import { tracingOf } from '../core/runtime/tracing.ts';
-import type { Transport } from '../proto/wire/channel.ts';
-import { systemTransport } from '../proto/wire/channel.ts';
-import { TlsSource } from '../proto/wire/tls-source.ts';
+
+import { SlicedWork } from '@slipway/kit/bytes/sliced-work';
+import type { Disk } from '@slipway/kit/host/disk';
+import { machineDisk } from '@slipway/kit/host/disk';
+import { Loop } from '@slipway/kit/lifecycle/loop';
+import type { Service } from '@slipway/kit/lifecycle/service';
+import { SingleRunService, startAll, stopAll } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import { CertificateWatch } from '@slipway/kit/net/certificate-watch';
+import type { Transport } from '@slipway/kit/net/channel';
+import { systemTransport } from '@slipway/kit/net/channel';
+import { TlsSource } from '@slipway/kit/net/tls-source';
+import { Metrics } from '@slipway/kit/observe/metrics';
+import { MetricsServer } from '@slipway/kit/observe/metrics-server';
+import { tracingOf } from '@slipway/kit/observe/tracing';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import { delay, systemClock, systemRandom } from '@slipway/kit/time/clock';
 import { agentMetrics } from './agent-metrics.ts';
 import { bodyBudget } from './bridge/raw-body.ts';
 import { Bridge } from './bridge/server.ts';

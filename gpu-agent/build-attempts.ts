@@ -4,11 +4,11 @@
  * added here.
  */
 import { join } from 'node:path';
-import type { Clock, Random } from '../core/runtime/clock.ts';
-import type { Disk } from '../core/runtime/disk.ts';
-import type { Logger } from '../core/runtime/logger.ts';
-import type { Tracing } from '../core/runtime/tracing.ts';
-import type { OutcomeKind } from '../proto/gen/slipway/v1/agent_service.ts';
+import type { Disk } from '@slipway/kit/host/disk';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Tracing } from '@slipway/kit/observe/tracing';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { AttemptStopper } from './attempts/attempt-stopper.ts';
 import type { AttemptEnd } from './attempts/attempt-table.ts';
 import { AttemptTable } from './attempts/attempt-table.ts';

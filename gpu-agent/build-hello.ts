@@ -1,5 +1,5 @@
 /** What an agent says of itself and its machine when a session begins. */
-import type { Hello, MachineContainers } from '../proto/gen/slipway/v1/agent_service.ts';
+import type { Hello, MachineContainers } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { AttemptParts } from './build-attempts.ts';
 import type { AgentConfig } from './config.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';

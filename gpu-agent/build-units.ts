@@ -1,8 +1,8 @@
 /** Builds what units are launched with: users, folders, logs, GPUs, executors. */
 import { join } from 'node:path';
-import type { Clock } from '../core/runtime/clock.ts';
-import type { Logger } from '../core/runtime/logger.ts';
-import type { SettleImageRequest } from '../proto/gen/slipway/v1/agent_service.ts';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { SettleImageRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { AgentConfig } from './config.ts';
 import { hostPrograms } from './executors/container/host-programs.ts';
 import type { Executor } from './executors/executor.ts';

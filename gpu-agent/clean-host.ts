@@ -4,10 +4,10 @@
  * taken away under it.
  */
 
-import type { Clock } from '../core/runtime/clock.ts';
-import { delay } from '../core/runtime/clock.ts';
-import { isFolderLocked, lockFolder } from '../core/runtime/folder-lock.ts';
-import { runsAsRoot } from '../core/runtime/host-user.ts';
+import { isFolderLocked, lockFolder } from '@slipway/kit/host/folder-lock';
+import { runsAsRoot } from '@slipway/kit/host/host-user';
+import type { Clock } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
 import { MACHINE_LABEL } from './executors/container/container-plan.ts';
 import type { Engine } from './executors/container/engine.ts';
 import { removeContainer } from './executors/container/engine-calls.ts';

@@ -6,8 +6,8 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemClock } from '../core/runtime/clock.ts';
-import { createLogger } from '../core/runtime/logger.ts';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemClock } from '@slipway/kit/time/clock';
 import { cleanHost } from './clean-host.ts';
 import { readCleanConfig } from './config.ts';
 import { EngineFinder } from './executors/container/engine-finder.ts';

@@ -1,14 +1,14 @@
 /** The agent's configuration, from its environment. The only file of the agent that knows variable names. */
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { EnvReader } from '../core/runtime/env.ts';
-import { runsAsRoot } from '../core/runtime/host-user.ts';
-import { metricsListenFault } from '../core/runtime/metrics-server.ts';
-import type { PrivateRegistries } from '../core/runtime/private-registries.ts';
-import { otlpEndpointFault } from '../core/runtime/tracing.ts';
-import { ADDRESS_FORMS, parseAddress } from '../proto/wire/address.ts';
-import type { TlsFiles } from '../proto/wire/tls.ts';
-import { tlsFaults } from '../proto/wire/tls.ts';
+import { EnvReader } from '@slipway/kit/host/env';
+import { runsAsRoot } from '@slipway/kit/host/host-user';
+import { ADDRESS_FORMS, parseAddress } from '@slipway/kit/net/address';
+import type { PrivateRegistries } from '@slipway/kit/net/private-registries';
+import type { TlsFiles } from '@slipway/kit/net/tls';
+import { tlsFaults } from '@slipway/kit/net/tls';
+import { metricsListenFault } from '@slipway/kit/observe/metrics-server';
+import { otlpEndpointFault } from '@slipway/kit/observe/tracing';
 import type { StopPolicy } from './attempts/stop-policy.ts';
 import type { Ulimit } from './executors/container/container-plan.ts';
 import type { EngineSearch } from './executors/container/engine-finder.ts';

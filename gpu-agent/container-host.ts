@@ -3,15 +3,15 @@
  * their room.
  */
 import { join } from 'node:path';
-import type { Clock, Random } from '../core/runtime/clock.ts';
-import { delay } from '../core/runtime/clock.ts';
-import { runsAsRoot } from '../core/runtime/host-user.ts';
-import type { Logger } from '../core/runtime/logger.ts';
-import { Loop } from '../core/runtime/loop.ts';
-import { BaseService } from '../core/runtime/service.ts';
-import type { DesiredImage, MachineContainers } from '../proto/gen/slipway/v1/agent_service.ts';
-import type { ContainerEngine } from '../proto/gen/slipway/v1/machine.ts';
-import { GpuHandover } from '../proto/gen/slipway/v1/machine.ts';
+import { runsAsRoot } from '@slipway/kit/host/host-user';
+import { Loop } from '@slipway/kit/lifecycle/loop';
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
+import type { DesiredImage, MachineContainers } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { ContainerEngine } from '@slipway/proto/gen/slipway/v1/machine';
+import { GpuHandover } from '@slipway/proto/gen/slipway/v1/machine';
 import { untilCleaned } from './clean-host.ts';
 import type { AgentConfig } from './config.ts';
 import { ContainerExecutor } from './executors/container/container-executor.ts';

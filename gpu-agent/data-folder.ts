@@ -3,8 +3,8 @@
  * machine twice.
  */
 import { chmodSync } from 'node:fs';
-import { FolderLockedError, lockFolder } from '../core/runtime/folder-lock.ts';
-import { makeFolder } from '../core/runtime/make-folder.ts';
+import { FolderLockedError, lockFolder } from '@slipway/kit/host/folder-lock';
+import { makeFolder } from '@slipway/kit/host/make-folder';
 import { MachineIdError } from './inventory/machine-id.ts';
 
 /** The folder cannot be used; the text says what to do. */

@@ -1,6 +1,6 @@
 /** The agent's process: configuration, parts, signals. */
-import { ConfigError } from '../core/runtime/env.ts';
-import { createLogger } from '../core/runtime/logger.ts';
+import { ConfigError } from '@slipway/kit/host/env';
+import { createLogger } from '@slipway/kit/log/logger';
 import { buildAgent } from './app.ts';
 import type { AgentConfig } from './config.ts';
 import { readAgentConfig } from './config.ts';

@@ -9,8 +9,8 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { delay, systemClock } from '../core/runtime/clock.ts';
-import { machineDisk } from '../core/runtime/disk.ts';
+import { machineDisk } from '@slipway/kit/host/disk';
+import { delay, systemClock } from '@slipway/kit/time/clock';
 import { cleanHost } from './clean-host.ts';
 import { MACHINE_LABEL, UNIT_LABEL } from './executors/container/container-plan.ts';
 import type { Engine } from './executors/container/engine.ts';

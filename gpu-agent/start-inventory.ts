@@ -3,11 +3,11 @@
  * lease would end, the session is opened with the inventory of the last run; what differs is reported when it is known.
  */
 
-import type { Clock, Random } from '../core/runtime/clock.ts';
-import { delay } from '../core/runtime/clock.ts';
-import type { Logger } from '../core/runtime/logger.ts';
-import { Loop } from '../core/runtime/loop.ts';
-import type { Service } from '../core/runtime/service.ts';
+import { Loop } from '@slipway/kit/lifecycle/loop';
+import type { Service } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
 import type { ContainerHost, HostMachine } from './container-host.ts';
 import type { Inventory } from './inventory/last-inventory.ts';
 import { keepInventory, readLastInventory } from './inventory/last-inventory.ts';

@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { NODE_ENVIRONMENT, NODE_FLAGS } from '../core/runtime/node-settings.ts';
+import { NODE_ENVIRONMENT, NODE_FLAGS } from '@slipway/kit/host/node-settings';
 
 /**
  * Out of its service's control group where that is possible: systemd ends whatever is left in it, and would wait for

@@ -4,8 +4,8 @@
  * before anything else happens. Pods belong to this machine whatever happened, and always go on.
  */
 
-import type { Logger } from '../core/runtime/logger.ts';
-import { someAttempts, someWorkers } from '../core/runtime/logger.ts';
+import type { Logger } from '@slipway/kit/log/logger';
+import { someAttempts, someWorkers } from '@slipway/kit/log/logger';
 import type { TakeUpParts } from './attempts/take-up.ts';
 import { dropAll, takeUp } from './attempts/take-up.ts';
 import type { ContainerHost } from './container-host.ts';

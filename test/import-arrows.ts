@@ -30,7 +30,7 @@ export const ARROWS: [folder: string, allowed: string[]][] = [
   ['core/pods/', ['core/domain/', 'core/store/', 'core/runtime/']],
   ['core/reports/', ['core/domain/', 'core/store/', 'core/runtime/']],
   ['core/catalog/', ['core/domain/', 'core/store/', 'core/runtime/']],
-  ['core/duties/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/events/', 'core/jobs/']],
+  ['core/singleton-tasks/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/events/', 'core/jobs/']],
   ['core/scaling/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/events/', 'core/jobs/', LINK_TIMERS]],
   ['core/edge/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/events/']],
   ['core/dispatch/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/events/', 'core/jobs/', 'proto/']],
@@ -52,11 +52,11 @@ export const ARROWS: [folder: string, allowed: string[]][] = [
   // Runs in browsers: of the server it knows what that tells it, and nothing else.
   ['facades/console/web/', ['facades/console/views.ts', 'facades/console/views-of-']],
   ['facades/console/', ['facades/jobs/', ...FACADE_SHARED]],
-  ['facades/cli/', ['facades/core-client/', 'facades/resources/', 'proto/', 'core/runtime/']],
+  ['cli/', ['facades/core-client/', 'facades/resources/', 'proto/', 'core/runtime/']],
   ['facades/', ['facades/', 'proto/', 'core/runtime/']],
   // The agent: each layer knows those below it. Only what stands beside the folders, app.ts and the build files, knows
   // all.
-  ['gpu-agent/handler/', []],
+  ['worker/', []],
   ['gpu-agent/users/', ['core/runtime/']],
   ['gpu-agent/spool/', ['proto/', 'core/runtime/']],
   ['gpu-agent/inventory/', ['proto/', 'core/runtime/']],
@@ -78,10 +78,7 @@ export const ARROWS: [folder: string, allowed: string[]][] = [
     ],
   ],
   ['gpu-agent/attempts/', ['gpu-agent/units/', 'gpu-agent/spool/', 'proto/', 'core/runtime/']],
-  [
-    'gpu-agent/bridge/',
-    ['gpu-agent/attempts/', 'gpu-agent/units/', 'gpu-agent/handler/frames.ts', 'proto/', 'core/runtime/'],
-  ],
+  ['gpu-agent/bridge/', ['gpu-agent/attempts/', 'gpu-agent/units/', 'worker/frames.ts', 'proto/', 'core/runtime/']],
   [
     'gpu-agent/session/',
     ['gpu-agent/attempts/', 'gpu-agent/units/', 'gpu-agent/launch/', 'gpu-agent/spool/', 'proto/', 'core/runtime/'],
@@ -89,7 +86,10 @@ export const ARROWS: [folder: string, allowed: string[]][] = [
   ['gpu-agent/tunnel/', ['proto/', 'core/runtime/']],
   ['gpu-agent/', ['proto/', 'core/runtime/']],
   // What the edge lets through is made of the project's own limits, and decided as facades do.
-  ['deploy/envoy/', ['facades/plugins/rate-limit-rules.ts', 'facades/edge-authorizer.ts', 'proto/', 'core/runtime/']],
+  [
+    'deploy/envoy/',
+    ['facades/plugins/limits/rate-limit-rules.ts', 'facades/edge-authorizer.ts', 'proto/', 'core/runtime/'],
+  ],
   ['deploy/', ['facades/core-client/', 'proto/', 'core/runtime/']],
   ['examples/', []],
 ];

@@ -1,12 +1,12 @@
 /** Settings and reasons that stand in several places are the same in all: domain, contract, proto/wire and docs. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PUBLISHED } from '@slipway/core/domain/published-settings';
+import { REASONS as DOMAIN_REASONS } from '@slipway/core/domain/settings/errors';
+import { snake } from '@slipway/core/domain/settings/fields';
+import { REASONS as WIRE_REASONS } from '@slipway/proto/wire/reason';
+import * as settings from '@slipway/proto/wire/settings';
 import t from 'tap';
-import { REASONS as DOMAIN_REASONS } from '../core/domain/errors.ts';
-import { snake } from '../core/domain/fields.ts';
-import { PUBLISHED } from '../core/domain/published-settings.ts';
-import { REASONS as WIRE_REASONS } from '../proto/wire/reason.ts';
-import * as settings from '../proto/wire/settings.ts';
 
 const root = join(import.meta.dirname, '..');
 

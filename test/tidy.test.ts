@@ -164,7 +164,7 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
           'proto/wire/channel\\.ts',
           '(core|facades|gpu-agent)/app\\.ts',
           'gpu-agent/(reaper|clean)\\.ts',
-          'facades/cli/main\\.ts',
+          'cli/main\\.ts',
           'deploy/envoy/(main|edge)\\.ts',
           'deploy/local/(launcher|start|run-tests|test-pool|make-test-pythons)\\.ts',
           'test/.*',
@@ -175,7 +175,7 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
   ],
   // What must outlive a process is written by the Disk that is handed in; settings, secrets and programs are read from
   // the machine's.
-  [/'node:fs(\/promises)?'/, /^(?!gpu-agent\/spool\/)/, 'use the Disk that is handed in (core/runtime/disk.ts)'],
+  [/'node:fs(\/promises)?'/, /^(?!gpu-agent\/spool\/)/, 'use the Disk that is handed in (kit/host/disk.ts)'],
   [
     /\bconsole\./,
     /^deploy\/local\/|^examples\/|^test\/|^gpu-agent\/handler\/|^facades\/console\/web\/src\/endpoint\/(lb-)?code\.tsx?$/,
@@ -201,7 +201,7 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
   [
     /\bcreateInsecure\b|\bbindAsync\b/,
     /^proto\/wire\/channel\.ts$|^test\//,
-    'open channels and servers by proto/wire/channel.ts',
+    'open channels and servers by kit/net/channel.ts',
   ],
   [
     /See the file's first line/,
@@ -227,7 +227,11 @@ t.test('banned words', async (t) => {
 
 t.test('properties are tested from the seed that a run says', async (t) => {
   for (const file of files.filter((name) => name !== 'test/tidy.test.ts' && read(name).includes('fc.assert('))) {
-    t.match(read(file), /\bseed: SEED\b/, `${file}: give fc.assert { seed: SEED } of test/helpers/seeded-random.ts`);
+    t.match(
+      read(file),
+      /\bseed: SEED\b/,
+      `${file}: give fc.assert { seed: SEED } of test/helpers/time/seeded-random.ts`,
+    );
   }
 });
 

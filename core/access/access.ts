@@ -4,12 +4,12 @@
  * hot path of submissions never waits here.
  */
 import { timingSafeEqual } from 'node:crypto';
-import type { AccessRequest, Caller } from '../domain/permission.ts';
-import { endpointNotFound, permit, ROOT_CALLER, unauthorized } from '../domain/permission.ts';
+import { Batcher } from '@slipway/kit/bytes/batcher';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { AccessRequest, Caller } from '../domain/accounts/permission.ts';
+import { endpointNotFound, permit, ROOT_CALLER, unauthorized } from '../domain/accounts/permission.ts';
 import type { CoreEvents } from '../events/core-events.ts';
-import { Batcher } from '../runtime/batcher.ts';
-import type { Clock } from '../runtime/clock.ts';
-import type { OwnedEndpoint } from '../store/endpoint-store.ts';
+import type { OwnedEndpoint } from '../store/resources/endpoint-store.ts';
 import type { Stores } from '../store/storage.ts';
 import { hashKey, KEY_LENGTH_MAX } from './key-text.ts';
 import type { Cached } from './lookup-cache.ts';

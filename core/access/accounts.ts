@@ -1,14 +1,14 @@
 /** Accounts: the caller's own, and all of them for the operator. */
 
-import { DomainError } from '../domain/errors.ts';
-import { checkName, invalid } from '../domain/fields.ts';
-import type { Caller } from '../domain/permission.ts';
-import { isUnlimited, unauthorized } from '../domain/permission.ts';
-import type { Quota } from '../domain/quota.ts';
-import { checkQuota } from '../domain/quota.ts';
-import type { Random } from '../runtime/clock.ts';
-import type { Account } from '../store/account-store.ts';
-import type { Page, PageRequest } from '../store/page.ts';
+import type { Random } from '@slipway/kit/time/clock';
+import type { Caller } from '../domain/accounts/permission.ts';
+import { isUnlimited, unauthorized } from '../domain/accounts/permission.ts';
+import type { Quota } from '../domain/accounts/quota.ts';
+import { checkQuota } from '../domain/accounts/quota.ts';
+import { DomainError } from '../domain/settings/errors.ts';
+import { checkName, invalid } from '../domain/settings/fields.ts';
+import type { Account } from '../store/accounts/account-store.ts';
+import type { Page, PageRequest } from '../store/sql/page.ts';
 import type { Stores } from '../store/storage.ts';
 import { base62 } from './key-text.ts';
 

@@ -1,7 +1,8 @@
 /** Keys of machines: who may speak for which. */
-import { DomainError } from '../domain/errors.ts';
-import type { Caller } from '../domain/permission.ts';
-import { unauthorized } from '../domain/permission.ts';
+
+import type { Caller } from '../domain/accounts/permission.ts';
+import { unauthorized } from '../domain/accounts/permission.ts';
+import { DomainError } from '../domain/settings/errors.ts';
 import type { Access } from './access.ts';
 
 /**

@@ -1,7 +1,7 @@
 /** A key of a machine is the key of one machine: of the first that used it. */
 
-import { DomainError } from '../domain/errors.ts';
-import type { Caller } from '../domain/permission.ts';
+import type { Caller } from '../domain/accounts/permission.ts';
+import { DomainError } from '../domain/settings/errors.ts';
 import type { Stores } from '../store/storage.ts';
 
 const MAKE_ANOTHER = 'Make one for it where core runs: npx slipway keys create NAME --scope agent';

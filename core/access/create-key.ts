@@ -1,11 +1,11 @@
 /** Creates an API key. */
 
-import { DomainError } from '../domain/errors.ts';
-import { checkName, checkTexts, invalid } from '../domain/fields.ts';
-import type { Caller, Scope } from '../domain/permission.ts';
-import { endpointNotFound, isUnlimited, NO_PERMISSIONS, unauthorized } from '../domain/permission.ts';
-import type { Random } from '../runtime/clock.ts';
-import type { ApiKey } from '../store/api-key-store.ts';
+import type { Random } from '@slipway/kit/time/clock';
+import type { Caller, Scope } from '../domain/accounts/permission.ts';
+import { endpointNotFound, isUnlimited, NO_PERMISSIONS, unauthorized } from '../domain/accounts/permission.ts';
+import { DomainError } from '../domain/settings/errors.ts';
+import { checkName, checkTexts, invalid } from '../domain/settings/fields.ts';
+import type { ApiKey } from '../store/accounts/api-key-store.ts';
 import type { Stores } from '../store/storage.ts';
 import { base62, hashKey, newKeyText } from './key-text.ts';
 

@@ -1,7 +1,7 @@
 /** The text of keys: how they are made and how they are looked up. Only hashes are ever stored. */
 import { hash } from 'node:crypto';
-import type { Scope } from '../domain/permission.ts';
-import type { Random } from '../runtime/clock.ts';
+import type { Random } from '@slipway/kit/time/clock';
+import type { Scope } from '../domain/accounts/permission.ts';
 
 /** 40 characters of 62 carry 238 bits of chance. */
 const KEY_CHARACTERS = 40;

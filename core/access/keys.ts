@@ -1,10 +1,10 @@
 /** API keys that are there: list, revoke. */
 
-import { DomainError } from '../domain/errors.ts';
-import type { Caller } from '../domain/permission.ts';
-import { isUnlimited, unauthorized } from '../domain/permission.ts';
-import type { ApiKey } from '../store/api-key-store.ts';
-import type { Page, PageRequest } from '../store/page.ts';
+import type { Caller } from '../domain/accounts/permission.ts';
+import { isUnlimited, unauthorized } from '../domain/accounts/permission.ts';
+import { DomainError } from '../domain/settings/errors.ts';
+import type { ApiKey } from '../store/accounts/api-key-store.ts';
+import type { Page, PageRequest } from '../store/sql/page.ts';
 import type { Stores } from '../store/storage.ts';
 
 /**

@@ -1,7 +1,8 @@
 /** A bounded cache of what the database said, for some seconds, with one question in flight per key. */
+
+import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { LRUCache } from 'lru-cache';
-import { boundedCache } from '../runtime/bounded-cache.ts';
-import type { Clock } from '../runtime/clock.ts';
 
 /** How it works. */
 export interface LookupCacheOptions<Value> {

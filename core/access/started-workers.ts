@@ -2,8 +2,8 @@
  * How many workers of an endpoint have started, at most a second old: the dynamic rate limit of
  * docs/reference/api.md#rate-limits grows with them.
  */
-import { Batcher } from '../runtime/batcher.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { Batcher } from '@slipway/kit/bytes/batcher';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { Stores } from '../store/storage.ts';
 import { LookupCache } from './lookup-cache.ts';
 

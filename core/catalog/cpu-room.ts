@@ -1,5 +1,5 @@
 /** Room for what has no GPU, over some machines. */
-import type { PlacementMachine } from '../domain/placement-machine.ts';
+import type { PlacementMachine } from '../domain/scaling/placement-machine.ts';
 
 /** The contract says what each field means. */
 export interface CpuRoomEntry {

@@ -1,6 +1,6 @@
 /** All places that machines carry, and those where the account's network volumes are. */
-import { gpuTypeOf } from '../domain/gpu-facts.ts';
-import { ANY_HOSTED, isCountryCode } from '../domain/location.ts';
+import { gpuTypeOf } from '../domain/machines/gpu-facts.ts';
+import { ANY_HOSTED, isCountryCode } from '../domain/machines/location.ts';
 import type { CatalogContext } from './catalog-context.ts';
 import type { CpuRoomEntry } from './cpu-room.ts';
 import { cpuRoom } from './cpu-room.ts';

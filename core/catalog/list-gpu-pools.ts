@@ -1,6 +1,6 @@
 /** All GPU pools. */
-import { gpuMemoryGb } from '../domain/gpu-facts.ts';
-import { GPU_POOLS } from '../domain/gpu-pools.ts';
+import { gpuMemoryGb } from '../domain/machines/gpu-facts.ts';
+import { GPU_POOLS } from '../domain/machines/gpu-pools.ts';
 
 /** A pool and its types in the order in which they are tried. */
 export interface GpuPoolEntry {

@@ -1,5 +1,11 @@
 /** All known GPU types and those that connected machines have, with what is free of them. */
-import { gpuDisplayName, gpuManufacturer, gpuMemoryGb, gpuTypeOf, KNOWN_GPU_TYPES } from '../domain/gpu-facts.ts';
+import {
+  gpuDisplayName,
+  gpuManufacturer,
+  gpuMemoryGb,
+  gpuTypeOf,
+  KNOWN_GPU_TYPES,
+} from '../domain/machines/gpu-facts.ts';
 import type { CatalogContext } from './catalog-context.ts';
 
 /** A type. The contract says what each field means. */

@@ -7,22 +7,22 @@ import type {
   AttemptOutcome as OutcomeMessage,
   RegistryCredentials,
   WorkerReport,
-} from '../../proto/gen/slipway/v1/agent_service.ts';
-import { DesiredState, LossCause, OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { S3Config } from '../../proto/gen/slipway/v1/job.ts';
-import type { Machine } from '../../proto/gen/slipway/v1/machine.ts';
-import { HttpHealth, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import type { OutcomeKind as Kind } from '../domain/attempt-outcome.ts';
-import { cpuSize } from '../domain/cpu-size.ts';
-import { checkName, checkText, checkTexts, invalid } from '../domain/fields.ts';
-import { sameCard } from '../domain/gpu-pools.ts';
-import { httpServerOf } from '../domain/http-server.ts';
-import type { AttemptKey, MachineAttempt } from '../domain/job.ts';
-import type { WorkerState as State, WorkerHealth } from '../domain/worker.ts';
+} from '@slipway/proto/gen/slipway/v1/agent_service';
+import { DesiredState, LossCause, OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { S3Config } from '@slipway/proto/gen/slipway/v1/job';
+import type { Machine } from '@slipway/proto/gen/slipway/v1/machine';
+import { HttpHealth, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import type { OutcomeKind as Kind } from '../domain/jobs/attempt-outcome.ts';
+import type { AttemptKey, MachineAttempt } from '../domain/jobs/job.ts';
+import { cpuSize } from '../domain/machines/cpu-size.ts';
+import { sameCard } from '../domain/machines/gpu-pools.ts';
+import { httpServerOf } from '../domain/machines/http-server.ts';
+import type { WorkerState as State, WorkerHealth } from '../domain/machines/worker.ts';
+import { checkName, checkText, checkTexts, invalid } from '../domain/settings/fields.ts';
 import type { AttemptOutcome } from '../jobs/job-engine.ts';
 import type { ClaimedJob } from '../jobs/slots.ts';
-import type { MachineFacts } from '../store/machine-store.ts';
-import type { DesiredWorkerRow, WorkerFacts, WorkerSpecRow } from '../store/worker-store.ts';
+import type { MachineFacts } from '../store/machines/machine-store.ts';
+import type { DesiredWorkerRow, WorkerFacts, WorkerSpecRow } from '../store/machines/worker-store.ts';
 import { engineFromMessage } from './container-messages.ts';
 import type { HeldAttempt } from './slot-pool.ts';
 

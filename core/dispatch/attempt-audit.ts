@@ -5,11 +5,12 @@
  * claims and outcomes are always in flight. This is not a rescue by elapsed time: the holder itself says that it does
  * not hold the attempt.
  */
+
+import { LoopService } from '@slipway/kit/lifecycle/loop-service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { AttemptCalls } from '../jobs/job-engine.ts';
-import type { Clock, Random } from '../runtime/clock.ts';
-import type { Logger } from '../runtime/logger.ts';
-import { LoopService } from '../runtime/loop-service.ts';
-import type { CurrentAttempt } from '../store/running-jobs.ts';
+import type { CurrentAttempt } from '../store/jobs/running-jobs.ts';
 import type { Stores } from '../store/storage.ts';
 import type { LiveSession } from './live-session.ts';
 import type { SessionTable } from './session-table.ts';

@@ -1,11 +1,11 @@
 /** What a machine has for containers, between the contract and the store. Bad messages fail with INVALID_REQUEST. */
 
-import type { MachineContainers } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { ContainerEngine, MachineImage } from '../../proto/gen/slipway/v1/machine.ts';
-import { GpuHandover } from '../../proto/gen/slipway/v1/machine.ts';
-import { checkName, checkText, invalid } from '../domain/fields.ts';
-import type { GpuHandover as Handover } from '../domain/placement-machine.ts';
-import type { ContainerFacts, MachineImageFacts } from '../store/image-store.ts';
+import type { MachineContainers } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { ContainerEngine, MachineImage } from '@slipway/proto/gen/slipway/v1/machine';
+import { GpuHandover } from '@slipway/proto/gen/slipway/v1/machine';
+import type { GpuHandover as Handover } from '../domain/scaling/placement-machine.ts';
+import { checkName, checkText, invalid } from '../domain/settings/fields.ts';
+import type { ContainerFacts, MachineImageFacts } from '../store/machines/image-store.ts';
 
 const LIMITS_MAX = 16;
 const REASON_LENGTH_MAX = 1_024;

@@ -4,16 +4,16 @@
  * happens meanwhile goes into the next: under load one statement fills many slots, at low load a job never waits.
  */
 
+import { Loop } from '@slipway/kit/lifecycle/loop';
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import { backoffMs } from '@slipway/kit/time/backoff';
+import type { Clock, Random } from '@slipway/kit/time/clock';
 import { prefetchCount } from '../domain/prefetch.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { AttemptCalls } from '../jobs/job-engine.ts';
 import type { AssignedJob, ClaimedJob, Slot } from '../jobs/slots.ts';
-import { backoffMs } from '../runtime/backoff.ts';
-import type { Clock, Random } from '../runtime/clock.ts';
-import type { Logger } from '../runtime/logger.ts';
-import { Loop } from '../runtime/loop.ts';
-import { BaseService } from '../runtime/service.ts';
-import type { ExecutionTimes } from './execution-times.ts';
+import type { ExecutionTimes } from './reports/execution-times.ts';
 import type { SlotPool } from './slot-pool.ts';
 
 /** Period of the resync of endpoints with capacity, in milliseconds. */

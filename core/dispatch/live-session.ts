@@ -1,7 +1,7 @@
 /** A session as the rest of dispatch sees it: enough to reach its agent, and no way into the protocol. */
-import type { DesiredWorkers, SessionEndReason, WorkerLogRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { AttemptKey } from '../domain/job.ts';
-import type { DesiredWorkerRow } from '../store/worker-store.ts';
+import type { DesiredWorkers, SessionEndReason, WorkerLogRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { AttemptKey } from '../domain/jobs/job.ts';
+import type { DesiredWorkerRow } from '../store/machines/worker-store.ts';
 
 /** The key that a session was opened with. */
 export interface SessionKey {

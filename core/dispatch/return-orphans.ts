@@ -1,8 +1,9 @@
 /** Puts claims back whose session has gone: no worker has seen them, so nothing is counted. */
+
+import type { Logger } from '@slipway/kit/log/logger';
+import { someAttempts } from '@slipway/kit/log/logger';
 import type { AttemptCalls } from '../jobs/job-engine.ts';
 import type { ClaimedJob } from '../jobs/slots.ts';
-import type { Logger } from '../runtime/logger.ts';
-import { someAttempts } from '../runtime/logger.ts';
 
 /**
  * Never rejects. One that cannot be written is found by the machine's next hello, by the audit or by the end of its

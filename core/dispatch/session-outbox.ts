@@ -5,13 +5,13 @@
  * capacity bounds assignments, its own sending bounds acknowledgements.
  */
 
-import type { Assignment, AttemptRef, DesiredWorkers } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
-import type { MessageSink } from '../../proto/wire/batching-stream.ts';
-import { BatchingStream } from '../../proto/wire/batching-stream.ts';
-import type { MachineAttempt } from '../domain/job.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { BatchQueue, MessageRoom } from '@slipway/kit/net/batch-queue';
+import type { MessageSink } from '@slipway/kit/net/batching-stream';
+import { BatchingStream } from '@slipway/kit/net/batching-stream';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { Assignment, AttemptRef, DesiredWorkers } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { SessionResponse } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { MachineAttempt } from '../domain/jobs/job.ts';
 import { attemptId } from './slot-pool.ts';
 
 /** Bytes of a message that are not the input. A guess is enough: the limit is soft. */

@@ -1,10 +1,11 @@
 /** The live sessions of this replica, by machine. */
-import { SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { SILENCE_MS_MAX } from '../domain/lease.ts';
+
+import { LoopService } from '@slipway/kit/lifecycle/loop-service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import { SessionEndReason } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { SILENCE_MS_MAX } from '../domain/machines/lease.ts';
 import type { CoreEvents } from '../events/core-events.ts';
-import type { Clock, Random } from '../runtime/clock.ts';
-import type { Logger } from '../runtime/logger.ts';
-import { LoopService } from '../runtime/loop-service.ts';
 import type { LiveSession } from './live-session.ts';
 
 /** How often silent sessions are looked for, in milliseconds. */

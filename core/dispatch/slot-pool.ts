@@ -3,7 +3,7 @@
  * that have not ended, less slots reserved by claims. Reserving costs nearly the same for any number of workers. Kept
  * in memory only and rebuilt from the agents' hellos.
  */
-import type { MachineAttempt } from '../domain/job.ts';
+import type { MachineAttempt } from '../domain/jobs/job.ts';
 import type { AssignedJob, ClaimedJob, Slot, SlotSource } from '../jobs/slots.ts';
 import { OpenWorkers } from './open-workers.ts';
 import type { AssignmentSink, HeldAttempt, WorkerSlots } from './worker-slots.ts';

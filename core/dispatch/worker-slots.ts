@@ -1,5 +1,5 @@
 /** A worker's slots as the pool counts them. */
-import type { MachineAttempt } from '../domain/job.ts';
+import type { MachineAttempt } from '../domain/jobs/job.ts';
 import type { AssignedJob, ClaimedJob, Slot } from '../jobs/slots.ts';
 
 /** Receives a worker's assignments. */

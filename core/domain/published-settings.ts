@@ -1,9 +1,10 @@
 /** What the public documents say of settings: defaults and bounds. */
-import { ENDPOINT_SETTINGS } from './endpoint.ts';
-import type { SettingRule } from './fields.ts';
-import { POD_SETTINGS } from './pod.ts';
-import { TEMPLATE_SETTINGS } from './template.ts';
-import { VOLUME_SETTINGS } from './volume.ts';
+
+import { POD_SETTINGS } from './pods/pod.ts';
+import { ENDPOINT_SETTINGS } from './resources/endpoint.ts';
+import { TEMPLATE_SETTINGS } from './resources/template.ts';
+import { VOLUME_SETTINGS } from './resources/volume.ts';
+import type { SettingRule } from './settings/fields.ts';
 
 /** By resource, then by field. */
 export const PUBLISHED: Record<string, Readonly<Record<string, SettingRule<unknown>>>> = {

@@ -2,7 +2,7 @@
  * Directory of all load-balancing endpoints with their backends, for proxies. Read only while somebody listens: after
  * each hint, and periodically in full.
  */
-import type { EndpointBackends } from '../store/edge-store.ts';
+import type { EndpointBackends } from '../store/machines/edge-store.ts';
 import type { BackendWatchOptions } from './backend-watch.ts';
 import { BackendWatch } from './backend-watch.ts';
 

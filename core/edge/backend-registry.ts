@@ -2,7 +2,7 @@
  * Publishes the backends of load-balancing endpoints: the workers that take requests. A watcher gets the full set at
  * once and after every change. Reads after each hint, and once a second.
  */
-import type { EndpointBackends } from '../store/edge-store.ts';
+import type { EndpointBackends } from '../store/machines/edge-store.ts';
 import type { BackendWatchOptions } from './backend-watch.ts';
 import { BackendWatch } from './backend-watch.ts';
 

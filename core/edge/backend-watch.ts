@@ -1,10 +1,11 @@
 /**
  * Base of the services that read backends: after each hint of a change, and periodically, which finds missed changes.
  */
+
+import { LoopService } from '@slipway/kit/lifecycle/loop-service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { CoreEvents } from '../events/core-events.ts';
-import type { Clock, Random } from '../runtime/clock.ts';
-import type { Logger } from '../runtime/logger.ts';
-import { LoopService } from '../runtime/loop-service.ts';
 import type { Stores } from '../store/storage.ts';
 
 export interface BackendWatchOptions {

@@ -2,10 +2,11 @@
  * Stores the demand that facades and proxies report for load-balancing endpoints, where any replica's scaler reads
  * it. Reports that arrive during a write go into the next; only the latest of a reporter and endpoint counts.
  */
-import type { Clock, Random } from '../runtime/clock.ts';
-import type { Logger } from '../runtime/logger.ts';
-import { LoopService } from '../runtime/loop-service.ts';
-import type { Demand } from '../store/edge-store.ts';
+
+import { LoopService } from '@slipway/kit/lifecycle/loop-service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { Demand } from '../store/machines/edge-store.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** How often old rows are deleted, in milliseconds. */

@@ -1,8 +1,8 @@
 /** Finds where an http port of a pod listens, for a facade that forwards a request. */
 
-import { DomainError } from '../domain/errors.ts';
-import { podNotFound } from '../domain/pod.ts';
-import type { PodLocation } from '../store/edge-store.ts';
+import { podNotFound } from '../domain/pods/pod.ts';
+import { DomainError } from '../domain/settings/errors.ts';
+import type { PodLocation } from '../store/machines/edge-store.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** Account whose pods may be named; `undefined` for all. */

@@ -2,12 +2,13 @@
  * Tracks requests that facades and edges rejected by rate limits within the last minute, for explanations. Bounded:
  * the oldest entries are dropped first.
  */
+
+import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { LRUCache } from 'lru-cache';
-import type { RefusedRequests } from '../domain/refused-requests.ts';
-import { isOfAccount, refusedLimit } from '../domain/refused-requests.ts';
-import type { ScaleLimit } from '../domain/scale-target.ts';
-import { boundedCache } from '../runtime/bounded-cache.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { RefusedRequests } from '../domain/reports/refused-requests.ts';
+import { isOfAccount, refusedLimit } from '../domain/reports/refused-requests.ts';
+import type { ScaleLimit } from '../domain/scaling/scale-target.ts';
 
 /** How long rejections are reported after the first of them, in milliseconds. */
 export const REJECTIONS_VALID_MS = 60_000;

@@ -1,8 +1,9 @@
 /** Finds endpoints that no machine could ever take, before a first job waits for a worker. */
-import { cannotRunOf } from '../domain/placement.ts';
-import type { PlacementMachine } from '../domain/placement-machine.ts';
-import type { PlacementRefusal } from '../domain/placement-refusal.ts';
-import type { Clock } from '../runtime/clock.ts';
+
+import type { Clock } from '@slipway/kit/time/clock';
+import { cannotRunOf } from '../domain/scaling/placement.ts';
+import type { PlacementMachine } from '../domain/scaling/placement-machine.ts';
+import type { PlacementRefusal } from '../domain/scaling/placement-refusal.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** Milliseconds for which the list of machines is reused. */

@@ -1,18 +1,18 @@
 /** Creates an endpoint. */
 
-import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
-import { checkEndpoint, checkServerless } from '../domain/endpoint.ts';
-import { checkText, invalid } from '../domain/fields.ts';
-import { withFinerSettings } from '../domain/finer-settings.ts';
-import { checkHttpServer } from '../domain/http-server.ts';
-import { checkRegistry } from '../domain/image-name.ts';
-import type { OwnTemplateChange } from '../domain/own-template.ts';
-import { checkNotBound, ownTemplateName, ownTemplateOf } from '../domain/own-template.ts';
-import type { Actor } from '../domain/permission.ts';
-import { webhookSecretIdentity } from '../domain/sealed-identity.ts';
-import type { TemplateSettings } from '../domain/template.ts';
-import { unknownTemplate } from '../domain/template.ts';
-import type { NewOwnTemplate } from '../store/own-template-rows.ts';
+import type { Actor } from '../domain/accounts/permission.ts';
+import { checkHttpServer } from '../domain/machines/http-server.ts';
+import type { Endpoint, EndpointSettings } from '../domain/resources/endpoint.ts';
+import { checkEndpoint, checkServerless } from '../domain/resources/endpoint.ts';
+import { withFinerSettings } from '../domain/resources/finer-settings.ts';
+import { checkRegistry } from '../domain/resources/image-name.ts';
+import type { OwnTemplateChange } from '../domain/resources/own-template.ts';
+import { checkNotBound, ownTemplateName, ownTemplateOf } from '../domain/resources/own-template.ts';
+import type { TemplateSettings } from '../domain/resources/template.ts';
+import { unknownTemplate } from '../domain/resources/template.ts';
+import { checkText, invalid } from '../domain/settings/fields.ts';
+import { webhookSecretIdentity } from '../domain/settings/sealed-identity.ts';
+import type { NewOwnTemplate } from '../store/resources/own-template-rows.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 import { sourceOf } from './own-template-source.ts';
 import { TEMPLATE_ID_LENGTH } from './templates.ts';

@@ -1,9 +1,10 @@
 /** What the use cases of endpoints, templates and machines work with. */
-import type { EndpointSettings } from '../domain/endpoint.ts';
-import type { MayAsk } from '../domain/image-name.ts';
-import type { WhatIf } from '../domain/what-if.ts';
-import type { Random } from '../runtime/clock.ts';
-import type { Sealer } from '../runtime/seal.ts';
+
+import type { Sealer } from '@slipway/kit/host/seal';
+import type { Random } from '@slipway/kit/time/clock';
+import type { EndpointSettings } from '../domain/resources/endpoint.ts';
+import type { MayAsk } from '../domain/resources/image-name.ts';
+import type { WhatIf } from '../domain/scaling/what-if.ts';
 import type { Stores } from '../store/storage.ts';
 import type { CannotRun } from './cannot-run.ts';
 import type { ExplainContext } from './explain.ts';

@@ -1,11 +1,11 @@
 /** Endpoints that are there: read, list, restart, delete. */
 
-import type { Endpoint } from '../domain/endpoint.ts';
-import { checkDeletable } from '../domain/endpoint.ts';
-import type { Actor } from '../domain/permission.ts';
-import { endpointNotFound } from '../domain/permission.ts';
-import type { Template } from '../domain/template.ts';
-import type { Page, PageRequest } from '../store/page.ts';
+import type { Actor } from '../domain/accounts/permission.ts';
+import { endpointNotFound } from '../domain/accounts/permission.ts';
+import type { Endpoint } from '../domain/resources/endpoint.ts';
+import { checkDeletable } from '../domain/resources/endpoint.ts';
+import type { Template } from '../domain/resources/template.ts';
+import type { Page, PageRequest } from '../store/sql/page.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 
 /** Reads an endpoint. ENDPOINT_NOT_FOUND: not in this account. */

@@ -1,22 +1,27 @@
 /** Explains endpoints and jobs, with no more than the caller may see. */
 
-import { explainAttempts } from '../domain/attempt-explanation.ts';
-import { DomainError } from '../domain/errors.ts';
-import type { AttemptExplanation, EndpointExplanation, ExplainedJob, LoggedDecision } from '../domain/explanation.ts';
-import { explainWorker, queueLimits, summarizeEndpoint, summarizeJob } from '../domain/explanation.ts';
-import type { JobKey } from '../domain/job.ts';
-import { jobNotFound } from '../domain/job.ts';
-import { runsSomewhere, withCrashes } from '../domain/machine-crashes.ts';
-import { explainMachines } from '../domain/machine-explanation.ts';
-import { endpointNotFound } from '../domain/permission.ts';
-import { preemptionLimits, preemptionText } from '../domain/preemption.ts';
-import type { RolloutTold } from '../domain/rollout-text.ts';
-import { HELD_CHANGE, tellRollout } from '../domain/rollout-text.ts';
-import { wishedChanges } from '../domain/scale-decision.ts';
-import type { ScaleLimit } from '../domain/scale-target.ts';
-import { withChange } from '../domain/what-would-change.ts';
-import { checkWord, noFilter } from '../store/list-filter.ts';
-import type { Release } from '../store/release-store.ts';
+import { endpointNotFound } from '../domain/accounts/permission.ts';
+import type { JobKey } from '../domain/jobs/job.ts';
+import { jobNotFound } from '../domain/jobs/job.ts';
+import { explainAttempts } from '../domain/reports/attempt-explanation.ts';
+import type {
+  AttemptExplanation,
+  EndpointExplanation,
+  ExplainedJob,
+  LoggedDecision,
+} from '../domain/reports/explanation.ts';
+import { explainWorker, queueLimits, summarizeEndpoint, summarizeJob } from '../domain/reports/explanation.ts';
+import { explainMachines } from '../domain/reports/machine-explanation.ts';
+import type { RolloutTold } from '../domain/reports/rollout-text.ts';
+import { HELD_CHANGE, tellRollout } from '../domain/reports/rollout-text.ts';
+import { withChange } from '../domain/reports/what-would-change.ts';
+import { runsSomewhere, withCrashes } from '../domain/scaling/machine-crashes.ts';
+import { preemptionLimits, preemptionText } from '../domain/scaling/preemption.ts';
+import { wishedChanges } from '../domain/scaling/scale-decision.ts';
+import type { ScaleLimit } from '../domain/scaling/scale-target.ts';
+import { DomainError } from '../domain/settings/errors.ts';
+import type { Release } from '../store/resources/release-store.ts';
+import { checkWord, noFilter } from '../store/sql/list-filter.ts';
 import type { Stores } from '../store/storage.ts';
 import type { CannotRun } from './cannot-run.ts';
 

@@ -1,8 +1,8 @@
 /** Forgets a machine that will not come back. */
 
-import { DomainError } from '../domain/errors.ts';
-import type { Caller } from '../domain/permission.ts';
-import { unauthorized } from '../domain/permission.ts';
+import type { Caller } from '../domain/accounts/permission.ts';
+import { unauthorized } from '../domain/accounts/permission.ts';
+import { DomainError } from '../domain/settings/errors.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 
 /**

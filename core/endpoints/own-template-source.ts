@@ -1,8 +1,8 @@
 /** What gives the fields of an endpoint's own template that a change does not name. */
-import { checkServerless } from '../domain/endpoint.ts';
-import type { OwnTemplateChange, OwnTemplateSettings } from '../domain/own-template.ts';
-import { checkNotBound, foreignTemplate, noSuchSource } from '../domain/own-template.ts';
-import type { Template } from '../domain/template.ts';
+import { checkServerless } from '../domain/resources/endpoint.ts';
+import type { OwnTemplateChange, OwnTemplateSettings } from '../domain/resources/own-template.ts';
+import { checkNotBound, foreignTemplate, noSuchSource } from '../domain/resources/own-template.ts';
+import type { Template } from '../domain/resources/template.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 
 /** A template to run as it is, with the endpoint's own variables; or fields, and what gives the others. */

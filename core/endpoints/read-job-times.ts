@@ -3,8 +3,8 @@
  * traffic, which grows with no job.
  */
 
-import type { JobRates, JobTimes } from '../domain/job-times.ts';
-import { jobTimes, stepsOf } from '../domain/job-times.ts';
+import type { JobRates, JobTimes } from '../domain/jobs/job-times.ts';
+import { jobTimes, stepsOf } from '../domain/jobs/job-times.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** Times in all and by steps. */

@@ -1,19 +1,19 @@
 /** A machine with what is on it and whom it refuses, for its operator. */
 
-import { checkText, invalid } from '../domain/fields.ts';
-import { withCrashes } from '../domain/machine-crashes.ts';
-import type { MachineExplanation } from '../domain/machine-explanation.ts';
-import { explainMachine } from '../domain/machine-explanation.ts';
-import type { Caller } from '../domain/permission.ts';
-import { unauthorized } from '../domain/permission.ts';
-import type { MachineStatus } from '../store/machine-store.ts';
+import type { Caller } from '../domain/accounts/permission.ts';
+import { unauthorized } from '../domain/accounts/permission.ts';
+import type { MachineExplanation } from '../domain/reports/machine-explanation.ts';
+import { explainMachine } from '../domain/reports/machine-explanation.ts';
+import { withCrashes } from '../domain/scaling/machine-crashes.ts';
+import { checkText, invalid } from '../domain/settings/fields.ts';
+import type { MachineStatus } from '../store/machines/machine-store.ts';
 import type {
   MachineAddress,
   MachineImages,
   MachinePod,
   MachineStanding,
   WaitingEndpoint,
-} from '../store/machine-view-store.ts';
+} from '../store/reports/machine-view-store.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 import { machineNotFound } from './forget-machine.ts';
 

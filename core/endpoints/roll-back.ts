@@ -1,9 +1,10 @@
 /** Returns an endpoint to a good version. */
-import type { Endpoint } from '../domain/endpoint.ts';
-import { invalid } from '../domain/fields.ts';
-import type { Actor } from '../domain/permission.ts';
-import { endpointNotFound } from '../domain/permission.ts';
-import { versionToReturnTo } from '../domain/rollout.ts';
+
+import type { Actor } from '../domain/accounts/permission.ts';
+import { endpointNotFound } from '../domain/accounts/permission.ts';
+import type { Endpoint } from '../domain/resources/endpoint.ts';
+import { versionToReturnTo } from '../domain/scaling/rollout.ts';
+import { invalid } from '../domain/settings/fields.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 import { getEndpoint } from './endpoints.ts';
 

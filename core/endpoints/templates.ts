@@ -1,13 +1,13 @@
 /** Templates: create, read, change, delete. */
 
-import { DomainError } from '../domain/errors.ts';
-import { snake } from '../domain/fields.ts';
-import { checkFixed } from '../domain/fixed-fields.ts';
-import { checkRegistry } from '../domain/image-name.ts';
-import type { Actor } from '../domain/permission.ts';
-import type { Template, TemplateSettings } from '../domain/template.ts';
-import { checkTemplate, templateReplacesWorkers } from '../domain/template.ts';
-import type { TemplateRemoval } from '../store/template-store.ts';
+import type { Actor } from '../domain/accounts/permission.ts';
+import { checkRegistry } from '../domain/resources/image-name.ts';
+import type { Template, TemplateSettings } from '../domain/resources/template.ts';
+import { checkTemplate, templateReplacesWorkers } from '../domain/resources/template.ts';
+import { DomainError } from '../domain/settings/errors.ts';
+import { snake } from '../domain/settings/fields.ts';
+import { checkFixed } from '../domain/settings/fixed-fields.ts';
+import type { TemplateRemoval } from '../store/resources/template-store.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 
 /** Characters of a template's id. */

@@ -1,20 +1,20 @@
 /** Changes some fields of an endpoint and nothing else. */
 
-import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
-import { checkEndpoint, checkServerless, replacesWorkers } from '../domain/endpoint.ts';
-import { invalid, snake } from '../domain/fields.ts';
-import { withFinerSettings } from '../domain/finer-settings.ts';
-import { checkFixed } from '../domain/fixed-fields.ts';
-import { unlistedTypes } from '../domain/gpu-pools.ts';
-import { checkHttpServer } from '../domain/http-server.ts';
-import { checkRegistry } from '../domain/image-name.ts';
-import type { OwnTemplateChange } from '../domain/own-template.ts';
-import { checkNotBound, foreignTemplate, ownTemplateName, ownTemplateOf } from '../domain/own-template.ts';
-import type { Actor } from '../domain/permission.ts';
-import { endpointNotFound } from '../domain/permission.ts';
-import { unknownRegistryAuth } from '../domain/registry-auth.ts';
-import type { Template, TemplateSettings } from '../domain/template.ts';
-import { unknownTemplate } from '../domain/template.ts';
+import type { Actor } from '../domain/accounts/permission.ts';
+import { endpointNotFound } from '../domain/accounts/permission.ts';
+import { unlistedTypes } from '../domain/machines/gpu-pools.ts';
+import { checkHttpServer } from '../domain/machines/http-server.ts';
+import type { Endpoint, EndpointSettings } from '../domain/resources/endpoint.ts';
+import { checkEndpoint, checkServerless, replacesWorkers } from '../domain/resources/endpoint.ts';
+import { withFinerSettings } from '../domain/resources/finer-settings.ts';
+import { checkRegistry } from '../domain/resources/image-name.ts';
+import type { OwnTemplateChange } from '../domain/resources/own-template.ts';
+import { checkNotBound, foreignTemplate, ownTemplateName, ownTemplateOf } from '../domain/resources/own-template.ts';
+import { unknownRegistryAuth } from '../domain/resources/registry-auth.ts';
+import type { Template, TemplateSettings } from '../domain/resources/template.ts';
+import { unknownTemplate } from '../domain/resources/template.ts';
+import { invalid, snake } from '../domain/settings/fields.ts';
+import { checkFixed } from '../domain/settings/fixed-fields.ts';
 import { sealWebhookSecret } from './create-endpoint.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 import { getEndpoint } from './endpoints.ts';

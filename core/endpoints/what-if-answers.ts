@@ -1,16 +1,16 @@
 /** Answers "what if the endpoint had had other settings?" from its recorded history. Changes nothing. */
 
-import type { EndpointSettings } from '../domain/endpoint.ts';
-import { checkEndpoint } from '../domain/endpoint.ts';
-import { invalid, snake } from '../domain/fields.ts';
-import { unlistedTypes } from '../domain/gpu-pools.ts';
-import { endpointNotFound } from '../domain/permission.ts';
-import type { ScaleSettings } from '../domain/scaler.ts';
-import { TRAFFIC_KEPT_HOURS } from '../domain/traffic.ts';
-import type { WhatIf } from '../domain/what-if.ts';
-import { answerWhatIf, WHAT_IF_FIELDS } from '../domain/what-if.ts';
-import type { Clock } from '../runtime/clock.ts';
-import { SlicedWork } from '../runtime/sliced-work.ts';
+import { SlicedWork } from '@slipway/kit/bytes/sliced-work';
+import type { Clock } from '@slipway/kit/time/clock';
+import { endpointNotFound } from '../domain/accounts/permission.ts';
+import { unlistedTypes } from '../domain/machines/gpu-pools.ts';
+import type { EndpointSettings } from '../domain/resources/endpoint.ts';
+import { checkEndpoint } from '../domain/resources/endpoint.ts';
+import type { ScaleSettings } from '../domain/scaling/scaler.ts';
+import { TRAFFIC_KEPT_HOURS } from '../domain/scaling/traffic.ts';
+import type { WhatIf } from '../domain/scaling/what-if.ts';
+import { answerWhatIf, WHAT_IF_FIELDS } from '../domain/scaling/what-if.ts';
+import { invalid, snake } from '../domain/settings/fields.ts';
 import type { Stores } from '../store/storage.ts';
 import { getEndpoint } from './endpoints.ts';
 

@@ -2,7 +2,7 @@
  * Events of this process. Use cases announce local commits, the notifier those of other replicas. An event is a hint:
  * listeners also poll.
  */
-import type { JobKey, MachineAttempt } from '../domain/job.ts';
+import type { JobKey, MachineAttempt } from '../domain/jobs/job.ts';
 
 /** Events published to the other replicas. Their names travel in notices, and the previous release knows them. */
 export interface ReplicatedEventMap {

@@ -3,12 +3,13 @@
  * must be harmless. Notices are sent apart from the commits they report, many at a time, and only while another
  * replica listens.
  */
-import type { Clock, Random } from '../runtime/clock.ts';
-import type { Logger } from '../runtime/logger.ts';
-import { BaseService, startAll } from '../runtime/service.ts';
-import { TaskGroup } from '../runtime/task-group.ts';
-import type { NoticeChannel } from '../store/notice-channel.ts';
-import { NOTICE_BYTES_MAX } from '../store/notice-channel.ts';
+
+import { BaseService, startAll } from '@slipway/kit/lifecycle/service';
+import { TaskGroup } from '@slipway/kit/lifecycle/task-group';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { NoticeChannel } from '../store/sql/notice-channel.ts';
+import { NOTICE_BYTES_MAX } from '../store/sql/notice-channel.ts';
 import type { Storage } from '../store/storage.ts';
 import type { CoreEvents, ReplicatedEventMap } from './core-events.ts';
 import type { SingletonTaskRegistry } from './singleton-task-registry.ts';

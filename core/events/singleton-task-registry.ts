@@ -3,7 +3,7 @@
  * advisory lock of the connection that listens for notices. Holding a task only saves work: every statement of a task
  * is correct whoever runs it and however often.
  */
-import type { SingletonTask } from '../runtime/loop.ts';
+import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
 
 /** Names of the singleton tasks. */
 export const SINGLETON_TASKS = [

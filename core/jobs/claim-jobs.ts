@@ -1,15 +1,16 @@
 /** Claims queued jobs for free slots. */
-import { INLINE_INPUT_BYTES_MAX } from '../domain/job-limits.ts';
-import type { Clock, Random } from '../runtime/clock.ts';
-import type { TaskGroup } from '../runtime/task-group.ts';
-import type { Tracing } from '../runtime/tracing.ts';
-import type { Claim } from '../store/claim-store.ts';
+
+import type { TaskGroup } from '@slipway/kit/lifecycle/task-group';
+import type { Tracing } from '@slipway/kit/observe/tracing';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import { INLINE_INPUT_BYTES_MAX } from '../domain/jobs/job-limits.ts';
+import type { Claim } from '../store/jobs/claim-store.ts';
+import { persist } from '../store/sql/transient.ts';
 import type { Stores } from '../store/storage.ts';
-import { persist } from '../store/transient.ts';
 import type { EngineMeter } from './engine-meter.ts';
-import type { ClaimPlan, QueueCursors } from './queue-cursors.ts';
-import type { QueueGate } from './queue-gate.ts';
 import type { AssignedJob, ClaimedJob, Slot } from './slots.ts';
+import type { ClaimPlan, QueueCursors } from './submit/queue-cursors.ts';
+import type { QueueGate } from './submit/queue-gate.ts';
 
 export interface ClaimJobsOptions {
   stores: Pick<Stores, 'claims'>;

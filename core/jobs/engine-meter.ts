@@ -1,7 +1,8 @@
 /** Metrics port of the job engine. Calls are made once per batch, in memory, and never block. */
-import type { Job } from '../domain/job.ts';
-import type { BatchMeter } from '../runtime/batcher.ts';
-import type { BudgetMeter } from '../runtime/budget-metrics.ts';
+
+import type { BatchMeter } from '@slipway/kit/bytes/batcher';
+import type { BudgetMeter } from '@slipway/kit/observe/budget-metrics';
+import type { Job } from '../domain/jobs/job.ts';
 
 /** An outcome that changed its job. */
 export interface RecordedJob {

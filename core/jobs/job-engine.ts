@@ -1,16 +1,16 @@
 /** Interface of the job engine: the calls of dispatch, the calls of the rpc handlers, and the services to start. */
 
-import type { OutcomeKind } from '../domain/attempt-outcome.ts';
-import type { AttemptKey, Job, JobKey, MachineAttempt } from '../domain/job.ts';
-import type { PolicyRequest } from '../domain/job-policy.ts';
-import type { JobState } from '../domain/job-state.ts';
-import type { PlacementRefusal } from '../domain/placement-refusal.ts';
-import type { SubmitKind } from '../domain/retention.ts';
-import type { Service } from '../runtime/service.ts';
-import type { JobListPage, JobListRequest } from '../store/job-list.ts';
-import type { WebhookCallRecord } from '../store/webhook-result-store.ts';
-import type { ChangeRequest, JobsChanged } from './change-jobs.ts';
-import type { ErrorsRequest, FoundErrors } from './job-errors.ts';
+import type { Service } from '@slipway/kit/lifecycle/service';
+import type { OutcomeKind } from '../domain/jobs/attempt-outcome.ts';
+import type { AttemptKey, Job, JobKey, MachineAttempt } from '../domain/jobs/job.ts';
+import type { PolicyRequest } from '../domain/jobs/job-policy.ts';
+import type { JobState } from '../domain/jobs/job-state.ts';
+import type { SubmitKind } from '../domain/jobs/retention.ts';
+import type { PlacementRefusal } from '../domain/scaling/placement-refusal.ts';
+import type { JobListPage, JobListRequest } from '../store/jobs/job-list.ts';
+import type { WebhookCallRecord } from '../store/jobs/webhook-result-store.ts';
+import type { ChangeRequest, JobsChanged } from './change/change-jobs.ts';
+import type { ErrorsRequest, FoundErrors } from './read/job-errors.ts';
 import type { AssignedJob, ClaimedJob, Slot } from './slots.ts';
 
 /** A job to submit. */

@@ -2,7 +2,7 @@
  * Port from the job use cases to dispatch: free slots on workers whose sessions this replica holds. Implemented by
  * core/dispatch.
  */
-import type { ClaimedRow } from '../store/claim-store.ts';
+import type { ClaimedRow } from '../store/jobs/claim-store.ts';
 
 /** Capacity for one attempt on one worker. */
 export interface Slot {

@@ -3,18 +3,18 @@
  * has each.
  */
 import { status as Code } from '@grpc/grpc-js';
-import type { ScaleLimitName } from '../domain/scale-target.ts';
+import type { BatchMeter } from '@slipway/kit/bytes/batcher';
+import { BoundedNames } from '@slipway/kit/bytes/bounded-names';
+import { budgetMetrics } from '@slipway/kit/observe/budget-metrics';
+import type { Metrics } from '@slipway/kit/observe/metrics';
+import { BATCH_ITEMS, CALL_SECONDS, JOB_SECONDS } from '@slipway/kit/observe/metrics';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { ScaleLimitName } from '../domain/scaling/scale-target.ts';
 import type { EngineMeter } from '../jobs/engine-meter.ts';
-import type { BatchMeter } from '../runtime/batcher.ts';
-import { BoundedNames } from '../runtime/bounded-names.ts';
-import { budgetMetrics } from '../runtime/budget-metrics.ts';
-import type { Clock } from '../runtime/clock.ts';
-import type { Metrics } from '../runtime/metrics.ts';
-import { BATCH_ITEMS, CALL_SECONDS, JOB_SECONDS } from '../runtime/metrics.ts';
 import type { ScaleMeter } from '../scaling/scaling-service.ts';
+import type { StartCause, WorkerStart } from '../store/machines/worker-starts.ts';
+import type { TransactionWait } from '../store/scaling/transaction-monitor.ts';
 import type { Stores } from '../store/storage.ts';
-import type { TransactionWait } from '../store/transaction-monitor.ts';
-import type { StartCause, WorkerStart } from '../store/worker-starts.ts';
 import { fleetMetrics } from './fleet-metrics.ts';
 
 /** What they are made of. */

@@ -1,9 +1,9 @@
 /** Gauges read from the database at each scrape, at most once a second. Every replica reports the same values. */
-import type { BoundedNames } from '../runtime/bounded-names.ts';
-import type { Clock } from '../runtime/clock.ts';
-import type { Metrics } from '../runtime/metrics.ts';
-import { CALL_SECONDS } from '../runtime/metrics.ts';
-import type { EndpointLoad, FleetCounts } from '../store/metric-store.ts';
+import type { BoundedNames } from '@slipway/kit/bytes/bounded-names';
+import type { Metrics } from '@slipway/kit/observe/metrics';
+import { CALL_SECONDS } from '@slipway/kit/observe/metrics';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { EndpointLoad, FleetCounts } from '../store/reports/metric-store.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** Milliseconds for which a reading is reused. */

@@ -1,11 +1,11 @@
 /** Places and starts a pod. */
 
-import { checkRegistry } from '../domain/image-name.ts';
-import type { Actor } from '../domain/permission.ts';
-import type { PodRequest } from '../domain/pod.ts';
-import { placePod, podSettings, unshownEnv } from '../domain/pod.ts';
-import { unknownTemplate } from '../domain/template.ts';
-import type { PodView } from '../store/pod-view-store.ts';
+import type { Actor } from '../domain/accounts/permission.ts';
+import type { PodRequest } from '../domain/pods/pod.ts';
+import { placePod, podSettings, unshownEnv } from '../domain/pods/pod.ts';
+import { checkRegistry } from '../domain/resources/image-name.ts';
+import { unknownTemplate } from '../domain/resources/template.ts';
+import type { PodView } from '../store/pods/pod-view-store.ts';
 import type { PodContext } from './pod-context.ts';
 import { getPod } from './pods.ts';
 

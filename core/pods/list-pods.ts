@@ -1,10 +1,10 @@
 /** Lists pods and, if asked for, workers as pods. */
 
-import type { EndedGroup } from '../domain/ended-workers.ts';
-import { groupEnded } from '../domain/ended-workers.ts';
-import { checkTexts, invalid } from '../domain/fields.ts';
-import type { Page, PageRequest } from '../store/page.ts';
-import type { PodView } from '../store/pod-view-store.ts';
+import type { EndedGroup } from '../domain/machines/ended-workers.ts';
+import { groupEnded } from '../domain/machines/ended-workers.ts';
+import { checkTexts, invalid } from '../domain/settings/fields.ts';
+import type { PodView } from '../store/pods/pod-view-store.ts';
+import type { Page, PageRequest } from '../store/sql/page.ts';
 import type { PodContext } from './pod-context.ts';
 
 const ENDPOINTS_MAX = 1_000;

@@ -1,6 +1,7 @@
 /** What the use cases of pods work with. */
-import type { MayAsk } from '../domain/image-name.ts';
-import type { Random } from '../runtime/clock.ts';
+
+import type { Random } from '@slipway/kit/time/clock';
+import type { MayAsk } from '../domain/resources/image-name.ts';
 import type { Stores } from '../store/storage.ts';
 
 export interface PodContext extends Pick<Stores, 'pods' | 'podViews' | 'templates' | 'workers' | 'machines'> {

@@ -1,9 +1,9 @@
 /** Pods that are there: read, start, stop, restart, reset, delete; and what all changes of a pod share. */
-import type { Actor } from '../domain/permission.ts';
-import type { Pod } from '../domain/pod.ts';
-import { checkUnlocked, podIsWorker, podNotFound, replacePod } from '../domain/pod.ts';
-import type { PodChange } from '../store/pod-store.ts';
-import type { PodView } from '../store/pod-view-store.ts';
+import type { Actor } from '../domain/accounts/permission.ts';
+import type { Pod } from '../domain/pods/pod.ts';
+import { checkUnlocked, podIsWorker, podNotFound, replacePod } from '../domain/pods/pod.ts';
+import type { PodChange } from '../store/pods/pod-store.ts';
+import type { PodView } from '../store/pods/pod-view-store.ts';
 import type { PodContext } from './pod-context.ts';
 
 /**

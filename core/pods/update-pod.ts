@@ -2,12 +2,12 @@
  * Changes some fields of a pod. Anything but its name and its lock makes a running pod start again with an empty disk.
  */
 
-import { unlistedTypes } from '../domain/gpu-pools.ts';
-import { checkRegistry } from '../domain/image-name.ts';
-import type { Actor } from '../domain/permission.ts';
-import type { PodSettings } from '../domain/pod.ts';
-import { checkPod, checkRunsThere, checkUnlocked, resetsPod } from '../domain/pod.ts';
-import type { PodView } from '../store/pod-view-store.ts';
+import type { Actor } from '../domain/accounts/permission.ts';
+import { unlistedTypes } from '../domain/machines/gpu-pools.ts';
+import type { PodSettings } from '../domain/pods/pod.ts';
+import { checkPod, checkRunsThere, checkUnlocked, resetsPod } from '../domain/pods/pod.ts';
+import { checkRegistry } from '../domain/resources/image-name.ts';
+import type { PodView } from '../store/pods/pod-view-store.ts';
 import type { PodContext } from './pod-context.ts';
 import type { PodChanges } from './pods.ts';
 import { changePod } from './pods.ts';

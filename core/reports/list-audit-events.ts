@@ -1,9 +1,9 @@
 /** Lists who changed what in an account, newest first, page by page. */
 
-import { checkText, invalid } from '../domain/fields.ts';
-import type { Caller } from '../domain/permission.ts';
-import { isUnlimited, unauthorized } from '../domain/permission.ts';
-import type { AuditEvent } from '../store/audit-store.ts';
+import type { Caller } from '../domain/accounts/permission.ts';
+import { isUnlimited, unauthorized } from '../domain/accounts/permission.ts';
+import { checkText, invalid } from '../domain/settings/fields.ts';
+import type { AuditEvent } from '../store/accounts/audit-store.ts';
 import type { Stores } from '../store/storage.ts';
 
 const PAGE_SIZE_DEFAULT = 100;

@@ -3,12 +3,12 @@
  * often it is asked.
  */
 
-import type { PlacementRefusal } from '../domain/placement-refusal.ts';
-import type { Problem } from '../domain/problem.ts';
-import { problemsOf } from '../domain/problem.ts';
-import type { ScaleLimit } from '../domain/scale-target.ts';
-import { boundedCache } from '../runtime/bounded-cache.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { Problem } from '../domain/reports/problem.ts';
+import { problemsOf } from '../domain/reports/problem.ts';
+import type { PlacementRefusal } from '../domain/scaling/placement-refusal.ts';
+import type { ScaleLimit } from '../domain/scaling/scale-target.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** What was found is told again for so many milliseconds, or ten times as long as finding it took, up to the other. */

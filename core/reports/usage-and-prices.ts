@@ -1,14 +1,14 @@
 /** What an account used, and what it costs. */
 
-import type { Caller } from '../domain/permission.ts';
-import { unauthorized } from '../domain/permission.ts';
-import type { UsageQuery } from '../domain/usage.ts';
-import { checkPrices, checkUsageQuery, USAGE_SPAN_MS } from '../domain/usage.ts';
-import type { Clock } from '../runtime/clock.ts';
-import type { PageRequest } from '../store/page.ts';
-import type { Price } from '../store/price-store.ts';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { Caller } from '../domain/accounts/permission.ts';
+import { unauthorized } from '../domain/accounts/permission.ts';
+import type { UsageQuery } from '../domain/reports/usage.ts';
+import { checkPrices, checkUsageQuery, USAGE_SPAN_MS } from '../domain/reports/usage.ts';
+import type { Price } from '../store/reports/price-store.ts';
+import type { UsageSums } from '../store/reports/usage-store.ts';
+import type { PageRequest } from '../store/sql/page.ts';
 import type { Stores } from '../store/storage.ts';
-import type { UsageSums } from '../store/usage-store.ts';
 import type { UsageTurns } from './usage-turns.ts';
 
 /** What the use cases of usage and prices work with. */

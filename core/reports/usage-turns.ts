@@ -2,14 +2,15 @@
  * Lets few sums of usage run at once: they take seconds in the worst case, and more would take the connections that
  * leases are extended on.
  */
-import { DomainError } from '../domain/errors.ts';
-import type { UsageQuery } from '../domain/usage.ts';
-import type { BatchMeter } from '../runtime/batcher.ts';
-import { Batcher } from '../runtime/batcher.ts';
-import type { Clock } from '../runtime/clock.ts';
-import type { PageRequest } from '../store/page.ts';
+
+import type { BatchMeter } from '@slipway/kit/bytes/batcher';
+import { Batcher } from '@slipway/kit/bytes/batcher';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { UsageQuery } from '../domain/reports/usage.ts';
+import { DomainError } from '../domain/settings/errors.ts';
+import type { UsageSums } from '../store/reports/usage-store.ts';
+import type { PageRequest } from '../store/sql/page.ts';
 import type { Stores } from '../store/storage.ts';
-import type { UsageSums } from '../store/usage-store.ts';
 
 const AT_ONCE_MAX = 2;
 const WAITING_MAX = 200;

@@ -1,12 +1,12 @@
 /** Credentials for container registries: store, read without their secrets, replace, delete. */
 
-import { DomainError } from '../domain/errors.ts';
-import { checkName } from '../domain/fields.ts';
-import type { Actor } from '../domain/permission.ts';
-import type { RegistryAuth, RegistryCredentials } from '../domain/registry-auth.ts';
-import { checkRegistryCredentials, registryAuthNotFound } from '../domain/registry-auth.ts';
-import type { Random } from '../runtime/clock.ts';
-import type { RegistryAuthUsers } from '../store/registry-auth-store.ts';
+import type { Random } from '@slipway/kit/time/clock';
+import type { Actor } from '../domain/accounts/permission.ts';
+import type { RegistryAuth, RegistryCredentials } from '../domain/resources/registry-auth.ts';
+import { checkRegistryCredentials, registryAuthNotFound } from '../domain/resources/registry-auth.ts';
+import { DomainError } from '../domain/settings/errors.ts';
+import { checkName } from '../domain/settings/fields.ts';
+import type { RegistryAuthUsers } from '../store/resources/registry-auth-store.ts';
 import type { Stores } from '../store/storage.ts';
 
 const ID_LENGTH = 12;

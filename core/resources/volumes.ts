@@ -1,14 +1,14 @@
 /** Network volumes: create, read, change, delete. */
 
-import { DomainError } from '../domain/errors.ts';
-import { snake } from '../domain/fields.ts';
-import { checkFixed } from '../domain/fixed-fields.ts';
-import type { Actor } from '../domain/permission.ts';
-import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';
-import { checkVolume, checkVolumeGrowth, volumeNotFound } from '../domain/volume.ts';
-import type { Random } from '../runtime/clock.ts';
+import type { Random } from '@slipway/kit/time/clock';
+import type { Actor } from '../domain/accounts/permission.ts';
+import type { NetworkVolume, VolumeSettings } from '../domain/resources/volume.ts';
+import { checkVolume, checkVolumeGrowth, volumeNotFound } from '../domain/resources/volume.ts';
+import { DomainError } from '../domain/settings/errors.ts';
+import { snake } from '../domain/settings/fields.ts';
+import { checkFixed } from '../domain/settings/fixed-fields.ts';
+import type { VolumeUsers } from '../store/resources/volume-store.ts';
 import type { Stores } from '../store/storage.ts';
-import type { VolumeUsers } from '../store/volume-store.ts';
 
 const ID_LENGTH = 10;
 

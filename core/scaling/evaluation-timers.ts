@@ -2,8 +2,9 @@
  * Timers of evaluations that no event causes: when a decision may change by time alone, or after enough further jobs.
  * They only save time, as the resync finds the same a moment later. Each evaluation sets them anew.
  */
-import type { NextEvaluation } from '../domain/next-evaluation.ts';
-import type { Clock, Timer } from '../runtime/clock.ts';
+
+import type { Clock, Timer } from '@slipway/kit/time/clock';
+import type { NextEvaluation } from '../domain/scaling/next-evaluation.ts';
 
 /** Added to each delay, in milliseconds, so that the database's clock is past the instant. */
 const PAST_MS = 5;

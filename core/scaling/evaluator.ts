@@ -1,10 +1,11 @@
 /** Evaluates endpoints: samples them without a lock, and returns those for which a reconcile would change something. */
-import { withKnownIdleness } from '../domain/known-idleness.ts';
-import { nextEvaluation } from '../domain/next-evaluation.ts';
-import { preemptibleWorkers } from '../domain/preemption.ts';
-import type { Scaler } from '../domain/scaler.ts';
-import type { Clock } from '../runtime/clock.ts';
-import type { SingletonTask } from '../runtime/loop.ts';
+
+import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
+import type { Clock } from '@slipway/kit/time/clock';
+import { withKnownIdleness } from '../domain/scaling/known-idleness.ts';
+import { nextEvaluation } from '../domain/scaling/next-evaluation.ts';
+import { preemptibleWorkers } from '../domain/scaling/preemption.ts';
+import type { Scaler } from '../domain/scaling/scaler.ts';
 import type { Stores } from '../store/storage.ts';
 import { EvaluationTimers } from './evaluation-timers.ts';
 import { PreemptibleWorkers } from './preemptible-workers.ts';

@@ -3,8 +3,8 @@
  * other.
  */
 
-import { ReconcileTimeoutError } from '../store/transaction-monitor.ts';
-import { isLockTimeout } from '../store/transient.ts';
+import { ReconcileTimeoutError } from '../store/scaling/transaction-monitor.ts';
+import { isLockTimeout } from '../store/sql/transient.ts';
 
 /**
  * After this many endpoints that wait for a lock even alone, the rest is left to the next resync: all of them need that

@@ -2,11 +2,16 @@
  * Watches reconcile transactions. Until one ends, no decision about its endpoints is made. Slow transactions are logged
  * with what they wait for; transactions that do not end are aborted, and their endpoints retried.
  */
-import type { Clock } from '../runtime/clock.ts';
-import type { Logger } from '../runtime/logger.ts';
+
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock } from '@slipway/kit/time/clock';
+import type {
+  TransactionMonitor,
+  TransactionWait,
+  TransactionWaitReport,
+} from '../store/scaling/transaction-monitor.ts';
+import { ReconcileTimeoutError } from '../store/scaling/transaction-monitor.ts';
 import type { Stores } from '../store/storage.ts';
-import type { TransactionMonitor, TransactionWait, TransactionWaitReport } from '../store/transaction-monitor.ts';
-import { ReconcileTimeoutError } from '../store/transaction-monitor.ts';
 
 /** Time after which a transaction is logged as slow, in milliseconds. Shorter than the lock timeout of the database. */
 const SLOW_MS = 15_000;

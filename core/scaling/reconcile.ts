@@ -1,24 +1,25 @@
 /**
  * Reconciles endpoints: sample, decide and commit, in one transaction. A decision is a value
- * (core/domain/scale-decision.ts); nothing is written before it is made.
+ * (core/domain/scaling/scale-decision.ts); nothing is written before it is made.
  */
-import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
-import { withKnownIdleness } from '../domain/known-idleness.ts';
-import type { MachineCrashes } from '../domain/machine-crashes.ts';
-import { runsSomewhere, withCrashes } from '../domain/machine-crashes.ts';
-import { occupied, placeWorker } from '../domain/placement.ts';
-import type { PlacementMachine } from '../domain/placement-machine.ts';
-import { preemptedFor, withPreemptions } from '../domain/preemption.ts';
-import type { RolloutStep } from '../domain/rollout.ts';
-import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
-import { decide, isNewDecision, needsFleet, sameCause, wishedChanges } from '../domain/scale-decision.ts';
-import type { ScaleLimit } from '../domain/scale-target.ts';
-import type { Scaler } from '../domain/scaler.ts';
-import type { Random } from '../runtime/clock.ts';
-import type { ReconcileChanges } from '../store/endpoint-reconcile.ts';
-import type { EndpointSample } from '../store/scale-samples.ts';
+
+import type { Random } from '@slipway/kit/time/clock';
+import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
+import { withKnownIdleness } from '../domain/scaling/known-idleness.ts';
+import type { MachineCrashes } from '../domain/scaling/machine-crashes.ts';
+import { runsSomewhere, withCrashes } from '../domain/scaling/machine-crashes.ts';
+import { occupied, placeWorker } from '../domain/scaling/placement.ts';
+import type { PlacementMachine } from '../domain/scaling/placement-machine.ts';
+import { preemptedFor, withPreemptions } from '../domain/scaling/preemption.ts';
+import type { RolloutStep } from '../domain/scaling/rollout.ts';
+import type { Decision, DecisionSample, DecisionSummary } from '../domain/scaling/scale-decision.ts';
+import { decide, isNewDecision, needsFleet, sameCause, wishedChanges } from '../domain/scaling/scale-decision.ts';
+import type { ScaleLimit } from '../domain/scaling/scale-target.ts';
+import type { Scaler } from '../domain/scaling/scaler.ts';
+import type { ReconcileChanges } from '../store/scaling/endpoint-reconcile.ts';
+import type { EndpointSample } from '../store/scaling/scale-samples.ts';
+import type { TransactionMonitor } from '../store/scaling/transaction-monitor.ts';
 import type { Stores } from '../store/storage.ts';
-import type { TransactionMonitor } from '../store/transaction-monitor.ts';
 
 /** Result of reconciling one endpoint. */
 export interface ReconcileResult extends ReconcileChanges {

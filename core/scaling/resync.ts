@@ -3,13 +3,14 @@
  * finds what no event reported. Idle endpoints without workers cost nothing. It runs beside the trigger, so a long
  * resync delays no first job. It waits for the reconciles that it queues, and for no others.
  */
-import { HEARTBEAT_PERIOD_MS } from '../domain/lease.ts';
+
+import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
+import { Loop } from '@slipway/kit/lifecycle/loop';
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import { HEARTBEAT_PERIOD_MS } from '../domain/machines/lease.ts';
 import type { CoreEvents } from '../events/core-events.ts';
-import type { Clock, Random } from '../runtime/clock.ts';
-import type { Logger } from '../runtime/logger.ts';
-import type { SingletonTask } from '../runtime/loop.ts';
-import { Loop } from '../runtime/loop.ts';
-import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 import type { Evaluator } from './evaluator.ts';
 import type { WorkQueue } from './work-queue.ts';

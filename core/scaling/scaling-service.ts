@@ -3,14 +3,15 @@
  * the resync finds periodically what no event reported. Both evaluate endpoints and put those that need a change into
  * one work queue. Any replica may reconcile any endpoint; the row lock of the endpoint keeps two from doing it at once.
  */
-import type { Scaler } from '../domain/scaler.ts';
+
+import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { Scaler } from '../domain/scaling/scaler.ts';
 import type { CoreEvents } from '../events/core-events.ts';
-import type { Clock, Random } from '../runtime/clock.ts';
-import type { Logger } from '../runtime/logger.ts';
-import type { SingletonTask } from '../runtime/loop.ts';
-import { BaseService } from '../runtime/service.ts';
+import type { TransactionMonitor } from '../store/scaling/transaction-monitor.ts';
 import type { Stores } from '../store/storage.ts';
-import type { TransactionMonitor } from '../store/transaction-monitor.ts';
 import { Evaluator } from './evaluator.ts';
 import type { ReconcileResult } from './reconcile.ts';
 import { reconcileEndpoints } from './reconcile.ts';

@@ -3,11 +3,12 @@
  * the next resync. Events are: a job was queued, workers or settings changed, capacity was freed, or a timer of
  * core/scaling/evaluation-timers.ts is due.
  */
+
+import { Loop } from '@slipway/kit/lifecycle/loop';
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random, Timer } from '@slipway/kit/time/clock';
 import type { CoreEvents } from '../events/core-events.ts';
-import type { Clock, Random, Timer } from '../runtime/clock.ts';
-import type { Logger } from '../runtime/logger.ts';
-import { Loop } from '../runtime/loop.ts';
-import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 import type { Evaluator } from './evaluator.ts';
 import type { WorkQueue } from './work-queue.ts';

@@ -2,7 +2,7 @@
  * Work queue of endpoints to reconcile, and the transactions that process it. Each transaction takes a batch from the
  * queue when it begins. So an endpoint waits for running transactions, and not for all that were queued before it.
  */
-import type { WorkerSample } from '../domain/scaler.ts';
+import type { WorkerSample } from '../domain/scaling/scaler.ts';
 
 /** An endpoint to reconcile, as far as its order depends on it. */
 export interface QueuedReconcile {

@@ -1,2 +1,2 @@
--- Built before, where there were jobs: core/store/large-indexes.ts.
+-- Built before, where there were jobs: core/store/sql/large-indexes.ts.
 CREATE INDEX IF NOT EXISTS "job_finished_idx" ON "job" USING btree ("endpoint_id","state","position") WHERE "job"."finished_at" IS NOT NULL;

@@ -1,4 +1,4 @@
--- Both are done before, where there were jobs, without holding up who uses them: core/store/large-indexes.ts.
+-- Both are done before, where there were jobs, without holding up who uses them: core/store/sql/large-indexes.ts.
 DROP INDEX IF EXISTS "job_running_idx";--> statement-breakpoint
 ALTER TABLE "endpoint_tally" ADD COLUMN "queued_low" bigint DEFAULT 0 NOT NULL;--> statement-breakpoint
 ALTER TABLE "endpoint_tally" ADD COLUMN "claimed_to" bigint DEFAULT 0 NOT NULL;--> statement-breakpoint

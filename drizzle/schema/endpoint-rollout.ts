@@ -1,5 +1,5 @@
 /**
- * How far the latest release of an endpoint has come, and what its last good versions run: core/domain/rollout.ts
+ * How far the latest release of an endpoint has come, and what its last good versions run: core/domain/scaling/rollout.ts
  * decides by it.
  */
 import { boolean, check, index, integer, pgTable, primaryKey, sql, text } from '../orm.ts';
@@ -14,7 +14,7 @@ export const endpointRollout = pgTable(
       .references(() => endpoint.id, { onDelete: 'cascade' }),
     /** The endpoint version that this is about. */
     version: integer('version').notNull(),
-    /** CHECKING, ROLLING, REPLACING, HELD, ROLLED_BACK or COMPLETE (core/domain/rollout-settings.ts). */
+    /** CHECKING, ROLLING, REPLACING, HELD, ROLLED_BACK or COMPLETE (core/domain/scaling/rollout-settings.ts). */
     state: text('state').notNull().default('CHECKING'),
     /**
      * The version that serves while the released one does not, and that a rollback returns to. Null: none has come up

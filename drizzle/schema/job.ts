@@ -12,7 +12,7 @@ export const job = pgTable(
     endpointId: text('endpoint_id').notNull(),
     /** `<uuid>-u1` or `sync-<uuid>-u1`. */
     id: text('id').notNull(),
-    /** See core/domain/job-state.ts. */
+    /** See core/domain/jobs/job-state.ts. */
     state: text('state').notNull(),
     /**
      * Place in the queue. An attempt that was lost keeps it, which puts the job at the front again; a retry by the user

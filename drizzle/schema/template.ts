@@ -16,7 +16,7 @@ export const template = pgTable(
     entrypoint: text('entrypoint').array().notNull().default(sql`'{}'`),
     /**
      * As a release before sealing wrote it, until core has sealed it; empty since. Read and written through
-     * core/store/env-seals.ts only.
+     * core/store/sql/env-seals.ts only.
      */
     env: jsonb('env').$type<Record<string, string>>().notNull().default({}),
     /** The environment as JSON, sealed. Null: empty. */

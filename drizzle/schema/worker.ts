@@ -21,7 +21,7 @@ export const worker = pgTable(
      */
     desired: text('desired').notNull().default('RUN'),
     /**
-     * The endpoint that its GPUs were needed for when it was asked to give way (core/domain/preemption.ts). Empty: it
+     * The endpoint that its GPUs were needed for when it was asked to give way (core/domain/scaling/preemption.ts). Empty: it
      * was not. Written by scaling.
      */
     gaveWayTo: text('gave_way_to').notNull().default(''),
@@ -57,7 +57,7 @@ export const worker = pgTable(
     /** When it could take its first job. Null: it never could, or it is older than this column. */
     readyAt: instant('ready_at'),
     /**
-     * When stretches began and ended, in turn, in which it held attempts; the latest (core/store/worker-times.ts). Odd:
+     * When stretches began and ended, in turn, in which it held attempts; the latest (core/store/sql/worker-times.ts). Odd:
      * the last goes on.
      */
     busyTimes: instant('busy_times').array().notNull().default(sql`'{}'`),

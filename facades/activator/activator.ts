@@ -1,10 +1,10 @@
 /** Holds requests to load-balancing endpoints unread until a worker has capacity, then forwards them to it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../../core/runtime/clock.ts';
-import { BaseService } from '../../core/runtime/service.ts';
-import type { AccessQuestion } from '../plugins/access-cache.ts';
-import type { KeyWatch, WatchKey } from '../plugins/key-watch.ts';
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { AccessQuestion } from '../plugins/limits/access-cache.ts';
+import type { KeyWatch, WatchKey } from '../plugins/limits/key-watch.ts';
 import { clientGone } from './client-gone.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import type { SlotRequest, WorkerSlot } from './endpoint-queue.ts';

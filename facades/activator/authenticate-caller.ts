@@ -3,14 +3,14 @@
  * about.
  */
 import type { IncomingMessage } from 'node:http';
-import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
-import { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
-import type { AccessQuestion } from '../plugins/access-cache.ts';
+import { Api } from '@slipway/proto/gen/slipway/v1/access_service';
+import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { isId } from '../plugins/authenticate.ts';
 import { keyOfQueueRequest } from '../plugins/credentials.ts';
-import type { LimitedRequest } from '../plugins/rate-limit.ts';
+import type { AccessQuestion } from '../plugins/limits/access-cache.ts';
+import type { LimitedRequest } from '../plugins/limits/rate-limit.ts';
 import type { HostKeys } from './host-keys.ts';
 import { unauthorized } from './lb-error.ts';
 import type { LbTarget } from './lb-target.ts';

@@ -6,14 +6,11 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { FastifyInstance } from 'fastify';
-import { boundedCache } from '../../core/runtime/bounded-cache.ts';
-import type { Clock } from '../../core/runtime/clock.ts';
-import { delay } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import type { Activation } from '../../proto/wire/activation.ts';
-import { ACTIVATION_HEADER, activationText } from '../../proto/wire/activation.ts';
-import type { AuthorizerSettings } from '../../proto/wire/edge-authorizer.ts';
+import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Activation } from '@slipway/kit/net/activation';
+import { ACTIVATION_HEADER, activationText } from '@slipway/kit/net/activation';
+import type { AuthorizerSettings } from '@slipway/kit/net/edge-authorizer';
 import {
   AUTHORIZE_PATH,
   AUTHORIZER_SETTINGS_PATH,
@@ -22,11 +19,14 @@ import {
   EDGE_KEY_HEADER,
   PATH_HEADER,
   TIMEOUT_HEADER,
-} from '../../proto/wire/edge-authorizer.ts';
-import { cookieValues, KEY_COOKIE } from '../../proto/wire/own-cookies.ts';
+} from '@slipway/kit/net/edge-authorizer';
+import { cookieValues, KEY_COOKIE } from '@slipway/kit/net/own-cookies';
+import type { Clock } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
+import type { FastifyInstance } from 'fastify';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { isPreflight } from '../plugins/cors.ts';
-import type { KeyWatch } from '../plugins/key-watch.ts';
+import type { KeyWatch } from '../plugins/limits/key-watch.ts';
 import type { AuthenticatedCaller } from './authenticate-caller.ts';
 import { authenticateCaller } from './authenticate-caller.ts';
 import { toLbError, unauthorized } from './lb-error.ts';
@@ -39,7 +39,7 @@ import { writeRejection } from './write-rejection.ts';
 
 /**
  * Longest wait for core to check a key, in milliseconds: less than an edge waits for an answer
- * (deploy/envoy/limits.ts).
+ * (edge/envoy-config/limits.ts).
  */
 const AUTHENTICATE_MS = 2_000;
 const GRPC = /^application\/grpc\b/i;

@@ -5,9 +5,9 @@
  */
 import type { ClientRequest, RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../../core/runtime/clock.ts';
-import { Agent } from '../../core/runtime/node-http.ts';
-import { LB_KEPT_MS } from '../../proto/wire/limits.ts';
+import { Agent } from '@slipway/kit/net/node-http';
+import type { Clock } from '@slipway/kit/time/clock';
+import { LB_KEPT_MS } from '@slipway/proto/wire/limits';
 
 /** Most idle connections to one worker. */
 const FREE_SOCKETS_MAX = 100;

@@ -4,9 +4,9 @@
  * concurrency. Holds no bytes of a request.
  */
 
-import type { Clock, Timer } from '../../core/runtime/clock.ts';
-import type { EndpointRotation } from '../../proto/gen/slipway/v1/edge_service.ts';
-import { LB_DIRECT_CONCURRENCY_MIN } from '../../proto/wire/limits.ts';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
+import type { EndpointRotation } from '@slipway/proto/gen/slipway/v1/edge_service';
+import { LB_DIRECT_CONCURRENCY_MIN } from '@slipway/proto/wire/limits';
 import { noWorkers, unauthorized, workerGone, workerTimeout } from './lb-error.ts';
 
 /**

@@ -7,12 +7,12 @@ import type { ClientRequest, IncomingMessage, InformationEvent, ServerResponse }
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../../core/runtime/clock.ts';
-import { request as httpRequest } from '../../core/runtime/node-http.ts';
-import { FULL_HEADER } from '../../proto/wire/edge-authorizer.ts';
-import { LB_ANSWER_HEADER_BYTES_MAX, LB_ANSWER_HEADERS_MAX, LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
-import type { PathForm } from '../../proto/wire/path-form.ts';
-import type { WatchKey } from '../plugins/key-watch.ts';
+import { FULL_HEADER } from '@slipway/kit/net/edge-authorizer';
+import { request as httpRequest } from '@slipway/kit/net/node-http';
+import type { PathForm } from '@slipway/kit/net/path-form';
+import type { Clock } from '@slipway/kit/time/clock';
+import { LB_ANSWER_HEADER_BYTES_MAX, LB_ANSWER_HEADERS_MAX, LB_BODY_BYTES_MAX } from '@slipway/proto/wire/limits';
+import type { WatchKey } from '../plugins/limits/key-watch.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import { hostPortOf } from './connection-pool.ts';
 import type { WorkerSlot } from './endpoint-queue.ts';

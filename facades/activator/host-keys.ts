@@ -4,8 +4,8 @@
  * host, and a redirect to the same address without the key.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import { KEY_COOKIE } from '../../proto/wire/own-cookies.ts';
+import { KEY_COOKIE } from '@slipway/kit/net/own-cookies';
+import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { CookieKind, KeyHeld } from '../plugins/sealed-cookie.ts';
 import { SealedCookies } from '../plugins/sealed-cookie.ts';
 import type { LbTarget } from './lb-target.ts';

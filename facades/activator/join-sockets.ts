@@ -1,8 +1,8 @@
 /** Joins two sockets to one WebSocket, until one of them ends, both are idle for too long, or the key is revoked. */
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Clock, Timer } from '../../core/runtime/clock.ts';
-import type { WatchKey } from '../plugins/key-watch.ts';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
+import type { WatchKey } from '../plugins/limits/key-watch.ts';
 import { closeFrame, FrameEnds, POLICY_VIOLATION } from './socket-frames.ts';
 
 /** How long one side may take to end after the other has ended, in milliseconds. */

@@ -1,8 +1,8 @@
 /** Errors that clients of load-balancing endpoints get from Slipway itself (docs/reference/api.md#load-balancing). */
-import type { ErrorCode } from '../../proto/wire/error-help.ts';
-import { LB_ANSWER_HEADER_BYTES_MAX, LB_ANSWER_HEADERS_MAX } from '../../proto/wire/limits.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
-import { publicError } from '../plugins/public-error.ts';
+import type { ErrorCode } from '@slipway/kit/net/error-help';
+import { LB_ANSWER_HEADER_BYTES_MAX, LB_ANSWER_HEADERS_MAX } from '@slipway/proto/wire/limits';
+import { CoreError } from '@slipway/proto/wire/reason';
+import { publicError } from '../plugins/errors/public-error.ts';
 
 /** Body of an error. Errors of keys have the shape of the public service; all others have a code. */
 type LbBody = Readonly<{ code?: ErrorCode } & Record<string, unknown>>;

@@ -3,9 +3,9 @@
  * that only we may set. Pure.
  */
 import type { IncomingMessage } from 'node:http';
-import { setsOwnCookie, withoutOwnCookies } from '../../proto/wire/own-cookies.ts';
-import type { PathForm } from '../../proto/wire/path-form.ts';
-import { inPathForm } from '../../proto/wire/path-form.ts';
+import { setsOwnCookie, withoutOwnCookies } from '@slipway/kit/net/own-cookies';
+import type { PathForm } from '@slipway/kit/net/path-form';
+import { inPathForm } from '@slipway/kit/net/path-form';
 
 /** Header that names the worker, in requests and responses. */
 export const WORKER_HEADER = 'x-runpod-worker-id';

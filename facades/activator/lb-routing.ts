@@ -3,9 +3,9 @@
  * may be anything, even one that the router rejects. A path that cannot be decoded gets no route either.
  */
 import type { IncomingMessage } from 'node:http';
+import { ACTIVATION_HEADER, readActivation } from '@slipway/kit/net/activation';
 import type { FastifyInstance } from 'fastify';
-import { ACTIVATION_HEADER, readActivation } from '../../proto/wire/activation.ts';
-import { isReadable } from '../plugins/unknown-route.ts';
+import { isReadable } from '../plugins/errors/unknown-route.ts';
 import type { LbTarget } from './lb-target.ts';
 import { lbTarget } from './lb-target.ts';
 import type { AuthorizedCaller } from './load-balancer.ts';

@@ -1,6 +1,6 @@
 /** Finds the load-balancing endpoint of a request, by path or by host, and the path that the worker sees. Pure. */
 import type { IncomingMessage } from 'node:http';
-import { isRestV2Word } from '../plugins/rest-v2-words.ts';
+import { isRestV2Word } from '../plugins/errors/rest-v2-words.ts';
 
 /** The target of a request. */
 export interface LbTarget {

@@ -3,13 +3,13 @@
  * to core, batched per endpoint. While core is unreachable it uses the last endpoint sets that it received.
  */
 
-import type { Clock, Timer } from '../../core/runtime/clock.ts';
-import { delay } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import { BaseService } from '../../core/runtime/service.ts';
-import type { DemandRefusal, EndpointRotation } from '../../proto/gen/slipway/v1/edge_service.ts';
-import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
+import type { DemandRefusal, EndpointRotation } from '@slipway/proto/gen/slipway/v1/edge_service';
+import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { EndpointSetLink } from '../core-client/endpoint-set-link.ts';
 import type { SlotRequest, WorkerSlot } from './endpoint-queue.ts';
 import { EndpointQueue } from './endpoint-queue.ts';

@@ -4,15 +4,15 @@
  * the pod's program asks for a password if it wants one.
  */
 import type { IncomingMessage } from 'node:http';
+import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { LocatePodRequest, LocatePodResponse } from '@slipway/proto/gen/slipway/v1/edge_service';
+import { LB_BODY_BYTES_MAX } from '@slipway/proto/wire/limits';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyReply } from 'fastify';
-import { boundedCache } from '../../core/runtime/bounded-cache.ts';
-import type { Clock } from '../../core/runtime/clock.ts';
-import type { LocatePodRequest, LocatePodResponse } from '../../proto/gen/slipway/v1/edge_service.ts';
-import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
 import { keyOfRestRequest } from '../plugins/credentials.ts';
-import type { KeyWatch, WatchKey } from '../plugins/key-watch.ts';
-import type { RateLimit } from '../plugins/rate-limit.ts';
+import type { KeyWatch, WatchKey } from '../plugins/limits/key-watch.ts';
+import type { RateLimit } from '../plugins/limits/rate-limit.ts';
 import { clientGone } from './client-gone.ts';
 import type { ForwardLimits, ForwardTarget } from './forward.ts';
 import { dial, forward } from './forward.ts';

@@ -4,8 +4,8 @@
  * then the body is sent after a timeout.
  */
 import type { ClientRequest, IncomingMessage, OutgoingMessage, ServerResponse } from 'node:http';
-import type { Clock, Timer } from '../../core/runtime/clock.ts';
-import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
+import { LB_BODY_BYTES_MAX } from '@slipway/proto/wire/limits';
 
 /** Longest wait for 100 Continue, in milliseconds. A worker that answers without it gets no `Expect` again. */
 const CONTINUE_TIMEOUT_MS = 1_000;

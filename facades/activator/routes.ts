@@ -1,11 +1,11 @@
 /** Serves load-balancing endpoints: all paths that are no operation of another surface, before a body is read. */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Logger } from '@slipway/kit/log/logger';
+import { ServerResponse } from '@slipway/kit/net/node-http';
+import type { Tracing } from '@slipway/kit/observe/tracing';
+import { LB_BODY_BYTES_MAX } from '@slipway/proto/wire/limits';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from '../../core/runtime/logger.ts';
-import { ServerResponse } from '../../core/runtime/node-http.ts';
-import type { Tracing } from '../../core/runtime/tracing.ts';
-import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import type { Preflights } from '../plugins/cors.ts';
 import { isPreflight } from '../plugins/cors.ts';

@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
-import { ACTIVATION_HEADER, EDGE_HEADER, isEdgeText, readActivation } from '../../proto/wire/activation.ts';
-import { parseNetwork } from '../../proto/wire/network.ts';
+import { ACTIVATION_HEADER, EDGE_HEADER, isEdgeText, readActivation } from '@slipway/kit/net/activation';
+import { parseNetwork } from '@slipway/kit/net/network';
 
 const FORWARDED = ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'forwarded', 'x-real-ip'];
 

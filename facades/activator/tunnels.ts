@@ -1,5 +1,5 @@
 /**
- * Holds the tunnels that agents have opened to this facade (proto/wire/tunnel.ts). They lead to workers on machines
+ * Holds the tunnels that agents have opened to this facade (kit/net/tunnel.ts). They lead to workers on machines
  * that cannot be dialled. When a tunnel breaks, the requests that it carries fail; queued requests keep waiting, and
  * the agent opens another tunnel.
  */
@@ -9,17 +9,11 @@ import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import { connect } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import { BaseService } from '../../core/runtime/service.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
-import {
-  TUNNEL_OPTIONS,
-  TUNNEL_PATH,
-  TUNNEL_PROTOCOL,
-  TUNNEL_STREAMS_MAX,
-  watchTunnel,
-} from '../../proto/wire/tunnel.ts';
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import { TUNNEL_OPTIONS, TUNNEL_PATH, TUNNEL_PROTOCOL, TUNNEL_STREAMS_MAX, watchTunnel } from '@slipway/kit/net/tunnel';
+import type { Clock } from '@slipway/kit/time/clock';
+import { CoreError } from '@slipway/proto/wire/reason';
 import { keyOfRestRequest } from '../plugins/credentials.ts';
 import { TunnelConnection } from './tunnel-connection.ts';
 

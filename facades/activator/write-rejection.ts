@@ -1,6 +1,6 @@
 /** Writes the error response of a request to a load-balancing endpoint. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Logger } from '../../core/runtime/logger.ts';
+import type { Logger } from '@slipway/kit/log/logger';
 import { allowAnyOrigin } from '../plugins/cors.ts';
 import { LbError, toLbError } from './lb-error.ts';
 

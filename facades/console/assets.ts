@@ -4,8 +4,8 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { CoreError } from '../../proto/wire/reason.ts';
 
 const FOLDER = join(import.meta.dirname, '.built');
 const TYPES: Readonly<Record<string, string>> = {

@@ -1,13 +1,14 @@
 /** What the console's routes work with. */
+
+import type { Clock } from '@slipway/kit/time/clock';
+import { Api } from '@slipway/proto/gen/slipway/v1/access_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import type { Clock } from '../../core/runtime/clock.ts';
-import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
 import type { CoreClient } from '../core-client/core-client.ts';
 import type { JobHandler } from '../jobs/job-parts.ts';
-import type { AnswerBudget } from '../plugins/answer-budget.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
-import { HttpRejection } from '../plugins/http-rejection.ts';
+import { HttpRejection } from '../plugins/errors/http-rejection.ts';
+import type { AnswerBudget } from '../plugins/limits/answer-budget.ts';
 import type { LiveFeeds } from './live-feeds.ts';
 import { isOwnPage } from './own-page.ts';
 import type { Sessions } from './session.ts';

@@ -3,13 +3,13 @@
  * newest to each listener when that one can take it. A feed belongs to one key, because what a key may see is its own.
  */
 
-import type { Clock } from '../../core/runtime/clock.ts';
-import { delay } from '../../core/runtime/clock.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
+import type { Clock } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
+import { CoreError } from '@slipway/proto/wire/reason';
 import { LiveResponse } from '../jobs/live-response.ts';
 import type { SseEvent } from '../jobs/sse.ts';
 import { frameEvent } from '../jobs/sse.ts';
-import { publicError, toCoreError } from '../plugins/public-error.ts';
+import { publicError, toCoreError } from '../plugins/errors/public-error.ts';
 import { BEAT_MS, LATE_MS, LATE_TEXT } from './views.ts';
 
 /**

@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 
 /**
  * The page sends the first with everything it asks by script; no form and no page of another origin can without asking
- * first, which is never allowed. Edges keep names like the second to themselves (deploy/envoy/http.ts); pages of
+ * first, which is never allowed. Edges keep names like the second to themselves (edge/envoy-config/http.ts); pages of
  * earlier releases that are still open send it.
  */
 const PAGE_HEADERS = ['x-console-page', 'x-slipway-console'];

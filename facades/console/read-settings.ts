@@ -1,8 +1,9 @@
 /** The small JSON bodies of the console's own operations. */
+
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyRequest } from 'fastify';
-import { CoreError } from '../../proto/wire/reason.ts';
-import { isPlainObject } from '../plugins/json-body.ts';
-import { bodyBytes } from '../plugins/raw-body.ts';
+import { isPlainObject } from '../plugins/bodies/json-body.ts';
+import { bodyBytes } from '../plugins/bodies/raw-body.ts';
 
 /** The members of a body, which must be an object. */
 export function settingsOf(request: FastifyRequest): Record<string, unknown> {

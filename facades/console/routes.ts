@@ -2,10 +2,11 @@
  * The console at /console: a page, signing in, and what the page asks for. It decides nothing: all it shows and does is
  * core's.
  */
+
+import type { Logger } from '@slipway/kit/log/logger';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance } from 'fastify';
-import type { Logger } from '../../core/runtime/logger.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
-import { handleErrors, queueErrorShape } from '../plugins/error-handler.ts';
+import { handleErrors, queueErrorShape } from '../plugins/errors/error-handler.ts';
 import { decisionRoutes } from './api/decisions.ts';
 import { errorRoutes } from './api/errors.ts';
 import { fieldRoutes } from './api/fields.ts';

@@ -1,11 +1,12 @@
 /** Signing in, who is signed in, signing out: /console/session. The key is the login, and is never answered again. */
+
+import { Api } from '@slipway/proto/gen/slipway/v1/access_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
+import { bodyBytes } from '../plugins/bodies/raw-body.ts';
 import { keyOfRestRequest } from '../plugins/credentials.ts';
-import { TooManyRequests } from '../plugins/public-error.ts';
-import { bodyBytes } from '../plugins/raw-body.ts';
+import { TooManyRequests } from '../plugins/errors/public-error.ts';
 import type { ConsoleParts } from './console-parts.ts';
 import { BODY_BYTES_MAX, callerOf, otherPage, signedOut } from './console-parts.ts';
 import { isOwnPage } from './own-page.ts';

@@ -3,8 +3,8 @@
  * the cookie from the browser.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import { CONSOLE_COOKIE } from '../../proto/wire/own-cookies.ts';
+import { CONSOLE_COOKIE } from '@slipway/kit/net/own-cookies';
+import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { CookieKind, KeyHeld } from '../plugins/sealed-cookie.ts';
 import { SealedCookies } from '../plugins/sealed-cookie.ts';
 

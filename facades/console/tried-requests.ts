@@ -10,7 +10,7 @@ import type { FastifyInstance } from 'fastify';
 
 /** Behind the console's prefix. */
 const PATH = /^\/lb\/([A-Za-z0-9_-]{1,128})$/;
-/** Not of those that edges keep to themselves (deploy/envoy/http.ts). */
+/** Not of those that edges keep to themselves (edge/envoy-config/http.ts). */
 const REQUEST_HEADER = 'x-console-request';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];

@@ -1,5 +1,5 @@
 /** The public facades' way to core: single calls to every service, and the pipelines for what is small and hot. */
-import type { Logger } from '../../core/runtime/logger.ts';
+import type { Logger } from '@slipway/kit/log/logger';
 import { CoreServices } from './core-services.ts';
 import { PipelineClient } from './pipeline-client.ts';
 import { PipelinedAccess } from './pipelined-access.ts';

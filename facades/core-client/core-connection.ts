@@ -6,8 +6,8 @@
 
 import type { Client } from '@grpc/grpc-js';
 import { status as Code } from '@grpc/grpc-js';
-import type { Clock, Timer } from '../../core/runtime/clock.ts';
-import { delay } from '../../core/runtime/clock.ts';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
 
 /**
  * Silence after which a waiting connection is probed, and how long a probe may take, in milliseconds. Together the 3

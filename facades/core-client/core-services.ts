@@ -1,20 +1,20 @@
 /** Every service of core for single calls: what the facades, the command line and the launcher have in common. */
 import type { Client } from '@grpc/grpc-js';
-import { BaseService } from '../../core/runtime/service.ts';
-import { AccessServiceClient, KeyServiceClient } from '../../proto/gen/slipway/v1/access_service.ts';
-import { AuditServiceClient } from '../../proto/gen/slipway/v1/audit_service.ts';
-import { CatalogServiceClient } from '../../proto/gen/slipway/v1/catalog_service.ts';
-import { EndpointServiceClient } from '../../proto/gen/slipway/v1/endpoint_service.ts';
-import type { JobServiceClient } from '../../proto/gen/slipway/v1/job_service.ts';
-import { MachineServiceClient } from '../../proto/gen/slipway/v1/machine_service.ts';
-import { PodServiceClient } from '../../proto/gen/slipway/v1/pod_service.ts';
-import { ProblemServiceClient } from '../../proto/gen/slipway/v1/problem_service.ts';
-import { RegistryAuthServiceClient } from '../../proto/gen/slipway/v1/registry_auth_service.ts';
-import { TemplateServiceClient } from '../../proto/gen/slipway/v1/template_service.ts';
-import { UsageServiceClient } from '../../proto/gen/slipway/v1/usage_service.ts';
-import { VolumeServiceClient } from '../../proto/gen/slipway/v1/volume_service.ts';
-import type { ClientConstructor } from '../../proto/wire/channel.ts';
-import { LargeJobServiceClient } from '../../proto/wire/large-message.ts';
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import type { ClientConstructor } from '@slipway/kit/net/channel';
+import { LargeJobServiceClient } from '@slipway/kit/net/large-message';
+import { AccessServiceClient, KeyServiceClient } from '@slipway/proto/gen/slipway/v1/access_service';
+import { AuditServiceClient } from '@slipway/proto/gen/slipway/v1/audit_service';
+import { CatalogServiceClient } from '@slipway/proto/gen/slipway/v1/catalog_service';
+import { EndpointServiceClient } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import type { JobServiceClient } from '@slipway/proto/gen/slipway/v1/job_service';
+import { MachineServiceClient } from '@slipway/proto/gen/slipway/v1/machine_service';
+import { PodServiceClient } from '@slipway/proto/gen/slipway/v1/pod_service';
+import { ProblemServiceClient } from '@slipway/proto/gen/slipway/v1/problem_service';
+import { RegistryAuthServiceClient } from '@slipway/proto/gen/slipway/v1/registry_auth_service';
+import { TemplateServiceClient } from '@slipway/proto/gen/slipway/v1/template_service';
+import { UsageServiceClient } from '@slipway/proto/gen/slipway/v1/usage_service';
+import { VolumeServiceClient } from '@slipway/proto/gen/slipway/v1/volume_service';
 import type { ReplicaParts } from './replica-parts.ts';
 import { ServiceCalls } from './service-calls.ts';
 

@@ -1,6 +1,6 @@
 /** What the metrics of one endpoint are made of, read at once. */
-import type { EndpointExplanation } from '../../proto/gen/slipway/v1/explanation.ts';
-import type { GetHealthResponse } from '../../proto/gen/slipway/v1/job_service.ts';
+import type { EndpointExplanation } from '@slipway/proto/gen/slipway/v1/explanation';
+import type { GetHealthResponse } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { CoreClient } from './core-client.ts';
 
 /** What of core's client it takes. */

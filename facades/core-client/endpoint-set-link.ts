@@ -3,20 +3,20 @@
  * by itself.
  */
 import type { ClientDuplexStream } from '@grpc/grpc-js';
-import { delay } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import { BaseService } from '../../core/runtime/service.ts';
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import { BatchingStream } from '@slipway/kit/net/batching-stream';
+import { callMetadata } from '@slipway/kit/net/channel';
+import { delay } from '@slipway/kit/time/clock';
 import type {
   DemandRefusal,
   EndpointDemand,
   EndpointRotation,
   WatchRotationRequest,
   WatchRotationResponse,
-} from '../../proto/gen/slipway/v1/edge_service.ts';
-import { EdgeServiceClient } from '../../proto/gen/slipway/v1/edge_service.ts';
-import { BatchingStream } from '../../proto/wire/batching-stream.ts';
-import { callMetadata } from '../../proto/wire/channel.ts';
-import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
+} from '@slipway/proto/gen/slipway/v1/edge_service';
+import { EdgeServiceClient } from '@slipway/proto/gen/slipway/v1/edge_service';
+import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import { CoreConnection } from './core-connection.ts';
 import type { ReplicaParts } from './replica-parts.ts';
 import { stayConnected } from './stay-connected.ts';

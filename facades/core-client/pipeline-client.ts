@@ -2,13 +2,14 @@
  * Small, hot calls to core over one stream per core replica. Calls with an unknown outcome are sent again where that is
  * safe: every submission carries a request_id, so that a second one returns the first job.
  */
-import { backoffMs } from '../../core/runtime/backoff.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import { Loop } from '../../core/runtime/loop.ts';
-import { BaseService, startAll, stopAll } from '../../core/runtime/service.ts';
-import type { PipelineReply } from '../../proto/gen/slipway/v1/job_service.ts';
-import { FACADE_CALLS_MAX } from '../../proto/wire/limits.ts';
-import { CoreError, reasonFromName } from '../../proto/wire/reason.ts';
+
+import { Loop } from '@slipway/kit/lifecycle/loop';
+import { BaseService, startAll, stopAll } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import { backoffMs } from '@slipway/kit/time/backoff';
+import type { PipelineReply } from '@slipway/proto/gen/slipway/v1/job_service';
+import { FACADE_CALLS_MAX } from '@slipway/proto/wire/limits';
+import { CoreError, reasonFromName } from '@slipway/proto/wire/reason';
 import type { LinkOwner } from './pipeline-link.ts';
 import { PipelineLink } from './pipeline-link.ts';
 import type { CallMessage, ReplyMessage } from './pipeline-ticket.ts';

@@ -3,21 +3,21 @@
  * caller that goes away becomes an AbandonCall message.
  */
 import type { ClientDuplexStream } from '@grpc/grpc-js';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import { BaseService } from '../../core/runtime/service.ts';
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import { BatchQueue, MessageRoom } from '@slipway/kit/net/batch-queue';
+import { BatchingStream } from '@slipway/kit/net/batching-stream';
+import type { Transport } from '@slipway/kit/net/channel';
+import type { TlsSource } from '@slipway/kit/net/tls-source';
+import type { Clock, Random } from '@slipway/kit/time/clock';
 import type {
   PipelineCall,
   PipelineReply,
   PipelineRequest,
   PipelineResponse,
-} from '../../proto/gen/slipway/v1/job_service.ts';
-import { JobServiceClient } from '../../proto/gen/slipway/v1/job_service.ts';
-import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
-import { BatchingStream } from '../../proto/wire/batching-stream.ts';
-import type { Transport } from '../../proto/wire/channel.ts';
-import { PIPELINE_CALLS_MAX } from '../../proto/wire/limits.ts';
-import type { TlsSource } from '../../proto/wire/tls-source.ts';
+} from '@slipway/proto/gen/slipway/v1/job_service';
+import { JobServiceClient } from '@slipway/proto/gen/slipway/v1/job_service';
+import { PIPELINE_CALLS_MAX } from '@slipway/proto/wire/limits';
 import { CoreConnection } from './core-connection.ts';
 import type { PipelineTicket } from './pipeline-ticket.ts';
 import { stayConnected } from './stay-connected.ts';

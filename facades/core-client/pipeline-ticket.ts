@@ -1,7 +1,7 @@
 /** One call on a pipeline, from the moment a route makes it until it is answered, given up or refused. */
-import type { PipelineCall, PipelineReply } from '../../proto/gen/slipway/v1/job_service.ts';
-import { WAIT_GRACE_MS } from '../../proto/wire/limits.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
+import type { PipelineCall, PipelineReply } from '@slipway/proto/gen/slipway/v1/job_service';
+import { WAIT_GRACE_MS } from '@slipway/proto/wire/limits';
+import { CoreError } from '@slipway/proto/wire/reason';
 
 /** What to do. */
 export type CallMessage = NonNullable<PipelineCall['call']>;

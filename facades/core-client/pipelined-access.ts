@@ -6,9 +6,9 @@ import type {
   AccessServiceClient,
   CheckAccessRequest,
   CheckAccessResponse,
-} from '../../proto/gen/slipway/v1/access_service.ts';
-import type { Reason } from '../../proto/wire/reason.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
+} from '@slipway/proto/gen/slipway/v1/access_service';
+import type { Reason } from '@slipway/proto/wire/reason';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { PipelineClient } from './pipeline-client.ts';
 import type { ServiceCalls } from './service-calls.ts';
 

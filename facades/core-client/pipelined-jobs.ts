@@ -1,6 +1,6 @@
 /** Job calls of the facades: small ones over the pipeline, large submissions and rare calls as calls of their own. */
-import type { Clock } from '../../core/runtime/clock.ts';
-import type { Job } from '../../proto/gen/slipway/v1/job.ts';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { Job } from '@slipway/proto/gen/slipway/v1/job';
 import type {
   CancelJobsRequest,
   CancelJobsResponse,
@@ -20,10 +20,10 @@ import type {
   RetryJobsResponse,
   SubmitJobRequest,
   WaitJobRequest,
-} from '../../proto/gen/slipway/v1/job_service.ts';
-import { isFinal } from '../../proto/wire/final-state.ts';
-import { SIDE_STREAM_BYTES_MIN } from '../../proto/wire/limits.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
+} from '@slipway/proto/gen/slipway/v1/job_service';
+import { isFinal } from '@slipway/proto/wire/final-state';
+import { SIDE_STREAM_BYTES_MIN } from '@slipway/proto/wire/limits';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { OpenCall, PipelineClient } from './pipeline-client.ts';
 import type { ReplyMessage } from './pipeline-ticket.ts';
 import type { ServiceCalls } from './service-calls.ts';

@@ -3,7 +3,7 @@
  * most once a second.
  */
 import { Client } from '@grpc/grpc-js';
-import type { Clock } from '../../core/runtime/clock.ts';
+import type { Clock } from '@slipway/kit/time/clock';
 import { CoreConnection, isAnswer } from './core-connection.ts';
 import type { ReplicaParts } from './replica-parts.ts';
 

@@ -3,12 +3,12 @@
  * The reports are best effort.
  */
 
-import type { Logger } from '../../core/runtime/logger.ts';
-import { LoopService } from '../../core/runtime/loop-service.ts';
-import type { EndpointRefusals, RefusedRequests } from '../../proto/gen/slipway/v1/edge_service.ts';
-import { EdgeServiceClient } from '../../proto/gen/slipway/v1/edge_service.ts';
-import { callMetadata } from '../../proto/wire/channel.ts';
-import { REFUSALS_TOLD_MAX } from '../../proto/wire/limits.ts';
+import { LoopService } from '@slipway/kit/lifecycle/loop-service';
+import type { Logger } from '@slipway/kit/log/logger';
+import { callMetadata } from '@slipway/kit/net/channel';
+import type { EndpointRefusals, RefusedRequests } from '@slipway/proto/gen/slipway/v1/edge_service';
+import { EdgeServiceClient } from '@slipway/proto/gen/slipway/v1/edge_service';
+import { REFUSALS_TOLD_MAX } from '@slipway/proto/wire/limits';
 import type { ReplicaParts } from './replica-parts.ts';
 
 const PERIOD_MS = 1_000;

@@ -1,13 +1,14 @@
 /** What everything that calls core is built of. */
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import type { Transport } from '../../proto/wire/channel.ts';
-import type { TlsSource } from '../../proto/wire/tls-source.ts';
+
+import type { Transport } from '@slipway/kit/net/channel';
+import type { TlsSource } from '@slipway/kit/net/tls-source';
+import type { Clock, Random } from '@slipway/kit/time/clock';
 
 /** Where the replicas are, and what the calls work with. */
 export interface ReplicaParts {
   /** Of every replica, at least one: host:port or grpcs://host:port. */
   addresses: readonly string[];
-  /** For replicas by TLS (proto/wire/tls.ts). */
+  /** For replicas by TLS (kit/net/tls.ts). */
   tls?: TlsSource | undefined;
   transport: Transport;
   clock: Clock;

@@ -3,10 +3,10 @@
  * tried again, on another replica where there is one, until the retry budget is spent; the others are sent only once.
  */
 import type { Client, ClientUnaryCall, CallOptions as GrpcOptions, Metadata, ServiceError } from '@grpc/grpc-js';
-import { retry } from '../../core/runtime/retry.ts';
-import type { ClientConstructor } from '../../proto/wire/channel.ts';
-import { callMetadata } from '../../proto/wire/channel.ts';
-import { fromGrpcError } from '../../proto/wire/reason.ts';
+import { retry } from '@slipway/kit/lifecycle/retry';
+import type { ClientConstructor } from '@slipway/kit/net/channel';
+import { callMetadata } from '@slipway/kit/net/channel';
+import { fromGrpcError } from '@slipway/proto/wire/reason';
 import { CoreConnection, isAnswer } from './core-connection.ts';
 import type { ReplicaParts } from './replica-parts.ts';
 import { RETRY_BUDGET_MS } from './replica-parts.ts';

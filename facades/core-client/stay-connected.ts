@@ -1,9 +1,9 @@
 /** Keeps a long-lived stream to core: connects, serves it to its end, and retries with backoff. */
 import type { Client } from '@grpc/grpc-js';
-import { backoffMs } from '../../core/runtime/backoff.ts';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import { delay } from '../../core/runtime/clock.ts';
-import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
+import { backoffMs } from '@slipway/kit/time/backoff';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
+import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import type { CoreConnection } from './core-connection.ts';
 
 /** Timeout of one connection attempt, in milliseconds. */

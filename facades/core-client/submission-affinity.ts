@@ -3,10 +3,10 @@
  * machines take jobs at once. There a job is stored and claimed in one batched statement. Spreading submissions one
  * by one makes batches a third as large, and most jobs wait for a claim elsewhere.
  */
-import { boundedCache } from '../../core/runtime/bounded-cache.ts';
-import type { Clock } from '../../core/runtime/clock.ts';
-import { JobState } from '../../proto/gen/slipway/v1/job.ts';
-import type { PipelineReply } from '../../proto/gen/slipway/v1/job_service.ts';
+import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
+import type { Clock } from '@slipway/kit/time/clock';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import type { PipelineReply } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { PipelineLink } from './pipeline-link.ts';
 
 /** Most endpoints in the cache. */

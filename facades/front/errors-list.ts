@@ -1,5 +1,5 @@
 /** The list of error codes as a page of the service itself; the `Link` header of every error's answer leads there. */
-import { ERROR_HELP } from '../../proto/wire/error-help.ts';
+import { ERROR_HELP } from '@slipway/kit/net/error-help';
 
 /** Returns HTML of a text: code between backticks, and links to other pages as plain words. */
 function html(text: string): string {

@@ -3,8 +3,8 @@
  * watch over processes.
  */
 import { createHash } from 'node:crypto';
+import { ERRORS_PATH } from '@slipway/kit/net/error-help';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { ERRORS_PATH } from '../../proto/wire/error-help.ts';
 import { errorsList } from './errors-list.ts';
 
 export interface FrontParts {

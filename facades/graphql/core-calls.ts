@@ -3,10 +3,10 @@
  * hands back Error objects.
  */
 
+import { CoreError, fromGrpcError } from '@slipway/proto/wire/reason';
 import type { GraphQLResolveInfo } from 'graphql';
 import { GraphQLError } from 'graphql';
-import { CoreError, fromGrpcError } from '../../proto/wire/reason.ts';
-import { publicError } from '../plugins/public-error.ts';
+import { publicError } from '../plugins/errors/public-error.ts';
 import type { FieldNames } from '../plugins/public-names.ts';
 import { GRAPHQL_NAMES, GRAPHQL_POD_NAMES, withPublicNames } from '../plugins/public-names.ts';
 import type { FieldChanges } from '../resources/mask-fields.ts';

@@ -1,5 +1,7 @@
 /** Runs documents on the mesh that was built from .meshrc.yaml. Documents that were found valid are remembered. */
 import type { GetMeshOptions, MeshInstance } from '@graphql-mesh/runtime';
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { DocumentNode, ExecutionResult, GraphQLFieldResolver } from 'graphql';
 import {
   GraphQLError,
@@ -12,8 +14,6 @@ import {
   validate,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../core/runtime/clock.ts';
-import { BaseService } from '../../core/runtime/service.ts';
 import type { CoreServices } from '../core-client/core-services.ts';
 import { boundsRule, ERRORS_MAX, hasTooManyLines, LINES_MAX, TOKENS_MAX } from './bounds.ts';
 import type CoreGrpcHandler from './core-grpc/handler.ts';

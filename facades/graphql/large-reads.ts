@@ -2,10 +2,11 @@
  * Turns of operations that read long lists: GraphQL answers a document as a whole, so such a list is in memory as a
  * whole. Few are at a time, one of an account; the others wait without what they have read.
  */
-import type { Clock } from '../../core/runtime/clock.ts';
-import type { MemoryPermit } from '../../core/runtime/memory-budget.ts';
-import { MemoryBudget } from '../../core/runtime/memory-budget.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
+
+import type { MemoryPermit } from '@slipway/kit/bytes/memory-budget';
+import { MemoryBudget } from '@slipway/kit/bytes/memory-budget';
+import type { Clock } from '@slipway/kit/time/clock';
+import { CoreError } from '@slipway/proto/wire/reason';
 
 const AT_ONCE_MAX = 2;
 const OF_ACCOUNT_MAX = 1;

@@ -2,18 +2,19 @@
  * POST /graphql (docs/reference/management.md#graphql): key from the query or the header, the document bounded, errors
  * as clients expect them.
  */
+
+import type { Logger } from '@slipway/kit/log/logger';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ExecutionResult, GraphQLError } from 'graphql';
-import type { Logger } from '../../core/runtime/logger.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
-import type { AnswerBudget } from '../plugins/answer-budget.ts';
 import type { GateParts, KeylessRate } from '../plugins/authenticate.ts';
 import { graphqlGate, keyMissing } from '../plugins/authenticate.ts';
-import type { BodyWork } from '../plugins/body-work.ts';
-import type { ErrorShape } from '../plugins/error-handler.ts';
-import { handleErrors } from '../plugins/error-handler.ts';
-import { isPlainObject, parseSettings } from '../plugins/json-body.ts';
-import { bodyBytes } from '../plugins/raw-body.ts';
+import { isPlainObject, parseSettings } from '../plugins/bodies/json-body.ts';
+import { bodyBytes } from '../plugins/bodies/raw-body.ts';
+import type { ErrorShape } from '../plugins/errors/error-handler.ts';
+import { handleErrors } from '../plugins/errors/error-handler.ts';
+import type { AnswerBudget } from '../plugins/limits/answer-budget.ts';
+import type { BodyWork } from '../plugins/limits/body-work.ts';
 import type { GraphqlExecutor, GraphqlRequest } from './executor.ts';
 import { InvalidDocument } from './executor.ts';
 import { SharedReads } from './shared-reads.ts';

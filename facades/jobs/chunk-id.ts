@@ -1,6 +1,6 @@
 /** Event ids of the live feed: `<attempt>-<number>`, the cursor of a chunk in the log of its job. */
-import type { ChunkCursor } from '../../proto/gen/slipway/v1/job.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
+import type { ChunkCursor } from '@slipway/proto/gen/slipway/v1/job';
+import { CoreError } from '@slipway/proto/wire/reason';
 
 /** Cursor before the first chunk. */
 export const LOG_START: ChunkCursor = { attempt: 0, number: 0 };

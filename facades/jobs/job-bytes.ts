@@ -1,6 +1,6 @@
 /** Sizes of large parts of jobs. */
-import type { Job } from '../../proto/gen/slipway/v1/job.ts';
-import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.ts';
+import type { Job } from '@slipway/proto/gen/slipway/v1/job';
+import type { ReadChunksResponse } from '@slipway/proto/gen/slipway/v1/job_service';
 
 /** Returns the bytes of output and error. */
 export function jobBytes({ output, error }: Job): number {

@@ -1,18 +1,19 @@
 /** Dependencies of the routes for jobs. */
+
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import { Api } from '@slipway/proto/gen/slipway/v1/access_service';
+import type { EndpointServiceClient } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
-import type { EndpointServiceClient } from '../../proto/gen/slipway/v1/endpoint_service.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
 import type { FacadeConfig } from '../config.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
 import type { PipelinedJobs } from '../core-client/pipelined-jobs.ts';
 import type { ServiceCalls } from '../core-client/service-calls.ts';
-import type { AnswerBudget } from '../plugins/answer-budget.ts';
 import { isId } from '../plugins/authenticate.ts';
-import type { BodyWork } from '../plugins/body-work.ts';
-import type { KeyWatch, WatchKey } from '../plugins/key-watch.ts';
+import type { AnswerBudget } from '../plugins/limits/answer-budget.ts';
+import type { BodyWork } from '../plugins/limits/body-work.ts';
+import type { KeyWatch, WatchKey } from '../plugins/limits/key-watch.ts';
 
 /** Parts handed to every queue route. */
 export interface JobParts {

@@ -1,8 +1,8 @@
 /** Reads filters and order of job lists from query strings. */
-import { JobState } from '../../proto/gen/slipway/v1/job.ts';
-import type { ListJobsRequest } from '../../proto/gen/slipway/v1/job_service.ts';
-import { JobSpan } from '../../proto/gen/slipway/v1/job_service.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import type { ListJobsRequest } from '@slipway/proto/gen/slipway/v1/job_service';
+import { JobSpan } from '@slipway/proto/gen/slipway/v1/job_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import { queryTime } from './query-time.ts';
 
 const STATES = new Map<string, JobState>([

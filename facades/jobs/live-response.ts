@@ -1,7 +1,7 @@
 /** Writes a response piece by piece with backpressure. */
 import { once } from 'node:events';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
 import type { FastifyReply } from 'fastify';
-import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { HEARTBEAT } from './sse.ts';
 
 export class LiveResponse {

@@ -1,5 +1,5 @@
 /** Reads times in query strings: absolute, or relative to now. */
-import { CoreError } from '../../proto/wire/reason.ts';
+import { CoreError } from '@slipway/proto/wire/reason';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
 const BEFORE_NOW = /^now-(\d{1,9})([smhd])$/;

@@ -1,14 +1,15 @@
 /** Answers an OpenAI request with `"stream": true`: forwards events of the worker. */
+
+import type { ErrorCode } from '@slipway/kit/net/error-help';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { Chunk } from '@slipway/proto/gen/slipway/v1/job';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { isFinal } from '@slipway/proto/wire/final-state';
 import type { FastifyReply } from 'fastify';
-import type { Clock } from '../../core/runtime/clock.ts';
-import type { Chunk } from '../../proto/gen/slipway/v1/job.ts';
-import { JobState } from '../../proto/gen/slipway/v1/job.ts';
-import type { ErrorCode } from '../../proto/wire/error-help.ts';
-import { isFinal } from '../../proto/wire/final-state.ts';
 import type { LiveResponse } from '../jobs/live-response.ts';
 import { frameEvent } from '../jobs/sse.ts';
-import { openaiErrorShape } from '../plugins/error-handler.ts';
-import { publicError, toCoreError } from '../plugins/public-error.ts';
+import { openaiErrorShape } from '../plugins/errors/error-handler.ts';
+import { publicError, toCoreError } from '../plugins/errors/public-error.ts';
 import { sendOpenaiError } from './answer-whole.ts';
 import type { OpenaiJob } from './openai-job.ts';
 import { DONE, errorEvent, streamPiece } from './stream-text.ts';

@@ -1,9 +1,10 @@
 /** Answers an OpenAI request without streaming. */
+
+import type { ErrorCode } from '@slipway/kit/net/error-help';
+import type { Job } from '@slipway/proto/gen/slipway/v1/job';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { OUTPUT_BYTES_MAX } from '@slipway/proto/wire/limits';
 import type { FastifyReply } from 'fastify';
-import type { Job } from '../../proto/gen/slipway/v1/job.ts';
-import { JobState } from '../../proto/gen/slipway/v1/job.ts';
-import type { ErrorCode } from '../../proto/wire/error-help.ts';
-import { OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { sendJson } from '../jobs/job-parts.ts';
 import type { OpenaiJob } from './openai-job.ts';
 import { unwrapOutput } from './unwrap-output.ts';

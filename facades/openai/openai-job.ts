@@ -1,19 +1,19 @@
 /** Runs the job of an OpenAI request. Cancels it when the client disconnects, unless the operator has disabled that. */
-import { orderedUuid } from '../../core/runtime/ordered-uuid.ts';
-import type { Work } from '../../core/runtime/sliced-work.ts';
-import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
-import type { Chunk, ChunkCursor, Job } from '../../proto/gen/slipway/v1/job.ts';
-import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
-import type { ReadChunksResponse, SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
-import { isFinal } from '../../proto/wire/final-state.ts';
-import { OUTPUT_BYTES_MAX, WAIT_MS_MAX } from '../../proto/wire/limits.ts';
+import { orderedUuid } from '@slipway/kit/bytes/ordered-uuid';
+import type { Work } from '@slipway/kit/bytes/sliced-work';
+import { Api } from '@slipway/proto/gen/slipway/v1/access_service';
+import type { Chunk, ChunkCursor, Job } from '@slipway/proto/gen/slipway/v1/job';
+import { SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
+import type { ReadChunksResponse, SubmitJobRequest } from '@slipway/proto/gen/slipway/v1/job_service';
+import { isFinal } from '@slipway/proto/wire/final-state';
+import { OUTPUT_BYTES_MAX, WAIT_MS_MAX } from '@slipway/proto/wire/limits';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
 import { LOG_START } from '../jobs/chunk-id.ts';
 import { jobBytes, pageBytes } from '../jobs/job-bytes.ts';
 import type { JobParts } from '../jobs/job-parts.ts';
 import { whileAllowed } from '../jobs/job-parts.ts';
 import type { LiveResponse } from '../jobs/live-response.ts';
-import type { HeldAnswer, Reading } from '../plugins/answer-budget.ts';
+import type { HeldAnswer, Reading } from '../plugins/limits/answer-budget.ts';
 
 /** Options of the job. */
 export interface OpenaiJobOptions {

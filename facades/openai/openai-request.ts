@@ -1,8 +1,8 @@
 /** Turns an OpenAI request into the job input that OpenAI-speaking workers expect (docs/reference/api.md#openai). */
-import type { Work } from '../../core/runtime/sliced-work.ts';
-import { INPUT_DEPTH_MAX } from '../../proto/wire/limits.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
-import { scanObject } from '../plugins/json-body.ts';
+import type { Work } from '@slipway/kit/bytes/sliced-work';
+import { INPUT_DEPTH_MAX } from '@slipway/proto/wire/limits';
+import { CoreError } from '@slipway/proto/wire/reason';
+import { scanObject } from '../plugins/bodies/json-body.ts';
 
 /** A job to submit. */
 export interface OpenaiRequest {

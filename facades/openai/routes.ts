@@ -2,15 +2,16 @@
  * The OpenAI surface of queue endpoints: everything under /v2/{endpoint_id}/openai/ is a job
  * (docs/reference/api.md#openai).
  */
+
+import { RUNSYNC_PAYLOAD_BYTES_MAX } from '@slipway/proto/wire/limits';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { RUNSYNC_PAYLOAD_BYTES_MAX } from '../../proto/wire/limits.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf } from '../jobs/job-parts.ts';
 import { LiveResponse } from '../jobs/live-response.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { queueGate } from '../plugins/authenticate.ts';
-import { handleErrors, openaiErrorShape } from '../plugins/error-handler.ts';
-import { bodyBytes, dropBody } from '../plugins/raw-body.ts';
+import { bodyBytes, dropBody } from '../plugins/bodies/raw-body.ts';
+import { handleErrors, openaiErrorShape } from '../plugins/errors/error-handler.ts';
 import { answerStream } from './answer-stream.ts';
 import { answerWhole } from './answer-whole.ts';
 import type { OpenaiJobOptions } from './openai-job.ts';

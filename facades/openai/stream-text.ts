@@ -1,7 +1,7 @@
 /** Converts streamed chunks to the text of an OpenAI event stream (docs/reference/api.md#openai). */
-import { kindAt, skipSpace } from '../../core/runtime/json-bytes.ts';
-import { itemEnds } from '../../core/runtime/json-items.ts';
-import type { Work } from '../../core/runtime/sliced-work.ts';
+import { kindAt, skipSpace } from '@slipway/kit/bytes/json-bytes';
+import { itemEnds } from '@slipway/kit/bytes/json-items';
+import type { Work } from '@slipway/kit/bytes/sliced-work';
 import { frameEvent } from '../jobs/sse.ts';
 import type { OpenaiError } from './worker-error.ts';
 import { errorMembers, outputError } from './worker-error.ts';

@@ -2,8 +2,8 @@
  * Finds the one answer in a job's output: workers that aggregate their stream return a list of one element
  * (docs/reference/api.md#openai).
  */
-import { scanJson } from '../../core/runtime/json-scan.ts';
-import type { Work } from '../../core/runtime/sliced-work.ts';
+import { scanJson } from '@slipway/kit/bytes/json-scan';
+import type { Work } from '@slipway/kit/bytes/sliced-work';
 
 /** The element of a list of one, byte for byte; anything else as it is; undefined when there is nothing in it. */
 export function* unwrapOutput(output: Buffer | undefined): Work<Buffer | undefined> {

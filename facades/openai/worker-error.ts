@@ -2,14 +2,14 @@
  * What an OpenAI client gets to see of a job that did not complete. Workers report errors in several shapes; when one
  * of them holds an OpenAI-style object with an HTTP code, that code is the answer's (docs/reference/api.md#openai).
  */
-import { kindAt } from '../../core/runtime/json-bytes.ts';
-import { scanJson } from '../../core/runtime/json-scan.ts';
-import type { Work } from '../../core/runtime/sliced-work.ts';
-import { workNow } from '../../core/runtime/sliced-work.ts';
-import { JobState } from '../../proto/gen/slipway/v1/job.ts';
-import type { ErrorCode } from '../../proto/wire/error-help.ts';
-import { openaiErrorType } from '../plugins/error-handler.ts';
-import { isPlainObject } from '../plugins/json-body.ts';
+import { kindAt } from '@slipway/kit/bytes/json-bytes';
+import { scanJson } from '@slipway/kit/bytes/json-scan';
+import type { Work } from '@slipway/kit/bytes/sliced-work';
+import { workNow } from '@slipway/kit/bytes/sliced-work';
+import type { ErrorCode } from '@slipway/kit/net/error-help';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { isPlainObject } from '../plugins/bodies/json-body.ts';
+import { openaiErrorType } from '../plugins/errors/error-handler.ts';
 import { parsePythonLiteral } from './python-literal.ts';
 
 /** An error response with a 4xx or 5xx status. */

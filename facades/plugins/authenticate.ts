@@ -1,16 +1,17 @@
 /** Authenticates and rate-limits requests before their body is read. */
+
+import { Api } from '@slipway/proto/gen/slipway/v1/access_service';
+import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { REQUEST_WINDOW_SECONDS } from '@slipway/proto/wire/limits';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
-import { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { REQUEST_WINDOW_SECONDS } from '../../proto/wire/limits.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
-import type { AccessCache, AccessQuestion } from './access-cache.ts';
 import { keyOfQueueRequest, keyOfRestRequest } from './credentials.ts';
-import { HttpRejection } from './http-rejection.ts';
-import { TooManyRequests } from './public-error.ts';
-import type { RateLeft, RateLimit } from './rate-limit.ts';
-import type { LimitedOperation } from './rate-limit-rules.ts';
-import { RATE_RULES } from './rate-limit-rules.ts';
+import { HttpRejection } from './errors/http-rejection.ts';
+import { TooManyRequests } from './errors/public-error.ts';
+import type { AccessCache, AccessQuestion } from './limits/access-cache.ts';
+import type { RateLeft, RateLimit } from './limits/rate-limit.ts';
+import type { LimitedOperation } from './limits/rate-limit-rules.ts';
+import { RATE_RULES } from './limits/rate-limit-rules.ts';
 
 export interface GateParts {
   access: AccessCache;

@@ -4,9 +4,9 @@
  * headers of the worker decide who may read its responses.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { REQUEST_WINDOW_SECONDS } from '@slipway/proto/wire/limits';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { REQUEST_WINDOW_SECONDS } from '../../proto/wire/limits.ts';
 
 /** Preflights of one address in 10 s, and seconds for which a browser may remember an answer. */
 const PREFLIGHTS_MAX = 2_000;

@@ -5,10 +5,10 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { HEADERS_TOO_LARGE, HTTP_HEADERS_MAX } from '@slipway/proto/wire/limits';
 import type { FastifyInstance } from 'fastify';
-import { HEADERS_TOO_LARGE, HTTP_HEADERS_MAX } from '../../proto/wire/limits.ts';
-import { rejectConnect } from './broken-request.ts';
-import { HttpRejection } from './http-rejection.ts';
+import { rejectConnect } from './errors/broken-request.ts';
+import { HttpRejection } from './errors/http-rejection.ts';
 
 /** An absolute address that did not match the Host header (origin-form.ts). */
 const ABSOLUTE = /^[^/*]/;

@@ -4,9 +4,9 @@
  * the body is read first and thrown away. Without an edge the answer goes out at once, and the rest is read behind it.
  */
 import type { IncomingMessage } from 'node:http';
+import { EDGE_HEADER, isEdgeText } from '@slipway/kit/net/activation';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../../core/runtime/clock.ts';
-import { EDGE_HEADER, isEdgeText } from '../../proto/wire/activation.ts';
 
 /** Bytes that are thrown away, and milliseconds that it may take; then the answer goes out as it is. */
 const DISCARD_BYTES_MAX = 64 * 1024 * 1024;

@@ -1,7 +1,7 @@
 /** Request ids: they are in each log line about a request and in every error response. */
 import type { IncomingMessage } from 'node:http';
+import type { Random } from '@slipway/kit/time/clock';
 import type { FastifyRequest } from 'fastify';
-import type { Random } from '../../core/runtime/clock.ts';
 import { isId } from './authenticate.ts';
 
 /** Of requests and answers. */

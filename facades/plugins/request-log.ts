@@ -1,8 +1,9 @@
 /** One line per request at level debug. At any other level no hook is added, so that the hot path pays nothing. */
+
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import { pathOf } from './error-handler.ts';
+import { pathOf } from './errors/error-handler.ts';
 import { idsOf } from './request-id.ts';
 
 /** Adds the log to an app. Queries are left out: they may hold a key. */

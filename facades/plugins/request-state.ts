@@ -2,9 +2,10 @@
  * What the hooks learn about a request and hand to its route. Declared once, so that every request object has the same
  * shape.
  */
+
+import type { Trace } from '@slipway/kit/observe/trace';
+import type { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { FastifyInstance } from 'fastify';
-import type { Trace } from '../../core/runtime/trace.ts';
-import type { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
 
 /** The caller. Known after the access hook. */
 export interface Caller {

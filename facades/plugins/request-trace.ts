@@ -3,9 +3,9 @@
  * key.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Trace } from '@slipway/kit/observe/trace';
+import type { Tracing } from '@slipway/kit/observe/tracing';
 import type { FastifyInstance } from 'fastify';
-import type { Trace } from '../../core/runtime/trace.ts';
-import type { Tracing } from '../../core/runtime/tracing.ts';
 
 /** Adds it for the routes that are added from now on. */
 export function traceRequests(app: FastifyInstance, tracing: Tracing | undefined): void {

@@ -5,9 +5,9 @@
  */
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import { SealError, Sealer } from '../../core/runtime/seal.ts';
-import { cookieValues, HOST_PREFIX } from '../../proto/wire/own-cookies.ts';
+import { SealError, Sealer } from '@slipway/kit/host/seal';
+import { cookieValues, HOST_PREFIX } from '@slipway/kit/net/own-cookies';
+import type { Clock, Random } from '@slipway/kit/time/clock';
 
 /** A kind of cookie. */
 export interface CookieKind {

@@ -1,5 +1,5 @@
 /** GET /errors: errors of failed jobs of the endpoint, grouped (docs/reference/api.md#groups-of-errors). */
-import { CoreError } from '../../proto/wire/reason.ts';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
 import { jobErrorsRecord } from '../resources/endpoints/present-job-errors.ts';

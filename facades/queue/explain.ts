@@ -1,5 +1,5 @@
 /** GET /explain and /explain/{job_id}: why (docs/reference/api.md#explain). */
-import { CoreError } from '../../proto/wire/reason.ts';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
 import { endpointExplanationRecord, jobExplanationRecord } from '../resources/explanations/present-explanation.ts';

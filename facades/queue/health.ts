@@ -2,8 +2,8 @@
  * GET /health (docs/reference/api.md#health): counts of jobs, the six counts of workers of the live service, frozen
  * ones if any, and why there are none.
  */
-import type { GetHealthResponse } from '../../proto/gen/slipway/v1/job_service.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
+import type { GetHealthResponse } from '@slipway/proto/gen/slipway/v1/job_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
 

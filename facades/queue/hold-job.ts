@@ -1,6 +1,7 @@
 /** Reads a job with budget for its output. */
+
+import type { Job } from '@slipway/proto/gen/slipway/v1/job';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Job } from '../../proto/gen/slipway/v1/job.ts';
 import { jobBytes } from '../jobs/job-bytes.ts';
 import type { JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf } from '../jobs/job-parts.ts';

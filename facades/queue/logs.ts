@@ -3,17 +3,18 @@
  * live as server-sent events for `Accept: text/event-stream`. Events look like those of a worker's log; the id of each
  * is the place behind it: `<attempt>-<offset>`.
  */
+
+import { delay } from '@slipway/kit/time/clock';
+import type { JobLogLine } from '@slipway/proto/gen/slipway/v1/job_log';
+import type { GetJobLogResponse } from '@slipway/proto/gen/slipway/v1/job_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { delay } from '../../core/runtime/clock.ts';
-import type { JobLogLine } from '../../proto/gen/slipway/v1/job_log.ts';
-import type { GetJobLogResponse } from '../../proto/gen/slipway/v1/job_service.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
 import { LiveResponse } from '../jobs/live-response.ts';
 import { frameEvent, HEARTBEAT } from '../jobs/sse.ts';
-import type { HeldAnswer } from '../plugins/answer-budget.ts';
-import { publicError, toCoreError } from '../plugins/public-error.ts';
+import { publicError, toCoreError } from '../plugins/errors/public-error.ts';
+import type { HeldAnswer } from '../plugins/limits/answer-budget.ts';
 import { publicStatus } from './present-job.ts';
 import { boundedNumber } from './query-numbers.ts';
 import { wantsEvents } from './stream-shape.ts';

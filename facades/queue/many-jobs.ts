@@ -3,9 +3,9 @@
  * (docs/reference/api.md#many-jobs).
  */
 
-import { JobState } from '../../proto/gen/slipway/v1/job.ts';
-import type { CancelJobsResponse, RetryJobsRequest } from '../../proto/gen/slipway/v1/job_service.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import type { CancelJobsResponse, RetryJobsRequest } from '@slipway/proto/gen/slipway/v1/job_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { PipelinedJobs } from '../core-client/pipelined-jobs.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';

@@ -1,9 +1,9 @@
 /** Streamed output as public JSON (docs/reference/api.md#stream), with every chunk's bytes as the handler sent them. */
 
-import type { Chunk } from '../../proto/gen/slipway/v1/job.ts';
-import { JobState } from '../../proto/gen/slipway/v1/job.ts';
-import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.ts';
-import { isFinal } from '../../proto/wire/final-state.ts';
+import type { Chunk } from '@slipway/proto/gen/slipway/v1/job';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import type { ReadChunksResponse } from '@slipway/proto/gen/slipway/v1/job_service';
+import { isFinal } from '@slipway/proto/wire/final-state';
 import type { PublicStatus } from './present-job.ts';
 import { publicStatus } from './present-job.ts';
 import type { StreamShape } from './stream-shape.ts';

@@ -4,9 +4,9 @@
  * so.
  */
 import { isUtf8 } from 'node:buffer';
-import type { Job } from '../../proto/gen/slipway/v1/job.ts';
-import { JobState } from '../../proto/gen/slipway/v1/job.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
+import type { Job } from '@slipway/proto/gen/slipway/v1/job';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { CoreError } from '@slipway/proto/wire/reason';
 
 /** The six public states (docs/reference/api.md#states). */
 export type PublicStatus = 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';

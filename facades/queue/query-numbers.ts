@@ -1,6 +1,6 @@
 /** Reads the numbers of query strings: `wait`, `ttl`, `offset`, `limit` (docs/reference/api.md#status). */
-import { WAIT_MS_DEFAULT, WAIT_MS_MAX, WAIT_MS_MIN } from '../../proto/wire/limits.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
+import { WAIT_MS_DEFAULT, WAIT_MS_MAX, WAIT_MS_MIN } from '@slipway/proto/wire/limits';
+import { CoreError } from '@slipway/proto/wire/reason';
 
 /**
  * Hold of /stream without `wait`, in milliseconds: long enough that clients without a pause of their own do not spin,

@@ -1,5 +1,5 @@
 /** Reads `since` of query strings: a duration before now, such as 90s, 30m or 12h. Core rejects values out of range. */
-import { CoreError } from '../../proto/wire/reason.ts';
+import { CoreError } from '@slipway/proto/wire/reason';
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 

@@ -1,10 +1,11 @@
 /** The queue surface: every operation of docs/reference/api.md#surfaces with its method, limits and right. */
+
+import { RUN_PAYLOAD_BYTES_MAX, RUNSYNC_PAYLOAD_BYTES_MAX } from '@slipway/proto/wire/limits';
 import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
-import { RUN_PAYLOAD_BYTES_MAX, RUNSYNC_PAYLOAD_BYTES_MAX } from '../../proto/wire/limits.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import type { GateParts, GateRule } from '../plugins/authenticate.ts';
 import { queueGate } from '../plugins/authenticate.ts';
-import { handleErrors, queueErrorShape } from '../plugins/error-handler.ts';
+import { handleErrors, queueErrorShape } from '../plugins/errors/error-handler.ts';
 import { cancel } from './cancel.ts';
 import { errors } from './errors.ts';
 import { explainEndpoint, explainJob } from './explain.ts';

@@ -1,10 +1,10 @@
 /** POST /run: stores a job and answers at once (docs/reference/api.md#submit). */
 
-import { orderedUuid } from '../../core/runtime/ordered-uuid.ts';
-import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
+import { orderedUuid } from '@slipway/kit/bytes/ordered-uuid';
+import { SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
-import { bodyBytes } from '../plugins/raw-body.ts';
+import { bodyBytes } from '../plugins/bodies/raw-body.ts';
 import { presentAccepted } from './present-job.ts';
 import { readSubmission } from './submission.ts';
 

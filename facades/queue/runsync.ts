@@ -2,15 +2,16 @@
  * POST /runsync: stores a job and waits for its end (docs/reference/api.md#submit). When the wait ends first, the job
  * runs on and a receipt is answered.
  */
+
+import { orderedUuid } from '@slipway/kit/bytes/ordered-uuid';
+import type { Job } from '@slipway/proto/gen/slipway/v1/job';
+import { SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
+import { isFinal } from '@slipway/proto/wire/final-state';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { orderedUuid } from '../../core/runtime/ordered-uuid.ts';
-import type { Job } from '../../proto/gen/slipway/v1/job.ts';
-import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
-import { isFinal } from '../../proto/wire/final-state.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf, sendJson, whileConnected } from '../jobs/job-parts.ts';
-import { bodyBytes, dropBody } from '../plugins/raw-body.ts';
+import { bodyBytes, dropBody } from '../plugins/bodies/raw-body.ts';
 import { idsOf } from '../plugins/request-id.ts';
 import { holdJob } from './hold-job.ts';
 import { presentJob, presentReceipt, publicStatus } from './present-job.ts';

@@ -2,7 +2,7 @@
  * GET or POST /status-sync/{job_id}: returns the job when it is final, or when `wait` ends
  * (docs/reference/api.md#status).
  */
-import type { Job } from '../../proto/gen/slipway/v1/job.ts';
+import type { Job } from '@slipway/proto/gen/slipway/v1/job';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf, jobIdOf, sendJson, whileConnected } from '../jobs/job-parts.ts';
 import { holdJob } from './hold-job.ts';

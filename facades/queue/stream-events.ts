@@ -4,18 +4,19 @@
  * attempt is lost, ids go on with the next attempt (`2-1` after `1-7`): what the lost one produced is void. Ends with
  * `event: end` and the job's status.
  */
+
+import type { ChunkCursor } from '@slipway/proto/gen/slipway/v1/job';
+import type { ReadChunksResponse } from '@slipway/proto/gen/slipway/v1/job_service';
+import { isFinal } from '@slipway/proto/wire/final-state';
 import type { FastifyRequest } from 'fastify';
-import type { ChunkCursor } from '../../proto/gen/slipway/v1/job.ts';
-import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.ts';
-import { isFinal } from '../../proto/wire/final-state.ts';
 import { chunkId, parseChunkId } from '../jobs/chunk-id.ts';
 import { pageBytes } from '../jobs/job-bytes.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf, jobIdOf, readingKey, whileAllowed } from '../jobs/job-parts.ts';
 import { LiveResponse } from '../jobs/live-response.ts';
 import { frameEvent, HEARTBEAT } from '../jobs/sse.ts';
-import type { HeldAnswer } from '../plugins/answer-budget.ts';
-import { publicError, toCoreError } from '../plugins/public-error.ts';
+import { publicError, toCoreError } from '../plugins/errors/public-error.ts';
+import type { HeldAnswer } from '../plugins/limits/answer-budget.ts';
 import { presentChunk } from './present-chunks.ts';
 import { publicStatus } from './present-job.ts';
 

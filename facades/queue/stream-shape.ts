@@ -2,7 +2,7 @@
  * Chooses the shape of /stream responses (docs/reference/api.md#stream): the documented array, or the object that
  * SDKs read.
  */
-import { CoreError } from '../../proto/wire/reason.ts';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { StreamShapeSetting } from '../config.ts';
 
 /** Array of chunks, or object with `status` and `stream`. */

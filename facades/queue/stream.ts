@@ -3,9 +3,10 @@
  * once. Holds a little when there are none, so that clients without a pause of their own do not spin. `Accept:
  * text/event-stream` gets the live feed.
  */
+
+import type { ChunkCursor } from '@slipway/proto/gen/slipway/v1/job';
+import type { ReadChunksResponse } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ChunkCursor } from '../../proto/gen/slipway/v1/job.ts';
-import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 import { pageBytes } from '../jobs/job-bytes.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf, jobIdOf, sendJson, whileConnected } from '../jobs/job-parts.ts';

@@ -4,15 +4,15 @@
  * dropped.
  */
 
-import { kindAt } from '../../core/runtime/json-bytes.ts';
-import type { JsonScan } from '../../core/runtime/json-scan.ts';
-import type { Work } from '../../core/runtime/sliced-work.ts';
-import type { JobPolicy, S3Config } from '../../proto/gen/slipway/v1/job.ts';
-import type { SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
-import { IDEMPOTENCY_KEY_LENGTH_MAX, INPUT_DEPTH_MAX } from '../../proto/wire/limits.ts';
-import type { Reason } from '../../proto/wire/reason.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
-import { isPlainObject, scanObject } from '../plugins/json-body.ts';
+import { kindAt } from '@slipway/kit/bytes/json-bytes';
+import type { JsonScan } from '@slipway/kit/bytes/json-scan';
+import type { Work } from '@slipway/kit/bytes/sliced-work';
+import type { JobPolicy, S3Config } from '@slipway/proto/gen/slipway/v1/job';
+import type { SubmitJobRequest } from '@slipway/proto/gen/slipway/v1/job_service';
+import { IDEMPOTENCY_KEY_LENGTH_MAX, INPUT_DEPTH_MAX } from '@slipway/proto/wire/limits';
+import type { Reason } from '@slipway/proto/wire/reason';
+import { CoreError } from '@slipway/proto/wire/reason';
+import { isPlainObject, scanObject } from '../plugins/bodies/json-body.ts';
 
 /** Part of a submission that comes from the body and headers. */
 export type SubmittedBody = Pick<SubmitJobRequest, 'input' | 'webhook' | 'policy' | 's3Config' | 'idempotencyKey'>;

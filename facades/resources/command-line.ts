@@ -4,7 +4,7 @@
  * patterns are for the shell that the words may name. Not a library: shell-quote replaces variables and takes `#` for a
  * comment, shlex 3.0.0 loses backslashes beside quotes.
  */
-import { CoreError } from '../../proto/wire/reason.ts';
+import { CoreError } from '@slipway/proto/wire/reason';
 
 /** Blanks, then the pieces of words: '…', "…", one character behind a backslash, plain text. */
 const PIECE = /(\s+)|'([^']*)'|"((?:[^"\\]|\\[^])*)"|\\([^])|([^\s'"\\]+)/y;

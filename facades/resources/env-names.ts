@@ -1,5 +1,5 @@
 /** Names of variables that would not reach core. */
-import { CoreError } from '../../proto/wire/reason.ts';
+import { CoreError } from '@slipway/proto/wire/reason';
 
 /** The name that JavaScript objects cannot have: it would be lost on the way to core, unnoticed. */
 const LOST_NAME = '__proto__';

@@ -2,14 +2,15 @@
  * What an operation of REST v2 is: one record that says how it is called, what it takes and answers, and what it does.
  * Routes, checks of requests and the OpenAPI document are made from these records, so that they cannot disagree.
  */
+
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TObject, TSchema } from 'typebox';
-import type { Clock } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
 import type { FacadeConfig } from '../config.ts';
 import type { CoreClient } from '../core-client/core-client.ts';
-import type { AnswerBudget } from '../plugins/answer-budget.ts';
-import type { BodyWork } from '../plugins/body-work.ts';
+import type { AnswerBudget } from '../plugins/limits/answer-budget.ts';
+import type { BodyWork } from '../plugins/limits/body-work.ts';
 
 /** Parts that operations work with. */
 export interface RestV2Parts {

@@ -1,9 +1,9 @@
 /** Pages of lists in REST v2: the newest first, by an opaque cursor that stands for one operation and its query. */
 
+import type { ListView } from '@slipway/proto/gen/slipway/v1/list_view';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { TObject, TSchema } from 'typebox';
 import { Type } from 'typebox';
-import type { ListView } from '../../proto/gen/slipway/v1/list_view.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
 import type { Call } from './operation.ts';
 import { misfit } from './rejections.ts';
 

@@ -1,12 +1,13 @@
 /** Reads the parts of a request of REST v2: ids of its path, its query and its body. */
+
+import type { Reason } from '@slipway/proto/wire/reason';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyRequest } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
-import type { Reason } from '../../proto/wire/reason.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
 import { isId } from '../plugins/authenticate.ts';
-import type { BodyWork } from '../plugins/body-work.ts';
-import { parseSettings, rejectInvalidText } from '../plugins/json-body.ts';
-import { bodyBytes } from '../plugins/raw-body.ts';
+import { parseSettings, rejectInvalidText } from '../plugins/bodies/json-body.ts';
+import { bodyBytes } from '../plugins/bodies/raw-body.ts';
+import type { BodyWork } from '../plugins/limits/body-work.ts';
 import { checkFits } from './fits.ts';
 
 /** Largest body in bytes: settings, not payloads. */

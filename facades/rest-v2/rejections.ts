@@ -1,5 +1,5 @@
 /** Refusals of REST v2 that core's reasons have no status for. */
-import { HttpRejection } from '../plugins/http-rejection.ts';
+import { HttpRejection } from '../plugins/errors/http-rejection.ts';
 
 /** Most faults that one answer tells. */
 const FAULTS_MAX = 50;

@@ -2,14 +2,15 @@
  * REST v2 (docs/reference/management.md#rest-v2): its operations as routes behind the gate, the description of them,
  * and the refusal of all else under its words.
  */
+
+import type { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
-import type { CoreError } from '../../proto/wire/reason.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { forbidden, restV2Gate } from '../plugins/authenticate.ts';
-import { handleErrors, problemShape } from '../plugins/error-handler.ts';
-import { bodyBytes } from '../plugins/raw-body.ts';
-import { REST_V2_WORDS } from '../plugins/rest-v2-words.ts';
-import type { RejectUnrouted } from '../plugins/unknown-route.ts';
+import { bodyBytes } from '../plugins/bodies/raw-body.ts';
+import { handleErrors, problemShape } from '../plugins/errors/error-handler.ts';
+import { REST_V2_WORDS } from '../plugins/errors/rest-v2-words.ts';
+import type { RejectUnrouted } from '../plugins/errors/unknown-route.ts';
 import { addDocsPage, docsOperations } from './docs/docs.ts';
 import type { Operation, RestV2Parts } from './operation.ts';
 import { operations } from './operations.ts';

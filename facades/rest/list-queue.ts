@@ -3,11 +3,12 @@
  * its next page: an answer that has begun can only be finished or cut. The others wait before their first byte, for a
  * bounded time.
  */
+
+import { MemoryBudget } from '@slipway/kit/bytes/memory-budget';
+import type { Clock } from '@slipway/kit/time/clock';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyReply } from 'fastify';
-import type { Clock } from '../../core/runtime/clock.ts';
-import { MemoryBudget } from '../../core/runtime/memory-budget.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
-import { TooManyRequests } from '../plugins/public-error.ts';
+import { TooManyRequests } from '../plugins/errors/public-error.ts';
 
 const AT_ONCE_MAX = 32;
 /** As many as core reads pages for at a time. */

@@ -1,8 +1,8 @@
 /** Turns the raw body of a REST request into values for its schema. */
 import type { preHandlerAsyncHookHandler, preHandlerHookHandler } from 'fastify';
-import type { BodyWork } from '../plugins/body-work.ts';
-import { parseSettings, rejectInvalidText } from '../plugins/json-body.ts';
-import { bodyBytes } from '../plugins/raw-body.ts';
+import { parseSettings, rejectInvalidText } from '../plugins/bodies/json-body.ts';
+import { bodyBytes } from '../plugins/bodies/raw-body.ts';
+import type { BodyWork } from '../plugins/limits/body-work.ts';
 import type { NameIgnored } from './name-ignored.ts';
 
 /** Largest body in bytes: settings, not payloads. */

@@ -1,5 +1,8 @@
 /** What the routes of the REST surface work with. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Reason } from '@slipway/proto/wire/reason';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type {
   FastifyBaseLogger,
   FastifyInstance,
@@ -11,9 +14,6 @@ import type {
 } from 'fastify';
 import type { TArray, TSchema, TUnsafe } from 'typebox';
 import { Type } from 'typebox';
-import type { Logger } from '../../core/runtime/logger.ts';
-import type { Reason } from '../../proto/wire/reason.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
 import type { FacadeConfig } from '../config.ts';
 import type { CoreClient } from '../core-client/core-client.ts';
 import { isId } from '../plugins/authenticate.ts';

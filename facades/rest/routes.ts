@@ -2,17 +2,17 @@
  * The REST surface under /v1 (docs/reference/management.md#operations): all operations, and the description of them.
  */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
 import type { FacadeConfig } from '../config.ts';
 import type { CoreClient } from '../core-client/core-client.ts';
-import type { AnswerBudget } from '../plugins/answer-budget.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { restGate } from '../plugins/authenticate.ts';
-import type { BodyWork } from '../plugins/body-work.ts';
 import { docsPage } from '../plugins/docs-page.ts';
-import { handleErrors, restErrorShape } from '../plugins/error-handler.ts';
+import { handleErrors, restErrorShape } from '../plugins/errors/error-handler.ts';
+import type { AnswerBudget } from '../plugins/limits/answer-budget.ts';
+import type { BodyWork } from '../plugins/limits/body-work.ts';
 import { EndpointCreateInput, EndpointRecord, EndpointUpdateInput } from '../resources/endpoints/endpoint-schemas.ts';
 import { PodRecord } from '../resources/pods/pod-record.ts';
 import { RegistryAuthCreateInput, RegistryAuthRecord } from '../resources/registry-auths/registry-auth-schemas.ts';

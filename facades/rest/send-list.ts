@@ -3,11 +3,11 @@
  * next one read when its client has taken the one before: however long the list, the facade holds a page of it.
  */
 import { Readable } from 'node:stream';
+import type { PageAsked } from '@slipway/proto/wire/pages';
+import { eachPage } from '@slipway/proto/wire/pages';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { PageAsked } from '../../proto/wire/pages.ts';
-import { eachPage } from '../../proto/wire/pages.ts';
 import type { CallOptions } from '../core-client/service-calls.ts';
-import type { AnswerBudget, HeldAnswer } from '../plugins/answer-budget.ts';
+import type { AnswerBudget, HeldAnswer } from '../plugins/limits/answer-budget.ts';
 import type { ListQueue } from './list-queue.ts';
 
 /** What a page takes up as a message, as records and as text, in bytes: several times what core puts into one. */

@@ -4,12 +4,12 @@
  * takes jobs ahead would hold a new one back until the stopped one is over, and so keep itself from being killed.
  */
 
-import type { Clock } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import { someAttempts } from '../../core/runtime/logger.ts';
-import type { AttemptRef, AttemptStop } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import type { Logger } from '@slipway/kit/log/logger';
+import { someAttempts } from '@slipway/kit/log/logger';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { AttemptRef, AttemptStop } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import { attemptKey } from '../spool/attempt-key.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';

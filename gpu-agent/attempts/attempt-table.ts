@@ -1,10 +1,10 @@
 /** All attempts that this agent holds, and the one way in which they end. */
 
-import type { Clock } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import type { AttemptRef, OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { OutcomeKind as Kind, LossCause } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { enumName } from '../../proto/wire/enum-name.ts';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { AttemptRef, OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { OutcomeKind as Kind, LossCause } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Attempt } from './attempt.ts';
 import type { ChunkLog } from './chunk-log.ts';
 import type { Holdings } from './holding.ts';

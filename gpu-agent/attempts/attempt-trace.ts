@@ -2,11 +2,11 @@
  * The part of a job's trace that an agent records: the attempt from its arrival, and the handler from when its worker
  * was given the job.
  */
-import type { Trace } from '../../core/runtime/trace.ts';
-import type { Tracing } from '../../core/runtime/tracing.ts';
-import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { enumName } from '../../proto/wire/enum-name.ts';
+import type { Trace } from '@slipway/kit/observe/trace';
+import type { Tracing } from '@slipway/kit/observe/tracing';
+import type { AttemptRef } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { enumName } from '@slipway/proto/wire/enum-name';
 
 export class AttemptTrace {
   readonly #tracing: Tracing | undefined;

@@ -3,8 +3,8 @@
  * lost.
  */
 
-import type { Clock } from '../../core/runtime/clock.ts';
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Clock } from '@slipway/kit/time/clock';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Worker } from '../units/workers/worker.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';
 import type { Attempt } from './attempt.ts';

@@ -1,6 +1,6 @@
 /** One attempt of a job as the agent holds it. */
-import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { S3Config } from '../../proto/gen/slipway/v1/job.ts';
+import type { AttemptRef } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { S3Config } from '@slipway/proto/gen/slipway/v1/job';
 import { attemptKey } from '../spool/attempt-key.ts';
 import type { KeptAttempt } from '../spool/run-log.ts';
 import type { AttemptTrace } from './attempt-trace.ts';

@@ -4,9 +4,10 @@
  * generator down. Attempts take turns, so that one that yields much keeps no other waiting; and only so much is on its
  * way to core that a core which stores slowly goes on reading what comes behind it, heartbeats above all.
  */
-import type { BudgetFill } from '../../core/runtime/budget-metrics.ts';
-import type { AttemptChunk, ChunkAck } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { MessageRoom } from '../../proto/wire/batch-queue.ts';
+
+import type { MessageRoom } from '@slipway/kit/net/batch-queue';
+import type { BudgetFill } from '@slipway/kit/observe/budget-metrics';
+import type { AttemptChunk, ChunkAck } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { attemptKey } from '../spool/attempt-key.ts';
 import { ownBytes } from './own-bytes.ts';
 

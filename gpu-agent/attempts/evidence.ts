@@ -3,8 +3,8 @@
  * is confirmed; a job that it stopped naming has ended, as it was asked to or without a result that reached the agent.
  */
 
-import type { Clock } from '../../core/runtime/clock.ts';
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Clock } from '@slipway/kit/time/clock';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { ResultLine } from '../units/workers/result-lines.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import type { Attempt } from './attempt.ts';

@@ -2,8 +2,8 @@
  * Gives waiting attempts to a worker's open takes, and takes them back when the worker left before it had the answer.
  */
 
-import type { Clock } from '../../core/runtime/clock.ts';
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Clock } from '@slipway/kit/time/clock';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Worker } from '../units/workers/worker.ts';
 import type { Attempt } from './attempt.ts';
 import type { AttemptTable } from './attempt-table.ts';

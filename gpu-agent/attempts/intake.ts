@@ -1,11 +1,11 @@
 /** Takes assignments in: gets inputs that were left out, and gives back at once what cannot run here. */
 
-import type { BudgetFill } from '../../core/runtime/budget-metrics.ts';
-import type { Clock } from '../../core/runtime/clock.ts';
-import { MemoryBudget } from '../../core/runtime/memory-budget.ts';
-import type { Tracing } from '../../core/runtime/tracing.ts';
-import type { Assignment, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { MemoryBudget } from '@slipway/kit/bytes/memory-budget';
+import type { BudgetFill } from '@slipway/kit/observe/budget-metrics';
+import type { Tracing } from '@slipway/kit/observe/tracing';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { Assignment, AttemptRef } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { attemptKey } from '../spool/attempt-key.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';

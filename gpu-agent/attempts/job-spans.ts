@@ -2,7 +2,7 @@
  * From when to when each worker ran which attempts: whose lines are whose in its log. In memory, the latest of each
  * worker.
  */
-import type { Clock } from '../../core/runtime/clock.ts';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { JobSpan } from '../units/workers/job-lines.ts';
 import type { Attempt } from './attempt.ts';
 import type { Holdings } from './holding.ts';

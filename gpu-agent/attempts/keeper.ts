@@ -9,8 +9,8 @@
  * same numbers as before, which core stores once.
  */
 import { createHash } from 'node:crypto';
-import type { AttemptChunk } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import type { AttemptChunk } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { KeptAttempt, KeptWorker, RunLog } from '../spool/run-log.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import type { Attempt } from './attempt.ts';

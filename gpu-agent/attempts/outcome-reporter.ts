@@ -4,11 +4,11 @@
  * answered.
  */
 
-import type { Clock } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import type { AttemptOutcome, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { SIDE_STREAM_BYTES_MIN } from '../../proto/wire/limits.ts';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { AttemptOutcome, AttemptRef } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { SIDE_STREAM_BYTES_MIN } from '@slipway/proto/wire/limits';
 import { attemptKey } from '../spool/attempt-key.ts';
 import { Grace } from '../spool/grace.ts';
 import type { OutcomeSpool } from '../spool/outcome-spool.ts';

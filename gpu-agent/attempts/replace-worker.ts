@@ -1,5 +1,5 @@
 /** A worker is to be replaced although it has attempts in hand: those go back, and it must not begin one of them. */
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Worker } from '../units/workers/worker.ts';
 import type { AttemptTable } from './attempt-table.ts';
 import type { Holdings } from './holding.ts';

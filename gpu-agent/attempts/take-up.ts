@@ -1,6 +1,6 @@
 /** Takes up workers and attempts that the run of the agent before this one kept (keeper.ts). */
-import type { Clock } from '../../core/runtime/clock.ts';
-import { WorkerSpec } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Clock } from '@slipway/kit/time/clock';
+import { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { KeptAttempt, KeptWorker, LastRun, RunLog } from '../spool/run-log.ts';
 import type { SdkTraits } from '../units/workers/sdk-traits.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';

@@ -1,5 +1,5 @@
 /** What the layer of attempts, and the bridge beside it, have to say to core. The session above carries it. */
-import type { AttemptOutcome, AttemptProgress, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { AttemptOutcome, AttemptProgress, AttemptRef } from '@slipway/proto/gen/slipway/v1/agent_service';
 
 /** An outcome that is too large for the session and travels alone. It knows all that its carrier must ask. */
 export interface LargeOutcome {

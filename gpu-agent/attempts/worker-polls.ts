@@ -1,5 +1,5 @@
 /** What workers ask for at this moment, as the layer of attempts sees it: the bridge holds their requests open. */
-import type { S3Config } from '../../proto/gen/slipway/v1/job.ts';
+import type { S3Config } from '@slipway/proto/gen/slipway/v1/job';
 
 /** What a worker is told about a job. */
 export interface JobParts {

@@ -3,8 +3,8 @@
  * holds as lost, so until core has acknowledged all outcomes of its attempts the worker counts as DRAINING, however
  * long large results are on their way.
  */
-import type { WorkerReport } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { HttpHealth, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import type { WorkerReport } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { HttpHealth, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Worker } from '../units/workers/worker.ts';
 import type { Keeper } from './keeper.ts';
 import type { ToCore } from './to-core.ts';

@@ -1,5 +1,5 @@
 /** How much room a worker has, from what it is, what it holds and what it asks for. */
-import type { Clock } from '../../core/runtime/clock.ts';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { CapacityFacts } from '../units/workers/capacity.ts';
 import { capacity, takeLimit } from '../units/workers/capacity.ts';
 import type { Worker } from '../units/workers/worker.ts';

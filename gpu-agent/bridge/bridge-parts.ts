@@ -1,9 +1,10 @@
 /** What the bridge's routes work with. */
+
+import type { MemoryBudget } from '@slipway/kit/bytes/memory-budget';
+import type { SlicedWork } from '@slipway/kit/bytes/sliced-work';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { FastifyInstance } from 'fastify';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import type { MemoryBudget } from '../../core/runtime/memory-budget.ts';
-import type { SlicedWork } from '../../core/runtime/sliced-work.ts';
 import type { AttemptStopper } from '../attempts/attempt-stopper.ts';
 import type { AttemptTable } from '../attempts/attempt-table.ts';
 import type { ChunkLog } from '../attempts/chunk-log.ts';

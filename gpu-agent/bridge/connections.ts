@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Logger } from '../../core/runtime/logger.ts';
+import type { Logger } from '@slipway/kit/log/logger';
 
 /** More than a worker ever needs: it holds at most 1,000 jobs, and the Python SDK opens 100 connections at most. */
 const OF_WORKER_MAX = 1_024;

@@ -2,9 +2,10 @@
  * job-done: a result, or a progress value; job-done-batch: several of them. A known job is never answered 4xx: the SDK
  * would lose its result (docs/reference/worker-protocol.md#results).
  */
+
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { FastifyInstance } from 'fastify';
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Attempt } from '../attempts/attempt.ts';
 import { replaceWorker } from '../attempts/replace-worker.ts';
 import type { Worker } from '../units/workers/worker.ts';

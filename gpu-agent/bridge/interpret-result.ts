@@ -2,11 +2,11 @@
  * What a job-done body means: the table of docs/reference/worker-protocol.md#results as one pure function. The output
  * travels on byte for byte.
  */
-import { kindAt } from '../../core/runtime/json-bytes.ts';
-import type { JsonScan } from '../../core/runtime/json-scan.ts';
-import { scanJson } from '../../core/runtime/json-scan.ts';
-import type { Work } from '../../core/runtime/sliced-work.ts';
-import { CHUNK_BYTES_MAX, OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { kindAt } from '@slipway/kit/bytes/json-bytes';
+import type { JsonScan } from '@slipway/kit/bytes/json-scan';
+import { scanJson } from '@slipway/kit/bytes/json-scan';
+import type { Work } from '@slipway/kit/bytes/sliced-work';
+import { CHUNK_BYTES_MAX, OUTPUT_BYTES_MAX } from '@slipway/proto/wire/limits';
 import { cutText } from './split-chunk.ts';
 
 /** A body as it arrived; an oversized one was read to its end and dropped, but for its beginning. */

@@ -2,7 +2,7 @@
  * Composes what a job-take answers from raw bytes, in pieces: the caller's input is never parsed, written again or
  * copied (docs/reference/worker-protocol.md#job).
  */
-import type { S3Config } from '../../proto/gen/slipway/v1/job.ts';
+import type { S3Config } from '@slipway/proto/gen/slipway/v1/job';
 import type { JobParts } from '../attempts/worker-polls.ts';
 
 const OPEN = Buffer.from('[');

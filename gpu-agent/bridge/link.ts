@@ -1,14 +1,14 @@
 /**
  * job-link: a connection on which a worker of `slipway/worker` makes all calls that come with every job
- * (gpu-agent/handler/frames.ts). They mean what the requests of the same name mean, and are answered when those would
+ * (worker/frames.ts). They mean what the requests of the same name mean, and are answered when those would
  * be; only requests and answers of one moment travel together.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { delay } from '../../core/runtime/clock.ts';
-import type { Frame, NewFrame } from '../handler/frames.ts';
-import { Answer, FrameKind, FrameReader, FrameWriter, LINK_BODY_BYTES_MAX, LINK_PROTOCOL } from '../handler/frames.ts';
+import { delay } from '@slipway/kit/time/clock';
+import type { Frame, NewFrame } from 'slipway-worker/frames';
+import { Answer, FrameKind, FrameReader, FrameWriter, LINK_BODY_BYTES_MAX, LINK_PROTOCOL } from 'slipway-worker/frames';
 import type { Worker } from '../units/workers/worker.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import type { Connections } from './connections.ts';

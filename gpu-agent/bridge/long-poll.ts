@@ -4,8 +4,8 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Clock, Timer } from '../../core/runtime/clock.ts';
-import { bytesIn, smallJoined } from '../handler/frames.ts';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
+import { bytesIn, smallJoined } from 'slipway-worker/frames';
 import { onceOver } from './connection-use.ts';
 
 /** How long a poll is held before it is answered 204, in milliseconds. The shortest client limit is 30 s. */

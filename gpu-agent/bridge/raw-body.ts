@@ -4,9 +4,9 @@
  * its sender waits for the network. Nothing is refused for it, because SDKs give up soon.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { BytePieces } from '../../core/runtime/byte-pieces.ts';
-import { MemoryBudget } from '../../core/runtime/memory-budget.ts';
-import { OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { BytePieces } from '@slipway/kit/bytes/byte-pieces';
+import { MemoryBudget } from '@slipway/kit/bytes/memory-budget';
+import { OUTPUT_BYTES_MAX } from '@slipway/proto/wire/limits';
 import type { ResultBody } from './interpret-result.ts';
 import { ERROR_BYTES_MAX } from './interpret-result.ts';
 

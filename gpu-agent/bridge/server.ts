@@ -5,11 +5,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import { createServer } from '@slipway/kit/net/node-http';
+import { delay } from '@slipway/kit/time/clock';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Fastify from 'fastify';
-import { delay } from '../../core/runtime/clock.ts';
-import { createServer } from '../../core/runtime/node-http.ts';
-import { BaseService } from '../../core/runtime/service.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { noteRequest } from './connection-use.ts';
 import type { ConnectionBounds } from './connections.ts';

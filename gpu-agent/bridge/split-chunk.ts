@@ -2,10 +2,10 @@
  * Cuts a yielded value over the chunk limit into several (docs/reference/worker-protocol.md#streaming): on the raw JSON
  * text, without decoding it.
  */
-import { BACKSLASH, LETTER_U, OPEN_BRACKET, QUOTE } from '../../core/runtime/json-bytes.ts';
-import { itemEnds } from '../../core/runtime/json-items.ts';
-import { scanJson } from '../../core/runtime/json-scan.ts';
-import type { Work } from '../../core/runtime/sliced-work.ts';
+import { BACKSLASH, LETTER_U, OPEN_BRACKET, QUOTE } from '@slipway/kit/bytes/json-bytes';
+import { itemEnds } from '@slipway/kit/bytes/json-items';
+import { scanJson } from '@slipway/kit/bytes/json-scan';
+import type { Work } from '@slipway/kit/bytes/sliced-work';
 
 const LETTER_D = 0x64;
 

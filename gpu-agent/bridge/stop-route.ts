@@ -1,6 +1,7 @@
 /** job-stop: a worker waits to hear which of its jobs it should stop (docs/reference/worker-protocol.md#stopping). */
+
+import { delay } from '@slipway/kit/time/clock';
 import type { FastifyInstance } from 'fastify';
-import { delay } from '../../core/runtime/clock.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { LongPoll } from './long-poll.ts';
 import { answerNobody, workerOfCall } from './worker-call.ts';

@@ -2,10 +2,11 @@
  * job-stream: one yielded value. The generator waits for the answer, so it comes from memory
  * (docs/reference/worker-protocol.md#streaming).
  */
+
+import type { Work } from '@slipway/kit/bytes/sliced-work';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { CHUNK_BYTES_MAX } from '@slipway/proto/wire/limits';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Work } from '../../core/runtime/sliced-work.ts';
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { CHUNK_BYTES_MAX } from '../../proto/wire/limits.ts';
 import type { Attempt } from '../attempts/attempt.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import type { BridgeParts } from './bridge-parts.ts';

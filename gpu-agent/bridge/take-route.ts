@@ -2,8 +2,9 @@
  * job-take and job-take-batch: a worker asks for work and is held until there is some
  * (docs/reference/worker-protocol.md#taking-jobs).
  */
+
+import { delay } from '@slipway/kit/time/clock';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { delay } from '../../core/runtime/clock.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { LongPoll } from './long-poll.ts';

@@ -3,8 +3,8 @@
  * (docs/reference/worker-protocol.md#routes).
  */
 import { timingSafeEqual } from 'node:crypto';
+import { delay } from '@slipway/kit/time/clock';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { delay } from '../../core/runtime/clock.ts';
 import { versionFromUserAgent } from '../units/workers/sdk-traits.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import type { BridgeParts } from './bridge-parts.ts';

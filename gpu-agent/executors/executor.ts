@@ -3,7 +3,7 @@
  * commands of this host, and `container`, images on a container engine. Whatever is only possible on one of them says
  * so in words instead of failing silently.
  */
-import type { HostUser } from '../../core/runtime/host-user.ts';
+import type { HostUser } from '@slipway/kit/host/host-user';
 import type { ImageCredentials } from '../images/prepare-error.ts';
 
 export type { ImageCredentials, PrepareFailure } from '../images/prepare-error.ts';

@@ -3,7 +3,7 @@
  * than they may.
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import type { Clock } from '../../core/runtime/clock.ts';
+import type { Clock } from '@slipway/kit/time/clock';
 import { parseImageName } from './image-name.ts';
 import type { ImageStore, StoredImage } from './image-store.ts';
 import { digestOf } from './image-store.ts';

@@ -2,9 +2,10 @@
  * Sees to it that an image is here: units that want the same one share a pull, what may pass is tried again, what
  * cannot is said in a sentence.
  */
-import type { BackoffOptions } from '../../core/runtime/backoff.ts';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import { retry } from '../../core/runtime/retry.ts';
+
+import { retry } from '@slipway/kit/lifecycle/retry';
+import type { BackoffOptions } from '@slipway/kit/time/backoff';
+import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { ImageName } from './image-name.ts';
 import { fullName, parseImageName } from './image-name.ts';
 import type { ImageStore, StoredImage } from './image-store.ts';

@@ -4,9 +4,9 @@
  * it. The operator names those that may be asked.
  */
 import { lookup } from 'node:dns/promises';
-import { isPrivateAddress } from '../../core/runtime/private-address.ts';
-import type { PrivateRegistries } from '../../core/runtime/private-registries.ts';
-import { hostOf, isPrivateByName, mayBePrivate } from '../../core/runtime/private-registries.ts';
+import { isPrivateAddress } from '@slipway/kit/net/private-address';
+import type { PrivateRegistries } from '@slipway/kit/net/private-registries';
+import { hostOf, isPrivateByName, mayBePrivate } from '@slipway/kit/net/private-registries';
 import { PrepareError } from './prepare-error.ts';
 
 /** Addresses of a host name. Rejects when it has none. */

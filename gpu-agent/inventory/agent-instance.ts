@@ -5,7 +5,7 @@
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Random } from '../../core/runtime/clock.ts';
+import type { Random } from '@slipway/kit/time/clock';
 
 const LENGTH = 16;
 

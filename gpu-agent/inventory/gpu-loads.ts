@@ -3,10 +3,10 @@
  * ask.
  */
 
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import { Loop } from '../../core/runtime/loop.ts';
-import type { GpuLoad } from '../../proto/gen/slipway/v1/machine.ts';
+import { Loop } from '@slipway/kit/lifecycle/loop';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { GpuLoad } from '@slipway/proto/gen/slipway/v1/machine';
 import { askColumnsOfAny, listAny, summaryOfAny } from './ask-driver.ts';
 import type { MachineGpu } from './machine-gpu.ts';
 import { LOAD_FIELDS, parseLoads } from './nvidia-smi-output.ts';

@@ -2,9 +2,10 @@
  * Watches whether this machine's GPUs are well: one that the driver lists no more (it fell off the bus), or whose
  * memory can no longer be repaired, gets nothing new. What runs on it goes on, and ends as it can.
  */
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import { Loop } from '../../core/runtime/loop.ts';
+
+import { Loop } from '@slipway/kit/lifecycle/loop';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
 import { askColumnsOfAny, listAny } from './ask-driver.ts';
 import type { MachineGpu } from './machine-gpu.ts';
 import { HEALTH_FIELDS, parseFaults } from './nvidia-smi-output.ts';

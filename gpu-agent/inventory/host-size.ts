@@ -1,7 +1,7 @@
 /** Processors and memory of this machine, as its hello tells them. */
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, freemem, totalmem } from 'node:os';
-import type { Machine } from '../../proto/gen/slipway/v1/machine.ts';
+import type { Machine } from '@slipway/proto/gen/slipway/v1/machine';
 
 const MIB = 1024 * 1024;
 

@@ -4,7 +4,7 @@
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { MachineContainers } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { MachineContainers } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { MachineGpu } from './machine-gpu.ts';
 
 /** What takes time to find out. */

@@ -2,10 +2,11 @@
  * The GPUs of this machine: those that its driver has when the agent starts and those of its configuration, and how
  * they are from then on.
  */
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import type { Service } from '../../core/runtime/service.ts';
-import type { GpuLoad } from '../../proto/gen/slipway/v1/machine.ts';
+
+import type { Service } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { GpuLoad } from '@slipway/proto/gen/slipway/v1/machine';
 import { GpuLoads } from './gpu-loads.ts';
 import { GpuWatch } from './gpu-watch.ts';
 import type { MachineGpu } from './machine-gpu.ts';

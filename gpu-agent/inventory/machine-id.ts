@@ -1,7 +1,7 @@
 /** This machine's id: chosen once, kept in the agent's data folder, the same for ever after. */
 import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Random } from '../../core/runtime/clock.ts';
+import type { Random } from '@slipway/kit/time/clock';
 
 /** 12 lowercase letters and digits (machine.proto). */
 const ID_LENGTH = 12;

@@ -1,5 +1,5 @@
 /** Reads what nvidia-smi prints. Pure; tested on recorded answers of several cards. */
-import type { GpuLoad } from '../../proto/gen/slipway/v1/machine.ts';
+import type { GpuLoad } from '@slipway/proto/gen/slipway/v1/machine';
 import type { MachineGpu } from './machine-gpu.ts';
 
 /** Columns asked for with `--query-gpu`, in any order of the answer. A card's name is in the list. */

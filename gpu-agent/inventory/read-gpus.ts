@@ -1,5 +1,5 @@
 /** Asks the driver for this machine's GPUs. A machine without nvidia-smi has none. */
-import type { Logger } from '../../core/runtime/logger.ts';
+import type { Logger } from '@slipway/kit/log/logger';
 import { askColumns, askDriver } from './ask-driver.ts';
 import type { MachineGpu } from './machine-gpu.ts';
 import { parseCudaVersion, parseGpus, parseIndexes, QUERY_FIELDS } from './nvidia-smi-output.ts';

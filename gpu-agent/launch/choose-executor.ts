@@ -1,5 +1,5 @@
 /** What on this machine runs a worker or pod. Pure. */
-import type { WorkerSpec } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Executor } from '../executors/executor.ts';
 
 /** What this machine runs units with. */

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { runsAsRoot } from '../../core/runtime/host-user.ts';
+import { runsAsRoot } from '@slipway/kit/host/host-user';
 import type { HostMount } from '../executors/host-mounts.ts';
 import { hostMounts, mountOf } from '../executors/host-mounts.ts';
 

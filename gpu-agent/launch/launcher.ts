@@ -4,8 +4,8 @@
  */
 import { availableParallelism } from 'node:os';
 import { join, posix } from 'node:path';
-import type { HostUser } from '../../core/runtime/host-user.ts';
-import type { SettleImageRequest, WorkerSpec } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { HostUser } from '@slipway/kit/host/host-user';
+import type { SettleImageRequest, WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Executor, ImageRequest, Launch, Mount } from '../executors/executor.ts';
 import { PrepareError } from '../executors/executor.ts';
 import type { MachineGpu } from '../inventory/machine-gpu.ts';

@@ -1,5 +1,5 @@
 /** What a unit may use at most, from the size it was sold with. Pure. */
-import type { WorkerSpec } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { UnitLimits } from '../executors/executor.ts';
 
 const MEMORY_GB = 1024 ** 3;

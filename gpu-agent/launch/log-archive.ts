@@ -5,7 +5,7 @@
  */
 import { chmod, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../../core/runtime/clock.ts';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { KeptLog } from './timed-log.ts';
 
 /** Logs kept, however short: each is two files. */

@@ -1,5 +1,5 @@
 /** A worker's log that knows when each part of it arrived. */
-import type { Clock } from '../../core/runtime/clock.ts';
+import type { Clock } from '@slipway/kit/time/clock';
 import { LogRing } from './log-ring.ts';
 
 /** Instants that are kept; beyond them every second one goes, so that old parts are known less exactly. */

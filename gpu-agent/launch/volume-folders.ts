@@ -6,10 +6,10 @@
  */
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { HostUser } from '../../core/runtime/host-user.ts';
-import { runsAsRoot } from '../../core/runtime/host-user.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import type { VolumeMount } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { HostUser } from '@slipway/kit/host/host-user';
+import { runsAsRoot } from '@slipway/kit/host/host-user';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { VolumeMount } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Mount } from '../executors/executor.ts';
 import { PrepareError } from '../executors/executor.ts';
 import type { HostViews } from '../executors/process/host-views.ts';

@@ -3,15 +3,15 @@
  * address. While core is away, or refuses this agent, it says so once and then once a minute.
  */
 import { status } from '@grpc/grpc-js';
-import { backoffMs } from '../../core/runtime/backoff.ts';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import { delay } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import { BaseService } from '../../core/runtime/service.ts';
-import type { Hello, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { Transport } from '../../proto/wire/channel.ts';
-import { explainConnection } from '../../proto/wire/tls.ts';
-import type { TlsSource } from '../../proto/wire/tls-source.ts';
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Transport } from '@slipway/kit/net/channel';
+import { explainConnection } from '@slipway/kit/net/tls';
+import type { TlsSource } from '@slipway/kit/net/tls-source';
+import { backoffMs } from '@slipway/kit/time/backoff';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
+import type { Hello, SessionResponse } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { CoreLink } from './core-link.ts';
 import type { Lease } from './lease.ts';
 import type { Outbox, Reports } from './outbox.ts';

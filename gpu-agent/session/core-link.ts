@@ -3,12 +3,12 @@
  * heartbeat up.
  */
 import type { ClientDuplexStream, Metadata } from '@grpc/grpc-js';
-import type { SessionRequest, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { AgentServiceClient } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { Transport } from '../../proto/wire/channel.ts';
-import { callMetadata } from '../../proto/wire/channel.ts';
-import { PieceAgentServiceClient } from '../../proto/wire/piece-messages.ts';
-import type { TlsSource } from '../../proto/wire/tls-source.ts';
+import type { Transport } from '@slipway/kit/net/channel';
+import { callMetadata } from '@slipway/kit/net/channel';
+import { PieceAgentServiceClient } from '@slipway/kit/net/piece-messages';
+import type { TlsSource } from '@slipway/kit/net/tls-source';
+import type { SessionRequest, SessionResponse } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { AgentServiceClient } from '@slipway/proto/gen/slipway/v1/agent_service';
 
 /** Where core is and as whom the agent comes. */
 export interface CoreLinkOptions {

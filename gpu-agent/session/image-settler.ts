@@ -1,8 +1,8 @@
 /** Asks core, beside the session, which bytes an image's name means for all machines. */
 import { status } from '@grpc/grpc-js';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import { retry } from '../../core/runtime/retry.ts';
-import type { SettleImageRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { retry } from '@slipway/kit/lifecycle/retry';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { SettleImageRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { CoreLink } from './core-link.ts';
 
 /** Tries before the image counts as one that cannot be prepared now. */

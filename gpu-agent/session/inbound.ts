@@ -1,9 +1,9 @@
 /** What core says on the session, handed to whom it concerns, in the order of the message's fields. */
 
-import type { Clock } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import type { DesiredImage, SessionResponse, WorkerLogRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { DesiredImage, SessionResponse, WorkerLogRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { WORKER_LOG_BYTES_MAX } from '@slipway/proto/wire/limits';
 import type { AttemptStopper } from '../attempts/attempt-stopper.ts';
 import type { ChunkLog } from '../attempts/chunk-log.ts';
 import type { Intake } from '../attempts/intake.ts';

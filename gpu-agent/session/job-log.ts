@@ -1,7 +1,7 @@
 /** Reads the lines of one attempt from the log of its worker, or all lines of a worker or a pod; it may have ended. */
 
-import type { Clock } from '../../core/runtime/clock.ts';
-import type { JobLogPage, JobLogPlace } from '../../proto/gen/slipway/v1/job_log.ts';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { JobLogPage, JobLogPlace } from '@slipway/proto/gen/slipway/v1/job_log';
 import type { JobSpans } from '../attempts/job-spans.ts';
 import type { ArchivedLog, LogArchive } from '../launch/log-archive.ts';
 import type { PodKeeper } from '../units/pods/pod-keeper.ts';

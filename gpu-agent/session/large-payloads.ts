@@ -2,16 +2,16 @@
  * Payloads over 256 KiB, each on a stream of its own beside the session: inputs on the way in, outcomes on the way out.
  */
 import { status } from '@grpc/grpc-js';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import { retry, retryUntil } from '../../core/runtime/retry.ts';
+import { retry, retryUntil } from '@slipway/kit/lifecycle/retry';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
 import type {
   AttemptOutcome,
   AttemptRef,
   FetchInputResponse,
   ReportOutcomeRequest,
-} from '../../proto/gen/slipway/v1/agent_service.ts';
-import { SIDE_STREAM_PIECE_BYTES } from '../../proto/wire/limits.ts';
+} from '@slipway/proto/gen/slipway/v1/agent_service';
+import { SIDE_STREAM_PIECE_BYTES } from '@slipway/proto/wire/limits';
 import type { LargeOutcome, LargeToCore } from '../attempts/to-core.ts';
 import type { CoreLink } from './core-link.ts';
 

@@ -2,7 +2,7 @@
  * The permission to run attempts: it lasts lease_ms from the moment the last answered heartbeat was sent, by this
  * machine's steady clock. Core counts from when it received that heartbeat, so the agent always gives up first.
  */
-import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
 
 export class Lease {
   readonly #clock: Clock;

@@ -5,6 +5,7 @@
  * and the chunk log's own limits.
  */
 
+import { BatchQueue, MessageRoom } from '@slipway/kit/net/batch-queue';
 import type {
   AttemptOutcome,
   AttemptProgress,
@@ -14,9 +15,8 @@ import type {
   PodReport,
   WorkerLogReply,
   WorkerReport,
-} from '../../proto/gen/slipway/v1/agent_service.ts';
-import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
+} from '@slipway/proto/gen/slipway/v1/agent_service';
+import { SessionRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { ChunkLog } from '../attempts/chunk-log.ts';
 import { ownBytes } from '../attempts/own-bytes.ts';
 import type { ToCore } from '../attempts/to-core.ts';

@@ -5,10 +5,10 @@
 
 import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
 import { status } from '@grpc/grpc-js';
-import type { Clock, Timer } from '../../core/runtime/clock.ts';
-import type { Hello, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { BatchingStream } from '../../proto/wire/batching-stream.ts';
+import { BatchingStream } from '@slipway/kit/net/batching-stream';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
+import type { Hello, SessionResponse } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { SessionRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Lease } from './lease.ts';
 import type { Outbox, Reports } from './outbox.ts';
 

@@ -1,5 +1,5 @@
 /** A short wait before something that costs: what is taken back in time costs nothing. One timer for all that wait. */
-import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
 
 export class Grace<Item> {
   readonly #clock: Clock;

@@ -3,11 +3,11 @@
  * when it is long enough the next one begins, and a segment that holds nothing of use any more is deleted by its owner.
  */
 import { join } from 'node:path';
-import { Batcher } from '../../core/runtime/batcher.ts';
-import type { Clock } from '../../core/runtime/clock.ts';
-import type { Disk, DiskFile } from '../../core/runtime/disk.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import { SlicedWork } from '../../core/runtime/sliced-work.ts';
+import { Batcher } from '@slipway/kit/bytes/batcher';
+import { SlicedWork } from '@slipway/kit/bytes/sliced-work';
+import type { Disk, DiskFile } from '@slipway/kit/host/disk';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { SpoolRecord } from './record.ts';
 import { decodeRecords, encodeRecord, PAYLOAD_OFFSET, RecordKind } from './record.ts';
 

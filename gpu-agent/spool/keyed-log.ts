@@ -4,8 +4,8 @@
  * process, not of the host, with which all that it tells of ends too. What is written while a write runs leaves with
  * the next one, and of several values of a key only the last.
  */
-import type { Disk, DiskFile } from '../../core/runtime/disk.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
+import type { Disk, DiskFile } from '@slipway/kit/host/disk';
+import type { Logger } from '@slipway/kit/log/logger';
 
 /** Lines beyond twice the live ones at which the file is written anew. */
 const STALE_LINES_MAX = 1_000;

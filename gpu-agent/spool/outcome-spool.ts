@@ -3,11 +3,11 @@
  * not stored yet are kept beside their outcome: a job must not be COMPLETED without them.
  */
 
-import type { Clock } from '../../core/runtime/clock.ts';
-import type { Disk } from '../../core/runtime/disk.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Disk } from '@slipway/kit/host/disk';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { AttemptRef } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { SessionRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { attemptKey } from './attempt-key.ts';
 import type { RecordPlace } from './journal.ts';
 import { Journal } from './journal.ts';

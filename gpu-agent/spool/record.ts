@@ -1,6 +1,6 @@
 /** How one record of the spool looks on disk: length, checksum, kind, payload. Pure. */
 import { crc32 } from 'node:zlib';
-import type { Work } from '../../core/runtime/sliced-work.ts';
+import type { Work } from '@slipway/kit/bytes/sliced-work';
 
 /** Bytes before the payload: length of kind and payload (4), CRC-32 of them (4). */
 const HEAD_BYTES = 8;

@@ -4,9 +4,9 @@
  * if nothing had been. No environment and no secret is in it but the token by which a worker is known to the bridge.
  */
 import { join } from 'node:path';
-import type { Disk } from '../../core/runtime/disk.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import type { AttemptChunk, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Disk } from '@slipway/kit/host/disk';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { AttemptChunk, AttemptRef } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { attemptKey } from './attempt-key.ts';
 import { KeyedLog, readKeyedLog } from './keyed-log.ts';
 

@@ -1,6 +1,7 @@
 /** What the spool keeps of an attempt, and its bytes. */
-import { AttemptChunk, AttemptOutcome, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { inField } from '../../proto/wire/field-pieces.ts';
+
+import { inField } from '@slipway/kit/net/field-pieces';
+import { AttemptChunk, AttemptOutcome, SessionRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
 
 /** An outcome and the chunks that must reach core before it. */
 export interface SpoolEntry {

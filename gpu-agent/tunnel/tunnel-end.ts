@@ -1,5 +1,5 @@
 /**
- * The machine's end of one tunnel (proto/wire/tunnel.ts): each stream becomes a connection to the worker that it names,
+ * The machine's end of one tunnel (kit/net/tunnel.ts): each stream becomes a connection to the worker that it names,
  * and to nothing else.
  */
 
@@ -7,8 +7,8 @@ import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 
 import { constants, performServerHandshake } from 'node:http2';
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
-import type { Clock } from '../../core/runtime/clock.ts';
-import { TUNNEL_OPTIONS, watchTunnel } from '../../proto/wire/tunnel.ts';
+import { TUNNEL_OPTIONS, watchTunnel } from '@slipway/kit/net/tunnel';
+import type { Clock } from '@slipway/kit/time/clock';
 
 /** How long the one side may take to end what the other has ended, in milliseconds. */
 const END_MS = 5_000;

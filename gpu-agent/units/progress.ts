@@ -1,5 +1,5 @@
 /** How a preparation gets on, for people: the latest line, told at most once a second. */
-import type { Clock } from '../../core/runtime/clock.ts';
+import type { Clock } from '@slipway/kit/time/clock';
 
 /** Shortest time between two lines, in milliseconds (agent_service.proto, WorkerReport.reason). */
 const PERIOD_MS = 1_000;

@@ -4,7 +4,7 @@
  * ever.
  */
 import { availableParallelism } from 'node:os';
-import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
 
 /** Starts at once for each processor of the machine, and at least. */
 const PLACES_PER_PROCESSOR = 2;

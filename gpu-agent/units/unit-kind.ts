@@ -1,6 +1,7 @@
 /** What differs between kinds of units, as the one driver of both (unit.ts) sees it. */
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
+
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { Executor, Launch, UnitExit } from '../executors/executor.ts';
 import type { GpuHandover } from '../launch/gpu-handover.ts';
 import type { StartGate } from './start-gate.ts';

@@ -3,8 +3,8 @@
  * through its launch and its executor. All that happens to a unit happens here and once: its kind says what it is made
  * of and is told of what becomes of it.
  */
-import { backoffMs } from '../../core/runtime/backoff.ts';
-import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { backoffMs } from '@slipway/kit/time/backoff';
+import { WORKER_LOG_BYTES_MAX } from '@slipway/proto/wire/limits';
 import type { RunningUnit, UnitExit } from '../executors/executor.ts';
 import { PrepareError } from '../executors/executor.ts';
 import type { GpuUse } from '../launch/gpu-handover.ts';

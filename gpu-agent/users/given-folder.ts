@@ -7,8 +7,8 @@ import { execFile } from 'node:child_process';
 import { lchown, lstat, mkdir, readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { HostUser } from '../../core/runtime/host-user.ts';
-import { runsAsRoot, tryAs } from '../../core/runtime/host-user.ts';
+import type { HostUser } from '@slipway/kit/host/host-user';
+import { runsAsRoot, tryAs } from '@slipway/kit/host/host-user';
 
 const run = promisify(execFile);
 

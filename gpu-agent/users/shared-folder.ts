@@ -8,9 +8,9 @@ import { execFile } from 'node:child_process';
 import { chmod, lchown, lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import type { HostUser } from '../../core/runtime/host-user.ts';
-import { runsAsRoot } from '../../core/runtime/host-user.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
+import type { HostUser } from '@slipway/kit/host/host-user';
+import { runsAsRoot } from '@slipway/kit/host/host-user';
+import type { Logger } from '@slipway/kit/log/logger';
 
 const run = promisify(execFile);
 

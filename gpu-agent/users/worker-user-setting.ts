@@ -1,5 +1,5 @@
 /** SLIPWAY_WORKER_USER: as whom workers and pods run. Pure. */
-import { ACCOUNT_UID_BASE } from '../../core/runtime/host-user.ts';
+import { ACCOUNT_UID_BASE } from '@slipway/kit/host/host-user';
 
 export type WorkerUserSetting =
   /** As the agent itself. */

@@ -7,9 +7,9 @@ import { chmod, mkdir, readdir } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { HostUser } from '../../core/runtime/host-user.ts';
-import { runsAsRoot, tryAs } from '../../core/runtime/host-user.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
+import type { HostUser } from '@slipway/kit/host/host-user';
+import { runsAsRoot, tryAs } from '@slipway/kit/host/host-user';
+import type { Logger } from '@slipway/kit/log/logger';
 import { dropFolder, giveFolder } from './given-folder.ts';
 import type { WorkerUserSetting } from './worker-user-setting.ts';
 

@@ -1,16 +1,16 @@
 // test: postgres, 10 s
 /** Runs the corpus: each wrong request gets its status and code, nothing is stored, and the server goes on working. */
 
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { Test } from 'tap';
 import t from 'tap';
-import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { call } from '../helpers/grpc-clients.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import { jobRows } from '../helpers/job-rows.ts';
-import type { RawAnswer } from '../helpers/raw-http.ts';
-import { exchange, requestText, sendAndLeave } from '../helpers/raw-http.ts';
-import { startSystem } from '../helpers/system.ts';
+import { jobRows } from '../helpers/db/job-rows.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
+import type { RawAnswer } from '../helpers/net/raw-http.ts';
+import { exchange, requestText, sendAndLeave } from '../helpers/net/raw-http.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import { startSystem } from '../helpers/system/system.ts';
 import type { BadRequest } from './corpus.ts';
 import { CORPUS, OTHERWISE } from './corpus.ts';
 import { LEGAL } from './legal.ts';

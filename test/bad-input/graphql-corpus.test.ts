@@ -3,16 +3,17 @@
  * Runs the corpus of /graphql: each wrong request gets its status and code, nothing changes, and the server goes on
  * working.
  */
+
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import postgres from 'postgres';
 import t from 'tap';
-import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import type { GraphqlBody, GraphqlClient } from '../facades/graphql/graphql-client.ts';
 import { graphqlClient } from '../facades/graphql/graphql-client.ts';
-import { call } from '../helpers/grpc-clients.ts';
-import type { RawAnswer } from '../helpers/raw-http.ts';
-import { exchange, requestText } from '../helpers/raw-http.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
+import type { RawAnswer } from '../helpers/net/raw-http.ts';
+import { exchange, requestText } from '../helpers/net/raw-http.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 import type { BadGraphql } from './graphql-corpus.ts';
 import { GRAPHQL_CORPUS } from './graphql-corpus.ts';
 

@@ -3,17 +3,18 @@
  * Runs the corpus of the REST surface: each wrong request gets its status and code, nothing changes, and the server
  * goes on working.
  */
+
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import postgres from 'postgres';
 import t from 'tap';
-import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
-import { call } from '../helpers/grpc-clients.ts';
-import type { PublicRequest } from '../helpers/public-api.ts';
-import { publicRequest } from '../helpers/public-api.ts';
-import type { RawAnswer } from '../helpers/raw-http.ts';
-import { exchange, requestText } from '../helpers/raw-http.ts';
-import { ScriptedAgent } from '../helpers/scripted-agent.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
+import { ScriptedAgent } from '../helpers/grpc/scripted-agent.ts';
+import type { RawAnswer } from '../helpers/net/raw-http.ts';
+import { exchange, requestText } from '../helpers/net/raw-http.ts';
+import type { PublicRequest } from '../helpers/system/public-api.ts';
+import { publicRequest } from '../helpers/system/public-api.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 import type { BadRequest } from './corpus.ts';
 import { REST_CORPUS } from './rest-corpus.ts';
 

@@ -1,13 +1,13 @@
 // test: postgres
 /** The gRPC edge: request ids, hidden faults, a graceful stop. */
 import { status as Code, credentials, Metadata } from '@grpc/grpc-js';
+import { AccessServiceClient, Api } from '@slipway/proto/gen/slipway/v1/access_service';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
-import { AccessServiceClient, Api } from '../../proto/gen/slipway/v1/access_service.ts';
-import { JobState } from '../../proto/gen/slipway/v1/job.ts';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import { startReplicas } from '../helpers/core-replicas.ts';
-import { call } from '../helpers/grpc-clients.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
+import { startReplicas } from '../helpers/system/core-replicas.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 t.setTimeout(60_000);
 

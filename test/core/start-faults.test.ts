@@ -4,16 +4,16 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import { buildCore } from '@slipway/core/app';
+import { readCoreConfig } from '@slipway/core/config';
 import { pino } from 'pino';
 import type { Test } from 'tap';
 import t from 'tap';
-import { buildCore } from '../../core/app.ts';
-import { readCoreConfig } from '../../core/config.ts';
-import { createDatabase } from '../helpers/database.ts';
-import { occupy } from '../helpers/ports.ts';
-import { administer, urlOf } from '../helpers/template-database.ts';
-import { QUICK, startPostgres } from '../helpers/throwaway-postgres.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { createDatabase } from '../helpers/db/database.ts';
+import { administer, urlOf } from '../helpers/db/template-database.ts';
+import { QUICK, startPostgres } from '../helpers/db/throwaway-postgres.ts';
+import { occupy } from '../helpers/net/ports.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 t.setTimeout(60_000);
 

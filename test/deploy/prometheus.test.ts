@@ -6,8 +6,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { dashboards } from '../helpers/dashboards.ts';
-import { whyNoPromtool } from '../helpers/promtool.ts';
+import { dashboards } from '../helpers/console/dashboards.ts';
+import { whyNoPromtool } from '../helpers/system/promtool.ts';
 
 const root = join(import.meta.dirname, '../..');
 const folder = join(root, 'deploy/prometheus');

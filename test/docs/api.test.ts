@@ -3,16 +3,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { status as Code } from '@grpc/grpc-js';
+import * as policy from '@slipway/core/domain/jobs/job-policy';
+import { TRANSITIONS } from '@slipway/core/domain/jobs/job-state';
+import * as queue from '@slipway/core/domain/jobs/queue-limit';
+import * as retention from '@slipway/core/domain/jobs/retention';
+import { WEBHOOK_URL_LENGTH_MAX } from '@slipway/core/domain/jobs/webhook-url';
+import { RATE_RULES } from '@slipway/facades/plugins/limits/rate-limit-rules';
+import { STREAM_HOLD_MS } from '@slipway/facades/queue/query-numbers';
+import * as wire from '@slipway/proto/wire/limits';
+import { REASONS } from '@slipway/proto/wire/reason';
 import t from 'tap';
-import * as policy from '../../core/domain/job-policy.ts';
-import { TRANSITIONS } from '../../core/domain/job-state.ts';
-import * as queue from '../../core/domain/queue-limit.ts';
-import * as retention from '../../core/domain/retention.ts';
-import { WEBHOOK_URL_LENGTH_MAX } from '../../core/domain/webhook-url.ts';
-import { RATE_RULES } from '../../facades/plugins/rate-limit-rules.ts';
-import { STREAM_HOLD_MS } from '../../facades/queue/query-numbers.ts';
-import * as wire from '../../proto/wire/limits.ts';
-import { REASONS } from '../../proto/wire/reason.ts';
 import { numbersOf, tableOf } from './page.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/reference/api.md'), 'utf8');

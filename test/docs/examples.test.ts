@@ -5,11 +5,11 @@
  */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeLocalEnv } from '@slipway/dev/local-env';
 import t from 'tap';
-import { writeLocalEnv } from '../../deploy/local/local-env.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import { openFolder } from '../helpers/open-folder.ts';
-import { startSystem } from '../helpers/system.ts';
+import { openFolder } from '../helpers/net/open-folder.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import { startSystem } from '../helpers/system/system.ts';
 import { Shell } from './shell.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -38,7 +38,7 @@ t.test('the commands', { skip }, async (t) => {
     t.ok(blocks.length > 0, `${file} has commands`);
     for (const block of blocks) {
       const answer = await shell.run(
-        block.replaceAll('npx slipway', `${process.execPath} ${join(root, 'facades/cli/slipway.mjs')}`),
+        block.replaceAll('npx slipway', `${process.execPath} ${join(root, 'cli/slipway.mjs')}`),
       );
       t.match(answer, /[{[]/, block);
       t.notMatch(answer, /"error"|"errors"/, block, { found: answer });

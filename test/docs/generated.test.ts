@@ -1,9 +1,9 @@
 /** Documents that are made from the code are as the code is, and every error code has its entry. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ERROR_HELP } from '@slipway/kit/net/error-help';
+import { REASONS } from '@slipway/proto/wire/reason';
 import t from 'tap';
-import { ERROR_HELP } from '../../proto/wire/error-help.ts';
-import { REASONS } from '../../proto/wire/reason.ts';
 import { anchorsOf } from './page.ts';
 import { generated } from './pages/generated.ts';
 

@@ -5,13 +5,13 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { EXIT } from '@slipway/cli/failures';
+import { GPU_POOLS } from '@slipway/core/domain/machines/gpu-pools';
+import { ENDPOINT_SETTINGS } from '@slipway/core/domain/resources/endpoint';
+import { buildFacade } from '@slipway/facades/app';
+import { readFacadeConfig } from '@slipway/facades/config';
+import { createLogger } from '@slipway/kit/log/logger';
 import t from 'tap';
-import { ENDPOINT_SETTINGS } from '../../core/domain/endpoint.ts';
-import { GPU_POOLS } from '../../core/domain/gpu-pools.ts';
-import { createLogger } from '../../core/runtime/logger.ts';
-import { buildFacade } from '../../facades/app.ts';
-import { EXIT } from '../../facades/cli/failures.ts';
-import { readFacadeConfig } from '../../facades/config.ts';
 import { tableOf } from './page.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -85,7 +85,7 @@ t.test('GraphQL: all fields of Query and Mutation', async (t) => {
 });
 
 t.test('command line: all commands, all exit codes', async (t) => {
-  const help = execFileSync(process.execPath, [join(root, 'facades/cli/slipway.mjs'), '--help'], { encoding: 'utf8' });
+  const help = execFileSync(process.execPath, [join(root, 'cli/slipway.mjs'), '--help'], { encoding: 'utf8' });
   const listed = [
     ...help
       .split('Commands:\n')[1]!

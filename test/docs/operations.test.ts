@@ -9,8 +9,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import t from 'tap';
-import { openFolder } from '../helpers/open-folder.ts';
-import { quietPort } from '../helpers/ports.ts';
+import { openFolder } from '../helpers/net/open-folder.ts';
+import { quietPort } from '../helpers/net/ports.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { Shell } from './shell.ts';
 
@@ -26,7 +26,7 @@ t.test('every setting is in the tables, and nothing else', async (t) => {
     core: 'core/config.ts',
     facade: 'facades/config.ts',
     agent: 'gpu-agent/config.ts',
-    'command line': 'facades/cli/config.ts',
+    'command line': 'cli/config.ts',
   })) {
     const source = readFileSync(join(root, file), 'utf8');
     const [from, to] =
@@ -112,7 +112,7 @@ async function createCluster(t: Test, folder: string): Promise<{ port: string; c
 function directNpx(folder: string): string {
   const bin = join(folder, 'bin');
   mkdirSync(bin);
-  const program = `#!/bin/sh\n[ "$1" = slipway ] && shift && exec '${process.execPath}' '${join(root, 'facades/cli/slipway.mjs')}' "$@"\nexit 1\n`;
+  const program = `#!/bin/sh\n[ "$1" = slipway ] && shift && exec '${process.execPath}' '${join(root, 'cli/slipway.mjs')}' "$@"\nexit 1\n`;
   writeFileSync(join(bin, 'npx'), program, { mode: 0o755 });
   return bin;
 }

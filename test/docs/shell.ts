@@ -2,7 +2,7 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { waitFor } from '../helpers/wait-for.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 export class Shell {
   readonly #child: ChildProcess;

@@ -1,9 +1,9 @@
 /** docs/reference/worker-protocol.md against the code: the environment of a worker, and the habits of SDK versions. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { buildWorkerEnv } from '@slipway/gpu-agent/launch/worker-env';
+import { sdkTraits } from '@slipway/gpu-agent/units/workers/sdk-traits';
 import t from 'tap';
-import { buildWorkerEnv } from '../../gpu-agent/launch/worker-env.ts';
-import { sdkTraits } from '../../gpu-agent/units/workers/sdk-traits.ts';
 import { tableOf } from './page.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/reference/worker-protocol.md'), 'utf8');

@@ -1,12 +1,12 @@
 /** An endpoint with one worker that a test plays by hand on a real agent's bridge. */
 import type { Test } from 'tap';
-import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import type { RawWorker } from '../helpers/raw-worker.ts';
-import { rawWorkers } from '../helpers/raw-worker.ts';
-import type { EndpointOptions, System } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import type { EndpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import type { RawWorker } from '../helpers/system/raw-worker.ts';
+import { rawWorkers } from '../helpers/system/raw-worker.ts';
+import type { EndpointOptions, System } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 /** An endpoint whose one worker is spoken for by the test. */
 export interface BridgeSetting {

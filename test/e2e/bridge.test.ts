@@ -6,9 +6,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Test } from 'tap';
 import t from 'tap';
-import type { RawWorker } from '../helpers/raw-worker.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import type { RawWorker } from '../helpers/system/raw-worker.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 import type { BridgeSetting } from './bridge-setting.ts';
 import { openSetting, parked } from './bridge-setting.ts';
 

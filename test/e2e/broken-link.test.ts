@@ -3,12 +3,13 @@
  * A worker that breaks its link again and again, as fast as it can: its agent's log stays short, and the jobs of others
  * go on.
  */
+
+import { createLogger } from '@slipway/kit/log/logger';
 import t from 'tap';
-import { createLogger } from '../../core/runtime/logger.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 /** Opens links and writes frames of twelve bytes, of a kind that there is not. */
 const BREAKS = `

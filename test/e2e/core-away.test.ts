@@ -4,15 +4,15 @@
  * restarts, is away for a while, or its connections break in silence. All times are a tenth.
  */
 
+import { delay, systemClock } from '@slipway/kit/time/clock';
+import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import postgres from 'postgres';
 import t from 'tap';
-import { delay, systemClock } from '../../core/runtime/clock.ts';
-import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
-import { forgettingProxy } from '../helpers/forgetting-proxy.ts';
-import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
-import { quietPort } from '../helpers/ports.ts';
-import { DIVISOR } from '../helpers/short-timers.ts';
-import { startSystem } from '../helpers/system.ts';
+import { forgettingProxy } from '../helpers/net/forgetting-proxy.ts';
+import { quietPort } from '../helpers/net/ports.ts';
+import { lbClient, lbEndpoint } from '../helpers/system/lb-endpoint.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { DIVISOR } from '../helpers/time/short-timers.ts';
 
 t.setTimeout(240_000);
 t.equal(LINK_TIMERS.demandValidMs, 45_000 / DIVISOR, 'the times are divided');

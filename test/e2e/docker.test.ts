@@ -1,24 +1,24 @@
 // test: alone, postgres, python, 70 s
 /** A real Docker: containers, their networks, a private registry, and an unmodified Python worker by the public API. */
 import { join } from 'node:path';
+import { askEngine } from '@slipway/gpu-agent/executors/container/engine';
+import { ImagePuller } from '@slipway/gpu-agent/images/image-puller';
+import { ImageStore } from '@slipway/gpu-agent/images/image-store';
+import { RegistryGuard } from '@slipway/gpu-agent/images/registry-guard';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
-import { askEngine } from '../../gpu-agent/executors/container/engine.ts';
-import { ImagePuller } from '../../gpu-agent/images/image-puller.ts';
-import { ImageStore } from '../../gpu-agent/images/image-store.ts';
-import { RegistryGuard } from '../../gpu-agent/images/registry-guard.ts';
 import { containerCases } from '../gpu-agent/executors/container/container-cases.ts';
 import { networkCases } from '../gpu-agent/executors/container/network-cases.ts';
 import { volumeCases } from '../gpu-agent/executors/container/volume-cases.ts';
-import { launchOf, makeExecutor, startContainer } from '../helpers/containers.ts';
-import { dockerSkip, startDocker } from '../helpers/docker.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { call } from '../helpers/grpc-clients.ts';
-import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
+import { launchOf, makeExecutor, startContainer } from '../helpers/engines/containers.ts';
+import { dockerSkip, startDocker } from '../helpers/engines/docker.ts';
+import { BASE_IMAGE, makeWorkerImage } from '../helpers/engines/podman.ts';
+import { REGISTRY_USER, registrySkip, startRegistry } from '../helpers/engines/registry.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
 import { NO_LIMITS } from '../helpers/no-limits.ts';
-import { BASE_IMAGE, makeWorkerImage } from '../helpers/podman.ts';
-import { REGISTRY_USER, registrySkip, startRegistry } from '../helpers/registry.ts';
-import { startSystem } from '../helpers/system.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { PYTHONS, skipWithoutPython } from '../helpers/system/handlers.ts';
+import { startSystem } from '../helpers/system/system.ts';
 
 t.setTimeout(240_000);
 

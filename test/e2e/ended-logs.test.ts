@@ -6,15 +6,15 @@
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
-import type { Worker } from '../../proto/gen/slipway/v1/machine.ts';
-import { commandLine } from '../facades/cli/command-line.ts';
-import { startReplicas } from '../helpers/core-replicas.ts';
-import { call } from '../helpers/grpc-clients.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import { startRealAgent } from '../helpers/real-agent.ts';
+import { commandLine } from '../cli/command-line.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../helpers/reason-of.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { startReplicas } from '../helpers/system/core-replicas.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import { startRealAgent } from '../helpers/system/real-agent.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 const MIB = 1024 * 1024;
 

@@ -4,14 +4,14 @@
  * left of a killed agent.
  */
 import { appendFileSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { FlashBootType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import t from 'tap';
-import { FlashBootType } from '../../proto/gen/slipway/v1/endpoint.ts';
-import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { jsHandler, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
 import { scratch } from '../helpers/scratch.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import type { EndpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler, pythonHandler, skipWithoutPython } from '../helpers/system/handlers.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

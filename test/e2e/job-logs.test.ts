@@ -3,16 +3,17 @@
  * GET /logs/{job_id} (docs/reference/api.md#logs) of real Python and JavaScript workers: live and as pages, of lost
  * attempts, of several jobs at once.
  */
+
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import t from 'tap';
-import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
-import { commandLine } from '../facades/cli/command-line.ts';
-import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { jsHandler, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
+import { commandLine } from '../cli/command-line.ts';
+import { readEvents } from '../helpers/net/sse.ts';
 import { scratch } from '../helpers/scratch.ts';
-import { readEvents } from '../helpers/sse.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import type { EndpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler, pythonHandler, skipWithoutPython } from '../helpers/system/handlers.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

@@ -3,13 +3,13 @@
 import runpodSdk from 'runpod-sdk';
 import type { Test } from 'tap';
 import t from 'tap';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { gateway } from '../helpers/gateway.ts';
-import { jsHandler } from '../helpers/handlers.ts';
+import { gateway } from '../helpers/grpc/gateway.ts';
 import { scratch } from '../helpers/scratch.ts';
-import type { System } from '../helpers/system.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import type { System } from '../helpers/system/system.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 type Client = NonNullable<ReturnType<ReturnType<typeof runpodSdk>['endpoint']>>;
 

@@ -1,9 +1,9 @@
 // test: postgres
 /** What JavaScript handlers may return, and what becomes of it. */
 import t from 'tap';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import { startSystem } from '../helpers/system.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import { startSystem } from '../helpers/system/system.ts';
 
 const system = await startSystem(t);
 const jobs = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1 }));

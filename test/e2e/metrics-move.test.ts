@@ -6,17 +6,17 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request as httpRequest } from 'node:http';
+import { FlashBootType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import t from 'tap';
-import { FlashBootType } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { call } from '../helpers/grpc-clients.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import { lbEndpoint } from '../helpers/lb-endpoint.ts';
-import { Links } from '../helpers/links.ts';
-import { readMetrics, valueOf } from '../helpers/metrics.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
+import { Links } from '../helpers/net/links.ts';
 import { scratch } from '../helpers/scratch.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import { lbEndpoint } from '../helpers/system/lb-endpoint.ts';
+import { readMetrics, valueOf } from '../helpers/system/metrics.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 t.setTimeout(180_000);
 

@@ -6,17 +6,17 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { Worker } from '@slipway/proto/gen/slipway/v1/machine';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
+import { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
 import t from 'tap';
-import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
-import type { Worker } from '../../proto/gen/slipway/v1/machine.ts';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
-import { NetworkVolume } from '../../proto/gen/slipway/v1/volume_service.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { call } from '../helpers/grpc-clients.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 t.setTimeout(240_000);
 const LOCATION = 'EU-CZ-1';

@@ -4,18 +4,18 @@
  * before one that does not come up.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import t from 'tap';
-import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { call } from '../helpers/grpc-clients.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import { LB_WORKER, lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
-import { readMetrics, valueOf } from '../helpers/metrics.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import { LB_WORKER, lbClient, lbEndpoint } from '../helpers/system/lb-endpoint.ts';
+import { readMetrics, valueOf } from '../helpers/system/metrics.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 t.setTimeout(240_000);
 const system = await startSystem(t, {

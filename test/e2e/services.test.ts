@@ -4,19 +4,20 @@
  * that the printed seed repeats, while the others run. Then all are started once more, and the system must work as if
  * nothing had been.
  */
+
+import { buildCore } from '@slipway/core/app';
+import { readCoreConfig } from '@slipway/core/config';
+import type { Service } from '@slipway/kit/lifecycle/service';
+import { StoppedError } from '@slipway/kit/lifecycle/service';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { buildCore } from '../../core/app.ts';
-import { readCoreConfig } from '../../core/config.ts';
-import { systemClock } from '../../core/runtime/clock.ts';
-import { createLogger } from '../../core/runtime/logger.ts';
-import type { Service } from '../../core/runtime/service.ts';
-import { StoppedError } from '../../core/runtime/service.ts';
-import { createDatabase } from '../helpers/database.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import { quietPort } from '../helpers/ports.ts';
-import { seededRandom } from '../helpers/seeded-random.ts';
-import { startSystem } from '../helpers/system.ts';
+import { createDatabase } from '../helpers/db/database.ts';
+import { quietPort } from '../helpers/net/ports.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { seededRandom } from '../helpers/time/seeded-random.ts';
 
 t.setTimeout(240_000);
 

@@ -4,15 +4,15 @@
  * Envoy. All times are a tenth.
  */
 
+import { delay, systemClock } from '@slipway/kit/time/clock';
+import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import t from 'tap';
-import { delay, systemClock } from '../../core/runtime/clock.ts';
-import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
-import { startDirectWay } from '../helpers/direct-way.ts';
-import { skipWithoutEnvoy } from '../helpers/edge.ts';
-import { lbClient } from '../helpers/lb-endpoint.ts';
-import { readMetrics, valueOf } from '../helpers/metrics.ts';
-import { DIVISOR } from '../helpers/short-timers.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { startDirectWay } from '../helpers/system/direct-way.ts';
+import { skipWithoutEnvoy } from '../helpers/system/edge.ts';
+import { lbClient } from '../helpers/system/lb-endpoint.ts';
+import { readMetrics, valueOf } from '../helpers/system/metrics.ts';
+import { DIVISOR } from '../helpers/time/short-timers.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 t.setTimeout(180_000);
 /** Seconds of silence between two requests, before they are divided. */

@@ -3,13 +3,14 @@
  * A machine whose job yields more than core can store for longer than a lease lasts: it keeps its lease and its other
  * jobs, and the stream loses nothing.
  */
+
+import { LEASE_MS } from '@slipway/core/domain/machines/lease';
 import postgres from 'postgres';
 import t from 'tap';
-import { LEASE_MS } from '../../core/domain/lease.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 /** More than core lets be under way before it stops reading a session. */
 const VALUES = 30_000;

@@ -2,18 +2,19 @@
 /**
  * Traces (docs/reference/metrics.md#traces): from a request through core and agent to the handler, received by OTLP.
  */
+
+import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import t from 'tap';
-import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { call } from '../helpers/grpc-clients.ts';
-import { jsHandler, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
-import { lbEndpoint } from '../helpers/lb-endpoint.ts';
-import type { SentSpan } from '../helpers/otlp.ts';
-import { receiveTraces } from '../helpers/otlp.ts';
-import { rawWorkers } from '../helpers/raw-worker.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
-import { webhookReceiver } from '../helpers/webhook-receiver.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
+import type { SentSpan } from '../helpers/grpc/otlp.ts';
+import { receiveTraces } from '../helpers/grpc/otlp.ts';
+import { webhookReceiver } from '../helpers/net/webhook-receiver.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler, pythonHandler, skipWithoutPython } from '../helpers/system/handlers.ts';
+import { lbEndpoint } from '../helpers/system/lb-endpoint.ts';
+import { rawWorkers } from '../helpers/system/raw-worker.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

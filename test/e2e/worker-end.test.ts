@@ -6,12 +6,12 @@
 
 import type { Test } from 'tap';
 import t from 'tap';
-import { startReplicas } from '../helpers/core-replicas.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import { rawWorkers } from '../helpers/raw-worker.ts';
-import { startRealAgent } from '../helpers/real-agent.ts';
 import { isAlive } from '../helpers/scratch.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { startReplicas } from '../helpers/system/core-replicas.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import { rawWorkers } from '../helpers/system/raw-worker.ts';
+import { startRealAgent } from '../helpers/system/real-agent.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 /** Longer than core waits for outcomes of an ended worker, in milliseconds. */
 const OUTCOME_GRACE_OVER_MS = 3_000;

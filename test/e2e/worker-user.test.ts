@@ -16,18 +16,18 @@ import {
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ACCOUNT_UID_BASE, tryAs } from '@slipway/kit/host/host-user';
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
 import t from 'tap';
-import { ACCOUNT_UID_BASE, tryAs } from '../../core/runtime/host-user.ts';
-import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
-import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { NetworkVolume } from '../../proto/gen/slipway/v1/volume_service.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { call } from '../helpers/grpc-clients.ts';
-import { jsHandler, PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
-import { podCalls } from '../helpers/pods.ts';
-import { publicRequest } from '../helpers/public-api.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler, PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/system/handlers.ts';
+import { podCalls } from '../helpers/system/pods.ts';
+import { publicRequest } from '../helpers/system/public-api.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 interface Snooped {
   seen: Record<string, string>;

@@ -5,12 +5,12 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { prepareHandler } from '@slipway/dev/handler/handler';
+import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { systemClock } from '../../core/runtime/clock.ts';
-import { prepareHandler } from '../../deploy/local/handler.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { scratch } from '../helpers/scratch.ts';
-import { startSystem } from '../helpers/system.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { startSystem } from '../helpers/system/system.ts';
 
 const root = join(import.meta.dirname, '../..');
 /** What the example answers. */

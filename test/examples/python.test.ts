@@ -1,15 +1,15 @@
 // test: postgres, python, 90 s
 /** The Python examples, each in its own environment as `npm start -- --handler` makes it. */
 import { join } from 'node:path';
+import { prepareHandler } from '@slipway/dev/handler/handler';
+import { systemClock } from '@slipway/kit/time/clock';
 import OpenAI from 'openai';
 import type { Test } from 'tap';
 import t from 'tap';
-import { systemClock } from '../../core/runtime/clock.ts';
-import { prepareHandler } from '../../deploy/local/handler.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { skipWithoutPython } from '../helpers/handlers.ts';
-import { readEvents } from '../helpers/sse.ts';
-import { startSystem } from '../helpers/system.ts';
+import { readEvents } from '../helpers/net/sse.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { skipWithoutPython } from '../helpers/system/handlers.ts';
+import { startSystem } from '../helpers/system/system.ts';
 
 const root = join(import.meta.dirname, '../..');
 const skip = skipWithoutPython('new');

@@ -1,5 +1,5 @@
 /** Why a call was refused. */
-import { CoreError } from '../../proto/wire/reason.ts';
+import { CoreError } from '@slipway/proto/wire/reason';
 
 /** Reason of the CoreError that `fn` throws; 'taken' when it throws none. */
 export function reasonOf(fn: () => unknown): string {

@@ -1,9 +1,10 @@
 /** What a facade says when it cannot start: what to correct. */
+
+import { buildFacade } from '@slipway/facades/app';
+import { readFacadeConfig } from '@slipway/facades/config';
+import { createLogger } from '@slipway/kit/log/logger';
 import t from 'tap';
-import { createLogger } from '../../core/runtime/logger.ts';
-import { buildFacade } from '../../facades/app.ts';
-import { readFacadeConfig } from '../../facades/config.ts';
-import { occupy } from '../helpers/ports.ts';
+import { occupy } from '../helpers/net/ports.ts';
 
 t.test("a port that another program has, an address that is not this machine's", async (t) => {
   const taken = await occupy(t);

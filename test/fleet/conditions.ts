@@ -4,12 +4,12 @@
  * after the other, by the database's clock.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { Endpoint, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type postgres from 'postgres';
-import { Endpoint, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import { call } from '../helpers/grpc-clients.ts';
-import { ScriptedAgent } from '../helpers/scripted-agent.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
+import { ScriptedAgent } from '../helpers/grpc/scripted-agent.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 import type { Fleet, FleetAccount, FleetEndpoint } from './fleet.ts';
 import { range } from './fleet.ts';
 import type { MeasuredCore } from './measured-core.ts';

@@ -2,9 +2,9 @@
  * Checks that workers match decisions and machines match core: continuously, and exactly at moments without changes.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type postgres from 'postgres';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import { enumName } from '../../proto/wire/enum-name.ts';
 import type { Fleet } from './fleet.ts';
 
 /**

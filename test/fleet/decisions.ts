@@ -4,9 +4,9 @@
  * database's clock. Then other conditions, beside the same thousand.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { cpuUs } from '@slipway/tools/bench/load/process-usage';
 import type postgres from 'postgres';
-import { cpuUs } from '../bench/process-usage.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 import { measureConditions } from './conditions.ts';
 import { Fleet } from './fleet.ts';
 import type { MeasuredCore } from './measured-core.ts';

@@ -2,8 +2,8 @@
  * Drains while all workers are busy: cordoned machines, lowered workersMax, and endpoints whose workers are all
  * replaced. Busy workers end after their jobs, and no attempt is lost.
  */
-import { MACHINE_LOST_REASON } from '../../core/domain/worker.ts';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import { MACHINE_LOST_REASON } from '@slipway/core/domain/machines/worker';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Fleet, FleetCore, FleetEndpoint } from './fleet.ts';
 import { many, range } from './fleet.ts';
 

@@ -1,8 +1,8 @@
 /** Jobs that wait for a known cause, because the test made it: their explanation must name it. */
-import { NO_WORKERS_TEXT } from '../../core/domain/placement-refusal.ts';
-import type { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { call } from '../helpers/grpc-clients.ts';
+import { NO_WORKERS_TEXT } from '@slipway/core/domain/scaling/placement-refusal';
+import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { call } from '../helpers/grpc/grpc-clients.ts';
 import type { Fleet, FleetCore, FleetEndpoint } from './fleet.ts';
 
 /** A cause, and the words that name it. */

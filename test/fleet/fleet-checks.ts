@@ -1,9 +1,9 @@
 /** Invariants of a fleet, during the run and at its end. Each check returns faults as sentences. */
 import { isDeepStrictEqual } from 'node:util';
+import type { Decision, DecisionSample } from '@slipway/core/domain/scaling/scale-decision';
+import { decide } from '@slipway/core/domain/scaling/scale-decision';
+import type { EndpointExplanation } from '@slipway/proto/gen/slipway/v1/explanation';
 import type postgres from 'postgres';
-import type { Decision, DecisionSample } from '../../core/domain/scale-decision.ts';
-import { decide } from '../../core/domain/scale-decision.ts';
-import type { EndpointExplanation } from '../../proto/gen/slipway/v1/explanation.ts';
 
 /** Decisions that are read at once. */
 const PAGE = 500;

@@ -5,13 +5,13 @@
 
 import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
 import { status } from '@grpc/grpc-js';
-import type { Timer } from '../../core/runtime/clock.ts';
-import { systemClock } from '../../core/runtime/clock.ts';
-import { reconnectMs } from '../../gpu-agent/session/connect-loop.ts';
-import { Lease } from '../../gpu-agent/session/lease.ts';
-import type { SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { AgentServiceClient, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { callMetadata, systemTransport } from '../../proto/wire/channel.ts';
+import { reconnectMs } from '@slipway/gpu-agent/session/connect-loop';
+import { Lease } from '@slipway/gpu-agent/session/lease';
+import { callMetadata, systemTransport } from '@slipway/kit/net/channel';
+import type { Timer } from '@slipway/kit/time/clock';
+import { systemClock } from '@slipway/kit/time/clock';
+import type { SessionResponse } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { AgentServiceClient, SessionRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { FleetMachineOptions } from './fleet-worker.ts';
 
 /** Errors for which core has no cause. */

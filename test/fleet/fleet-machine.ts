@@ -9,9 +9,9 @@ import type {
   AttemptRef,
   DesiredWorker,
   SessionResponse,
-} from '../../proto/gen/slipway/v1/agent_service.ts';
-import { DesiredState, OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+} from '@slipway/proto/gen/slipway/v1/agent_service';
+import { DesiredState, OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import { FleetImages } from './fleet-images.ts';
 import { FleetLink } from './fleet-link.ts';
 import { FleetStarts } from './fleet-starts.ts';

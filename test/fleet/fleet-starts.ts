@@ -3,9 +3,9 @@
  * limit.
  */
 
-import type { Timer } from '../../core/runtime/clock.ts';
-import { systemClock } from '../../core/runtime/clock.ts';
-import { StartGate } from '../../gpu-agent/units/start-gate.ts';
+import { StartGate } from '@slipway/gpu-agent/units/start-gate';
+import type { Timer } from '@slipway/kit/time/clock';
+import { systemClock } from '@slipway/kit/time/clock';
 import type { FleetImages } from './fleet-images.ts';
 import type { FleetMachineOptions, FleetWorker } from './fleet-worker.ts';
 import { draw } from './lengths.ts';

@@ -1,12 +1,12 @@
 /** Checks explanations of waiting jobs against the true state of the machines. */
 
 import { setTimeout as pause } from 'node:timers/promises';
+import type { EndpointExplanation, WorkerExplanation } from '@slipway/proto/gen/slipway/v1/explanation';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { enumName } from '@slipway/proto/wire/enum-name';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type postgres from 'postgres';
-import type { EndpointExplanation, WorkerExplanation } from '../../proto/gen/slipway/v1/explanation.ts';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import { enumName } from '../../proto/wire/enum-name.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
-import { call } from '../helpers/grpc-clients.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
 import type { Fleet, FleetCore, FleetEndpoint } from './fleet.ts';
 import { many } from './fleet.ts';
 import { checkExplanation } from './fleet-checks.ts';

@@ -1,8 +1,8 @@
 /** Types of a simulated machine and its workers. */
-import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { Gpu } from '../../proto/gen/slipway/v1/machine.ts';
-import { GpuHandover, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import type { SeededRandom } from '../helpers/random-of.ts';
+import type { AttemptRef } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { Gpu } from '@slipway/proto/gen/slipway/v1/machine';
+import { GpuHandover, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import type { SeededRandom } from '../helpers/time/random-of.ts';
 import type { FleetLengths } from './lengths.ts';
 
 /**

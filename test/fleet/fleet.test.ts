@@ -8,9 +8,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
 import t from 'tap';
-import { startReplicas } from '../helpers/core-replicas.ts';
-import { SEED } from '../helpers/seeded-random.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { startReplicas } from '../helpers/system/core-replicas.ts';
+import { SEED } from '../helpers/time/seeded-random.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 import { Convergence } from './convergence.ts';
 import { checkDrains } from './drains.ts';
 import { Fleet, range } from './fleet.ts';

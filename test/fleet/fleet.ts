@@ -2,16 +2,17 @@
  * A fleet on a real core: machines that join, fail and come back, endpoints of several accounts, and loads of several
  * shapes.
  */
+
+import { gpuMemoryGb } from '@slipway/core/domain/machines/gpu-facts';
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import { Endpoint, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type postgres from 'postgres';
-import { gpuMemoryGb } from '../../core/domain/gpu-facts.ts';
-import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
-import { Endpoint, FlashBootType, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
-import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
-import type { GrpcClients } from '../helpers/grpc-clients.ts';
-import { call } from '../helpers/grpc-clients.ts';
-import type { SeededRandom } from '../helpers/random-of.ts';
-import { randomOf } from '../helpers/random-of.ts';
+import type { GrpcClients } from '../helpers/grpc/grpc-clients.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
+import type { SeededRandom } from '../helpers/time/random-of.ts';
+import { randomOf } from '../helpers/time/random-of.ts';
 import { FleetMachine } from './fleet-machine.ts';
 import type { FleetLengths } from './lengths.ts';
 import { HUNDREDTHS } from './lengths.ts';

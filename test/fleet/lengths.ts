@@ -1,5 +1,5 @@
 /** Durations in a simulated fleet, drawn from quantiles of recorded ones. */
-import type { SeededRandom } from '../helpers/random-of.ts';
+import type { SeededRandom } from '../helpers/time/random-of.ts';
 
 /** Quantiles in milliseconds, ascending and evenly spaced; values between them are interpolated. */
 export type Quantiles = readonly number[];

@@ -1,7 +1,7 @@
 /** Loads of a fleet in realistic shapes, and their results: shared by the test and `npm run fleet -- --loads`. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
-import { waitFor } from '../helpers/wait-for.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 import type { Fleet, FleetEndpoint } from './fleet.ts';
 import { range } from './fleet.ts';
 

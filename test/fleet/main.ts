@@ -1,8 +1,8 @@
 /** `npm run fleet`: fleets of several sizes in turn, and how figures grow; or scalers side by side. */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import type { Database } from '../bench/database.ts';
-import { startDatabase } from '../bench/database.ts';
+import type { Database } from '@slipway/tools/bench/database';
+import { startDatabase } from '@slipway/tools/bench/database';
 import { measureAtOnce, measureDecisions } from './decisions.ts';
 import type { FleetLengths } from './lengths.ts';
 import { HUNDREDTHS, quantilesOf } from './lengths.ts';

@@ -2,11 +2,12 @@
  * Measures a fleet of one size on a core of its own: scale up to all workers, a killed core, the last job, and scale to
  * zero.
  */
+
+import { queueLengthMax } from '@slipway/core/domain/jobs/queue-limit';
+import type { Database } from '@slipway/tools/bench/database';
+import { cpuUs, memoryMib } from '@slipway/tools/bench/load/process-usage';
 import type postgres from 'postgres';
-import { queueLengthMax } from '../../core/domain/queue-limit.ts';
-import type { Database } from '../bench/database.ts';
-import { cpuUs, memoryMib } from '../bench/process-usage.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 import type { FleetCore, FleetEndpoint } from './fleet.ts';
 import { Fleet, range } from './fleet.ts';
 import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';

@@ -4,8 +4,8 @@
  * zero, and drains under load.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { cpuUs } from '../bench/process-usage.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { cpuUs } from '@slipway/tools/bench/load/process-usage';
+import { waitFor } from '../helpers/time/wait-for.ts';
 import { Convergence } from './convergence.ts';
 import { checkDrains } from './drains.ts';
 import type { FleetCore } from './fleet.ts';

@@ -1,11 +1,11 @@
 /** A core in a process of its own, on a new database of a server that is measured too. */
 import { randomBytes } from 'node:crypto';
+import { NODE_FLAGS } from '@slipway/kit/host/node-settings';
+import { Child } from '@slipway/tools/bench/child';
+import type { Database } from '@slipway/tools/bench/database';
 import postgres from 'postgres';
-import { NODE_FLAGS } from '../../core/runtime/node-settings.ts';
-import { Child } from '../bench/child.ts';
-import type { Database } from '../bench/database.ts';
-import type { GrpcClients } from '../helpers/grpc-clients.ts';
-import { grpcClients } from '../helpers/grpc-clients.ts';
+import type { GrpcClients } from '../helpers/grpc/grpc-clients.ts';
+import { grpcClients } from '../helpers/grpc/grpc-clients.ts';
 
 export type MeasuredCore = Awaited<ReturnType<typeof startMeasured>>;
 

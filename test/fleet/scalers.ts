@@ -1,11 +1,11 @@
 /**
- * Compares the SLO scaler with QUEUE_DELAY on the same loads in the model (core/domain/scale-model.ts): `npm run fleet
+ * Compares the SLO scaler with QUEUE_DELAY on the same loads in the model (core/domain/scaling/scale-model.ts): `npm run fleet
  * -- --scalers`.
  */
 
-import type { ModelResult } from '../../core/domain/scale-model.ts';
-import { runModel } from '../../core/domain/scale-model.ts';
-import type { ScaleSettings } from '../../core/domain/scaler.ts';
+import type { ModelResult } from '@slipway/core/domain/scaling/scale-model';
+import { runModel } from '@slipway/core/domain/scaling/scale-model';
+import type { ScaleSettings } from '@slipway/core/domain/scaling/scaler';
 import type { Quantiles } from './lengths.ts';
 import type { Cut } from './recorded.ts';
 import type { Lengths, Trace } from './traces.ts';

@@ -1,9 +1,9 @@
 /**
  * Loads of one endpoint: generated ones in realistic shapes, where a seed gives the same load again, and recorded ones.
  */
-import type { ModelJob } from '../../core/domain/scale-model.ts';
-import type { SeededRandom } from '../helpers/random-of.ts';
-import { randomOf } from '../helpers/random-of.ts';
+import type { ModelJob } from '@slipway/core/domain/scaling/scale-model';
+import type { SeededRandom } from '../helpers/time/random-of.ts';
+import { randomOf } from '../helpers/time/random-of.ts';
 import type { Quantiles } from './lengths.ts';
 import { draw } from './lengths.ts';
 import { recordedJobs, WHOLE } from './recorded.ts';

@@ -1,6 +1,6 @@
+import { readAgentConfig as read } from '@slipway/gpu-agent/config';
+import { ConfigError } from '@slipway/kit/host/env';
 import t from 'tap';
-import { ConfigError } from '../../core/runtime/env.ts';
-import { readAgentConfig as read } from '../../gpu-agent/config.ts';
 
 const readAgentConfig = (env: Record<string, string>, asRoot = false) => read(env, asRoot);
 const required = { SLIPWAY_CORE_ADDRESS: '127.0.0.1:50051', SLIPWAY_AGENT_KEY: 'key' };

@@ -7,10 +7,10 @@ import { once } from 'node:events';
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DataFolderError, takeDataFolder } from '@slipway/gpu-agent/data-folder';
 import type { Test } from 'tap';
 import t from 'tap';
-import { DataFolderError, takeDataFolder } from '../../gpu-agent/data-folder.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 const MODULE = join(import.meta.dirname, '../../gpu-agent/data-folder.ts');
 

@@ -4,11 +4,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import t from 'tap';
-import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
-import { startReplicas } from '../helpers/core-replicas.ts';
 import { fillDisk, smallDisk } from '../helpers/small-disk.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { startReplicas } from '../helpers/system/core-replicas.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 const root = join(import.meta.dirname, '../..');
 const asRoot = process.platform === 'linux' && process.getuid!() === 0;

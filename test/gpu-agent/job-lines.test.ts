@@ -1,8 +1,9 @@
 /** Whose line is whose in the log of a worker, and the pages in which lines are read. */
+
+import { TimedLog } from '@slipway/gpu-agent/launch/timed-log';
+import type { JobSpan } from '@slipway/gpu-agent/units/workers/job-lines';
+import { jobLines } from '@slipway/gpu-agent/units/workers/job-lines';
 import t from 'tap';
-import { TimedLog } from '../../gpu-agent/launch/timed-log.ts';
-import type { JobSpan } from '../../gpu-agent/units/workers/job-lines.ts';
-import { jobLines } from '../../gpu-agent/units/workers/job-lines.ts';
 
 /** A log written at these instants. */
 function written(parts: [atMs: number, text: string][], bytesMax = 1_000_000) {

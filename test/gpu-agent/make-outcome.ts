@@ -1,7 +1,7 @@
 /** Outcomes and chunks for tests. */
 
-import type { AttemptChunk, AttemptOutcome, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { AttemptChunk, AttemptOutcome, AttemptRef } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 
 /** The first attempt of a job. */
 export function refOf(jobId: string, attempt = 1, endpointId = 'endpoint'): AttemptRef {

@@ -1,5 +1,5 @@
 /** An executor whose units are only what a test says of them: nothing runs, and each ends when it is told to. */
-import type { Executor, Launch, RunningUnit, UnitExit } from '../../gpu-agent/executors/executor.ts';
+import type { Executor, Launch, RunningUnit, UnitExit } from '@slipway/gpu-agent/executors/executor';
 
 /** A unit that was started. */
 export interface Started {

@@ -1,11 +1,11 @@
 /**
- * Holds test files to what they declare (`// test: …`, deploy/local/TEST-RUNNER.md): a helper that needs a word asks
+ * Holds test files to what they declare (`// test: …`, tools/test-runner/README.md): a helper that needs a word asks
  * for it here.
  */
 import { readFileSync } from 'node:fs';
-import { runningFile } from '../../deploy/local/test-current.ts';
-import type { TestNeed } from '../../deploy/local/test-declaration.ts';
-import { parseDeclaration } from '../../deploy/local/test-declaration.ts';
+import { runningFile } from '@slipway/tools/test-runner/test-current';
+import type { TestNeed } from '@slipway/tools/test-runner/test-declaration';
+import { parseDeclaration } from '@slipway/tools/test-runner/test-declaration';
 
 /**
  * Throws when the test file that runs does not declare the word. Programs that are not test files, like the bench,

@@ -4,8 +4,8 @@
  * their folder alone, and in any order.
  */
 import { basename, dirname } from 'node:path';
-import type { Random } from '../../core/runtime/clock.ts';
-import type { Disk, DiskFile } from '../../core/runtime/disk.ts';
+import type { Disk, DiskFile } from '@slipway/kit/host/disk';
+import type { Random } from '@slipway/kit/time/clock';
 
 /** What it can fail at. */
 export type DiskCall = 'open' | 'write' | 'datasync' | 'sync' | 'rm' | 'rename' | 'readFile';

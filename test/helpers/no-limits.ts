@@ -1,5 +1,5 @@
 /** Limits of a unit that has none. */
-import type { UnitLimits } from '../../gpu-agent/executors/executor.ts';
+import type { UnitLimits } from '@slipway/gpu-agent/executors/executor';
 
 export const NO_LIMITS: UnitLimits = {
   memoryBytes: undefined,

@@ -1,5 +1,5 @@
 /** What a failing call of core was refused with. */
-import { CoreError } from '../../proto/wire/reason.ts';
+import { CoreError } from '@slipway/proto/wire/reason';
 
 /** `REASON: message` of the failure; throws when the call succeeds or fails otherwise. */
 export async function reasonOf(calling: Promise<unknown>): Promise<string> {

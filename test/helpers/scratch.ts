@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { waitFor } from './wait-for.ts';
+import { waitFor } from './time/wait-for.ts';
 
 /** Makes a folder that goes when the test ends. */
 export async function scratch(t: Test) {

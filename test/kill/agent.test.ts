@@ -1,7 +1,7 @@
 // test: postgres, 20 s
 /** kill -9 of the agent and of a worker while 200 jobs are in flight. */
 import t from 'tap';
-import { startProcesses } from '../helpers/processes.ts';
+import { startProcesses } from '../helpers/system/processes.ts';
 import { checkKill, checkOutcomes, checkRestart, startJobs } from './jobs-in-flight.ts';
 
 t.setTimeout(120_000);

@@ -5,12 +5,12 @@
  */
 import { join } from 'node:path';
 import t from 'tap';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
-import { makeWorkerImage, podmanSkip, startPodman } from '../helpers/podman.ts';
-import { startProcesses } from '../helpers/processes.ts';
-import { waitFor } from '../helpers/wait-for.ts';
-import { webhookReceiver } from '../helpers/webhook-receiver.ts';
+import { makeWorkerImage, podmanSkip, startPodman } from '../helpers/engines/podman.ts';
+import { webhookReceiver } from '../helpers/net/webhook-receiver.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { PYTHONS, skipWithoutPython } from '../helpers/system/handlers.ts';
+import { startProcesses } from '../helpers/system/processes.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 const JOBS = 100;
 /** One that takes long enough to be found while it runs. */

@@ -1,7 +1,7 @@
 // test: postgres, 40 s
 /** kill -9 of core while 200 jobs are in flight and clients go on submitting. */
 import t from 'tap';
-import { startProcesses } from '../helpers/processes.ts';
+import { startProcesses } from '../helpers/system/processes.ts';
 import { checkDrained, checkOutcomes, checkRestart, startJobs } from './jobs-in-flight.ts';
 
 t.setTimeout(120_000);

@@ -4,13 +4,13 @@
  * lost.
  */
 import t from 'tap';
-import type { CuttingProxy } from '../helpers/cutting-proxy.ts';
-import { cuttingProxy } from '../helpers/cutting-proxy.ts';
-import type { Processes } from '../helpers/processes.ts';
-import { startProcesses } from '../helpers/processes.ts';
-import type { SeededRandom } from '../helpers/seeded-random.ts';
-import { seededRandom } from '../helpers/seeded-random.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import type { CuttingProxy } from '../helpers/net/cutting-proxy.ts';
+import { cuttingProxy } from '../helpers/net/cutting-proxy.ts';
+import type { Processes } from '../helpers/system/processes.ts';
+import { startProcesses } from '../helpers/system/processes.ts';
+import type { SeededRandom } from '../helpers/time/seeded-random.ts';
+import { seededRandom } from '../helpers/time/seeded-random.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 import { checkOutcomes, startJobs } from './jobs-in-flight.ts';
 
 const CUTS = 500;

@@ -1,11 +1,12 @@
 // test: 10 s
 /** kill -9 of the core that does the background tasks for all: another one does them. */
+
+import { SINGLETON_TASKS } from '@slipway/core/events/singleton-task-registry';
+import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { SINGLETON_TASKS } from '../../core/events/singleton-task-registry.ts';
-import { systemClock } from '../../core/runtime/clock.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import { startProcesses } from '../helpers/processes.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import { startProcesses } from '../helpers/system/processes.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

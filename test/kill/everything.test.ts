@@ -3,8 +3,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { startProcesses } from '../helpers/processes.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { startProcesses } from '../helpers/system/processes.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 import { checkOutcomes, checkRestart, startJobs } from './jobs-in-flight.ts';
 
 t.setTimeout(120_000);

@@ -2,16 +2,16 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import type { Child } from '../helpers/child.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import type { ProcessEntry } from '../helpers/process-table.ts';
-import { descendants, processTable } from '../helpers/process-table.ts';
-import type { Processes } from '../helpers/processes.ts';
-import type { PublicJson } from '../helpers/public-api.ts';
-import { seededRandom } from '../helpers/seeded-random.ts';
-import { waitFor } from '../helpers/wait-for.ts';
-import { webhookReceiver } from '../helpers/webhook-receiver.ts';
+import { webhookReceiver } from '../helpers/net/webhook-receiver.ts';
+import type { Child } from '../helpers/system/child.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import type { ProcessEntry } from '../helpers/system/process-table.ts';
+import { descendants, processTable } from '../helpers/system/process-table.ts';
+import type { Processes } from '../helpers/system/processes.ts';
+import type { PublicJson } from '../helpers/system/public-api.ts';
+import { seededRandom } from '../helpers/time/seeded-random.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 const IN_FLIGHT = 200;
 /** These go first: some of them have ended when the others may go, however long it takes to see that. */

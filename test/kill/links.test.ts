@@ -4,18 +4,19 @@
  * not lost and happens once, streams go on where they were. Several of them lead to one address, and replicas find each
  * other by theirs: no proxy before an address could part them.
  */
+
+import { MachineServiceClient } from '@slipway/proto/gen/slipway/v1/machine_service';
 import t from 'tap';
-import { MachineServiceClient } from '../../proto/gen/slipway/v1/machine_service.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { call } from '../helpers/grpc-clients.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import type { Link, Saying } from '../helpers/links.ts';
-import { Links } from '../helpers/links.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
+import type { Link, Saying } from '../helpers/net/links.ts';
+import { Links } from '../helpers/net/links.ts';
+import { readEvents } from '../helpers/net/sse.ts';
 import { scratch } from '../helpers/scratch.ts';
-import { seededRandom } from '../helpers/seeded-random.ts';
-import { readEvents } from '../helpers/sse.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { seededRandom } from '../helpers/time/seeded-random.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 /** Over 256 KiB a payload has a connection of its own. */
 const LARGE = 1_000_000;

@@ -3,15 +3,16 @@
  * kill -9 of a core while it places workers with GPUs: what workers have and what is held agree, and each worker that
  * was wanted is there once.
  */
+
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import t from 'tap';
-import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
-import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
-import { call } from '../helpers/grpc-clients.ts';
-import type { Processes } from '../helpers/processes.ts';
-import { startProcesses } from '../helpers/processes.ts';
-import { ScriptedAgent } from '../helpers/scripted-agent.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
+import { ScriptedAgent } from '../helpers/grpc/scripted-agent.ts';
+import type { Processes } from '../helpers/system/processes.ts';
+import { startProcesses } from '../helpers/system/processes.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

@@ -2,13 +2,13 @@
 /** kill -9 of the agent and of core while a pod runs. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
 import type { Test } from 'tap';
 import t from 'tap';
-import { PodState } from '../../proto/gen/slipway/v1/pod.ts';
-import { podCalls } from '../helpers/pods.ts';
-import { startProcesses } from '../helpers/processes.ts';
 import { isAlive } from '../helpers/scratch.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { podCalls } from '../helpers/system/pods.ts';
+import { startProcesses } from '../helpers/system/processes.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

@@ -4,9 +4,9 @@
  * seed repeats their order.
  */
 import t from 'tap';
-import type { Child } from '../helpers/child.ts';
-import { startProcesses } from '../helpers/processes.ts';
-import { seededRandom } from '../helpers/seeded-random.ts';
+import type { Child } from '../helpers/system/child.ts';
+import { startProcesses } from '../helpers/system/processes.ts';
+import { seededRandom } from '../helpers/time/seeded-random.ts';
 import { checkOutcomes, startJobs } from './jobs-in-flight.ts';
 
 const KILLS = 10;

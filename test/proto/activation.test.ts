@@ -1,8 +1,9 @@
 /** What an edge says to an activator: only who has the edges' key can say it. */
+
+import { activationText, readActivation } from '@slipway/kit/net/activation';
 import fc from 'fast-check';
 import t from 'tap';
-import { activationText, readActivation } from '../../proto/wire/activation.ts';
-import { SEED } from '../helpers/seeded-random.ts';
+import { SEED } from '../helpers/time/seeded-random.ts';
 
 const KEY = 'edge-key-of-this-test-0123456789';
 const OF = { endpointId: 'abc123', accountId: 'user_1' };

@@ -3,13 +3,13 @@
  * is told to.
  */
 import { setImmediate as turn } from 'node:timers/promises';
+import { BatchQueue, MessageRoom } from '@slipway/kit/net/batch-queue';
+import type { MessageSink } from '@slipway/kit/net/batching-stream';
+import { BatchingStream } from '@slipway/kit/net/batching-stream';
+import { systemClock } from '@slipway/kit/time/clock';
 import fc from 'fast-check';
 import t from 'tap';
-import { systemClock } from '../../core/runtime/clock.ts';
-import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
-import type { MessageSink } from '../../proto/wire/batching-stream.ts';
-import { BatchingStream } from '../../proto/wire/batching-stream.ts';
-import { SEED } from '../helpers/seeded-random.ts';
+import { SEED } from '../helpers/time/seeded-random.ts';
 
 /** A stream that takes each message when it is told to. */
 class HeldSink<Item> implements MessageSink<Item[]> {

@@ -1,8 +1,8 @@
 /** How many calls one connection may have open at core: they are opened before any key is looked at. */
 import { once } from 'node:events';
 import { connect } from 'node:http2';
+import { CONNECTION_STREAMS_MAX, openServer, systemTransport } from '@slipway/kit/net/channel';
 import t from 'tap';
-import { CONNECTION_STREAMS_MAX, openServer, systemTransport } from '../../proto/wire/channel.ts';
 
 t.test('a connection is told how many calls it may have open', async (t) => {
   const server = openServer([]);

@@ -16,7 +16,7 @@ import {
   FileDescriptorSetSchema,
 } from '@bufbuild/protobuf/wkt';
 import t from 'tap';
-import { ENVOY, skipWithoutEnvoy } from '../helpers/edge.ts';
+import { ENVOY, skipWithoutEnvoy } from '../helpers/system/edge.ts';
 
 const root = join(import.meta.dirname, '../..');
 const VARINT_BYTES_MAX = 10;

@@ -1,11 +1,12 @@
 // test: alone
 /** Messages with large texts: the same fields as the generated encoder writes, with one copy of the text. */
+
+import { encodePipelineResponse, encodeSubmitJobRequest } from '@slipway/kit/net/large-message';
+import { encodeFetchInputResponse, encodeReportOutcomeRequest } from '@slipway/kit/net/piece-messages';
+import { FetchInputResponse, OutcomeKind, ReportOutcomeRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { Job, JobState, SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
+import { PipelineResponse, SubmitJobRequest } from '@slipway/proto/gen/slipway/v1/job_service';
 import t from 'tap';
-import { FetchInputResponse, OutcomeKind, ReportOutcomeRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { Job, JobState, SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
-import { PipelineResponse, SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
-import { encodePipelineResponse, encodeSubmitJobRequest } from '../../proto/wire/large-message.ts';
-import { encodeFetchInputResponse, encodeReportOutcomeRequest } from '../../proto/wire/piece-messages.ts';
 
 const BYTES = 10_000_000;
 /** The generated encoder takes some ten times as long as a copy. */

@@ -2,9 +2,10 @@
  * Answers of workers in the path form: their own addresses get the prefix, their cookies are for their own paths, and
  * they do not speak for the origin.
  */
+
+import { inPathForm, ORIGIN_HEADERS } from '@slipway/kit/net/path-form';
 import t from 'tap';
-import { inPathForm, ORIGIN_HEADERS } from '../../proto/wire/path-form.ts';
-import { PATH_FORM_CASES } from '../helpers/path-form.ts';
+import { PATH_FORM_CASES } from '../helpers/net/path-form.ts';
 
 const form = { prefix: '/v2/abc', host: 'api.example:8443', proto: 'https' };
 

@@ -1,10 +1,10 @@
 /** How a reason travels inside a gRPC status. */
 import { Metadata, status } from '@grpc/grpc-js';
+import { ErrorInfo } from '@slipway/proto/gen/google/rpc/error_details';
+import { Status } from '@slipway/proto/gen/google/rpc/status';
+import type { Reason } from '@slipway/proto/wire/reason';
+import { fromGrpcError, REASONS, toGrpcStatus } from '@slipway/proto/wire/reason';
 import t from 'tap';
-import { ErrorInfo } from '../../proto/gen/google/rpc/error_details.ts';
-import { Status } from '../../proto/gen/google/rpc/status.ts';
-import type { Reason } from '../../proto/wire/reason.ts';
-import { fromGrpcError, REASONS, toGrpcStatus } from '../../proto/wire/reason.ts';
 
 const KEY = 'grpc-status-details-bin';
 

@@ -1,8 +1,8 @@
 /** Clients that give up their calls do not end the connection that others use, as they would behind a proxy. */
 import { connect, constants } from 'node:http2';
+import { openServer, systemTransport } from '@slipway/kit/net/channel';
 import t from 'tap';
-import { openServer, systemTransport } from '../../proto/wire/channel.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 /** More than Node bears by itself on one connection. */
 const GIVEN_UP = 4_000;

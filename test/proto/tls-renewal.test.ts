@@ -5,11 +5,11 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { Client, Server, ServerCredentials } from '@grpc/grpc-js';
+import { systemTransport } from '@slipway/kit/net/channel';
+import { TlsSource } from '@slipway/kit/net/tls-source';
 import type { Test } from 'tap';
 import t from 'tap';
-import { systemTransport } from '../../proto/wire/channel.ts';
-import { TlsSource } from '../../proto/wire/tls-source.ts';
-import { makeCertificates } from '../helpers/edge.ts';
+import { makeCertificates } from '../helpers/system/edge.ts';
 
 const asItIs = (bytes: Buffer): Buffer => bytes;
 const ECHO = '/test.Echo/Echo';

@@ -2,13 +2,13 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { Client } from '@grpc/grpc-js';
+import { readFacadeConfig } from '@slipway/facades/config';
+import { readAgentConfig } from '@slipway/gpu-agent/config';
+import { parseAddress } from '@slipway/kit/net/address';
+import { systemTransport } from '@slipway/kit/net/channel';
+import { explainConnection, tlsFaults } from '@slipway/kit/net/tls';
+import { TlsSource } from '@slipway/kit/net/tls-source';
 import t from 'tap';
-import { readFacadeConfig } from '../../facades/config.ts';
-import { readAgentConfig } from '../../gpu-agent/config.ts';
-import { parseAddress } from '../../proto/wire/address.ts';
-import { systemTransport } from '../../proto/wire/channel.ts';
-import { explainConnection, tlsFaults } from '../../proto/wire/tls.ts';
-import { TlsSource } from '../../proto/wire/tls-source.ts';
 import { scratch } from '../helpers/scratch.ts';
 
 t.test('addresses', async (t) => {

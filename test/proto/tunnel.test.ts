@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { connect as connectHttp2, performServerHandshake } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
+import { TUNNEL_OPTIONS, watchTunnel } from '@slipway/kit/net/tunnel';
 import type { Test } from 'tap';
 import t from 'tap';
-import { TUNNEL_OPTIONS, watchTunnel } from '../../proto/wire/tunnel.ts';
-import { ManualClock } from '../helpers/manual-clock.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { ManualClock } from '../helpers/time/manual-clock.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 /** A facade's side, and the connection at its other end. */
 async function halfTunnel(t: Test) {

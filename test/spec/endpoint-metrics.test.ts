@@ -6,14 +6,14 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import t from 'tap';
-import { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import { parseMetrics, valueOf } from '../helpers/metrics.ts';
-import { whyNoPromtool } from '../helpers/promtool.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import { parseMetrics, valueOf } from '../helpers/system/metrics.ts';
+import { whyNoPromtool } from '../helpers/system/promtool.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 const system = await startSystem(t);
 const endpoint = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1 }));

@@ -3,14 +3,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Test } from 'tap';
 import t from 'tap';
-import { commandLine } from '../facades/cli/command-line.ts';
-import type { EndpointJobs, HealthRecord } from '../helpers/endpoint-jobs.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import { jobRows } from '../helpers/job-rows.ts';
+import { commandLine } from '../cli/command-line.ts';
+import { jobRows } from '../helpers/db/job-rows.ts';
 import { scratch } from '../helpers/scratch.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import type { EndpointJobs, HealthRecord } from '../helpers/system/endpoint-jobs.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 const system = await startSystem(t);
 const files = await scratch(t);

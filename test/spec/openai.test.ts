@@ -7,12 +7,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { APIError } from 'openai';
 import OpenAI from 'openai';
 import t from 'tap';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import { jobRows } from '../helpers/job-rows.ts';
+import { jobRows } from '../helpers/db/job-rows.ts';
 import { isAlive, scratch } from '../helpers/scratch.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 const system = await startSystem(t);
 const files = await scratch(t);

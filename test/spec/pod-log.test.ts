@@ -1,17 +1,17 @@
 // test: postgres, 10 s
 /** GET /v2/pods/{id}/logs: a pod's lines in the form of REST v2 (docs/reference/api.md#log-of-a-worker-or-a-pod). */
 
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { Test } from 'tap';
 import t from 'tap';
-import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
-import { call } from '../helpers/grpc-clients.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import { podCalls } from '../helpers/pods.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
+import type { SseEvent } from '../helpers/net/sse.ts';
+import { readEvents } from '../helpers/net/sse.ts';
 import { scratch } from '../helpers/scratch.ts';
-import type { SseEvent } from '../helpers/sse.ts';
-import { readEvents } from '../helpers/sse.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import { podCalls } from '../helpers/system/pods.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

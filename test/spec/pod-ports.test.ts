@@ -7,18 +7,18 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { Test } from 'tap';
 import t from 'tap';
-import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
-import { call } from '../helpers/grpc-clients.ts';
-import { LB_WORKER } from '../helpers/lb-endpoint.ts';
-import { checkOddAnswers, checkOddRequests } from '../helpers/odd-requests.ts';
-import { podCalls } from '../helpers/pods.ts';
-import { quietPort } from '../helpers/ports.ts';
-import { seededRandom } from '../helpers/seeded-random.ts';
-import { startSystem } from '../helpers/system.ts';
-import { talkOn } from '../helpers/talking-socket.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
+import { checkOddAnswers, checkOddRequests } from '../helpers/net/odd-requests.ts';
+import { quietPort } from '../helpers/net/ports.ts';
+import { talkOn } from '../helpers/net/talking-socket.ts';
+import { LB_WORKER } from '../helpers/system/lb-endpoint.ts';
+import { podCalls } from '../helpers/system/pods.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { seededRandom } from '../helpers/time/seeded-random.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 const random = seededRandom();
 

@@ -6,16 +6,16 @@
 import { connect } from 'node:net';
 import type { Test } from 'tap';
 import t from 'tap';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { call } from '../helpers/grpc-clients.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import { lbEndpoint } from '../helpers/lb-endpoint.ts';
-import { readMetrics, valueOf } from '../helpers/metrics.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
+import type { SseEvent } from '../helpers/net/sse.ts';
+import { readEvents } from '../helpers/net/sse.ts';
 import { scratch } from '../helpers/scratch.ts';
-import type { SseEvent } from '../helpers/sse.ts';
-import { readEvents } from '../helpers/sse.ts';
-import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
+import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/system/handlers.ts';
+import { lbEndpoint } from '../helpers/system/lb-endpoint.ts';
+import { readMetrics, valueOf } from '../helpers/system/metrics.ts';
+import { startSystem } from '../helpers/system/system.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

@@ -2,15 +2,15 @@
 
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { status } from '@grpc/grpc-js';
-import type { AggregatedDiscoveryServiceServer } from '../../../proto/gen/envoy/service/discovery/v3/discovery.ts';
-import type { LoadReportingServiceServer } from '../../../proto/gen/envoy/service/load_stats/v3/lrs.ts';
+import type { Service } from '@slipway/kit/lifecycle/service';
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Random } from '@slipway/kit/time/clock';
+import type { AggregatedDiscoveryServiceServer } from '@slipway/proto/gen/envoy/service/discovery/v3/discovery';
+import type { LoadReportingServiceServer } from '@slipway/proto/gen/envoy/service/load_stats/v3/lrs';
 import type { BackendDirectory } from '../../edge/backend-directory.ts';
 import type { DemandWriter } from '../../edge/demand-writer.ts';
-import type { Random } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import type { Service } from '../../runtime/service.ts';
-import { BaseService } from '../../runtime/service.ts';
-import { hasEdgeKey } from '../edge-key.ts';
+import { hasEdgeKey } from '../machines/edge-key.ts';
 import { AdsStream } from './ads-stream.ts';
 import { LoadStream } from './load-stream.ts';
 

@@ -4,13 +4,13 @@
  * before the assignments that need them.
  */
 import type { ServerDuplexStream } from '@grpc/grpc-js';
+import type { Logger } from '@slipway/kit/log/logger';
+import { clusterName } from '@slipway/kit/net/edge-authorizer';
 import type {
   DeltaDiscoveryRequest,
   DeltaDiscoveryResponse,
-} from '../../../proto/gen/envoy/service/discovery/v3/discovery.ts';
-import { clusterName } from '../../../proto/wire/edge-authorizer.ts';
+} from '@slipway/proto/gen/envoy/service/discovery/v3/discovery';
 import type { BackendDirectory } from '../../edge/backend-directory.ts';
-import type { Logger } from '../../runtime/logger.ts';
 import type { PackedResource, Snapshot, SnapshotSettings } from './snapshot.ts';
 import { ASSIGNMENT_TYPE, CLUSTER_TYPE, changesOf, snapshotOf } from './snapshot.ts';
 

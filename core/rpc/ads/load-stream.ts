@@ -3,13 +3,13 @@
  * endpoints are scaled by.
  */
 import type { ServerDuplexStream } from '@grpc/grpc-js';
-import type { ClusterStats } from '../../../proto/gen/envoy/config/endpoint/v3/endpoint.ts';
-import type { LoadStatsRequest, LoadStatsResponse } from '../../../proto/gen/envoy/service/load_stats/v3/lrs.ts';
-import { endpointOfCluster } from '../../../proto/wire/edge-authorizer.ts';
-import { LINK_TIMERS } from '../../../proto/wire/link-timers.ts';
+import { endpointOfCluster } from '@slipway/kit/net/edge-authorizer';
+import type { ClusterStats } from '@slipway/proto/gen/envoy/config/endpoint/v3/endpoint';
+import type { LoadStatsRequest, LoadStatsResponse } from '@slipway/proto/gen/envoy/service/load_stats/v3/lrs';
+import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import type { BackendDirectory } from '../../edge/backend-directory.ts';
 import type { DemandWriter } from '../../edge/demand-writer.ts';
-import type { Demand } from '../../store/edge-store.ts';
+import type { Demand } from '../../store/machines/edge-store.ts';
 
 /** A stream of the service. */
 type LoadCall = ServerDuplexStream<LoadStatsRequest, LoadStatsResponse>;
@@ -22,7 +22,7 @@ export interface LoadParts {
   streamId: string;
 }
 
-/** Form of what an Envoy of `slipway edge` calls itself (deploy/envoy/bootstrap.ts). */
+/** Form of what an Envoy of `slipway edge` calls itself (edge/envoy-config/bootstrap.ts). */
 const INSTANCE = /^[\w-]{16,64}$/;
 /** Workers' priority; what activators have they report themselves. */
 const WORKERS = 0;

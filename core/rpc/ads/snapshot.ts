@@ -10,16 +10,12 @@
  * for they alone can share it out among all.
  */
 import { createHash } from 'node:crypto';
-import {
-  Cluster,
-  Cluster_DiscoveryType,
-  Cluster_LbPolicy,
-} from '../../../proto/gen/envoy/config/cluster/v3/cluster.ts';
-import { ApiVersion, HealthStatus } from '../../../proto/gen/envoy/config/core/v3/core.ts';
-import { ClusterLoadAssignment, LbEndpoint } from '../../../proto/gen/envoy/config/endpoint/v3/endpoint.ts';
-import { HttpProtocolOptions } from '../../../proto/gen/envoy/extensions/upstreams/http/v3/http_protocol_options.ts';
-import { ACTIVATION_METADATA, activationText } from '../../../proto/wire/activation.ts';
-import { clusterName } from '../../../proto/wire/edge-authorizer.ts';
+import { ACTIVATION_METADATA, activationText } from '@slipway/kit/net/activation';
+import { clusterName } from '@slipway/kit/net/edge-authorizer';
+import { Cluster, Cluster_DiscoveryType, Cluster_LbPolicy } from '@slipway/proto/gen/envoy/config/cluster/v3/cluster';
+import { ApiVersion, HealthStatus } from '@slipway/proto/gen/envoy/config/core/v3/core';
+import { ClusterLoadAssignment, LbEndpoint } from '@slipway/proto/gen/envoy/config/endpoint/v3/endpoint';
+import { HttpProtocolOptions } from '@slipway/proto/gen/envoy/extensions/upstreams/http/v3/http_protocol_options';
 import {
   LB_ANSWER_HEADER_BYTES_MAX,
   LB_ANSWER_HEADERS_MAX,
@@ -27,8 +23,8 @@ import {
   LB_KEPT_MS,
   LB_REQUESTS_AT_ONCE,
   LB_REQUESTS_AT_ONCE_PER_WORKER,
-} from '../../../proto/wire/limits.ts';
-import type { EndpointBackends, RotationWorker } from '../../store/edge-store.ts';
+} from '@slipway/proto/wire/limits';
+import type { EndpointBackends, RotationWorker } from '../../store/machines/edge-store.ts';
 
 /**
  * Kinds of resources that core serves. Listeners and routes are the same for all endpoints and stand in the edge's own
@@ -64,7 +60,7 @@ const H2C = {
   initialConnectionWindowSize: H2C_STREAMS * H2C_WINDOW,
   connectionKeepalive: { interval: { seconds: 20, nanos: 0 }, timeout: { seconds: 10, nanos: 0 } },
 };
-/** Nobody listens there: whoever is sent to it comes again (deploy/envoy/direct-way.ts). */
+/** Nobody listens there: whoever is sent to it comes again (edge/envoy-config/direct-way.ts). */
 const NOBODY = '127.0.0.1:1';
 /**
  * With 100 Envoy would send a part of the requests to the second priority as soon as one worker of the first is not

@@ -1,7 +1,8 @@
 /** What the scaler of an endpoint decided, before what its page begins with, and of all of it what one looks for. */
+
+import type { ScaleDecision } from '@slipway/proto/gen/slipway/v1/explanation';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import type { ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import type { CoreClient } from '../../core-client/core-client.ts';
 import type { CallOptions } from '../../core-client/service-calls.ts';
 import { isId } from '../../plugins/authenticate.ts';

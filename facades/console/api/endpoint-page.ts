@@ -1,7 +1,7 @@
 /** What stands on an endpoint's page and changes by itself: counts, workers, why, and what its scaler decided. */
-import type { EndedWorkers, Worker, WorkerStretch } from '../../../proto/gen/slipway/v1/machine.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
+import type { EndedWorkers, Worker, WorkerStretch } from '@slipway/proto/gen/slipway/v1/machine';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { EndedView, EndpointView, StretchView, WorkerView } from '../views.ts';

@@ -1,7 +1,7 @@
 /** An endpoint at a glance, from core's record of it and its counts. */
-import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { EndpointType } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import type { GetHealthResponse } from '../../../proto/gen/slipway/v1/job_service.ts';
+import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { GetHealthResponse } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { EndpointRow } from '../views.ts';
 
 const NO_WORKERS = { idle: 0, running: 0, initializing: 0, ready: 0, throttled: 0, unhealthy: 0, standby: 0 };

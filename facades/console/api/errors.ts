@@ -1,6 +1,7 @@
 /** What jobs of an endpoint failed of, in groups. */
+
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { isId } from '../../plugins/authenticate.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { ErrorsView } from '../views-of-errors.ts';

@@ -1,6 +1,7 @@
 /** The settings of a resource as a form has them, from the one table that describes them. */
+
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
 import type { Kind, Table } from '../../resources/field.ts';
 import { wordOf } from '../../resources/field.ts';

@@ -1,5 +1,5 @@
 /** How busy a GPU is, for the page. */
-import type { GpuLoad } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { GpuLoad } from '@slipway/proto/gen/slipway/v1/machine';
 import type { GpuLoadView } from '../views-of-gpus.ts';
 
 /** What its driver does not tell is null. */

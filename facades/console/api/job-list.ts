@@ -1,7 +1,7 @@
 /** The jobs of an endpoint as its page lists them, live. */
 
-import type { Job } from '../../../proto/gen/slipway/v1/job.ts';
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
+import type { Job } from '@slipway/proto/gen/slipway/v1/job';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import { jobSelection } from '../../jobs/job-selection.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';

@@ -1,7 +1,8 @@
 /** How long jobs of an endpoint waited and ran, for its page. */
+
+import type { Percentiles } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import type { Percentiles } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { isId } from '../../plugins/authenticate.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { JobTimesView, PercentilesView } from '../views-of-times.ts';

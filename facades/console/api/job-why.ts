@@ -1,9 +1,10 @@
 /** A job's page: its record and why it is where it is, which change, and what is read when it is asked for. */
+
+import type { WebhookDelivery } from '@slipway/proto/gen/slipway/v1/job_service';
+import { WebhookDeliveryState } from '@slipway/proto/gen/slipway/v1/job_service';
+import type { ListView } from '@slipway/proto/gen/slipway/v1/list_view';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import type { WebhookDelivery } from '../../../proto/gen/slipway/v1/job_service.ts';
-import { WebhookDeliveryState } from '../../../proto/gen/slipway/v1/job_service.ts';
-import type { ListView } from '../../../proto/gen/slipway/v1/list_view.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { sendJson } from '../../jobs/job-parts.ts';
 import { isId } from '../../plugins/authenticate.ts';
 import { jobExplanationRecord } from '../../resources/explanations/present-explanation.ts';

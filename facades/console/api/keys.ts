@@ -1,8 +1,9 @@
 /** Keys: the list, a new one, which is told once, and revoking one. */
+
+import type { KeyPermissions } from '@slipway/proto/gen/slipway/v1/access_service';
+import { KeyScope, Permission } from '@slipway/proto/gen/slipway/v1/access_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import type { KeyPermissions } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { isOperator } from '../console-parts.ts';
 import { settingsOf } from '../read-settings.ts';

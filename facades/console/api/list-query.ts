@@ -1,7 +1,8 @@
 /** What a list of the console is asked for: which page, what is looked for, in what order. Core does all of it. */
+
+import type { ListView as View } from '@slipway/proto/gen/slipway/v1/list_view';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyRequest } from 'fastify';
-import type { ListView as View } from '../../../proto/gen/slipway/v1/list_view.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 
 /** Rows of a page that is shown, and the most that may be asked for, which is for taking a list along. */
 const PAGE_SIZE = 50;

@@ -1,6 +1,7 @@
 /** GET /console/api/live: one event feed for a tab, of the page that it shows. */
+
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { LiveResponse } from '../../jobs/live-response.ts';
 import { isId } from '../../plugins/authenticate.ts';
 import type { ConsoleParts } from '../console-parts.ts';

@@ -1,9 +1,9 @@
 /** What stands on a machine's page and changes by itself. For the operator: core refuses others. */
 
-import type { Worker } from '../../../proto/gen/slipway/v1/machine.ts';
-import type { GetMachineResponse, MachinePod } from '../../../proto/gen/slipway/v1/machine_service.ts';
-import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
+import type { Worker } from '@slipway/proto/gen/slipway/v1/machine';
+import type { GetMachineResponse, MachinePod } from '@slipway/proto/gen/slipway/v1/machine_service';
+import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { WorkerView } from '../views.ts';

@@ -1,9 +1,10 @@
 /** Machines with their GPUs and who has them. For the operator: machines belong to the installation. */
+
+import type { Worker } from '@slipway/proto/gen/slipway/v1/machine';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import type { MachineStatus } from '@slipway/proto/gen/slipway/v1/machine_service';
+import { allPages } from '@slipway/proto/wire/pages';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import type { Worker } from '../../../proto/gen/slipway/v1/machine.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import type { MachineStatus } from '../../../proto/gen/slipway/v1/machine_service.ts';
-import { allPages } from '../../../proto/wire/pages.ts';
 import type { CoreClient } from '../../core-client/core-client.ts';
 import type { CallOptions } from '../../core-client/service-calls.ts';
 import type { ConsoleParts } from '../console-parts.ts';

@@ -1,6 +1,7 @@
 /** What the operator does besides machines: accounts with their quotas, and prices. Core refuses everybody else. */
+
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { settingsOf } from '../read-settings.ts';
 import type { ListView } from '../views.ts';

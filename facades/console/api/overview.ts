@@ -2,8 +2,8 @@
  * What stands on the first page: an account's endpoints, or the operator's machines, and what is wrong, whichever of
  * them are shown.
  */
-import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
+import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { EndpointRow, OverviewView } from '../views.ts';

@@ -1,5 +1,5 @@
 /** The last minutes of endpoints: what a feed saw, and before it began what their scaler saw when it decided. */
-import { CoreError } from '../../../proto/wire/reason.ts';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { CoreClient } from '../../core-client/core-client.ts';
 import type { CallOptions } from '../../core-client/service-calls.ts';
 import type { EndpointRow, Sample } from '../views.ts';

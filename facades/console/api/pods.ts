@@ -1,8 +1,9 @@
 /** Pods: the list, one that is looked at, and what pods and workers wrote last. */
+
+import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
+import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import type { CoreClient } from '../../core-client/core-client.ts';
 import type { CallOptions } from '../../core-client/service-calls.ts';
 import { presentPod } from '../../resources/pods/present-pod.ts';

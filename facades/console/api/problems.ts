@@ -1,5 +1,5 @@
 /** What core says is wrong, with the page that tells more of each. */
-import type { Problem as ProblemMessage } from '../../../proto/gen/slipway/v1/problem_service.ts';
+import type { Problem as ProblemMessage } from '@slipway/proto/gen/slipway/v1/problem_service';
 import type { CoreClient } from '../../core-client/core-client.ts';
 import type { CallOptions } from '../../core-client/service-calls.ts';
 import type { Problem, ProblemsView } from '../views.ts';

@@ -1,6 +1,7 @@
 /** What was changed of an endpoint: its versions, what made each of them, who and when. */
+
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { isId } from '../../plugins/authenticate.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { ReleaseView } from '../views.ts';

@@ -1,8 +1,9 @@
 /** Usage and what it costs, as the usage page shows it: summed up by core, by period and group. */
+
+import type { UsageRecord } from '@slipway/proto/gen/slipway/v1/usage_service';
+import { UsageBucket, UsageGrouping, UsageKind } from '@slipway/proto/gen/slipway/v1/usage_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import type { UsageRecord } from '../../../proto/gen/slipway/v1/usage_service.ts';
-import { UsageBucket, UsageGrouping, UsageKind } from '../../../proto/gen/slipway/v1/usage_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { isOperator } from '../console-parts.ts';
 import type { ListView, UsageView } from '../views.ts';

@@ -1,8 +1,9 @@
 /** What other settings of an endpoint would have come to, for the settings editor. */
+
+import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { WhatIfFigures } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import type { WhatIfFigures } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { isId } from '../../plugins/authenticate.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
 import { restChanges } from '../../resources/rest-values.ts';

@@ -3,7 +3,7 @@ import type {
   ListDataCentersResponse,
   ListGpuPoolsResponse,
   ListGpuTypesResponse,
-} from '../../../proto/gen/slipway/v1/catalog_service.ts';
+} from '@slipway/proto/gen/slipway/v1/catalog_service';
 import type { GraphqlContext, Resolver } from '../core-calls.ts';
 import { callCore, once } from '../core-calls.ts';
 import { presentDataCenter, presentGpuType, presentLowestPrice, stockIn } from './present-catalog.ts';

@@ -1,5 +1,5 @@
 /** GPU types and places of the contract to the public schema's fields. */
-import type { DataCenter, GpuType } from '../../../proto/gen/slipway/v1/catalog_service.ts';
+import type { DataCenter, GpuType } from '@slipway/proto/gen/slipway/v1/catalog_service';
 import type { Stock } from '../../resources/stock-word.ts';
 import { stockWord } from '../../resources/stock-word.ts';
 import type { CoreMessage } from '../core-message.ts';

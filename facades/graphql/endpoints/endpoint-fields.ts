@@ -2,7 +2,7 @@
  * Public endpoint settings of GraphQL to contract fields: what the table describes, and what clients say in ways of
  * their own.
  */
-import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { versionsFrom } from '../../resources/cuda-versions.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
 import type { FieldChanges } from '../../resources/mask-fields.ts';

@@ -1,6 +1,7 @@
 /** Fields of endpoints over EndpointService. Translation only: what is allowed is core's to decide. */
+
+import type { GetEndpointResponse } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import { GraphQLError } from 'graphql';
-import type { GetEndpointResponse } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
 import type { GraphqlContext, Resolver } from '../core-calls.ts';
 import { callCore, orNull, refused, updateCore } from '../core-calls.ts';

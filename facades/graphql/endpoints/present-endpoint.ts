@@ -2,8 +2,8 @@
  * Contract endpoints to the public schema's fields. What is zero or empty is left out on the wire, so each has its
  * default here.
  */
-import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import type { EndedWorkers } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { EndedWorkers } from '@slipway/proto/gen/slipway/v1/machine';
 import { lowestVersion } from '../../resources/cuda-versions.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
 import type { CoreMessage } from '../core-message.ts';

@@ -1,7 +1,7 @@
 /** Calls of EndpointService that several fields share. */
-import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import type { GetEndpointResponse } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
-import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { GetEndpointResponse } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { GraphqlContext } from '../core-calls.ts';
 import { callCore, listCore, once } from '../core-calls.ts';
 import type { CoreMessage } from '../core-message.ts';

@@ -1,5 +1,5 @@
 /** Public pod settings of GraphQL to contract fields. */
-import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import { versionsFrom } from '../../resources/cuda-versions.ts';
 import { changeable } from '../../resources/field.ts';
 import type { FieldChanges } from '../../resources/mask-fields.ts';

@@ -1,5 +1,5 @@
 /** Fields of pods over PodService. */
-import type { GetPodResponse } from '../../../proto/gen/slipway/v1/pod_service.ts';
+import type { GetPodResponse } from '@slipway/proto/gen/slipway/v1/pod_service';
 import type { GraphqlContext, Resolver } from '../core-calls.ts';
 import { callCore, orNull, updateCore } from '../core-calls.ts';
 import type { PodInput, PodJobInput } from './pod-fields.ts';

@@ -3,8 +3,8 @@
  * here.
  */
 
-import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
+import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
+import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import { sizeOf } from '../../resources/cpu-sizes.ts';
 import { POD } from '../../resources/pods/pod-table.ts';
 import { statusChange } from '../../resources/pods/status-change.ts';

@@ -1,7 +1,7 @@
 /** Calls of PodService that several fields share. */
-import type { EndedWorkers } from '../../../proto/gen/slipway/v1/machine.ts';
-import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import type { ListPodsResponse } from '../../../proto/gen/slipway/v1/pod_service.ts';
+import type { EndedWorkers } from '@slipway/proto/gen/slipway/v1/machine';
+import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
+import type { ListPodsResponse } from '@slipway/proto/gen/slipway/v1/pod_service';
 import type { GraphqlContext } from '../core-calls.ts';
 import { callCore, listCore, once } from '../core-calls.ts';
 import type { CoreMessage } from '../core-message.ts';

@@ -1,5 +1,5 @@
 /** Fields of registry credentials over RegistryAuthService. */
-import type { CreateRegistryAuthResponse, RegistryAuth } from '../../../proto/gen/slipway/v1/registry_auth_service.ts';
+import type { CreateRegistryAuthResponse, RegistryAuth } from '@slipway/proto/gen/slipway/v1/registry_auth_service';
 import type { Resolver } from '../core-calls.ts';
 import { callCore, listCore, once } from '../core-calls.ts';
 

@@ -1,5 +1,5 @@
 /** Contract templates to the public schema's fields. */
-import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';
 import type { CoreMessage } from '../core-message.ts';
 import { shownFields } from '../table-fields.ts';

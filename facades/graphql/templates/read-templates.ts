@@ -1,5 +1,5 @@
 /** Calls of TemplateService that several fields share. */
-import type { GetTemplateResponse, Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import type { GetTemplateResponse, Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { GraphqlContext } from '../core-calls.ts';
 import { callCore, listCore, once } from '../core-calls.ts';
 import type { CoreMessage } from '../core-message.ts';

@@ -2,7 +2,7 @@
  * Public template settings of GraphQL to contract fields: what the table describes, and what clients say in ways of
  * their own.
  */
-import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';
 import { commandOf } from '../list-text.ts';

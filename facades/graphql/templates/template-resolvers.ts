@@ -1,6 +1,6 @@
 /** Fields of templates over TemplateService. */
-import type { GetTemplateResponse } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
+import type { GetTemplateResponse } from '@slipway/proto/gen/slipway/v1/template_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { Resolver } from '../core-calls.ts';
 import { callCore, orNull, toGraphqlError, updateCore } from '../core-calls.ts';
 import { presentTemplate } from './present-template.ts';

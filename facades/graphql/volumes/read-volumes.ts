@@ -1,5 +1,5 @@
 /** Calls of VolumeService that several fields share, and the public shape of a volume. */
-import type { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
+import type { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
 import type { NetworkVolumeRecord } from '../../resources/volumes/volume-schemas.ts';
 import { VOLUME } from '../../resources/volumes/volume-table.ts';
 import type { GraphqlContext } from '../core-calls.ts';

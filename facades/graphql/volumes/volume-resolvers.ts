@@ -1,5 +1,5 @@
 /** Fields of network volumes over VolumeService. */
-import type { CreateNetworkVolumeResponse, NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
+import type { CreateNetworkVolumeResponse, NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
 import { VOLUME } from '../../resources/volumes/volume-table.ts';
 import type { Resolver } from '../core-calls.ts';
 import { callCore, updateCore } from '../core-calls.ts';

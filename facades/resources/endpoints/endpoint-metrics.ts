@@ -2,10 +2,10 @@
  * An endpoint's own metrics in the text format of Prometheus, for whoever owns it
  * (docs/reference/metrics.md#an-endpoint). Read from core at each reading.
  */
-import { Metrics } from '../../../core/runtime/metrics.ts';
-import type { EndpointExplanation } from '../../../proto/gen/slipway/v1/explanation.ts';
-import type { GetHealthResponse } from '../../../proto/gen/slipway/v1/job_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
+import { Metrics } from '@slipway/kit/observe/metrics';
+import type { EndpointExplanation } from '@slipway/proto/gen/slipway/v1/explanation';
+import type { GetHealthResponse } from '@slipway/proto/gen/slipway/v1/job_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 
 /** Text and content type of one reading of core. */
 export function endpointMetricsText(

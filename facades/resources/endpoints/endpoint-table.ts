@@ -3,9 +3,9 @@
  * docs/reference/management.md#graphql-endpoints). What a setting means, the contract says.
  */
 
-import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { ENDPOINT_SETTINGS } from '../../../proto/wire/settings.ts';
+import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { EndpointType, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { ENDPOINT_SETTINGS } from '@slipway/proto/wire/settings';
 import { describe } from '../field.ts';
 
 const CONCURRENCY =

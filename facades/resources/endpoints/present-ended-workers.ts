@@ -1,5 +1,5 @@
 /** Workers that ended without being told to: one record for all with the same exit code and the same last line. */
-import type { EndedWorkers } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { EndedWorkers } from '@slipway/proto/gen/slipway/v1/machine';
 import type { EndedWorkersRecord } from './endpoint-schemas.ts';
 
 /** The public record. */

@@ -1,8 +1,8 @@
 /** Contract endpoint to public record. */
-import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import type { EndedWorkers } from '../../../proto/gen/slipway/v1/machine.ts';
-import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
+import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { EndedWorkers } from '@slipway/proto/gen/slipway/v1/machine';
+import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
+import { CoreError } from '@slipway/proto/wire/reason';
 import { lowestVersion } from '../cuda-versions.ts';
 import { presentPod } from '../pods/present-pod.ts';
 import { restRecord } from '../rest-values.ts';

@@ -1,5 +1,5 @@
 /** What jobs failed of, as records: GET /errors and `slipway errors --json`. */
-import type { ErrorGroup, ListErrorsResponse } from '../../../proto/gen/slipway/v1/job_service.ts';
+import type { ErrorGroup, ListErrorsResponse } from '@slipway/proto/gen/slipway/v1/job_service';
 
 /** The groups, and of how many jobs they are. */
 export function jobErrorsRecord({ groups, groupCount, jobs, more }: ListErrorsResponse) {

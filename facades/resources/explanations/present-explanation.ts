@@ -6,8 +6,8 @@ import type {
   MachineExplanation,
   ScaleDecision,
   WorkerExplanation,
-} from '../../../proto/gen/slipway/v1/explanation.ts';
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
+} from '@slipway/proto/gen/slipway/v1/explanation';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 
 /** One decision. */
 export function decisionRecord({ decideTime, actions, ...decision }: ScaleDecision) {

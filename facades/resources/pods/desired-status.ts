@@ -1,7 +1,7 @@
 /** What a pod shall do, for the public. */
 
-import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
+import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
+import { PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 
 /** The public word. */
 export function desiredStatusOf(pod: Pod): 'RUNNING' | 'EXITED' {

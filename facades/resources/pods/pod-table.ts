@@ -3,8 +3,8 @@
  * the contract says. The inputs of GraphQL that deploy a pod stand in pod.graphql: each of the three names other
  * settings, in ways of its own.
  */
-import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { POD_SETTINGS } from '../../../proto/wire/settings.ts';
+import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
+import { POD_SETTINGS } from '@slipway/proto/wire/settings';
 import { describe } from '../field.ts';
 import { PORT_PATTERN } from '../port.ts';
 

@@ -1,6 +1,6 @@
 /** The machine and the GPU of a pod, as the contract knows them, to public records. */
-import type { Machine } from '../../../proto/gen/slipway/v1/machine.ts';
-import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import type { Machine } from '@slipway/proto/gen/slipway/v1/machine';
+import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import type { PodGpu, PodMachine } from './pod-machine.ts';
 
 /** A pod's GPUs; nothing without one. */

@@ -1,8 +1,8 @@
 /** Contract pod to public record. */
-import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import type { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
+import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
+import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
+import type { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import { sizeOf } from '../cpu-sizes.ts';
 import { restRecord } from '../rest-values.ts';
 import { presentTemplate } from '../templates/present-template.ts';

@@ -2,7 +2,7 @@
  * The last change of a pod's state in words, the same on both public surfaces (docs/reference/management.md#pods,
  * docs/reference/management.md#graphql-operations).
  */
-import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
+import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
 
 const STATE_WORDS: Readonly<Record<number, string | undefined>> = {
   [PodState.STARTING]: 'Starting',

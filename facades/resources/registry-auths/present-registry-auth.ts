@@ -1,6 +1,6 @@
 /** Contract registry credentials to public record. */
-import type { RegistryAuth } from '../../../proto/gen/slipway/v1/registry_auth_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
+import type { RegistryAuth } from '@slipway/proto/gen/slipway/v1/registry_auth_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { RegistryAuthRecord } from './registry-auth-schemas.ts';
 
 /** The public record. */

@@ -1,6 +1,6 @@
 /** Contract template to public record. */
-import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
+import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import { restRecord } from '../rest-values.ts';
 import type { TemplateRecord } from './template-schemas.ts';
 import { TEMPLATE } from './template-table.ts';

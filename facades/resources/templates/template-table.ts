@@ -2,8 +2,8 @@
  * Templates: each setting, and how the public surfaces show it (docs/reference/management.md#templates). What a setting
  * means, the contract says. Changes may name `category` and `serverless` with the value that they have.
  */
-import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { TEMPLATE_SETTINGS } from '../../../proto/wire/settings.ts';
+import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
+import { TEMPLATE_SETTINGS } from '@slipway/proto/wire/settings';
 import { describe } from '../field.ts';
 import { PORT_PATTERN } from '../port.ts';
 

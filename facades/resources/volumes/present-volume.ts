@@ -1,6 +1,6 @@
 /** Contract network volume to public record. */
-import type { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
+import type { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import { restRecord } from '../rest-values.ts';
 import type { NetworkVolumeRecord } from './volume-schemas.ts';
 import { VOLUME } from './volume-table.ts';

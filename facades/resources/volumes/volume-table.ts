@@ -2,8 +2,8 @@
  * Network volumes: each setting, and how the public surfaces show it (docs/reference/management.md#network-volumes).
  * What a setting means, the contract says.
  */
-import type { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import { VOLUME_SETTINGS } from '../../../proto/wire/settings.ts';
+import type { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
+import { VOLUME_SETTINGS } from '@slipway/proto/wire/settings';
 import { describe } from '../field.ts';
 
 /** In the order of documents. Options of the command line stand in its volumes.ts: the name is an argument there. */

@@ -2,9 +2,10 @@
  * Billing in REST v2: what was used in each period, and what it costs by the operator's price table. Amounts are US
  * dollars.
  */
+
+import type { UsageRecord } from '@slipway/proto/gen/slipway/v1/usage_service';
+import { ListUsageRequest, UsageGrouping, UsageKind } from '@slipway/proto/gen/slipway/v1/usage_service';
 import { Type } from 'typebox';
-import type { UsageRecord } from '../../../proto/gen/slipway/v1/usage_service.ts';
-import { ListUsageRequest, UsageGrouping, UsageKind } from '../../../proto/gen/slipway/v1/usage_service.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';
 import { operation, repeatable } from '../operation.ts';
 import { moment, named } from '../schema-parts.ts';

@@ -1,8 +1,8 @@
 /** Which periods a question about billing means. */
 
+import { UsageBucket } from '@slipway/proto/gen/slipway/v1/usage_service';
 import type { Static } from 'typebox';
 import { Type } from 'typebox';
-import { UsageBucket } from '../../../proto/gen/slipway/v1/usage_service.ts';
 import { against, misfit } from '../rejections.ts';
 import { word } from '../schema-parts.ts';
 

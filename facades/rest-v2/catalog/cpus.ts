@@ -1,7 +1,8 @@
 /** CPU flavours in REST v2. On one's own machines they are names for how much memory a processor comes with. */
+
+import type { CpuRoom } from '@slipway/proto/gen/slipway/v1/catalog_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import { Type } from 'typebox';
-import type { CpuRoom } from '../../../proto/gen/slipway/v1/catalog_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { gbPerVcpu, POD_FLAVORS } from '../../resources/cpu-sizes.ts';
 import { stockWord } from '../../resources/stock-word.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';

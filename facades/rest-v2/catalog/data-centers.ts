@@ -1,7 +1,8 @@
 /** Data centres in REST v2: the places that machines carry, as the operator named them. */
+
+import type { DataCenter, GpuType } from '@slipway/proto/gen/slipway/v1/catalog_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import { Type } from 'typebox';
-import type { DataCenter, GpuType } from '../../../proto/gen/slipway/v1/catalog_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { gbPerVcpu, POD_FLAVORS } from '../../resources/cpu-sizes.ts';
 import { stockWord } from '../../resources/stock-word.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';

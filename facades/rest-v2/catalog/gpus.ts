@@ -1,9 +1,9 @@
 /** GPU types in REST v2: all that are known, with what the fleet has of them. */
 
+import type { DataCenter, GpuPool, GpuType } from '@slipway/proto/gen/slipway/v1/catalog_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { TSchema } from 'typebox';
 import { Type } from 'typebox';
-import type { DataCenter, GpuPool, GpuType } from '../../../proto/gen/slipway/v1/catalog_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { isCudaAtLeast, KNOWN_CUDA_VERSIONS } from '../../resources/cuda-versions.ts';
 import { stockWord } from '../../resources/stock-word.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';

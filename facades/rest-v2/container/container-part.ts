@@ -1,8 +1,8 @@
 /** What endpoints, templates and pods run, as REST v2 says it: the same members in each of them. */
 
+import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { Static, TObject, TProperties } from 'typebox';
 import { Type } from 'typebox';
-import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { commandText, dockerArgsOf } from '../../resources/command-line.ts';
 import { usableEnv } from '../../resources/env-names.ts';
 import { PORT_PATTERN } from '../../resources/port.ts';

@@ -1,5 +1,5 @@
 /** Where a machine is. */
-import type { Machine } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { Machine } from '@slipway/proto/gen/slipway/v1/machine';
 
 /** The operator sets countries and data centres in one list; a country code is two capitals. */
 const COUNTRY = /^[A-Z]{2}$/;

@@ -3,10 +3,10 @@
  * refused with a sentence.
  */
 
+import type { ErrorCode } from '@slipway/kit/net/error-help';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import type { ErrorCode } from '../../../proto/wire/error-help.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import type { Operation } from '../operation.ts';
 import { operation } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';

@@ -2,17 +2,18 @@
  * The lines that a worker or a pod wrote, live as server-sent events of REST v2
  * (docs/reference/api.md#log-of-a-worker-or-a-pod).
  */
+
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
+import type { JobLogLine, JobLogPage } from '@slipway/proto/gen/slipway/v1/job_log';
+import { WORKER_LOG_BYTES_MAX } from '@slipway/proto/wire/limits';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../../../core/runtime/clock.ts';
-import { delay } from '../../../core/runtime/clock.ts';
-import type { Logger } from '../../../core/runtime/logger.ts';
-import type { JobLogLine, JobLogPage } from '../../../proto/gen/slipway/v1/job_log.ts';
-import { WORKER_LOG_BYTES_MAX } from '../../../proto/wire/limits.ts';
 import type { CoreClient } from '../../core-client/core-client.ts';
 import { LiveResponse } from '../../jobs/live-response.ts';
 import { frameEvent, HEARTBEAT } from '../../jobs/sse.ts';
-import type { AnswerBudget } from '../../plugins/answer-budget.ts';
-import { publicError, toCoreError } from '../../plugins/public-error.ts';
+import { publicError, toCoreError } from '../../plugins/errors/public-error.ts';
+import type { AnswerBudget } from '../../plugins/limits/answer-budget.ts';
 import { isBehind, LineIds } from './line-ids.ts';
 import type { LogQuery } from './log-query.ts';
 import { logQuery } from './log-query.ts';

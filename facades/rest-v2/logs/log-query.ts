@@ -1,6 +1,7 @@
 /** Which lines of a log a request asks for, as REST v2 says it. */
+
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyRequest } from 'fastify';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { queryTime } from '../../jobs/query-time.ts';
 import type { Behind } from './line-ids.ts';
 

@@ -1,7 +1,8 @@
 /** Whose lines a request names, and how they are read. */
+
+import type { JobLogPage, JobLogPlace } from '@slipway/proto/gen/slipway/v1/job_log';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyRequest } from 'fastify';
-import type { JobLogPage, JobLogPlace } from '../../../proto/gen/slipway/v1/job_log.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { isId } from '../../plugins/authenticate.ts';
 import type { LineLogParts, ReadPage } from './log-of-lines.ts';
 

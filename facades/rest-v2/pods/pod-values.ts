@@ -1,6 +1,6 @@
 /** Pods between REST v2 and the contract. */
-import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
+import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
+import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import { versionsFrom } from '../../resources/cuda-versions.ts';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
 import { change, noChanges } from '../../resources/mask-fields.ts';

@@ -1,7 +1,8 @@
 /** Pods in REST v2. Workers of endpoints are none here: see serverless/workers.ts. */
+
+import { Pod } from '@slipway/proto/gen/slipway/v1/pod';
+import { CoreError } from '@slipway/proto/wire/reason';
 import { Type } from 'typebox';
-import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';
 import { once, operation, repeatable } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';

@@ -1,6 +1,7 @@
 /** Credentials for container registries in REST v2. There is no change: they are made anew. */
+
+import { CoreError } from '@slipway/proto/wire/reason';
 import { Type } from 'typebox';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { presentRegistryAuth } from '../../resources/registry-auths/present-registry-auth.ts';
 import type { Operation } from '../operation.ts';
 import { once, operation, repeatable } from '../operation.ts';

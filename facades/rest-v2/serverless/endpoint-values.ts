@@ -1,10 +1,10 @@
 /** Bodies of endpoints in REST v2 to the contract. */
 
-import type { GpuPool } from '../../../proto/gen/slipway/v1/catalog_service.ts';
-import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import type { OwnTemplate } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
-import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import type { GpuPool } from '@slipway/proto/gen/slipway/v1/catalog_service';
+import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { EndpointType, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { OwnTemplate } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
 import { change, noChanges } from '../../resources/mask-fields.ts';
 import { containerFields } from '../container/container-part.ts';

@@ -1,8 +1,9 @@
 /** Endpoints in REST v2. */
+
+import type { GpuPool } from '@slipway/proto/gen/slipway/v1/catalog_service';
+import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { CoreError } from '@slipway/proto/wire/reason';
 import { Type } from 'typebox';
-import type { GpuPool } from '../../../proto/gen/slipway/v1/catalog_service.ts';
-import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { requestIdOf } from '../idempotency.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';
 import { once, operation, repeatable } from '../operation.ts';

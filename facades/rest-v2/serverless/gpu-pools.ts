@@ -2,7 +2,7 @@
  * GPUs of endpoints: REST v2 chooses pools and leaves types out, the contract has a list of pools, types and types left
  * out. What other surfaces chose by types is shown as the smallest pools that hold them.
  */
-import type { GpuPool } from '../../../proto/gen/slipway/v1/catalog_service.ts';
+import type { GpuPool } from '@slipway/proto/gen/slipway/v1/catalog_service';
 import { lowestVersion, versionsFrom } from '../../resources/cuda-versions.ts';
 import { against, misfit } from '../rejections.ts';
 import type { GpuBody } from './endpoint-shapes.ts';

@@ -1,10 +1,11 @@
 /** Endpoints of the contract to answers of REST v2. */
+
+import type { GpuPool } from '@slipway/proto/gen/slipway/v1/catalog_service';
+import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { EndpointType, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyRequest } from 'fastify';
-import type { GpuPool } from '../../../proto/gen/slipway/v1/catalog_service.ts';
-import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { presentContainer } from '../container/container-part.ts';
 import { presentCpu } from '../container/cpu-size.ts';
 import { takesIdleTimeout } from './endpoint-values.ts';

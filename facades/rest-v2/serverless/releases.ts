@@ -2,10 +2,11 @@
  * Releases of an endpoint in REST v2: what was changed of it, and how far its workers have come. Builds, of which there
  * are none.
  */
+
+import type { Release } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { CoreError } from '@slipway/proto/wire/reason';
 import { Type } from 'typebox';
-import type { Release } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
 import { publicNames } from '../../resources/field.ts';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';

@@ -1,10 +1,11 @@
 /** Workers of an endpoint in REST v2: those that live, and those that it should have and find no place. */
+
+import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { Worker } from '@slipway/proto/gen/slipway/v1/machine';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
+import { allPages } from '@slipway/proto/wire/pages';
 import { Type } from 'typebox';
-import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import type { Worker } from '../../../proto/gen/slipway/v1/machine.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { allPages } from '../../../proto/wire/pages.ts';
 import { dataCenterOf } from '../container/data-center.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';
 import { operation, repeatable } from '../operation.ts';

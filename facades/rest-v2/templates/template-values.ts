@@ -1,6 +1,6 @@
 /** Templates between the bodies of REST v2 and the contract. */
-import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
+import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
 import { change, noChanges } from '../../resources/mask-fields.ts';
 import { containerFields, presentContainer } from '../container/container-part.ts';

@@ -1,6 +1,7 @@
 /** Templates in REST v2. */
+
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { Type } from 'typebox';
-import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import type { Operation } from '../operation.ts';
 import { once, operation, repeatable } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';

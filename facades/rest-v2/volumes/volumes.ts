@@ -1,7 +1,8 @@
 /** Network volumes in REST v2, and global volumes, of which there are none. */
+
+import { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import { Type } from 'typebox';
-import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { change, noChanges } from '../../resources/mask-fields.ts';
 import { VOLUME } from '../../resources/volumes/volume-table.ts';
 import type { Operation } from '../operation.ts';

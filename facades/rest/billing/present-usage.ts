@@ -1,5 +1,5 @@
 /** Usage of the contract to public billing records. */
-import type { UsageRecord } from '../../../proto/gen/slipway/v1/usage_service.ts';
+import type { UsageRecord } from '@slipway/proto/gen/slipway/v1/usage_service';
 import type { BillingRecord, VolumeBillingRecord } from './billing-schemas.ts';
 import type { GROUPINGS } from './usage-request.ts';
 

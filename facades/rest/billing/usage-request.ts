@@ -1,8 +1,8 @@
 /** Public billing queries to usage requests of the contract. */
 
-import type { UsageKind } from '../../../proto/gen/slipway/v1/usage_service.ts';
-import { ListUsageRequest, UsageBucket, UsageGrouping } from '../../../proto/gen/slipway/v1/usage_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
+import type { UsageKind } from '@slipway/proto/gen/slipway/v1/usage_service';
+import { ListUsageRequest, UsageBucket, UsageGrouping } from '@slipway/proto/gen/slipway/v1/usage_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { BillingPeriod } from './billing-schemas.ts';
 
 const BUCKETS = {

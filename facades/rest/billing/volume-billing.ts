@@ -1,5 +1,5 @@
 /** GET /v1/billing/networkvolumes (docs/reference/management.md#billing). */
-import { UsageGrouping, UsageKind } from '../../../proto/gen/slipway/v1/usage_service.ts';
+import { UsageGrouping, UsageKind } from '@slipway/proto/gen/slipway/v1/usage_service';
 import { readQuery } from '../read-query.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { answers, errors } from '../rest-parts.ts';

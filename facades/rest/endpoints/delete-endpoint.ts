@@ -2,9 +2,10 @@
  * DELETE /v1/endpoints/{endpointId}: 204. Both worker counts must be 0 (docs/reference/management.md#endpoints), unless
  * the operator lets the service set them.
  */
+
+import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { CoreError } from '@slipway/proto/wire/reason';
 import { Type } from 'typebox';
-import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { errors, idOf } from '../rest-parts.ts';
 import { EndpointPath } from './endpoint-query.ts';

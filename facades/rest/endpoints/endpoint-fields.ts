@@ -1,5 +1,5 @@
 /** Public endpoint settings to contract fields. */
-import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { instanceIdsOf } from '../../resources/cpu-sizes.ts';
 import { versionsFrom } from '../../resources/cuda-versions.ts';
 import type { EndpointUpdateInput } from '../../resources/endpoints/endpoint-schemas.ts';

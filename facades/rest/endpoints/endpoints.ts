@@ -1,7 +1,7 @@
 /**
  * Endpoints (docs/reference/management.md#endpoints): made and read. Verbs that carry a rule have files of their own.
  */
-import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { EndpointCreateInput, EndpointRecord } from '../../resources/endpoints/endpoint-schemas.ts';
 import { presentEndpoint } from '../../resources/endpoints/present-endpoint.ts';
 import { readQuery } from '../read-query.ts';

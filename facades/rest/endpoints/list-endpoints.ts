@@ -1,8 +1,8 @@
 /** GET /v1/endpoints: a bare array, oldest first (docs/reference/management.md#lists). */
-import type { EndedWorkers } from '../../../proto/gen/slipway/v1/machine.ts';
-import type { ListPodsResponse } from '../../../proto/gen/slipway/v1/pod_service.ts';
-import type { PageAsked } from '../../../proto/wire/pages.ts';
-import { allPages } from '../../../proto/wire/pages.ts';
+import type { EndedWorkers } from '@slipway/proto/gen/slipway/v1/machine';
+import type { ListPodsResponse } from '@slipway/proto/gen/slipway/v1/pod_service';
+import type { PageAsked } from '@slipway/proto/wire/pages';
+import { allPages } from '@slipway/proto/wire/pages';
 import type { EndpointRecord } from '../../resources/endpoints/endpoint-schemas.ts';
 import type { EndpointRelations } from '../../resources/endpoints/present-endpoint.ts';
 import { presentEndpoint } from '../../resources/endpoints/present-endpoint.ts';

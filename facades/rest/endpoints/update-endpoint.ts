@@ -2,7 +2,7 @@
  * PATCH /v1/endpoints/{endpointId} and POST …/update: what is left out stays as it is
  * (docs/reference/management.md#endpoints).
  */
-import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { EndpointRecord, EndpointUpdateInput } from '../../resources/endpoints/endpoint-schemas.ts';
 import { presentEndpoint } from '../../resources/endpoints/present-endpoint.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';

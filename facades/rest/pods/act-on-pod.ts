@@ -1,5 +1,5 @@
 /** POST /v1/pods/{podId}/start, /stop, /reset and /restart: no body, 200 with the pod as it is then. */
-import type { PodServiceClient, StartPodRequest, StartPodResponse } from '../../../proto/gen/slipway/v1/pod_service.ts';
+import type { PodServiceClient, StartPodRequest, StartPodResponse } from '@slipway/proto/gen/slipway/v1/pod_service';
 import type { UnaryMethod } from '../../core-client/service-calls.ts';
 import type { PodRecord } from '../../resources/pods/pod-record.ts';
 import { presentPod } from '../../resources/pods/present-pod.ts';

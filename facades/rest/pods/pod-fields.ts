@@ -1,6 +1,6 @@
 /** Public pod settings to contract fields: what the table describes, and what clients say in other ways. */
-import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
+import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
+import { CoreError } from '@slipway/proto/wire/reason';
 import { dockerArgsOf } from '../../resources/command-line.ts';
 import { instanceIdsOf } from '../../resources/cpu-sizes.ts';
 import { versionsFrom } from '../../resources/cuda-versions.ts';

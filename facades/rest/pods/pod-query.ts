@@ -1,8 +1,8 @@
 /** Queries of the reads of pods (docs/reference/management.md#lists): what to add and what to leave out. */
 
+import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import type { Static } from 'typebox';
 import { Type } from 'typebox';
-import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { sizeOf } from '../../resources/cpu-sizes.ts';
 import { oneOf } from '../../resources/one-of.ts';
 import { desiredStatusOf } from '../../resources/pods/desired-status.ts';

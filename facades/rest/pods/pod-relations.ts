@@ -1,6 +1,6 @@
 /** Fetches what a read of pods is asked to add, once for all pods of the answer. */
-import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
+import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { PodRelations } from '../../resources/pods/present-pod.ts';
 import type { RestParts } from '../rest-parts.ts';
 import type { PodQuery } from './pod-query.ts';

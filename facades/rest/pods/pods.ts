@@ -2,8 +2,9 @@
  * Pods (docs/reference/management.md#pods): made, listed, read, deleted. Changes: update-pod.ts; what is done to them:
  * act-on-pod.ts.
  */
+
+import { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import { Type } from 'typebox';
-import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { PodRecord } from '../../resources/pods/pod-record.ts';
 import { presentPod } from '../../resources/pods/present-pod.ts';
 import { readQuery } from '../read-query.ts';

@@ -2,7 +2,7 @@
  * PATCH /v1/pods/{podId} and POST …/update: what is left out stays as it is; anything but `name` and `locked` resets
  * the pod.
  */
-import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import type { PodRecord } from '../../resources/pods/pod-record.ts';
 import { presentPod } from '../../resources/pods/present-pod.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';

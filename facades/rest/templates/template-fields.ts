@@ -1,5 +1,5 @@
 /** Public template settings to contract fields. */
-import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
 import { restChanges } from '../../resources/rest-values.ts';
 import type { TemplateCreateInput, TemplateUpdateInput } from '../../resources/templates/template-schemas.ts';

@@ -1,6 +1,7 @@
 /** Templates (docs/reference/management.md#templates): made, listed, read, deleted. Changes: update-template.ts. */
+
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { Type } from 'typebox';
-import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { presentTemplate } from '../../resources/templates/present-template.ts';
 import type { TemplateCreateInput, TemplateRecord } from '../../resources/templates/template-schemas.ts';
 import { readQuery } from '../read-query.ts';

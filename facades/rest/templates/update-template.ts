@@ -2,7 +2,7 @@
  * PATCH /v1/templates/{templateId} and POST …/update: what is left out stays as it is
  * (docs/reference/management.md#templates).
  */
-import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { presentTemplate } from '../../resources/templates/present-template.ts';
 import type { TemplateRecord, TemplateUpdateInput } from '../../resources/templates/template-schemas.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';

@@ -2,7 +2,7 @@
  * PATCH /v1/networkvolumes/{networkVolumeId} and POST …/update (docs/reference/management.md#network-volumes): what is
  * left out stays; the size only grows.
  */
-import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
+import { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
 import { restChanges } from '../../resources/rest-values.ts';
 import { presentVolume } from '../../resources/volumes/present-volume.ts';
 import type { NetworkVolumeRecord, NetworkVolumeUpdateInput } from '../../resources/volumes/volume-schemas.ts';

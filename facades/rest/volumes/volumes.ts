@@ -2,8 +2,9 @@
  * Network volumes (docs/reference/management.md#network-volumes): made, listed, read, deleted. Changes:
  * update-volume.ts.
  */
+
+import { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
 import { Type } from 'typebox';
-import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { restChanges } from '../../resources/rest-values.ts';
 import { presentVolume } from '../../resources/volumes/present-volume.ts';
 import type { NetworkVolumeCreateInput, NetworkVolumeRecord } from '../../resources/volumes/volume-schemas.ts';

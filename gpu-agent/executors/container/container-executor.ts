@@ -1,9 +1,10 @@
 /** Runs units as containers of the machine's engine. They outlive the agent: a restarted one takes them up again. */
+
+import { retry } from '@slipway/kit/lifecycle/retry';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { PrivateRegistries } from '@slipway/kit/net/private-registries';
+import type { Clock, Random } from '@slipway/kit/time/clock';
 import type Docker from 'dockerode';
-import type { Clock, Random } from '../../../core/runtime/clock.ts';
-import type { Logger } from '../../../core/runtime/logger.ts';
-import type { PrivateRegistries } from '../../../core/runtime/private-registries.ts';
-import { retry } from '../../../core/runtime/retry.ts';
 import type { OnPull } from '../../images/image-puller.ts';
 import { ImagePuller } from '../../images/image-puller.ts';
 import type { StoredImage } from '../../images/image-store.ts';

@@ -1,9 +1,9 @@
 /** One container from its creation to its end: its output in order, the orders it gets, and how it ended. */
 import { finished } from 'node:stream/promises';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
 import type Docker from 'dockerode';
-import type { Clock } from '../../../core/runtime/clock.ts';
-import { delay } from '../../../core/runtime/clock.ts';
-import type { Logger } from '../../../core/runtime/logger.ts';
 import { statusOf } from '../../images/image-store.ts';
 import type { RunningUnit, UnitExit, UnitStats } from '../executor.ts';
 import type { ContainerState } from './container-state.ts';

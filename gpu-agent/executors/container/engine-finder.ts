@@ -1,6 +1,6 @@
 /** Finds the machine's container engine, and asks again later while there is none. */
 import { access, constants } from 'node:fs/promises';
-import type { Clock } from '../../../core/runtime/clock.ts';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { Engine } from './engine.ts';
 import { askEngine, NoEngineError } from './engine.ts';
 

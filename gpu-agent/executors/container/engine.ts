@@ -1,8 +1,8 @@
 /** The container engine of a machine: where it is, what it is, and what holds on it. */
 import { readFile, statfs } from 'node:fs/promises';
+import type { Clock } from '@slipway/kit/time/clock';
+import { within } from '@slipway/kit/time/clock';
 import type Docker from 'dockerode';
-import type { Clock } from '../../../core/runtime/clock.ts';
-import { within } from '../../../core/runtime/clock.ts';
 
 /** A limit of a container that an engine may hold or not. */
 export type LimitName = 'memory' | 'cpus' | 'pids' | 'shm' | 'disk';

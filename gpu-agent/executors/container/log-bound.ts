@@ -3,10 +3,10 @@
  * container runs.
  */
 import { stat, truncate } from 'node:fs/promises';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
 import type Docker from 'dockerode';
-import type { Clock } from '../../../core/runtime/clock.ts';
-import { delay } from '../../../core/runtime/clock.ts';
-import type { Logger } from '../../../core/runtime/logger.ts';
 import { LOG_BYTES_MAX } from './container-plan.ts';
 
 /** Pause between two looks at the file, in milliseconds. */

@@ -4,8 +4,8 @@
  * runs.
  */
 import { readdir, readFile } from 'node:fs/promises';
-import type { Clock } from '../../../core/runtime/clock.ts';
-import { delay } from '../../../core/runtime/clock.ts';
+import type { Clock } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
 
 /** Pause between two looks, in milliseconds. */
 const LOOK_MS = 5;

@@ -6,9 +6,9 @@
 import { createHash } from 'node:crypto';
 import { chmod, chown, mkdir, readdir, rmdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { FolderLockedError, lockFolder } from '../../../core/runtime/folder-lock.ts';
-import type { HostUser } from '../../../core/runtime/host-user.ts';
-import { runsAsRoot } from '../../../core/runtime/host-user.ts';
+import { FolderLockedError, lockFolder } from '@slipway/kit/host/folder-lock';
+import type { HostUser } from '@slipway/kit/host/host-user';
+import { runsAsRoot } from '@slipway/kit/host/host-user';
 import type { HostPrograms } from '../container/host-programs.ts';
 import { hostMounts, isBelow } from '../host-mounts.ts';
 

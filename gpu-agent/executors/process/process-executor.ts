@@ -9,7 +9,7 @@ import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { uptime } from 'node:os';
 import type { Writable } from 'node:stream';
-import type { Clock, Timer } from '../../../core/runtime/clock.ts';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
 import { hostPrograms } from '../container/host-programs.ts';
 import type { Executor, Launch, RunningUnit, UnitExit, UnitStats } from '../executor.ts';
 import { carriedByShell } from './carried-env.ts';

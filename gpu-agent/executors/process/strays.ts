@@ -5,9 +5,9 @@
  * is not found: this is for programs, not for attackers (docs/operate/security.md).
  */
 import { readdir, readFile } from 'node:fs/promises';
-import { Batcher } from '../../../core/runtime/batcher.ts';
-import type { Clock } from '../../../core/runtime/clock.ts';
-import { delay } from '../../../core/runtime/clock.ts';
+import { Batcher } from '@slipway/kit/bytes/batcher';
+import type { Clock } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
 import { sendSignal } from './send-signal.ts';
 
 /**

@@ -7,8 +7,8 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Clock } from '../../../core/runtime/clock.ts';
-import { delay } from '../../../core/runtime/clock.ts';
+import type { Clock } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
 import { sendSignal } from './send-signal.ts';
 
 /**

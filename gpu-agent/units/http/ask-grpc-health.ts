@@ -3,7 +3,7 @@
  * over HTTP/2 without TLS.
  */
 import { connect } from 'node:http2';
-import type { Clock } from '../../../core/runtime/clock.ts';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { HealthAnswer, HealthTarget } from './ask-health.ts';
 import { ANSWER_MS, answerOfError } from './ask-health.ts';
 

@@ -1,6 +1,7 @@
 /** One GET of a worker's health path, on a connection of its own. */
-import type { Clock } from '../../../core/runtime/clock.ts';
-import { request } from '../../../core/runtime/node-http.ts';
+
+import { request } from '@slipway/kit/net/node-http';
+import type { Clock } from '@slipway/kit/time/clock';
 
 /** Longest wait for an answer in milliseconds. */
 export const ANSWER_MS = 2_000;

@@ -4,7 +4,7 @@
  * later.
  */
 import { createServer } from 'node:net';
-import type { Random } from '../../../core/runtime/clock.ts';
+import type { Random } from '@slipway/kit/time/clock';
 
 const PORT_MIN = 20_000;
 const PORT_COUNT = 12_000;

@@ -3,9 +3,10 @@
  * else; once a second while they are well. 200 brings a worker into the rotation; any other answer, or three times
  * none, takes it out. Who says neither 200 nor 204 for 8 minutes is ended: it listens elsewhere, or never will.
  */
-import type { Clock, Timer } from '../../../core/runtime/clock.ts';
-import { HttpHealth, WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { TUNNEL_ADDRESS } from '../../../proto/wire/tunnel.ts';
+
+import { TUNNEL_ADDRESS } from '@slipway/kit/net/tunnel';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
+import { HttpHealth, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Worker } from '../workers/worker.ts';
 import type { WorkerPool } from '../workers/worker-pool.ts';
 import { askGrpcHealth } from './ask-grpc-health.ts';

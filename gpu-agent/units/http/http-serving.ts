@@ -2,9 +2,9 @@
  * What a worker that serves HTTP is besides a worker: where it listens, what its health path says, and whether clients
  * are with it.
  */
-import type { HttpServer } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { HttpHealth } from '../../../proto/gen/slipway/v1/machine.ts';
-import { LINK_TIMERS } from '../../../proto/wire/link-timers.ts';
+import type { HttpServer } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { HttpHealth } from '@slipway/proto/gen/slipway/v1/machine';
+import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import type { FreePorts } from './free-ports.ts';
 
 /**

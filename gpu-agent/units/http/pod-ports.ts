@@ -1,6 +1,7 @@
 /** Where others reach the http ports of a pod: at its own address, through ports of this host, or through tunnels. */
-import type { PodPort, WorkerSpec } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { TUNNEL_ADDRESS } from '../../../proto/wire/tunnel.ts';
+
+import { TUNNEL_ADDRESS } from '@slipway/kit/net/tunnel';
+import type { PodPort, WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { FreePorts } from './free-ports.ts';
 import { Relay } from './relay.ts';
 

@@ -4,8 +4,8 @@
  * long as one is open. Most servers keep theirs for 5 s and more, and serve many.
  */
 import type { Socket } from 'node:net';
-import type { Clock, Timer } from '../../../core/runtime/clock.ts';
-import { Agent, request } from '../../../core/runtime/node-http.ts';
+import { Agent, request } from '@slipway/kit/net/node-http';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
 import type { HealthTarget } from './ask-health.ts';
 import { askHealth } from './ask-health.ts';
 

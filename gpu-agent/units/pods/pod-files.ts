@@ -5,8 +5,8 @@
  */
 import { chmod, chown, lchown, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { HostUser } from '../../../core/runtime/host-user.ts';
-import { runsAsRoot } from '../../../core/runtime/host-user.ts';
+import type { HostUser } from '@slipway/kit/host/host-user';
+import { runsAsRoot } from '@slipway/kit/host/host-user';
 import type { Mount } from '../../executors/executor.ts';
 import { dropAllIn, dropFolder, giveFolder } from '../../users/given-folder.ts';
 import type { SharedFolders } from '../../users/shared-folder.ts';

@@ -5,8 +5,8 @@
  * starts them again when core lists them; those in containers go on.
  */
 
-import type { DesiredPod, PodReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerSpec } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import type { DesiredPod, PodReport } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Keepsake, PodParts } from './pod.ts';
 import { Pod } from './pod.ts';
 import { isPlain } from './pod-files.ts';

@@ -3,8 +3,8 @@
  * the session or at the lease: a pod belongs to one machine for its whole life and nobody else may ever run it, so it
  * goes on while core cannot be reached.
  */
-import type { DesiredPod, PodReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
+import type { DesiredPod, PodReport } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
 import type { Executor, UnitExit } from '../../executors/executor.ts';
 import { PrepareError } from '../../executors/executor.ts';
 import { describeExit, exitAdvice, REASON_LOG_BYTES, withLog } from '../../launch/end-reason.ts';

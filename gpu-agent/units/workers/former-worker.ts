@@ -1,5 +1,5 @@
 /** A worker that an earlier run of the agent left running: its container outlives the agent. */
-import type { WorkerSpec } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import type { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 
 /** What is known of it. */
 export interface FormerWorker {

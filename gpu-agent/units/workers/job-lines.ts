@@ -2,7 +2,7 @@
  * Which lines of a worker's log belong to one attempt of a job, or all of them, of a pod too
  * (proto/slipway/v1/job_log.proto has the rule). Pure.
  */
-import type { JobLogLine, JobLogPage, JobLogPlace } from '../../../proto/gen/slipway/v1/job_log.ts';
+import type { JobLogLine, JobLogPage, JobLogPlace } from '@slipway/proto/gen/slipway/v1/job_log';
 import type { KeptLog, Stamp } from '../../launch/timed-log.ts';
 
 /**

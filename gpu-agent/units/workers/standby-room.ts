@@ -2,8 +2,9 @@
  * Frozen workers may keep what memory nobody else wants, and no more: when the machine runs short they go, the longest
  * frozen first and one at a time, because the memory of one that ends is free only a moment later.
  */
-import type { Clock } from '../../../core/runtime/clock.ts';
-import type { Logger } from '../../../core/runtime/logger.ts';
+
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { WorkerPool } from './worker-pool.ts';
 
 /** Share of the machine's memory that must be available while workers stand still. */

@@ -1,5 +1,5 @@
 /** How one worker ended, or will: what its agent said of that first, and how its program ended. */
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { UnitExit } from '../../executors/executor.ts';
 import { PrepareError } from '../../executors/executor.ts';
 import { describeExit, endReason, exitAdvice, REASON_LOG_BYTES, withLog } from '../../launch/end-reason.ts';

@@ -4,9 +4,9 @@
  * never started again.
  */
 
-import type { DesiredWorkers } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { DesiredWorkers } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { FormerWorker } from './former-worker.ts';
 import type { SpanReader } from './job-lines.ts';
 import type { WorkerParts } from './worker.ts';

@@ -1,6 +1,6 @@
 /** What core wants of a worker, as its unit takes it, and what the agent itself says of its end. */
-import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import type { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Want } from '../step.ts';
 
 /** What the end of a worker will mean, when the agent ended it. */

@@ -3,10 +3,10 @@
  * new worker.
  */
 
-import type { DesiredWorker, WorkerSpec } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { enumName } from '../../../proto/wire/enum-name.ts';
+import type { DesiredWorker, WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Executor, UnitExit } from '../../executors/executor.ts';
 import type { Ready, UnitLauncher } from '../../launch/launcher.ts';
 import { initTimeoutSeconds } from '../../launch/launcher.ts';

@@ -1,13 +1,14 @@
 // test: postgres, 10 s
 /** Keys, scopes and accounts over gRPC: who may do what, and how fast a revoked key stops working on every replica. */
+
+import type { KeyPermissions } from '@slipway/proto/gen/slipway/v1/access_service';
+import { Api, KeyScope, Permission } from '@slipway/proto/gen/slipway/v1/access_service';
+import { Endpoint, EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import t from 'tap';
-import type { KeyPermissions } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { Api, KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { Endpoint, EndpointType } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call, grpcClients } from '../../helpers/grpc-clients.ts';
+import { call, grpcClients } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(60_000);
 

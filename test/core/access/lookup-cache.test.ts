@@ -1,7 +1,8 @@
 /** The cache behind every check of a key: bounded, fresh, one question at a time. */
+
+import { LookupCache } from '@slipway/core/access/lookup-cache';
+import type { Clock } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { LookupCache } from '../../../core/access/lookup-cache.ts';
-import type { Clock } from '../../../core/runtime/clock.ts';
 
 function setup(sizeMax = 10) {
   let nowMs = 0;

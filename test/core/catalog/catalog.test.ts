@@ -1,14 +1,15 @@
 // test: postgres
 /** The catalogue over gRPC: known types and those of machines, what is free of them, pools, places. */
+
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import type { ListView } from '@slipway/proto/gen/slipway/v1/list_view';
+import type { ListMachinesResponse } from '@slipway/proto/gen/slipway/v1/machine_service';
+import { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import t from 'tap';
-import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import type { ListView } from '../../../proto/gen/slipway/v1/list_view.ts';
-import type { ListMachinesResponse } from '../../../proto/gen/slipway/v1/machine_service.ts';
-import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
+import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
 
 t.setTimeout(60_000);
 

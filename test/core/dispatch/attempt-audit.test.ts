@@ -1,9 +1,10 @@
 // test: postgres, 10 s
 /** What the job table and the agents disagree about is put right, though nobody has told anybody. */
+
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import t from 'tap';
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(60_000);
 

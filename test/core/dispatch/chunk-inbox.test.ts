@@ -1,8 +1,8 @@
 /** Chunks between the session and the engine: order, acknowledgements, and what waits for them. */
 import { setImmediate as turn } from 'node:timers/promises';
+import { ChunkInbox } from '@slipway/core/dispatch/reports/chunk-inbox';
+import type { AttemptChunk } from '@slipway/core/jobs/job-engine';
 import t from 'tap';
-import { ChunkInbox } from '../../../core/dispatch/chunk-inbox.ts';
-import type { AttemptChunk } from '../../../core/jobs/job-engine.ts';
 
 const MACHINE = 'machine00001';
 

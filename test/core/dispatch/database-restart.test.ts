@@ -4,13 +4,13 @@
  * lost.
  */
 import { credentials, makeClientConstructor } from '@grpc/grpc-js';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import { service as healthService } from 'grpc-health-check';
 import t from 'tap';
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
+import { QUICK, startPostgres } from '../../helpers/db/throwaway-postgres.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
-import { QUICK, startPostgres } from '../../helpers/throwaway-postgres.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

@@ -1,8 +1,8 @@
 // test: postgres
 /** Workers that are decided on while an agent's hello is still being handled must reach that agent. */
 import t from 'tap';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(60_000);
 

@@ -4,10 +4,10 @@
  * after the other.
  */
 import t from 'tap';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { countingProxy } from '../../helpers/counting-proxy.ts';
-import { createDatabase } from '../../helpers/database.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { createDatabase } from '../../helpers/db/database.ts';
+import { countingProxy } from '../../helpers/net/counting-proxy.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(60_000);
 

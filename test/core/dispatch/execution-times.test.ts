@@ -1,7 +1,8 @@
 /** What is remembered of execution times, and for how long a long one counts. */
+
+import { ExecutionTimes } from '@slipway/core/dispatch/reports/execution-times';
+import { MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX } from '@slipway/core/domain/prefetch';
 import t from 'tap';
-import { ExecutionTimes } from '../../../core/dispatch/execution-times.ts';
-import { MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX } from '../../../core/domain/prefetch.ts';
 
 /** Short ones that it takes until they count again. */
 function untilKnown(times: ExecutionTimes): number {

@@ -1,12 +1,13 @@
 // test: postgres, 10 s
 /** A flood of calls of one account: the leases of machines are extended all the same. */
+
+import { LEASE_MS } from '@slipway/core/domain/machines/lease';
+import { PLACEMENT_LOCK } from '@slipway/core/store/scaling/standby-rows';
+import { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import t from 'tap';
-import { LEASE_MS } from '../../../core/domain/lease.ts';
-import { PLACEMENT_LOCK } from '../../../core/store/standby-rows.ts';
-import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

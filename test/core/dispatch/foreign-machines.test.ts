@@ -4,18 +4,18 @@
  * speaks raw gRPC.
  */
 
+import { callMetadata, systemTransport } from '@slipway/kit/net/channel';
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import type { AttemptRef, FetchInputResponse } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { AgentServiceClient, OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Test } from 'tap';
 import t from 'tap';
-import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import type { AttemptRef, FetchInputResponse } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { AgentServiceClient, OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { callMetadata, systemTransport } from '../../../proto/wire/channel.ts';
-import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

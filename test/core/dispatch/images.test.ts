@@ -4,19 +4,19 @@
  * starting worker is at.
  */
 
+import { callMetadata, systemTransport } from '@slipway/kit/net/channel';
+import { AgentServiceClient, DesiredState, MachineContainers } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { GpuHandover, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { Pod, PodState } from '@slipway/proto/gen/slipway/v1/pod';
+import { fromGrpcError } from '@slipway/proto/wire/reason';
 import type { Test } from 'tap';
 import t from 'tap';
-import { AgentServiceClient, DesiredState, MachineContainers } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { GpuHandover, WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { Pod, PodState } from '../../../proto/gen/slipway/v1/pod.ts';
-import { callMetadata, systemTransport } from '../../../proto/wire/channel.ts';
-import { fromGrpcError } from '../../../proto/wire/reason.ts';
-import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import type { ScriptedAgent } from '../../helpers/grpc/scripted-agent.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
-import type { ScriptedAgent } from '../../helpers/scripted-agent.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 const IMAGE = 'ollama/ollama:latest';

@@ -3,11 +3,12 @@
  * Two agents with one machine id: the one that holds the lease keeps it, its successor gets in at once. And sessions
  * end with a reason.
  */
+
+import { SessionEndReason } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import t from 'tap';
-import { SessionEndReason } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

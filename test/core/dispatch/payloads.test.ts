@@ -1,19 +1,19 @@
 // test: postgres, 10 s
 /** What travels beside and on the session: large inputs and outputs, storage settings, chunks, progress, logs. */
 
+import { callMetadata, systemTransport } from '@slipway/kit/net/channel';
+import type { AttemptRef, FetchInputResponse } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { AgentServiceClient, OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { ChunkCursor, JobState, S3Config, SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
+import { CHUNK_BYTES_MAX, OUTPUT_BYTES_MAX, SIDE_STREAM_PIECE_BYTES } from '@slipway/proto/wire/limits';
 import type { Test } from 'tap';
 import t from 'tap';
-import type { AttemptRef, FetchInputResponse } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { AgentServiceClient, OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { ChunkCursor, JobState, S3Config, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
-import { callMetadata, systemTransport } from '../../../proto/wire/channel.ts';
-import { CHUNK_BYTES_MAX, OUTPUT_BYTES_MAX, SIDE_STREAM_PIECE_BYTES } from '../../../proto/wire/limits.ts';
-import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call, grpcClients } from '../../helpers/grpc-clients.ts';
+import { call, grpcClients } from '../../helpers/grpc/grpc-clients.ts';
+import type { ScriptedAgent } from '../../helpers/grpc/scripted-agent.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
-import type { ScriptedAgent } from '../../helpers/scripted-agent.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(60_000);
 

@@ -1,15 +1,16 @@
 // test: postgres
 /** Reports of pods: which session's count, and what a report that cannot be stored does to the others. */
+
+import type { PodFacts } from '@slipway/core/store/pods/pod-report-store';
+import { PodReportStore } from '@slipway/core/store/pods/pod-report-store';
+import { openDatabase } from '@slipway/core/store/sql/database';
+import { Sealer } from '@slipway/kit/host/seal';
+import { createLogger } from '@slipway/kit/log/logger';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
 import t from 'tap';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { Sealer } from '../../../core/runtime/seal.ts';
-import { openDatabase } from '../../../core/store/database.ts';
-import type { PodFacts } from '../../../core/store/pod-report-store.ts';
-import { PodReportStore } from '../../../core/store/pod-report-store.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { podCalls } from '../../helpers/pods.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { podCalls } from '../../helpers/system/pods.ts';
 
 t.setTimeout(60_000);
 

@@ -4,14 +4,14 @@
  * database.
  */
 
+import { REVOKE_AFTER_MS } from '@slipway/core/domain/prefetch';
+import { systemClock } from '@slipway/kit/time/clock';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Test } from 'tap';
 import t from 'tap';
-import { REVOKE_AFTER_MS } from '../../../core/domain/prefetch.ts';
-import { systemClock } from '../../../core/runtime/clock.ts';
-import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(60_000);
 

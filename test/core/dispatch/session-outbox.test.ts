@@ -1,10 +1,10 @@
 /** What leaves first on a session: heartbeats before everything, a stop never before the assignment that it ends. */
 import { setImmediate as turn } from 'node:timers/promises';
+import { SessionOutbox } from '@slipway/core/dispatch/session-outbox';
+import { systemClock } from '@slipway/kit/time/clock';
+import type { SessionResponse } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { Assignment } from '@slipway/proto/gen/slipway/v1/agent_service';
 import t from 'tap';
-import { SessionOutbox } from '../../../core/dispatch/session-outbox.ts';
-import { systemClock } from '../../../core/runtime/clock.ts';
-import type { SessionResponse } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { Assignment } from '../../../proto/gen/slipway/v1/agent_service.ts';
 
 const refOf = (jobId: string) => ({ endpointId: 'e', jobId, attempt: 1, workerId: 'w' });
 const assignment = (jobId: string, bytes: number): Assignment =>

@@ -1,14 +1,15 @@
 /** Workers that end leave the slot pool, also when their last results are still on their way. */
+
+import type { WorkerReports } from '@slipway/core/dispatch/reports/worker-reports';
+import { SessionWorkers } from '@slipway/core/dispatch/session/session-workers';
+import type { AssignmentSink, HeldAttempt } from '@slipway/core/dispatch/slot-pool';
+import { attemptId, SlotPool } from '@slipway/core/dispatch/slot-pool';
+import type { ClaimedJob } from '@slipway/core/jobs/slots';
+import { createLogger } from '@slipway/kit/log/logger';
+import { WorkerReport } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
-import { SessionWorkers } from '../../../core/dispatch/session-workers.ts';
-import type { AssignmentSink, HeldAttempt } from '../../../core/dispatch/slot-pool.ts';
-import { attemptId, SlotPool } from '../../../core/dispatch/slot-pool.ts';
-import type { WorkerReports } from '../../../core/dispatch/worker-reports.ts';
-import type { ClaimedJob } from '../../../core/jobs/slots.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { WorkerReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
 
 const report = (state: WorkerState, capacity: number): WorkerReport =>
   WorkerReport.fromPartial({ workerId: 'w', endpointId: 'e', state, capacity });

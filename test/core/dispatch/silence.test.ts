@@ -3,11 +3,12 @@
  * An agent that keeps its connection and says nothing loses its session after the length of a lease, and its lease is
  * not extended.
  */
+
+import { LEASE_MS } from '@slipway/core/domain/machines/lease';
+import { SessionEndReason } from '@slipway/proto/gen/slipway/v1/agent_service';
 import t from 'tap';
-import { LEASE_MS } from '../../../core/domain/lease.ts';
-import { SessionEndReason } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(60_000);
 

@@ -1,8 +1,9 @@
 /** Free slots by core's own count: never more than capacity, spread over workers, across reconnects. */
+
+import type { AssignmentSink } from '@slipway/core/dispatch/slot-pool';
+import { SlotPool } from '@slipway/core/dispatch/slot-pool';
+import type { ClaimedJob, Slot } from '@slipway/core/jobs/slots';
 import t from 'tap';
-import type { AssignmentSink } from '../../../core/dispatch/slot-pool.ts';
-import { SlotPool } from '../../../core/dispatch/slot-pool.ts';
-import type { ClaimedJob, Slot } from '../../../core/jobs/slots.ts';
 
 const slot = (workerId: string, endpointId = 'e'): Slot => ({ workerId, endpointId, machineId: 'm' });
 const job = (jobId: string, workerId: string): ClaimedJob => ({

@@ -1,17 +1,18 @@
 // test: postgres
 /** Reports of workers: which session's count, and that none gets lost. */
+
+import { WorkerReports } from '@slipway/core/dispatch/reports/worker-reports';
+import type { WorkerFacts } from '@slipway/core/store/machines/worker-store';
+import { WorkerStore } from '@slipway/core/store/machines/worker-store';
+import { openDatabase } from '@slipway/core/store/sql/database';
+import { Sealer } from '@slipway/kit/host/seal';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
-import { WorkerReports } from '../../../core/dispatch/worker-reports.ts';
-import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { Sealer } from '../../../core/runtime/seal.ts';
-import { openDatabase } from '../../../core/store/database.ts';
-import type { WorkerFacts } from '../../../core/store/worker-store.ts';
-import { WorkerStore } from '../../../core/store/worker-store.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { LIVE_MACHINES, logger, startEngines } from '../../helpers/job-engine.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { LIVE_MACHINES, logger, startEngines } from '../../helpers/system/job-engine.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(60_000);
 

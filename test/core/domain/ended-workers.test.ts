@@ -1,7 +1,7 @@
+import { groupEnded } from '@slipway/core/domain/machines/ended-workers';
+import type { ExplainedJob } from '@slipway/core/domain/reports/explanation';
+import { summarizeJob } from '@slipway/core/domain/reports/explanation';
 import t from 'tap';
-import { groupEnded } from '../../../core/domain/ended-workers.ts';
-import type { ExplainedJob } from '../../../core/domain/explanation.ts';
-import { summarizeJob } from '../../../core/domain/explanation.ts';
 
 const ended = (id: string, reason: string, exitCode: number | null = null) => ({
   id,

@@ -1,6 +1,6 @@
 // test: alone
 /** What errors have in common: grouped by what they say, numbers and ids left out, however long and odd they are. */
-import t from 'tap';
+
 import {
   ERROR_HEAD,
   ERROR_TAIL,
@@ -12,7 +12,8 @@ import {
   errorTextOf,
   readError,
   sharedText,
-} from '../../../core/domain/error-groups.ts';
+} from '@slipway/core/domain/jobs/error-groups';
+import t from 'tap';
 
 const textOf = (error: string): string => errorTextOf({ state: 'FAILED', error: errorParts(error) }).text;
 const sampleOf = (error: string): string => readError(errorParts(error)).sample;

@@ -1,7 +1,8 @@
 /** Images of registries at private addresses are refused by their names, unless the operator names the registry. */
+
+import { checkRegistry } from '@slipway/core/domain/resources/image-name';
+import { mayAskByName } from '@slipway/kit/net/private-registries';
 import t from 'tap';
-import { checkRegistry } from '../../../core/domain/image-name.ts';
-import { mayAskByName } from '../../../core/runtime/private-registries.ts';
 
 const check =
   (name: string, rule: boolean | string[] = false) =>

@@ -1,15 +1,16 @@
 /** The rules of jobs by table: states, policy, retention, ids, outcomes, queue length. */
+
+import type { OutcomeKind, OutcomeRule } from '@slipway/core/domain/jobs/attempt-outcome';
+import { ALWAYS, lossText, outcomeRule } from '@slipway/core/domain/jobs/attempt-outcome';
+import { isJobId, jobId } from '@slipway/core/domain/jobs/job-id';
+import * as limits from '@slipway/core/domain/jobs/job-limits';
+import { checkRemainingLife, resolvePolicy } from '@slipway/core/domain/jobs/job-policy';
+import type { JobState, Trigger } from '@slipway/core/domain/jobs/job-state';
+import { canCancel, isFinal, JOB_STATES, nextState, TRANSITIONS } from '@slipway/core/domain/jobs/job-state';
+import { queueLengthMax } from '@slipway/core/domain/jobs/queue-limit';
+import { retentionMs } from '@slipway/core/domain/jobs/retention';
+import * as wire from '@slipway/proto/wire/limits';
 import t from 'tap';
-import type { OutcomeKind, OutcomeRule } from '../../../core/domain/attempt-outcome.ts';
-import { ALWAYS, lossText, outcomeRule } from '../../../core/domain/attempt-outcome.ts';
-import { isJobId, jobId } from '../../../core/domain/job-id.ts';
-import * as limits from '../../../core/domain/job-limits.ts';
-import { checkRemainingLife, resolvePolicy } from '../../../core/domain/job-policy.ts';
-import type { JobState, Trigger } from '../../../core/domain/job-state.ts';
-import { canCancel, isFinal, JOB_STATES, nextState, TRANSITIONS } from '../../../core/domain/job-state.ts';
-import { queueLengthMax } from '../../../core/domain/queue-limit.ts';
-import { retentionMs } from '../../../core/domain/retention.ts';
-import * as wire from '../../../proto/wire/limits.ts';
 
 t.test('states: exactly the moves of docs/reference/api.md#states', async (t) => {
   const allowed: [JobState | null, Trigger, JobState | null][] = [

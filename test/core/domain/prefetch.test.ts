@@ -1,5 +1,5 @@
 /** How many jobs a worker gets beyond those it asked for, over many random measurements. */
-import t from 'tap';
+
 import {
   MEASURED_MAX,
   MEASURED_MIN,
@@ -7,8 +7,9 @@ import {
   PREFETCH_MS,
   prefetchCount,
   SHORT_MS_MAX,
-} from '../../../core/domain/prefetch.ts';
-import { seededRandom } from '../../helpers/seeded-random.ts';
+} from '@slipway/core/domain/prefetch';
+import t from 'tap';
+import { seededRandom } from '../../helpers/time/seeded-random.ts';
 
 const all = (count: number, ms: number): number[] => Array.from({ length: count }, () => ms);
 

@@ -1,7 +1,8 @@
 /** Webhook addresses: which are taken, which are private however they are written. */
+
+import { checkWebhookUrl } from '@slipway/core/domain/jobs/webhook-url';
+import { isPrivateAddress, isPrivateHost } from '@slipway/kit/net/private-address';
 import t from 'tap';
-import { checkWebhookUrl } from '../../../core/domain/webhook-url.ts';
-import { isPrivateAddress, isPrivateHost } from '../../../core/runtime/private-address.ts';
 
 const check = (text: string, allowPrivate: boolean): string => checkWebhookUrl(text, allowPrivate, isPrivateHost);
 

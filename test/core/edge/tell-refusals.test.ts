@@ -2,21 +2,22 @@
 /**
  * What facades refused by rate limits is explained by every replica: whose word counts, what of it, and for how long.
  */
+
+import { REJECTIONS_VALID_MS, RejectionTracker } from '@slipway/core/edge/rejection-tracker';
+import { RejectionReporter } from '@slipway/facades/core-client/rejection-reporter';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemTransport } from '@slipway/kit/net/channel';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
+import type { EndpointRefusals, RefusedRequests } from '@slipway/proto/gen/slipway/v1/edge_service';
+import { EdgeServiceClient, RequestLimit, RequestOperation } from '@slipway/proto/gen/slipway/v1/edge_service';
+import type { EndpointExplanation } from '@slipway/proto/gen/slipway/v1/explanation';
+import { REFUSALS_TOLD_MAX, REQUEST_WINDOW_SECONDS } from '@slipway/proto/wire/limits';
 import t from 'tap';
-import { REJECTIONS_VALID_MS, RejectionTracker } from '../../../core/edge/rejection-tracker.ts';
-import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { RejectionReporter } from '../../../facades/core-client/rejection-reporter.ts';
-import type { EndpointRefusals, RefusedRequests } from '../../../proto/gen/slipway/v1/edge_service.ts';
-import { EdgeServiceClient, RequestLimit, RequestOperation } from '../../../proto/gen/slipway/v1/edge_service.ts';
-import type { EndpointExplanation } from '../../../proto/gen/slipway/v1/explanation.ts';
-import { systemTransport } from '../../../proto/wire/channel.ts';
-import { REFUSALS_TOLD_MAX, REQUEST_WINDOW_SECONDS } from '../../../proto/wire/limits.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call, grpcClients } from '../../helpers/grpc-clients.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
+import { call, grpcClients } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(90_000);
 const core = await startReplicas(t, 2);

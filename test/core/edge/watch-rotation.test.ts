@@ -4,22 +4,22 @@
  * replicas, a scripted agent.
  */
 import type { ClientDuplexStream } from '@grpc/grpc-js';
-import t from 'tap';
-import type { DesiredWorker } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { callMetadata, systemTransport } from '@slipway/kit/net/channel';
+import type { DesiredWorker } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type {
   EndpointRotation,
   WatchRotationRequest,
   WatchRotationResponse,
-} from '../../../proto/gen/slipway/v1/edge_service.ts';
-import { EdgeServiceClient, EndpointDemand } from '../../../proto/gen/slipway/v1/edge_service.ts';
-import { EndpointType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { HttpHealth, WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { callMetadata, systemTransport } from '../../../proto/wire/channel.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { readMetrics, valueOf } from '../../helpers/metrics.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+} from '@slipway/proto/gen/slipway/v1/edge_service';
+import { EdgeServiceClient, EndpointDemand } from '@slipway/proto/gen/slipway/v1/edge_service';
+import { EndpointType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { HttpHealth, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import t from 'tap';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { readMetrics, valueOf } from '../../helpers/system/metrics.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(90_000);
 const EDGE_KEY = 'edge-key-of-this-test-0123456789';

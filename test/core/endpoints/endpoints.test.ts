@@ -1,13 +1,14 @@
 // test: postgres, 10 s
 /** Endpoints and templates over gRPC: defaults, bounds, update masks, versions, refusals. */
+
+import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { Endpoint, EndpointType, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import t from 'tap';
-import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { Endpoint, EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(60_000);
 

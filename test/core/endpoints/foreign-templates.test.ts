@@ -1,15 +1,16 @@
 // test: postgres, 10 s
 /** What the owner of a public template and those who use it learn of each other, and what they can do to each other. */
+
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import t from 'tap';
-import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { podCalls } from '../../helpers/pods.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { podCalls } from '../../helpers/system/pods.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

@@ -3,13 +3,14 @@
  * A machine that left for good: placement stops waiting for it after 10 minutes, and the operator can forget it at
  * once.
  */
+
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import t from 'tap';
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
-import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(60_000);
 

@@ -6,9 +6,9 @@
 
 import type { Test } from 'tap';
 import t from 'tap';
-import type { Engines } from '../../helpers/job-engine.ts';
-import { outcome, refused, runningJob, startEngines, submission } from '../../helpers/job-engine.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import type { Engines } from '../../helpers/system/job-engine.ts';
+import { outcome, refused, runningJob, startEngines, submission } from '../../helpers/system/job-engine.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 /**
  * Endpoints whose row is deleted, with a running job each and what `queued` adds. No loop runs before the test starts

@@ -3,16 +3,17 @@
  * A machine and what is on it, for its operator: who holds which GPU, workers that ended there, pods, images, its key,
  * and whom it refuses.
  */
+
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import type { GetMachineResponse } from '@slipway/proto/gen/slipway/v1/machine_service';
+import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import t from 'tap';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import type { GetMachineResponse } from '../../../proto/gen/slipway/v1/machine_service.ts';
-import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
-import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { podCalls } from '../../helpers/pods.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { podCalls } from '../../helpers/system/pods.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

@@ -1,10 +1,11 @@
 // test: postgres
 /** GPUs that the public list does not know: what a machine has can be asked for by name. */
+
+import { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import t from 'tap';
-import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
 
 t.setTimeout(60_000);
 const CARD = 'NVIDIA GeForce RTX 3060';

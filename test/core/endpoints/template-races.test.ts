@@ -3,13 +3,14 @@
  * A template that goes, or gets another name, in the same moment as somebody names it: whoever comes second is told
  * what is wrong.
  */
+
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import t from 'tap';
-import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(60_000);
 

@@ -1,11 +1,11 @@
 // test: postgres, 10 s
 /** Notices between replicas: every kind of event arrives once, elsewhere, and does not come back. */
 import { randomUUID } from 'node:crypto';
+import type { CoreEventMap, ReplicatedEventMap } from '@slipway/core/events/core-events';
 import postgres from 'postgres';
 import t from 'tap';
-import type { CoreEventMap, ReplicatedEventMap } from '../../../core/events/core-events.ts';
-import { startEngines, submission } from '../../helpers/job-engine.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { startEngines, submission } from '../../helpers/system/job-engine.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const engines = await startEngines(t, { replicas: 2 });
 const [here, there] = engines.replicas;

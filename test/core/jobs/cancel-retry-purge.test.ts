@@ -1,10 +1,19 @@
 // test: postgres
 /** What owners do to their jobs: cancel, retry, purge, shorten their life, list them. */
+
+import type { JobState } from '@slipway/core/domain/jobs/job-state';
+import { JOB_STATES } from '@slipway/core/domain/jobs/job-state';
 import t from 'tap';
-import type { JobState } from '../../../core/domain/job-state.ts';
-import { JOB_STATES } from '../../../core/domain/job-state.ts';
-import type { Engines } from '../../helpers/job-engine.ts';
-import { never, outcome, refused, runningJob, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
+import type { Engines } from '../../helpers/system/job-engine.ts';
+import {
+  never,
+  outcome,
+  refused,
+  runningJob,
+  slotsOn,
+  startEngines,
+  submission,
+} from '../../helpers/system/job-engine.ts';
 
 const engines = await startEngines(t);
 const { engine, events, sql } = engines;

@@ -3,11 +3,12 @@
  * Which jobs a filter means when many are cancelled or retried by it: a group of errors, when they ended; and filters
  * that cannot be.
  */
+
+import type { ChangeRequest } from '@slipway/core/jobs/change/change-jobs';
+import type { WalkedJobs } from '@slipway/core/store/jobs/job-walk';
 import t from 'tap';
-import type { ChangeRequest } from '../../../core/jobs/change-jobs.ts';
-import type { WalkedJobs } from '../../../core/store/job-walk.ts';
-import { outcome, refused, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { outcome, refused, slotsOn, startEngines, submission } from '../../helpers/system/job-engine.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 import { jobChanges, wantedOf } from './job-changes.ts';
 
 t.setTimeout(240_000);

@@ -3,12 +3,13 @@
  * Many jobs cancelled or retried by a filter: each as if it were the only one, whatever else happens to it meanwhile,
  * and however often the work is cut.
  */
+
+import type { ChangeRequest, JobsChanged } from '@slipway/core/jobs/change/change-jobs';
+import type { ClaimedJob } from '@slipway/core/jobs/slots';
+import type { WalkedJobs } from '@slipway/core/store/jobs/job-walk';
 import t from 'tap';
-import type { ChangeRequest, JobsChanged } from '../../../core/jobs/change-jobs.ts';
-import type { ClaimedJob } from '../../../core/jobs/slots.ts';
-import type { WalkedJobs } from '../../../core/store/job-walk.ts';
-import { never, outcome, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { never, outcome, slotsOn, startEngines, submission } from '../../helpers/system/job-engine.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 import { jobChanges, wantedOf } from './job-changes.ts';
 
 t.setTimeout(240_000);

@@ -1,9 +1,10 @@
 // test: postgres
 /** Claims: order, priority, several replicas at one queue, and what cannot be claimed. */
+
+import { outcomeRule } from '@slipway/core/domain/jobs/attempt-outcome';
 import t from 'tap';
-import { outcomeRule } from '../../../core/domain/attempt-outcome.ts';
-import { outcome, startEngines, submission } from '../../helpers/job-engine.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { outcome, startEngines, submission } from '../../helpers/system/job-engine.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const engines = await startEngines(t, { replicas: 2 });
 const { engine, sql, replicas } = engines;

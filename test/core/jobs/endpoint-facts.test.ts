@@ -1,9 +1,10 @@
 // test: postgres
 /** What is remembered of endpoints is forgotten for those that changed, and for no other reason. */
+
+import { EndpointFactsCache } from '@slipway/core/jobs/submit/endpoint-facts';
 import t from 'tap';
-import { EndpointFactsCache } from '../../../core/jobs/endpoint-facts.ts';
-import { refused, startEngines } from '../../helpers/job-engine.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
+import { refused, startEngines } from '../../helpers/system/job-engine.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
 
 const { stores, events, sql, endpoint } = await startEngines(t, { idle: true });
 

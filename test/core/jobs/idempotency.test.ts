@@ -1,8 +1,8 @@
 // test: postgres
 /** The Idempotency-Key: one job for one key, also when many ask at once, until that job is gone. */
 import t from 'tap';
-import { never, outcome, refused, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { never, outcome, refused, slotsOn, startEngines, submission } from '../../helpers/system/job-engine.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const engines = await startEngines(t, { replicas: 2 });
 const { engine, sql, stores, replicas } = engines;

@@ -1,8 +1,9 @@
 /** Calls that change many jobs of an endpoint by a filter, and checks of what they left. */
+
+import type { ChangeRequest, JobsChanged } from '@slipway/core/jobs/change/change-jobs';
+import type { WalkedJobs } from '@slipway/core/store/jobs/job-walk';
 import type { Test } from 'tap';
-import type { ChangeRequest, JobsChanged } from '../../../core/jobs/change-jobs.ts';
-import type { WalkedJobs } from '../../../core/store/job-walk.ts';
-import { startEngines, submission } from '../../helpers/job-engine.ts';
+import { startEngines, submission } from '../../helpers/system/job-engine.ts';
 
 /** A filter of all jobs of an endpoint; `more` narrows it. */
 export const wantedOf = (endpointId: string, move: WalkedJobs['move'], more: Partial<WalkedJobs> = {}): WalkedJobs => ({

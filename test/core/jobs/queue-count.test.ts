@@ -1,7 +1,8 @@
 /** How many jobs wait, as a replica counts them: nobody is refused for a job that was counted twice. */
+
+import { QueueCount } from '@slipway/core/jobs/submit/queue-count';
 import t from 'tap';
-import { QueueCount } from '../../../core/jobs/queue-count.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
 
 t.test('a job that is queued while the others are counted', async (t) => {
   const clock = new ManualClock();

@@ -2,9 +2,10 @@
  * What a replica believes of a queue: it must never keep a job waiting because of a wrong belief that somebody could
  * have corrected.
  */
+
+import { QueueCursors } from '@slipway/core/jobs/submit/queue-cursors';
+import type { Clock } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { QueueCursors } from '../../../core/jobs/queue-cursors.ts';
-import type { Clock } from '../../../core/runtime/clock.ts';
 
 /** A clock that stands until it is moved. */
 function still(): Clock & { nowAtMs: number } {

@@ -1,11 +1,20 @@
 // test: postgres
 /** Streamed output: order, both ways of reading, waits, and what a stale attempt may not do. */
+
+import type { EngineMeter } from '@slipway/core/jobs/engine-meter';
+import { ReadChunks } from '@slipway/core/jobs/read/read-chunks';
+import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
-import type { EngineMeter } from '../../../core/jobs/engine-meter.ts';
-import { ReadChunks } from '../../../core/jobs/read-chunks.ts';
-import { systemClock } from '../../../core/runtime/clock.ts';
-import { never, outcome, refused, runningJob, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import {
+  never,
+  outcome,
+  refused,
+  runningJob,
+  slotsOn,
+  startEngines,
+  submission,
+} from '../../helpers/system/job-engine.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const engines = await startEngines(t, { replicas: 2 });
 const { engine, sql, replicas } = engines;

@@ -1,19 +1,20 @@
 // test: postgres
 /** Outcomes: guarded by the attempt, counted, and what a lost attempt does. */
+
+import { RecordOutcomes } from '@slipway/core/jobs/record/record-outcomes';
+import type { EndpointFactsCache } from '@slipway/core/jobs/submit/endpoint-facts';
+import type { QueueCursors } from '@slipway/core/jobs/submit/queue-cursors';
+import type { QueueGate } from '@slipway/core/jobs/submit/queue-gate';
+import { TrafficMeter } from '@slipway/core/jobs/submit/traffic-meter';
+import type { Stores } from '@slipway/core/store/storage';
+import { SlicedWork } from '@slipway/kit/bytes/sliced-work';
+import { TaskGroup } from '@slipway/kit/lifecycle/task-group';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemRandom } from '@slipway/kit/time/clock';
 import t from 'tap';
-import type { EndpointFactsCache } from '../../../core/jobs/endpoint-facts.ts';
-import type { QueueCursors } from '../../../core/jobs/queue-cursors.ts';
-import type { QueueGate } from '../../../core/jobs/queue-gate.ts';
-import { RecordOutcomes } from '../../../core/jobs/record-outcomes.ts';
-import { TrafficMeter } from '../../../core/jobs/traffic-meter.ts';
-import { systemRandom } from '../../../core/runtime/clock.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { SlicedWork } from '../../../core/runtime/sliced-work.ts';
-import { TaskGroup } from '../../../core/runtime/task-group.ts';
-import type { Stores } from '../../../core/store/storage.ts';
-import { never, outcome, runningJob, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { never, outcome, runningJob, slotsOn, startEngines, submission } from '../../helpers/system/job-engine.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const engines = await startEngines(t);
 const { engine, events, sql } = engines;

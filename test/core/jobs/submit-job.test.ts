@@ -1,9 +1,9 @@
 // test: postgres
 /** Submissions: what is stored, what is refused, and which get a worker at once. */
 import { randomUUID } from 'node:crypto';
+import { s3ConfigIdentity } from '@slipway/core/domain/settings/sealed-identity';
 import t from 'tap';
-import { s3ConfigIdentity } from '../../../core/domain/sealed-identity.ts';
-import { outcome, refused, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
+import { outcome, refused, slotsOn, startEngines, submission } from '../../helpers/system/job-engine.ts';
 
 const engines = await startEngines(t);
 const { engine, sql, slots, sealer } = engines;

@@ -3,16 +3,17 @@
  * What went on at an endpoint is written down: arrivals, waits, executions and starts; low priority apart; and it goes
  * when it is old.
  */
+
+import { binOf, quantileOf } from '@slipway/core/domain/scaling/traffic';
+import { openStorage } from '@slipway/core/store/storage';
+import { Sealer } from '@slipway/kit/host/seal';
+import { createLogger } from '@slipway/kit/log/logger';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import t from 'tap';
-import { binOf, quantileOf } from '../../../core/domain/traffic.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { Sealer } from '../../../core/runtime/seal.ts';
-import { openStorage } from '../../../core/store/storage.ts';
-import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

@@ -1,8 +1,16 @@
 // test: postgres
 /** Waits: woken by a commit here, by one elsewhere, by nothing at all, and ended by the server's own clock. */
 import t from 'tap';
-import { never, outcome, refused, runningJob, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import {
+  never,
+  outcome,
+  refused,
+  runningJob,
+  slotsOn,
+  startEngines,
+  submission,
+} from '../../helpers/system/job-engine.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const engines = await startEngines(t, { replicas: 2 });
 const { engine, sql, slots, replicas } = engines;

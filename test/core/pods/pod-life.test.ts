@@ -2,16 +2,16 @@
 /** Pods that really run: real core, real agent, real processes. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import type { Test } from 'tap';
 import t from 'tap';
-import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call, grpcClients } from '../../helpers/grpc-clients.ts';
-import { podCalls } from '../../helpers/pods.ts';
-import { startRealAgent } from '../../helpers/real-agent.ts';
+import { call, grpcClients } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { isAlive, scratch } from '../../helpers/scratch.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { podCalls } from '../../helpers/system/pods.ts';
+import { startRealAgent } from '../../helpers/system/real-agent.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

@@ -2,16 +2,17 @@
 /**
  * Pods over gRPC: merging, bounds, placement, verbs, locks, workers as pods, who sees what. The machines are scripted.
  */
+
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { Pod, PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import t from 'tap';
-import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { Pod, PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
-import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { podCalls } from '../../helpers/pods.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { podCalls } from '../../helpers/system/pods.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

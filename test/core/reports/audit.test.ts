@@ -1,14 +1,15 @@
 // test: postgres
 /** The audit trail over gRPC: every change is in it with its key and the names of its fields, and nothing else is. */
+
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import { ListAuditEventsRequest } from '@slipway/proto/gen/slipway/v1/audit_service';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
+import { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
 import t from 'tap';
-import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { ListAuditEventsRequest } from '../../../proto/gen/slipway/v1/audit_service.ts';
-import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
+import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
 
 t.setTimeout(60_000);
 

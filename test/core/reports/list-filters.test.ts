@@ -4,17 +4,17 @@
  * refused.
  */
 
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import { ListAuditEventsRequest } from '@slipway/proto/gen/slipway/v1/audit_service';
+import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { ListView } from '@slipway/proto/gen/slipway/v1/list_view';
 import type { Test } from 'tap';
 import t from 'tap';
-import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { ListAuditEventsRequest } from '../../../proto/gen/slipway/v1/audit_service.ts';
-import { EndpointType } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import type { ListView } from '../../../proto/gen/slipway/v1/list_view.ts';
-import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

@@ -3,13 +3,14 @@
  * What writes usage: every way in which workers, pods and network volumes come, change and go, through the services
  * that do it.
  */
+
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { podCalls } from '../../helpers/pods.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { podCalls } from '../../helpers/system/pods.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

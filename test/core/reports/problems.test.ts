@@ -3,15 +3,16 @@
  * What is wrong is told of all that an account has, or of all that there is: each kind with its reason, the worst
  * first, counted, and nobody else's.
  */
+
+import { systemTransport } from '@slipway/kit/net/channel';
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import { EdgeServiceClient, RequestLimit, RequestOperation } from '@slipway/proto/gen/slipway/v1/edge_service';
+import { Pod } from '@slipway/proto/gen/slipway/v1/pod';
+import type { ListProblemsResponse, Problem } from '@slipway/proto/gen/slipway/v1/problem_service';
 import t from 'tap';
-import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { EdgeServiceClient, RequestLimit, RequestOperation } from '../../../proto/gen/slipway/v1/edge_service.ts';
-import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import type { ListProblemsResponse, Problem } from '../../../proto/gen/slipway/v1/problem_service.ts';
-import { systemTransport } from '../../../proto/wire/channel.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

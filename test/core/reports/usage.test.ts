@@ -3,19 +3,15 @@
  * Usage over gRPC: periods, groups, filters, prices, refusals. The spans are written by hand; what writes them has a
  * test of its own.
  */
+
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import type { ListUsageResponse, UsageRecord } from '@slipway/proto/gen/slipway/v1/usage_service';
+import { ListUsageRequest, UsageBucket, UsageGrouping, UsageKind } from '@slipway/proto/gen/slipway/v1/usage_service';
 import t from 'tap';
-import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import type { ListUsageResponse, UsageRecord } from '../../../proto/gen/slipway/v1/usage_service.ts';
-import {
-  ListUsageRequest,
-  UsageBucket,
-  UsageGrouping,
-  UsageKind,
-} from '../../../proto/gen/slipway/v1/usage_service.ts';
-import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call, grpcClients } from '../../helpers/grpc-clients.ts';
+import { call, grpcClients } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
+import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
 
 t.setTimeout(60_000);
 

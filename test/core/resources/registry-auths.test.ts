@@ -1,16 +1,16 @@
 // test: postgres
 /** Registry credentials over gRPC: names, bounds, use, other accounts, and that their secrets stay secret. */
 import { Writable } from 'node:stream';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
 import { pino } from 'pino';
 import t from 'tap';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
-import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { podCalls } from '../../helpers/pods.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { podCalls } from '../../helpers/system/pods.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(60_000);
 

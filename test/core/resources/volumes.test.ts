@@ -1,11 +1,12 @@
 // test: postgres
 /** Network volumes over gRPC: bounds, growth, use, other accounts, what is metered. */
+
+import { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
 import t from 'tap';
-import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
+import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
 
 t.setTimeout(60_000);
 

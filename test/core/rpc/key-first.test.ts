@@ -1,9 +1,9 @@
 // test: postgres
 /** A change without what it changes is refused for the key first: who has none learns nothing of what is missing. */
 import t from 'tap';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
 
 t.setTimeout(60_000);
 

@@ -3,11 +3,12 @@
  * What was sent is far too long, and the refusal repeats it: it is answered, and the connection, which many callers
  * share, goes on.
  */
+
+import { toGrpcStatus } from '@slipway/proto/wire/reason';
 import t from 'tap';
-import { toGrpcStatus } from '../../../proto/wire/reason.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
 
 t.setTimeout(60_000);
 

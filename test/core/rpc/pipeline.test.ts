@@ -4,22 +4,22 @@ import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
-import type { Test } from 'tap';
-import t from 'tap';
-import { Api } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { JobState, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
+import { Api } from '@slipway/proto/gen/slipway/v1/access_service';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { JobState, SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
 import type {
   PipelineReply,
   PipelineRequest,
   PipelineResponse,
   SubmitJobRequest,
-} from '../../../proto/gen/slipway/v1/job_service.ts';
-import { PipelineCall } from '../../../proto/gen/slipway/v1/job_service.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call, grpcClients } from '../../helpers/grpc-clients.ts';
-import { refused } from '../../helpers/job-engine.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+} from '@slipway/proto/gen/slipway/v1/job_service';
+import { PipelineCall } from '@slipway/proto/gen/slipway/v1/job_service';
+import type { Test } from 'tap';
+import t from 'tap';
+import { call, grpcClients } from '../../helpers/grpc/grpc-clients.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { refused } from '../../helpers/system/job-engine.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const MEBIBYTE = 1024 * 1024;
 setFlagsFromString('--expose-gc');

@@ -1,16 +1,16 @@
 // test: postgres
 /** Uploads of large outcomes: one that stalls ends, and a machine leaves room to the others. */
 import { PassThrough } from 'node:stream';
+import { SlotPool } from '@slipway/core/dispatch/slot-pool';
+import type { MachineAttempt } from '@slipway/core/domain/jobs/job';
+import { receiveOutcome } from '@slipway/core/rpc/machines/receive-outcome';
+import { OutcomeBudget } from '@slipway/core/rpc/server/outcome-budget';
+import { OutcomeKind, ReportOutcomeRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { OUTPUT_BYTES_MAX } from '@slipway/proto/wire/limits';
 import t from 'tap';
-import { SlotPool } from '../../../core/dispatch/slot-pool.ts';
-import type { MachineAttempt } from '../../../core/domain/job.ts';
-import { OutcomeBudget } from '../../../core/rpc/outcome-budget.ts';
-import { receiveOutcome } from '../../../core/rpc/receive-outcome.ts';
-import { OutcomeKind, ReportOutcomeRequest } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { OUTPUT_BYTES_MAX } from '../../../proto/wire/limits.ts';
-import { LIVE_MACHINES, refused, runningJob, startEngines } from '../../helpers/job-engine.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { LIVE_MACHINES, refused, runningJob, startEngines } from '../../helpers/system/job-engine.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const engines = await startEngines(t);
 const {

@@ -10,15 +10,15 @@ import type { FileDescriptorProto } from '@bufbuild/protobuf/wkt';
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { Client, status as Code, credentials } from '@grpc/grpc-js';
-import t from 'tap';
 import type {
   ServerReflectionRequest,
   ServerReflectionResponse,
-} from '../../../proto/gen/grpc/reflection/v1/reflection.ts';
-import { ServerReflectionService } from '../../../proto/gen/grpc/reflection/v1/reflection.ts';
-import { allRpcs } from '../../helpers/any-rpc.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { grpcurl, skipWithoutGrpcurl } from '../../helpers/grpcurl.ts';
+} from '@slipway/proto/gen/grpc/reflection/v1/reflection';
+import { ServerReflectionService } from '@slipway/proto/gen/grpc/reflection/v1/reflection';
+import t from 'tap';
+import { allRpcs } from '../../helpers/grpc/any-rpc.ts';
+import { grpcurl, skipWithoutGrpcurl } from '../../helpers/grpc/grpcurl.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
 
 t.setTimeout(120_000);
 

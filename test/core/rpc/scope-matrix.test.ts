@@ -3,16 +3,17 @@
  * Every rpc of the contract times every kind of key: who gets through, who is refused, and for whom a thing does not
  * exist. Real core, real database. A new rpc fails this test until it has its row.
  */
+
+import { Api, KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { WatchRotationResponse } from '@slipway/proto/gen/slipway/v1/edge_service';
+import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { GetJobRequest, PipelineResponse, ReadChunksRequest } from '@slipway/proto/gen/slipway/v1/job_service';
+import { Pod } from '@slipway/proto/gen/slipway/v1/pod';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
+import { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import t from 'tap';
-import { Api, KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import type { WatchRotationResponse } from '../../../proto/gen/slipway/v1/edge_service.ts';
-import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { GetJobRequest, PipelineResponse, ReadChunksRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
-import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import type { Ask, Asked } from './scope-world.ts';
 import {
   about,

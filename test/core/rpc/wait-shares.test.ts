@@ -1,14 +1,15 @@
 // test: postgres
 /** Calls that wait: one account must leave places to the others, whatever it does on one stream. */
+
+import { Access } from '@slipway/core/access/access';
+import { StartedWorkers } from '@slipway/core/access/started-workers';
+import { AccessChecks } from '@slipway/core/rpc/accounts/access-checks';
+import { JobRpc } from '@slipway/core/rpc/jobs/job-rpc';
+import { systemClock as clock } from '@slipway/kit/time/clock';
+import { SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
+import { ReadChunksRequest, SubmitJobRequest } from '@slipway/proto/gen/slipway/v1/job_service';
 import t from 'tap';
-import { Access } from '../../../core/access/access.ts';
-import { StartedWorkers } from '../../../core/access/started-workers.ts';
-import { AccessChecks } from '../../../core/rpc/access-checks.ts';
-import { JobRpc } from '../../../core/rpc/job-rpc.ts';
-import { systemClock as clock } from '../../../core/runtime/clock.ts';
-import { SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
-import { ReadChunksRequest, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
-import { refused, startEngines, submission } from '../../helpers/job-engine.ts';
+import { refused, startEngines, submission } from '../../helpers/system/job-engine.ts';
 
 const engines = await startEngines(t);
 const {

@@ -1,7 +1,8 @@
 /** Cursors of calls that change many jobs: what they give back, and that nothing else is taken for one. */
+
+import { cursorOf, walkFrom } from '@slipway/core/rpc/server/walk-cursor';
+import type { JobWalk } from '@slipway/core/store/jobs/job-walk';
 import t from 'tap';
-import { cursorOf, walkFrom } from '../../../core/rpc/walk-cursor.ts';
-import type { JobWalk } from '../../../core/store/job-walk.ts';
 
 const WALK: JobWalk = {
   endpointId: 'ep1234567890ab',

@@ -1,8 +1,9 @@
 /** Workers that do not end a stopped job take no slot of workersMax. */
+
+import { wishedChanges } from '@slipway/core/domain/scaling/scale-decision';
+import type { ScaleSettings, WorkerSample } from '@slipway/core/domain/scaling/scaler';
+import { sampledWorkers } from '@slipway/core/store/scaling/scale-samples';
 import t from 'tap';
-import { wishedChanges } from '../../../core/domain/scale-decision.ts';
-import type { ScaleSettings, WorkerSample } from '../../../core/domain/scaler.ts';
-import { sampledWorkers } from '../../../core/store/scale-samples.ts';
 
 const settings: ScaleSettings = {
   workersMin: 0,

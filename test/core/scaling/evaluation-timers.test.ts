@@ -1,11 +1,12 @@
 /** Evaluations without an event: the instants and numbers of jobs from a sample, and the timers on a test clock. */
+
+import { nextEvaluation } from '@slipway/core/domain/scaling/next-evaluation';
+import type { DecisionSample } from '@slipway/core/domain/scaling/scale-decision';
+import { wishedChanges } from '@slipway/core/domain/scaling/scale-decision';
+import type { WorkerSample } from '@slipway/core/domain/scaling/scaler';
+import { EvaluationTimers } from '@slipway/core/scaling/evaluation-timers';
 import t from 'tap';
-import { nextEvaluation } from '../../../core/domain/next-evaluation.ts';
-import type { DecisionSample } from '../../../core/domain/scale-decision.ts';
-import { wishedChanges } from '../../../core/domain/scale-decision.ts';
-import type { WorkerSample } from '../../../core/domain/scaler.ts';
-import { EvaluationTimers } from '../../../core/scaling/evaluation-timers.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
 
 const worker = (given: Partial<WorkerSample> = {}): WorkerSample => ({
   id: 'w',

@@ -1,13 +1,14 @@
 // test: postgres, 10 s
 /** Explanations keep a job's earlier attempts: each with its cause, its error and its worker's end. */
+
+import { KeyScope, Permission } from '@slipway/proto/gen/slipway/v1/access_service';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
-import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

@@ -1,10 +1,11 @@
 /** Loads around a threshold over thousands of decisions: workers do not flap with any scaler, and stop in the end. */
+
+import type { ModelJob } from '@slipway/core/domain/scaling/scale-model';
+import type { ScaleSettings } from '@slipway/core/domain/scaling/scaler';
 import t from 'tap';
-import type { ModelJob } from '../../../core/domain/scale-model.ts';
-import type { ScaleSettings } from '../../../core/domain/scaler.ts';
 import { play, settingsOf } from '../../fleet/scalers.ts';
-import { randomOf } from '../../helpers/random-of.ts';
-import { SEED } from '../../helpers/seeded-random.ts';
+import { randomOf } from '../../helpers/time/random-of.ts';
+import { SEED } from '../../helpers/time/seeded-random.ts';
 
 const HOUR_MS = 3_600_000;
 /** Until then workers follow the load. */

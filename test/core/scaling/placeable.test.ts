@@ -1,8 +1,9 @@
 /** Freed capacity: as many unplaced endpoints are reconciled as can be placed. */
+
+import type { PlacementMachine } from '@slipway/core/domain/scaling/placement-machine';
+import { placeableTogether } from '@slipway/core/scaling/reconcile';
+import type { EndpointSample } from '@slipway/core/store/scaling/scale-samples';
 import t from 'tap';
-import type { PlacementMachine } from '../../../core/domain/placement-machine.ts';
-import { placeableTogether } from '../../../core/scaling/reconcile.ts';
-import type { EndpointSample } from '../../../core/store/scale-samples.ts';
 
 const machine = (id: string, used: readonly boolean[]): PlacementMachine => ({
   id,

@@ -3,22 +3,23 @@
  * Reconciles that do not end: what they wait for is logged, they are aborted, and their endpoints are retried. The test
  * moves the clock.
  */
+
+import { chosenScaler } from '@slipway/core/domain/scaling/scale-target';
+import { reconcileEndpoints } from '@slipway/core/scaling/reconcile';
+import { reconcileBatch } from '@slipway/core/scaling/reconcile-batch';
+import { ReconcileWatchdog } from '@slipway/core/scaling/reconcile-watchdog';
+import { RunningJobs } from '@slipway/core/store/jobs/running-jobs';
+import { ScaleStore } from '@slipway/core/store/scaling/scale-store';
+import { PLACEMENT_LOCK } from '@slipway/core/store/scaling/standby-rows';
+import type { TransactionWait } from '@slipway/core/store/scaling/transaction-monitor';
+import { ReconcileTimeoutError } from '@slipway/core/store/scaling/transaction-monitor';
+import { openDatabase } from '@slipway/core/store/sql/database';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemRandom } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { chosenScaler } from '../../../core/domain/scale-target.ts';
-import { systemRandom } from '../../../core/runtime/clock.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { reconcileEndpoints } from '../../../core/scaling/reconcile.ts';
-import { reconcileBatch } from '../../../core/scaling/reconcile-batch.ts';
-import { ReconcileWatchdog } from '../../../core/scaling/reconcile-watchdog.ts';
-import { openDatabase } from '../../../core/store/database.ts';
-import { RunningJobs } from '../../../core/store/running-jobs.ts';
-import { ScaleStore } from '../../../core/store/scale-store.ts';
-import { PLACEMENT_LOCK } from '../../../core/store/standby-rows.ts';
-import type { TransactionWait } from '../../../core/store/transaction-monitor.ts';
-import { ReconcileTimeoutError } from '../../../core/store/transaction-monitor.ts';
-import { LIVE_MACHINES, startEngines } from '../../helpers/job-engine.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { LIVE_MACHINES, startEngines } from '../../helpers/system/job-engine.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const SLOW_MS = 15_000;
 const TIMEOUT_MS = 60_000;

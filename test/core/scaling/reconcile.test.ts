@@ -1,10 +1,11 @@
 // test: postgres
 /** Reconciles of one transaction: each sees the decisions before it, although they are written at the end. */
+
+import { chosenScaler } from '@slipway/core/domain/scaling/scale-target';
+import { reconcileEndpoints } from '@slipway/core/scaling/reconcile';
+import { systemRandom } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { chosenScaler } from '../../../core/domain/scale-target.ts';
-import { systemRandom } from '../../../core/runtime/clock.ts';
-import { reconcileEndpoints } from '../../../core/scaling/reconcile.ts';
-import { LIVE_MACHINES, startEngines } from '../../helpers/job-engine.ts';
+import { LIVE_MACHINES, startEngines } from '../../helpers/system/job-engine.ts';
 
 t.test('endpoints of one account never exceed its quota together', async (t) => {
   const { sql, stores, endpoint } = await startEngines(t, { idle: true });

@@ -3,20 +3,20 @@
  * version says.
  */
 
-import { placeWorker } from '../../../core/domain/placement.ts';
-import type { PlacementMachine } from '../../../core/domain/placement-machine.ts';
-import { NO_QUOTA } from '../../../core/domain/quota.ts';
-import { scaledSettings } from '../../../core/domain/rollout.ts';
-import type { Rollout } from '../../../core/domain/rollout-settings.ts';
-import type { Decision, DecisionSample, DecisionSettings } from '../../../core/domain/scale-decision.ts';
+import { NO_QUOTA } from '@slipway/core/domain/accounts/quota';
+import { placeWorker } from '@slipway/core/domain/scaling/placement';
+import type { PlacementMachine } from '@slipway/core/domain/scaling/placement-machine';
+import { scaledSettings } from '@slipway/core/domain/scaling/rollout';
+import type { Rollout } from '@slipway/core/domain/scaling/rollout-settings';
+import type { Decision, DecisionSample, DecisionSettings } from '@slipway/core/domain/scaling/scale-decision';
 import {
   checkFleetSample,
   decide,
   fleetSample,
   requestOf,
   wishedChanges,
-} from '../../../core/domain/scale-decision.ts';
-import type { WorkerSample } from '../../../core/domain/scaler.ts';
+} from '@slipway/core/domain/scaling/scale-decision';
+import type { WorkerSample } from '@slipway/core/domain/scaling/scaler';
 
 export interface World {
   gpus: number;

@@ -1,11 +1,12 @@
 // test: 10 s
 /** Effects of a release on serving workers: in a model over many generated endpoints, and case by case. */
+
+import { HELD_DAYS_MAX, scaledSettings } from '@slipway/core/domain/scaling/rollout';
+import type { Rollout } from '@slipway/core/domain/scaling/rollout-settings';
+import type { ScaleSettings, WorkerSample } from '@slipway/core/domain/scaling/scaler';
 import fc from 'fast-check';
 import t from 'tap';
-import { HELD_DAYS_MAX, scaledSettings } from '../../../core/domain/rollout.ts';
-import type { Rollout } from '../../../core/domain/rollout-settings.ts';
-import type { ScaleSettings, WorkerSample } from '../../../core/domain/scaler.ts';
-import { SEED } from '../../helpers/seeded-random.ts';
+import { SEED } from '../../helpers/time/seeded-random.ts';
 import type { World } from './rollout-model.ts';
 import { RolloutModel } from './rollout-model.ts';
 

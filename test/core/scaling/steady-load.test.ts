@@ -1,12 +1,13 @@
 // test: postgres, 20 s
 /** A steady load on a real core: its workers are started once, and none is replaced while it lasts. */
+
+import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { ScaleDecision } from '@slipway/proto/gen/slipway/v1/explanation';
 import t from 'tap';
-import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import type { ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

@@ -1,7 +1,8 @@
 /** The work queue: an endpoint waits for running transactions only, however many others are queued. */
+
+import type { QueuedReconcile } from '@slipway/core/scaling/work-queue';
+import { WorkQueue } from '@slipway/core/scaling/work-queue';
 import t from 'tap';
-import type { QueuedReconcile } from '../../../core/scaling/work-queue.ts';
-import { WorkQueue } from '../../../core/scaling/work-queue.ts';
 
 const due = (id: string, accountId: string): QueuedReconcile => ({
   endpoint: { id, accountId },

@@ -1,20 +1,21 @@
 // test: postgres, 40 s
 /** Workers start, stop, crash and are replaced: real database, scripted agent. */
+
+import { WorkerStore } from '@slipway/core/store/machines/worker-store';
+import { PLACEMENT_LOCK } from '@slipway/core/store/scaling/standby-rows';
+import type { Database } from '@slipway/core/store/sql/database';
+import { Sealer } from '@slipway/kit/host/seal';
+import type { Clock } from '@slipway/kit/time/clock';
+import { systemClock } from '@slipway/kit/time/clock';
+import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
-import type { Clock } from '../../../core/runtime/clock.ts';
-import { systemClock } from '../../../core/runtime/clock.ts';
-import { Sealer } from '../../../core/runtime/seal.ts';
-import type { Database } from '../../../core/store/database.ts';
-import { PLACEMENT_LOCK } from '../../../core/store/standby-rows.ts';
-import { WorkerStore } from '../../../core/store/worker-store.ts';
-import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

@@ -3,10 +3,11 @@
  * Large tables. The length of a queue is kept by every statement that changes it: it is what counting would find, costs
  * nothing to ask however long the queue is, and nobody waits for another's commit to keep it.
  */
+
+import { connect } from '@slipway/core/store/sql/database';
+import { makeStores } from '@slipway/core/store/storage';
 import t from 'tap';
-import { connect } from '../../../core/store/database.ts';
-import { makeStores } from '../../../core/store/storage.ts';
-import { logger, outcome, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
+import { logger, outcome, slotsOn, startEngines, submission } from '../../helpers/system/job-engine.ts';
 
 const engines = await startEngines(t, { idle: true });
 const { engine, sql, database, stores, sealer } = engines;

@@ -3,11 +3,12 @@
  * Errors in groups cost what is looked at, not what there is: counted in index entries and rows, in bytes and in turns
  * of the loop.
  */
+
+import type { ChangeRequest, JobsChanged } from '@slipway/core/jobs/change/change-jobs';
 import t from 'tap';
-import type { ChangeRequest, JobsChanged } from '../../../core/jobs/change-jobs.ts';
-import { jobEntriesRead } from '../../helpers/index-reads.ts';
-import { refused, startEngines } from '../../helpers/job-engine.ts';
-import { measureLoop } from '../../helpers/loop-meter.ts';
+import { jobEntriesRead } from '../../helpers/db/index-reads.ts';
+import { refused, startEngines } from '../../helpers/system/job-engine.ts';
+import { measureLoop } from '../../helpers/time/loop-meter.ts';
 
 t.setTimeout(180_000);
 

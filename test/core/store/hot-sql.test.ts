@@ -7,15 +7,15 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { outcomeRule } from '@slipway/core/domain/jobs/attempt-outcome';
+import type { Sql } from '@slipway/core/store/sql/database';
+import { openDatabase } from '@slipway/core/store/sql/database';
+import { migrate } from '@slipway/core/store/sql/migrate';
+import { makeStores } from '@slipway/core/store/storage';
+import { Sealer } from '@slipway/kit/host/seal';
+import { createLogger } from '@slipway/kit/log/logger';
 import t from 'tap';
-import { outcomeRule } from '../../../core/domain/attempt-outcome.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { Sealer } from '../../../core/runtime/seal.ts';
-import type { Sql } from '../../../core/store/database.ts';
-import { openDatabase } from '../../../core/store/database.ts';
-import { migrate } from '../../../core/store/migrate.ts';
-import { makeStores } from '../../../core/store/storage.ts';
-import { createDatabase } from '../../helpers/database.ts';
+import { createDatabase } from '../../helpers/db/database.ts';
 
 const FOLDER = join(import.meta.dirname, 'sql');
 const WRITES = process.env.SLIPWAY_TEST_SQL === 'write';

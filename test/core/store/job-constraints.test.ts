@@ -1,10 +1,10 @@
 // test: postgres
 /** The database itself refuses an impossible job, whatever the code does. */
 
+import { JOB_STATES } from '@slipway/core/domain/jobs/job-state';
 import type { Test } from 'tap';
 import t from 'tap';
-import { JOB_STATES } from '../../../core/domain/job-state.ts';
-import { runningJob, startEngines, submission } from '../../helpers/job-engine.ts';
+import { runningJob, startEngines, submission } from '../../helpers/system/job-engine.ts';
 
 const engines = await startEngines(t, { idle: true });
 const { engine, sql } = engines;

@@ -3,11 +3,12 @@
  * Instants and spans of jobs, which statements reckon in float8: they are what reckoning in decimals gives, to the last
  * bit.
  */
+
+import { jobColumns } from '@slipway/core/store/jobs/rows';
+import { connect } from '@slipway/core/store/sql/database';
+import { createLogger } from '@slipway/kit/log/logger';
 import t from 'tap';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { connect } from '../../../core/store/database.ts';
-import { jobColumns } from '../../../core/store/rows.ts';
-import { createDatabase } from '../../helpers/database.ts';
+import { createDatabase } from '../../helpers/db/database.ts';
 
 const sql = connect((await createDatabase(t)).url, 'job-times', 1, createLogger('test', 'silent'));
 t.teardown(() => sql.end());

@@ -4,11 +4,12 @@
  * they must be as if they had come earlier: void where it makes them void, and gone where it deletes the job. And a
  * worker's end in the moment of a loss.
  */
+
+import { ChunkStore } from '@slipway/core/store/jobs/chunk-store';
+import type { Sql } from '@slipway/core/store/sql/database';
 import t from 'tap';
-import { ChunkStore } from '../../../core/store/chunk-store.ts';
-import type { Sql } from '../../../core/store/database.ts';
-import { never, outcome, runningJob, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { never, outcome, runningJob, slotsOn, startEngines, submission } from '../../helpers/system/job-engine.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const engines = await startEngines(t, { idle: true });
 const { engine, sql } = engines;

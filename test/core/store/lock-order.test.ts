@@ -3,14 +3,15 @@
  * Statements that change several workers or jobs at once, of which others change the same at the same moment: none is
  * broken off by PostgreSQL.
  */
+
+import type { WorkerAction } from '@slipway/core/domain/scaling/place-workers';
+import type { Decision } from '@slipway/core/domain/scaling/scale-decision';
+import type { OutcomeEntry } from '@slipway/core/store/jobs/outcome-store';
+import type { WorkerFacts } from '@slipway/core/store/machines/worker-store';
+import { lockedInOrder } from '@slipway/core/store/sql/worker-order';
 import t from 'tap';
-import type { WorkerAction } from '../../../core/domain/place-workers.ts';
-import type { Decision } from '../../../core/domain/scale-decision.ts';
-import type { OutcomeEntry } from '../../../core/store/outcome-store.ts';
-import { lockedInOrder } from '../../../core/store/worker-order.ts';
-import type { WorkerFacts } from '../../../core/store/worker-store.ts';
-import { LIVE_MACHINES, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
-import { seededRandom } from '../../helpers/seeded-random.ts';
+import { LIVE_MACHINES, slotsOn, startEngines, submission } from '../../helpers/system/job-engine.ts';
+import { seededRandom } from '../../helpers/time/seeded-random.ts';
 
 t.setTimeout(120_000);
 

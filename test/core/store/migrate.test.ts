@@ -3,15 +3,15 @@
  * Migrations: many at once, again, from an earlier release with its data, and a database that is newer than the code.
  */
 import { cp, readFile, writeFile } from 'node:fs/promises';
+import { migrate, NewerDatabaseError } from '@slipway/core/store/sql/migrate';
+import { drizzle, migrate as runMigrations } from '@slipway/drizzle/orm';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import t from 'tap';
-import { migrate, NewerDatabaseError } from '../../../core/store/migrate.ts';
-import { drizzle, migrate as runMigrations } from '../../../drizzle/orm.ts';
-import { createDatabase } from '../../helpers/database.ts';
-import { logger } from '../../helpers/job-engine.ts';
+import { createDatabase } from '../../helpers/db/database.ts';
 import { scratch } from '../../helpers/scratch.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { logger } from '../../helpers/system/job-engine.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.test('replicas that start together migrate once', async (t) => {
   const { url } = await createDatabase(t, { empty: true });

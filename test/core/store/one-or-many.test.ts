@@ -4,13 +4,13 @@
  * statement of many does.
  */
 import { randomUUID } from 'node:crypto';
+import type { OutcomeKind } from '@slipway/core/domain/jobs/attempt-outcome';
+import { outcomeRule, rememberedAs } from '@slipway/core/domain/jobs/attempt-outcome';
+import type { OutcomeEntry } from '@slipway/core/store/jobs/outcome-store';
+import type { JobWithSlot, NewJob } from '@slipway/core/store/jobs/submission-store';
 import type { Test } from 'tap';
 import t from 'tap';
-import type { OutcomeKind } from '../../../core/domain/attempt-outcome.ts';
-import { outcomeRule, rememberedAs } from '../../../core/domain/attempt-outcome.ts';
-import type { OutcomeEntry } from '../../../core/store/outcome-store.ts';
-import type { JobWithSlot, NewJob } from '../../../core/store/submission-store.ts';
-import { startEngines } from '../../helpers/job-engine.ts';
+import { startEngines } from '../../helpers/system/job-engine.ts';
 
 const { sql, stores, endpoint } = await startEngines(t, { idle: true });
 const { submissions, outcomes, counts, chunks } = stores;

@@ -4,19 +4,19 @@
  * and goes on working.
  */
 import { randomBytes } from 'node:crypto';
+import { buildCore } from '@slipway/core/app';
+import { readCoreConfig } from '@slipway/core/config';
+import { InstallationStore, WrongSecretKeyError } from '@slipway/core/store/accounts/installation-store';
+import { connect } from '@slipway/core/store/sql/database';
+import { migrate } from '@slipway/core/store/sql/migrate';
+import { Sealer } from '@slipway/kit/host/seal';
 import t from 'tap';
-import { buildCore } from '../../../core/app.ts';
-import { readCoreConfig } from '../../../core/config.ts';
-import { Sealer } from '../../../core/runtime/seal.ts';
-import { connect } from '../../../core/store/database.ts';
-import { InstallationStore, WrongSecretKeyError } from '../../../core/store/installation-store.ts';
-import { migrate } from '../../../core/store/migrate.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { logger } from '../../helpers/job-engine.ts';
-import { podCalls } from '../../helpers/pods.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { createDatabase } from '../../helpers/db/database.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { logger } from '../../helpers/system/job-engine.ts';
+import { podCalls } from '../../helpers/system/pods.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const newKey = (): string => randomBytes(32).toString('hex');
 

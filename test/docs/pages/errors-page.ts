@@ -1,7 +1,7 @@
 /** docs/reference/errors.md: every error code with its cause and what to do. */
 
-import type { ErrorHelp } from '../../../proto/wire/error-help.ts';
-import { ERROR_HELP } from '../../../proto/wire/error-help.ts';
+import type { ErrorHelp } from '@slipway/kit/net/error-help';
+import { ERROR_HELP } from '@slipway/kit/net/error-help';
 
 const HEAD = `# Error codes
 

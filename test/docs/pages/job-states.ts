@@ -1,5 +1,5 @@
 /** The diagram of job states in ARCHITECTURE.md, made from the state table. */
-import { isFinal, JOB_STATES, TRANSITIONS } from '../../../core/domain/job-state.ts';
+import { isFinal, JOB_STATES, TRANSITIONS } from '@slipway/core/domain/jobs/job-state';
 
 /** Moves that every state has, which would hide the others. */
 const EVERYWHERE = 'expire';

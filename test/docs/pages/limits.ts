@@ -29,54 +29,54 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     row(
       'executionTimeout',
       '{EXECUTION_TIMEOUT_MS_MIN} – {EXECUTION_TIMEOUT_MS_MAX}, default {EXECUTION_TIMEOUT_MS_DEFAULT}',
-      'core/domain/job-policy.ts',
+      'core/domain/jobs/job-policy.ts',
     ),
-    row('ttl', '{TTL_MS_MIN} – {TTL_MS_MAX}, default {TTL_MS_DEFAULT}', 'core/domain/job-policy.ts'),
+    row('ttl', '{TTL_MS_MIN} – {TTL_MS_MAX}, default {TTL_MS_DEFAULT}', 'core/domain/jobs/job-policy.ts'),
     row(
       'retention of a final job',
       '/run {RETENTION_MS_ASYNC}; /runsync its `wait`, {RETENTION_MS_SYNC_MIN} – {RETENTION_MS_SYNC_MAX}',
-      'core/domain/retention.ts',
+      'core/domain/jobs/retention.ts',
     ),
     row(
       'queue of an endpoint, then 429',
       'the larger of {QUEUE_LENGTH_FREE} and {QUEUE_LENGTH_PER_WORKER} × workersMax',
-      'core/domain/queue-limit.ts',
+      'core/domain/jobs/queue-limit.ts',
     ),
     row(
       'webhook call',
       '{TRIES_MAX} tries, {PAUSE_MS} apart, {TRY_MS_MAX} each',
-      'core/duties/webhook-deliverer.ts',
-      'core/duties/webhook-caller.ts',
+      'core/singleton-tasks/webhook-deliverer.ts',
+      'core/singleton-tasks/webhook-caller.ts',
     ),
-    row("redrives of a job's webhook", '{REDRIVES_MAX}', 'core/jobs/redrive-webhook.ts'),
+    row("redrives of a job's webhook", '{REDRIVES_MAX}', 'core/jobs/change/redrive-webhook.ts'),
     row(
       'jobs that one call cancels or retries',
       '{CHANGED_MAX}, {BATCH_ITEMS_MAX} a statement; {CALLS_MAX} calls at a time in core',
-      'core/jobs/change-jobs.ts',
-      'core/rpc/many-jobs.ts',
+      'core/jobs/change/change-jobs.ts',
+      'core/rpc/jobs/many-jobs.ts',
     ),
     row(
       'failed jobs that groups of errors look at',
       'the newest {JOBS_MAX}, {ERROR_BYTES_MAX} of their errors, {SLICE} at a time; {GROUPS_MAX} groups',
-      'core/jobs/job-errors.ts',
-      'core/domain/error-groups.ts',
+      'core/jobs/read/job-errors.ts',
+      'core/domain/jobs/error-groups.ts',
     ),
     row(
       'readers of streams in one statement',
       '{SHARED_READERS_MAX}, of {chunksMax} chunks each',
-      'core/jobs/read-chunks.ts',
+      'core/jobs/read/read-chunks.ts',
     ),
     row(
       'how long jobs waited and ran',
       'the last {SPAN_MS_MIN} to {SPAN_MS_MAX}, in about {STEPS} steps',
-      'core/domain/job-times.ts',
+      'core/domain/jobs/job-times.ts',
     ),
-    row('page of a list of jobs', '{LIMIT_MAX}, default {LIMIT_DEFAULT}', 'core/jobs/list-jobs.ts'),
+    row('page of a list of jobs', '{LIMIT_MAX}, default {LIMIT_DEFAULT}', 'core/jobs/read/list-jobs.ts'),
   ],
   Requests: [
     row('headers, then 431', '{HTTP_HEADER_BYTES_MAX}, {HTTP_HEADERS_MAX} of them', WIRE),
     row('time in which headers arrive', '{HTTP_HEADERS_MS}', WIRE),
-    row('values in a body of settings (REST, GraphQL)', '{VALUES_MAX}', 'facades/plugins/json-body.ts'),
+    row('values in a body of settings (REST, GraphQL)', '{VALUES_MAX}', 'facades/plugins/bodies/json-body.ts'),
     row(
       'GraphQL document',
       '{LINES_MAX} lines, {TOKENS_MAX} tokens, {DEPTH_MAX} levels, {FIELDS_MAX} fields',
@@ -103,29 +103,29 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     row(
       'work of one account under way at a facade that others use too',
       'weight {REQUEST_WEIGHT_MAX} of {ALL_WEIGHT_MAX}, each for {PERMIT_MS} at most',
-      'facades/plugins/fair-queue.ts',
+      'facades/plugins/limits/fair-queue.ts',
     ),
     row(
       'rejections of one account',
       '{AT_ONCE_MAX} in {WINDOW_MS} at once, then each {DELAY_MS} late; {OF_ONE_MAX} wait so',
-      'facades/plugins/rejection-delay.ts',
+      'facades/plugins/limits/rejection-delay.ts',
     ),
     row(
       'requests of one address at an edge',
       '{ACCOUNTS_BEHIND_ADDRESS} times the largest rate of an account, in {REQUEST_WINDOW_SECONDS}',
-      'deploy/envoy/config.ts',
+      'edge/config.ts',
       WIRE,
     ),
     row('silence on a request at an edge, then 504', 'the longest wait of a facade, and twice {WAIT_GRACE_MS}', WIRE),
     row(
       'calls of the management services of an account, at each core replica',
       '{MANAGEMENT_CALLS_MAX} in {CALLS_WINDOW_MS}',
-      'core/domain/call-limits.ts',
+      'core/domain/accounts/call-limits.ts',
     ),
     row(
       'explanations of an account, at each core replica',
       '{EXPLANATIONS_MAX} in {CALLS_WINDOW_MS}',
-      'core/domain/call-limits.ts',
+      'core/domain/accounts/call-limits.ts',
     ),
     row(
       'live feeds of the console',
@@ -158,12 +158,12 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       '{MACHINE_TUNNELS_MAX}; {TUNNEL_STREAMS_MAX} connections each, {WINDOW_BYTES} unread of each; ' +
         '{tunnelSilenceMs} of silence end one',
       'facades/activator/tunnels.ts',
-      'proto/wire/tunnel.ts',
+      'kit/net/tunnel.ts',
       'proto/wire/link-timers.ts',
     ),
   ],
   'Scaling and machines': [
-    row('heartbeat, lease', '{HEARTBEAT_PERIOD_MS}, {LEASE_MS}', 'core/domain/lease.ts'),
+    row('heartbeat, lease', '{HEARTBEAT_PERIOD_MS}, {LEASE_MS}', 'core/domain/machines/lease.ts'),
     row(
       'reconciles of one transaction',
       'logged after {SLOW_MS}, aborted after {TIMEOUT_MS}',
@@ -172,22 +172,22 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     row(
       'workers for which one reconcile reserves GPUs, of accounts below their share',
       '{RESERVED_MAX}',
-      'core/domain/fair-share.ts',
+      'core/domain/scaling/fair-share.ts',
     ),
-    row('competing endpoints that a reconcile reads', '{RIVALS_MAX}', 'core/store/gpu-contention.ts'),
+    row('competing endpoints that a reconcile reads', '{RIVALS_MAX}', 'core/store/scaling/gpu-contention.ts'),
     row(
       'crash of a worker',
       'its machine comes after all others for {CRASHES_REMEMBERED_HOURS}; pauses up to {CRASH_PAUSE_SECONDS_MAX}',
-      'core/domain/machine-crashes.ts',
-      'core/domain/worker.ts',
+      'core/domain/scaling/machine-crashes.ts',
+      'core/domain/machines/worker.ts',
     ),
-    row('a disconnected machine counts as removed', '{GONE_AFTER_MINUTES}', 'core/domain/placement.ts'),
-    row('traffic of an endpoint', 'spans of {TRAFFIC_SPAN_MS}, {TRAFFIC_KEPT_HOURS}', 'core/domain/traffic.ts'),
+    row('a disconnected machine counts as removed', '{GONE_AFTER_MINUTES}', 'core/domain/scaling/placement.ts'),
+    row('traffic of an endpoint', 'spans of {TRAFFIC_SPAN_MS}, {TRAFFIC_KEPT_HOURS}', 'core/domain/scaling/traffic.ts'),
     row(
       'log of decisions',
       '{LOGGED_MAX} of an endpoint, {LOGGED_DAYS}; samples over {SAMPLE_BYTES_MAX} are left out',
-      'core/domain/scale-decision.ts',
-      'core/store/scale-log-rows.ts',
+      'core/domain/scaling/scale-decision.ts',
+      'core/store/scaling/scale-log-rows.ts',
     ),
     row(
       'prefetched jobs of a worker',
@@ -195,16 +195,20 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
         '{SHORT_MS_MAX}',
       'core/domain/prefetch.ts',
     ),
-    row('size of a CPU worker or pod', '{VCPUS_MAX} processors; {SIZES_MAX} to choose from', 'core/domain/cpu-size.ts'),
+    row(
+      'size of a CPU worker or pod',
+      '{VCPUS_MAX} processors; {SIZES_MAX} to choose from',
+      'core/domain/machines/cpu-size.ts',
+    ),
     row(
       'page of a machine',
       '{PODS_MAX} pods, {IMAGES_MAX} images, {ADDRESSES_MAX} addresses, {WAITING_MAX} endpoints that it rejects',
-      'core/store/machine-view-store.ts',
+      'core/store/reports/machine-view-store.ts',
     ),
     row(
       'images of a machine',
       '{IMAGES_MAX} and {BYTES_MAX} of names that it may need',
-      'core/dispatch/desired-images.ts',
+      'core/dispatch/desired/desired-images.ts',
     ),
   ],
   Agents: [
@@ -238,34 +242,38 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     ),
   ],
   'Resources and reports': [
-    row('size of a network volume', 'up to {max} GB; it only grows', 'core/domain/volume.ts'),
-    row('command and env of a template or pod, env of an endpoint', '{PROGRAM_BYTES_MAX}', 'core/domain/fields.ts'),
+    row('size of a network volume', 'up to {max} GB; it only grows', 'core/domain/resources/volume.ts'),
+    row(
+      'command and env of a template or pod, env of an endpoint',
+      '{PROGRAM_BYTES_MAX}',
+      'core/domain/settings/fields.ts',
+    ),
     row(
       'registry credentials',
       'username {USERNAME_LENGTH_MAX}, password {PASSWORD_LENGTH_MAX} characters',
-      'core/domain/registry-auth.ts',
+      'core/domain/resources/registry-auth.ts',
     ),
     row(
       'public templates in a list',
       'the oldest {SHARED_MAX} and {SHARED_BYTES_MAX} of each other account',
-      'core/store/template-store.ts',
+      'core/store/resources/template-store.ts',
     ),
     row(
       'page of a list',
       '{PAGE_SIZE_MAX} entries, {PAGE_BYTES_MAX} and the last entry',
-      'core/rpc/paging.ts',
-      'core/store/page.ts',
+      'core/rpc/server/paging.ts',
+      'core/store/sql/page.ts',
     ),
     row(
       'pages at a time in core',
       '{PAGES_MAX}, {ACCOUNT_PAGES_MAX} of an account, {ACCOUNT_WAITING_MAX} of it wait',
-      'core/rpc/page-budget.ts',
+      'core/rpc/server/page-budget.ts',
     ),
     row(
       'sums of usage',
       '{PIECES_MAX} pieces of spans, {USAGE_RECORDS_MAX} records, {TOP_MAX} groups beside the others; ' +
         '{OF_ACCOUNT_MAX} at once for an account',
-      'core/domain/usage.ts',
+      'core/domain/reports/usage.ts',
       'core/reports/usage-turns.ts',
     ),
     row(
@@ -277,7 +285,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       'list of problems',
       '{GIVEN_UP_MAX} webhook calls of an endpoint, {PODS_MAX} pods counted; read anew after {FRESH_MS}, at ' +
         'most {FRESH_MS_MAX}',
-      'core/store/problem-store.ts',
+      'core/store/reports/problem-store.ts',
       'core/reports/problems.ts',
     ),
   ],
@@ -285,7 +293,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     row(
       "work on users' bytes at a time",
       '{AT_ONCE_BYTES_MAX} at once, larger ones in slices of {SLICE_MS}',
-      'core/runtime/sliced-work.ts',
+      'kit/bytes/sliced-work.ts',
     ),
     row(
       'calls of a facade that a replica does not read',
@@ -293,22 +301,22 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       'facades/core-client/pipeline-link.ts',
       'facades/core-client/pipeline-client.ts',
     ),
-    row('calls that one gRPC connection has open', '{CONNECTION_STREAMS_MAX}', 'proto/wire/channel.ts'),
+    row('calls that one gRPC connection has open', '{CONNECTION_STREAMS_MAX}', 'kit/net/channel.ts'),
     row(
       'a lock that others hold; a transaction without a statement',
       '{LOCK_MS_MAX}; {SILENT_TRANSACTION_MS_MAX}',
-      'core/store/database.ts',
+      'core/store/sql/database.ts',
     ),
     row(
       'log of a process',
       '{OF_CAUSE_MAX} lines in {WINDOW_MS} of a sentence about one endpoint, worker or the like, ' +
         '{OF_SENTENCE_MAX} of a sentence; then a count',
-      'core/runtime/line-limit.ts',
+      'kit/log/line-limit.ts',
     ),
     row(
       'logs of the processes of `npm start`',
       '{ROTATE_BYTES} and the previous file, of each',
-      'deploy/local/process-log.ts',
+      'dev/processes/process-log.ts',
     ),
     row(
       'rejections by rate limits, for explanations',

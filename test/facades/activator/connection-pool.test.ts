@@ -3,17 +3,17 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { ConnectionPool } from '@slipway/facades/activator/connection-pool';
+import type { SlotRequest } from '@slipway/facades/activator/endpoint-queue';
+import { EndpointQueue } from '@slipway/facades/activator/endpoint-queue';
+import { dial, forward } from '@slipway/facades/activator/forward';
+import { systemClock } from '@slipway/kit/time/clock';
+import { EndpointRotation } from '@slipway/proto/gen/slipway/v1/edge_service';
+import { LB_KEPT_MS } from '@slipway/proto/wire/limits';
 import type { Test } from 'tap';
 import t from 'tap';
-import { systemClock } from '../../../core/runtime/clock.ts';
-import { ConnectionPool } from '../../../facades/activator/connection-pool.ts';
-import type { SlotRequest } from '../../../facades/activator/endpoint-queue.ts';
-import { EndpointQueue } from '../../../facades/activator/endpoint-queue.ts';
-import { dial, forward } from '../../../facades/activator/forward.ts';
-import { EndpointRotation } from '../../../proto/gen/slipway/v1/edge_service.ts';
-import { LB_KEPT_MS } from '../../../proto/wire/limits.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const LIMITS = { processingMs: 60_000, socketIdleMs: 60_000 };
 

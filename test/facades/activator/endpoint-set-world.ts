@@ -4,25 +4,25 @@
  */
 import { EventEmitter } from 'node:events';
 import { Metadata, status } from '@grpc/grpc-js';
-import { DomainError } from '../../../core/domain/errors.ts';
-import { BackendRegistry } from '../../../core/edge/backend-registry.ts';
-import { CoreEvents } from '../../../core/events/core-events.ts';
-import type { WatchParts } from '../../../core/rpc/watch-rotation.ts';
-import { WatchRotation } from '../../../core/rpc/watch-rotation.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import type { EndpointBackends, RotationWorker } from '../../../core/store/edge-store.ts';
-import type { WorkerSlot } from '../../../facades/activator/endpoint-queue.ts';
-import { LoadBalancer, WAIT_BOUNDS } from '../../../facades/activator/load-balancer.ts';
-import { EndpointSetLink } from '../../../facades/core-client/endpoint-set-link.ts';
+import { DomainError } from '@slipway/core/domain/settings/errors';
+import { BackendRegistry } from '@slipway/core/edge/backend-registry';
+import { CoreEvents } from '@slipway/core/events/core-events';
+import type { WatchParts } from '@slipway/core/rpc/machines/watch-rotation';
+import { WatchRotation } from '@slipway/core/rpc/machines/watch-rotation';
+import type { EndpointBackends, RotationWorker } from '@slipway/core/store/machines/edge-store';
+import type { WorkerSlot } from '@slipway/facades/activator/endpoint-queue';
+import { LoadBalancer, WAIT_BOUNDS } from '@slipway/facades/activator/load-balancer';
+import { EndpointSetLink } from '@slipway/facades/core-client/endpoint-set-link';
+import { createLogger } from '@slipway/kit/log/logger';
+import type { Transport } from '@slipway/kit/net/channel';
 import type {
   EndpointDemand,
   WatchRotationRequest,
   WatchRotationResponse,
-} from '../../../proto/gen/slipway/v1/edge_service.ts';
-import type { Transport } from '../../../proto/wire/channel.ts';
-import { LINK_TIMERS } from '../../../proto/wire/link-timers.ts';
-import type { SeededRandom } from '../../helpers/random-of.ts';
-import { SteppingClock } from '../../helpers/stepping-clock.ts';
+} from '@slipway/proto/gen/slipway/v1/edge_service';
+import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
+import type { SeededRandom } from '../../helpers/time/random-of.ts';
+import { SteppingClock } from '../../helpers/time/stepping-clock.ts';
 
 /** Which side is of the release before versions. */
 export type Old = 'none' | 'facades' | 'cores';

@@ -4,10 +4,10 @@
  * and whatever broke in between.
  */
 
+import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import type { Test } from 'tap';
 import t from 'tap';
-import { LINK_TIMERS } from '../../../proto/wire/link-timers.ts';
-import { SEED, seededRandom } from '../../helpers/seeded-random.ts';
+import { SEED, seededRandom } from '../../helpers/time/seeded-random.ts';
 import type { Asked, Old } from './endpoint-set-world.ts';
 import { EndpointSetWorld } from './endpoint-set-world.ts';
 

@@ -8,15 +8,15 @@ import { createServer, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer as createTcpServer } from 'node:net';
 import { Duplex } from 'node:stream';
+import { ConnectionPool } from '@slipway/facades/activator/connection-pool';
+import { dial, forward } from '@slipway/facades/activator/forward';
+import { writeRejection } from '@slipway/facades/activator/write-rejection';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemClock } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
 import t from 'tap';
-import { systemClock } from '../../../core/runtime/clock.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { ConnectionPool } from '../../../facades/activator/connection-pool.ts';
-import { dial, forward } from '../../../facades/activator/forward.ts';
-import { writeRejection } from '../../../facades/activator/write-rejection.ts';
-import { exchange } from '../../helpers/raw-http.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { exchange } from '../../helpers/net/raw-http.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const PIECE = Buffer.alloc(10_000, 'x');
 

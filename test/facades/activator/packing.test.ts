@@ -2,11 +2,12 @@
  * Which worker gets a request: the least loaded one, but workers that are too many get none while others have less than
  * their share.
  */
+
+import type { WorkerSlot } from '@slipway/facades/activator/endpoint-queue';
+import { EndpointQueue } from '@slipway/facades/activator/endpoint-queue';
+import { EndpointRotation } from '@slipway/proto/gen/slipway/v1/edge_service';
 import t from 'tap';
-import type { WorkerSlot } from '../../../facades/activator/endpoint-queue.ts';
-import { EndpointQueue } from '../../../facades/activator/endpoint-queue.ts';
-import { EndpointRotation } from '../../../proto/gen/slipway/v1/edge_service.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
 
 const SHARE = 4;
 

@@ -1,13 +1,13 @@
 // test: postgres
 /** What core is asked about pods that nobody has. */
 import type { IncomingMessage } from 'node:http';
+import { PodProxy } from '@slipway/facades/activator/pod-proxy';
+import { Tunnels } from '@slipway/facades/activator/tunnels';
+import { KeyWatch } from '@slipway/facades/plugins/limits/key-watch';
+import { systemClock } from '@slipway/kit/time/clock';
 import type { FastifyReply } from 'fastify';
 import t from 'tap';
-import { systemClock } from '../../../core/runtime/clock.ts';
-import { PodProxy } from '../../../facades/activator/pod-proxy.ts';
-import { Tunnels } from '../../../facades/activator/tunnels.ts';
-import { KeyWatch } from '../../../facades/plugins/key-watch.ts';
-import { logger } from '../../helpers/job-engine.ts';
+import { logger } from '../../helpers/system/job-engine.ts';
 
 t.test('a flood of keys does not become a flood of questions', async (t) => {
   let asked = 0;

@@ -1,6 +1,7 @@
 /** Where frames of a WebSocket end, however their bytes come. */
+
+import { closeFrame, FrameEnds } from '@slipway/facades/activator/socket-frames';
 import t from 'tap';
-import { closeFrame, FrameEnds } from '../../../facades/activator/socket-frames.ts';
 
 function frame(bytes: number, isMasked: boolean): Buffer {
   const head = Buffer.alloc(10);

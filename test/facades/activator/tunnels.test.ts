@@ -8,13 +8,13 @@ import { createServer, request as httpRequest } from 'node:http';
 import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import { performServerHandshake } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
+import { Tunnels } from '@slipway/facades/activator/tunnels';
+import { TUNNEL_OPTIONS, TUNNEL_PATH, TUNNEL_PROTOCOL, TUNNEL_STREAMS_MAX } from '@slipway/kit/net/tunnel';
+import { CoreError } from '@slipway/proto/wire/reason';
 import { pino } from 'pino';
 import t from 'tap';
-import { Tunnels } from '../../../facades/activator/tunnels.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
-import { TUNNEL_OPTIONS, TUNNEL_PATH, TUNNEL_PROTOCOL, TUNNEL_STREAMS_MAX } from '../../../proto/wire/tunnel.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(60_000);
 const clock = new ManualClock();

@@ -2,11 +2,11 @@
  * Part of browser.test.ts, on its system: keys, the forms of a template and an endpoint, and what the operator sees.
  */
 
+import { KeyScope, Permission } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { BrowserContextOptions } from 'playwright-core';
 import type { Test } from 'tap';
-import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import type { BrowserParts } from './list-pages.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import type { BrowserParts } from './pages/list-pages.ts';
 
 const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 } };
 

@@ -6,11 +6,11 @@
 
 import type { Locator } from 'playwright-core';
 import t from 'tap';
-import { whyNoChromium } from '../../helpers/chromium.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { startSystem } from '../../helpers/system.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
-import { consolePages } from './console-pages.ts';
+import { whyNoChromium } from '../../helpers/console/chromium.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { startSystem } from '../../helpers/system/system.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
+import { consolePages } from './pages/console-pages.ts';
 
 /** More than the time line tells before it folds those that ended earlier. */
 const ENDED_MIN = 5;

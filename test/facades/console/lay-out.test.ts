@@ -1,8 +1,9 @@
 /** JSON as the console lays it out: nothing but blanks is added, whatever it is cut off in. */
+
+import { laidOut, textOf } from '@slipway/facades/console/web/src/job/lay-out';
 import fc from 'fast-check';
 import t from 'tap';
-import { laidOut, textOf } from '../../../facades/console/web/src/job/lay-out.ts';
-import { SEED } from '../../helpers/seeded-random.ts';
+import { SEED } from '../../helpers/time/seeded-random.ts';
 
 t.test('what is laid out is the same value', async () => {
   fc.assert(

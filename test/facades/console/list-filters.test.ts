@@ -4,19 +4,19 @@
  * asked says so and can be changed.
  */
 
+import { Endpoint, EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
+import { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
 import type { Page } from 'playwright-core';
 import postgres from 'postgres';
 import t from 'tap';
-import { Endpoint, EndpointType } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import { whyNoChromium } from '../../helpers/chromium.ts';
-import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { jsHandler } from '../../helpers/handlers.ts';
-import { startSystem } from '../../helpers/system.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
-import { consolePages } from './console-pages.ts';
+import { whyNoChromium } from '../../helpers/console/chromium.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../../helpers/system/handlers.ts';
+import { startSystem } from '../../helpers/system/system.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
+import { consolePages } from './pages/console-pages.ts';
 
 t.setTimeout(400_000);
 t.test('lists by their fields', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {

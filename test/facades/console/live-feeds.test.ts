@@ -1,13 +1,14 @@
 /** Feeds of the console: how many there are, whose, and when they end. A real server, and sources that say little. */
+
+import { LiveFeeds } from '@slipway/facades/console/live-feeds';
+import { LiveResponse } from '@slipway/facades/jobs/live-response';
+import { systemClock } from '@slipway/kit/time/clock';
+import { CoreError } from '@slipway/proto/wire/reason';
 import { fastify } from 'fastify';
 import type { Test } from 'tap';
 import t from 'tap';
-import { systemClock } from '../../../core/runtime/clock.ts';
-import { LiveFeeds } from '../../../facades/console/live-feeds.ts';
-import { LiveResponse } from '../../../facades/jobs/live-response.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 /** A feed of `read` by a clock of its own, and the events that its one listener was told so far. */
 async function followed(t: Test, read: () => Promise<object | undefined>) {

@@ -7,12 +7,12 @@
 import type { Page } from 'playwright-core';
 import postgres from 'postgres';
 import t from 'tap';
-import { whyNoChromium } from '../../helpers/chromium.ts';
-import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
-import { jsHandler } from '../../helpers/handlers.ts';
-import { startSystem } from '../../helpers/system.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
-import { consolePages } from './console-pages.ts';
+import { whyNoChromium } from '../../helpers/console/chromium.ts';
+import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../../helpers/system/handlers.ts';
+import { startSystem } from '../../helpers/system/system.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
+import { consolePages } from './pages/console-pages.ts';
 
 t.setTimeout(240_000);
 t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async (t) => {

@@ -4,18 +4,18 @@
  * it means.
  */
 
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import postgres from 'postgres';
 import t from 'tap';
-import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { whyNoChromium } from '../../helpers/chromium.ts';
-import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { jsHandler } from '../../helpers/handlers.ts';
-import { startSystem } from '../../helpers/system.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
-import { recordedH200, withDriver } from '../../helpers/with-driver.ts';
-import { consolePages } from './console-pages.ts';
+import { whyNoChromium } from '../../helpers/console/chromium.ts';
+import { recordedH200, withDriver } from '../../helpers/db/with-driver.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../../helpers/system/handlers.ts';
+import { startSystem } from '../../helpers/system/system.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
+import { consolePages } from './pages/console-pages.ts';
 
 const SECRET = 'a-secret-of-an-account';
 

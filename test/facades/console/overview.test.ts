@@ -4,21 +4,21 @@
  * shown where there is nothing.
  */
 
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { Page } from 'playwright-core';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import t from 'tap';
-import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { whyNoChromium } from '../../helpers/chromium.ts';
-import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { jsHandler } from '../../helpers/handlers.ts';
-import { lbEndpoint } from '../../helpers/lb-endpoint.ts';
-import { startSystem } from '../../helpers/system.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
-import { consolePages } from './console-pages.ts';
+import { whyNoChromium } from '../../helpers/console/chromium.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../../helpers/system/handlers.ts';
+import { lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
+import { startSystem } from '../../helpers/system/system.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
+import { consolePages } from './pages/console-pages.ts';
 
 t.setTimeout(400_000);
 t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {

@@ -4,19 +4,19 @@
  * chosen stays.
  */
 
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
+import { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
 import type { Page } from 'playwright-core';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import t from 'tap';
-import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import { whyNoChromium } from '../../helpers/chromium.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { jsHandler } from '../../helpers/handlers.ts';
-import { startSystem } from '../../helpers/system.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
-import { consolePages } from './console-pages.ts';
+import { whyNoChromium } from '../../helpers/console/chromium.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { jsHandler } from '../../helpers/system/handlers.ts';
+import { startSystem } from '../../helpers/system/system.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
+import { consolePages } from './pages/console-pages.ts';
 
 /** More than are offered at a time. */
 const MANY = 53;

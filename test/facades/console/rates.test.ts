@@ -1,6 +1,7 @@
 /** Jobs a minute, from what was counted by steps. */
+
+import { ratesOf } from '@slipway/facades/console/web/src/endpoint/rates';
 import t from 'tap';
-import { ratesOf } from '../../../facades/console/web/src/endpoint/rates.ts';
 
 const MINUTE = 60_000;
 const rate = (minute: number, arrived: number) => ({

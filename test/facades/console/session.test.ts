@@ -2,9 +2,10 @@
 /**
  * Signing in to the console over HTTP: the cookie, whose pages may use it, what it opens, and what it must never open.
  */
+
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import t from 'tap';
-import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { startSystem } from '../../helpers/system.ts';
+import { startSystem } from '../../helpers/system/system.ts';
 
 const OWN = { 'x-slipway-console': '1', 'content-type': 'application/json' };
 

@@ -3,12 +3,13 @@
  * Requests to a load-balancing endpoint that the console's page tries: what the worker gets of them, and what a browser
  * never takes of the answers.
  */
+
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import t from 'tap';
-import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { jsHandler } from '../../helpers/handlers.ts';
-import { lbClient, lbEndpoint } from '../../helpers/lb-endpoint.ts';
-import { startSystem } from '../../helpers/system.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { jsHandler } from '../../helpers/system/handlers.ts';
+import { lbClient, lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
+import { startSystem } from '../../helpers/system/system.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const OWN = { 'x-console-page': '1' };
 

@@ -10,12 +10,12 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import type { Test } from 'tap';
 import t from 'tap';
-import { whyNoChromium } from '../../helpers/chromium.ts';
-import { PYTHONS, skipWithoutPython } from '../../helpers/handlers.ts';
-import { lbClient, lbEndpoint } from '../../helpers/lb-endpoint.ts';
-import { startSystem } from '../../helpers/system.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
-import { consolePages } from './console-pages.ts';
+import { whyNoChromium } from '../../helpers/console/chromium.ts';
+import { PYTHONS, skipWithoutPython } from '../../helpers/system/handlers.ts';
+import { lbClient, lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
+import { startSystem } from '../../helpers/system/system.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
+import { consolePages } from './pages/console-pages.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../../..');

@@ -7,10 +7,10 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import postgres from 'postgres';
 import t from 'tap';
-import { whyNoChromium } from '../../helpers/chromium.ts';
-import { startSystem } from '../../helpers/system.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
-import { consolePages } from './console-pages.ts';
+import { whyNoChromium } from '../../helpers/console/chromium.ts';
+import { startSystem } from '../../helpers/system/system.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
+import { consolePages } from './pages/console-pages.ts';
 
 /** Endpoints that had workers. */
 const ENDPOINTS = 70;

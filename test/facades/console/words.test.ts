@@ -1,6 +1,7 @@
 /** Numbers and times as the console writes them: no line ends between a number and its unit. */
+
+import { ago, bytes, localTime, mib, roundSpan, span, unbroken } from '@slipway/facades/console/web/src/lib/words';
 import t from 'tap';
-import { ago, bytes, localTime, mib, roundSpan, span, unbroken } from '../../../facades/console/web/src/words.ts';
 
 /** A number that stands apart from its unit by a blank at which a line may end. */
 const BREAKABLE = /\d (?:ms|s|min|h|d|B|KiB|GB|GiB|MiB|%)(?![\p{L}\d])/u;

@@ -1,7 +1,8 @@
 /** The lanes of the time line of workers: who stands where, and what each was at. */
+
+import type { WorkerView } from '@slipway/facades/console/views';
+import { lanesOf, phasesOf, timeIn } from '@slipway/facades/console/web/src/endpoint/worker-lanes';
 import t from 'tap';
-import type { WorkerView } from '../../../facades/console/views.ts';
-import { lanesOf, phasesOf, timeIn } from '../../../facades/console/web/src/endpoint/worker-lanes.ts';
 
 const NOW = 100_000;
 const worker = (id: string, fields: Partial<WorkerView> = {}): WorkerView => ({

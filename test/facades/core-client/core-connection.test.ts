@@ -6,14 +6,14 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
 import { Client } from '@grpc/grpc-js';
+import { CoreConnection } from '@slipway/facades/core-client/core-connection';
+import { openServer, systemTransport } from '@slipway/kit/net/channel';
+import type { Clock } from '@slipway/kit/time/clock';
+import { systemClock } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
 import t from 'tap';
-import type { Clock } from '../../../core/runtime/clock.ts';
-import { systemClock } from '../../../core/runtime/clock.ts';
-import { CoreConnection } from '../../../facades/core-client/core-connection.ts';
-import { openServer, systemTransport } from '../../../proto/wire/channel.ts';
-import { forgettingProxy } from '../../helpers/forgetting-proxy.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { forgettingProxy } from '../../helpers/net/forgetting-proxy.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const TIMES = 10;
 /** How long a sign of life is waited for, in milliseconds. */

@@ -1,23 +1,23 @@
 // test: 10 s
 /** The pipeline against a real gRPC server: batches, errors, lost streams, callers that go away. */
 
+import { PipelineClient } from '@slipway/facades/core-client/pipeline-client';
+import { PipelinedAccess } from '@slipway/facades/core-client/pipelined-access';
+import { PipelinedJobs } from '@slipway/facades/core-client/pipelined-jobs';
+import { ServiceCalls } from '@slipway/facades/core-client/service-calls';
+import { StoppedError } from '@slipway/kit/lifecycle/service';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemTransport } from '@slipway/kit/net/channel';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
+import { AccessServiceClient, Api, CheckAccessResponse } from '@slipway/proto/gen/slipway/v1/access_service';
+import { Job, JobState, SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
+import type { PipelineReply } from '@slipway/proto/gen/slipway/v1/job_service';
+import { JobServiceClient, SubmitJobRequest } from '@slipway/proto/gen/slipway/v1/job_service';
+import { PIPELINE_CALLS_MAX } from '@slipway/proto/wire/limits';
+import type { CoreError } from '@slipway/proto/wire/reason';
 import type { Test } from 'tap';
 import t from 'tap';
-import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { StoppedError } from '../../../core/runtime/service.ts';
-import { PipelineClient } from '../../../facades/core-client/pipeline-client.ts';
-import { PipelinedAccess } from '../../../facades/core-client/pipelined-access.ts';
-import { PipelinedJobs } from '../../../facades/core-client/pipelined-jobs.ts';
-import { ServiceCalls } from '../../../facades/core-client/service-calls.ts';
-import { AccessServiceClient, Api, CheckAccessResponse } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { Job, JobState, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
-import type { PipelineReply } from '../../../proto/gen/slipway/v1/job_service.ts';
-import { JobServiceClient, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
-import { systemTransport } from '../../../proto/wire/channel.ts';
-import { PIPELINE_CALLS_MAX } from '../../../proto/wire/limits.ts';
-import type { CoreError } from '../../../proto/wire/reason.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 import type { Answer } from './pipeline-core.ts';
 import { PipelineCore } from './pipeline-core.ts';
 

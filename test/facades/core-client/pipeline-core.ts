@@ -1,17 +1,17 @@
 /** The other end of a pipeline: a real gRPC server that answers as a test tells it to. */
 import type { Server, ServerDuplexStream, sendUnaryData, UntypedServiceImplementation } from '@grpc/grpc-js';
-import type { Test } from 'tap';
-import type { CheckAccessResponse } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { AccessServiceService } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { openServer, systemTransport } from '@slipway/kit/net/channel';
+import type { CheckAccessResponse } from '@slipway/proto/gen/slipway/v1/access_service';
+import { AccessServiceService } from '@slipway/proto/gen/slipway/v1/access_service';
 import type {
   JobServiceServer,
   PipelineCall,
   PipelineReply,
   PipelineRequest,
   PipelineResponse,
-} from '../../../proto/gen/slipway/v1/job_service.ts';
-import { JobServiceService } from '../../../proto/gen/slipway/v1/job_service.ts';
-import { openServer, systemTransport } from '../../../proto/wire/channel.ts';
+} from '@slipway/proto/gen/slipway/v1/job_service';
+import { JobServiceService } from '@slipway/proto/gen/slipway/v1/job_service';
+import type { Test } from 'tap';
 
 type Stream = ServerDuplexStream<PipelineRequest, PipelineResponse>;
 

@@ -4,13 +4,13 @@
  * nobody says that they are gone, and new ones can be made. What is asked for then is answered all the same.
  */
 import t from 'tap';
-import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
-import { jsHandler } from '../../helpers/handlers.ts';
-import { lbEndpoint } from '../../helpers/lb-endpoint.ts';
-import { Links } from '../../helpers/links.ts';
+import { Links } from '../../helpers/net/links.ts';
 import { scratch } from '../../helpers/scratch.ts';
-import { startSystem } from '../../helpers/system.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../../helpers/system/handlers.ts';
+import { lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
+import { startSystem } from '../../helpers/system/system.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 const links = await Links.start(t);

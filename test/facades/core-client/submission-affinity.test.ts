@@ -1,10 +1,11 @@
 /** Which replica gets the submissions of an endpoint, by a clock that the test moves. */
+
+import type { PipelineLink } from '@slipway/facades/core-client/pipeline-link';
+import { SubmissionAffinity } from '@slipway/facades/core-client/submission-affinity';
+import { Job, JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { PipelineReply } from '@slipway/proto/gen/slipway/v1/job_service';
 import t from 'tap';
-import type { PipelineLink } from '../../../facades/core-client/pipeline-link.ts';
-import { SubmissionAffinity } from '../../../facades/core-client/submission-affinity.ts';
-import { Job, JobState } from '../../../proto/gen/slipway/v1/job.ts';
-import { PipelineReply } from '../../../proto/gen/slipway/v1/job_service.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
 
 /** What is asked of a link. */
 type Link = Pick<PipelineLink, 'isReady' | 'load'>;

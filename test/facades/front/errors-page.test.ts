@@ -1,18 +1,19 @@
 /** The page of error codes, and the way to it from an error's answer on every surface. */
-import Fastify from 'fastify';
-import t from 'tap';
-import { frontRoutes } from '../../../facades/front/routes.ts';
+
+import { frontRoutes } from '@slipway/facades/front/routes';
 import {
   handleErrors,
   openaiErrorShape,
   problemShape,
   queueErrorShape,
   restErrorShape,
-} from '../../../facades/plugins/error-handler.ts';
-import { conflict } from '../../../facades/rest-v2/rejections.ts';
-import { ERROR_HELP } from '../../../proto/wire/error-help.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
-import { logger } from '../../helpers/job-engine.ts';
+} from '@slipway/facades/plugins/errors/error-handler';
+import { conflict } from '@slipway/facades/rest-v2/rejections';
+import { ERROR_HELP } from '@slipway/kit/net/error-help';
+import { CoreError } from '@slipway/proto/wire/reason';
+import Fastify from 'fastify';
+import t from 'tap';
+import { logger } from '../../helpers/system/job-engine.ts';
 
 t.test('every code is on the page, with its id', async (t) => {
   const app = Fastify();

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import t from 'tap';
-import { startSystem } from '../../helpers/system.ts';
+import { startSystem } from '../../helpers/system/system.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const MESH = 'facades/graphql/.mesh/index.mjs';

@@ -2,9 +2,10 @@
  * What a document may cost is known before it costs anything: counting it must be cheap for every document that the
  * parser takes.
  */
+
+import { boundsRule, FIELDS_MAX, hasTooManyLines, LINES_MAX, TOKENS_MAX } from '@slipway/facades/graphql/bounds';
 import { buildSchema, parse, validate } from 'graphql';
 import t from 'tap';
-import { boundsRule, FIELDS_MAX, hasTooManyLines, LINES_MAX, TOKENS_MAX } from '../../../facades/graphql/bounds.ts';
 
 const schema = buildSchema('type Query { id: ID, own: Query }');
 

@@ -3,10 +3,10 @@
  * variables, fragments, lists.
  */
 
+import { compileReads } from '@slipway/facades/graphql/compile-reads';
 import type { ExecutionArgs, ExecutionResult, GraphQLFieldResolver, GraphQLObjectType } from 'graphql';
 import { buildSchema, execute, GraphQLError, parse } from 'graphql';
 import t from 'tap';
-import { compileReads } from '../../../facades/graphql/compile-reads.ts';
 
 const schema = buildSchema(`
   enum Kind { A B }

@@ -4,16 +4,16 @@
  * are made once.
  */
 
+import { buildFacade } from '@slipway/facades/app';
+import { readFacadeConfig } from '@slipway/facades/config';
+import { createLogger } from '@slipway/kit/log/logger';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { Test } from 'tap';
 import t from 'tap';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { buildFacade } from '../../../facades/app.ts';
-import { readFacadeConfig } from '../../../facades/config.ts';
-import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import type { CutKind } from '../../helpers/cutting-proxy.ts';
-import { cuttingProxy } from '../../helpers/cutting-proxy.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { startSystem } from '../../helpers/system.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import type { CutKind } from '../../helpers/net/cutting-proxy.ts';
+import { cuttingProxy } from '../../helpers/net/cutting-proxy.ts';
+import { startSystem } from '../../helpers/system/system.ts';
 import { graphqlClient } from './graphql-client.ts';
 
 t.setTimeout(120_000);

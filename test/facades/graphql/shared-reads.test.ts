@@ -1,6 +1,7 @@
 /** Equal reads share a run, and no answer is older than its request. */
+
+import { SharedReads } from '@slipway/facades/graphql/shared-reads';
 import t from 'tap';
-import { SharedReads } from '../../../facades/graphql/shared-reads.ts';
 
 /** A read that ends when it is told to, and tells how often it began. */
 function manualRead() {

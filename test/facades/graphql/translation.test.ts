@@ -1,14 +1,15 @@
 /** How inputs and answers of GraphQL are translated, where a whole system would be a long way round. */
+
+import { presentDataCenter, stockIn } from '@slipway/facades/graphql/catalog/present-catalog';
+import { numberOf, timeTextOf } from '@slipway/facades/graphql/core-message';
+import { endpointFields } from '@slipway/facades/graphql/endpoints/endpoint-fields';
+import { listOf } from '@slipway/facades/graphql/list-text';
+import { newPod } from '@slipway/facades/graphql/pods/pod-fields';
+import { presentPod } from '@slipway/facades/graphql/pods/present-pod';
+import { lowestVersion, versionsFrom } from '@slipway/facades/resources/cuda-versions';
+import { stockWord } from '@slipway/facades/resources/stock-word';
+import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import t from 'tap';
-import { presentDataCenter, stockIn } from '../../../facades/graphql/catalog/present-catalog.ts';
-import { numberOf, timeTextOf } from '../../../facades/graphql/core-message.ts';
-import { endpointFields } from '../../../facades/graphql/endpoints/endpoint-fields.ts';
-import { listOf } from '../../../facades/graphql/list-text.ts';
-import { newPod } from '../../../facades/graphql/pods/pod-fields.ts';
-import { presentPod } from '../../../facades/graphql/pods/present-pod.ts';
-import { lowestVersion, versionsFrom } from '../../../facades/resources/cuda-versions.ts';
-import { stockWord } from '../../../facades/resources/stock-word.ts';
-import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 
 t.test('numbers and times of the wire', async (t) => {
   t.equal(numberOf(undefined), 0);

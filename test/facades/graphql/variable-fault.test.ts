@@ -1,7 +1,8 @@
 /** What graphql-js says of variables that do not fit, without what the client had put into them. */
+
+import { withoutValue } from '@slipway/facades/graphql/variable-fault';
 import { buildSchema, graphqlSync } from 'graphql';
 import t from 'tap';
-import { withoutValue } from '../../../facades/graphql/variable-fault.ts';
 
 const schema = buildSchema(`
   enum Kind { ONE TWO }

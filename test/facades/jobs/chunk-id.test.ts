@@ -1,6 +1,7 @@
 /** Event ids of the live feed. */
+
+import { chunkId, LOG_START, parseChunkId } from '@slipway/facades/jobs/chunk-id';
 import t from 'tap';
-import { chunkId, LOG_START, parseChunkId } from '../../../facades/jobs/chunk-id.ts';
 import { reasonOf } from '../reason-of.ts';
 
 t.test('an id names the place it was made from', async (t) => {

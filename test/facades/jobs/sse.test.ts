@@ -1,6 +1,7 @@
 /** Framing of server-sent events. */
+
+import { frameEvent, HEARTBEAT } from '@slipway/facades/jobs/sse';
 import t from 'tap';
-import { frameEvent, HEARTBEAT } from '../../../facades/jobs/sse.ts';
 
 t.test('one line', async (t) => {
   t.equal(frameEvent({ data: '{"a":1}' }), 'data: {"a":1}\n\n');

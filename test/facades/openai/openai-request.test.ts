@@ -1,7 +1,8 @@
 /** OpenAI requests as job inputs (docs/reference/api.md#openai). */
+
+import { readOpenaiRequest, refuseForm } from '@slipway/facades/openai/openai-request';
+import { workNow } from '@slipway/kit/bytes/sliced-work';
 import t from 'tap';
-import { workNow } from '../../../core/runtime/sliced-work.ts';
-import { readOpenaiRequest, refuseForm } from '../../../facades/openai/openai-request.ts';
 import { reasonOf } from '../reason-of.ts';
 
 const read = (path: string, body: Buffer | undefined) => workNow(readOpenaiRequest(path, body));

@@ -1,6 +1,7 @@
 /** What Python writes for its values, read without Python. */
+
+import { parsePythonLiteral } from '@slipway/facades/openai/python-literal';
 import t from 'tap';
-import { parsePythonLiteral } from '../../../facades/openai/python-literal.ts';
 
 t.test('values as str() writes them', async (t) => {
   const cases: [text: string, value: unknown][] = [

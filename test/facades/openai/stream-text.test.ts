@@ -1,7 +1,8 @@
 /** Chunks as OpenAI event text. */
+
+import { errorEvent, streamPiece } from '@slipway/facades/openai/stream-text';
+import { workNow } from '@slipway/kit/bytes/sliced-work';
 import t from 'tap';
-import { workNow } from '../../../core/runtime/sliced-work.ts';
-import { errorEvent, streamPiece } from '../../../facades/openai/stream-text.ts';
 
 const piece = (value: unknown) => workNow(streamPiece(Buffer.from(JSON.stringify(value))));
 

@@ -1,7 +1,8 @@
 /** The one answer inside a job's output. */
+
+import { unwrapOutput } from '@slipway/facades/openai/unwrap-output';
+import { workNow } from '@slipway/kit/bytes/sliced-work';
 import t from 'tap';
-import { workNow } from '../../../core/runtime/sliced-work.ts';
-import { unwrapOutput } from '../../../facades/openai/unwrap-output.ts';
 
 const unwrap = (text: string): string | undefined => workNow(unwrapOutput(Buffer.from(text)))?.toString();
 

@@ -1,7 +1,8 @@
 /** Errors of workers in OpenAI's envelope, with the code that the worker gave (docs/reference/api.md#openai). */
+
+import { jobError, outputError } from '@slipway/facades/openai/worker-error';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import t from 'tap';
-import { jobError, outputError } from '../../../facades/openai/worker-error.ts';
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 
 const { FAILED, CANCELLED, TIMED_OUT } = JobState;
 const OPENAI_ERROR = { message: 'The model `x` does not exist.', type: 'NotFoundError', param: 'model', code: 404 };

@@ -1,9 +1,10 @@
 /** Decisions on keys: one question for many requests, and no decision older than it may be. */
+
+import { AccessCache } from '@slipway/facades/plugins/limits/access-cache';
+import { Api } from '@slipway/proto/gen/slipway/v1/access_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import t from 'tap';
-import { AccessCache } from '../../../facades/plugins/access-cache.ts';
-import { Api } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
 
 const GOOD = { accountId: 'user_1', keyId: 'k', endpointType: 1, workersRunning: 2, validMs: 60_000 } as const;
 

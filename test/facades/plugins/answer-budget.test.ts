@@ -1,25 +1,25 @@
 // test: 10 s
 /**
  * Room for answers over real connections: what is refused, what waits, who is cut off. The whole way is in
- * test/spec/unread-answers.test.ts.
+ * test/spec/jobs/unread-answers.test.ts.
  */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
+import { handleErrors, restErrorShape } from '@slipway/facades/plugins/errors/error-handler';
+import { AnswerBudget } from '@slipway/facades/plugins/limits/answer-budget';
+import { addRequestState } from '@slipway/facades/plugins/request-state';
+import { ListQueue } from '@slipway/facades/rest/list-queue';
+import { sendList } from '@slipway/facades/rest/send-list';
+import { MemoryBudget } from '@slipway/kit/bytes/memory-budget';
+import { createLogger } from '@slipway/kit/log/logger';
 import { fastify } from 'fastify';
 import type { Test } from 'tap';
 import t from 'tap';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
-import { AnswerBudget } from '../../../facades/plugins/answer-budget.ts';
-import { handleErrors, restErrorShape } from '../../../facades/plugins/error-handler.ts';
-import { addRequestState } from '../../../facades/plugins/request-state.ts';
-import { ListQueue } from '../../../facades/rest/list-queue.ts';
-import { sendList } from '../../../facades/rest/send-list.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 /** More than the sockets' buffers take. */
 const BYTES = 24_000_000;

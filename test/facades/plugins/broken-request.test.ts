@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { rejectBrokenRequest } from '@slipway/facades/plugins/errors/broken-request';
 import t from 'tap';
-import { rejectBrokenRequest } from '../../../facades/plugins/broken-request.ts';
 
 const server = createServer({ headersTimeout: 100, connectionsCheckingInterval: 20 }, (_, reply) => reply.end('ok'));
 server.on('clientError', rejectBrokenRequest);

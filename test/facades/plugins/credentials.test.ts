@@ -1,6 +1,7 @@
 /** Where keys are found (docs/reference/api.md#keys). */
+
+import { keyOfQueueRequest, keyOfRestRequest } from '@slipway/facades/plugins/credentials';
 import t from 'tap';
-import { keyOfQueueRequest, keyOfRestRequest } from '../../../facades/plugins/credentials.ts';
 
 t.test('queue requests: with or without Bearer in any case, or as a parameter', async (t) => {
   for (const header of ['Bearer abc', 'bearer abc', 'BEARER   abc', 'abc', ' abc '])

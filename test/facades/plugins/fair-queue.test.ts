@@ -4,9 +4,9 @@
  */
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { FairQueue } from '@slipway/facades/plugins/limits/fair-queue';
 import t from 'tap';
-import { FairQueue } from '../../../facades/plugins/fair-queue.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
 
 /** A response that can end. */
 class Response extends EventEmitter {

@@ -1,7 +1,8 @@
 /** Bodies in another charset than UTF-8 are refused with a text that names the cause. */
+
+import { scanObject } from '@slipway/facades/plugins/bodies/json-body';
+import { workNow } from '@slipway/kit/bytes/sliced-work';
 import t from 'tap';
-import { workNow } from '../../../core/runtime/sliced-work.ts';
-import { scanObject } from '../../../facades/plugins/json-body.ts';
 
 const TEXT = '{"input":{}}';
 const utf16 = Buffer.from(TEXT, 'utf16le');

@@ -1,13 +1,14 @@
 /**
  * Keys are checked again while something that they opened stays open: one check for all, and none when nothing is open.
  */
+
+import { KeyWatch } from '@slipway/facades/plugins/limits/key-watch';
+import type { CheckAccessResponse } from '@slipway/proto/gen/slipway/v1/access_service';
+import { Api } from '@slipway/proto/gen/slipway/v1/access_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import t from 'tap';
-import { KeyWatch } from '../../../facades/plugins/key-watch.ts';
-import type { CheckAccessResponse } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { Api } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
-import { nextTurn } from '../../helpers/next-turn.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { nextTurn } from '../../helpers/time/next-turn.ts';
 
 const GOOD: CheckAccessResponse = {
   accountId: 'user_1',

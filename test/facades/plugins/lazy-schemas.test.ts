@@ -1,7 +1,8 @@
 /** Schemas of routes are compiled when first used, and then hold as those that Fastify compiles at once. */
+
+import { lazySchemas } from '@slipway/facades/plugins/bodies/lazy-schemas';
 import { fastify } from 'fastify';
 import t from 'tap';
-import { lazySchemas } from '../../../facades/plugins/lazy-schemas.ts';
 
 const BODY = { type: 'object', required: ['n'], properties: { n: { type: 'integer', minimum: 1 } } };
 const ANSWER = { $id: 'Answer', type: 'object', properties: { n: { type: 'integer' } } };

@@ -1,8 +1,9 @@
 /** What clients get to see of an error, in the shape of each surface. */
+
+import { openaiErrorShape, queueErrorShape, restErrorShape } from '@slipway/facades/plugins/errors/error-handler';
+import { publicError, TooManyRequests, toCoreError } from '@slipway/facades/plugins/errors/public-error';
+import { CoreError } from '@slipway/proto/wire/reason';
 import t from 'tap';
-import { openaiErrorShape, queueErrorShape, restErrorShape } from '../../../facades/plugins/error-handler.ts';
-import { publicError, TooManyRequests, toCoreError } from '../../../facades/plugins/public-error.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 
 t.test('4xx texts are told, 5xx texts are not', async (t) => {
   t.match(publicError(new CoreError('INVALID_INPUT', 'say this')), {

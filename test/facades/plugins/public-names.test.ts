@@ -1,11 +1,7 @@
 /** Error texts name the fields that the client sent. */
+
+import { GRAPHQL_NAMES, GRAPHQL_POD_NAMES, REST_NAMES, withPublicNames } from '@slipway/facades/plugins/public-names';
 import t from 'tap';
-import {
-  GRAPHQL_NAMES,
-  GRAPHQL_POD_NAMES,
-  REST_NAMES,
-  withPublicNames,
-} from '../../../facades/plugins/public-names.ts';
 
 const CASES: [text: string, rest: string, graphql: string][] = [
   [

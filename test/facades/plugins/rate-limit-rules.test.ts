@@ -1,7 +1,8 @@
 /** The limits of docs/reference/api.md#rate-limits as decisions. */
+
+import type { LimitedOperation } from '@slipway/facades/plugins/limits/rate-limit-rules';
+import { decideRate, effectiveLimit, RATE_RULES } from '@slipway/facades/plugins/limits/rate-limit-rules';
 import t from 'tap';
-import type { LimitedOperation } from '../../../facades/plugins/rate-limit-rules.ts';
-import { decideRate, effectiveLimit, RATE_RULES } from '../../../facades/plugins/rate-limit-rules.ts';
 
 const PER_WORKER = { rate: 100, concurrency: 20 };
 const SAMPLE = { inWindow: 1, inFlight: 1, windowLeftMs: 4_200, workersRunning: 0 };

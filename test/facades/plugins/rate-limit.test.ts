@@ -1,14 +1,14 @@
 /** What one account may have under way at a facade, however many endpoints it has. */
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import type { RejectionListeners } from '@slipway/facades/plugins/limits/rate-limit';
+import { RateLimit } from '@slipway/facades/plugins/limits/rate-limit';
+import { RATE_RULES } from '@slipway/facades/plugins/limits/rate-limit-rules';
+import type { Clock } from '@slipway/kit/time/clock';
+import { systemClock } from '@slipway/kit/time/clock';
+import { RequestLimit } from '@slipway/proto/gen/slipway/v1/edge_service';
+import { FACADE_REQUESTS_MAX } from '@slipway/proto/wire/limits';
 import t from 'tap';
-import type { Clock } from '../../../core/runtime/clock.ts';
-import { systemClock } from '../../../core/runtime/clock.ts';
-import type { RejectionListeners } from '../../../facades/plugins/rate-limit.ts';
-import { RateLimit } from '../../../facades/plugins/rate-limit.ts';
-import { RATE_RULES } from '../../../facades/plugins/rate-limit-rules.ts';
-import { RequestLimit } from '../../../proto/gen/slipway/v1/edge_service.ts';
-import { FACADE_REQUESTS_MAX } from '../../../proto/wire/limits.ts';
 
 /** Waits are over at once: how long refusals and turns last is tested elsewhere. */
 const quick: Clock = {

@@ -2,16 +2,16 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { connect } from 'node:net';
+import { bodyBytes, dropBody, readRawBodies } from '@slipway/facades/plugins/bodies/raw-body';
+import { handleErrors, queueErrorShape } from '@slipway/facades/plugins/errors/error-handler';
+import { addRequestState } from '@slipway/facades/plugins/request-state';
+import { MemoryBudget } from '@slipway/kit/bytes/memory-budget';
+import { createLogger } from '@slipway/kit/log/logger';
+import { delay, systemClock } from '@slipway/kit/time/clock';
 import { fastify } from 'fastify';
 import type { Test } from 'tap';
 import t from 'tap';
-import { delay, systemClock } from '../../../core/runtime/clock.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
-import { handleErrors, queueErrorShape } from '../../../facades/plugins/error-handler.ts';
-import { bodyBytes, dropBody, readRawBodies } from '../../../facades/plugins/raw-body.ts';
-import { addRequestState } from '../../../facades/plugins/request-state.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 /** So that a body may be large enough to be counted. */
 const MAX = 40_000;

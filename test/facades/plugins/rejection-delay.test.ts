@@ -1,9 +1,9 @@
 /** Who does not heed refusals hears the next ones late, and over a bound of them loses the connection. */
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { RejectionDelay } from '@slipway/facades/plugins/limits/rejection-delay';
 import t from 'tap';
-import { RejectionDelay } from '../../../facades/plugins/rejection-delay.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
 
 function refusals() {
   const clock = new ManualClock();

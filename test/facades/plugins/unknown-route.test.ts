@@ -1,7 +1,8 @@
 /** Which shape an error has where no route says so. */
+
+import { openaiErrorShape, queueErrorShape, restErrorShape } from '@slipway/facades/plugins/errors/error-handler';
+import { shapeOf } from '@slipway/facades/plugins/errors/unknown-route';
 import t from 'tap';
-import { openaiErrorShape, queueErrorShape, restErrorShape } from '../../../facades/plugins/error-handler.ts';
-import { shapeOf } from '../../../facades/plugins/unknown-route.ts';
 
 t.test('by surface', async (t) => {
   for (const path of ['/v1', '/v1/pods', '//v1//pods']) t.equal(shapeOf(path), restErrorShape, path);

@@ -1,9 +1,10 @@
 /** Pages of chunks in both shapes (docs/reference/api.md#stream). */
+
+import { presentChunks, streamStatus } from '@slipway/facades/queue/present-chunks';
+import type { Chunk } from '@slipway/proto/gen/slipway/v1/job';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import type { ReadChunksResponse } from '@slipway/proto/gen/slipway/v1/job_service';
 import t from 'tap';
-import { presentChunks, streamStatus } from '../../../facades/queue/present-chunks.ts';
-import type { Chunk } from '../../../proto/gen/slipway/v1/job.ts';
-import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
-import type { ReadChunksResponse } from '../../../proto/gen/slipway/v1/job_service.ts';
 
 const chunk = (output: string, metrics?: string): Chunk => ({
   attempt: 1,

@@ -1,13 +1,14 @@
 /** The public job record (docs/reference/api.md#job-record). */
-import t from 'tap';
+
 import {
   presentAccepted,
   presentJob,
   presentListedJob,
   presentReceipt,
   publicStatus,
-} from '../../../facades/queue/present-job.ts';
-import { Job, JobState } from '../../../proto/gen/slipway/v1/job.ts';
+} from '@slipway/facades/queue/present-job';
+import { Job, JobState } from '@slipway/proto/gen/slipway/v1/job';
+import t from 'tap';
 import { reasonOf } from '../reason-of.ts';
 
 const job = (fields: Partial<Job>): Job => ({ ...Job.create(), id: 'abc-u1', ...fields });

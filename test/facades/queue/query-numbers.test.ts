@@ -1,5 +1,5 @@
 /** Numbers of query strings (docs/reference/api.md#submit, docs/reference/api.md#status). */
-import t from 'tap';
+
 import {
   boundedNumber,
   runsyncWaitMs,
@@ -7,7 +7,8 @@ import {
   statusSyncWaitMs,
   statusTtlMs,
   streamWaitMs,
-} from '../../../facades/queue/query-numbers.ts';
+} from '@slipway/facades/queue/query-numbers';
+import t from 'tap';
 import { reasonOf } from '../reason-of.ts';
 
 t.test('/runsync wait | 1000 to 300000, default 90000, everything else is refused', async (t) => {

@@ -1,6 +1,7 @@
 /** Which shape /stream answers with (docs/reference/api.md#stream). */
+
+import { chooseStreamShape, wantsEvents } from '@slipway/facades/queue/stream-shape';
 import t from 'tap';
-import { chooseStreamShape, wantsEvents } from '../../../facades/queue/stream-shape.ts';
 import { reasonOf } from '../reason-of.ts';
 
 const CURL = { format: undefined, setting: 'auto', method: 'GET', contentType: '' } as const;

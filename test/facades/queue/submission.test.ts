@@ -2,10 +2,11 @@
  * Bodies of /run and /runsync: what is taken, what is refused with which word (docs/reference/api.md#submit,
  * docs/reference/api.md#s3-settings).
  */
+
+import { readSubmission } from '@slipway/facades/queue/submission';
+import { workNow } from '@slipway/kit/bytes/sliced-work';
+import { INPUT_DEPTH_MAX } from '@slipway/proto/wire/limits';
 import t from 'tap';
-import { workNow } from '../../../core/runtime/sliced-work.ts';
-import { readSubmission } from '../../../facades/queue/submission.ts';
-import { INPUT_DEPTH_MAX } from '../../../proto/wire/limits.ts';
 import { reasonOf } from '../reason-of.ts';
 
 const read = (body: string | Buffer, key?: string) => workNow(readSubmission(Buffer.from(body), key));

@@ -3,8 +3,8 @@
  * back.
  */
 import { execFileSync } from 'node:child_process';
+import { commandOf, commandText, dockerArgsOf } from '@slipway/facades/resources/command-line';
 import t from 'tap';
-import { commandOf, commandText, dockerArgsOf } from '../../../facades/resources/command-line.ts';
 
 const CASES: [text: string, words: string[]][] = [
   ['', []],

@@ -1,9 +1,9 @@
 /** The description of REST v2, read as clients do: over HTTP and without a key, core or no core. */
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { buildFacade } from '@slipway/facades/app';
+import { readFacadeConfig } from '@slipway/facades/config';
+import { createLogger } from '@slipway/kit/log/logger';
 import t from 'tap';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { buildFacade } from '../../../facades/app.ts';
-import { readFacadeConfig } from '../../../facades/config.ts';
 
 interface Operation {
   operationId: string;

@@ -2,10 +2,11 @@
  * Billing of the REST surface: what is asked of core and how its answer is shown
  * (docs/reference/management.md#billing).
  */
+
+import { presentUsage, presentVolumeUsage } from '@slipway/facades/rest/billing/present-usage';
+import { usageRequest } from '@slipway/facades/rest/billing/usage-request';
+import { UsageBucket, UsageGrouping, UsageKind, UsageRecord } from '@slipway/proto/gen/slipway/v1/usage_service';
 import t from 'tap';
-import { presentUsage, presentVolumeUsage } from '../../../facades/rest/billing/present-usage.ts';
-import { usageRequest } from '../../../facades/rest/billing/usage-request.ts';
-import { UsageBucket, UsageGrouping, UsageKind, UsageRecord } from '../../../proto/gen/slipway/v1/usage_service.ts';
 
 const day = (date: number): Date => new Date(Date.UTC(2026, 0, date));
 const used = (fields: Partial<UsageRecord>): UsageRecord => UsageRecord.fromPartial({ startTime: day(1), ...fields });

@@ -1,8 +1,9 @@
 /** GET /v1/docs: the page, and all it loads, comes from here (docs/reference/management.md#rest). */
+
+import { buildFacade } from '@slipway/facades/app';
+import { readFacadeConfig } from '@slipway/facades/config';
+import { createLogger } from '@slipway/kit/log/logger';
 import t from 'tap';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { buildFacade } from '../../../facades/app.ts';
-import { readFacadeConfig } from '../../../facades/config.ts';
 
 const facade = buildFacade(readFacadeConfig({ SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_HTTP_PORT: '0' }), {
   logger: createLogger('test', 'silent'),

@@ -1,8 +1,9 @@
 /** Endpoint settings of the REST surface as contract fields, and back (docs/reference/management.md#endpoints). */
+
+import { presentEndpoint } from '@slipway/facades/resources/endpoints/present-endpoint';
+import { endpointFields } from '@slipway/facades/rest/endpoints/endpoint-fields';
+import { Endpoint, EndpointType, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import t from 'tap';
-import { presentEndpoint } from '../../../facades/resources/endpoints/present-endpoint.ts';
-import { endpointFields } from '../../../facades/rest/endpoints/endpoint-fields.ts';
-import { Endpoint, EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 
 t.test('only what was given is changed', async (t) => {
   t.same(endpointFields({}), { changes: {}, mask: [] });

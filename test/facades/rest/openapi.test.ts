@@ -3,10 +3,10 @@
  * core.
  */
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { buildFacade } from '@slipway/facades/app';
+import { readFacadeConfig } from '@slipway/facades/config';
+import { createLogger } from '@slipway/kit/log/logger';
 import t from 'tap';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { buildFacade } from '../../../facades/app.ts';
-import { readFacadeConfig } from '../../../facades/config.ts';
 
 interface Description {
   openapi: string;

@@ -2,11 +2,12 @@
  * Pods of the REST surface as contract fields, back, and through filters (docs/reference/management.md#lists,
  * docs/reference/management.md#pods).
  */
+
+import { presentPod } from '@slipway/facades/resources/pods/present-pod';
+import { newPodFields, podFields } from '@slipway/facades/rest/pods/pod-fields';
+import { fits } from '@slipway/facades/rest/pods/pod-query';
+import { Pod, PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import t from 'tap';
-import { presentPod } from '../../../facades/resources/pods/present-pod.ts';
-import { newPodFields, podFields } from '../../../facades/rest/pods/pod-fields.ts';
-import { fits } from '../../../facades/rest/pods/pod-query.ts';
-import { Pod, PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 
 const machine = {
   id: 'm',

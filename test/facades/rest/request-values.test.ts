@@ -1,15 +1,16 @@
 /** Bodies and queries of the REST surface as values for their schemas, over HTTP as clients send them. */
+
+import { VALUES_MAX } from '@slipway/facades/plugins/bodies/json-body';
+import { BodyWork } from '@slipway/facades/plugins/limits/body-work';
+import { oneOf } from '@slipway/facades/resources/one-of';
+import { optional } from '@slipway/facades/resources/optional';
+import { nameIgnored } from '@slipway/facades/rest/name-ignored';
+import { readJson } from '@slipway/facades/rest/read-json';
+import { readQuery } from '@slipway/facades/rest/read-query';
+import { systemClock } from '@slipway/kit/time/clock';
 import { fastify } from 'fastify';
 import t from 'tap';
 import { Type } from 'typebox';
-import { systemClock } from '../../../core/runtime/clock.ts';
-import { BodyWork } from '../../../facades/plugins/body-work.ts';
-import { VALUES_MAX } from '../../../facades/plugins/json-body.ts';
-import { oneOf } from '../../../facades/resources/one-of.ts';
-import { optional } from '../../../facades/resources/optional.ts';
-import { nameIgnored } from '../../../facades/rest/name-ignored.ts';
-import { readJson } from '../../../facades/rest/read-json.ts';
-import { readQuery } from '../../../facades/rest/read-query.ts';
 
 const app = fastify();
 app.removeAllContentTypeParsers();

@@ -1,20 +1,20 @@
 /**
  * Long lists: what has begun is finished, what has no turn is refused before its first byte. The whole way is in
- * test/spec/large-lists.test.ts.
+ * test/spec/jobs/large-lists.test.ts.
  */
 import type { AddressInfo } from 'node:net';
+import { handleErrors, restErrorShape } from '@slipway/facades/plugins/errors/error-handler';
+import { AnswerBudget } from '@slipway/facades/plugins/limits/answer-budget';
+import { addRequestState } from '@slipway/facades/plugins/request-state';
+import { ListQueue } from '@slipway/facades/rest/list-queue';
+import { sendList } from '@slipway/facades/rest/send-list';
+import { MemoryBudget } from '@slipway/kit/bytes/memory-budget';
+import { createLogger } from '@slipway/kit/log/logger';
 import { fastify } from 'fastify';
 import type { Test } from 'tap';
 import t from 'tap';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
-import { AnswerBudget } from '../../../facades/plugins/answer-budget.ts';
-import { handleErrors, restErrorShape } from '../../../facades/plugins/error-handler.ts';
-import { addRequestState } from '../../../facades/plugins/request-state.ts';
-import { ListQueue } from '../../../facades/rest/list-queue.ts';
-import { sendList } from '../../../facades/rest/send-list.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const WAIT_MS = 20_000;
 

@@ -1,6 +1,7 @@
 /** Template settings of the REST surface as contract fields (docs/reference/management.md#templates). */
+
+import { newTemplateFields, templateFields } from '@slipway/facades/rest/templates/template-fields';
 import t from 'tap';
-import { newTemplateFields, templateFields } from '../../../facades/rest/templates/template-fields.ts';
 
 t.test('only what was given is changed', async (t) => {
   t.same(templateFields({}), { changes: {}, mask: [] });

@@ -1,6 +1,7 @@
 /** A stop is for one attempt of a job: however late the worker's next stop poll comes, no other attempt hears of it. */
+
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import t from 'tap';
-import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { turn, wired } from './wired.ts';
 
 t.test('a stop that a poll carries', async (t) => {

@@ -1,8 +1,8 @@
+import type { ChunkBounds } from '@slipway/gpu-agent/attempts/chunk-log';
+import { ChunkLog } from '@slipway/gpu-agent/attempts/chunk-log';
+import { attemptKey } from '@slipway/gpu-agent/spool/attempt-key';
+import { MessageRoom } from '@slipway/kit/net/batch-queue';
 import t from 'tap';
-import type { ChunkBounds } from '../../../gpu-agent/attempts/chunk-log.ts';
-import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
-import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
-import { MessageRoom } from '../../../proto/wire/batch-queue.ts';
 import { chunkOf, refOf } from '../make-outcome.ts';
 
 const keyOf = (job: string): string => attemptKey(refOf(job));

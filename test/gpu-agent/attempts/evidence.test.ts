@@ -1,8 +1,8 @@
 /** What pings and takes of a worker prove about the jobs that it was given. */
 
+import { LossCause, OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Test } from 'tap';
 import t from 'tap';
-import { LossCause, OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { turn, wired } from './wired.ts';
 
 /** A worker with one job. */

@@ -1,6 +1,7 @@
 /** How waiting attempts reach the open takes of a worker, and come back. */
+
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import t from 'tap';
-import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { turn, wired } from './wired.ts';
 
 const idsOf = (body: string): string[] =>

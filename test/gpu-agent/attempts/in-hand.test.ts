@@ -3,15 +3,15 @@
  * (docs/reference/worker-protocol.md#short-jobs).
  */
 
+import { bodyBudget } from '@slipway/gpu-agent/bridge/raw-body';
+import { Bridge } from '@slipway/gpu-agent/bridge/server';
+import { SlicedWork } from '@slipway/kit/bytes/sliced-work';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemRandom } from '@slipway/kit/time/clock';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Test } from 'tap';
 import t from 'tap';
-import { systemRandom } from '../../../core/runtime/clock.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { SlicedWork } from '../../../core/runtime/sliced-work.ts';
-import { bodyBudget } from '../../../gpu-agent/bridge/raw-body.ts';
-import { Bridge } from '../../../gpu-agent/bridge/server.ts';
-import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 import { turn, wired } from './wired.ts';
 
 /** A worker that asked for one job and got three. */

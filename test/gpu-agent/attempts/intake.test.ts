@@ -3,10 +3,10 @@
  * worker's wait for none of them.
  */
 
+import { Intake } from '@slipway/gpu-agent/attempts/intake';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Test } from 'tap';
 import t from 'tap';
-import { Intake } from '../../../gpu-agent/attempts/intake.ts';
-import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { turn, wired } from './wired.ts';
 
 const MEBIBYTE = 1024 * 1024;

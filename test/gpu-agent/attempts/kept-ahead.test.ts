@@ -3,9 +3,9 @@
  * (docs/reference/worker-protocol.md#short-jobs).
  */
 
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Test } from 'tap';
 import t from 'tap';
-import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { turn, wired } from './wired.ts';
 
 /** A worker that runs one job at a time, has one and finds two more here. */

@@ -1,20 +1,20 @@
 /** Outcomes on their way: onto the disk and onto the wire, again for every session, until core has them. */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { ChunkLog } from '@slipway/gpu-agent/attempts/chunk-log';
+import { OutcomeReporter } from '@slipway/gpu-agent/attempts/outcome-reporter';
+import type { LargeOutcome } from '@slipway/gpu-agent/attempts/to-core';
+import { attemptKey } from '@slipway/gpu-agent/spool/attempt-key';
+import { OutcomeSpool } from '@slipway/gpu-agent/spool/outcome-spool';
+import { machineDisk } from '@slipway/kit/host/disk';
+import { createLogger } from '@slipway/kit/log/logger';
+import { MessageRoom } from '@slipway/kit/net/batch-queue';
+import type { Clock } from '@slipway/kit/time/clock';
+import { systemClock } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
 import t from 'tap';
-import type { Clock } from '../../../core/runtime/clock.ts';
-import { systemClock } from '../../../core/runtime/clock.ts';
-import { machineDisk } from '../../../core/runtime/disk.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
-import { OutcomeReporter } from '../../../gpu-agent/attempts/outcome-reporter.ts';
-import type { LargeOutcome } from '../../../gpu-agent/attempts/to-core.ts';
-import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
-import { OutcomeSpool } from '../../../gpu-agent/spool/outcome-spool.ts';
-import { MessageRoom } from '../../../proto/wire/batch-queue.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
 
 const LARGE = Buffer.from(JSON.stringify('x'.repeat(300_000)));

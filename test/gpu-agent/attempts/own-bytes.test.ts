@@ -1,8 +1,9 @@
 /** What the agent keeps of a worker's requests takes about as much memory as it counts for. */
+
+import { ChunkLog } from '@slipway/gpu-agent/attempts/chunk-log';
+import { ownBytes } from '@slipway/gpu-agent/attempts/own-bytes';
+import { attemptKey } from '@slipway/gpu-agent/spool/attempt-key';
 import t from 'tap';
-import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
-import { ownBytes } from '../../../gpu-agent/attempts/own-bytes.ts';
-import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
 import { chunkOf, refOf } from '../make-outcome.ts';
 import { wired } from './wired.ts';
 

@@ -3,10 +3,10 @@
  * (docs/reference/worker-protocol.md#short-jobs).
  */
 
+import { PACED_MIN } from '@slipway/gpu-agent/attempts/pace';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Test } from 'tap';
 import t from 'tap';
-import { PACED_MIN } from '../../../gpu-agent/attempts/pace.ts';
-import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { turn, wired } from './wired.ts';
 
 const ROOM = 20;

@@ -1,8 +1,8 @@
 /** A client may give jobs of two endpoints the same request_id: on one machine they are two attempts. */
 
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Test } from 'tap';
 import t from 'tap';
-import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { chunkOf } from '../make-outcome.ts';
 import { wired } from './wired.ts';
 

@@ -1,6 +1,6 @@
+import type { StopPolicy } from '@slipway/gpu-agent/attempts/stop-policy';
+import { decideStop } from '@slipway/gpu-agent/attempts/stop-policy';
 import t from 'tap';
-import type { StopPolicy } from '../../../gpu-agent/attempts/stop-policy.ts';
-import { decideStop } from '../../../gpu-agent/attempts/stop-policy.ts';
 
 const TABLE: [policy: StopPolicy, askedMs: number, holdsOthers: boolean, expected: 'wait' | 'kill'][] = [
   ['auto', 4_999, false, 'wait'],

@@ -3,18 +3,18 @@
  * may be missing.
  */
 
+import { Attempt } from '@slipway/gpu-agent/attempts/attempt';
+import { Keeper } from '@slipway/gpu-agent/attempts/keeper';
+import { dropAll, takeUp } from '@slipway/gpu-agent/attempts/take-up';
+import type { LastRun } from '@slipway/gpu-agent/spool/run-log';
+import { RunLog } from '@slipway/gpu-agent/spool/run-log';
+import type { Worker } from '@slipway/gpu-agent/units/workers/worker';
+import { machineDisk } from '@slipway/kit/host/disk';
+import { createLogger } from '@slipway/kit/log/logger';
+import { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Test } from 'tap';
 import t from 'tap';
-import { machineDisk } from '../../../core/runtime/disk.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { Attempt } from '../../../gpu-agent/attempts/attempt.ts';
-import { Keeper } from '../../../gpu-agent/attempts/keeper.ts';
-import { dropAll, takeUp } from '../../../gpu-agent/attempts/take-up.ts';
-import type { LastRun } from '../../../gpu-agent/spool/run-log.ts';
-import { RunLog } from '../../../gpu-agent/spool/run-log.ts';
-import type { Worker } from '../../../gpu-agent/units/workers/worker.ts';
-import { WorkerSpec } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { wired } from './wired.ts';
 
 const ref = { endpointId: 'e1', jobId: 'job', attempt: 1, workerId: 'w1' };

@@ -3,22 +3,22 @@
  * that a test opens.
  */
 import { join } from 'node:path';
+import { buildAttempts } from '@slipway/gpu-agent/build-attempts';
+import { readAgentConfig } from '@slipway/gpu-agent/config';
+import type { UnitExit } from '@slipway/gpu-agent/executors/executor';
+import { GpuHandover } from '@slipway/gpu-agent/launch/gpu-handover';
+import { UnitLauncher } from '@slipway/gpu-agent/launch/launcher';
+import { LogArchive } from '@slipway/gpu-agent/launch/log-archive';
+import { VolumeFolders } from '@slipway/gpu-agent/launch/volume-folders';
+import { StartGate, startPlaces } from '@slipway/gpu-agent/units/start-gate';
+import { WorkerUsers } from '@slipway/gpu-agent/users/worker-users';
+import { machineDisk } from '@slipway/kit/host/disk';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemRandom } from '@slipway/kit/time/clock';
+import type { AttemptRef, SessionRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { DesiredState, DesiredWorkers } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Test } from 'tap';
-import { systemRandom } from '../../../core/runtime/clock.ts';
-import { machineDisk } from '../../../core/runtime/disk.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { buildAttempts } from '../../../gpu-agent/build-attempts.ts';
-import { readAgentConfig } from '../../../gpu-agent/config.ts';
-import type { UnitExit } from '../../../gpu-agent/executors/executor.ts';
-import { GpuHandover } from '../../../gpu-agent/launch/gpu-handover.ts';
-import { UnitLauncher } from '../../../gpu-agent/launch/launcher.ts';
-import { LogArchive } from '../../../gpu-agent/launch/log-archive.ts';
-import { VolumeFolders } from '../../../gpu-agent/launch/volume-folders.ts';
-import { StartGate, startPlaces } from '../../../gpu-agent/units/start-gate.ts';
-import { WorkerUsers } from '../../../gpu-agent/users/worker-users.ts';
-import type { AttemptRef, SessionRequest } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { DesiredState, DesiredWorkers } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
 import { ScriptedExecutor } from '../scripted-executor.ts';
 
 /** Lets everything run that waits for nothing but its turn. */

@@ -1,13 +1,13 @@
 /** The end of a worker is told after everything that its attempts returned, and nothing else waits for that. */
 import { readdirSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
+import { attemptKey } from '@slipway/gpu-agent/spool/attempt-key';
+import type { WorkerReport } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Test } from 'tap';
 import t from 'tap';
-import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
-import type { WorkerReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 import { wired } from './wired.ts';
 
 const { DRAINING, READY, UNHEALTHY } = WorkerState;

@@ -4,15 +4,15 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
+import { bodyBudget } from '@slipway/gpu-agent/bridge/raw-body';
+import { Bridge } from '@slipway/gpu-agent/bridge/server';
+import { SlicedWork } from '@slipway/kit/bytes/sliced-work';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemRandom } from '@slipway/kit/time/clock';
+import { LINK_PROTOCOL } from 'slipway-worker/frames';
 import type { Test } from 'tap';
 import t from 'tap';
-import { systemRandom } from '../../../core/runtime/clock.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { SlicedWork } from '../../../core/runtime/sliced-work.ts';
-import { bodyBudget } from '../../../gpu-agent/bridge/raw-body.ts';
-import { Bridge } from '../../../gpu-agent/bridge/server.ts';
-import { LINK_PROTOCOL } from '../../../gpu-agent/handler/frames.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 import { wired } from '../attempts/wired.ts';
 
 t.setTimeout(60_000);

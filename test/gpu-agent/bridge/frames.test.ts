@@ -1,8 +1,9 @@
 /** Frames of the link: whatever they are cut into on their way, they arrive as they were. */
+
+import type { NewFrame } from 'slipway-worker/frames';
+import { FrameKind, FrameReader, FrameWriter } from 'slipway-worker/frames';
 import t from 'tap';
-import type { NewFrame } from '../../../gpu-agent/handler/frames.ts';
-import { FrameKind, FrameReader, FrameWriter } from '../../../gpu-agent/handler/frames.ts';
-import { seededRandom } from '../../helpers/seeded-random.ts';
+import { seededRandom } from '../../helpers/time/seeded-random.ts';
 
 /** Frames as they travel. */
 async function written(frames: readonly NewFrame[], times = 1): Promise<Buffer> {

@@ -1,7 +1,7 @@
+import { interpretChunk, interpretResult } from '@slipway/gpu-agent/bridge/interpret-result';
+import { workNow } from '@slipway/kit/bytes/sliced-work';
+import { CHUNK_BYTES_MAX, OUTPUT_BYTES_MAX } from '@slipway/proto/wire/limits';
 import t from 'tap';
-import { workNow } from '../../../core/runtime/sliced-work.ts';
-import { interpretChunk, interpretResult } from '../../../gpu-agent/bridge/interpret-result.ts';
-import { CHUNK_BYTES_MAX, OUTPUT_BYTES_MAX } from '../../../proto/wire/limits.ts';
 
 /** The result with its output as text. */
 function interpret(body: string | Buffer): Record<string, unknown> {

@@ -1,5 +1,5 @@
+import { composeJob, composeJobs } from '@slipway/gpu-agent/bridge/job-body';
 import t from 'tap';
-import { composeJob, composeJobs } from '../../../gpu-agent/bridge/job-body.ts';
 
 const s3Config = {
   accessId: 'id',

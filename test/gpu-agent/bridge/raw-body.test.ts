@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { bodyBudget, readBody } from '@slipway/gpu-agent/bridge/raw-body';
 import t from 'tap';
-import { bodyBudget, readBody } from '../../../gpu-agent/bridge/raw-body.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const MIB = 1024 * 1024;
 const room = bodyBudget();

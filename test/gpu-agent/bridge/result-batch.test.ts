@@ -1,9 +1,10 @@
 /** Results in one body: what a worker writes is what the bridge reads, and nothing else is read. */
+
+import { readResultBatch } from '@slipway/gpu-agent/bridge/result-batch';
 import fc from 'fast-check';
+import { ResultSender } from 'slipway-worker/result-sender';
 import t from 'tap';
-import { readResultBatch } from '../../../gpu-agent/bridge/result-batch.ts';
-import { ResultSender } from '../../../gpu-agent/handler/result-sender.ts';
-import { SEED } from '../../helpers/seeded-random.ts';
+import { SEED } from '../../helpers/time/seeded-random.ts';
 
 /** What a sender writes for results that come at the same time: the first two go alone, the others together. */
 async function written(results: readonly { jobId: string; body: string; isStream: boolean }[]): Promise<string> {

@@ -2,11 +2,12 @@
  * What is cut into chunks: every piece is JSON within the limit, and together they are what was yielded, whatever it
  * was.
  */
+
+import { cutText, elementCount, splitChunk } from '@slipway/gpu-agent/bridge/split-chunk';
+import { workNow } from '@slipway/kit/bytes/sliced-work';
 import fc from 'fast-check';
 import t from 'tap';
-import { workNow } from '../../../core/runtime/sliced-work.ts';
-import { cutText, elementCount, splitChunk } from '../../../gpu-agent/bridge/split-chunk.ts';
-import { SEED } from '../../helpers/seeded-random.ts';
+import { SEED } from '../../helpers/time/seeded-random.ts';
 
 const RUNS = { seed: SEED, numRuns: 2_000 };
 /** An escaped pair of surrogates and its quotes: the longest that cannot be cut. */

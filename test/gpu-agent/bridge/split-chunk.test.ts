@@ -1,6 +1,6 @@
+import { elementCount, splitChunk } from '@slipway/gpu-agent/bridge/split-chunk';
+import { workNow } from '@slipway/kit/bytes/sliced-work';
 import t from 'tap';
-import { workNow } from '../../../core/runtime/sliced-work.ts';
-import { elementCount, splitChunk } from '../../../gpu-agent/bridge/split-chunk.ts';
 
 const split = (json: string, bytesMax: number): string[] | undefined =>
   workNow(splitChunk(Buffer.from(json), bytesMax))?.map(String);

@@ -2,15 +2,15 @@
 /** Which images make way, on a real Podman: the longest unused of the agent's own that nobody names or uses. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { askEngine } from '@slipway/gpu-agent/executors/container/engine';
+import { ImageKeeper, isNamed } from '@slipway/gpu-agent/images/image-keeper';
+import { ImageStore } from '@slipway/gpu-agent/images/image-store';
+import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { systemClock } from '../../../core/runtime/clock.ts';
-import { askEngine } from '../../../gpu-agent/executors/container/engine.ts';
-import { ImageKeeper, isNamed } from '../../../gpu-agent/images/image-keeper.ts';
-import { ImageStore } from '../../../gpu-agent/images/image-store.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
-import { BASE_IMAGE, podmanSkip, startPodman } from '../../helpers/podman.ts';
+import { BASE_IMAGE, podmanSkip, startPodman } from '../../helpers/engines/podman.ts';
 import { scratch } from '../../helpers/scratch.ts';
-import { seededRandom } from '../../helpers/seeded-random.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { seededRandom } from '../../helpers/time/seeded-random.ts';
 
 const random = seededRandom();
 

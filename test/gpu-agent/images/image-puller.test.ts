@@ -1,15 +1,16 @@
 // test: alone, python, 10 s
 /** Images from a real private registry by a real Podman: access, digests, shared pulls, tries, reasons. */
+
+import { askEngine } from '@slipway/gpu-agent/executors/container/engine';
+import type { WantedImage } from '@slipway/gpu-agent/images/image-puller';
+import { ImagePuller } from '@slipway/gpu-agent/images/image-puller';
+import { ImageStore } from '@slipway/gpu-agent/images/image-store';
+import { RegistryGuard } from '@slipway/gpu-agent/images/registry-guard';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
-import { askEngine } from '../../../gpu-agent/executors/container/engine.ts';
-import type { WantedImage } from '../../../gpu-agent/images/image-puller.ts';
-import { ImagePuller } from '../../../gpu-agent/images/image-puller.ts';
-import { ImageStore } from '../../../gpu-agent/images/image-store.ts';
-import { RegistryGuard } from '../../../gpu-agent/images/registry-guard.ts';
-import { BASE_IMAGE, podmanSkip, startPodman } from '../../helpers/podman.ts';
-import { REGISTRY_USER, registrySkip, startRegistry } from '../../helpers/registry.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { BASE_IMAGE, podmanSkip, startPodman } from '../../helpers/engines/podman.ts';
+import { REGISTRY_USER, registrySkip, startRegistry } from '../../helpers/engines/registry.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

@@ -5,19 +5,19 @@
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { askEngine, imageRoom } from '@slipway/gpu-agent/executors/container/engine';
+import type { NamedImage } from '@slipway/gpu-agent/images/image-keeper';
+import { ImageKeeper } from '@slipway/gpu-agent/images/image-keeper';
+import { ImagePuller } from '@slipway/gpu-agent/images/image-puller';
+import { ImageStore } from '@slipway/gpu-agent/images/image-store';
+import { RegistryGuard } from '@slipway/gpu-agent/images/registry-guard';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
-import { askEngine, imageRoom } from '../../../gpu-agent/executors/container/engine.ts';
-import type { NamedImage } from '../../../gpu-agent/images/image-keeper.ts';
-import { ImageKeeper } from '../../../gpu-agent/images/image-keeper.ts';
-import { ImagePuller } from '../../../gpu-agent/images/image-puller.ts';
-import { ImageStore } from '../../../gpu-agent/images/image-store.ts';
-import { RegistryGuard } from '../../../gpu-agent/images/registry-guard.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
-import { podmanSkip, startPodman } from '../../helpers/podman.ts';
-import { REGISTRY_USER, registrySkip, startRegistry } from '../../helpers/registry.ts';
+import { podmanSkip, startPodman } from '../../helpers/engines/podman.ts';
+import { REGISTRY_USER, registrySkip, startRegistry } from '../../helpers/engines/registry.ts';
 import { scratch } from '../../helpers/scratch.ts';
-import { seededRandom } from '../../helpers/seeded-random.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { seededRandom } from '../../helpers/time/seeded-random.ts';
 
 const random = seededRandom();
 

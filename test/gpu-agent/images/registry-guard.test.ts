@@ -1,6 +1,7 @@
 /** Which registries an agent lets its engine ask: by address, and by what a name resolves to. */
+
+import { RegistryGuard } from '@slipway/gpu-agent/images/registry-guard';
 import t from 'tap';
-import { RegistryGuard } from '../../../gpu-agent/images/registry-guard.ts';
 
 const HOSTS: Record<string, string[]> = {
   'public.example': ['93.184.216.34'],

@@ -1,9 +1,10 @@
 /** Names of images, the words about a pull, and what an engine's words mean. */
+
+import { fullName, parseImageName } from '@slipway/gpu-agent/images/image-name';
+import { pullFailure } from '@slipway/gpu-agent/images/pull-failure';
+import { PullProgress, sizeText } from '@slipway/gpu-agent/images/pull-progress';
+import { endReason } from '@slipway/gpu-agent/launch/end-reason';
 import t from 'tap';
-import { fullName, parseImageName } from '../../../gpu-agent/images/image-name.ts';
-import { pullFailure } from '../../../gpu-agent/images/pull-failure.ts';
-import { PullProgress, sizeText } from '../../../gpu-agent/images/pull-progress.ts';
-import { endReason } from '../../../gpu-agent/launch/end-reason.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 

@@ -3,20 +3,21 @@
  * How busy GPUs are, from the driver to the operator: told while it is known, of those GPUs alone that the machine has,
  * and by no other key.
  */
+
+import { gpuLoadsFromMessage } from '@slipway/core/dispatch/reports/gpu-load-messages';
+import { GpuLoads } from '@slipway/gpu-agent/inventory/gpu-loads';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemRandom } from '@slipway/kit/time/clock';
+import { GpuLoads as Message } from '@slipway/proto/gen/slipway/v1/agent_service';
 import t from 'tap';
-import { gpuLoadsFromMessage } from '../../../core/dispatch/gpu-load-messages.ts';
-import { systemRandom } from '../../../core/runtime/clock.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { GpuLoads } from '../../../gpu-agent/inventory/gpu-loads.ts';
-import { GpuLoads as Message } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call, grpcClients } from '../../helpers/grpc-clients.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
-import { readMetrics, valueOf } from '../../helpers/metrics.ts';
-import { quietPort } from '../../helpers/ports.ts';
-import { startRealAgent } from '../../helpers/real-agent.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
-import { recordedH200, withDriver } from '../../helpers/with-driver.ts';
+import { recordedH200, withDriver } from '../../helpers/db/with-driver.ts';
+import { call, grpcClients } from '../../helpers/grpc/grpc-clients.ts';
+import { quietPort } from '../../helpers/net/ports.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { readMetrics, valueOf } from '../../helpers/system/metrics.ts';
+import { startRealAgent } from '../../helpers/system/real-agent.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const UUID = 'GPU-2f777980-206d-067c-55c8-000e056d6f07';
 const BUSY = { uuid: UUID, utilization: 0.98, memoryUsedMib: 883, temperatureCelsius: 58, powerWatts: 693.7 };

@@ -5,17 +5,17 @@
  */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { GpuWatch } from '@slipway/gpu-agent/inventory/gpu-watch';
+import { parseFaults } from '@slipway/gpu-agent/inventory/nvidia-smi-output';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemRandom } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { systemRandom } from '../../../core/runtime/clock.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { GpuWatch } from '../../../gpu-agent/inventory/gpu-watch.ts';
-import { parseFaults } from '../../../gpu-agent/inventory/nvidia-smi-output.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
-import { readMetrics, valueOf } from '../../helpers/metrics.ts';
-import { startRealAgent } from '../../helpers/real-agent.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { readMetrics, valueOf } from '../../helpers/system/metrics.ts';
+import { startRealAgent } from '../../helpers/system/real-agent.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const [FIRST, SECOND] = ['GPU-11111111-0000-0000-0000-000000000000', 'GPU-22222222-0000-0000-0000-000000000000'];
 const SLICE = 'MIG-33333333-0000-0000-0000-000000000000';

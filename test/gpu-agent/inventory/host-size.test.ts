@@ -1,6 +1,7 @@
 /** Processors and memory of the machine: what its system says of them. */
+
+import { hostSize, threadsPerCore } from '@slipway/gpu-agent/inventory/host-size';
 import t from 'tap';
-import { hostSize, threadsPerCore } from '../../../gpu-agent/inventory/host-size.ts';
 
 t.test('this machine', async (t) => {
   const { cpuCount, memoryMib, cpuModel, cpuThreadsPerCore } = hostSize();

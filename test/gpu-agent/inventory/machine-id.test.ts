@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { MachineIdError, machineId } from '@slipway/gpu-agent/inventory/machine-id';
+import { systemRandom } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { systemRandom } from '../../../core/runtime/clock.ts';
-import { MachineIdError, machineId } from '../../../gpu-agent/inventory/machine-id.ts';
 
 t.test('chosen once', async (t) => {
   const folder = t.testdir({});

@@ -4,7 +4,6 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import {
   LOAD_FIELDS,
   parseCudaVersion,
@@ -12,7 +11,8 @@ import {
   parseIndexes,
   parseLoads,
   QUERY_FIELDS,
-} from '../../../gpu-agent/inventory/nvidia-smi-output.ts';
+} from '@slipway/gpu-agent/inventory/nvidia-smi-output';
+import t from 'tap';
 
 const recording = (machine: string, part: 'query' | 'load' | 'list' | 'summary'): string =>
   readFileSync(join(import.meta.dirname, 'recordings', `${machine}.${part}.txt`), 'utf8');

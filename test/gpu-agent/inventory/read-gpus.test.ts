@@ -5,10 +5,10 @@
  */
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
+import { readGpus } from '@slipway/gpu-agent/inventory/read-gpus';
+import { createLogger } from '@slipway/kit/log/logger';
 import type { Test } from 'tap';
 import t from 'tap';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { readGpus } from '../../../gpu-agent/inventory/read-gpus.ts';
 
 const recordings = join(import.meta.dirname, 'recordings');
 const logger = createLogger('test', 'silent');

@@ -1,5 +1,5 @@
+import { makeVirtualGpus, parseVirtualGpu } from '@slipway/gpu-agent/inventory/virtual-gpus';
 import t from 'tap';
-import { makeVirtualGpus, parseVirtualGpu } from '../../../gpu-agent/inventory/virtual-gpus.ts';
 
 t.test('what the configuration says', async (t) => {
   t.same(parseVirtualGpu('NVIDIA L4:24576x2'), { name: 'NVIDIA L4', memoryMib: 24_576, count: 2 });

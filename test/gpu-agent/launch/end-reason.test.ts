@@ -1,5 +1,5 @@
+import { endReason, REASON_LOG_BYTES } from '@slipway/gpu-agent/launch/end-reason';
 import t from 'tap';
-import { endReason, REASON_LOG_BYTES } from '../../../gpu-agent/launch/end-reason.ts';
 
 const none = Buffer.alloc(0);
 

@@ -3,12 +3,12 @@ import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { HostMount } from '@slipway/gpu-agent/executors/host-mounts';
+import { mountOf } from '@slipway/gpu-agent/executors/host-mounts';
+import { FolderQuota, projectOf, quotaCommands } from '@slipway/gpu-agent/launch/folder-quota';
+import { tryAs } from '@slipway/kit/host/host-user';
 import t from 'tap';
-import { tryAs } from '../../../core/runtime/host-user.ts';
-import type { HostMount } from '../../../gpu-agent/executors/host-mounts.ts';
-import { mountOf } from '../../../gpu-agent/executors/host-mounts.ts';
-import { FolderQuota, projectOf, quotaCommands } from '../../../gpu-agent/launch/folder-quota.ts';
-import { openFolder } from '../../helpers/open-folder.ts';
+import { openFolder } from '../../helpers/net/open-folder.ts';
 
 const run = promisify(execFile);
 const mount = (type: string, ...fileSystemOptions: string[]): HostMount => ({

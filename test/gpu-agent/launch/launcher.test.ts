@@ -1,13 +1,13 @@
 /** What workers and pods are started with: mounts and their places. */
 import { join } from 'node:path';
+import { UnitLauncher } from '@slipway/gpu-agent/launch/launcher';
+import { VolumeFolders } from '@slipway/gpu-agent/launch/volume-folders';
+import { parseWorkerUser } from '@slipway/gpu-agent/users/worker-user-setting';
+import { WorkerUsers } from '@slipway/gpu-agent/users/worker-users';
+import { createLogger } from '@slipway/kit/log/logger';
+import { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Test } from 'tap';
 import t from 'tap';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { UnitLauncher } from '../../../gpu-agent/launch/launcher.ts';
-import { VolumeFolders } from '../../../gpu-agent/launch/volume-folders.ts';
-import { parseWorkerUser } from '../../../gpu-agent/users/worker-user-setting.ts';
-import { WorkerUsers } from '../../../gpu-agent/users/worker-users.ts';
-import { WorkerSpec } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { ScriptedExecutor } from '../scripted-executor.ts';
 
 const logger = createLogger('test', 'silent');

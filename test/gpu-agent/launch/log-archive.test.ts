@@ -1,9 +1,9 @@
 import { rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { LogArchive } from '@slipway/gpu-agent/launch/log-archive';
 import type { Test } from 'tap';
 import t from 'tap';
-import { LogArchive } from '../../../gpu-agent/launch/log-archive.ts';
 import { fillDisk, smallDisk } from '../../helpers/small-disk.ts';
 
 const MIB = 1024 * 1024;

@@ -1,5 +1,5 @@
+import { LogRing } from '@slipway/gpu-agent/launch/log-ring';
 import t from 'tap';
-import { LogRing } from '../../../gpu-agent/launch/log-ring.ts';
 
 t.test('keeps the newest bytes', async (t) => {
   const ring = new LogRing(10);

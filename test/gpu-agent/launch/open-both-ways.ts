@@ -3,8 +3,8 @@
  */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Logger } from '../../../core/runtime/logger.ts';
-import { VolumeFolders } from '../../../gpu-agent/launch/volume-folders.ts';
+import { VolumeFolders } from '@slipway/gpu-agent/launch/volume-folders';
+import type { Logger } from '@slipway/kit/log/logger';
 
 const folder = process.argv[2]!;
 let logged = '';

@@ -1,6 +1,6 @@
+import type { PodEnvFacts } from '@slipway/gpu-agent/launch/pod-env';
+import { buildPodEnv } from '@slipway/gpu-agent/launch/pod-env';
 import t from 'tap';
-import type { PodEnvFacts } from '../../../gpu-agent/launch/pod-env.ts';
-import { buildPodEnv } from '../../../gpu-agent/launch/pod-env.ts';
 
 const FACTS: PodEnvFacts = {
   podId: 'p1',

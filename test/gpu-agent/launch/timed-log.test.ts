@@ -1,6 +1,7 @@
 /** A log that knows when its parts arrived, and goes on where an earlier one ended. */
+
+import { TimedLog } from '@slipway/gpu-agent/launch/timed-log';
 import t from 'tap';
-import { TimedLog } from '../../../gpu-agent/launch/timed-log.ts';
 
 /** A log, and what writes to it at an instant. */
 function logOf(bytesMax = 100) {

@@ -5,10 +5,10 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { VolumeFolders } from '@slipway/gpu-agent/launch/volume-folders';
+import { createLogger } from '@slipway/kit/log/logger';
 import t from 'tap';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { VolumeFolders } from '../../../gpu-agent/launch/volume-folders.ts';
-import { openFolder } from '../../helpers/open-folder.ts';
+import { openFolder } from '../../helpers/net/open-folder.ts';
 
 const logger = createLogger('test', 'silent');
 const asRoot = process.platform === 'linux' && process.getuid!() === 0;

@@ -1,6 +1,6 @@
+import type { WorkerEnvFacts } from '@slipway/gpu-agent/launch/worker-env';
+import { buildWorkerEnv } from '@slipway/gpu-agent/launch/worker-env';
 import t from 'tap';
-import type { WorkerEnvFacts } from '../../../gpu-agent/launch/worker-env.ts';
-import { buildWorkerEnv } from '../../../gpu-agent/launch/worker-env.ts';
 
 const build = (over: Partial<WorkerEnvFacts> = {}): Record<string, string> =>
   buildWorkerEnv({

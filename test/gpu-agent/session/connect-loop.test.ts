@@ -1,20 +1,20 @@
 // test: postgres
 /** An agent whose core is away, or refuses it: how often it tries, and how rarely it says so. */
 import { Writable } from 'node:stream';
+import { ChunkLog } from '@slipway/gpu-agent/attempts/chunk-log';
+import { ConnectLoop } from '@slipway/gpu-agent/session/connect-loop';
+import { Lease } from '@slipway/gpu-agent/session/lease';
+import { Outbox } from '@slipway/gpu-agent/session/outbox';
+import { systemTransport } from '@slipway/kit/net/channel';
+import { systemRandom } from '@slipway/kit/time/clock';
+import { Hello } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { pino } from 'pino';
 import type { Test } from 'tap';
 import t from 'tap';
-import { systemRandom } from '../../../core/runtime/clock.ts';
-import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
-import { ConnectLoop } from '../../../gpu-agent/session/connect-loop.ts';
-import { Lease } from '../../../gpu-agent/session/lease.ts';
-import { Outbox } from '../../../gpu-agent/session/outbox.ts';
-import { Hello } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { systemTransport } from '../../../proto/wire/channel.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
-import { quietPort } from '../../helpers/ports.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { quietPort } from '../../helpers/net/ports.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 /** How long a session may take to be welcomed, in milliseconds: a limit, no pause. */
 const WELCOME_MS = 5_000;

@@ -2,22 +2,22 @@
 
 import type { UntypedServiceImplementation } from '@grpc/grpc-js';
 import { status } from '@grpc/grpc-js';
-import type { Test } from 'tap';
-import t from 'tap';
-import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import type { LargeOutcome } from '../../../gpu-agent/attempts/to-core.ts';
-import { CoreLink } from '../../../gpu-agent/session/core-link.ts';
-import { LargePayloads } from '../../../gpu-agent/session/large-payloads.ts';
+import type { LargeOutcome } from '@slipway/gpu-agent/attempts/to-core';
+import { CoreLink } from '@slipway/gpu-agent/session/core-link';
+import { LargePayloads } from '@slipway/gpu-agent/session/large-payloads';
+import { createLogger } from '@slipway/kit/log/logger';
+import { openServer, systemTransport } from '@slipway/kit/net/channel';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import type {
   AgentServiceServer,
   AttemptOutcome,
   ReportOutcomeRequest,
-} from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { AgentServiceService } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { openServer, systemTransport } from '../../../proto/wire/channel.ts';
-import { SIDE_STREAM_PIECE_BYTES } from '../../../proto/wire/limits.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+} from '@slipway/proto/gen/slipway/v1/agent_service';
+import { AgentServiceService } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { SIDE_STREAM_PIECE_BYTES } from '@slipway/proto/wire/limits';
+import type { Test } from 'tap';
+import t from 'tap';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 import { outcomeOf, refOf } from '../make-outcome.ts';
 
 const LARGE = Buffer.alloc(3 * SIDE_STREAM_PIECE_BYTES + 7, 'x');

@@ -1,6 +1,6 @@
+import { Lease } from '@slipway/gpu-agent/session/lease';
 import t from 'tap';
-import { Lease } from '../../../gpu-agent/session/lease.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
 
 function setup(): { clock: ManualClock; lease: Lease; expired: number[] } {
   const clock = new ManualClock();

@@ -1,10 +1,10 @@
+import { ChunkLog } from '@slipway/gpu-agent/attempts/chunk-log';
+import type { Reports } from '@slipway/gpu-agent/session/outbox';
+import { Outbox } from '@slipway/gpu-agent/session/outbox';
+import type { WorkerReport } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { HttpHealth, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { BATCH_MESSAGE_BYTES } from '@slipway/proto/wire/limits';
 import t from 'tap';
-import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
-import type { Reports } from '../../../gpu-agent/session/outbox.ts';
-import { Outbox } from '../../../gpu-agent/session/outbox.ts';
-import type { WorkerReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { HttpHealth, WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { BATCH_MESSAGE_BYTES } from '../../../proto/wire/limits.ts';
 import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
 
 const reports: Reports = {

@@ -2,14 +2,14 @@
 import { EventEmitter } from 'node:events';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { status } from '@grpc/grpc-js';
+import { ChunkLog } from '@slipway/gpu-agent/attempts/chunk-log';
+import { Lease } from '@slipway/gpu-agent/session/lease';
+import { Outbox } from '@slipway/gpu-agent/session/outbox';
+import { Session } from '@slipway/gpu-agent/session/session';
+import type { SessionRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { Hello, SessionResponse } from '@slipway/proto/gen/slipway/v1/agent_service';
 import t from 'tap';
-import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
-import { Lease } from '../../../gpu-agent/session/lease.ts';
-import { Outbox } from '../../../gpu-agent/session/outbox.ts';
-import { Session } from '../../../gpu-agent/session/session.ts';
-import type { SessionRequest } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { Hello, SessionResponse } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
 import { turn } from '../attempts/wired.ts';
 import { chunkOf, outcomeOf } from '../make-outcome.ts';
 

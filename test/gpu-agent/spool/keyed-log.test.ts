@@ -1,12 +1,12 @@
 /** What an agent holds, on disk: the last value of each key, whatever was written, whenever it was killed. */
 import { appendFileSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
+import { KeyedLog } from '@slipway/gpu-agent/spool/keyed-log';
+import { machineDisk } from '@slipway/kit/host/disk';
+import { createLogger } from '@slipway/kit/log/logger';
 import fc from 'fast-check';
 import t from 'tap';
-import { machineDisk } from '../../../core/runtime/disk.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { KeyedLog } from '../../../gpu-agent/spool/keyed-log.ts';
-import { SEED } from '../../helpers/seeded-random.ts';
+import { SEED } from '../../helpers/time/seeded-random.ts';
 
 const logger = createLogger('test', 'silent');
 const opened = async (path: string) => {

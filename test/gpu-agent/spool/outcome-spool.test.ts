@@ -1,17 +1,17 @@
 // test: alone
 import { appendFileSync, readdirSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
+import { attemptKey } from '@slipway/gpu-agent/spool/attempt-key';
+import { Journal } from '@slipway/gpu-agent/spool/journal';
+import { OutcomeSpool } from '@slipway/gpu-agent/spool/outcome-spool';
+import { PAYLOAD_OFFSET, RecordKind } from '@slipway/gpu-agent/spool/record';
+import type { SpoolEntry } from '@slipway/gpu-agent/spool/spool-entry';
+import { machineDisk } from '@slipway/kit/host/disk';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { systemClock } from '../../../core/runtime/clock.ts';
-import { machineDisk } from '../../../core/runtime/disk.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
-import { Journal } from '../../../gpu-agent/spool/journal.ts';
-import { OutcomeSpool } from '../../../gpu-agent/spool/outcome-spool.ts';
-import { PAYLOAD_OFFSET, RecordKind } from '../../../gpu-agent/spool/record.ts';
-import type { SpoolEntry } from '../../../gpu-agent/spool/spool-entry.ts';
-import { measureLoop } from '../../helpers/loop-meter.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { measureLoop } from '../../helpers/time/loop-meter.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
 
 const logger = createLogger('test', 'silent');

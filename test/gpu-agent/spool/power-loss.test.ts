@@ -1,15 +1,16 @@
 /** Outcomes that were acknowledged to a worker are on disk, whatever the disk and the power do. */
+
+import { attemptKey } from '@slipway/gpu-agent/spool/attempt-key';
+import { OutcomeSpool } from '@slipway/gpu-agent/spool/outcome-spool';
+import type { SpoolEntry } from '@slipway/gpu-agent/spool/spool-entry';
+import type { Disk } from '@slipway/kit/host/disk';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemClock } from '@slipway/kit/time/clock';
 import fc from 'fast-check';
 import t from 'tap';
-import { systemClock } from '../../../core/runtime/clock.ts';
-import type { Disk } from '../../../core/runtime/disk.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
-import { OutcomeSpool } from '../../../gpu-agent/spool/outcome-spool.ts';
-import type { SpoolEntry } from '../../../gpu-agent/spool/spool-entry.ts';
 import type { DiskCall } from '../../helpers/memory-disk.ts';
 import { MemoryDisk } from '../../helpers/memory-disk.ts';
-import { SEED, seededRandom } from '../../helpers/seeded-random.ts';
+import { SEED, seededRandom } from '../../helpers/time/seeded-random.ts';
 import { outcomeOf, refOf } from '../make-outcome.ts';
 
 const logger = createLogger('test', 'silent');

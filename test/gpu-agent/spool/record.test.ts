@@ -1,6 +1,6 @@
+import { decodeRecords, encodeRecord, PAYLOAD_OFFSET } from '@slipway/gpu-agent/spool/record';
+import { workNow } from '@slipway/kit/bytes/sliced-work';
 import t from 'tap';
-import { workNow } from '../../../core/runtime/sliced-work.ts';
-import { decodeRecords, encodeRecord, PAYLOAD_OFFSET } from '../../../gpu-agent/spool/record.ts';
 
 const encode = (kind: number, ...payload: string[]): Buffer =>
   Buffer.concat(

@@ -4,10 +4,10 @@
  */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { RunLog, readRunLog } from '@slipway/gpu-agent/spool/run-log';
+import { machineDisk } from '@slipway/kit/host/disk';
+import { createLogger } from '@slipway/kit/log/logger';
 import t from 'tap';
-import { machineDisk } from '../../../core/runtime/disk.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { RunLog, readRunLog } from '../../../gpu-agent/spool/run-log.ts';
 
 const CHUNKS = 100_000;
 const logger = createLogger('test', 'silent');

@@ -1,9 +1,10 @@
 /** The gate that lets units start a few at a time. */
+
+import { StartGate } from '@slipway/gpu-agent/units/start-gate';
 import fc from 'fast-check';
 import t from 'tap';
-import { StartGate } from '../../../gpu-agent/units/start-gate.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
-import { SEED } from '../../helpers/seeded-random.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { SEED } from '../../helpers/time/seeded-random.ts';
 import { turn } from '../attempts/wired.ts';
 
 const never = new AbortController().signal;

@@ -1,9 +1,10 @@
 /** The rule that workers and pods live by, for whatever is wanted and whatever is. */
+
+import type { Action, Desired, Observed, Phase, Policy, Want } from '@slipway/gpu-agent/units/step';
+import { advance, isLive, step } from '@slipway/gpu-agent/units/step';
 import fc from 'fast-check';
 import t from 'tap';
-import type { Action, Desired, Observed, Phase, Policy, Want } from '../../../gpu-agent/units/step.ts';
-import { advance, isLive, step } from '../../../gpu-agent/units/step.ts';
-import { SEED } from '../../helpers/seeded-random.ts';
+import { SEED } from '../../helpers/time/seeded-random.ts';
 
 const WANTS: Want[] = ['run', 'freeze', 'drain', 'stand', 'gone', 'halt'];
 const PHASES: Phase[] = [

@@ -1,7 +1,8 @@
 /** The rule that workers and pods live by, case by case. */
+
+import type { Action, Desired, Observed, Phase, Policy, Want } from '@slipway/gpu-agent/units/step';
+import { advance, step } from '@slipway/gpu-agent/units/step';
 import t from 'tap';
-import type { Action, Desired, Observed, Phase, Policy, Want } from '../../../gpu-agent/units/step.ts';
-import { advance, step } from '../../../gpu-agent/units/step.ts';
 
 const WORKER: Policy = { restarts: false, graceMs: 5_000, initTimeoutMs: 60_000 };
 const POD: Policy = { restarts: true, graceMs: 5_000, initTimeoutMs: undefined };

@@ -1,18 +1,19 @@
 /** The driver of workers and pods, with units that end when the test says so. */
+
+import type { Launch, UnitExit } from '@slipway/gpu-agent/executors/executor';
+import { GpuHandover } from '@slipway/gpu-agent/launch/gpu-handover';
+import { StartGate } from '@slipway/gpu-agent/units/start-gate';
+import type { Desired, Policy, Want } from '@slipway/gpu-agent/units/step';
+import { isLive } from '@slipway/gpu-agent/units/step';
+import { Unit } from '@slipway/gpu-agent/units/unit';
+import type { UnitKind } from '@slipway/gpu-agent/units/unit-kind';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemRandom } from '@slipway/kit/time/clock';
 import fc from 'fast-check';
 import t from 'tap';
-import { systemRandom } from '../../../core/runtime/clock.ts';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import type { Launch, UnitExit } from '../../../gpu-agent/executors/executor.ts';
-import { GpuHandover } from '../../../gpu-agent/launch/gpu-handover.ts';
-import { StartGate } from '../../../gpu-agent/units/start-gate.ts';
-import type { Desired, Policy, Want } from '../../../gpu-agent/units/step.ts';
-import { isLive } from '../../../gpu-agent/units/step.ts';
-import { Unit } from '../../../gpu-agent/units/unit.ts';
-import type { UnitKind } from '../../../gpu-agent/units/unit-kind.ts';
-import { ManualClock } from '../../helpers/manual-clock.ts';
 import { NO_LIMITS } from '../../helpers/no-limits.ts';
-import { SEED } from '../../helpers/seeded-random.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { SEED } from '../../helpers/time/seeded-random.ts';
 import { turn } from '../attempts/wired.ts';
 import { ScriptedExecutor } from '../scripted-executor.ts';
 

@@ -1,8 +1,8 @@
 /** Run by a test as another user: whether workers would run as somebody else, and what was said about it. */
 import { Writable } from 'node:stream';
+import { parseWorkerUser } from '@slipway/gpu-agent/users/worker-user-setting';
+import { WorkerUsers } from '@slipway/gpu-agent/users/worker-users';
 import { pino } from 'pino';
-import { parseWorkerUser } from '../../../gpu-agent/users/worker-user-setting.ts';
-import { WorkerUsers } from '../../../gpu-agent/users/worker-users.ts';
 
 const said: string[] = [];
 const lines = new Writable({

@@ -2,13 +2,13 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { dropFolder, giveFolder } from '@slipway/gpu-agent/users/given-folder';
+import { parseWorkerUser } from '@slipway/gpu-agent/users/worker-user-setting';
+import { hostEnvOf, WorkerUserError, WorkerUsers } from '@slipway/gpu-agent/users/worker-users';
+import { createLogger } from '@slipway/kit/log/logger';
 import type { Test } from 'tap';
 import t from 'tap';
-import { createLogger } from '../../../core/runtime/logger.ts';
-import { dropFolder, giveFolder } from '../../../gpu-agent/users/given-folder.ts';
-import { parseWorkerUser } from '../../../gpu-agent/users/worker-user-setting.ts';
-import { hostEnvOf, WorkerUserError, WorkerUsers } from '../../../gpu-agent/users/worker-users.ts';
-import { openFolder } from '../../helpers/open-folder.ts';
+import { openFolder } from '../../helpers/net/open-folder.ts';
 
 const logger = createLogger('test', 'silent');
 const onlyRoot = { skip: process.getuid!() === 0 ? false : 'needs root to give folders away' };

@@ -4,12 +4,12 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Suspense, useEffect } from 'react';
 import { Route, Router, Switch, useLocation } from 'wouter';
 import type { SessionView } from '../../views.ts';
-import { ApiError, ask } from './api.ts';
-import { Frame } from './frame.tsx';
 import { LoadBoundary, lazyPage } from './lazy-page.tsx';
+import { ApiError, ask } from './lib/api.ts';
+import { SessionProvider, SignIn } from './lib/session.tsx';
 import { Overview } from './pages/overview.tsx';
-import { Empty, Failed, Loading } from './parts.tsx';
-import { SessionProvider, SignIn } from './session.tsx';
+import { Frame } from './ui/frame.tsx';
+import { Empty, Failed, Loading } from './ui/parts.tsx';
 
 // Not part of the first load: most tabs never leave the overview.
 const EndpointPage = lazyPage(() => import('./pages/endpoint.tsx'));

@@ -3,8 +3,8 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { isAway } from './api.ts';
 import { App } from './app.tsx';
+import { isAway } from './lib/api.ts';
 import 'uplot/dist/uPlot.min.css';
 import './styles/base.css';
 import './styles/layout.css';

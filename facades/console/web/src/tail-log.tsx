@@ -1,10 +1,10 @@
 /** The end of what a pod or worker wrote, live while it is looked at. */
 import { useMemo } from 'react';
 import type { LogTailView } from '../../views-of-pods.ts';
-import { Tail, withMore } from './blocks.tsx';
-import { useLive } from './live.ts';
-import { Away, Failed, Loading } from './parts.tsx';
-import { plainText } from './worker-text.ts';
+import { useLive } from './lib/live.ts';
+import { plainText } from './lib/worker-text.ts';
+import { Tail, withMore } from './ui/blocks.tsx';
+import { Away, Failed, Loading } from './ui/parts.tsx';
 
 /** All that the service tells of one. */
 const SHOWN_MAX = 500_000;

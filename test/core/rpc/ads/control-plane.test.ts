@@ -11,25 +11,25 @@ import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Test } from 'tap';
-import t from 'tap';
-import { CLUSTER_TYPE } from '../../../../core/rpc/ads/snapshot.ts';
-import { createLogger } from '../../../../core/runtime/logger.ts';
-import { askAdmin, listenerAddresses } from '../../../../deploy/envoy/admin.ts';
-import { bootstrap } from '../../../../deploy/envoy/bootstrap.ts';
-import { adminSocket, readEdgeConfig } from '../../../../deploy/envoy/config.ts';
-import { httpManager } from '../../../../deploy/envoy/http.ts';
-import type { DeltaDiscoveryResponse } from '../../../../proto/gen/envoy/service/discovery/v3/discovery.ts';
+import { CLUSTER_TYPE } from '@slipway/core/rpc/ads/snapshot';
+import { askAdmin, listenerAddresses } from '@slipway/edge/admin';
+import { adminSocket, readEdgeConfig } from '@slipway/edge/config';
+import { bootstrap } from '@slipway/edge/envoy-config/bootstrap';
+import { httpManager } from '@slipway/edge/envoy-config/http';
+import { createLogger } from '@slipway/kit/log/logger';
+import { callMetadata, systemTransport } from '@slipway/kit/net/channel';
+import type { DeltaDiscoveryResponse } from '@slipway/proto/gen/envoy/service/discovery/v3/discovery';
 import {
   AggregatedDiscoveryServiceClient,
   DeltaDiscoveryRequest,
-} from '../../../../proto/gen/envoy/service/discovery/v3/discovery.ts';
-import { EndpointType } from '../../../../proto/gen/slipway/v1/endpoint.ts';
-import { HttpHealth, WorkerState } from '../../../../proto/gen/slipway/v1/machine.ts';
-import { callMetadata, systemTransport } from '../../../../proto/wire/channel.ts';
-import { startReplicas } from '../../../helpers/core-replicas.ts';
-import { ENVOY, skipWithoutEnvoy } from '../../../helpers/edge.ts';
-import { waitFor } from '../../../helpers/wait-for.ts';
+} from '@slipway/proto/gen/envoy/service/discovery/v3/discovery';
+import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { HttpHealth, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import type { Test } from 'tap';
+import t from 'tap';
+import { startReplicas } from '../../../helpers/system/core-replicas.ts';
+import { ENVOY, skipWithoutEnvoy } from '../../../helpers/system/edge.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 t.setTimeout(240_000);
 const EDGE_KEY = 'edge-key-of-this-test-0123456789';

@@ -1,7 +1,6 @@
 /** What Envoys are told, as a pure function: the same for the same endpoints, and changed no further than they are. */
-import fc from 'fast-check';
-import t from 'tap';
-import type { Snapshot } from '../../../../core/rpc/ads/snapshot.ts';
+
+import type { Snapshot } from '@slipway/core/rpc/ads/snapshot';
 import {
   ASSIGNMENT_TYPE,
   CLUSTER_TYPE,
@@ -9,15 +8,17 @@ import {
   clusterOf,
   loadAssignmentOf,
   snapshotOf,
-} from '../../../../core/rpc/ads/snapshot.ts';
-import type { EndpointBackends } from '../../../../core/store/edge-store.ts';
-import { Cluster } from '../../../../proto/gen/envoy/config/cluster/v3/cluster.ts';
-import { HealthStatus } from '../../../../proto/gen/envoy/config/core/v3/core.ts';
-import type { LbEndpoint } from '../../../../proto/gen/envoy/config/endpoint/v3/endpoint.ts';
-import { ClusterLoadAssignment } from '../../../../proto/gen/envoy/config/endpoint/v3/endpoint.ts';
-import { readActivation } from '../../../../proto/wire/activation.ts';
-import { clusterName } from '../../../../proto/wire/edge-authorizer.ts';
-import { SEED } from '../../../helpers/seeded-random.ts';
+} from '@slipway/core/rpc/ads/snapshot';
+import type { EndpointBackends } from '@slipway/core/store/machines/edge-store';
+import { readActivation } from '@slipway/kit/net/activation';
+import { clusterName } from '@slipway/kit/net/edge-authorizer';
+import { Cluster } from '@slipway/proto/gen/envoy/config/cluster/v3/cluster';
+import { HealthStatus } from '@slipway/proto/gen/envoy/config/core/v3/core';
+import type { LbEndpoint } from '@slipway/proto/gen/envoy/config/endpoint/v3/endpoint';
+import { ClusterLoadAssignment } from '@slipway/proto/gen/envoy/config/endpoint/v3/endpoint';
+import fc from 'fast-check';
+import t from 'tap';
+import { SEED } from '../../../helpers/time/seeded-random.ts';
 
 const reached = fc.record({
   id: fc.stringMatching(/^[a-z0-9]{14}$/),

@@ -3,20 +3,20 @@
  * the engine.
  */
 import { readFileSync, statSync } from 'node:fs';
+import { LOG_BYTES_MAX, MACHINE_LABEL, UNIT_LABEL } from '@slipway/gpu-agent/executors/container/container-plan';
+import { askEngine } from '@slipway/gpu-agent/executors/container/engine';
+import { readLog } from '@slipway/gpu-agent/executors/container/engine-calls';
+import { killsInKernelLog } from '@slipway/gpu-agent/executors/container/memory-watch';
+import { systemClock } from '@slipway/kit/time/clock';
 import Docker from 'dockerode';
 import type { Test } from 'tap';
-import { systemClock } from '../../../../core/runtime/clock.ts';
-import { LOG_BYTES_MAX, MACHINE_LABEL, UNIT_LABEL } from '../../../../gpu-agent/executors/container/container-plan.ts';
-import { askEngine } from '../../../../gpu-agent/executors/container/engine.ts';
-import { readLog } from '../../../../gpu-agent/executors/container/engine-calls.ts';
-import { killsInKernelLog } from '../../../../gpu-agent/executors/container/memory-watch.ts';
-import { freshId, launchOf, makeExecutor, startContainer } from '../../../helpers/containers.ts';
-import { engineCutter } from '../../../helpers/engine-cutter.ts';
+import { engineCutter } from '../../../helpers/db/engine-cutter.ts';
+import { freshId, launchOf, makeExecutor, startContainer } from '../../../helpers/engines/containers.ts';
+import { BASE_IMAGE } from '../../../helpers/engines/podman.ts';
 import { NO_LIMITS } from '../../../helpers/no-limits.ts';
-import { BASE_IMAGE } from '../../../helpers/podman.ts';
 import { scratch } from '../../../helpers/scratch.ts';
-import type { TestEngine } from '../../../helpers/test-engine.ts';
-import { waitFor } from '../../../helpers/wait-for.ts';
+import type { TestEngine } from '../../../helpers/system/test-engine.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 /** The id of a container that took 300 MiB where it may have so many, ended and was removed with nobody watching. */
 async function goneContainer(engine: TestEngine, mebibytes: number): Promise<string> {

@@ -1,7 +1,7 @@
 // test: alone, python, 20 s
 /** Containers on a real Podman. */
 import t from 'tap';
-import { podmanSkip, startPodman } from '../../../helpers/podman.ts';
+import { podmanSkip, startPodman } from '../../../helpers/engines/podman.ts';
 import { containerCases } from './container-cases.ts';
 
 t.setTimeout(120_000);

@@ -4,13 +4,13 @@
  * container.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import type { ContainerPlan } from '@slipway/gpu-agent/executors/container/container-plan';
+import { dockerBody, podmanBody } from '@slipway/gpu-agent/executors/container/container-plan';
+import type { Launch } from '@slipway/gpu-agent/executors/executor';
 import t from 'tap';
-import type { ContainerPlan } from '../../../../gpu-agent/executors/container/container-plan.ts';
-import { dockerBody, podmanBody } from '../../../../gpu-agent/executors/container/container-plan.ts';
-import type { Launch } from '../../../../gpu-agent/executors/executor.ts';
-import { freshId, launchOf, makeExecutor, startContainer } from '../../../helpers/containers.ts';
+import { freshId, launchOf, makeExecutor, startContainer } from '../../../helpers/engines/containers.ts';
+import { podmanSkip, startPodman } from '../../../helpers/engines/podman.ts';
 import { NO_LIMITS } from '../../../helpers/no-limits.ts';
-import { podmanSkip, startPodman } from '../../../helpers/podman.ts';
 
 t.setTimeout(60_000);
 

@@ -4,12 +4,12 @@
 import { symlinkSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { join } from 'node:path';
+import { imageRoom } from '@slipway/gpu-agent/executors/container/engine';
+import { EngineFinder, socketsOf } from '@slipway/gpu-agent/executors/container/engine-finder';
 import t from 'tap';
-import { imageRoom } from '../../../../gpu-agent/executors/container/engine.ts';
-import { EngineFinder, socketsOf } from '../../../../gpu-agent/executors/container/engine-finder.ts';
-import { ManualClock } from '../../../helpers/manual-clock.ts';
-import { podmanSkip, startPodman } from '../../../helpers/podman.ts';
+import { podmanSkip, startPodman } from '../../../helpers/engines/podman.ts';
 import { scratch } from '../../../helpers/scratch.ts';
+import { ManualClock } from '../../../helpers/time/manual-clock.ts';
 
 t.setTimeout(60_000);
 const AUTO = { setting: 'auto', dockerHost: '', runtimeDir: '' };

@@ -1,8 +1,9 @@
 /** Joining a log with a stream that overlap: against the plain way, and in time on the worst of bytes. */
+
+import { withoutOverlap } from '@slipway/gpu-agent/executors/container/join-output';
 import fc from 'fast-check';
 import t from 'tap';
-import { withoutOverlap } from '../../../../gpu-agent/executors/container/join-output.ts';
-import { SEED } from '../../../helpers/seeded-random.ts';
+import { SEED } from '../../../helpers/time/seeded-random.ts';
 
 /** The same, by trying all lengths. */
 function plainly(log: Buffer, stream: Buffer): Buffer {

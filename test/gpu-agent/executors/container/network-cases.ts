@@ -7,9 +7,9 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Test } from 'tap';
-import { launchOf, makeExecutor, startContainer } from '../../../helpers/containers.ts';
-import type { TestEngine } from '../../../helpers/test-engine.ts';
-import { waitFor } from '../../../helpers/wait-for.ts';
+import { launchOf, makeExecutor, startContainer } from '../../../helpers/engines/containers.ts';
+import type { TestEngine } from '../../../helpers/system/test-engine.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 /** Says of each address and port whether a connection can be made, in order. */
 const PROBE = `

@@ -5,14 +5,14 @@
  */
 import { execFileSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
+import { askEngine } from '@slipway/gpu-agent/executors/container/engine';
+import { HostFirewall } from '@slipway/gpu-agent/executors/container/host-firewall';
+import { hostPrograms } from '@slipway/gpu-agent/executors/container/host-programs';
+import { interfacePrefix, UnitNetworks } from '@slipway/gpu-agent/executors/container/unit-networks';
+import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { systemClock } from '../../../../core/runtime/clock.ts';
-import { askEngine } from '../../../../gpu-agent/executors/container/engine.ts';
-import { HostFirewall } from '../../../../gpu-agent/executors/container/host-firewall.ts';
-import { hostPrograms } from '../../../../gpu-agent/executors/container/host-programs.ts';
-import { interfacePrefix, UnitNetworks } from '../../../../gpu-agent/executors/container/unit-networks.ts';
-import { freshId } from '../../../helpers/containers.ts';
-import { podmanSkip, startPodman } from '../../../helpers/podman.ts';
+import { freshId } from '../../../helpers/engines/containers.ts';
+import { podmanSkip, startPodman } from '../../../helpers/engines/podman.ts';
 import { networkCases } from './network-cases.ts';
 
 t.setTimeout(120_000);

@@ -1,6 +1,7 @@
 /** Output of a container is put together from frames, however these are cut on their way. */
+
+import { OutputFrames } from '@slipway/gpu-agent/executors/container/output-frames';
 import t from 'tap';
-import { OutputFrames } from '../../../../gpu-agent/executors/container/output-frames.ts';
 
 function frame(text: string, stream = 1): Buffer {
   const head = Buffer.alloc(8);

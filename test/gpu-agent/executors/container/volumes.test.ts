@@ -1,7 +1,7 @@
 // test: alone, python, 10 s
 /** Network volumes of containers and commands, on a real Podman. */
 import t from 'tap';
-import { podmanSkip, startPodman } from '../../../helpers/podman.ts';
+import { podmanSkip, startPodman } from '../../../helpers/engines/podman.ts';
 import { volumeCases } from './volume-cases.ts';
 
 t.setTimeout(120_000);

@@ -1,7 +1,8 @@
 /** Run by a test: starts a worker that prints its process id and lives on, then waits to be killed. */
-import { systemClock } from '../../../../core/runtime/clock.ts';
-import { ProcessExecutor } from '../../../../gpu-agent/executors/process/process-executor.ts';
-import { UnitCgroups } from '../../../../gpu-agent/executors/process/unit-cgroups.ts';
+
+import { ProcessExecutor } from '@slipway/gpu-agent/executors/process/process-executor';
+import { UnitCgroups } from '@slipway/gpu-agent/executors/process/unit-cgroups';
+import { systemClock } from '@slipway/kit/time/clock';
 import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 
 // The number of the user it runs as, if it is another one; the id of the machine; whether there are control groups; a

@@ -3,13 +3,13 @@
  */
 import { chmodSync, chownSync, copyFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { findSetpriv, withoutNewPrivs } from '@slipway/gpu-agent/executors/process/no-new-privs';
+import { ProcessExecutor } from '@slipway/gpu-agent/executors/process/process-executor';
+import type { HostUser } from '@slipway/kit/host/host-user';
+import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { systemClock } from '../../../../core/runtime/clock.ts';
-import type { HostUser } from '../../../../core/runtime/host-user.ts';
-import { findSetpriv, withoutNewPrivs } from '../../../../gpu-agent/executors/process/no-new-privs.ts';
-import { ProcessExecutor } from '../../../../gpu-agent/executors/process/process-executor.ts';
+import { openFolder } from '../../../helpers/net/open-folder.ts';
 import { NO_LIMITS } from '../../../helpers/no-limits.ts';
-import { openFolder } from '../../../helpers/open-folder.ts';
 
 const SOMEBODY: HostUser = { uid: 7_654_321, gid: 7_654_321 };
 const where = { skip: findSetpriv() === '' ? 'needs setpriv of util-linux' : false };

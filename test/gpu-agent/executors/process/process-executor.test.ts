@@ -3,13 +3,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { RunningUnit } from '@slipway/gpu-agent/executors/executor';
+import { ProcessExecutor } from '@slipway/gpu-agent/executors/process/process-executor';
+import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { systemClock } from '../../../../core/runtime/clock.ts';
-import type { RunningUnit } from '../../../../gpu-agent/executors/executor.ts';
-import { ProcessExecutor } from '../../../../gpu-agent/executors/process/process-executor.ts';
-import { PYTHONS, skipWithoutPython } from '../../../helpers/handlers.ts';
 import { NO_LIMITS } from '../../../helpers/no-limits.ts';
-import { waitFor } from '../../../helpers/wait-for.ts';
+import { PYTHONS, skipWithoutPython } from '../../../helpers/system/handlers.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 const executor = new ProcessExecutor(systemClock, () => 'machine');
 /** What these units do not need. */

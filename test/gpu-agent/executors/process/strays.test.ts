@@ -2,9 +2,10 @@
  * Units that end together look for what they left with one look at the host: each look costs something for every
  * process of it.
  */
+
+import { Strays, unitMark } from '@slipway/gpu-agent/executors/process/strays';
+import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { systemClock } from '../../../../core/runtime/clock.ts';
-import { Strays, unitMark } from '../../../../gpu-agent/executors/process/strays.ts';
 
 t.test('a hundred ends share a look, and one that comes meanwhile waits for the next', async (t) => {
   const looks: (() => void)[] = [];

@@ -1,6 +1,6 @@
 /** Run by a test: opens a view, says so, and waits to be killed. */
-import { hostPrograms } from '../../../../gpu-agent/executors/container/host-programs.ts';
-import { HostViews } from '../../../../gpu-agent/executors/process/host-views.ts';
+import { hostPrograms } from '@slipway/gpu-agent/executors/container/host-programs';
+import { HostViews } from '@slipway/gpu-agent/executors/process/host-views';
 
 const [of, source, parent] = process.argv.slice(2) as [string, string, string];
 const views = new HostViews(of, hostPrograms, parent);

@@ -4,13 +4,13 @@ import { createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import { createServer } from 'node:net';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { askGrpcHealth } from '@slipway/gpu-agent/units/http/ask-grpc-health';
+import type { HealthAnswer } from '@slipway/gpu-agent/units/http/ask-health';
+import { askHealth } from '@slipway/gpu-agent/units/http/ask-health';
+import { systemClock } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
 import t from 'tap';
-import { systemClock } from '../../../../core/runtime/clock.ts';
-import { askGrpcHealth } from '../../../../gpu-agent/units/http/ask-grpc-health.ts';
-import type { HealthAnswer } from '../../../../gpu-agent/units/http/ask-health.ts';
-import { askHealth } from '../../../../gpu-agent/units/http/ask-health.ts';
-import { quietPort } from '../../../helpers/ports.ts';
+import { quietPort } from '../../../helpers/net/ports.ts';
 
 const same = (value: Buffer): Buffer => value;
 const bytes = { requestSerialize: same, requestDeserialize: same, responseSerialize: same, responseDeserialize: same };

@@ -3,11 +3,11 @@
  * test moves.
  */
 import { createServer } from 'node:http';
+import { DesiredState, DesiredWorkers } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { HttpHealth, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Test } from 'tap';
 import t from 'tap';
-import { DesiredState, DesiredWorkers } from '../../../../proto/gen/slipway/v1/agent_service.ts';
-import { HttpHealth, WorkerState } from '../../../../proto/gen/slipway/v1/machine.ts';
-import { waitFor } from '../../../helpers/wait-for.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
 import { wired } from '../../attempts/wired.ts';
 
 const MINUTE_MS = 60_000;

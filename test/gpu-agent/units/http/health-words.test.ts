@@ -1,6 +1,6 @@
+import type { Probed } from '@slipway/gpu-agent/units/http/health-words';
+import { notReadyText, silentText } from '@slipway/gpu-agent/units/http/health-words';
 import t from 'tap';
-import type { Probed } from '../../../../gpu-agent/units/http/health-words.ts';
-import { notReadyText, silentText } from '../../../../gpu-agent/units/http/health-words.ts';
 
 const server: Probed = { isAskedByGrpc: false, healthPath: '/ping', port: 8_000, healthPort: 8_000, wasReady: false };
 const grpc: Probed = { ...server, isAskedByGrpc: true };

@@ -6,12 +6,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import t from 'tap';
-import { EndpointType } from '../../../../proto/gen/slipway/v1/endpoint.ts';
-import { startReplicas } from '../../../helpers/core-replicas.ts';
-import { call } from '../../../helpers/grpc-clients.ts';
-import { startRealAgent } from '../../../helpers/real-agent.ts';
-import { waitFor } from '../../../helpers/wait-for.ts';
+import { call } from '../../../helpers/grpc/grpc-clients.ts';
+import { startReplicas } from '../../../helpers/system/core-replicas.ts';
+import { startRealAgent } from '../../../helpers/system/real-agent.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 const core = await startReplicas(t);

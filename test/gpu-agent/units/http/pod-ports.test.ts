@@ -2,12 +2,12 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { FreePorts } from '@slipway/gpu-agent/units/http/free-ports';
+import { PodPorts } from '@slipway/gpu-agent/units/http/pod-ports';
+import { systemRandom } from '@slipway/kit/time/clock';
+import { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import t from 'tap';
-import { systemRandom } from '../../../../core/runtime/clock.ts';
-import { FreePorts } from '../../../../gpu-agent/units/http/free-ports.ts';
-import { PodPorts } from '../../../../gpu-agent/units/http/pod-ports.ts';
-import { WorkerSpec } from '../../../../proto/gen/slipway/v1/agent_service.ts';
-import { waitFor } from '../../../helpers/wait-for.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 t.test('a port of the host for each http port, as long as the pod is there', async (t) => {
   const server = createServer((request, reply) => reply.end(request.url)).listen(0, '127.0.0.1');

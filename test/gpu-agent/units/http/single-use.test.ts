@@ -4,10 +4,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { createServer } from 'node:net';
+import { isSingleUse } from '@slipway/gpu-agent/units/http/single-use';
+import { delay, systemClock } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
 import t from 'tap';
-import { delay, systemClock } from '../../../../core/runtime/clock.ts';
-import { isSingleUse } from '../../../../gpu-agent/units/http/single-use.ts';
 
 t.jobs = 8;
 

@@ -1,10 +1,10 @@
 /** Disks of pods on a real file system. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isPlain, PodFiles } from '@slipway/gpu-agent/units/pods/pod-files';
+import { SharedFolders } from '@slipway/gpu-agent/users/shared-folder';
+import { createLogger } from '@slipway/kit/log/logger';
 import t from 'tap';
-import { createLogger } from '../../../../core/runtime/logger.ts';
-import { isPlain, PodFiles } from '../../../../gpu-agent/units/pods/pod-files.ts';
-import { SharedFolders } from '../../../../gpu-agent/users/shared-folder.ts';
 import { scratch } from '../../../helpers/scratch.ts';
 
 const shared = new SharedFolders(createLogger('test', 'silent'));

@@ -1,7 +1,7 @@
+import type { CapacityFacts } from '@slipway/gpu-agent/units/workers/capacity';
+import { capacity, takeLimit } from '@slipway/gpu-agent/units/workers/capacity';
+import { sdkTraits } from '@slipway/gpu-agent/units/workers/sdk-traits';
 import t from 'tap';
-import type { CapacityFacts } from '../../../../gpu-agent/units/workers/capacity.ts';
-import { capacity, takeLimit } from '../../../../gpu-agent/units/workers/capacity.ts';
-import { sdkTraits } from '../../../../gpu-agent/units/workers/sdk-traits.ts';
 
 const facts = (over: Partial<CapacityFacts>, version = '1.12.0'): CapacityFacts => ({
   asked: true,

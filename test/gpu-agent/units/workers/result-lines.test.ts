@@ -1,6 +1,7 @@
 /** Lines of the Python SDK about results that it could not send, in an output that comes in any pieces. */
+
+import { ResultLines } from '@slipway/gpu-agent/units/workers/result-lines';
 import t from 'tap';
-import { ResultLines } from '../../../../gpu-agent/units/workers/result-lines.ts';
 
 const line = (jobId: string | null, message: string): string =>
   `{"requestId": ${JSON.stringify(jobId)}, "message": ${JSON.stringify(message)}, "level": "ERROR"}\n`;

@@ -1,5 +1,5 @@
+import { sdkTraits, versionFromUserAgent } from '@slipway/gpu-agent/units/workers/sdk-traits';
 import t from 'tap';
-import { sdkTraits, versionFromUserAgent } from '../../../../gpu-agent/units/workers/sdk-traits.ts';
 
 const TABLE: [
   version: string,

@@ -1,9 +1,10 @@
 /** Memory is short: frozen workers go one at a time, until it is not. */
+
+import { freeMemoryShare } from '@slipway/gpu-agent/inventory/host-size';
+import { StandbyRoom } from '@slipway/gpu-agent/units/workers/standby-room';
+import { createLogger } from '@slipway/kit/log/logger';
 import t from 'tap';
-import { createLogger } from '../../../../core/runtime/logger.ts';
-import { freeMemoryShare } from '../../../../gpu-agent/inventory/host-size.ts';
-import { StandbyRoom } from '../../../../gpu-agent/units/workers/standby-room.ts';
-import { ManualClock } from '../../../helpers/manual-clock.ts';
+import { ManualClock } from '../../../helpers/time/manual-clock.ts';
 
 t.test('one at a time, the next after a second, none when there is room', async (t) => {
   const clock = new ManualClock();

@@ -1,11 +1,11 @@
 /** What an endpoint does right now: queue and rates, its workers since they began, and core's explanation of both. */
 import type { EndpointView, PastView, Sample } from '../../../views.ts';
-import { Chart } from '../chart.tsx';
-import { Figure, Panel } from '../parts.tsx';
-import { Problems } from '../problems.tsx';
-import { Refusing } from '../refusing.tsx';
-import { useHistory } from '../use-history.ts';
-import { count, span, unbroken } from '../words.ts';
+import { Chart } from '../charts/chart.tsx';
+import { useHistory } from '../lib/use-history.ts';
+import { count, span, unbroken } from '../lib/words.ts';
+import { Figure, Panel } from '../ui/parts.tsx';
+import { Problems } from '../ui/problems.tsx';
+import { Refusing } from '../ui/refusing.tsx';
 import { JobTimes } from './job-times.tsx';
 import { Workers } from './workers.tsx';
 

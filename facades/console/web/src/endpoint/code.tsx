@@ -1,7 +1,7 @@
 /** Code that calls an endpoint, to be copied. */
-import { Copy } from '../copy.tsx';
-import { Panel } from '../parts.tsx';
-import { lbCode } from './lb-code.ts';
+import { Copy } from '../ui/copy.tsx';
+import { Panel } from '../ui/parts.tsx';
+import { lbCode } from './load-balancing/lb-code.ts';
 
 /** The part. The key is never in it: whoever copies code puts it where it belongs. */
 export function Code({ id, type }: { id: string; type: string }) {

@@ -7,11 +7,11 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { ErrorGroupView, ErrorsView } from '../../../views-of-errors.ts';
-import { ask } from '../api.ts';
-import { Badge, Empty, Failed, Loading, Overdue, Panel } from '../parts.tsx';
-import { useSession } from '../session.tsx';
-import { ago, count, counted } from '../words.ts';
-import { plainText } from '../worker-text.ts';
+import { ask } from '../lib/api.ts';
+import { useSession } from '../lib/session.tsx';
+import { ago, count, counted } from '../lib/words.ts';
+import { plainText } from '../lib/worker-text.ts';
+import { Badge, Empty, Failed, Loading, Overdue, Panel } from '../ui/parts.tsx';
 import type { RunAgain } from './run-again.tsx';
 import { useRunAgain } from './run-again.tsx';
 

@@ -2,9 +2,9 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { JobRow } from '../../../views-of-jobs.ts';
-import { errorText } from '../error-text.ts';
-import { Badge, Empty } from '../parts.tsx';
-import { recently, span } from '../words.ts';
+import { errorText } from '../lib/error-text.ts';
+import { recently, span } from '../lib/words.ts';
+import { Badge, Empty } from '../ui/parts.tsx';
 import type { JobOrder, JobPage } from './job-list.ts';
 
 interface JobRowsProps {

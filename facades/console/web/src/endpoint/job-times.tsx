@@ -6,10 +6,10 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { JobTimesView, PercentilesView } from '../../../views-of-times.ts';
-import { ask } from '../api.ts';
-import { Chart, SPANS } from '../chart.tsx';
-import { Empty, Failed, Figure, Loading, Overdue, Panel } from '../parts.tsx';
-import { count, counted, span } from '../words.ts';
+import { Chart, SPANS } from '../charts/chart.tsx';
+import { ask } from '../lib/api.ts';
+import { count, counted, span } from '../lib/words.ts';
+import { Empty, Failed, Figure, Loading, Overdue, Panel } from '../ui/parts.tsx';
 import { ratesOf } from './rates.ts';
 
 const WINDOWS = [

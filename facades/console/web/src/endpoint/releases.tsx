@@ -4,9 +4,9 @@
  */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReleaseView } from '../../../views.ts';
-import { ask } from '../api.ts';
-import { Badge, Empty, Failed, Loading, Panel } from '../parts.tsx';
-import { moment } from '../words.ts';
+import { ask } from '../lib/api.ts';
+import { moment } from '../lib/words.ts';
+import { Badge, Empty, Failed, Loading, Panel } from '../ui/parts.tsx';
 
 const WORDS: Readonly<Record<string, string>> = {
   CreateEndpoint: 'made, with all its settings',

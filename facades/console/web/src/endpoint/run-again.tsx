@@ -2,7 +2,7 @@
 
 import type { ReactNode } from 'react';
 import { useEffect, useRef, useState } from 'react';
-import { count } from '../words.ts';
+import { count } from '../lib/words.ts';
 import { useChangeAll } from './change-all.ts';
 
 const WORD = 'queued again';

@@ -1,11 +1,11 @@
 /** Sends a job and shows what becomes of it, its stream as it comes. */
 import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
-import { sendText } from '../api.ts';
 import { OutputView } from '../job/output-view.tsx';
 import { StreamView } from '../job/stream-view.tsx';
-import { Empty, Panel } from '../parts.tsx';
-import { useSession } from '../session.tsx';
+import { sendText } from '../lib/api.ts';
+import { useSession } from '../lib/session.tsx';
+import { Empty, Panel } from '../ui/parts.tsx';
 import { InputForm } from './input-form.tsx';
 
 const EXAMPLE = '{\n  "prompt": "a lighthouse at dusk"\n}';

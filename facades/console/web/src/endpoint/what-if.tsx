@@ -1,7 +1,7 @@
 /** What other settings would have come to in the last hours, beside what was. */
 import type { WhatIfFiguresView, WhatIfView } from '../../../views.ts';
-import { Empty, Panel } from '../parts.tsx';
-import { count, span, unbroken } from '../words.ts';
+import { count, span, unbroken } from '../lib/words.ts';
+import { Empty, Panel } from '../ui/parts.tsx';
 
 /** The panel. */
 export function WhatIf({

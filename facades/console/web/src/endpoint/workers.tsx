@@ -2,12 +2,12 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { EndpointView, WorkerView } from '../../../views.ts';
-import { Dialog, DialogButton } from '../dialog.tsx';
-import { loadsText } from '../gpu-load.ts';
-import { Badge, Empty, Panel } from '../parts.tsx';
+import { loadsText } from '../charts/gpu-load.ts';
+import { ago, clock, span } from '../lib/words.ts';
+import { plainText } from '../lib/worker-text.ts';
 import { TailLog } from '../tail-log.tsx';
-import { ago, clock, span } from '../words.ts';
-import { plainText } from '../worker-text.ts';
+import { Dialog, DialogButton } from '../ui/dialog.tsx';
+import { Badge, Empty, Panel } from '../ui/parts.tsx';
 import type { Lane, Phase } from './worker-lanes.ts';
 import { lanesOf, phasesOf, timeIn } from './worker-lanes.ts';
 

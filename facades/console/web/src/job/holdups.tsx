@@ -1,9 +1,9 @@
 /** Why a job waits, beside the sentence: what binds its endpoint, and machines that take no further worker of it. */
 import type { LimitView } from '../../../views.ts';
-import { Panel } from '../parts.tsx';
-import type { RefusingMachine } from '../refusing.tsx';
-import { Refusing } from '../refusing.tsx';
-import { unbroken } from '../words.ts';
+import { unbroken } from '../lib/words.ts';
+import { Panel } from '../ui/parts.tsx';
+import type { RefusingMachine } from '../ui/refusing.tsx';
+import { Refusing } from '../ui/refusing.tsx';
 
 /** The panels; nothing where nothing binds. */
 export function HoldUps({ limits, machines }: { limits: readonly LimitView[]; machines: readonly RefusingMachine[] }) {

@@ -1,13 +1,13 @@
 /** What workers wrote while they ran a job's attempts, live. Lines are shown as they come, many at a time. */
 import { useEffect, useState } from 'react';
-import { ask } from '../api.ts';
-import type { Block } from '../blocks.tsx';
-import { onNextFrame, Tail, withMore } from '../blocks.tsx';
-import { useIsShown } from '../live.ts';
-import { Badge, Empty, Failed, Panel } from '../parts.tsx';
-import { useSession } from '../session.tsx';
-import { clock, counted } from '../words.ts';
-import { plainLine } from '../worker-text.ts';
+import { ask } from '../lib/api.ts';
+import { useIsShown } from '../lib/live.ts';
+import { useSession } from '../lib/session.tsx';
+import { clock, counted } from '../lib/words.ts';
+import { plainLine } from '../lib/worker-text.ts';
+import type { Block } from '../ui/blocks.tsx';
+import { onNextFrame, Tail, withMore } from '../ui/blocks.tsx';
+import { Badge, Empty, Failed, Panel } from '../ui/parts.tsx';
 
 /** The newest that are shown, in characters: a job may write for hours. */
 const SHOWN_MAX = 500_000;

@@ -5,11 +5,11 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { askBlob } from '../api.ts';
-import { Blocks } from '../blocks.tsx';
-import { Empty, Failed, Loading, Panel } from '../parts.tsx';
-import { saveFile } from '../save-file.ts';
-import { bytes } from '../words.ts';
+import { askBlob } from '../lib/api.ts';
+import { saveFile } from '../lib/save-file.ts';
+import { bytes } from '../lib/words.ts';
+import { Blocks } from '../ui/blocks.tsx';
+import { Empty, Failed, Loading, Panel } from '../ui/parts.tsx';
 import { laidOut, textOf } from './lay-out.ts';
 
 /** What is no larger is shown as a whole, in bytes. */

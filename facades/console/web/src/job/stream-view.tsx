@@ -1,9 +1,9 @@
 /** What a job streams, as it comes. It reads from a place of its own, so that nobody else misses anything. */
 import { useEffect, useState } from 'react';
-import type { Block } from '../blocks.tsx';
-import { onNextFrame, Tail, withMore } from '../blocks.tsx';
-import { Badge, Panel } from '../parts.tsx';
-import { counted } from '../words.ts';
+import { counted } from '../lib/words.ts';
+import type { Block } from '../ui/blocks.tsx';
+import { onNextFrame, Tail, withMore } from '../ui/blocks.tsx';
+import { Badge, Panel } from '../ui/parts.tsx';
 
 /** The newest that are shown, in characters: a stream may go on for hours. */
 const SHOWN_MAX = 200_000;

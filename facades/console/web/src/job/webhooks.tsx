@@ -1,13 +1,13 @@
 /** The webhook calls of a job, and the newest of them once more. */
 import { useState } from 'react';
 import type { WebhookView } from '../../../views-of-jobs.ts';
-import { ask } from '../api.ts';
-import type { Filter } from '../listing-parts.tsx';
-import { Filters } from '../listing-parts.tsx';
-import { Badge, Empty, Panel } from '../parts.tsx';
-import { useSession } from '../session.tsx';
-import type { Listing } from '../use-listing.ts';
-import { moment } from '../words.ts';
+import { ask } from '../lib/api.ts';
+import { useSession } from '../lib/session.tsx';
+import type { Listing } from '../lib/use-listing.ts';
+import { moment } from '../lib/words.ts';
+import type { Filter } from '../ui/listing-parts.tsx';
+import { Filters } from '../ui/listing-parts.tsx';
+import { Badge, Empty, Panel } from '../ui/parts.tsx';
 
 const TONES: Readonly<Record<string, string>> = { DELIVERED: 'good', GIVEN_UP: 'bad', WAITING: 'busy' };
 /** What the calls of a job can be filtered by. */

@@ -2,9 +2,9 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import type { MachinePageView } from '../../../views-of-machines.ts';
-import { ask } from '../api.ts';
-import { DialogButton, DialogForm } from '../dialog.tsx';
-import { counted } from '../words.ts';
+import { ask } from '../lib/api.ts';
+import { counted } from '../lib/words.ts';
+import { DialogButton, DialogForm } from '../ui/dialog.tsx';
 
 /** The buttons. One that is here cannot be forgotten: its agent would join again. */
 export function MachineActions({ view }: { view: MachinePageView }) {

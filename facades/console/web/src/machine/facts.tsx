@@ -1,7 +1,7 @@
 /** What a machine is: what its agent told of it, the key that it joined with, where its workers listen. */
 import type { MachinePageView } from '../../../views-of-machines.ts';
-import { FactsTable, Panel } from '../parts.tsx';
-import { ago, mib, moment } from '../words.ts';
+import { ago, mib, moment } from '../lib/words.ts';
+import { FactsTable, Panel } from '../ui/parts.tsx';
 
 /** Addresses that are told before the rest is only counted. */
 const ADDRESSES_TOLD = 20;

@@ -2,9 +2,9 @@
 import { Link } from 'wouter';
 import type { GpuView } from '../../../views-of-gpus.ts';
 import type { MachinePageView } from '../../../views-of-machines.ts';
-import { busyText, loadText } from '../gpu-load.ts';
-import { Badge, Panel } from '../parts.tsx';
-import { mib, share } from '../words.ts';
+import { busyText, loadText } from '../charts/gpu-load.ts';
+import { mib, share } from '../lib/words.ts';
+import { Badge, Panel } from '../ui/parts.tsx';
 
 /** The panel; nothing where it has none. */
 export function Gpus({ view }: { view: MachinePageView }) {

@@ -1,8 +1,8 @@
 /** What else is on a machine: pods, images; and endpoints whose workers it does not take. */
 import { Link } from 'wouter';
 import type { MachinePageView, MachineRefusalView } from '../../../views-of-machines.ts';
-import { Badge, Panel } from '../parts.tsx';
-import { ago, bytes, count, counted, mib, unbroken } from '../words.ts';
+import { ago, bytes, count, counted, mib, unbroken } from '../lib/words.ts';
+import { Badge, Panel } from '../ui/parts.tsx';
 
 /** Its pods; nothing where it has none. */
 export function Pods({ view: { pods, nowMs } }: { view: MachinePageView }) {

@@ -6,15 +6,15 @@ import { Code } from '../endpoint/code.tsx';
 import { Decisions } from '../endpoint/decisions.tsx';
 import { Errors } from '../endpoint/errors.tsx';
 import { Jobs } from '../endpoint/jobs.tsx';
+import { TryLb } from '../endpoint/load-balancing/try-lb.tsx';
 import { Releases } from '../endpoint/releases.tsx';
 import { Settings } from '../endpoint/settings.tsx';
 import { TryIt } from '../endpoint/try-it.tsx';
-import { TryLb } from '../endpoint/try-lb.tsx';
-import type { Live } from '../live.ts';
-import { useLive } from '../live.ts';
-import { Away, Badge, Empty, Loading, Refused, Trail } from '../parts.tsx';
-import { useIsOperator, useSession } from '../session.tsx';
-import { useHereInSight } from '../use-here-in-sight.ts';
+import type { Live } from '../lib/live.ts';
+import { useLive } from '../lib/live.ts';
+import { useIsOperator, useSession } from '../lib/session.tsx';
+import { useHereInSight } from '../lib/use-here-in-sight.ts';
+import { Away, Badge, Empty, Loading, Refused, Trail } from '../ui/parts.tsx';
 
 const TABS = [
   ['activity', 'Activity'],

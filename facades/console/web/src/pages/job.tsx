@@ -1,7 +1,5 @@
 /** A job: where it is and why, its attempts, what it gave, and what can be done about it. */
 import { useEffect, useState } from 'react';
-import { ask } from '../api.ts';
-import { errorText } from '../error-text.ts';
 import { HoldUps } from '../job/holdups.tsx';
 import { LogView } from '../job/log-view.tsx';
 import { OutputView } from '../job/output-view.tsx';
@@ -10,12 +8,14 @@ import { StreamView } from '../job/stream-view.tsx';
 import type { JobView } from '../job/time-line.tsx';
 import { TimeLine } from '../job/time-line.tsx';
 import { CALL_FILTERS, Webhooks } from '../job/webhooks.tsx';
-import { namesOf } from '../listing-parts.tsx';
-import { useLive } from '../live.ts';
-import { Away, Badge, Figure, Loading, Panel, Refused, Trail } from '../parts.tsx';
-import { useSession } from '../session.tsx';
-import { useListing } from '../use-listing.ts';
-import { count, span, unbroken } from '../words.ts';
+import { ask } from '../lib/api.ts';
+import { errorText } from '../lib/error-text.ts';
+import { useLive } from '../lib/live.ts';
+import { useSession } from '../lib/session.tsx';
+import { useListing } from '../lib/use-listing.ts';
+import { count, span, unbroken } from '../lib/words.ts';
+import { namesOf } from '../ui/listing-parts.tsx';
+import { Away, Badge, Figure, Loading, Panel, Refused, Trail } from '../ui/parts.tsx';
 
 const FINAL = ['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'];
 const RETRIED = ['FAILED', 'TIMED_OUT'];

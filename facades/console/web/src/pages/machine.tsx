@@ -4,14 +4,14 @@
  */
 import type { MachinePageView } from '../../../views-of-machines.ts';
 import { Workers } from '../endpoint/workers.tsx';
-import { useLive } from '../live.ts';
+import { useLive } from '../lib/live.ts';
+import { useIsOperator } from '../lib/session.tsx';
+import { ago, count } from '../lib/words.ts';
 import { MachineActions } from '../machine/actions.tsx';
 import { Facts } from '../machine/facts.tsx';
 import { Gpus } from '../machine/gpus.tsx';
 import { Images, Pods, Refusals } from '../machine/lists.tsx';
-import { Away, Badge, Empty, Figure, Loading, Refused, Trail } from '../parts.tsx';
-import { useIsOperator } from '../session.tsx';
-import { ago, count } from '../words.ts';
+import { Away, Badge, Empty, Figure, Loading, Refused, Trail } from '../ui/parts.tsx';
 
 /** The page. `name`: the machine's id or name. */
 export default function MachinePage({ name }: { name: string }) {

@@ -2,16 +2,16 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { MachineView, OverviewView } from '../../../views.ts';
-import { ask } from '../api.ts';
-import { DialogButton, DialogForm } from '../dialog.tsx';
-import { GpuMap, NoMachine } from '../gpu-map.tsx';
-import { Filters, Head, Narrowed, namesOf, Pages, Search } from '../listing-parts.tsx';
-import { useLive } from '../live.ts';
-import { NewKey } from '../new-key.tsx';
-import { Away, Badge, Loading, NoHit, Panel, Refused } from '../parts.tsx';
-import { useListing } from '../use-listing.ts';
-import { ago, mib } from '../words.ts';
+import { GpuMap, NoMachine } from '../charts/gpu-map.tsx';
+import { ask } from '../lib/api.ts';
+import { useLive } from '../lib/live.ts';
+import { useListing } from '../lib/use-listing.ts';
+import { ago, mib } from '../lib/words.ts';
+import { DialogButton, DialogForm } from '../ui/dialog.tsx';
+import { Filters, Head, Narrowed, namesOf, Pages, Search } from '../ui/listing-parts.tsx';
+import { Away, Badge, Loading, NoHit, Panel, Refused } from '../ui/parts.tsx';
 import { MACHINE_FILTERS } from './live-filters.ts';
+import { NewKey } from './new-key.tsx';
 
 /** The page. */
 export default function MachinesPage() {

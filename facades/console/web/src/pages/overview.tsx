@@ -4,22 +4,22 @@ import type { FormEvent } from 'react';
 import { Suspense } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { EndpointRow, OverviewView, Sample } from '../../../views.ts';
-import { DialogButton } from '../dialog.tsx';
-import { GpuMap, NoMachine } from '../gpu-map.tsx';
+import { GpuMap, NoMachine } from '../charts/gpu-map.tsx';
+import { Sparkline } from '../charts/sparkline.tsx';
 import { lazyPage } from '../lazy-page.tsx';
-import { Filters, Head, Narrowed, namesOf, Pages, Search } from '../listing-parts.tsx';
-import { useLive } from '../live.ts';
-import { Away, Badge, Empty, Figure, Loading, NoHit, Panel, Refused } from '../parts.tsx';
-import { Problems } from '../problems.tsx';
-import { useIsOperator, useSession } from '../session.tsx';
-import { Sparkline } from '../sparkline.tsx';
-import { useHistory } from '../use-history.ts';
-import type { Listing } from '../use-listing.ts';
-import { useListing } from '../use-listing.ts';
-import { count } from '../words.ts';
+import { useLive } from '../lib/live.ts';
+import { useIsOperator, useSession } from '../lib/session.tsx';
+import { useHistory } from '../lib/use-history.ts';
+import type { Listing } from '../lib/use-listing.ts';
+import { useListing } from '../lib/use-listing.ts';
+import { count } from '../lib/words.ts';
+import { DialogButton } from '../ui/dialog.tsx';
+import { Filters, Head, Narrowed, namesOf, Pages, Search } from '../ui/listing-parts.tsx';
+import { Away, Badge, Empty, Figure, Loading, NoHit, Panel, Refused } from '../ui/parts.tsx';
+import { Problems } from '../ui/problems.tsx';
 import { ENDPOINT_FILTERS, MACHINE_FILTERS } from './live-filters.ts';
 
-const Create = lazyPage(async () => ({ default: (await import('../create.tsx')).Create }));
+const Create = lazyPage(async () => ({ default: (await import('../ui/create.tsx')).Create }));
 
 /** The page. */
 export function Overview() {

@@ -1,12 +1,12 @@
 /** A pod: what it does and why, where and with what it runs, and what it wrote last. */
 import type { PodView } from '../../../views-of-pods.ts';
-import { useLive } from '../live.ts';
-import { Away, Badge, FactsTable, Figure, Loading, Panel, Refused, Trail } from '../parts.tsx';
-import { PodActions } from '../pod-actions.tsx';
-import { useSession } from '../session.tsx';
+import { useLive } from '../lib/live.ts';
+import { useSession } from '../lib/session.tsx';
+import { ago, count } from '../lib/words.ts';
+import { plainText } from '../lib/worker-text.ts';
 import { TailLog } from '../tail-log.tsx';
-import { ago, count } from '../words.ts';
-import { plainText } from '../worker-text.ts';
+import { Away, Badge, FactsTable, Figure, Loading, Panel, Refused, Trail } from '../ui/parts.tsx';
+import { PodActions } from './pod-actions.tsx';
 
 /** The page. */
 export default function PodPage({ id }: { id: string }) {

@@ -1,17 +1,17 @@
 /** Usage and what it costs: a chart of its course, and the sums of each period and group, ordered and paged by core. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { ListView, UsageRecordView, UsageView } from '../../../views.ts';
-import { ask } from '../api.ts';
-import { BarChart, periodsOf } from '../bar-chart.tsx';
-import type { Filter } from '../listing-parts.tsx';
-import { Filters, Head, namesOf, Pages, Search } from '../listing-parts.tsx';
-import { Empty, Failed, Figure, Loading, Overdue, Panel } from '../parts.tsx';
-import { useIsOperator } from '../session.tsx';
-import { Take } from '../take.tsx';
-import { useAddress } from '../use-address.ts';
-import type { Listing } from '../use-listing.ts';
-import { useListing } from '../use-listing.ts';
-import { count, span } from '../words.ts';
+import { BarChart, periodsOf } from '../charts/bar-chart.tsx';
+import { ask } from '../lib/api.ts';
+import { useIsOperator } from '../lib/session.tsx';
+import { useAddress } from '../lib/use-address.ts';
+import type { Listing } from '../lib/use-listing.ts';
+import { useListing } from '../lib/use-listing.ts';
+import { count, span } from '../lib/words.ts';
+import type { Filter } from '../ui/listing-parts.tsx';
+import { Filters, Head, namesOf, Pages, Search } from '../ui/listing-parts.tsx';
+import { Empty, Failed, Figure, Loading, Overdue, Panel } from '../ui/parts.tsx';
+import { Take } from '../ui/take.tsx';
 
 /** How far back, and into what it is cut. */
 const RANGES = [

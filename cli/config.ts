@@ -1,0 +1,241 @@
+/** What the command line takes from its environment. The only file of the command line that knows variable names. */
+import { resolve } from 'node:path';
+import { EnvReader } from '@slipway/kit/host/env';
+import { runsAsRoot } from '@slipway/kit/host/host-user';
+import type { TlsFiles } from '@slipway/kit/net/tls';
+
+export interface CliConfig {
+  /** host:port of core, or grpcs://host:port. SLIPWAY_CORE_ADDRESS; the first of a list. */
+  coreAddress: string | undefined;
+  /** For an address by TLS. SLIPWAY_CORE_CA_FILE, SLIPWAY_CORE_CERT_FILE, SLIPWAY_CORE_CERT_KEY_FILE. */
+  coreTls: TlsFiles;
+  /** SLIPWAY_API_KEY, or the content of the file SLIPWAY_API_KEY_FILE. */
+  apiKey: string | undefined;
+  /** Key of commands that are for the operator. SLIPWAY_ROOT_KEY, or the content of the file SLIPWAY_ROOT_KEY_FILE. */
+  rootKey: string | undefined;
+  /** Endpoint of commands that name none. SLIPWAY_ENDPOINT_ID. */
+  endpointId: string | undefined;
+  /** Key with which `slipway agent` joins. SLIPWAY_AGENT_KEY. */
+  agentKey: string | undefined;
+  /** File with that key. SLIPWAY_AGENT_KEY_FILE. */
+  agentKeyFile: string | undefined;
+  /** Folder of the agent of `slipway agent`. SLIPWAY_AGENT_DATA_DIR. */
+  agentDataDir: string | undefined;
+  /** As whom the workers of `slipway agent` run. SLIPWAY_WORKER_USER. */
+  workerUser: string | undefined;
+  /** This is root's command. */
+  asRoot: boolean;
+  /** Where the user typed the command. */
+  workingDir: string;
+  /** What the processes of `slipway core`, `facade`, `agent` and `edge` inherit. */
+  env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Variables of local.env, which `npm start` writes. */
+export const LOCAL_ENV_NAMES = {
+  coreAddress: 'SLIPWAY_CORE_ADDRESS',
+  apiKey: 'SLIPWAY_API_KEY',
+  endpointId: 'SLIPWAY_ENDPOINT_ID',
+  exampleBody: 'SLIPWAY_EXAMPLE_INPUT',
+} as const;
+
+/** Reads it; an empty variable is none. Throws ConfigError when a file that a variable names cannot be read. */
+export function readCliConfig(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+  workingDir = process.cwd(),
+): CliConfig {
+  const reader = new EnvReader(env);
+  const secret = (name: string): string | undefined => reader.secret(name, '') || undefined;
+  const config: CliConfig = {
+    coreAddress: env['SLIPWAY_CORE_ADDRESS']?.split(',')[0]?.trim() || undefined,
+    coreTls: {
+      caFile: reader.text('SLIPWAY_CORE_CA_FILE', ''),
+      certFile: reader.text('SLIPWAY_CORE_CERT_FILE', ''),
+      certKeyFile: reader.text('SLIPWAY_CORE_CERT_KEY_FILE', ''),
+    },
+    apiKey: secret('SLIPWAY_API_KEY'),
+    rootKey: secret('SLIPWAY_ROOT_KEY'),
+    endpointId: env['SLIPWAY_ENDPOINT_ID'] || undefined,
+    agentKey: env['SLIPWAY_AGENT_KEY'] || undefined,
+    agentKeyFile: env['SLIPWAY_AGENT_KEY_FILE'] || undefined,
+    agentDataDir: env['SLIPWAY_AGENT_DATA_DIR'] || undefined,
+    workerUser: env['SLIPWAY_WORKER_USER'] || undefined,
+    asRoot: runsAsRoot(),
+    workingDir,
+    env,
+  };
+  reader.finish();
+  return config;
+}
+
+/**
+ * Variables of the agent's process for the options of `slipway agent` (gpu-agent/config.ts). Files are named from
+ * `workingDir`.
+ */
+export function agentEnv(options: AgentOptions, workingDir: string): Record<string, string | undefined> {
+  const file = (name: string | undefined): string | undefined =>
+    name === undefined ? undefined : resolve(workingDir, name);
+  return {
+    // One of the two: whatever was inherited of the other goes.
+    SLIPWAY_AGENT_KEY: options.key,
+    SLIPWAY_AGENT_KEY_FILE: options.keyFile,
+    ...given({
+      SLIPWAY_CORE_ADDRESS: options.join,
+      SLIPWAY_CORE_CA_FILE: file(options.caFile),
+      SLIPWAY_CORE_CERT_FILE: file(options.certFile),
+      SLIPWAY_CORE_CERT_KEY_FILE: file(options.certKeyFile),
+      SLIPWAY_AGENT_NAME: options.name,
+      SLIPWAY_AGENT_LOCATIONS: options.location?.join(','),
+      SLIPWAY_VIRTUAL_GPUS: options.virtualGpus?.join(','),
+      SLIPWAY_CPU_SLOTS: options.cpuSlots?.toString(),
+      SLIPWAY_STANDBY_MAX: options.standbyMax?.toString(),
+      SLIPWAY_AGENT_CONTAINERS: options.containers,
+      SLIPWAY_PREFETCH: options.prefetch?.toString(),
+      SLIPWAY_IMAGE_DISK_GB: options.imageDisk?.toString(),
+      SLIPWAY_WORKER_USER: options.workerUser,
+      SLIPWAY_AGENT_ALLOW_COMMANDS: options.allowCommands ? 'true' : undefined,
+      SLIPWAY_METRICS_LISTEN: options.metrics,
+      SLIPWAY_AGENT_DATA_DIR: options.dataDir,
+    }),
+  };
+}
+
+/** Options of `slipway core`; absent ones leave the variable as it is. */
+export interface CoreOptions {
+  databaseUrlFile?: string;
+  secretKeyFile?: string;
+  rootKeyFile?: string;
+  edgeKeyFile?: string;
+  listen?: string;
+  advertise?: string;
+  metrics?: string;
+}
+
+/**
+ * Variables of core's process for the options of `slipway core` (core/config.ts). Files are named from `workingDir`.
+ */
+export function coreEnv(options: CoreOptions, workingDir: string): Record<string, string | undefined> {
+  return {
+    ...byFile('SLIPWAY_DATABASE_URL', options.databaseUrlFile, workingDir),
+    ...byFile('SLIPWAY_SECRET_KEY', options.secretKeyFile, workingDir),
+    ...byFile('SLIPWAY_ROOT_KEY', options.rootKeyFile, workingDir),
+    ...byFile('SLIPWAY_EDGE_KEY', options.edgeKeyFile, workingDir),
+    ...given({
+      SLIPWAY_CORE_LISTEN: options.listen,
+      SLIPWAY_CORE_ADVERTISE: options.advertise,
+      SLIPWAY_METRICS_LISTEN: options.metrics,
+    }),
+  };
+}
+
+/** Options of `slipway facade`; absent ones leave the variable as it is. */
+export interface FacadeOptions {
+  /** Addresses of core replicas, separated by commas. */
+  core?: string | undefined;
+  caFile?: string | undefined;
+  host?: string;
+  port?: number;
+  edgeKeyFile?: string;
+  metrics?: string;
+}
+
+/**
+ * Variables of the facade's process for the options of `slipway facade` (facades/config.ts). Files are named from
+ * `workingDir`.
+ */
+export function facadeEnv(options: FacadeOptions, workingDir: string): Record<string, string | undefined> {
+  const { core, caFile, host, port, edgeKeyFile, metrics } = options;
+  const authority = caFile === undefined ? undefined : resolve(workingDir, caFile);
+  return {
+    ...byFile('SLIPWAY_EDGE_KEY', edgeKeyFile, workingDir),
+    ...given({
+      SLIPWAY_CORE_ADDRESS: core,
+      SLIPWAY_CORE_CA_FILE: authority,
+      SLIPWAY_HTTP_HOST: host,
+      SLIPWAY_HTTP_PORT: port?.toString(),
+      SLIPWAY_METRICS_LISTEN: metrics,
+    }),
+  };
+}
+
+/** Options of `slipway edge`; absent ones leave the variable as it is. */
+export interface EdgeOptions {
+  listen?: string;
+  grpcListen?: string;
+  agentListen?: string;
+  metrics?: string;
+  /** What it was called before. */
+  metricsListen?: string;
+  facades?: string;
+  core?: string | undefined;
+  certFile?: string;
+  certKeyFile?: string;
+  agentCaFile?: string;
+  agentUriPrefix?: string;
+  edgeKeyFile?: string;
+  trustedProxies?: number;
+  requestsPerAddress?: number;
+  dataDir?: string;
+  envoy?: string;
+  accessLog: boolean;
+}
+
+/**
+ * Variables of the edge's process for the options of `slipway edge` (edge/config.ts). Files are named from
+ * `workingDir`.
+ */
+export function edgeEnv(options: EdgeOptions, workingDir: string): Record<string, string | undefined> {
+  const file = (name: string | undefined): string | undefined =>
+    name === undefined ? undefined : resolve(workingDir, name);
+  return given({
+    SLIPWAY_EDGE_LISTEN: options.listen,
+    SLIPWAY_EDGE_GRPC_LISTEN: options.grpcListen,
+    SLIPWAY_EDGE_AGENT_LISTEN: options.agentListen,
+    SLIPWAY_EDGE_METRICS_LISTEN: options.metrics ?? options.metricsListen,
+    SLIPWAY_EDGE_FACADES: options.facades,
+    SLIPWAY_CORE_ADDRESS: options.core,
+    SLIPWAY_EDGE_CERT_FILE: file(options.certFile),
+    SLIPWAY_EDGE_CERT_KEY_FILE: file(options.certKeyFile),
+    SLIPWAY_EDGE_AGENT_CA_FILE: file(options.agentCaFile),
+    SLIPWAY_EDGE_AGENT_URI_PREFIX: options.agentUriPrefix,
+    SLIPWAY_EDGE_KEY_FILE: file(options.edgeKeyFile),
+    SLIPWAY_EDGE_TRUSTED_PROXIES: options.trustedProxies?.toString(),
+    SLIPWAY_EDGE_REQUESTS_PER_ADDRESS: options.requestsPerAddress?.toString(),
+    SLIPWAY_EDGE_DATA_DIR: file(options.dataDir),
+    SLIPWAY_EDGE_ENVOY: file(options.envoy),
+    SLIPWAY_EDGE_ACCESS_LOG: options.accessLog ? undefined : 'false',
+  });
+}
+
+/** A secret that is given as a file takes the place of one in a variable. */
+function byFile(name: string, file: string | undefined, workingDir: string): Record<string, string | undefined> {
+  return file === undefined ? {} : { [name]: undefined, [`${name}_FILE`]: resolve(workingDir, file) };
+}
+
+/** Those that have a value. */
+function given(variables: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(variables).filter((entry) => entry[1] !== undefined));
+}
+
+/** Options of `slipway agent`; absent ones leave the variable as it is. */
+export interface AgentOptions {
+  join: string;
+  /** It or the file. */
+  key: string | undefined;
+  keyFile: string | undefined;
+  caFile?: string;
+  certFile?: string;
+  certKeyFile?: string;
+  name?: string;
+  location?: string[];
+  virtualGpus?: string[];
+  cpuSlots?: number;
+  standbyMax?: number;
+  containers?: string;
+  prefetch?: boolean;
+  imageDisk?: number;
+  workerUser?: string;
+  allowCommands?: boolean;
+  metrics?: string;
+  dataDir: string;
+}

@@ -1,0 +1,92 @@
+/** `slipway errors`: what jobs of an endpoint failed of, and running those of a group again. */
+
+import { jobErrorsRecord } from '@slipway/facades/resources/endpoints/present-job-errors';
+import type { ErrorGroup } from '@slipway/proto/gen/slipway/v1/job_service';
+import type { Command } from 'commander';
+import type { Cli } from '../cli.ts';
+import { addCommand } from '../command.ts';
+import { errorGroup, span } from '../option-values.ts';
+import { printable } from '../output/printable.ts';
+import { ago, count } from '../output/words.ts';
+import { changeAll, leftText, RETRIED } from '../shared/change-all.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
+
+interface ErrorsOptions {
+  since?: number;
+  retry?: string;
+}
+
+/** How far back core looks unless it is told. */
+const SPAN_MS_DEFAULT = 24 * 60 * 60 * 1_000;
+/** Of the text of a group in the table, in characters. */
+const TEXT_SHOWN = 100;
+
+/** Adds the command. */
+export function addErrors(program: Command, cli: Cli): void {
+  addCommand(program, {
+    usage: 'errors [endpoint]',
+    description:
+      'Show what jobs of an endpoint failed of lately, those that differ in numbers and ids only together; or run those of one group again.',
+    examples: ['errors ocr', 'errors ocr --since 30m --json', 'errors ocr --retry 5d41402abc4b2a76'],
+  })
+    .option('--since <time>', 'how far back from now, 1m to 7d; default 1d', span)
+    .option('--retry <group>', 'queue all jobs of this group again', errorGroup)
+    .action((named: string | undefined, { since: spanMs = 0, retry }: ErrorsOptions) =>
+      retry === undefined ? showErrors(cli, named, spanMs) : retryGroup(cli, named, { groupId: retry, spanMs }),
+    );
+}
+
+async function showErrors(cli: Cli, named: string | undefined, spanMs: number): Promise<void> {
+  const endpointId = await endpointIdOf(cli, named);
+  const found = await cli.core.jobs.call((client) => client.listErrors, { endpointId, spanMs, groupId: '' });
+  const { output } = cli;
+  const { groups, groupCount, jobs, more } = found;
+  output.result(jobErrorsRecord(found), () => {
+    output.table<ErrorGroup>(
+      [
+        { title: 'GROUP', text: ({ id }) => id },
+        { title: 'JOBS', right: true, text: (group) => String(group.jobs) },
+        { title: 'FIRST', text: ({ firstTime }) => ago(firstTime, output.nowMs()) },
+        { title: 'LAST', text: ({ lastTime }) => ago(lastTime, output.nowMs()) },
+        { title: 'NEWEST JOB', text: ({ jobIds }) => jobIds[0] ?? '' },
+        { title: 'ERROR', text: ({ text }) => shortened(text) },
+      ],
+      groups,
+      'No job that failed in this time is kept.',
+    );
+    if (groups.length < groupCount) output.note(`${groupCount} groups in all.`);
+    if (more)
+      output.note(`Of the newest failed jobs, of which ${count(jobs, 'job')} ended in this time; there are more.`);
+  });
+}
+
+/** As `retry --error-group` does it, of those that ended as far back as was asked for. */
+async function retryGroup(
+  cli: Cli,
+  named: string | undefined,
+  { groupId, spanMs }: { groupId: string; spanMs: number },
+): Promise<void> {
+  const endpointId = await endpointIdOf(cli, named);
+  const {
+    groups: [group],
+  } = await cli.core.jobs.call((client) => client.listErrors, { endpointId, groupId, spanMs });
+  const endedFrom = new Date(cli.clock.nowMs() - (spanMs || SPAN_MS_DEFAULT));
+  const wanted = {
+    endpointId,
+    states: [],
+    submittedFrom: undefined,
+    submittedUntil: undefined,
+    limit: 0,
+    errorGroup: groupId,
+    endedFrom,
+  };
+  const { done, left } = await changeAll(cli, RETRIED, wanted, count(group?.jobs ?? 0, 'job'));
+  cli.output.result({ group: groupId, queued: done }, () =>
+    cli.output.line(`${count(done, 'job')} queued again${leftText(left)}.`),
+  );
+}
+
+function shortened(text: string): string {
+  const line = printable(text.replaceAll(/\s+/g, ' '));
+  return line.length > TEXT_SHOWN ? `${line.slice(0, TEXT_SHOWN - 1)}…` : line;
+}

@@ -1,0 +1,81 @@
+/** An endpoint for programs, with the names of GET /v1/endpoints/{endpointId}, and for people. */
+
+import { ENDPOINT } from '@slipway/facades/resources/endpoints/endpoint-table';
+import { presentEndpoint as presentRecord } from '@slipway/facades/resources/endpoints/present-endpoint';
+import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { EndpointType, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { Column, Field } from '../output/table.ts';
+import { ago, count, moment, nameOf, roughly } from '../output/words.ts';
+import { tableRows } from '../table-options.ts';
+
+/** The record for programs: the REST API's, and settings that it does not show. */
+export function presentEndpoint(endpoint: Endpoint) {
+  const { userId: _userId, ...record } = presentRecord(endpoint, '');
+  const { retryLimit, retryHandlerErrors } = endpoint;
+  return { ...record, retryLimit, retryHandlerErrors };
+}
+
+/** Columns of the list. */
+export function endpointColumns(nowMs: number): Column<Endpoint>[] {
+  return [
+    { title: 'ID', text: ({ id }) => id },
+    { title: 'NAME', text: ({ name }) => name },
+    { title: 'TYPE', text: ({ type }) => nameOf(EndpointType, type) },
+    { title: 'WORKERS', text: ({ workersMin, workersMax }) => `${workersMin}–${workersMax}` },
+    { title: 'RUNS ON', text: runsOn },
+    { title: 'TEMPLATE', text: ({ templateId }) => templateId },
+    { title: 'VERSION', text: ({ version }) => String(version), right: true },
+    { title: 'CREATED', text: ({ createTime }) => ago(createTime, nowMs) },
+  ];
+}
+
+/** Fields of one endpoint. */
+export function endpointFields(endpoint: Endpoint, nowMs: number): Field[] {
+  const { workersMin, workersMax, idleTimeoutSeconds, scalerType, scalerValue } = endpoint;
+  return [
+    ['id', endpoint.id],
+    ['name', endpoint.name],
+    ['type', nameOf(EndpointType, endpoint.type)],
+    ['template', endpoint.templateId],
+    ['runs on', runsOn(endpoint)],
+    ['locations', endpoint.locations.join(', ')],
+    ['volumes', endpoint.networkVolumeIds.join(', ')],
+    ['CUDA', endpoint.allowedCudaVersions.join(', ')],
+    [
+      'workers',
+      `${workersMin} to ${workersMax}, stopped after ${idleTimeoutSeconds} s without a ${endpoint.type === EndpointType.LB ? 'request' : 'job'}`,
+    ],
+    ['throttled', endpoint.throttledReason],
+    ['cannot run', endpoint.cannotRunReason],
+    ['scaler', `${nameOf(ScalerType, scalerType)} ${scalerValue}`],
+    ['flashboot', endpoint.flashBootType === FlashBootType.FLASHBOOT ? 'on' : ''],
+    ...workFields(endpoint),
+    ...tableRows(ENDPOINT, endpoint),
+    ['version', endpoint.version],
+    ['release', endpoint.rolloutReason],
+    ['created', moment(endpoint.createTime, nowMs)],
+  ];
+}
+
+/** What it is given to do. */
+function workFields({
+  type,
+  workerConcurrency,
+  executionTimeoutMs,
+  retryLimit,
+  retryHandlerErrors,
+}: Endpoint): Field[] {
+  if (type === EndpointType.LB) return [['requests', `${workerConcurrency} at once on a worker; never sent twice`]];
+  return [
+    ['jobs', `at most ${roughly(executionTimeoutMs)} each, ${workerConcurrency} at once on a worker`],
+    [
+      'retries',
+      `${count(retryLimit, 'time')} after a lost worker${retryHandlerErrors ? ', also after errors of the handler' : ''}`,
+    ],
+  ];
+}
+
+function runsOn({ gpuIds, gpuCount, computeType, instanceIds }: Endpoint): string {
+  if (computeType === 'CPU') return instanceIds.join(' or ') || 'processors';
+  return gpuCount === 0 ? 'any machine' : `${gpuCount} × ${gpuIds.join(' or ') || 'any GPU'}`;
+}

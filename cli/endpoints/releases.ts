@@ -1,0 +1,95 @@
+/**
+ * `slipway endpoints releases` and `slipway endpoints rollback`: versions of an endpoint, how far each came, and the
+ * way back.
+ */
+
+import type { Release } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import type { Command } from 'commander';
+import type { Cli } from '../cli.ts';
+import { addCommand } from '../command.ts';
+import { wholeNumber } from '../option-values.ts';
+import { printable } from '../output/printable.ts';
+import type { Column } from '../output/table.ts';
+import { ago } from '../output/words.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
+import { endpointFields, presentEndpoint } from './present-endpoint.ts';
+
+const RELEASES_DEFAULT = 20;
+
+/** Adds the commands to those of endpoints. */
+export function addReleases(endpoints: Command, cli: Cli): void {
+  addCommand(endpoints, {
+    usage: 'releases [endpoint]',
+    description: 'Show what was changed, the latest first, and how far each new version came.',
+    examples: ['endpoints releases', 'endpoints releases ocr --json'],
+  })
+    .option('--limit <number>', 'releases, 1 to 1,000', wholeNumber(), RELEASES_DEFAULT)
+    .action((named: string | undefined, { limit }: { limit: number }) => showReleases(cli, named, limit));
+  addCommand(endpoints, {
+    usage: 'rollback [endpoint]',
+    description: 'Serve the last good version again, until the next release. Settings stay as they are.',
+    examples: ['endpoints rollback', 'endpoints rollback ocr --to 4'],
+  })
+    .option(
+      '--to <version>',
+      'a good version that is kept; default: the last one before the present release',
+      wholeNumber(),
+    )
+    .action((named: string | undefined, { to }: { to?: number }) => rollBack(cli, named, to));
+}
+
+async function showReleases(cli: Cli, named: string | undefined, pageSize: number): Promise<void> {
+  const endpointId = await endpointIdOf(cli, named);
+  const { releases } = await cli.core.endpoints.call((client) => client.listReleases, {
+    endpointId,
+    pageSize,
+    beforeId: 0,
+  });
+  const { output } = cli;
+  output.result(releases.map(presentRelease), () =>
+    output.table(columns(output.nowMs()), releases, 'Nothing was changed since changes are kept.'),
+  );
+}
+
+async function rollBack(cli: Cli, named: string | undefined, version: number | undefined): Promise<void> {
+  const id = await endpointIdOf(cli, named);
+  const { endpoint } = await cli.core.endpoints.call((client) => client.rollBackEndpoint, { id, version });
+  const { output } = cli;
+  output.result(presentEndpoint(endpoint!), () => output.fields(endpointFields(endpoint!, output.nowMs())));
+}
+
+function presentRelease({ version, isNew, time, keyId, action, fields, outcome, outcomeReason, imageDigest }: Release) {
+  return {
+    version,
+    isNew,
+    at: time?.toISOString(),
+    keyId,
+    action,
+    fields,
+    ...(outcome !== '' && { outcome }),
+    ...(outcomeReason !== '' && { outcomeReason }),
+    ...(imageDigest !== '' && { imageDigest }),
+  };
+}
+
+function columns(nowMs: number): Column<Release>[] {
+  return [
+    { title: 'VERSION', text: ({ version }) => String(version), right: true },
+    { title: 'WHEN', text: ({ time }) => ago(time, nowMs) },
+    {
+      title: 'WHAT',
+      text: ({ action, fields }) =>
+        `${action}${fields.length > 0 && action !== 'CreateEndpoint' ? ` ${fields.join(', ')}` : ''}`,
+    },
+    { title: 'IMAGE', text: ({ imageDigest }) => imageDigest.replace(/^sha256:/, '').slice(0, 12) },
+    {
+      title: 'OUTCOME',
+      text: ({ isNew, outcome, outcomeReason }) => (isNew ? `${outcome}${firstLine(outcomeReason)}` : ''),
+    },
+  ];
+}
+
+function firstLine(reason: string): string {
+  const [line = ''] = reason.split('\n');
+  return line === '' ? '' : `: ${printable(line)}`;
+}

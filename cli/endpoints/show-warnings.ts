@@ -1,0 +1,16 @@
+/** Why endpoints have fewer workers than they should, and which of their releases are held, below a table. */
+import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { Output } from '../output/output.ts';
+import { printable } from '../output/printable.ts';
+
+/** Why an endpoint has fewer workers than it should, or can have none, and that its release is held. */
+export function showWarnings(
+  output: Output,
+  { name, throttledReason, cannotRunReason, rolloutState, rolloutReason }: Endpoint,
+): void {
+  if (rolloutState === 'HELD')
+    output.line(`\n${output.look('yellow', `The release of ${name} is held`)}: ${printable(rolloutReason)}`);
+  if (cannotRunReason !== '') output.line(`\n${output.look('yellow', `${name} can run nowhere`)}: ${cannotRunReason}`);
+  if (throttledReason !== '')
+    output.line(`\n${output.look('yellow', `${name} needs more workers`)}: ${throttledReason}`);
+}

@@ -1,0 +1,55 @@
+/** `slipway times`: how long jobs of an endpoint waited and ran lately. */
+
+import { jobTimesRecord } from '@slipway/facades/resources/endpoints/present-job-times';
+import type { JobTimes, Percentiles } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import type { Command } from 'commander';
+import type { Cli } from '../cli.ts';
+import { addCommand } from '../command.ts';
+import { span } from '../option-values.ts';
+import { measured } from '../output/words.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
+
+/** Adds the command. */
+export function addTimes(program: Command, cli: Cli): void {
+  addCommand(program, {
+    usage: 'times [endpoint]',
+    description:
+      'Show how long jobs of an endpoint waited and ran lately, as percentiles, by steps of time and in all. Jobs count when they end.',
+    examples: ['times ocr', 'times ocr --since 12h', 'times ocr --since 10m --json'],
+  })
+    .option('--since <time>', 'how far back from now, 1m to 12h; default 1h', span)
+    .action((named: string | undefined, { since }: { since?: number }) => showTimes(cli, named, since ?? 0));
+}
+
+async function showTimes(cli: Cli, named: string | undefined, spanMs: number): Promise<void> {
+  const endpointId = await endpointIdOf(cli, named);
+  const times = await cli.core.endpoints.call((client) => client.getJobTimes, { endpointId, spanMs });
+  const { total, steps } = times;
+  cli.output.result(jobTimesRecord(times), () => showSteps(cli, total && steps.length > 0 ? [...steps, total] : []));
+}
+
+/** The last row is the whole. */
+function showSteps({ output }: Cli, rows: readonly JobTimes[]): void {
+  const whole = rows.at(-1);
+  const of = (title: string, times: (row: JobTimes) => Percentiles | undefined) =>
+    (['p50Ms', 'p95Ms', 'p99Ms'] as const).map((name, index) => ({
+      title: `${index === 0 ? `${title} ` : ''}${name.slice(0, 3).toUpperCase()}`,
+      right: true,
+      text: (row: JobTimes) => textOf(times(row), name),
+    }));
+  output.table<JobTimes>(
+    [
+      { title: 'FROM', text: (row) => (row === whole ? 'all' : row.startTime!.toISOString().slice(0, 19)) },
+      { title: 'JOBS', right: true, text: ({ execution }) => String(execution?.count ?? 0) },
+      ...of('WAITED', ({ delay }) => delay),
+      ...of('RAN', ({ execution }) => execution),
+    ],
+    rows,
+    'No job ended in this time.',
+  );
+}
+
+/** Empty where nothing was counted, as the waits of jobs of low priority are not. */
+function textOf(times: Percentiles | undefined, name: 'p50Ms' | 'p95Ms' | 'p99Ms'): string {
+  return times && times.count > 0 ? measured(times[name])! : '';
+}

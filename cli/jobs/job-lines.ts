@@ -1,0 +1,34 @@
+/** Reads what workers wrote while they ran a job, bit by bit. */
+import type { JobLogLine } from '@slipway/proto/gen/slipway/v1/job_log';
+import type { Cli } from '../cli.ts';
+import type { JobPlace } from './watch-job.ts';
+
+export class JobLogReader {
+  readonly #cli: Cli;
+  readonly #place: JobPlace;
+  #attempt = 0;
+  #offset = 0;
+  /** Why the lines of an attempt cannot be read, said once. */
+  #missing = '';
+
+  constructor(cli: Cli, place: JobPlace) {
+    this.#cli = cli;
+    this.#place = place;
+  }
+
+  /** The lines since the last look. `over`: the job is final and there will be no more. */
+  async next(): Promise<{ lines: JobLogLine[]; over: boolean }> {
+    const lines: JobLogLine[] = [];
+    for (;;) {
+      const request = { ...this.#place, attempt: this.#attempt, offset: this.#offset, limit: 0 };
+      const page = await this.#cli.core.jobs.call((client) => client.getJobLog, request);
+      for (const line of page.lines) lines.push(line);
+      this.#attempt = page.attempt;
+      this.#offset = page.offset;
+      if (page.missing !== '' && page.missing !== this.#missing)
+        this.#cli.output.note(`Some lines of its workers cannot be read: ${page.missing}`);
+      this.#missing = page.missing;
+      if (!page.more) return { lines, over: page.over };
+    }
+  }
+}

@@ -1,0 +1,118 @@
+/** Where the lines of a job's log come from, and how each is written. */
+import { delay } from '@slipway/kit/time/clock';
+import type { Chunk, Job } from '@slipway/proto/gen/slipway/v1/job';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { CoreError } from '@slipway/proto/wire/reason';
+import type { Cli } from '../cli.ts';
+import { printableLog } from '../output/printable.ts';
+import { nameOf } from '../output/words.ts';
+import { chunkDocument, readableError } from './present-job.ts';
+import type { JobPlace } from './watch-job.ts';
+
+type Source = 'status' | 'progress' | 'stream' | 'worker';
+
+const SOURCE_WIDTH = 8;
+/**
+ * Lines that are read at a time, and how often and how many times those are looked for that come after the end of a
+ * job, in milliseconds.
+ */
+const PAGE_LINES = 1_000;
+const LAST_LOOK_MS = 200;
+const LAST_LOOKS_MAX = 5;
+
+/** Writes a piece of streamed output. */
+export function writeChunk(cli: Cli, chunk: Chunk): void {
+  if (cli.output.json) cli.output.line(`{"source":"stream",${chunkDocument(chunk).slice(1)}`);
+  else write(cli, 'stream', chunk.output.toString('utf8'));
+}
+
+/** Writes a text, a line of output for each of its lines. */
+export function write({ output }: Cli, source: Source, text: string): void {
+  if (output.json) return output.line(JSON.stringify({ source, text }));
+  const label = output.look(source === 'worker' ? 'dim' : 'bold', source.padEnd(SOURCE_WIDTH));
+  for (const line of printableLog(text).split('\n')) output.line(`${label} ${line}`);
+}
+
+/** A job's states and progress, each when it is new. */
+export class JobLines {
+  readonly #cli: Cli;
+  #status = '';
+  #progress = '';
+
+  constructor(cli: Cli) {
+    this.#cli = cli;
+  }
+
+  write(job: Job): void {
+    const { error } = job;
+    const why = error === undefined ? '' : `: ${this.#cli.output.json ? error : readableError(error)}`;
+    const status = nameOf(JobState, job.state) + why;
+    if (status !== this.#status) write(this.#cli, 'status', status);
+    this.#status = status;
+    const progress = job.state === JobState.IN_PROGRESS ? (job.output?.toString('utf8') ?? '') : '';
+    if (progress !== '' && progress !== this.#progress) write(this.#cli, 'progress', progress);
+    this.#progress = progress;
+  }
+}
+
+/** What workers wrote while they ran the job, its lines alone; a lost job goes on on another worker. */
+export class WorkerLines {
+  readonly #cli: Cli;
+  readonly #place: JobPlace;
+  readonly #tail: number;
+  #from: { attempt: number; offset: number } | undefined;
+  #told = '';
+  #over = false;
+
+  /** `tail`: how many lines to begin with. */
+  constructor(cli: Cli, place: JobPlace, tail: number) {
+    this.#cli = cli;
+    this.#place = place;
+    this.#tail = tail;
+  }
+
+  /**
+   * The lines that were written since the last look. A log that cannot be read is said once and takes nothing from the
+   * job's own lines.
+   */
+  async next(): Promise<string[]> {
+    const isFirst = this.#from === undefined;
+    const lines: string[] = [];
+    try {
+      while (!this.#over) {
+        const { attempt, offset } = this.#from ?? { attempt: 0, offset: 0 };
+        const page = await this.#cli.core.jobs.call((client) => client.getJobLog, {
+          ...this.#place,
+          attempt,
+          offset,
+          limit: PAGE_LINES,
+        });
+        this.#from = { attempt: page.attempt, offset: page.offset };
+        this.#over = page.over;
+        this.#tell(page.missing);
+        lines.push(...page.lines.map(({ text }) => text));
+        if (isFirst) lines.splice(0, lines.length - this.#tail);
+        if (!page.more) break;
+      }
+    } catch (error) {
+      // Core is away for a moment, or the command ends: whoever waits for the job says so.
+      if (error instanceof CoreError) this.#tell(`The lines of its worker cannot be read: ${error.message}`);
+    }
+    return lines;
+  }
+
+  /** The same once the job has ended: what its worker wrote last comes a moment later. */
+  async last(): Promise<string[]> {
+    const lines = await this.next();
+    for (let looks = 0; looks < LAST_LOOKS_MAX && !this.#over; looks += 1) {
+      await delay(this.#cli.clock, LAST_LOOK_MS);
+      lines.push(...(await this.next()));
+    }
+    return lines;
+  }
+
+  #tell(text: string): void {
+    if (text !== '' && text !== this.#told) this.#cli.output.note(text);
+    this.#told = text;
+  }
+}

@@ -1,0 +1,65 @@
+/** Says on stderr how a job that is waited for stands, and why it still waits. */
+
+import type { Job } from '@slipway/proto/gen/slipway/v1/job';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import type { WorkerCounts } from '@slipway/proto/gen/slipway/v1/job_service';
+import type { Cli } from '../cli.ts';
+import { nameOf } from '../output/words.ts';
+import { shorten } from './present-job.ts';
+
+/** A job that waits longer than this has a reason, which is worth a call. */
+const UNUSUAL_MS = 2_000;
+
+/** One for each wait. */
+export class JobProgress {
+  readonly #cli: Cli;
+  readonly #endpointId: string;
+  readonly #startedMs: number;
+  #state: JobState = JobState.UNSPECIFIED;
+  #stateMs = 0;
+
+  constructor(cli: Cli, endpointId: string) {
+    this.#cli = cli;
+    this.#endpointId = endpointId;
+    this.#startedMs = cli.clock.monotonicMs();
+  }
+
+  /** Shows a job that is not final yet. */
+  async show(job: Job): Promise<void> {
+    const nowMs = this.#cli.clock.monotonicMs();
+    if (job.state !== this.#state) this.#stateMs = nowMs;
+    this.#state = job.state;
+    const waitedMs = nowMs - this.#stateMs;
+    const reason =
+      job.state === JobState.IN_QUEUE && waitedMs > UNUSUAL_MS ? await this.#whyQueued() : progressText(job);
+    const seconds = `${Math.round((nowMs - this.#startedMs) / 1_000)} s`;
+    this.#cli.output.progress(`${job.id} is ${nameOf(JobState, job.state)}${reason && `: ${reason}`}`, seconds);
+  }
+
+  async #whyQueued(): Promise<string> {
+    try {
+      const { workers, jobs } = await this.#cli.core.jobs.call((client) => client.getHealth, {
+        endpointId: this.#endpointId,
+      });
+      const why = workers!.cannotRunReason || workers!.throttledReason;
+      return `${workersText(workers!)}, ${jobs!.inQueue} in queue${why === '' ? '' : `; ${why}`}`;
+    } catch {
+      // Only a hint; whatever is wrong shows at the next look at the job.
+      return '';
+    }
+  }
+}
+
+function progressText({ state, output }: Job): string {
+  return state === JobState.IN_PROGRESS && output !== undefined ? shorten(output.toString('utf8')) : '';
+}
+
+function workersText(workers: WorkerCounts): string {
+  const { running, idle, initializing, throttled, unhealthy } = workers;
+  const parts = Object.entries({ running, idle, initializing, throttled, unhealthy }).filter(
+    ([, number]) => number > 0,
+  );
+  return parts.length === 0
+    ? 'no workers'
+    : `workers: ${parts.map(([word, number]) => `${number} ${word}`).join(', ')}`;
+}

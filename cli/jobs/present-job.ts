@@ -1,0 +1,108 @@
+/** A job for programs, with the names of the queue API, and for people. */
+
+import type { Chunk, Job } from '@slipway/proto/gen/slipway/v1/job';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { isFinal } from '@slipway/proto/wire/final-state';
+import type { Output } from '../output/output.ts';
+import type { Column, Field } from '../output/table.ts';
+import { ago, measured, moment, nameOf } from '../output/words.ts';
+
+/** The record without output, as one item of a list. */
+export function jobRecord(job: Job) {
+  return {
+    id: job.id,
+    status: nameOf(JobState, job.state),
+    ...(job.delayMs === undefined ? {} : { delayTime: job.delayMs }),
+    ...(job.executionMs === undefined ? {} : { executionTime: job.executionMs }),
+    ...(job.workerId ? { workerId: job.workerId } : {}),
+    ...(job.retries > 0 ? { retries: job.retries } : {}),
+    ...(job.error === undefined ? {} : { error: job.error }),
+  };
+}
+
+/**
+ * The whole record as JSON text. What the handler sent stands in it byte for byte: numbers beyond a double's keep their
+ * digits.
+ */
+export function jobDocument(job: Job, chunks: readonly Chunk[] = []): string {
+  const head = JSON.stringify(jobRecord(job), null, 2).slice(0, -2);
+  const stream = chunks.length === 0 ? '' : `,\n  "stream": [\n    ${chunks.map(chunkDocument).join(',\n    ')}\n  ]`;
+  const output = job.output === undefined ? '' : `,\n  "output": ${job.output.toString('utf8')}`;
+  return `${head}${stream}${output}\n}`;
+}
+
+/** A piece of streamed output, as GET /stream has it. */
+export function chunkDocument({ output, metrics }: Chunk): string {
+  return `{"output":${output.toString('utf8')}${metrics === undefined ? '' : `,"metrics":${metrics.toString('utf8')}`}}`;
+}
+
+/** Columns of the list. */
+export function jobColumns(nowMs: number): Column<Job>[] {
+  return [
+    { title: 'ID', text: ({ id }) => id },
+    { title: 'STATUS', text: ({ state }) => nameOf(JobState, state) },
+    { title: 'SUBMITTED', text: ({ submitTime }) => ago(submitTime, nowMs) },
+    { title: 'WAITED', text: ({ delayMs }) => measured(delayMs) ?? '', right: true },
+    { title: 'RAN', text: ({ executionMs }) => measured(executionMs) ?? '', right: true },
+    { title: 'WORKER', text: ({ workerId = '' }) => workerId },
+    { title: 'ERROR', text: ({ error = '' }) => shorten(readableError(error)) },
+  ];
+}
+
+/** Shows a job to a person. */
+export function showJob(output: Output, job: Job): void {
+  const { state, delayMs, executionMs, retries } = job;
+  const fields: Field[] = [
+    ['id', job.id],
+    ['status', nameOf(JobState, state)],
+    ['submitted', moment(job.submitTime, output.nowMs())],
+    ['waited', measured(delayMs)],
+    ['ran', measured(executionMs)],
+    ['finished', moment(job.finishTime, output.nowMs())],
+    ['worker', job.workerId],
+    ['retries', retries === 0 ? undefined : retries],
+    ['error', job.error && readableError(job.error)],
+    [isFinal(state) ? 'output' : 'progress', job.output && readable(job.output)],
+  ];
+  output.fields(fields);
+}
+
+/** Output for people: indented, unless it is a plain value. */
+export function readable(output: Buffer): string {
+  const text = output.toString('utf8');
+  try {
+    // A number that a double cannot hold is shown as it was sent.
+    return /\d{16}/.test(text) ? text : JSON.stringify(JSON.parse(text), null, 2).replace(PLAIN_LIST, onOneLine);
+  } catch {
+    return text;
+  }
+}
+
+/** A list of numbers and short texts, for instance the corners of a box; strings have no line ends of their own. */
+const PLAIN_LIST = /\[\n[^[\]{}]{1,120}\n *\]/g;
+
+function onOneLine(list: string): string {
+  return list.replace(/\n\s*/g, ' ').replace(/^\[ | \]$/g, (end) => end.trim());
+}
+
+/**
+ * What a handler raised travels as a JSON object (docs/reference/worker-protocol.md#results); a person wants its
+ * message and where it was raised.
+ */
+export function readableError(error: string): string {
+  try {
+    const { error_message: message, error_traceback: trace } = JSON.parse(error) as Record<string, unknown>;
+    if (typeof message !== 'string') return error;
+    return typeof trace === 'string' && trace.includes(message) ? trace : [message, trace].filter(Boolean).join('\n');
+  } catch {
+    return error;
+  }
+}
+
+const SHORT_LENGTH = 60;
+
+/** The first line of a text, shortened. */
+export function shorten(text: string): string {
+  const [line = ''] = text.trimStart().split('\n');
+  return line.length > SHORT_LENGTH || line.length < text.trim().length ? `${line.slice(0, SHORT_LENGTH - 1)}…` : line;
+}

@@ -1,0 +1,94 @@
+/** `slipway jobs run`. */
+import { orderedUuid } from '@slipway/kit/bytes/ordered-uuid';
+import type { Chunk, Job } from '@slipway/proto/gen/slipway/v1/job';
+import { JobState, SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
+import { SubmitJobRequest } from '@slipway/proto/gen/slipway/v1/job_service';
+import type { Cli } from '../cli.ts';
+import { EXIT, InterruptedError } from '../failures.ts';
+import { printable } from '../output/printable.ts';
+import { measured, nameOf } from '../output/words.ts';
+import { retryWhileAway } from '../retry-while-away.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
+import { JobProgress } from './job-progress.ts';
+import { jobDocument, readable, showJob } from './present-job.ts';
+import { readInput } from './read-input.ts';
+import type { JobPlace } from './watch-job.ts';
+import { watchJob } from './watch-job.ts';
+
+/** Options of the command. */
+export interface RunOptions {
+  endpoint?: string;
+  input?: string;
+  wait?: boolean;
+  lowPriority?: boolean;
+  executionTimeout?: number;
+  ttl?: number;
+  webhook?: string;
+  idempotencyKey?: string;
+}
+
+/** Submits a job and, with --wait, follows it to its end. */
+export async function runJob(cli: Cli, options: RunOptions): Promise<void> {
+  const endpointId = await endpointIdOf(cli, options.endpoint);
+  const input = await readInput(cli, options.input);
+  const { executionTimeout, lowPriority, ttl, webhook = '', idempotencyKey = '' } = options;
+  const request = SubmitJobRequest.fromPartial({
+    endpointId,
+    requestId: orderedUuid(cli),
+    kind: SubmitKind.ASYNC,
+    input,
+    webhook,
+    idempotencyKey,
+    policy: { executionTimeoutMs: executionTimeout, lowPriority, ttlMs: ttl },
+  });
+  // Safe to repeat: the same request id is the same job.
+  const submit = () => cli.core.jobs.call((client) => client.submitJob, request);
+  const { job } = await (options.wait ? retryWhileAway(cli, submit) : submit());
+  const place = { endpointId, jobId: job!.id };
+  if (options.wait) return waitForJob(cli, place);
+  cli.output.result({ id: job!.id, status: nameOf(JobState, job!.state) }, () => {
+    cli.output.line(job!.id);
+    cli.output.note(`Follow it: slipway jobs logs -f ${jobArguments(cli, place)}`);
+  });
+}
+
+/** Follows a job to its end and shows it. The exit code says whether it is COMPLETED. */
+export async function waitForJob(cli: Cli, place: JobPlace): Promise<void> {
+  const { output } = cli;
+  const progress = new JobProgress(cli, place.endpointId);
+  const chunks: Chunk[] = [];
+  let attempt = 0;
+  const onChunk = (chunk: Chunk): void => {
+    if (attempt !== 0 && chunk.attempt !== attempt) {
+      output.note(`Attempt ${attempt} was lost, so what it streamed is void; attempt ${chunk.attempt} begins anew.`);
+      chunks.length = 0;
+    }
+    attempt = chunk.attempt;
+    if (output.json) chunks.push(chunk);
+    else output.line(printable(chunk.output.toString('utf8')));
+  };
+  try {
+    const job = await watchJob(cli, place, { onJob: (seen) => progress.show(seen), onChunk });
+    if (output.json) output.line(jobDocument(job, chunks));
+    else showEnd(cli, job, attempt > 0);
+    cli.exitCode = job.state === JobState.COMPLETED ? EXIT.ok : EXIT.jobFailed;
+  } catch (error) {
+    if (error instanceof InterruptedError)
+      output.note(`The job goes on. See it again: slipway jobs status ${jobArguments(cli, place)}`);
+    throw error;
+  }
+}
+
+/** The result is what the command was about; how it came about is a note. */
+function showEnd({ output }: Cli, job: Job, streamed: boolean): void {
+  if (job.state !== JobState.COMPLETED) return showJob(output, job);
+  // The aggregate of what was streamed says nothing new.
+  if (job.output !== undefined && !streamed) output.line(printable(readable(job.output), '\n'));
+  const times = `waited ${measured(job.delayMs)}, ran ${measured(job.executionMs)} on worker ${job.workerId}`;
+  output.note(`${output.look('dim', `${job.id} is COMPLETED: ${times}`)}`);
+}
+
+/** How to name a job on another command line: its endpoint is left out where it is the usual one. */
+export function jobArguments({ target }: Cli, { endpointId, jobId }: JobPlace): string {
+  return target.endpointId === endpointId ? jobId : `${jobId} --endpoint ${endpointId}`;
+}

@@ -1,0 +1,67 @@
+/** Follows one job to its end: its states and progress, and every piece of its streamed output once. */
+
+import type { Chunk, ChunkCursor, Job } from '@slipway/proto/gen/slipway/v1/job';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { isFinal } from '@slipway/proto/wire/final-state';
+import type { Cli } from '../cli.ts';
+import { retryWhileAway } from '../retry-while-away.ts';
+
+/** A job's place. */
+export interface JobPlace {
+  endpointId: string;
+  jobId: string;
+}
+
+/** What happens to the job. */
+export interface JobEvents {
+  /** Called about once a second until the job is final. While IN_PROGRESS `output` is the latest progress value. */
+  onJob(job: Job): Promise<void> | void;
+  /** Called in order. Pieces of an attempt that was lost are void when a higher attempt begins. */
+  onChunk(chunk: Chunk): void;
+}
+
+/** How often the job is looked at, in milliseconds; its end is answered at once. */
+const LOOK_MS = 1_000;
+const CHUNKS_WAIT_MS = 30_000;
+const CHUNKS_MAX = 1_000;
+
+/** Resolves with the final record, after the last chunk. */
+export async function watchJob(cli: Cli, place: JobPlace, events: JobEvents): Promise<Job> {
+  const failed = new AbortController();
+  const end = <Answer>(part: Promise<Answer>): Promise<Answer> =>
+    part.catch((error: unknown) => {
+      failed.abort(error);
+      throw error;
+    });
+  const { signal } = failed;
+  const [job] = await Promise.all([
+    end(watchState(cli, place, events, signal)),
+    end(watchChunks(cli, place, events, signal)),
+  ]);
+  return job;
+}
+
+async function watchState(cli: Cli, place: JobPlace, events: JobEvents, signal: AbortSignal): Promise<Job> {
+  const request = { ...place, waitMs: LOOK_MS };
+  for (;;) {
+    const { job } = await retryWhileAway(cli, () =>
+      cli.core.jobs.call((client) => client.waitJob, request, { waitMs: LOOK_MS, signal }),
+    );
+    if (isFinal(job!.state)) return job!;
+    await events.onJob(job!);
+    signal.throwIfAborted();
+  }
+}
+
+async function watchChunks(cli: Cli, place: JobPlace, events: JobEvents, signal: AbortSignal): Promise<JobState> {
+  let cursor: ChunkCursor = { attempt: 0, number: 0 };
+  for (;;) {
+    const request = { ...place, cursor, waitMs: CHUNKS_WAIT_MS, limit: CHUNKS_MAX };
+    const page = await retryWhileAway(cli, () =>
+      cli.core.jobs.call((client) => client.readChunks, request, { waitMs: CHUNKS_WAIT_MS, signal }),
+    );
+    for (const chunk of page.chunks) events.onChunk(chunk);
+    cursor = page.cursor ?? cursor;
+    if (isFinal(page.state) && !page.more) return page.state;
+  }
+}

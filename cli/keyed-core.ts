@@ -1,0 +1,116 @@
+/**
+ * Core as a command reaches it: in the name of one key, given up when the command shall end, every failure said so that
+ * people can act on it.
+ */
+
+import type { Client, ServiceError } from '@grpc/grpc-js';
+import { status as Code } from '@grpc/grpc-js';
+import { CoreServices } from '@slipway/facades/core-client/core-services';
+import type { ServiceCalls, UnaryMethod } from '@slipway/facades/core-client/service-calls';
+import type { Transport } from '@slipway/kit/net/channel';
+import type { TlsFiles } from '@slipway/kit/net/tls';
+import { explainConnection } from '@slipway/kit/net/tls';
+import { TlsSource } from '@slipway/kit/net/tls-source';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import { CoreError } from '@slipway/proto/wire/reason';
+import { interruptionOf, RefusedError, UnreachableError } from './failures.ts';
+
+/** Time for a call that does not wait, in milliseconds. */
+const CALL_MS_MAX = 15_000;
+
+/**
+ * Calls one service: `call((client) => client.getJob, request)`. Throws CoreError, RefusedError, UnreachableError or
+ * InterruptedError.
+ */
+export interface KeyedCalls<Service extends Client> {
+  /** `waitMs`: how long the call may wait on the far side, in milliseconds; default 0. `signal` gives it up as well. */
+  call<Request, Response>(
+    method: (client: Service) => UnaryMethod<Request, Response>,
+    request: Request,
+    options?: { waitMs?: number; signal?: AbortSignal },
+  ): Promise<Response>;
+}
+
+/** What the calls need. */
+export interface KeyedCoreOptions {
+  /** host:port or grpcs://host:port. */
+  address: string;
+  tls: TlsFiles;
+  apiKey: string;
+  /** Where the key was found, for people. */
+  keySource: string;
+  transport: Transport;
+  clock: Clock;
+  random: Random;
+  /** Aborts, with a signal's name as its reason, when the command shall end. */
+  stopping: AbortSignal;
+}
+
+export class KeyedCore {
+  readonly #options: KeyedCoreOptions;
+  readonly #core: CoreServices;
+  readonly access = this.#keyed((core) => core.access);
+  readonly keys = this.#keyed((core) => core.keys);
+  readonly endpoints = this.#keyed((core) => core.endpoints);
+  readonly templates = this.#keyed((core) => core.templates);
+  readonly jobs = this.#keyed((core) => core.jobs);
+  readonly machines = this.#keyed((core) => core.machines);
+  readonly volumes = this.#keyed((core) => core.volumes);
+  readonly registryAuths = this.#keyed((core) => core.registryAuths);
+  readonly pods = this.#keyed((core) => core.pods);
+  readonly usage = this.#keyed((core) => core.usage);
+  readonly audit = this.#keyed((core) => core.audit);
+
+  constructor(options: KeyedCoreOptions) {
+    this.#options = options;
+    this.#core = new CoreServices({ addresses: [options.address], ...options, tls: new TlsSource(options.tls) });
+  }
+
+  /** Closes the channels; calls in flight end. */
+  close(): void {
+    this.#core.close();
+  }
+
+  #keyed<Kind extends Client>(serviceOf: (core: CoreServices) => ServiceCalls<Kind>): KeyedCalls<Kind> {
+    return {
+      call: async (method, request, { waitMs = 0, signal: given } = {}) => {
+        const { apiKey, stopping } = this.#options;
+        const signal = given ? AbortSignal.any([given, stopping]) : stopping;
+        if (signal.aborted) throw interruptionOf(signal);
+        try {
+          // A person waits: one try, and no waiting for a core that is away.
+          return await serviceOf(this.#core).call(method, request, {
+            apiKey,
+            repeatable: false,
+            failFast: true,
+            tryMs: CALL_MS_MAX + waitMs,
+            signal,
+          });
+        } catch (error) {
+          throw signal.aborted ? interruptionOf(signal) : this.#explain(error as CoreError);
+        }
+      },
+    };
+  }
+
+  #explain(failed: CoreError): Error {
+    const { address, keySource } = this.#options;
+    const { code, details } = failed.cause as ServiceError;
+    if (code === Code.UNIMPLEMENTED)
+      return new RefusedError(`The core at ${address} is of another version and does not serve this.`);
+    if (failed.reason === 'UNAUTHORIZED') {
+      return new CoreError('UNAUTHORIZED', `${failed.message} The key that was used is the one ${keySource}.`, {
+        cause: failed.cause,
+      });
+    }
+    // What core itself says travels as the status's own text; a broken connection has none of core's.
+    if (failed.reason !== 'UNAVAILABLE' || failed.message === details) return failed;
+    const how =
+      code === Code.DEADLINE_EXCEEDED
+        ? 'it did not answer in time'
+        : (explainConnection(details, address) ?? 'no connection');
+    return new UnreachableError(
+      `Core cannot be reached at ${address} (${how}). Start it, for instance with "npm start", or name another with --core HOST:PORT.`,
+    );
+  }
+}

@@ -1,0 +1,218 @@
+/** `slipway machines get`: a machine and what is on it. */
+
+import type { Gpu, MachineImage, Worker } from '@slipway/proto/gen/slipway/v1/machine';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import type { GetMachineResponse, MachinePod } from '@slipway/proto/gen/slipway/v1/machine_service';
+import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
+import { allPages } from '@slipway/proto/wire/pages';
+import type { Command } from 'commander';
+import type { Cli } from '../cli.ts';
+import { addCommand } from '../command.ts';
+import type { Output } from '../output/output.ts';
+import { printable } from '../output/printable.ts';
+import type { Field } from '../output/table.ts';
+import { ago, memory, moment, nameOf } from '../output/words.ts';
+import { imageSpace, loadText, presentMachine, runsText, stateText } from './present-machine.ts';
+
+const BYTES_PER_MIB = 1024 * 1024;
+
+/** Workers of the machine: those that are there and those that ended. */
+interface MachineWorkers {
+  workers: Worker[];
+  recent: Worker[];
+}
+
+/** Adds the command. */
+export function addGetMachine(machines: Command, cli: Cli): void {
+  addCommand(machines, {
+    usage: 'get <machine>',
+    description: 'Show a machine, by id or name, and what is on it. For the operator.',
+    examples: ['machines get rack-1', 'machines get 4kq0c2m9w1zp --json'],
+  }).action((named: string) => showMachine(cli, named));
+}
+
+async function showMachine(cli: Cli, named: string): Promise<void> {
+  const { machines } = cli.operator;
+  const page = await machines.call((client) => client.getMachine, { id: named });
+  const selection = { endpointId: '', machines: { ids: [page.status!.machine!.id] } };
+  const recent: Worker[] = [];
+  const workers = await allPages(
+    (more) => machines.call((client) => client.listWorkers, { ...selection, ...more }),
+    (answer) => {
+      recent.push(...answer.recent);
+      return answer.workers;
+    },
+  );
+  const { output } = cli;
+  output.result(documentOf(page, { workers, recent }), () => {
+    output.fields(fieldsOf(page, output.nowMs()));
+    showGpus(output, page, workers);
+    showWorkers(output, { workers, recent });
+    showRest(output, page);
+  });
+}
+
+function documentOf(page: GetMachineResponse, { workers, recent }: MachineWorkers) {
+  const {
+    status,
+    agentSinceTime,
+    keyId,
+    keyRevokedTime,
+    replicaAddress,
+    pods,
+    images,
+    imageCount,
+    imageBytes,
+    addresses,
+    refusals,
+  } = page;
+  return {
+    ...presentMachine(status!),
+    agentSinceAt: agentSinceTime?.toISOString(),
+    keyId,
+    keyRevokedAt: keyRevokedTime?.toISOString() ?? null,
+    replicaAddress,
+    podGpuUuids: status!.podGpuUuids,
+    workers: workers.map(presentWorker),
+    recent: recent.map(presentWorker),
+    pods: pods.map(presentPod),
+    images,
+    imageCount,
+    imageBytes,
+    addresses,
+    refusals,
+  };
+}
+
+function presentWorker({ state, createTime, readyTime, endTime, ...worker }: Worker) {
+  const at = {
+    createdAt: createTime?.toISOString(),
+    readyAt: readyTime?.toISOString() ?? null,
+    endedAt: endTime?.toISOString() ?? null,
+  };
+  return { ...worker, state: nameOf(WorkerState, state), ...at };
+}
+
+function presentPod({ state, desiredStatus, stateChangeTime, ...pod }: MachinePod) {
+  return {
+    ...pod,
+    state: nameOf(PodState, state),
+    desiredStatus: nameOf(PodStatus, desiredStatus),
+    changedAt: stateChangeTime?.toISOString(),
+  };
+}
+
+function fieldsOf(
+  { status, agentSinceTime, keyId, keyRevokedTime, replicaAddress }: GetMachineResponse,
+  nowMs: number,
+): Field[] {
+  const machine = status!.machine!;
+  return [
+    ['id', machine.id],
+    ['name', machine.name],
+    ['state', stateText(status!, nowMs)],
+    ['agent', machine.agentVersion],
+    ['since', moment(agentSinceTime, nowMs)],
+    ['key', keyRevokedTime ? `${keyId}, revoked ${ago(keyRevokedTime, nowMs)}` : keyId],
+    ['core', replicaAddress],
+    ['locations', machine.locations.join(', ')],
+    ['runs', runsText(machine)],
+    ['no engine', machine.noEngineReason],
+    ['processors', machine.cpuCount === 0 ? undefined : `${machine.cpuCount} ${machine.cpuModel}`.trim()],
+    ['memory', memory(machine.memoryMib)],
+    ['slots', machine.cpuSlots],
+    ['CUDA', machine.cudaVersion],
+    ['images free', imageSpace(machine)],
+  ];
+}
+
+function showGpus(output: Output, { status, pods }: GetMachineResponse, workers: readonly Worker[]): void {
+  const gpus = status!.machine!.gpus;
+  if (gpus.length === 0) return;
+  const holder = (uuid: string): string => {
+    // One that crashed holds nothing while it waits for its next try.
+    const worker = workers.find(({ gpuUuids, state }) => gpuUuids.includes(uuid) && state !== WorkerState.UNHEALTHY);
+    if (worker) return `worker ${worker.id} of ${worker.endpointName} (account ${worker.accountId})`;
+    const pod = pods.find(({ gpuUuids }) => gpuUuids.includes(uuid));
+    return pod ? `pod ${pod.id}, ${pod.name} (account ${pod.accountId})` : 'free';
+  };
+  const loads = new Map(status!.gpuLoads.map((load) => [load.uuid, load]));
+  output.line('');
+  output.table<Gpu>(
+    [
+      { title: 'GPU', text: ({ uuid }) => uuid },
+      {
+        title: 'TYPE',
+        text: ({ displayName, name, migProfile }) => [displayName || name, migProfile].filter(Boolean).join(' '),
+      },
+      { title: 'MEMORY', text: ({ memoryMib }) => memory(memoryMib), right: true },
+      ...(loads.size === 0 ? [] : [{ title: 'LOAD', text: ({ uuid }: Gpu) => loadText(loads.get(uuid)) }]),
+      { title: 'HEALTH', text: ({ unhealthy }) => unhealthy || 'well' },
+      { title: 'HELD BY', text: ({ uuid }) => holder(uuid) },
+    ],
+    gpus,
+    '',
+  );
+}
+
+/** Those that ended stand below those that are there. */
+function showWorkers(output: Output, { workers, recent }: MachineWorkers): void {
+  output.line('');
+  output.table<Worker>(
+    [
+      { title: 'WORKER', text: ({ id }) => id },
+      { title: 'ENDPOINT', text: ({ endpointName, endpointId }) => endpointName || endpointId },
+      { title: 'ACCOUNT', text: ({ accountId }) => accountId },
+      {
+        title: 'STATE',
+        text: ({ state, endTime }) =>
+          nameOf(WorkerState, state) + (endTime ? `, ended ${ago(endTime, output.nowMs())}` : ''),
+      },
+      { title: 'HOLDS', text: ({ held, capacity, endTime }) => (endTime ? '' : `${held} of ${capacity}`), right: true },
+      { title: 'STARTED', text: ({ createTime }) => ago(createTime, output.nowMs()) },
+      { title: 'REASON', text: ({ reason }) => reason.trimEnd().split('\n').at(-1)!.slice(0, 100) },
+    ],
+    [...workers, ...recent],
+    'It has no workers.',
+  );
+}
+
+function showRest(output: Output, { pods, images, imageCount, refusals, addresses }: GetMachineResponse): void {
+  if (pods.length > 0) output.line('');
+  if (pods.length > 0)
+    output.table<MachinePod>(
+      [
+        { title: 'POD', text: ({ id }) => id },
+        { title: 'NAME', text: ({ name }) => name },
+        { title: 'ACCOUNT', text: ({ accountId }) => accountId },
+        { title: 'STATE', text: ({ state }) => nameOf(PodState, state) },
+        { title: 'IMAGE', text: ({ imageName }) => imageName },
+      ],
+      pods,
+      '',
+    );
+  if (images.length > 0) output.line('');
+  if (images.length > 0)
+    output.table<MachineImage>(
+      [
+        { title: 'IMAGE', text: ({ name }) => name },
+        {
+          title: 'SIZE',
+          text: ({ sizeBytes }) => memory(Math.round(sizeBytes / BYTES_PER_MIB)) || '< 1 MiB',
+          right: true,
+        },
+        { title: 'DIGEST', text: ({ digest }) => digest.slice(0, 19) },
+      ],
+      images,
+      '',
+    );
+  if (images.length < imageCount) output.note(`The largest ${images.length} of ${imageCount} images.`);
+  for (const { id, port, address } of addresses)
+    output.line(printable(`\n${id}${port === '' ? '' : ` port ${port}`} listens at ${address}`, '\n'));
+  for (const { endpointName, accountId, reason, change } of refusals) {
+    output.line(
+      `\n${output.look('yellow', printable(`Takes no worker of ${endpointName} (account ${accountId})`))}: ${printable(reason)}`,
+    );
+    output.line(`  ${printable(change)}`);
+  }
+}

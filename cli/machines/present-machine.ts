@@ -1,0 +1,65 @@
+/** A machine for people and for programs. */
+
+import type { Gpu, GpuLoad, Machine } from '@slipway/proto/gen/slipway/v1/machine';
+import { GpuHandover } from '@slipway/proto/gen/slipway/v1/machine';
+import type { MachineStatus } from '@slipway/proto/gen/slipway/v1/machine_service';
+import { ago, memory, nameOf } from '../output/words.ts';
+
+/** `connected, cordoned`. */
+export function stateText({ connected, cordoned, seenTime }: MachineStatus, nowMs: number): string {
+  return (connected ? 'connected' : `gone, seen ${ago(seenTime, nowMs)}`) + (cordoned ? ', cordoned' : '');
+}
+
+const HANDOVERS: Record<GpuHandover, string> = {
+  [GpuHandover.UNSPECIFIED]: 'without GPUs',
+  [GpuHandover.CDI]: 'GPUs by CDI',
+  [GpuHandover.DEVICE_REQUEST]: 'GPUs by device request',
+  [GpuHandover.VIRTUAL]: 'virtual GPUs',
+};
+
+/** `images (podman 4.3.1, GPUs by CDI), commands`. */
+export function runsText({ containerEngine: engine, runsCommands, gpus }: Machine): string {
+  const handover = gpus.length === 0 || !engine ? '' : `, ${HANDOVERS[engine.gpuHandover]}`;
+  return (
+    [
+      ...(engine ? [`images (${engine.name} ${engine.version}${handover})`] : []),
+      ...(runsCommands ? ['commands'] : []),
+    ].join(', ') || 'nothing'
+  );
+}
+
+/** `120 of 500 GiB`. */
+export function imageSpace({ containerEngine: engine }: Machine): string {
+  return !engine || engine.imageTotalMib === 0
+    ? ''
+    : `${memory(engine.imageFreeMib) || '0 GiB'} of ${memory(engine.imageTotalMib)}`;
+}
+
+/** `2 × NVIDIA L4 24 GiB`, each kind once. */
+export function gpuText(gpus: readonly Gpu[]): string {
+  const kinds = gpus.map(({ name, memoryMib, migProfile }) =>
+    [name, migProfile, memory(memoryMib)].filter(Boolean).join(' '),
+  );
+  return [...new Set(kinds)].map((kind) => `${kinds.filter((other) => other === kind).length} × ${kind}`).join(', ');
+}
+
+/** `87 %, 61 GiB, 54 °C, 402 W`: how busy a GPU is, as far as its driver tells it. */
+export function loadText(load: GpuLoad | undefined): string {
+  const { utilization, memoryUsedMib, temperatureCelsius, powerWatts } = load ?? {};
+  return [
+    utilization === undefined ? '' : `${Math.round(utilization * 100)} %`,
+    memory(memoryUsedMib ?? 0),
+    temperatureCelsius === undefined ? '' : `${temperatureCelsius} °C`,
+    powerWatts === undefined ? '' : `${Math.round(powerWatts)} W`,
+  ]
+    .filter(Boolean)
+    .join(', ');
+}
+
+/** For programs. */
+export function presentMachine({ machine, connected, cordoned, seenTime, gpuLoads }: MachineStatus) {
+  const { containerEngine: engine, ...rest } = machine!;
+  // An engine's hand-over by its name, and null for none.
+  const containerEngine = engine ? { ...engine, gpuHandover: nameOf(GpuHandover, engine.gpuHandover) } : null;
+  return { ...rest, containerEngine, connected, cordoned, seenAt: seenTime?.toISOString(), gpuLoads };
+}

@@ -1,0 +1,108 @@
+/** Runs one command line and answers its exit code. */
+
+import { ConfigError } from '@slipway/kit/host/env';
+import { systemTransport } from '@slipway/kit/net/channel';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
+import { CoreError } from '@slipway/proto/wire/reason';
+import { CommanderError } from 'commander';
+import { Cli } from './cli.ts';
+import type { CliConfig } from './config.ts';
+import { readCliConfig } from './config.ts';
+import { EXIT, InterruptedError, RefusedError, UnreachableError, UsageError } from './failures.ts';
+import type { Sink } from './output/output.ts';
+import { Output } from './output/output.ts';
+import { buildProgram } from './program.ts';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** What a command reads and writes. */
+export interface Surroundings {
+  /** Its configuration; throws ConfigError. */
+  config(): CliConfig;
+  stdout: Sink;
+  stderr: Sink;
+  stdin: AsyncIterable<Buffer>;
+  /** Aborts with an InterruptedError when the command shall end. */
+  stopping: AbortSignal;
+}
+
+/** Runs a command line as this process's. `args` are those after the program's name. */
+export async function main(args: readonly string[]): Promise<number> {
+  const stopping = new AbortController();
+  for (const signal of SIGNALS) process.on(signal, () => stopping.abort(new InterruptedError(signal)));
+  watchOutputs();
+  const { stdout, stderr, stdin } = process;
+  return await runCommand(args, { config: readCliConfig, stdout, stderr, stdin, stopping: stopping.signal });
+}
+
+/** Runs a command line, wherever it reads and writes. */
+export async function runCommand(
+  args: readonly string[],
+  { config: read, stdout, stderr, stdin, stopping }: Surroundings,
+): Promise<number> {
+  const output = new Output(stdout, stderr, systemClock);
+  const config = readConfig(read, output);
+  if (!config) return EXIT.usage;
+  const cli = new Cli({
+    config,
+    output,
+    transport: systemTransport,
+    clock: systemClock,
+    random: systemRandom,
+    stopping,
+    stdin,
+  });
+  const program = buildProgram(cli, { out: (text) => stdout.write(text), err: (text) => stderr.write(text) });
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    return cli.exitCode;
+  } catch (error) {
+    return report(error, output);
+  } finally {
+    output.clearProgress();
+    cli.close();
+  }
+}
+
+/** Undefined: it has a fault, which was said. */
+function readConfig(read: () => CliConfig, output: Output): CliConfig | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    output.error(error.message);
+    return undefined;
+  }
+}
+
+/** Somebody who reads only the head of the output has seen enough; that is no fault. A full disk is one. */
+function watchOutputs(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit(EXIT.ok);
+      if (stream === process.stdout) process.stderr.write(`error: The output cannot be written: ${error.message}\n`);
+      process.exit(EXIT.refused);
+    });
+  }
+}
+
+/** Says why a command failed and answers its exit code. */
+function report(error: unknown, output: Output): number {
+  if (error instanceof CommanderError) return reportUsage(error, output);
+  if (error instanceof InterruptedError) return error.exitCode;
+  if (error instanceof CoreError) output.error(`${error.reason}: ${error.message}`);
+  else if (error instanceof UsageError || error instanceof RefusedError || error instanceof UnreachableError)
+    output.error(error.message);
+  else output.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  if (error instanceof UsageError) return EXIT.usage;
+  return error instanceof UnreachableError ? EXIT.unreachable : EXIT.refused;
+}
+
+/** Help and the version were asked for and are shown; all else is a mistake of the user's. */
+function reportUsage(error: CommanderError, output: Output): number {
+  if (error.exitCode === 0) return EXIT.ok;
+  // A group without a command has shown its help.
+  if (error.code !== 'commander.help')
+    output.error(`${error.message.replace(/^error: /, '')}\nThe option --help shows what is right.`);
+  return EXIT.usage;
+}

@@ -1,0 +1,92 @@
+/** `slipway edge`: runs an Envoy in front of everything, as long as the command runs. */
+
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import type { Cli } from '../cli.ts';
+import { addCommand } from '../command.ts';
+import type { EdgeOptions } from '../config.ts';
+import { edgeEnv } from '../config.ts';
+import { listenAddress, wholeNumber } from '../option-values.ts';
+import { runPart } from './run-part.ts';
+
+interface EdgeCommandOptions extends EdgeOptions {
+  print?: true;
+  validate?: true;
+  write?: true;
+  takeOver?: true;
+}
+
+const PROXIES_MAX = 10;
+
+/** Adds the command. */
+export function addEdge(program: Command, cli: Cli): void {
+  addCommand(program, {
+    usage: 'edge',
+    description:
+      'Run Envoy in front of facades and core until Ctrl-C: TLS, HTTP/2, gRPC, a flood guard and a log without keys. Its configuration is made ' +
+      "of the project's own limits and checked by Envoy before it runs (docs/operate/operations.md).",
+    examples: [
+      'edge --listen 0.0.0.0:443 --cert-file tls/fullchain.pem --cert-key-file tls/privkey.pem --facades 10.0.0.2:8080,10.0.0.3:8080',
+      'edge --cert-file tls/cert.pem --cert-key-file tls/key.pem --agent-listen 0.0.0.0:8444 --agent-ca-file agents-ca.pem --listen 0.0.0.0:443',
+      'edge --listen 127.0.0.1:8443 --print',
+      'edge --cert-file tls/cert.pem --cert-key-file tls/key.pem --listen 0.0.0.0:443 --validate',
+      'edge --take-over',
+    ],
+  })
+    .option('--listen <host:port>', 'where clients reach it; default 127.0.0.1:8443')
+    .option('--cert-file <file>', 'PEM file of the certificate chain; without it only loopback addresses are taken')
+    .option('--cert-key-file <file>', 'PEM file of its private key')
+    .option('--facades <addresses>', 'host:port of each facade, separated by commas; default 127.0.0.1:8080')
+    .option('--grpc-listen <host:port>', 'where internal services reach core by gRPC; default nowhere')
+    .option('--agent-listen <host:port>', 'where agents reach core; default nowhere')
+    .option(
+      '--agent-ca-file <file>',
+      'PEM file of the authority that signs the certificates of agents; without it their keys alone count',
+    )
+    .option(
+      '--agent-uri-prefix <text>',
+      'start of the URI that such a certificate must name, as spiffe://example/agent/',
+    )
+    .option(
+      '--edge-key-file <file>',
+      "file with the edges' key, as core has it: core then says where workers of load-balancing endpoints are",
+    )
+    .option(
+      '--metrics <address>',
+      'where Prometheus reads /metrics: a port of 127.0.0.1, or host:port; default nowhere',
+      listenAddress,
+    )
+    .addOption(new Option('--metrics-listen <address>', 'what --metrics was called').hideHelp())
+    .option(
+      '--trusted-proxies <number>',
+      'proxies before it whose X-Forwarded-For counts; default 0',
+      wholeNumber(0, PROXIES_MAX),
+    )
+    .option(
+      '--requests-per-address <number>',
+      'most requests of one client address in 10 s; default 20000',
+      wholeNumber(1),
+    )
+    .option('--data-dir <folder>', 'where the configuration is rendered to, one for each edge; default .slipway/edge')
+    .option('--envoy <file>', 'the Envoy binary; default: that of the Python environment, or of the PATH')
+    .option('--no-access-log', 'no line for each request')
+    .option('--print', 'show the configuration and end')
+    .option(
+      '--validate',
+      'ask Envoy whether it takes the configuration, and end: 0 when it does, else 2; an edge that runs is not touched',
+    )
+    .option('--write', 'write what an Envoy reads that something else runs to --data-dir, show where, and end')
+    .option('--take-over', 'relieve the edge that serves with the same --data-dir, without a failed request')
+    .action((options: EdgeCommandOptions) =>
+      runPart(cli, {
+        file: 'edge/main.ts',
+        args: [
+          ...(options.print ? ['--print'] : []),
+          ...(options.validate ? ['--validate'] : []),
+          ...(options.write ? ['--write'] : []),
+          ...(options.takeOver ? ['--take-over'] : []),
+        ],
+        env: edgeEnv({ ...options, core: cli.targetOptions.core }, cli.config.workingDir),
+      }),
+    );
+}

@@ -1,0 +1,59 @@
+/** A pod for programs, with the names of GET /v1/pods/{podId}, and for people. */
+
+import { presentPod as presentRecord } from '@slipway/facades/resources/pods/present-pod';
+import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
+import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
+import type { Column, Field } from '../output/table.ts';
+import { ago, commandLine, moment, nameOf, variables } from '../output/words.ts';
+
+/** The record for programs: the REST API's, and what the pod does now. */
+export function presentPod(pod: Pod) {
+  const { consumerUserId: _consumerUserId, ...record } = presentRecord(pod, '');
+  return { ...record, state: nameOf(PodState, pod.state) };
+}
+
+/** Columns of the list. */
+export function podColumns(nowMs: number): Column<Pod>[] {
+  return [
+    { title: 'ID', text: ({ id }) => id },
+    { title: 'NAME', text: ({ name }) => name },
+    { title: 'STATE', text: stateText },
+    { title: 'MACHINE', text: ({ machine }) => machine?.name ?? '' },
+    { title: 'GPUS', text: gpuText },
+    { title: 'ENDPOINT', text: ({ endpointId }) => endpointId },
+    { title: 'CREATED', text: ({ createTime }) => ago(createTime, nowMs) },
+  ];
+}
+
+/** Fields of one pod. */
+export function podFields(pod: Pod, nowMs: number): Field[] {
+  return [
+    ['id', pod.id],
+    ['name', pod.name],
+    ['state', stateText(pod)],
+    ['said', pod.statusText],
+    ['machine', pod.machine && `${pod.machine.name} (${pod.machine.id})`],
+    ['GPUs', gpuText(pod)],
+    ['size', pod.instanceId],
+    ['endpoint', pod.endpointId],
+    ['template', pod.templateId],
+    ['image', pod.imageName],
+    ['command', commandLine(pod.startCommand)],
+    ['volume', pod.networkVolumeId],
+    ['ports', pod.ports.join(', ')],
+    ['env', pod.endpointId === '' ? variables(pod.env) : undefined],
+    ['cost', pod.costPerHour === 0 ? undefined : `${pod.costPerHour} USD an hour`],
+    ['started', moment(pod.lastStartTime, nowMs)],
+    ['created', moment(pod.createTime, nowMs)],
+  ];
+}
+
+function stateText({ desiredStatus, state, locked }: Pod): string {
+  const wanted = nameOf(PodStatus, desiredStatus);
+  const now = nameOf(PodState, state);
+  return `${now}${now === wanted ? '' : `, shall be ${wanted}`}${locked ? ', locked' : ''}`;
+}
+
+function gpuText({ gpuTypeId, gpuCount }: Pod): string {
+  return gpuTypeId === '' ? '' : `${gpuCount} × ${gpuTypeId}`;
+}

@@ -1,0 +1,98 @@
+/** All commands of the command line. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+// A well-kept parser without dependencies that makes the help texts as well: https://github.com/tj/commander.js.
+import { Command } from 'commander';
+import { addAgent } from './agent/agent.ts';
+import type { Cli } from './cli.ts';
+import { addEndpoints } from './endpoints/endpoints.ts';
+import { addErrors } from './endpoints/errors.ts';
+import { addTimes } from './endpoints/times.ts';
+import { addWhy } from './endpoints/why.ts';
+import { addJobs } from './jobs/jobs.ts';
+import { addManyJobs } from './jobs/many-jobs.ts';
+import { addAccounts } from './keys/accounts.ts';
+import { addKeys } from './keys/keys.ts';
+import { addMachines } from './machines/machines.ts';
+import { addWorkers } from './machines/workers.ts';
+import { addCore } from './parts/core.ts';
+import { addEdge } from './parts/edge.ts';
+import { addFacade } from './parts/facade.ts';
+import { addPods } from './pods/pods.ts';
+import { addRegistryAuths } from './registry-auths/registry-auths.ts';
+import type { TargetOptions } from './target.ts';
+import { addTemplates } from './templates/templates.ts';
+import { addAudit } from './usage/audit.ts';
+import { addUsage } from './usage/usage.ts';
+import { addVolumes } from './volumes/volumes.ts';
+
+/** In the order of the help. */
+const COMMANDS = [
+  addJobs,
+  addManyJobs,
+  addEndpoints,
+  addWhy,
+  addTimes,
+  addErrors,
+  addTemplates,
+  addWorkers,
+  addMachines,
+  addCore,
+  addFacade,
+  addEdge,
+  addAgent,
+  addPods,
+  addVolumes,
+  addRegistryAuths,
+  addKeys,
+  addAccounts,
+  addUsage,
+  addAudit,
+];
+
+const HELP = `
+Beside a running "npm start" every command works as it stands: address, key and endpoint are read from .slipway/local.env. Elsewhere set
+SLIPWAY_CORE_ADDRESS and SLIPWAY_API_KEY, or give --core and --key (other users of the machine can see the options of a command).
+Commands for the operator (machines, accounts create, prices set, keys of machines and of other accounts) take his key: SLIPWAY_ROOT_KEY, beside
+"npm start" the one of its secrets.json.
+
+Examples:
+  $ slipway jobs run --input '{"image":"sample.png"}' --wait
+  $ slipway endpoints list
+  $ slipway keys create ci --scope read-only
+  $ slipway jobs run --help
+
+Exit codes:
+  0    done; a job that was waited for is COMPLETED
+  1    the service refused, with its reason
+  2    wrong usage
+  3    core cannot be reached
+  4    a job that was waited for is FAILED, CANCELLED or TIMED_OUT
+  130  ended by Ctrl-C`;
+
+/** Builds the parser. Errors of usage are thrown, see main.ts. */
+export function buildProgram(cli: Cli, write: { out(text: string): void; err(text: string): void }): Command {
+  const program = new Command('slipway')
+    .description('Runs jobs on Slipway and manages what they run on.')
+    .usage('[options] <command>')
+    .version(readVersion(), '--version', 'show the version')
+    .option('--core <host:port>', 'address of core; grpcs://host:port for TLS')
+    .option('--ca-file <file>', "authority that signed core's certificate; default: those this machine trusts")
+    .option('--key <key>', 'API key')
+    .option('--local-env <file>', 'facts of a running npm start, default .slipway/local.env')
+    .option('--json', 'write one JSON document, for programs')
+    .helpOption('-h, --help', 'show help')
+    .helpCommand('help [command]', 'show help of a command')
+    .configureHelp({ showGlobalOptions: true, helpWidth: 110 })
+    .configureOutput({ writeOut: write.out, writeErr: write.err, outputError: () => undefined })
+    .exitOverride()
+    .addHelpText('after', HELP)
+    .hook('preAction', () => cli.setOptions(program.opts<TargetOptions & { json?: boolean }>()));
+  for (const add of COMMANDS) add(program, cli);
+  return program;
+}
+
+function readVersion(): string {
+  const text = readFileSync(join(import.meta.dirname, '../package.json'), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

@@ -1,0 +1,78 @@
+/** Calls that change many jobs, one after the other, until none is left that matches. */
+
+import type { UnaryMethod } from '@slipway/facades/core-client/service-calls';
+import { retry } from '@slipway/kit/lifecycle/retry';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import type { CancelJobsResponse, JobServiceClient, RetryJobsRequest } from '@slipway/proto/gen/slipway/v1/job_service';
+import { CoreError } from '@slipway/proto/wire/reason';
+import type { Cli } from '../cli.ts';
+import { count, nameOf } from '../output/words.ts';
+import { retryWhileAway } from '../retry-while-away.ts';
+
+/** What is done to them. */
+export interface JobChange {
+  /** What the jobs are then. */
+  done: string;
+  call: (client: JobServiceClient) => UnaryMethod<RetryJobsRequest, CancelJobsResponse>;
+}
+
+/** Queues them again. */
+export const RETRIED: JobChange = { done: 'queued again', call: (client) => client.retryJobs };
+
+/** What all calls came to. */
+export interface ChangedAll {
+  done: number;
+  /** Jobs that were not changed, by the state they had by then; `GONE`: they are no more. */
+  left: ReadonlyMap<string, number>;
+}
+
+/** While others of the account do the same, or it does so too often. */
+const BUSY_PAUSE = { firstMs: 200, maxMs: 2_000 };
+const BUSY_MS_MAX = 60_000;
+
+/**
+ * `found`: how many there are, for people. Interrupted it can be begun again: what is done stays done, and is not found
+ * again.
+ */
+export async function changeAll(
+  cli: Cli,
+  { done: word, call }: JobChange,
+  wanted: Omit<RetryJobsRequest, 'cursor'>,
+  found: string,
+): Promise<ChangedAll> {
+  const { output } = cli;
+  const left = new Map<string, number>();
+  let done = 0;
+  let cursor = '';
+  try {
+    do {
+      const request = { ...wanted, cursor };
+      const answer = await retryWhileAway(cli, () => unlessBusy(cli, () => cli.core.jobs.call(call, request)));
+      done += answer.done;
+      for (const { state, count: more } of answer.left) {
+        const name = state === JobState.UNSPECIFIED ? 'GONE' : nameOf(JobState, state);
+        left.set(name, (left.get(name) ?? 0) + more);
+      }
+      cursor = answer.nextCursor;
+      output.progress(`${found}: ${word}`, String(done));
+    } while (cursor !== '');
+  } catch (error) {
+    output.note(`${count(done, 'job')} ${word} before this ended; the same command goes on with the others.`);
+    throw error;
+  }
+  output.clearProgress();
+  return { done, left };
+}
+
+/** For people: nothing, or what became of those that were not changed. */
+export function leftText(left: ReadonlyMap<string, number>): string {
+  const parts = [...left].map(([state, many]) =>
+    state === 'GONE' ? `${many} no longer there` : `${many} ${state} by then`,
+  );
+  return parts.length === 0 ? '' : `; left: ${parts.join(', ')}`;
+}
+
+function unlessBusy<Answer>({ clock, random, stopping }: Cli, call: () => Promise<Answer>): Promise<Answer> {
+  const mayHelp = (error: unknown): boolean => error instanceof CoreError && error.reason === 'RATE_LIMITED';
+  return retry(call, { clock, random, pause: BUSY_PAUSE, forMs: BUSY_MS_MAX, signal: stopping, mayHelp });
+}

@@ -1,0 +1,42 @@
+/** Finds endpoints by id or by name. */
+import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { allPages } from '@slipway/proto/wire/pages';
+import type { Cli } from '../cli.ts';
+import { RefusedError, UsageError } from '../failures.ts';
+
+const ENDPOINT_ID = /^[a-z0-9]{14}$/;
+
+/** Id of the endpoint that is named, or of the usual one when none is. Throws UsageError and RefusedError. */
+export async function endpointIdOf(cli: Cli, named: string | undefined): Promise<string> {
+  if (named === undefined) {
+    const { endpointId } = cli.target;
+    if (endpointId === undefined)
+      throw new UsageError('Which endpoint? Name it with --endpoint or SLIPWAY_ENDPOINT_ID.');
+    return endpointId;
+  }
+  if (ENDPOINT_ID.test(named)) return named;
+  const endpoints = await allPages(
+    (page) => cli.core.endpoints.call((client) => client.listEndpoints, page),
+    ({ endpoints }) => endpoints,
+  );
+  return onlyOne(
+    endpoints.filter((endpoint) => endpoint.name === named),
+    'endpoint',
+    named,
+  ).id;
+}
+
+/** The only one of its name; throws RefusedError. */
+export function onlyOne<Thing extends Pick<Endpoint, 'id'>>(
+  found: readonly Thing[],
+  what: string,
+  name: string,
+): Thing {
+  const [first] = found;
+  if (first === undefined)
+    throw new RefusedError(`There is no ${what} named ${JSON.stringify(name)}; "slipway ${what}s list" shows all.`);
+  if (found.length === 1) return first;
+  throw new RefusedError(
+    `${found.length} ${what}s are named ${JSON.stringify(name)}; use an id: ${found.map(({ id }) => id).join(', ')}.`,
+  );
+}

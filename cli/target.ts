@@ -1,0 +1,138 @@
+/**
+ * Where a command goes and on whose behalf: options first, then the environment, then what `npm start` left on this
+ * machine.
+ */
+import { relative, resolve } from 'node:path';
+import { ADDRESS_FORMS, parseAddress } from '@slipway/kit/net/address';
+import type { TlsFiles } from '@slipway/kit/net/tls';
+import { tlsFaults } from '@slipway/kit/net/tls';
+import type { CliConfig } from './config.ts';
+import { UsageError } from './failures.ts';
+import type { LocalFacts } from './local-env.ts';
+import { readLocalEnv, usualFiles } from './local-env.ts';
+
+/** Options that every command takes. */
+export interface TargetOptions {
+  core?: string;
+  key?: string;
+  /** Authority of core's certificate. */
+  caFile?: string;
+  /** Another local.env. */
+  localEnv?: string;
+}
+
+export interface Target {
+  /** Of core: host:port or grpcs://host:port. */
+  address: string;
+  /** For an address by TLS. */
+  tls: TlsFiles;
+  /** The user's key. */
+  user: TargetKey;
+  /** The key of commands that are for the operator. */
+  operator: TargetKey;
+  /** Endpoint of commands that name none. */
+  endpointId: string | undefined;
+  /** Body of a job that works on that endpoint. */
+  exampleBody: string | undefined;
+}
+
+/** A key that was looked for. */
+export interface TargetKey {
+  /** Undefined: none was found. */
+  key: string | undefined;
+  /** Where it was found, for people. */
+  source: string;
+  /** Says what to do when there is none. */
+  hint: string;
+}
+
+/** Where core listens unless it is told otherwise. */
+const ADDRESS_DEFAULT = '127.0.0.1:50051';
+const OPERATOR_HINT =
+  'This command is for the operator of the installation and needs his root key. Set SLIPWAY_ROOT_KEY to that of core; ' +
+  'beside "npm start" it is read from secrets.json by itself.';
+
+/** Chooses; throws UsageError. The key of local.env goes to the core of local.env and to no other. */
+export function chooseTarget(config: CliConfig, options: TargetOptions): Target {
+  const facts = findFacts(config.workingDir, options.localEnv);
+  const address = checkAddress(options.core ?? config.coreAddress ?? facts?.coreAddress ?? ADDRESS_DEFAULT);
+  const local = facts?.coreAddress === address ? facts : undefined;
+  const endpointId = config.endpointId ?? local?.endpointId;
+  return {
+    address,
+    tls: tlsFiles(config, options.caFile),
+    user: {
+      ...firstKey([
+        [options.key, 'of --key'],
+        [config.apiKey, 'of SLIPWAY_API_KEY'],
+        [local?.apiKey, `in ${local?.file}`],
+      ]),
+      hint: userHint(config.workingDir, address, facts),
+    },
+    operator: {
+      ...firstKey([
+        [options.key, 'of --key'],
+        [config.rootKey, 'of SLIPWAY_ROOT_KEY'],
+        [local?.rootKey, `beside ${local?.file}`],
+      ]),
+      hint: OPERATOR_HINT,
+    },
+    endpointId,
+    exampleBody: endpointId === local?.endpointId ? local?.exampleBody : undefined,
+  };
+}
+
+function firstKey(candidates: readonly [key: string | undefined, source: string][]): {
+  key: string | undefined;
+  source: string;
+} {
+  const found = candidates.find(([key]) => key !== undefined);
+  return { key: checkKey(found?.[0]), source: found?.[1] ?? '' };
+}
+
+function findFacts(workingDir: string, named: string | undefined): LocalFacts | undefined {
+  if (named === undefined)
+    return usualFiles(workingDir)
+      .map(readLocalEnv)
+      .find((facts) => facts !== undefined && isOfThisMachine(facts));
+  const facts = readLocalEnv(resolve(workingDir, named));
+  if (!facts)
+    throw new UsageError(`${named} cannot be read. "npm start" writes local.env into its data folder while it runs.`);
+  return facts;
+}
+
+/**
+ * `npm start` writes no other address; a file that lies in some folder must not lead a key of the environment
+ * elsewhere.
+ */
+function isOfThisMachine({ coreAddress }: LocalFacts): boolean {
+  return coreAddress === undefined || coreAddress.startsWith('127.0.0.1:');
+}
+
+function checkAddress(address: string): string {
+  if (parseAddress(address)) return address;
+  throw new UsageError(
+    `The address of core is ${JSON.stringify(address)}, but must be ${ADDRESS_FORMS}, for instance ${ADDRESS_DEFAULT}.`,
+  );
+}
+
+function tlsFiles({ coreTls, workingDir }: CliConfig, caFile: string | undefined): TlsFiles {
+  const files = caFile === undefined ? coreTls : { ...coreTls, caFile: resolve(workingDir, caFile) };
+  const [fault] = tlsFaults(files);
+  if (fault !== undefined) throw new UsageError(`${fault}.`);
+  return files;
+}
+
+/** A key travels in a header; what cannot is refused here, without a word of it. */
+function checkKey(key: string | undefined): string | undefined {
+  if (key === undefined || /^[\x21-\x7e]+$/.test(key)) return key;
+  throw new UsageError('The API key is empty or holds a character that no key has; copy it again.');
+}
+
+function userHint(workingDir: string, address: string, facts: LocalFacts | undefined): string {
+  const give = 'Give one with --key or SLIPWAY_API_KEY';
+  if (facts?.apiKey !== undefined) {
+    return `There is no API key for ${address}: the one in ${relative(workingDir, facts.file)} belongs to ${facts.coreAddress}. ${give}.`;
+  }
+  return `There is no API key. ${give}, or run "npm start" here: beside it every command works without.`;
+}

@@ -1,0 +1,88 @@
+/** Pods between the contract with agents and the domain. */
+import type { DesiredPod, PodReport } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
+import { cpuSize } from '../../domain/machines/cpu-size.ts';
+import type { PodState as State } from '../../domain/pods/pod.ts';
+import type { DesiredPodRow, PodFacts, PodSpecRow } from '../../store/pods/pod-report-store.ts';
+import type { OpenCredentials } from '../agent-messages.ts';
+import { ADDRESS_FORM, credentialsOf, reasonOf } from '../agent-messages.ts';
+
+/** Where a network volume appears in a pod that names no place (docs/reference/management.md#network-volumes). */
+const POD_VOLUME_PATH = '/workspace';
+/** Ports of one pod that are kept (agent_service.proto). */
+const HTTP_PORTS_MAX = 20;
+const POD_ID = /^[a-z0-9]{1,64}$/;
+
+const STATES: Record<PodState, State | undefined> = {
+  [PodState.UNSPECIFIED]: undefined,
+  [PodState.STARTING]: 'STARTING',
+  [PodState.RUNNING]: 'RUNNING',
+  [PodState.EXITED]: 'EXITED',
+  [PodState.FAILED]: 'FAILED',
+};
+
+/** A pod that stands still, for its agent: it needs to know no more than that. */
+export function stillPod({ id, run, disk }: DesiredPodRow): DesiredPod {
+  return { podId: id, running: false, run, disk, spec: undefined };
+}
+
+/** A pod for its agent, as its row says now. `open` opens the registry credentials. */
+export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod {
+  if (row.desired === 'EXITED') return stillPod(row);
+  const { imageName, networkVolumeId, networkVolumeGb } = row;
+  return {
+    podId: row.id,
+    running: true,
+    run: row.run,
+    disk: row.disk,
+    spec: {
+      startCommand: row.startCommand,
+      workingDirectory: row.workingDirectory,
+      imageName,
+      // Only an image has an entry point.
+      entrypoint: imageName === '' ? [] : row.entrypoint,
+      env: { ...(row.publicKey === '' ? {} : { PUBLIC_KEY: row.publicKey }), ...row.env },
+      gpuUuids: row.gpuUuids,
+      gpuTypeId: row.gpuTypeId,
+      volumes:
+        networkVolumeId === null
+          ? []
+          : [{ networkVolumeId, mountPath: row.volumeMountPath || POD_VOLUME_PATH, sizeGb: networkVolumeGb ?? 0 }],
+      registryCredentials: credentialsOf(row, open),
+      vcpuCount: cpuSize(row.instanceId)?.vcpus ?? 0,
+      memoryGb: cpuSize(row.instanceId)?.memoryGb ?? 0,
+      imageDigest: row.imageDigest,
+      containerDiskGb: row.containerDiskGb,
+      ports: row.ports,
+      httpServer: undefined,
+      volumeGb: row.volumeGb,
+      volumeMountPath: row.volumeMountPath,
+      accountNumber: row.accountNumber,
+      // These are for workers only.
+      concurrency: 0,
+      version: 0,
+      initTimeoutSeconds: 0,
+    },
+  };
+}
+
+/** What a report says; undefined when its state is none, or its id one that no pod has and PostgreSQL may refuse. */
+export function podFactsFromReport({
+  podId,
+  run,
+  state: reported,
+  reason,
+  exitCode,
+  httpPorts,
+}: PodReport): PodFacts | undefined {
+  const state = STATES[reported];
+  if (!state || !POD_ID.test(podId)) return undefined;
+  const isRunning = state === 'RUNNING';
+  const ports = isRunning
+    ? httpPorts
+        .slice(0, HTTP_PORTS_MAX)
+        .filter(({ port, address }) => port > 0 && port <= 65_535 && ADDRESS_FORM.test(address))
+    : [];
+  const httpAddresses = Object.fromEntries(ports.map(({ port, address }) => [port, address]));
+  return { podId, run, state, reason: isRunning ? '' : reasonOf(reason), exitCode: exitCode ?? null, httpAddresses };
+}

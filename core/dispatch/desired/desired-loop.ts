@@ -1,0 +1,183 @@
+/**
+ * Sends agents the workers and pods that their machines should have: the full set, whenever it differs from the last
+ * one sent. Triggered by changes; every two seconds a resync compares all.
+ */
+
+import { LoopService } from '@slipway/kit/lifecycle/loop-service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { DesiredImage, DesiredPod, DesiredWorker } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
+import type { CoreEvents } from '../../events/core-events.ts';
+import type { DesiredWorkerRow, WorkerSpecRow } from '../../store/machines/worker-store.ts';
+import type { DesiredPodRow } from '../../store/pods/pod-report-store.ts';
+import type { Stores } from '../../store/storage.ts';
+import type { OpenCredentials } from '../agent-messages.ts';
+import { desiredStateOf, desiredToMessage } from '../agent-messages.ts';
+import type { LiveSession } from '../live-session.ts';
+import type { SessionTable } from '../session-table.ts';
+import type { DesiredImages } from './desired-images.ts';
+import { desiredPods, podPicture } from './desired-pods.ts';
+
+const PERIOD_MS = 2_000;
+/**
+ * Machines of which nothing was heard are looked at with the first pass after this, in milliseconds: less than the
+ * shortest pause of the loop.
+ */
+const ALL_PERIOD_MS = 1_600;
+
+export interface DesiredLoopOptions {
+  table: SessionTable;
+  workers: Stores['workers'];
+  podReports: Stores['podReports'];
+  images: DesiredImages;
+  events: CoreEvents;
+  openCredentials: OpenCredentials;
+  /** For how many milliseconds facades and edges could tell what they have. */
+  steadyMs(): number;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+interface Sent {
+  /** What was sent last, to see whether something changed. */
+  picture: string;
+  /** How each worker was to be started; that never changes for one worker. */
+  messages: Map<string, DesiredWorker>;
+  pods: Map<string, DesiredPod>;
+}
+
+/** What one machine should have. */
+interface Wanted {
+  rows: readonly DesiredWorkerRow[];
+  /** Of those that were not sent yet, of any machine. */
+  specs: ReadonlyMap<string, WorkerSpecRow>;
+  podRows: readonly DesiredPodRow[];
+  images: DesiredImage[];
+}
+
+export class DesiredLoop extends LoopService {
+  readonly #options: DesiredLoopOptions;
+  readonly #sent = new WeakMap<LiveSession, Sent>();
+  /** Machines whose workers or pods changed since the last pass: with many others only they are read. */
+  readonly #changed = new Set<string>();
+  #allDueMs = -Infinity;
+  #tail: Promise<void> = Promise.resolve();
+  /** Sessions of the push that follows the one that runs. */
+  #next: { sessions: Set<LiveSession>; pushed: Promise<void> } | undefined;
+  #off: () => void = () => undefined;
+
+  constructor(options: DesiredLoopOptions) {
+    super({ ...options, name: 'desired workers', periodMs: PERIOD_MS });
+    this.#options = options;
+  }
+
+  protected override async onStart(): Promise<void> {
+    const { events, table } = this.#options;
+    this.#off = events.on('desired', (machineIds) => {
+      const here = machineIds.filter((id) => table.get(id));
+      for (const id of here) this.#changed.add(id);
+      if (here.length > 0) this.wake();
+    });
+    await super.onStart();
+  }
+
+  protected override async onStop(): Promise<void> {
+    this.#off();
+    await super.onStop();
+  }
+
+  protected override async pass(): Promise<void> {
+    const { table, clock } = this.#options;
+    const now = clock.monotonicMs();
+    const all = now >= this.#allDueMs;
+    const sessions = all ? table.all() : [...this.#changed].flatMap((id) => table.get(id) ?? []);
+    this.#changed.clear();
+    // Whatever a pass that fails leaves out is in the next one.
+    const dueMs = this.#allDueMs;
+    this.#allDueMs = -Infinity;
+    await this.push(sessions);
+    this.#allDueMs = all ? now + ALL_PERIOD_MS : dueMs;
+  }
+
+  /**
+   * Sends what changed to these sessions. One at a time, so that an older picture never follows a newer one; those that
+   * come meanwhile are one push, because after a restart of core all machines come at once.
+   */
+  push(sessions: readonly LiveSession[]): Promise<void> {
+    const next = this.#next ?? this.#follow();
+    for (const session of sessions) next.sessions.add(session);
+    return next.pushed;
+  }
+
+  #follow(): { sessions: Set<LiveSession>; pushed: Promise<void> } {
+    const sessions = new Set<LiveSession>();
+    const pushed = this.#tail.then(() => {
+      this.#next = undefined;
+      return this.#push([...sessions]);
+    });
+    this.#tail = pushed.catch(() => undefined);
+    this.#next = { sessions, pushed };
+    return this.#next;
+  }
+
+  async #push(sessions: readonly LiveSession[]): Promise<void> {
+    if (sessions.length === 0) return;
+    const machineIds = sessions.map((session) => session.machineId);
+    // At once: a frozen worker is woken by this, and a job waits for it.
+    const [workerRows, podRows, images] = await Promise.all([
+      this.#options.workers.desiredOf(machineIds),
+      this.#options.podReports.desiredOf(machineIds),
+      this.#options.images.current(),
+    ]);
+    // Before everybody could speak nobody knows that a worker has no client.
+    const mayBeIdle = this.#options.steadyMs() >= LINK_TIMERS.reportsSettleMs;
+    const workers = Map.groupBy(
+      mayBeIdle ? workerRows : workerRows.map((row) => ({ ...row, idle: false })),
+      (row) => row.machineId,
+    );
+    const pods = Map.groupBy(podRows, (row) => row.machineId);
+    const specs = await this.#specsOf(
+      sessions.flatMap((session) => {
+        const known = this.#sent.get(session)?.messages;
+        return (workers.get(session.machineId) ?? []).flatMap(({ id }) => (known?.has(id) ? [] : [id]));
+      }),
+    );
+    for (const session of sessions) {
+      // One whose hello is still being handled gets its picture when it opens; to note it as sent before would keep it
+      // from the agent.
+      const { machineId } = session;
+      if (!session.isOpen) continue;
+      await this.#pushOne(session, {
+        rows: workers.get(machineId) ?? [],
+        specs,
+        podRows: pods.get(machineId) ?? [],
+        images: images.get(machineId) ?? [],
+      });
+    }
+  }
+
+  async #specsOf(workerIds: readonly string[]): Promise<Map<string, WorkerSpecRow>> {
+    const specs = workerIds.length === 0 ? [] : await this.#options.workers.specsOf(workerIds);
+    return new Map(specs.map((spec) => [spec.id, spec]));
+  }
+
+  async #pushOne(session: LiveSession, { rows, specs, podRows, images }: Wanted): Promise<void> {
+    const workersSeen = rows.map((row) => `${row.id}=${row.desired}${row.idle ? '-idle' : ''}`).join();
+    const picture = `${workersSeen};${podPicture(podRows)};${images.map((image) => `${image.name}@${image.digest}`).join()}`;
+    const before = this.#sent.get(session);
+    if (before?.picture === picture) return;
+    const pods = await desiredPods(this.#options.podReports, podRows, before?.pods, this.#options.openCredentials);
+    const messages = new Map<string, DesiredWorker>();
+    for (const row of rows) {
+      const spec = specs.get(row.id);
+      const known = before?.messages.get(row.id);
+      // A worker without both was deleted between the two reads: the next pass leaves it out.
+      if (spec) messages.set(row.id, desiredToMessage(row, spec, this.#options.openCredentials));
+      else if (known) messages.set(row.id, { ...known, desired: desiredStateOf(row), idle: row.idle });
+    }
+    this.#sent.set(session, { picture, messages, pods });
+    session.desire(rows, { workers: [...messages.values()], pods: [...pods.values()], images });
+  }
+}

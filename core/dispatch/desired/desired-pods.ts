@@ -1,0 +1,38 @@
+/**
+ * The pods that one session should be told of. How a pod is started is read once for each run, because it is fixed for
+ * one run.
+ */
+import type { DesiredPod } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { DesiredPodRow } from '../../store/pods/pod-report-store.ts';
+import type { Stores } from '../../store/storage.ts';
+import type { OpenCredentials } from '../agent-messages.ts';
+import { podToDesired, stillPod } from './agent-pod-messages.ts';
+
+/** Tells whether something changed since a picture was sent. */
+export function podPicture(rows: readonly DesiredPodRow[]): string {
+  return rows.map((row) => `${row.id}=${row.desired}/${row.run}/${row.disk}`).join();
+}
+
+/** Messages of all pods by id; `before` are those that were sent last. */
+export async function desiredPods(
+  store: Stores['podReports'],
+  rows: readonly DesiredPodRow[],
+  before: ReadonlyMap<string, DesiredPod> | undefined,
+  open: OpenCredentials,
+): Promise<Map<string, DesiredPod>> {
+  const isKnown = ({ id, run, disk }: DesiredPodRow): boolean => {
+    const known = before?.get(id);
+    return known !== undefined && known.running && known.run === run && known.disk === disk;
+  };
+  const fresh = rows.filter((row) => row.desired === 'RUNNING' && !isKnown(row)).map((row) => row.id);
+  const specs = new Map((fresh.length === 0 ? [] : await store.specsOf(fresh)).map((spec) => [spec.id, spec]));
+  const messages = new Map<string, DesiredPod>();
+  for (const row of rows) {
+    const spec = specs.get(row.id);
+    if (row.desired === 'EXITED') messages.set(row.id, stillPod(row));
+    else if (spec) messages.set(row.id, podToDesired(spec, open));
+    else if (isKnown(row)) messages.set(row.id, before!.get(row.id)!);
+    // Without both it was deleted between the two reads: the next pass leaves it out too.
+  }
+  return messages;
+}

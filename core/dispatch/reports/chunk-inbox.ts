@@ -1,0 +1,111 @@
+/**
+ * Streamed output on its way from one agent into the engine. Of an endpoint one write is under way at a time, and what
+ * arrives meanwhile leaves with the next: so chunks keep their order also where a write fails and is made again, and
+ * what they cost is shared. They are acknowledged after the commit.
+ */
+import type { AttemptRef, AttemptChunk as ChunkMessage } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { MachineAttempt } from '../../domain/jobs/job.ts';
+import type { AttemptCalls, AttemptChunk } from '../../jobs/job-engine.ts';
+import { keyFromRef } from '../agent-messages.ts';
+import type { SessionOutbox } from '../session-outbox.ts';
+
+export interface ChunkInboxOptions {
+  attempts: Pick<AttemptCalls, 'appendChunks'>;
+  outbox: Pick<SessionOutbox, 'ackChunk' | 'stop'>;
+  /** Writes until it succeeds or the session is over; false: it is over. Never rejects. */
+  write(ids: object, write: () => Promise<unknown>): Promise<boolean>;
+  /** So much more, or less, is in flight. */
+  count(items: number, bytes: number): void;
+}
+
+interface Given {
+  ref: AttemptRef;
+  chunk: AttemptChunk;
+}
+
+/** The chunks of an endpoint. */
+interface Lane {
+  waiting: Given[];
+  isWriting: boolean;
+  /** Chunks that came and that were written, ever. */
+  came: number;
+  written: number;
+  /** Who wait for all that had come by then. */
+  followers: { came: number; go(): void }[];
+}
+
+/** Chunks of one write: what the engine stores by one statement. */
+const WRITE_CHUNKS_MAX = 500;
+
+export class ChunkInbox {
+  readonly #options: ChunkInboxOptions;
+  readonly #lanes = new Map<string, Lane>();
+
+  constructor(options: ChunkInboxOptions) {
+    this.#options = options;
+  }
+
+  /** Takes what a message brought. */
+  add(messages: readonly ChunkMessage[], machineId: string): void {
+    const touched = new Set<string>();
+    for (const { ref, number, output, metrics } of messages) {
+      const key = keyFromRef(ref, machineId);
+      if (!key || number < 1) continue;
+      const { endpointId, jobId, attempt } = key;
+      let lane = this.#lanes.get(endpointId);
+      if (!lane)
+        this.#lanes.set(endpointId, (lane = { waiting: [], isWriting: false, came: 0, written: 0, followers: [] }));
+      const chunk = { endpointId, jobId, attempt, machineId, number, output, metrics };
+      lane.waiting.push({ ref: ref!, chunk });
+      lane.came += 1;
+      this.#options.count(1, bytesOf(chunk));
+      touched.add(endpointId);
+    }
+    for (const endpointId of touched) {
+      const lane = this.#lanes.get(endpointId)!;
+      if (!lane.isWriting) void this.#writeAll(endpointId, lane);
+    }
+  }
+
+  /**
+   * Resolves when what came before of the attempt's endpoint is written, or the session is over; undefined: nothing is
+   * on its way.
+   */
+  written({ endpointId }: MachineAttempt): Promise<void> | undefined {
+    const lane = this.#lanes.get(endpointId);
+    if (!lane) return undefined;
+    return new Promise((go) => {
+      lane.followers.push({ came: lane.came, go });
+    });
+  }
+
+  /** Never rejects. */
+  async #writeAll(endpointId: string, lane: Lane): Promise<void> {
+    lane.isWriting = true;
+    while (lane.waiting.length > 0) {
+      const given = lane.waiting.splice(0, WRITE_CHUNKS_MAX);
+      await this.#write(endpointId, given);
+      lane.written += given.length;
+      while (lane.followers.length > 0 && lane.followers[0]!.came <= lane.written) lane.followers.shift()!.go();
+    }
+    this.#lanes.delete(endpointId);
+  }
+
+  async #write(endpointId: string, given: readonly Given[]): Promise<void> {
+    const { attempts, outbox, write, count } = this.#options;
+    const chunks = given.map(({ chunk }) => chunk);
+    let refused: readonly AttemptChunk[] = [];
+    const isWritten = await write({ endpointId, machineId: chunks[0]!.machineId, chunks: chunks.length }, async () => {
+      refused = await attempts.appendChunks(chunks);
+    });
+    count(-chunks.length, -chunks.reduce((bytes, chunk) => bytes + bytesOf(chunk), 0));
+    if (!isWritten) return;
+    for (const chunk of refused)
+      outbox.stop(given[chunks.indexOf(chunk)]!.ref, 'it streamed a value that is too large or not JSON');
+    for (const { ref, chunk } of given) outbox.ackChunk(chunk, ref, chunk.number);
+  }
+}
+
+function bytesOf({ output, metrics }: AttemptChunk): number {
+  return output.length + (metrics?.length ?? 0);
+}

@@ -1,0 +1,52 @@
+/**
+ * Writes what machines have for containers: engine and images. The latest of each session, at most once a second, tried
+ * again until it is written, and only while no later session speaks for the machine.
+ */
+
+import { LoopService } from '@slipway/kit/lifecycle/loop-service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { Hello, MachineContainers } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { ContainerFacts } from '../../store/machines/image-store.ts';
+import type { MachineSession } from '../../store/machines/machine-store.ts';
+import type { Stores } from '../../store/storage.ts';
+import { containersFromMessage } from '../container-messages.ts';
+
+const PERIOD_MS = 1_000;
+
+export interface ContainerReportsOptions {
+  images: Stores['images'];
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+export class ContainerReports extends LoopService {
+  readonly #images: Stores['images'];
+  /** By session. */
+  readonly #waiting = new Map<string, { session: MachineSession; facts: ContainerFacts }>();
+
+  constructor(options: ContainerReportsOptions) {
+    super({ ...options, name: 'container reports', periodMs: PERIOD_MS });
+    this.#images = options.images;
+  }
+
+  /** The full picture of a hello. INVALID_REQUEST: an engine that makes no sense. */
+  begin(session: MachineSession, { machine, images }: Hello): Promise<void> {
+    const { containerEngine: engine, noEngineReason = '' } = machine ?? {};
+    return this.#images.report(session, containersFromMessage({ engine, noEngineReason, images }));
+  }
+
+  /** It changed. INVALID_REQUEST as above. */
+  changed(session: MachineSession, containers: MachineContainers): void {
+    this.#waiting.set(session.sessionId, { session, facts: containersFromMessage(containers) });
+  }
+
+  protected override async pass(): Promise<void> {
+    for (const [sessionId, waiting] of [...this.#waiting]) {
+      await this.#images.report(waiting.session, waiting.facts);
+      // Keep a newer value that came meanwhile.
+      if (this.#waiting.get(sessionId) === waiting) this.#waiting.delete(sessionId);
+    }
+  }
+}

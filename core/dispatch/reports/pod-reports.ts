@@ -1,0 +1,110 @@
+/**
+ * Writes what agents observe of their pods: the latest of each pod, in the order in which it came, tried again until it
+ * is written. What a session said is written only while no later one speaks for its machine.
+ */
+
+import { retryUntil } from '@slipway/kit/lifecycle/retry';
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { PodReport } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { MachineSession } from '../../store/machines/machine-store.ts';
+import type { PodFacts } from '../../store/pods/pod-report-store.ts';
+import type { Stores } from '../../store/storage.ts';
+import { podFactsFromReport } from '../desired/agent-pod-messages.ts';
+
+const PAUSE = { firstMs: 100, maxMs: 2_000 };
+/** Most pods that one message may report. */
+const PODS_MAX = 10_000;
+/** In one line of the log. */
+const PODS_TOLD_MAX = 20;
+
+interface Waiting {
+  session: MachineSession;
+  facts: Map<string, PodFacts>;
+}
+
+export interface PodReportsOptions {
+  podReports: Stores['podReports'];
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+export class PodReports extends BaseService {
+  readonly name = 'pod reports';
+  readonly #options: PodReportsOptions;
+  /** Latest facts to write, by session and pod. */
+  readonly #waiting = new Map<string, Waiting>();
+  #writing: Promise<void> | undefined;
+
+  constructor(options: PodReportsOptions) {
+    super();
+    this.#options = options;
+  }
+
+  protected override onStart(): void {
+    this.#write();
+  }
+
+  protected override async onStop(): Promise<void> {
+    await this.#writing;
+  }
+
+  /** The full picture of a hello. */
+  async begin(session: MachineSession, reports: readonly PodReport[]): Promise<void> {
+    await this.#options.podReports.missing(
+      session.machineId,
+      reports.map((report) => report.podId),
+    );
+    this.changed(session, reports);
+  }
+
+  /** Pods that changed. */
+  changed(session: MachineSession, reports: readonly PodReport[]): void {
+    const facts = reports.slice(0, PODS_MAX).flatMap((report) => podFactsFromReport(report) ?? []);
+    if (facts.length === 0) return;
+    const waiting = this.#waiting.get(session.sessionId) ?? { session, facts: new Map<string, PodFacts>() };
+    for (const fact of facts) waiting.facts.set(fact.podId, fact);
+    this.#waiting.set(session.sessionId, waiting);
+    this.#write();
+  }
+
+  /** Sees to it that everything is written, unless the service stops before. */
+  #write(): void {
+    if (this.#writing || this.ending.aborted) return;
+    this.#writing = this.#writeAll().finally(() => {
+      this.#writing = undefined;
+    });
+  }
+
+  /** Never rejects. */
+  async #writeAll(): Promise<void> {
+    const { clock, random } = this.#options;
+    const { ending } = this;
+    while (this.#waiting.size > 0 && !ending.aborted)
+      await retryUntil(ending, () => this.#writeFirst(), { clock, random, pause: PAUSE });
+  }
+
+  async #writeFirst(): Promise<void> {
+    const [next] = this.#waiting;
+    if (!next) return;
+    const [sessionId, { session, facts }] = next;
+    this.#waiting.delete(sessionId);
+    try {
+      await this.#options.podReports.report(session, [...facts.values()]);
+    } catch (error) {
+      const podId = [...facts.keys()].slice(0, PODS_TOLD_MAX);
+      this.#options.logger.warn(
+        { err: error, machineId: session.machineId, podId },
+        'pod reports were not written, will try again',
+      );
+      // Keep a newer value that came meanwhile.
+      this.#waiting.set(sessionId, {
+        session,
+        facts: new Map([...facts, ...(this.#waiting.get(sessionId)?.facts ?? [])]),
+      });
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,114 @@
+/** Reads what a worker or pod wrote from its agent, over the session if this replica holds it. */
+
+import type { Clock, Timer } from '@slipway/kit/time/clock';
+import type { WorkerLogReply } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { JobLogPage, JobLogPlace } from '@slipway/proto/gen/slipway/v1/job_log';
+import { DomainError } from '../../domain/settings/errors.ts';
+import type { SessionTable } from '../session-table.ts';
+
+/** How long an agent may take to answer, in milliseconds. */
+const ANSWER_MS_MAX = 10_000;
+/** Most requests in flight: in all, as a log is up to 1 MiB, to one machine, which may hang, and of one account. */
+const REQUESTS_MAX = 64;
+const REQUESTS_PER_MACHINE_MAX = 16;
+const REQUESTS_PER_ACCOUNT_MAX = 8;
+const NO_LOG =
+  'The machine has no log of it any more: of workers that ended it keeps those of a day, and of these the latest that its disk has room for. ' +
+  'An agent that is killed takes the logs of commands that ran along.';
+
+/** An agent of an earlier release finds no pod when it is asked for lines; any other may not have heard of it yet. */
+const NO_POD_LINES =
+  'The machine of this pod has no lines of it: it has not heard of the pod yet, or its agent is of an earlier release.';
+
+/** Whose log. */
+export interface LogRequest {
+  kind: 'worker' | 'pod';
+  machineId: string;
+  /** Of a worker or a pod. */
+  id: string;
+  /** Who asks. */
+  accountId: string;
+  tailBytes: number;
+  /** Only the lines of one attempt, or of all, instead of `tailBytes`. */
+  job?: JobLogPlace | undefined;
+}
+
+/** What was asked for: the end of the log, or lines of an attempt. */
+export interface LogAnswer {
+  log: Buffer;
+  job?: JobLogPage | undefined;
+}
+
+interface Waiting {
+  resolve(answer: LogAnswer): void;
+  reject(error: unknown): void;
+  timer: Timer;
+  request: LogRequest;
+}
+
+export class WorkerLogs {
+  readonly #table: SessionTable;
+  readonly #clock: Clock;
+  readonly #waiting = new Map<number, Waiting>();
+  #lastId = 0;
+
+  constructor(table: SessionTable, clock: Clock) {
+    this.#table = table;
+    this.#clock = clock;
+  }
+
+  /** Whether this replica holds the machine's session. */
+  reaches(machineId: string): boolean {
+    return this.#table.get(machineId)?.isOpen ?? false;
+  }
+
+  /**
+   * The end of a log, at most `tailBytes`. NOT_FOUND: the agent knows no such worker. UNAVAILABLE: the agent does not
+   * answer. RATE_LIMITED: too many are being read. With `job` those lines; UNAVAILABLE also: its agent is of a release
+   * that cannot tell, or does not know the pod yet.
+   */
+  read(request: LogRequest): Promise<LogAnswer> {
+    const session = this.#table.get(request.machineId);
+    if (!session?.isOpen)
+      return Promise.reject(new DomainError('UNAVAILABLE', 'The machine that keeps the log is not connected.'));
+    if (this.#isAtLimit(request)) {
+      return Promise.reject(new DomainError('RATE_LIMITED', 'Too many logs are being read; try again shortly.'));
+    }
+    this.#lastId += 1;
+    const id = this.#lastId;
+    return new Promise((resolve, reject) => {
+      const timer = this.#clock.after(ANSWER_MS_MAX, () => {
+        this.#waiting.delete(id);
+        reject(new DomainError('UNAVAILABLE', 'The machine that keeps the log did not answer in time.'));
+      });
+      this.#waiting.set(id, { resolve, reject, timer, request });
+      session.requestLog({ requestId: id, workerId: request.id, tailBytes: request.tailBytes, job: request.job });
+    });
+  }
+
+  /** An agent's answer. Ignored unless its machine was asked. */
+  answer(machineId: string, { requestId, log, found, job }: WorkerLogReply): void {
+    const waiting = this.#waiting.get(requestId);
+    if (!waiting || waiting.request.machineId !== machineId) return;
+    this.#waiting.delete(requestId);
+    waiting.timer.cancel();
+    const isOld = found && waiting.request.job && !job;
+    if (isOld)
+      waiting.reject(
+        new DomainError('UNAVAILABLE', 'The agent of its machine is of a release that keeps no logs of jobs.'),
+      );
+    else if (found) waiting.resolve({ log, job });
+    else if (waiting.request.kind === 'pod' && waiting.request.job)
+      waiting.reject(new DomainError('UNAVAILABLE', NO_POD_LINES));
+    else waiting.reject(new DomainError('NOT_FOUND', NO_LOG));
+  }
+
+  #isAtLimit({ machineId, accountId }: LogRequest): boolean {
+    const others = [...this.#waiting.values()].map((waiting) => waiting.request);
+    return (
+      others.length >= REQUESTS_MAX ||
+      others.filter((other) => other.machineId === machineId).length >= REQUESTS_PER_MACHINE_MAX ||
+      others.filter((other) => other.accountId === accountId).length >= REQUESTS_PER_ACCOUNT_MAX
+    );
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * Stores what agents report about their workers. State changes are written at once, in order and many to a statement.
+ * Changes of capacity, signs of use and start-up details come with every job and every image layer, so they are
+ * written once a second. Reports of a session are written only while no later session owns the machine.
+ */
+
+import { LoopService } from '@slipway/kit/lifecycle/loop-service';
+import { retryUntil } from '@slipway/kit/lifecycle/retry';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { MachineSession } from '../../store/machines/machine-store.ts';
+import type { WorkerStart } from '../../store/machines/worker-starts.ts';
+import type { WorkerFacts } from '../../store/machines/worker-store.ts';
+import type { Stores } from '../../store/storage.ts';
+
+const PERIOD_MS = 1_000;
+/**
+ * Machines whose reports are written at once: one whose worker is locked by a turn of scaling keeps no other machine's
+ * waiting.
+ */
+const WRITERS_MAX = 4;
+const PAUSE = { firstMs: 100, maxMs: 2_000 };
+
+export interface WorkerReportsOptions {
+  workers: Stores['workers'];
+  /** Workers of these endpoints came, changed or went. */
+  onChanged(endpointIds: readonly string[]): void;
+  /** The same of load-balancing endpoints alone. */
+  onBackends(endpointIds: readonly string[]): void;
+  /** Workers of this machine ended: what they had is free. Default: nobody waits for it. */
+  onCapacity?: ((machineId: string) => void) | undefined;
+  /** Workers became ready. Default: nobody counts. */
+  onStarts?: ((starts: readonly WorkerStart[]) => void) | undefined;
+  /** Whether a worker holds attempts now. */
+  holds(workerId: string): boolean;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+interface Waiting {
+  session: MachineSession;
+  facts: Map<string, WorkerFacts>;
+  /** What changed is of interest to scaling and edges. */
+  isNews: boolean;
+}
+
+export class WorkerReports extends LoopService {
+  readonly #options: WorkerReportsOptions;
+  /** Latest facts to write, by session and worker. */
+  readonly #urgent = new Map<string, Waiting>();
+  readonly #lazy = new Map<string, Waiting>();
+  #used = new Set<string>();
+  #healthy = new Set<string>();
+  readonly #writers = new Set<Promise<void>>();
+  /** Sessions whose changes are being written: they are written in order. */
+  readonly #writing = new Set<string>();
+
+  constructor(options: WorkerReportsOptions) {
+    super({ ...options, name: 'worker reports', periodMs: PERIOD_MS });
+    this.#options = options;
+  }
+
+  protected override async onStart(): Promise<void> {
+    this.#writeUrgent();
+    await super.onStart();
+  }
+
+  protected override async onStop(): Promise<void> {
+    await super.onStop();
+    await Promise.all(this.#writers);
+  }
+
+  /** A worker came, changed its state or ended. */
+  changed(session: MachineSession, facts: WorkerFacts): void {
+    put(this.#urgent, session, facts, true);
+    this.#lazy.get(session.sessionId)?.facts.delete(facts.workerId);
+    this.#writeUrgent();
+  }
+
+  /** Only what a worker can take, or what it is at while it starts, has changed. */
+  detailChanged(session: MachineSession, facts: WorkerFacts): void {
+    if (this.#urgent.get(session.sessionId)?.facts.has(facts.workerId)) put(this.#urgent, session, facts, false);
+    else put(this.#lazy, session, facts, false);
+  }
+
+  /** A worker was given an attempt, or gave one back. */
+  used(workerId: string): void {
+    this.#used.add(workerId);
+  }
+
+  /** A worker finished an attempt: its crashes are forgotten. */
+  healthy(workerId: string): void {
+    this.#used.add(workerId);
+    this.#healthy.add(workerId);
+  }
+
+  /** Sees to it that all changes of state are written, unless the service stops before. */
+  #writeUrgent(): void {
+    if (this.#writers.size >= WRITERS_MAX || this.ending.aborted || !this.#next()) return;
+    const writer = this.#writeAll().finally(() => this.#writers.delete(writer));
+    this.#writers.add(writer);
+  }
+
+  /** Never rejects. */
+  async #writeAll(): Promise<void> {
+    const { clock, random } = this.#options;
+    const { ending } = this;
+    while (this.#next() && !ending.aborted)
+      await retryUntil(ending, () => this.#writeNext(), { clock, random, pause: PAUSE });
+  }
+
+  /** Changes that nobody writes yet. */
+  #next(): [sessionId: string, Waiting] | undefined {
+    for (const one of this.#urgent) if (!this.#writing.has(one[0])) return one;
+    return undefined;
+  }
+
+  async #writeNext(): Promise<void> {
+    const next = this.#next();
+    if (!next) return;
+    const [sessionId, waiting] = next;
+    this.#urgent.delete(sessionId);
+    this.#writing.add(sessionId);
+    try {
+      const { session, facts } = waiting;
+      const changed = await this.#options.workers.report(session, [...facts.values()], this.#options.onStarts);
+      if (!waiting.isNews) return;
+      this.#options.onChanged(changed);
+      if ([...facts.values()].some(({ state }) => state === 'STOPPED' || state === 'UNHEALTHY'))
+        this.#options.onCapacity?.(session.machineId);
+      if ([...facts.values()].some(({ address }) => address !== '')) this.#options.onBackends(changed);
+    } catch (error) {
+      this.#options.logger.warn(
+        { err: error, machineId: waiting.session.machineId },
+        'worker reports were not written, will try again',
+      );
+      this.#putBack(waiting);
+      throw error;
+    } finally {
+      this.#writing.delete(sessionId);
+    }
+  }
+
+  protected override async pass(): Promise<void> {
+    this.#writeLazy();
+    const used = this.#used;
+    const healthy = this.#healthy;
+    this.#used = new Set();
+    this.#healthy = new Set();
+    try {
+      if (used.size > 0)
+        await this.#options.workers.touch(
+          [...used],
+          [...healthy],
+          [...used].filter((id) => !this.#options.holds(id)),
+        );
+    } catch (error) {
+      for (const id of used) this.#used.add(id);
+      for (const id of healthy) this.#healthy.add(id);
+      throw error;
+    }
+  }
+
+  /**
+   * By the same writer as all else: a detail that is written beside a change of state could come after it, and undo it.
+   */
+  #writeLazy(): void {
+    const lazy = [...this.#lazy.values()];
+    this.#lazy.clear();
+    for (const waiting of lazy) this.#putBack(waiting);
+    this.#writeUrgent();
+  }
+
+  #putBack({ session, facts, isNews }: Waiting): void {
+    // Keep a newer value that came meanwhile.
+    for (const fact of facts.values())
+      if (!this.#urgent.get(session.sessionId)?.facts.has(fact.workerId)) put(this.#urgent, session, fact, isNews);
+  }
+}
+
+function put(waiting: Map<string, Waiting>, session: MachineSession, fact: WorkerFacts, isNews: boolean): void {
+  const ofSession = waiting.get(session.sessionId) ?? { session, facts: new Map<string, WorkerFacts>(), isNews };
+  ofSession.facts.set(fact.workerId, fact);
+  ofSession.isNews ||= isNews;
+  waiting.set(session.sessionId, ofSession);
+}

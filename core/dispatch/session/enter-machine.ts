@@ -1,0 +1,64 @@
+/**
+ * A session takes its machine's place: an earlier session of the same agent goes, another agent's stays. Two agents
+ * have one machine id when a data folder was copied; taking the machine from each other they would kill each other's
+ * work again and again.
+ */
+import type { Hello } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { DomainError } from '../../domain/settings/errors.ts';
+import { invalid } from '../../domain/settings/fields.ts';
+import type { LeaseHolder, MachineFacts } from '../../store/machines/machine-store.ts';
+import type { Stores } from '../../store/storage.ts';
+import type { LiveSession } from '../live-session.ts';
+import type { SessionTable } from '../session-table.ts';
+
+const INSTANCE = /^[\w-]{0,64}$/;
+
+/** What it works with. */
+export interface EnterOptions {
+  table: SessionTable;
+  machines: Pick<Stores['machines'], 'join'>;
+  /** Where other replicas reach this one. */
+  replicaAddress(): string;
+}
+
+/** The run of the agent, as its hello names it. INVALID_REQUEST: not as agent_service.proto says. */
+export function instanceOf({ instance, replaces }: Hello): string {
+  if (INSTANCE.test(instance) && INSTANCE.test(replaces)) return instance;
+  throw invalid('hello.instance and hello.replaces must be letters, digits, - and _, at most 64');
+}
+
+/**
+ * From here on an earlier session on this replica claims nothing more, and one elsewhere is fenced by the row. IN_USE:
+ * another agent holds it.
+ */
+export async function enterMachine(
+  session: LiveSession,
+  replaces: string,
+  machine: MachineFacts,
+  options: EnterOptions,
+): Promise<void> {
+  const { table, machines, replicaAddress } = options;
+  const { id: sessionId, instance } = session;
+  const before = table.get(machine.id);
+  const heldHere = before?.isOpen ?? false;
+  // Only the row says whether another agent has to go: until then its session is left alone.
+  if (!before || before.instance === instance) table.enter(session);
+  const holder = await machines.join(machine, {
+    sessionId,
+    replicaAddress: replicaAddress(),
+    instance,
+    replaces,
+    heldHere,
+  });
+  if (holder) throw new DomainError('IN_USE', heldText(machine.id, holder));
+  table.enter(session);
+}
+
+/** For the operator, who reads it in the log of the agent that is refused. */
+function heldText(machineId: string, { name, since }: LeaseHolder): string {
+  return (
+    `Machine ${machineId} is held by the agent of ${JSON.stringify(name)}, which runs since ${since.toISOString()}. Two agents have the same ` +
+    "machine id: probably one runs on a copy of the other's data folder. Give this one an empty folder (SLIPWAY_AGENT_DATA_DIR, or --data-dir) and " +
+    'a key of its own (npx slipway keys create NAME --scope agent). If the other one is gone, this one gets in within 10 s.'
+  );
+}

@@ -1,0 +1,183 @@
+/**
+ * What an agent reports about attempts, on its way into the engine. A slot is free as soon as its attempt's end has
+ * arrived; the acknowledgement follows the commit. A failed write is tried again while the session lives, because the
+ * agent sends once and then waits. The number of writes in flight is bounded: beyond it the stream is not read.
+ */
+
+import { retryUntil } from '@slipway/kit/lifecycle/retry';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type {
+  AttemptProgress,
+  AttemptRef,
+  AttemptChunk as ChunkMessage,
+  AttemptOutcome as OutcomeMessage,
+} from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { MachineAttempt } from '../../domain/jobs/job.ts';
+import type { AttemptCalls, AttemptOutcome } from '../../jobs/job-engine.ts';
+import { keyFromRef, outcomeFromMessage, refOf } from '../agent-messages.ts';
+import { ChunkInbox } from '../reports/chunk-inbox.ts';
+import type { ExecutionTimes } from '../reports/execution-times.ts';
+import type { SessionOutbox } from '../session-outbox.ts';
+import type { SlotPool } from '../slot-pool.ts';
+import { attemptId } from '../slot-pool.ts';
+
+/** Writes in flight beyond which the stream is not read, and below which it is read again. */
+const IN_FLIGHT_MAX = 10_000;
+const BYTES_IN_FLIGHT_MAX = 64 * 1024 * 1024;
+const PAUSE = { firstMs: 100, maxMs: 2_000 };
+
+export interface SessionInboxOptions {
+  /** The machine whose agent reports. */
+  machineId(): string;
+  attempts: AttemptCalls;
+  pool: SlotPool;
+  times: ExecutionTimes;
+  outbox: SessionOutbox;
+  /** Attempts whose outcome has arrived and is not recorded yet. */
+  arriving: Set<string>;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  /** Records that a worker finished an attempt with a result of its own. */
+  onHealthy(workerId: string): void;
+  /** These of its attempts wait in hand. */
+  onWaiting(waiting: readonly MachineAttempt[]): void;
+  /** Called when the stream should no longer be read, and when it may be read again. */
+  onPressure(high: boolean): void;
+}
+
+export class SessionInbox {
+  readonly #options: SessionInboxOptions;
+  readonly #ended = new AbortController();
+  readonly #chunks: ChunkInbox;
+  #inFlight = 0;
+  #bytesInFlight = 0;
+  #high = false;
+
+  constructor(options: SessionInboxOptions) {
+    this.#options = options;
+    this.#chunks = new ChunkInbox({
+      attempts: options.attempts,
+      outbox: options.outbox,
+      count: (items, bytes) => this.#count(items, bytes),
+      write: (ids, write) => this.#tryUntilWritten(ids, write),
+    });
+  }
+
+  /** The session is over: nothing is tried again. What is in flight may still be written, which harms nobody. */
+  close(): void {
+    this.#ended.abort();
+  }
+
+  /** Pieces of streamed output. */
+  chunks(messages: readonly ChunkMessage[]): void {
+    if (messages.length > 0) this.#chunks.add(messages, this.#options.machineId());
+  }
+
+  /** Latest progress values. */
+  progress(messages: readonly AttemptProgress[]): void {
+    for (const { ref, output } of messages) {
+      const key = keyFromRef(ref, this.#options.machineId());
+      if (key) this.#options.attempts.recordProgress(key, output);
+    }
+  }
+
+  /** Attempts that ended. */
+  outcomes(messages: readonly OutcomeMessage[]): void {
+    for (const message of messages) {
+      const outcome = outcomeFromMessage(message, this.#options.machineId());
+      if (!outcome) continue;
+      // Only what it held can tell: an agent's word about others' attempts counts for nothing.
+      const id = attemptId(outcome);
+      if (this.#options.pool.release(outcome, id)) this.#measure(outcome);
+      const workerId = message.ref!.workerId;
+      if (outcome.kind === 'COMPLETED' || outcome.kind === 'FAILED') this.#options.onHealthy(workerId);
+      this.#record(id, outcome, workerId);
+    }
+  }
+
+  /** Jobs that wait behind one that takes longer than expected. */
+  waiting(refs: readonly AttemptRef[]): void {
+    const { pool, times, attempts } = this.#options;
+    const waiting = refs
+      .flatMap((ref) => keyFromRef(ref, this.#options.machineId()) ?? [])
+      .filter((key) => pool.holds(key));
+    for (const endpointId of new Set(waiting.map((key) => key.endpointId))) times.doubt(endpointId);
+    if (waiting.length === 0) return;
+    void this.#write({ machineId: this.#options.machineId() }, 0, () => attempts.postpone(waiting));
+    this.#options.onWaiting(waiting);
+  }
+
+  #measure({ endpointId, kind, executionMs }: AttemptOutcome): void {
+    if (kind === 'LOST' || kind === 'STOPPED') this.#options.times.doubt(endpointId);
+    else if (executionMs !== undefined) this.#options.times.learn(endpointId, executionMs);
+  }
+
+  /**
+   * Without async functions: thousands of these wait for a commit at a time, and each collection of young objects
+   * copies all that waits.
+   */
+  #record(id: string, outcome: AttemptOutcome, workerId: string): void {
+    const { arriving, attempts, outbox } = this.#options;
+    const bytes = outcome.output?.length ?? 0;
+    arriving.add(id);
+    const over = (): void => {
+      this.#count(-1, -bytes);
+      arriving.delete(id);
+      if (!this.#ended.signal.aborted) outbox.ackOutcome(refOf({ ...outcome, workerId }));
+    };
+    const write = (): Promise<unknown> => attempts.recordOutcome(outcome);
+    const failed = (error: unknown): void => {
+      const { endpointId, jobId, attempt, machineId } = outcome;
+      void this.#tryAgain({ endpointId, jobId, attempt, workerId, machineId }, error, write).then(over);
+    };
+    const begin = (): void => {
+      this.#count(1, bytes);
+      if (this.#ended.signal.aborted) over();
+      else write().then(over, failed);
+    };
+    const chunks = this.#chunks.written(outcome);
+    if (chunks) void chunks.then(begin);
+    else begin();
+  }
+
+  /** Writes until it succeeds or the session is over. `ids`: what it is about, for the log. Never rejects. */
+  async #write(ids: object, bytes: number, write: () => Promise<unknown>): Promise<void> {
+    this.#count(1, bytes);
+    await this.#tryUntilWritten(ids, write);
+    this.#count(-1, -bytes);
+  }
+
+  /** Goes on after a first try that failed. Never rejects. */
+  #tryAgain(ids: object, failure: unknown, write: () => Promise<unknown>): Promise<unknown> {
+    let hasFailed = false;
+    return this.#tryUntilWritten(ids, () => {
+      if (hasFailed) return write();
+      hasFailed = true;
+      return Promise.reject(failure as Error);
+    });
+  }
+
+  /** False: the session is over. */
+  async #tryUntilWritten(ids: object, write: () => Promise<unknown>): Promise<boolean> {
+    const { clock, random, logger } = this.#options;
+    await retryUntil(this.#ended.signal, write, {
+      clock,
+      random,
+      pause: PAUSE,
+      onFailure: (error) => logger.warn({ err: error, ...ids }, 'a report of an agent was not written, will try again'),
+    });
+    return !this.#ended.signal.aborted;
+  }
+
+  #count(writes: number, bytes: number): void {
+    this.#inFlight += writes;
+    this.#bytesInFlight += bytes;
+    const high = this.#inFlight > IN_FLIGHT_MAX || this.#bytesInFlight > BYTES_IN_FLIGHT_MAX;
+    const low = this.#inFlight < IN_FLIGHT_MAX / 2 && this.#bytesInFlight < BYTES_IN_FLIGHT_MAX / 2;
+    if (this.#high ? !low : !high) return;
+    this.#high = !this.#high;
+    this.#options.onPressure(this.#high);
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * The workers of one session: what the agent reports, what is desired, and what follows for the pool. A worker takes
+ * attempts only while it is READY, desired to RUN and does not ask to be replaced.
+ */
+
+import type { Logger } from '@slipway/kit/log/logger';
+import { someAttempts } from '@slipway/kit/log/logger';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
+import type { WorkerReport } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { AttemptCalls } from '../../jobs/job-engine.ts';
+import type { DesiredWorkerRow, WorkerFacts } from '../../store/machines/worker-store.ts';
+import { factsFromReport } from '../agent-messages.ts';
+import type { WorkerReports } from '../reports/worker-reports.ts';
+import type { AssignmentSink, HeldAttempt, SlotPool } from '../slot-pool.ts';
+import { attemptId } from '../slot-pool.ts';
+
+/**
+ * How long after a worker's end its agent may still tell how its attempts ended, in milliseconds. The agent normally
+ * says so at once; a result that is on its way must not be overtaken by the news that its worker is gone.
+ */
+const OUTCOME_GRACE_MS = 2_000;
+/** Most workers that one machine may report. */
+const WORKERS_MAX = 10_000;
+/** Beyond this many the endpoints of workers that are long gone are forgotten. */
+const ENDPOINTS_MAX = 2 * WORKERS_MAX;
+
+export interface SessionWorkersOptions {
+  machineId: string;
+  sessionId: string;
+  pool: SlotPool;
+  reports: WorkerReports;
+  attempts: Pick<AttemptCalls, 'loseAttempts'>;
+  /** Attempts whose outcome has arrived and is not recorded yet. */
+  arriving: ReadonlySet<string>;
+  /** A worker asks to be replaced. */
+  onRefresh(workerId: string, machineId: string): void;
+  clock: Clock;
+  logger: Logger;
+}
+
+interface SessionWorker {
+  facts: WorkerFacts;
+  refresh: boolean;
+  /** Whether its open take accepts more jobs than it asked for. */
+  acceptsPrefetch: boolean;
+  /** Whether its agent holds more jobs than its capacity. */
+  agentPrefetches: boolean;
+  healthy: boolean;
+  /** It has ended; its attempts are lost when this fires. */
+  outcomeGrace: Timer | undefined;
+}
+
+export class SessionWorkers {
+  readonly #options: SessionWorkersOptions;
+  readonly #sink: AssignmentSink;
+  readonly #workers = new Map<string, SessionWorker>();
+  /** Ended workers whose attempts were still counted: the pool keeps them until their results have arrived. */
+  readonly #retired = new Set<string>();
+  #desired = new Map<string, DesiredWorkerRow['desired']>();
+  /**
+   * Endpoints of the machine's workers, from the database. What an agent reports about others is ignored: with the id
+   * of somebody else's worker, or with another endpoint for its own, it would get jobs that are none of its business.
+   */
+  readonly #endpointOf: Map<string, string>;
+
+  /** `own`: the machine's workers among those that the hello names, with their endpoints. */
+  constructor(sink: AssignmentSink, own: ReadonlyMap<string, string>, options: SessionWorkersOptions) {
+    this.#sink = sink;
+    this.#endpointOf = new Map(own);
+    this.#options = options;
+  }
+
+  /** The full picture of a hello: workers, and the attempts that the agent holds. */
+  begin(reports: readonly WorkerReport[], held: readonly HeldAttempt[]): void {
+    const named = new Set([...reports, ...held].map(({ workerId }) => workerId));
+    for (const workerId of named)
+      this.#attach(
+        workerId,
+        held.filter((attempt) => attempt.workerId === workerId),
+      );
+    this.report(reports, named);
+    // Workers of an earlier life of the agent: only results of theirs are left.
+    for (const workerId of named) if (!this.#workers.has(workerId)) this.#retire(workerId);
+  }
+
+  /** Workers that changed. `attached`: those that stand in the pool already. */
+  report(reports: readonly WorkerReport[], attached?: ReadonlySet<string>): void {
+    for (const report of reports) {
+      const facts = factsFromReport(report);
+      const known = this.#workers.get(report.workerId);
+      if (!facts || !this.#endpointOf.has(report.workerId) || (!known && this.#workers.size >= WORKERS_MAX)) continue;
+      if (!known && !attached?.has(report.workerId)) this.#attach(report.workerId, []);
+      const worker = known ?? {
+        facts,
+        refresh: false,
+        acceptsPrefetch: false,
+        agentPrefetches: false,
+        healthy: false,
+        outcomeGrace: undefined,
+      };
+      this.#workers.set(report.workerId, worker);
+      worker.acceptsPrefetch = report.takesAhead;
+      worker.agentPrefetches = report.keepsAhead;
+      this.#observe(worker, facts, report.refresh, known === undefined);
+    }
+  }
+
+  /** What the machine should have. */
+  desire(rows: readonly DesiredWorkerRow[]): void {
+    this.#desired = new Map(rows.map((row) => [row.id, row.desired]));
+    for (const { id, endpointId } of rows) this.#endpointOf.set(id, endpointId);
+    if (this.#endpointOf.size > ENDPOINTS_MAX) {
+      for (const id of this.#endpointOf.keys())
+        if (!this.#desired.has(id) && !this.#workers.has(id)) this.#endpointOf.delete(id);
+    }
+    for (const worker of this.#workers.values()) this.#offer(worker);
+  }
+
+  /** A worker finished an attempt. */
+  healthy(workerId: string): void {
+    const worker = this.#workers.get(workerId);
+    if (!worker) return;
+    if (worker.healthy) this.#options.reports.used(workerId);
+    else this.#options.reports.healthy(workerId);
+    worker.healthy = true;
+  }
+
+  /** The session is over: its workers leave the pool. */
+  end(): void {
+    for (const [workerId, worker] of this.#workers) {
+      worker.outcomeGrace?.cancel();
+      this.#options.pool.detach(workerId, this.#sink);
+    }
+    for (const workerId of this.#retired) this.#options.pool.detach(workerId, this.#sink);
+  }
+
+  /** Workers that the session knows. */
+  ids(): string[] {
+    return [...this.#workers.keys()];
+  }
+
+  #attach(workerId: string, held: readonly HeldAttempt[]): void {
+    const { pool, machineId } = this.#options;
+    const endpointId = this.#endpointOf.get(workerId);
+    if (endpointId !== undefined) pool.attach({ workerId, endpointId, machineId }, this.#sink, held);
+  }
+
+  #observe(worker: SessionWorker, facts: WorkerFacts, refresh: boolean, fresh: boolean): void {
+    const { reports, machineId, sessionId, onRefresh } = this.#options;
+    // Its first end is the true one; that it was cleared away afterwards says nothing new.
+    if (worker.outcomeGrace) return;
+    const before = worker.facts;
+    // What it is at while it starts, or why its server is not ready, comes up to once a second and is news for people
+    // only.
+    const sameReason = before.reason === facts.reason || !hasEnded(facts);
+    const same =
+      !fresh &&
+      before.state === facts.state &&
+      sameReason &&
+      before.sdkVersion === facts.sdkVersion &&
+      before.address === facts.address &&
+      before.health === facts.health &&
+      before.singleUse === facts.singleUse &&
+      (before.blocked ?? false) === (facts.blocked ?? false);
+    worker.facts = facts;
+    if (!same) reports.changed({ machineId, sessionId }, facts);
+    else if (before.capacity !== facts.capacity || before.reason !== facts.reason)
+      reports.detailChanged({ machineId, sessionId }, facts);
+    if (refresh && !worker.refresh) onRefresh(facts.workerId, machineId);
+    worker.refresh = refresh;
+    this.#offer(worker);
+    if (hasEnded(facts)) this.#ended(worker);
+  }
+
+  #offer(worker: SessionWorker): void {
+    const { facts, refresh } = worker;
+    const desired = this.#desired.get(facts.workerId);
+    const open = facts.state === 'READY' && !refresh && desired === 'RUN';
+    const shouldRun = !hasEnded(facts) && (desired === undefined || desired === 'RUN');
+    this.#options.pool.update(facts.workerId, {
+      capacity: facts.capacity,
+      open,
+      shouldRun,
+      acceptsPrefetch: worker.acceptsPrefetch,
+      agentPrefetches: worker.agentPrefetches,
+    });
+  }
+
+  #ended(worker: SessionWorker): void {
+    worker.outcomeGrace ??= this.#options.clock.after(OUTCOME_GRACE_MS, () => {
+      void this.#lose(worker);
+    });
+  }
+
+  /** Never rejects. What fails here is found by the next look at the machine's attempts. */
+  async #lose({ facts: { workerId, reason } }: SessionWorker): Promise<void> {
+    const { pool, attempts, arriving, machineId, logger } = this.#options;
+    const left = pool.heldBy(workerId);
+    const kept = left.filter((attempt) => arriving.has(attemptId(attempt)));
+    try {
+      if (left.length > kept.length)
+        await attempts.loseAttempts({ machineId, workerId }, kept, reason || 'its worker ended');
+    } catch (error) {
+      logger.warn(
+        { err: error, machineId, workerId, ...someAttempts(left) },
+        'attempts of an ended worker were not written as lost',
+      );
+    }
+    for (const attempt of left) if (!kept.includes(attempt)) pool.release(attempt);
+    this.#workers.delete(workerId);
+    this.#retire(workerId);
+  }
+
+  #retire(workerId: string): void {
+    const { pool } = this.#options;
+    pool.retire(workerId, this.#sink);
+    this.#retired.add(workerId);
+    for (const id of this.#retired) if (pool.heldBy(id).length === 0) this.#retired.delete(id);
+  }
+}
+
+function hasEnded({ state }: WorkerFacts): boolean {
+  return state === 'STOPPED' || state === 'UNHEALTHY';
+}

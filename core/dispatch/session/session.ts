@@ -1,0 +1,344 @@
+/**
+ * One agent connection, from its hello to its end. Any failure ends the whole session, and the agent reconnects with
+ * its full state. Messages are handled in order of arrival.
+ */
+
+import type {
+  DesiredWorkers,
+  Hello,
+  SessionRequest,
+  WorkerLogRequest,
+} from '@slipway/proto/gen/slipway/v1/agent_service';
+import { SessionEndReason } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { AttemptKey } from '../../domain/jobs/job.ts';
+import type { GpuLoad } from '../../domain/machines/gpu-load.ts';
+import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '../../domain/machines/lease.ts';
+import { DomainError } from '../../domain/settings/errors.ts';
+import type { ClaimedJob } from '../../jobs/slots.ts';
+import type { DesiredWorkerRow } from '../../store/machines/worker-store.ts';
+import { assignmentOf, heldFromRefs, machineFromMessage, refOf } from '../agent-messages.ts';
+import type { LiveSession, SessionKey } from '../live-session.ts';
+import { gpuLoadsFromMessage } from '../reports/gpu-load-messages.ts';
+import { SessionOutbox } from '../session-outbox.ts';
+import type { AssignmentSink, HeldAttempt } from '../slot-pool.ts';
+import { attemptId } from '../slot-pool.ts';
+import { enterMachine, instanceOf } from './enter-machine.ts';
+import { PrefetchRevoker } from './prefetch-revoker.ts';
+import type { SessionContext, SessionStream } from './session-context.ts';
+import { SessionInbox } from './session-inbox.ts';
+import { SessionWorkers } from './session-workers.ts';
+
+const OTHER_SESSION = 'another session speaks for the machine';
+
+export class Session implements AssignmentSink, LiveSession {
+  readonly id: string;
+  readonly #context: SessionContext;
+  readonly #stream: SessionStream;
+  readonly #key: SessionKey;
+  readonly #outbox: SessionOutbox;
+  readonly #inbox: SessionInbox;
+  #workers: SessionWorkers | undefined;
+  #machineId = '';
+  #instance = '';
+  #prefetches = false;
+  /** Whether its agent supports revoking prefetched jobs. */
+  #canRevoke = false;
+  #lastSeenAtMs: number;
+  /** Attempts recorded as lost at the hello: a claim in flight at that moment must not be sent. */
+  #lost = new Set<string>();
+  #beating: number | undefined;
+  #gpuUuids: ReadonlySet<string> = new Set();
+  /** GPU loads that are not stored yet. */
+  #gpuLoads: readonly GpuLoad[] | undefined;
+  #joined: Promise<void> | undefined;
+  #state: 'new' | 'open' | 'closed' = 'new';
+
+  /** `key` is checked with every heartbeat. */
+  constructor(stream: SessionStream, key: SessionKey, context: SessionContext) {
+    this.id = context.random.id(16);
+    this.#context = context;
+    this.#stream = stream;
+    this.#key = key;
+    this.#lastSeenAtMs = context.clock.monotonicMs();
+    this.#outbox = new SessionOutbox(stream, context.clock);
+    const recalls = new PrefetchRevoker({ ...context, outbox: this.#outbox });
+    this.#inbox = new SessionInbox({
+      ...context,
+      outbox: this.#outbox,
+      machineId: () => this.#machineId,
+      onHealthy: (workerId) => this.healthy(workerId),
+      onWaiting: (waiting) => {
+        if (this.#canRevoke) context.table.own(recalls.waiting(waiting));
+      },
+      onPressure: (high) => (high ? stream.pause() : stream.resume()),
+    });
+  }
+
+  /** The machine of the session; empty before the hello. */
+  get machineId(): string {
+    return this.#machineId;
+  }
+
+  /** The agent's instance id. */
+  get instance(): string {
+    return this.#instance;
+  }
+
+  /** Whether its agent prefetches images. */
+  get prefetches(): boolean {
+    return this.#prefetches;
+  }
+
+  /** Whether its hello was accepted and it has not ended. */
+  get isOpen(): boolean {
+    return this.#state === 'open';
+  }
+
+  /** When its last message arrived, in monotonic milliseconds. */
+  get lastSeenAtMs(): number {
+    return this.#lastSeenAtMs;
+  }
+
+  /** Handles a message of the agent. The first must carry a hello. */
+  receive(message: SessionRequest): void {
+    this.#lastSeenAtMs = this.#context.clock.monotonicMs();
+    if (this.#state === 'open') return this.#handle(message);
+    if (this.#state === 'closed' || this.#joined) return;
+    this.#stream.pause();
+    this.#joined = this.#join(message.hello)
+      .then(() => {
+        if (this.#state === 'open') this.#handle({ ...message, hello: undefined });
+        this.#stream.resume();
+      })
+      .catch((error: unknown) => this.#refuse(error));
+    this.#context.table.own(this.#joined);
+  }
+
+  /**
+   * Ends the session normally: sends what waits and the reason, and removes its workers from the pool. The machine's
+   * lease runs on.
+   */
+  close(text: string, reason: SessionEndReason): void {
+    if (this.#state === 'closed') return;
+    this.#context.logger.info({ machineId: this.#machineId, sessionId: this.id, reason: text }, 'session ended');
+    if (reason !== SessionEndReason.UNSPECIFIED) this.#outbox.end({ reason, text });
+    this.#outbox.close();
+    this.#end();
+    this.#stream.end();
+  }
+
+  /** Ends the session after its stream broke. */
+  gone(): void {
+    if (this.#state === 'closed') return;
+    this.#context.logger.info({ machineId: this.#machineId, sessionId: this.id }, 'session broke');
+    this.#end();
+  }
+
+  assign(jobs: readonly ClaimedJob[]): void {
+    const assignments = jobs.flatMap((job) => {
+      this.#context.reports.used(job.workerId);
+      if (!this.#lost.has(attemptId(job))) return this.#assignment(job) ?? [];
+      this.#context.pool.release(job);
+      return [];
+    });
+    this.#outbox.assign(assignments);
+  }
+
+  /** Stops an attempt that may run here. Its slot is free when the agent reports its end. */
+  stopAttempt(key: AttemptKey, reason: string): void {
+    const workerId = this.#context.pool.workerOf({ ...key, machineId: this.#machineId }) ?? '';
+    this.#outbox.stop(refOf({ ...key, workerId }), reason);
+  }
+
+  /** Sends the full set of desired workers and pods, and the images that may be needed. */
+  desire(rows: readonly DesiredWorkerRow[], desired: DesiredWorkers): void {
+    if (this.#state !== 'open') return;
+    this.#outbox.desired(desired);
+    this.#workers?.desire(rows);
+  }
+
+  /** Requests a worker's log. The reply arrives at `onLogReply`. */
+  requestLog(request: WorkerLogRequest): void {
+    this.#outbox.requestLog(request);
+  }
+
+  /** Records that a worker finished an attempt with a result of its own. */
+  healthy(workerId: string): void {
+    this.#workers?.healthy(workerId);
+  }
+
+  /** Returns the workers that the session reported. */
+  workerIds(): string[] {
+    return this.#workers?.ids() ?? [];
+  }
+
+  async #join(hello: Hello | undefined): Promise<void> {
+    const { table, workers, running, pods, containers, attempts, leases, desired, logger } = this.#context;
+    const machine = machineFromMessage(hello?.machine);
+    await this.#key.bind(machine.id);
+    if (this.#hasEnded()) return;
+    this.#machineId = machine.id;
+    this.#gpuUuids = new Set(machine.gpus.map(({ uuid }) => uuid));
+    this.#instance = instanceOf(hello!);
+    this.#prefetches = hello!.prefetches;
+    this.#canRevoke = hello!.recalls;
+    await enterMachine(this, hello!.replaces, machine, this.#context);
+    const held = heldFromRefs(hello!.attempts, machine.id);
+    const current = await running.ofMachine(machine.id);
+    const own = await workers.endpointsOf(
+      machine.id,
+      [...hello!.workers, ...held].map(({ workerId }) => workerId),
+    );
+    // Their rows may be deleted already.
+    for (const { workerId, endpointId } of current) own.set(workerId, endpointId);
+    const heldIds = new Set(held.map(attemptId));
+    const lost = current.filter((attempt) => !heldIds.has(attemptId(attempt)));
+    // Only while this session still owns the machine: a newer one may hold attempts that this hello cannot know.
+    if (!(await leases.extend({ machineId: machine.id, sessionId: this.id })))
+      return this.close(OTHER_SESSION, SessionEndReason.SUPERSEDED);
+    this.#lost = new Set(lost.map(attemptId));
+    await Promise.all(
+      lost.map(({ endpointId, jobId, attempt, machineId }) =>
+        attempts.recordOutcome({
+          endpointId,
+          jobId,
+          attempt,
+          machineId,
+          kind: 'LOST',
+          output: undefined,
+          error: 'its agent came back without it',
+        }),
+      ),
+    );
+    await workers.endUnlisted(
+      { machineId: machine.id, sessionId: this.id },
+      hello!.workers.map((report) => report.workerId).filter((id) => own.has(id)),
+    );
+    await pods.begin({ machineId: machine.id, sessionId: this.id }, hello!.pods);
+    await containers.begin({ machineId: machine.id, sessionId: this.id }, hello!);
+    if (this.#state === 'closed' || table.closed)
+      return this.close('core is shutting down', SessionEndReason.SHUTTING_DOWN);
+    this.#open(hello!, held, own, new Set(current.map(attemptId)));
+    logger.info({ machineId: machine.id, sessionId: this.id, held: held.length, lost: lost.length }, 'session opened');
+    this.#context.onCapacity(machine.id);
+    // Not awaited: heartbeats are read from here on, and must not wait for database connections.
+    table.own(
+      desired
+        .push([this])
+        .catch((error: unknown) =>
+          logger.warn({ err: error, machineId: machine.id }, 'desired workers were not sent, will retry'),
+        ),
+    );
+  }
+
+  #open(
+    hello: Hello,
+    held: readonly HeldAttempt[],
+    own: ReadonlyMap<string, string>,
+    current: ReadonlySet<string>,
+  ): void {
+    this.#state = 'open';
+    this.#workers = new SessionWorkers(this, own, { ...this.#context, machineId: this.#machineId, sessionId: this.id });
+    this.#outbox.welcome({ sessionId: this.id, heartbeatPeriodMs: HEARTBEAT_PERIOD_MS, leaseMs: LEASE_MS });
+    this.#workers.begin(hello.workers, held);
+    for (const attempt of held) {
+      if (!current.has(attemptId(attempt)))
+        this.stopAttempt(attempt, 'another attempt took its place, or its job is final');
+    }
+  }
+
+  #handle(message: SessionRequest): void {
+    if (message.heartbeat) this.#beat(message.heartbeat.sequence);
+    this.#workers?.report(message.workers);
+    this.#inbox.chunks(message.chunks);
+    this.#inbox.progress(message.progress);
+    this.#inbox.outcomes(message.outcomes);
+    if (message.waiting.length > 0) this.#inbox.waiting(message.waiting);
+    const session = { machineId: this.#machineId, sessionId: this.id };
+    this.#context.pods.changed(session, message.pods);
+    if (message.gpuLoads) this.#gpuLoads = gpuLoadsFromMessage(message.gpuLoads, this.#gpuUuids);
+    for (const reply of message.logReplies) this.#context.onLogReply(this.#machineId, reply);
+    try {
+      if (message.containers) this.#context.containers.changed(session, message.containers);
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  /** Extends the lease. While an extension is in flight only the latest heartbeat waits. */
+  #beat(sequence: number): void {
+    const flying = this.#beating !== undefined;
+    this.#beating = sequence;
+    if (!flying) this.#context.table.own(this.#extend(sequence));
+  }
+
+  /** Never rejects. A failed extension is not acknowledged; the agent's next heartbeat retries. */
+  async #extend(sequence: number): Promise<void> {
+    const { leases, logger } = this.#context;
+    try {
+      await this.#key.check();
+      const gpuLoads = this.#gpuLoads;
+      const extended = await leases.extend({ machineId: this.#machineId, sessionId: this.id, gpuLoads });
+      // Keep a newer value that came meanwhile.
+      if (this.#gpuLoads === gpuLoads) this.#gpuLoads = undefined;
+      if (!extended) this.close(OTHER_SESSION, SessionEndReason.SUPERSEDED);
+      else this.#outbox.heartbeat(sequence);
+    } catch (error) {
+      if (error instanceof DomainError && error.reason === 'UNAUTHORIZED') this.#refuse(error);
+      else logger.warn({ err: error, machineId: this.#machineId }, 'lease was not renewed');
+    }
+    const latest = this.#beating!;
+    this.#beating = undefined;
+    if (latest !== sequence && this.#state === 'open') this.#beat(latest);
+  }
+
+  #assignment(job: ClaimedJob) {
+    const { attempts, pool, logger } = this.#context;
+    try {
+      return assignmentOf(job, attempts.openS3Config(job));
+    } catch (error) {
+      const { endpointId, jobId, attempt, workerId, machineId } = job;
+      const ids = { endpointId, jobId, attempt, workerId, machineId };
+      logger.error({ err: error, ...ids }, 's3Config does not decrypt');
+      pool.release(job);
+      const reason = 'its s3Config cannot be read any more; submit the job again';
+      this.#context.table.own(
+        attempts
+          .recordOutcome({ endpointId, jobId, attempt, machineId, kind: 'FAILED', output: undefined, error: reason })
+          .then(
+            () => undefined,
+            (cause: unknown) => logger.warn({ err: cause, ...ids }, 'outcome was not recorded'),
+          ),
+      );
+      return undefined;
+    }
+  }
+
+  #hasEnded(): boolean {
+    return this.#state === 'closed';
+  }
+
+  #refuse(error: unknown): void {
+    if (this.#state === 'closed') return;
+    this.#context.logger.warn({ err: error, machineId: this.#machineId }, 'session refused');
+    this.#end();
+    this.#stream.end(error);
+  }
+
+  #end(): void {
+    const opened = this.#machineId !== '';
+    this.#state = 'closed';
+    this.#outbox.drop();
+    this.#inbox.close();
+    this.#workers?.end();
+    const { table, machines, logger } = this.#context;
+    if (!opened || !table.leave(this)) return;
+    table.own(
+      machines
+        .leave({ machineId: this.#machineId, sessionId: this.id })
+        .catch((error: unknown) =>
+          logger.debug({ err: error, machineId: this.#machineId }, 'the end of a session was not written'),
+        ),
+    );
+  }
+}

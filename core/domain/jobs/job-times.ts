@@ -1,0 +1,77 @@
+/** How long jobs of an endpoint waited and ran, and how many came and ended, from its traffic. Pure. */
+
+import type { Histogram } from '../scaling/traffic.ts';
+import { addHistogram, quantileOf, TRAFFIC_KEPT_HOURS, TRAFFIC_SPAN_MS } from '../scaling/traffic.ts';
+import { invalid } from '../settings/fields.ts';
+
+/** Times of a stretch of time. */
+export interface JobTimes {
+  startMs: number;
+  delay: Percentiles;
+  execution: Percentiles;
+}
+
+/** In milliseconds; 0 where nothing was counted. */
+export interface Percentiles {
+  count: number;
+  p50Ms: number;
+  p95Ms: number;
+  p99Ms: number;
+}
+
+/** Jobs that came and ended in a stretch of time. */
+export interface JobRates {
+  startMs: number;
+  arrived: number;
+  completed: number;
+  /** Those that timed out included. */
+  failed: number;
+}
+
+/** What was counted from a moment on, for a step. */
+export interface TimesCounted extends JobRates {
+  waits: Histogram;
+  executions: Histogram;
+}
+
+const SPAN_MS_MIN = 60_000;
+const SPAN_MS_MAX = TRAFFIC_KEPT_HOURS * 3_600_000;
+const SPAN_MS_DEFAULT = 3_600_000;
+/** As many as a chart can show. */
+const STEPS = 60;
+
+/** How far back is looked, and in steps of how long. INVALID_REQUEST: out of range. */
+export function stepsOf(spanMs: number): { spanMs: number; stepMs: number } {
+  const wanted = spanMs === 0 ? SPAN_MS_DEFAULT : spanMs;
+  if (!(wanted >= SPAN_MS_MIN && wanted <= SPAN_MS_MAX))
+    throw invalid(`span_ms is ${spanMs}, but must be from ${SPAN_MS_MIN} to ${SPAN_MS_MAX}`);
+  return { spanMs: wanted, stepMs: Math.ceil(wanted / STEPS / TRAFFIC_SPAN_MS) * TRAFFIC_SPAN_MS };
+}
+
+/**
+ * Each step in which an execution ended, all of them together, and what came and ended in each in which anything did.
+ */
+export function jobTimes(
+  steps: readonly TimesCounted[],
+  sinceMs: number,
+): { total: JobTimes; steps: JobTimes[]; rates: JobRates[] } {
+  const total = { startMs: sinceMs, waits: [] as number[], executions: [] as number[] };
+  for (const { waits, executions } of steps) {
+    addHistogram(total.waits, waits);
+    addHistogram(total.executions, executions);
+  }
+  return {
+    total: timesOf(total),
+    steps: steps.map(timesOf).filter(({ execution }) => execution.count > 0),
+    rates: steps.map(({ startMs, arrived, completed, failed }) => ({ startMs, arrived, completed, failed })),
+  };
+}
+
+function timesOf({ startMs, waits, executions }: Pick<TimesCounted, 'startMs' | 'waits' | 'executions'>): JobTimes {
+  return { startMs, delay: percentilesOf(waits), execution: percentilesOf(executions) };
+}
+
+function percentilesOf(histogram: Histogram): Percentiles {
+  const at = (share: number): number => Math.round(quantileOf(histogram, share));
+  return { count: histogram.reduce((sum, count) => sum + count, 0), p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99) };
+}

@@ -1,0 +1,66 @@
+/** A job as the use cases hand it out, and what names jobs and attempts. */
+import { DomainError } from '../settings/errors.ts';
+import type { JobState } from './job-state.ts';
+
+/** Names a job. */
+export interface JobKey {
+  endpointId: string;
+  jobId: string;
+}
+
+/** Names an attempt; the number is the fencing token. */
+export interface AttemptKey extends JobKey {
+  attempt: number;
+}
+
+/** An attempt with the machine that it was given to. The word of any other machine about it counts for nothing. */
+export interface MachineAttempt extends AttemptKey {
+  machineId: string;
+}
+
+/** A job that somebody has read. */
+export interface Job {
+  id: string;
+  endpointId: string;
+  state: JobState;
+  /** The handler's JSON text, or the latest progress value while IN_PROGRESS. Undefined: none, or not asked for. */
+  output: Buffer | undefined;
+  /** Why it FAILED or TIMED_OUT. */
+  error: string | undefined;
+  /** Number of the latest attempt, 0 before the first. */
+  attempt: number;
+  /** Times it was put back into the queue after a loss. */
+  retries: number;
+  workerId: string | undefined;
+  /** Milliseconds since 1970 by the database clock. */
+  submittedAtMs: number;
+  finishedAtMs: number | undefined;
+  /**
+   * Whole milliseconds from submission to the start of the latest attempt (docs/reference/api.md#job-record). Undefined
+   * before the first.
+   */
+  delayMs: number | undefined;
+  /**
+   * Whole milliseconds from the start of the latest attempt to the end; undefined until final, and for a job that never
+   * started.
+   */
+  executionMs: number | undefined;
+}
+
+/** The refusal of a job that is not there, whatever the reason. */
+export function jobNotFound(jobId: string): DomainError {
+  const name = JSON.stringify(jobId.slice(0, 64));
+  return new DomainError(
+    'JOB_NOT_FOUND',
+    `There is no job ${name} on this endpoint: it was never submitted, was purged or has expired.`,
+  );
+}
+
+/** The order in which statements that change several jobs lock them, so that no two ever wait for each other. */
+export function byJob(a: JobKey, b: JobKey): number {
+  return compare(a.endpointId, b.endpointId) || compare(a.jobId, b.jobId);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}

@@ -1,0 +1,38 @@
+/** Which webhook addresses are allowed. Names are judged again after they were resolved, at the moment of the call. */
+import { DomainError } from '../settings/errors.ts';
+
+/** Longest address in characters. */
+export const WEBHOOK_URL_LENGTH_MAX = 2_048;
+
+/** Whose webhooks may point to private addresses: everybody's, nobody's, or those of these accounts, by id or name. */
+export type PrivateWebhooks = boolean | readonly string[];
+
+/**
+ * Whether webhooks of an account may point to private addresses. An account that is not known any more may not while
+ * not all may.
+ */
+export function mayCallPrivate(rule: PrivateWebhooks, account: { id: string; name: string } | undefined): boolean {
+  if (typeof rule === 'boolean') return rule;
+  return account !== undefined && (rule.includes(account.id) || rule.includes(account.name));
+}
+
+/**
+ * Checks an address and returns it in normal form. `isPrivate`: whether a host is so by itself, where that is not
+ * allowed. INVALID_WEBHOOK: not http(s), too long, or private.
+ */
+export function checkWebhookUrl(text: string, allowPrivate: boolean, isPrivate: (host: string) => boolean): string {
+  if (text.length > WEBHOOK_URL_LENGTH_MAX) throw refusal(`is longer than ${WEBHOOK_URL_LENGTH_MAX} characters`);
+  if (!URL.canParse(text)) throw refusal('is not a URL');
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refusal('must start with http:// or https://');
+  if (!allowPrivate && isPrivate(url.hostname)) {
+    throw refusal(
+      `points to a private address (${url.hostname}); the operator can allow this account to with SLIPWAY_WEBHOOK_ALLOW_PRIVATE`,
+    );
+  }
+  return url.href;
+}
+
+function refusal(fault: string): DomainError {
+  return new DomainError('INVALID_WEBHOOK', `webhook ${fault}`);
+}

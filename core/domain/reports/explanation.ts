@@ -1,0 +1,354 @@
+/** Explains why an endpoint has its workers, and why a job waits: as fields and as a sentence. Pure. */
+import type { JobState } from '../jobs/job-state.ts';
+import { queueLengthMax } from '../jobs/queue-limit.ts';
+import type { WorkerHealth } from '../machines/worker.ts';
+import type { WorkerAction } from '../scaling/place-workers.ts';
+import { NO_WORKERS_TEXT } from '../scaling/placement-refusal.ts';
+import type { DecisionNumbers } from '../scaling/scale-decision.ts';
+import type { ScaleLimit } from '../scaling/scale-target.ts';
+import type { ScaleSample, ScaleSettings, WorkerSample } from '../scaling/scaler.ts';
+import { closed } from '../settings/sentence.ts';
+import type { MachineExplanation } from './machine-explanation.ts';
+import {
+  AWAY_CHANGE,
+  busyChange,
+  CORDON_CHANGE,
+  CRASH_CHANGE,
+  machineChange,
+  placeChange,
+} from './what-would-change.ts';
+
+/** A logged decision. */
+export interface LoggedDecision {
+  id: number;
+  decidedAt: Date;
+  target: number;
+  wished: number;
+  throttled: number;
+  reason: string;
+  limits: readonly ScaleLimit[];
+  numbers: DecisionNumbers;
+  actions: readonly WorkerAction[];
+}
+
+/** A worker. */
+export interface WorkerExplanation {
+  id: string;
+  state: 'STARTING' | 'UNREADY' | 'IDLE' | 'BUSY' | 'FROZEN' | 'DRAINING' | 'OUTDATED' | 'CRASHED' | 'AWAY';
+  held: number;
+  reason: string;
+  /** The remedy. Empty if none is needed. */
+  change: string;
+}
+
+/** A limit with its remedy. */
+export interface LimitExplanation extends ScaleLimit {
+  change: string;
+}
+
+/** Explanation of an endpoint. */
+export interface EndpointExplanation {
+  endpointId: string;
+  summary: string;
+  queued: number;
+  oldestWaitMs: number;
+  running: number;
+  lastDecision: LoggedDecision | undefined;
+  workers: WorkerExplanation[];
+  machines: MachineExplanation[];
+  limits: readonly LimitExplanation[];
+}
+
+/** An attempt that was lost, or that was retried because of its error. */
+export interface LostAttempt {
+  attempt: number;
+  workerId: string;
+  /** Name of the machine, or its id after removal. */
+  machine: string;
+  cause: string;
+  /** Null if a signal ended it, or if unknown. */
+  exitCode: number | null;
+  /** How its worker ended, with its last log lines. Empty if unknown. */
+  reason: string;
+  /** `undefined` if unknown. */
+  startedAt: Date | undefined;
+  lostAt: Date;
+}
+
+/** Course of an attempt. */
+export interface AttemptExplanation {
+  attempt: number;
+  workerId: string;
+  workerAlive: boolean;
+  exitCode: number | null;
+  reason: string;
+  /** Why it was lost. Empty if it was not. */
+  cause: string;
+  /** For the operator only. */
+  machine: string;
+  lostAt: Date | undefined;
+  /** `undefined` if unknown. */
+  startedAt: Date | undefined;
+  /** `undefined` if it is running, or if unknown. */
+  endedAt: Date | undefined;
+}
+
+/** Waiting jobs and their limits. */
+export interface QueueLength {
+  workersMax: number;
+  queued: number;
+  /** Those with low priority. */
+  low: number;
+  /** At all endpoints of the account, 0 without a quota of queued jobs. */
+  ofAccount: number;
+  /** Null without a limit. */
+  quota: number | null;
+}
+
+/** Limits that reject further jobs now. */
+export function queueLimits({ workersMax, queued, ofAccount, quota }: Omit<QueueLength, 'low'>): ScaleLimit[] {
+  const most = queueLengthMax(workersMax);
+  const full = `${queued} jobs wait and ${most} is the most for workersMax ${workersMax}: further ones are refused (429) until some are done`;
+  const over =
+    quota === 0
+      ? 'the account may have no queued jobs: all are refused (429) until the operator raises its quota'
+      : `${ofAccount} jobs of the account wait and its quota is ${quota}: further ones are refused (429) until some are done`;
+  return [
+    ...(queued >= most ? [{ limit: 'QUEUE_LENGTH', cut: 0, text: full } as const] : []),
+    ...(quota !== null && ofAccount >= quota ? [{ limit: 'QUEUED_JOBS', cut: 0, text: over } as const] : []),
+  ];
+}
+
+/** A job, as far as its explanation needs it. */
+export interface ExplainedJob {
+  id: string;
+  state: JobState;
+  lowPriority: boolean;
+  /** Position in the queue from 1, at most JOBS_AHEAD_MAX. 0 if it does not wait. */
+  queuePosition: number;
+  waitedMs: number;
+  attempt: number;
+  retries: number;
+  workerId: string;
+  error: string;
+  /** Machine of the latest attempt, `undefined` while the job waits. */
+  startedAt: Date | undefined;
+  finishedAt: Date | undefined;
+}
+
+/** Maximum number of jobs ahead that is counted. */
+export const JOBS_AHEAD_MAX = 10_000;
+
+const LOW_PRIORITY_TEXT = ', behind all jobs without low priority';
+const LOW_STARTS_NONE_TEXT =
+  ' Jobs of low priority start no worker: they run once another job has started one, or with workersMin above 0.';
+const AWAY_TEXT = 'its machine is not connected';
+/** Maximum length of an error in a summary, in characters. */
+const ERROR_LENGTH_MAX = 300;
+
+/** Further facts about a worker. */
+export interface WorkerAside {
+  /** Report of its machine. Empty for keys that may not read workers. */
+  told: string;
+  /** Why it was preempted. Empty if it was not. */
+  gaveWay: string;
+  /** Its machine is not connected. */
+  away: boolean;
+  /** State of the health path of a load-balancing endpoint. Absent for queue endpoints. */
+  health?: WorkerHealth;
+}
+
+/** Returns the state of a worker in words. */
+export function explainWorker(
+  worker: WorkerSample,
+  { version, idleTimeoutSeconds, rollout }: ScaleSettings,
+  aside: WorkerAside,
+): WorkerExplanation {
+  const { told, gaveWay, away, health } = aside;
+  const { id, held } = worker;
+  const what = health === undefined ? 'job' : 'request';
+  const as = (state: WorkerExplanation['state'], reason: string, change = ''): WorkerExplanation => ({
+    id,
+    state,
+    held,
+    reason,
+    change,
+  });
+  const more = told === '' ? '' : `: ${told}`;
+  if (worker.state === 'UNHEALTHY') {
+    const next = worker.retryDue ? 'another takes its place' : 'its place waits for the end of a pause';
+    const often = worker.failures > 1 ? `, ${worker.failures} times in a row` : '';
+    return as('CRASHED', `it crashed${often}; ${next}${more}`, CRASH_CHANGE);
+  }
+  if (worker.state === 'FROZEN' || worker.desired === 'FREEZE') {
+    const not = away ? AWAY_TEXT : 'its machine takes nothing new';
+    if (worker.reachable) return as('FROZEN', 'it is frozen and wakes for the next job');
+    return as('FROZEN', `it is frozen and does not wake while ${not}`, away ? AWAY_CHANGE : CORDON_CHANGE);
+  }
+  const others = health === undefined ? ', and others do what it holds,' : '';
+  if (away) return as('AWAY', `${AWAY_TEXT}; it is given up${others} unless that is back within seconds`, AWAY_CHANGE);
+  if (worker.blocked) {
+    return as(
+      'BUSY',
+      'it takes no jobs until one that was cancelled or timed out has ended; another may start in its stead',
+    );
+  }
+  if (worker.desired === 'DRAIN' || worker.state === 'DRAINING') {
+    const why = gaveWay === '' ? '' : `: it only does jobs of low priority, and ${gaveWay}`;
+    return as('DRAINING', `it takes no more ${what}s and ends when it holds none${why}`);
+  }
+  const isOther = worker.version !== version;
+  if (isOther && rollout?.phase !== 'BESIDE' && worker.state !== 'READY')
+    return as('OUTDATED', 'it is of another version and is replaced');
+  const ofVersion = rollout?.good !== undefined ? `it is of version ${worker.version}, and ` : '';
+  if (worker.state === 'INITIALIZING') {
+    const yet = health === undefined ? 'it has not asked for work yet' : 'it is not ready yet';
+    return as(
+      'STARTING',
+      `${ofVersion}${yet}${afterCrashes(worker.failures)}${more}`,
+      worker.failures > 0 ? CRASH_CHANGE : '',
+    );
+  }
+  if (health === 'INITIALIZING' || health === 'UNHEALTHY') {
+    return as('UNREADY', `${ofVersion}it is not ready any more, and gets no requests until it is${more}`);
+  }
+  const until =
+    isOther && rollout?.phase === 'REPLACE' ? `; it goes once one of version ${version} is available in its place` : '';
+  if (worker.held > 0) return as('BUSY', `${ofVersion}it holds ${worker.held}${until}`);
+  if (until !== '') return as('IDLE', `${ofVersion}it can take a ${what}${until}`);
+  return as(
+    'IDLE',
+    `${ofVersion}it can take a ${what}; without one it goes after ${idleTimeoutSeconds} s of idleness unless workersMin keeps it`,
+  );
+}
+
+/**
+ * Further facts. `what`: its work. `reason`: why the scaler wants its target. `cannotRun`: why no machine could ever
+ * take a worker.
+ */
+interface EndpointReasons {
+  what: 'job' | 'request';
+  /** Waiting jobs of low priority. */
+  low: number;
+  reason: string;
+  cannotRun: string;
+  refusal: string;
+  limits: readonly ScaleLimit[];
+  machines: readonly MachineExplanation[];
+  /** Requests that have waited for seconds although a ready worker has none. */
+  starved: number;
+}
+
+/** Says that requests wait beside a worker that could take them. */
+export function starvedText(waiting: number): string {
+  return (
+    `${waiting === 1 ? 'a request has' : `${waiting} requests have`} waited for more than 3 s beside a ready worker that has none: ` +
+    'a facade does not know its workers, or does not reach the address of this one'
+  );
+}
+
+/** The remedy for that. */
+export const STARVED_CHANGE =
+  "The logs of the facades say whether core told them of it; from a facade's host the worker's address must be reached";
+
+const NOT_AT_WORK = [
+  ['AWAY', 'is away', 'are away'],
+  ['STARTING', 'starts', 'start'],
+  ['UNREADY', 'is not ready', 'are not ready'],
+  ['CRASHED', 'crashed', 'crashed'],
+] as const;
+
+/** Returns the explanation of an endpoint as a sentence. */
+export function summarizeEndpoint(
+  { queued, running }: ScaleSample,
+  { workersMax }: ScaleSettings,
+  workers: readonly WorkerExplanation[],
+  { what, low, reason, cannotRun, refusal, limits, machines, starved }: EndpointReasons,
+): string {
+  const count = (state: WorkerExplanation['state']): number =>
+    workers.filter((worker) => worker.state === state).length;
+  const present = workers.filter(({ state }) => state !== 'FROZEN').length;
+  const runs = Math.max(
+    running,
+    workers.reduce((sum, { held }) => sum + held, 0),
+  );
+  const jobs = `${waitingText(what, queued, low)} and ${runs === 0 ? 'none runs' : runs === 1 ? 'one runs' : `${runs} run`}`;
+  const waits = queued + low > 0;
+  if (cannotRun !== '') return `${jobs}. No worker can ever start: ${cannotRun}.${toChange(machineChange(machines))}`;
+  if (waits && workersMax === 0) return `${jobs}, but ${NO_WORKERS_TEXT}.`;
+  if (starved > 0) return `${jobs}; ${starvedText(starved)}. ${STARVED_CHANGE}.`;
+  const noPlace = refusal === '' ? '' : ` ${present === 0 ? 'Workers' : 'Further workers'} find no place: ${refusal}.`;
+  // Problems of existing workers come first, as they are often the only reason why more are wanted.
+  for (const [state, one, several] of NOT_AT_WORK) {
+    if (!waits || count(state) === 0) continue;
+    const { change } = workers.find((worker) => worker.state === state)!;
+    return `${jobs}. ${someOf(count(state), present, one, several)} (${firstReason(workers, state)}).${noPlace}${toChange(change)}`;
+  }
+  if (noPlace !== '') return `${jobs}.${noPlace}${toChange(placeChange(limits, machines))}`;
+  if (waits && present > 0 && count('IDLE') === 0) {
+    const all = present === 1 ? 'Its only worker is' : `All ${present} workers are`;
+    return `${jobs}. ${all} busy or going; the scaler says: ${reason}.${toChange(busyChange(limits))}`;
+  }
+  const there = present === 1 ? 'There is one worker' : `There are ${present === 0 ? 'no' : present} workers`;
+  // The preempting endpoint was deleted, and the cause remains.
+  const state = what === 'request' && (['STARTING', 'UNREADY'] as const).find((unready) => count(unready) > 0);
+  if (state)
+    return `${jobs}. ${there}, ${present === 1 ? '' : `${count(state)} of them `}not ready (${firstReason(workers, state)}).`;
+  const starting = queued === 0 && waits && present === 0 ? LOW_STARTS_NONE_TEXT : '';
+  return `${jobs}. ${there}${count('IDLE') === 0 ? '' : `, ${count('IDLE')} idle`}; the scaler says: ${reason}.${starting}`;
+}
+
+function waitingText(what: EndpointReasons['what'], queued: number, low: number): string {
+  if (queued > 0) return queued === 1 ? `At least one ${what} waits` : `${queued} ${what}s wait`;
+  if (low > 0) return low === 1 ? `Only a ${what} of low priority waits` : `Only ${low} ${what}s of low priority wait`;
+  return `No ${what} waits`;
+}
+
+function toChange(change: string): string {
+  return change === '' ? '' : ` To change that: ${change}.`;
+}
+
+/** Explains a job in a sentence, with its endpoint while it waits. `away`: its machine is not connected. */
+export function summarizeJob(job: ExplainedJob, endpointSummary: string, away = false): string {
+  const lost =
+    job.retries === 0 ? '' : ` ${job.retries} of its attempts ${job.retries === 1 ? 'was' : 'were'} lost before.`;
+  switch (job.state) {
+    case 'IN_QUEUE': {
+      const place =
+        job.queuePosition > JOBS_AHEAD_MAX
+          ? `behind at least ${JOBS_AHEAD_MAX} others`
+          : `in place ${job.queuePosition}`;
+      return `It waits ${place}${job.lowPriority ? LOW_PRIORITY_TEXT : ''}.${lost} ${endpointSummary}`;
+    }
+    case 'IN_PROGRESS': {
+      const gone = `, but ${AWAY_TEXT}: unless that is back within seconds, the attempt is lost and tried again`;
+      return `It runs on worker ${job.workerId} as attempt ${job.attempt}${away ? gone : ''}.${lost}`;
+    }
+    case 'COMPLETED':
+      return `It is done, by attempt ${job.attempt}.${lost}`;
+    case 'CANCELLED':
+      return `It was cancelled.${lost}`;
+    case 'FAILED':
+    case 'TIMED_OUT':
+      return `It has ended: ${closed(job.error.slice(0, ERROR_LENGTH_MAX).trimEnd() || 'it failed')}${lost}`;
+  }
+}
+
+function someOf(count: number, all: number, one: string, several: string): string {
+  return all === 1 ? `Its only worker ${one}` : `${count} of ${all} workers ${count === 1 ? one : several}`;
+}
+
+/** Names the crashes before a starting worker, as its start is not the only cause of the wait. */
+function afterCrashes(failures: number): string {
+  if (failures === 0) return '';
+  return `, and ${failures === 1 ? 'the one' : `${failures} in a row`} before it crashed (slipway workers tells how)`;
+}
+
+/** Returns what happened and the worker's last log line, which mostly names the cause. */
+function firstReason(workers: readonly WorkerExplanation[], state: WorkerExplanation['state']): string {
+  const [what = '', ...lines] = (workers.find((worker) => worker.state === state)?.reason ?? '')
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+  const last = lines.at(-1)?.trim().slice(0, ERROR_LENGTH_MAX);
+  return last === undefined ? what : `${what}${lines.length > 1 ? ' …' : ''} ${last}`;
+}

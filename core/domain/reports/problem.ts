@@ -1,0 +1,252 @@
+/** What is wrong now, in words and by how bad it is. Pure. */
+
+import type { PlacementRefusal } from '../scaling/placement-refusal.ts';
+import { NO_WORKERS_REFUSAL } from '../scaling/placement-refusal.ts';
+import type { ScaleLimit, ScaleLimitName } from '../scaling/scale-target.ts';
+import { closed } from '../settings/sentence.ts';
+import { queueLimits, STARVED_CHANGE, starvedText } from './explanation.ts';
+import { HELD_CHANGE, tellRollout } from './rollout-text.ts';
+import { withChange } from './what-would-change.ts';
+
+/** Something that is wrong. */
+export interface Problem {
+  kind: string;
+  /** It will not end by itself, or something was lost; otherwise things wait. */
+  broken: boolean;
+  about: 'ENDPOINT' | 'POD' | 'MACHINE' | 'ACCOUNT';
+  id: string;
+  name: string;
+  /** Empty: a machine. */
+  accountId: string;
+  /** A job that shows it; empty: none. */
+  jobId: string;
+  text: string;
+}
+
+/** An endpoint by name. */
+export interface NamedEndpoint {
+  id: string;
+  name: string;
+  accountId: string;
+}
+
+/** A queue in which something waits. */
+export interface WaitingQueue {
+  id: string;
+  accountId: string;
+  workersMax: number;
+  queued: number;
+  /** Of queued jobs of the account; null: none. */
+  quota: number | null;
+  oldestWaitMs: number;
+  /** Of the last decision. */
+  limits: readonly ScaleLimit[];
+}
+
+/** An endpoint whose released version does not start, while the good one goes on. */
+export interface HeldRelease {
+  id: string;
+  version: number;
+  goodVersion: number;
+  reason: string;
+}
+
+/** Webhook calls of an endpoint that were given up, with the job of the latest. */
+export interface GivenUpWebhooks {
+  id: string;
+  count: number;
+  jobId: string;
+  lastError: string;
+}
+
+/** A pod that shall run and does not. */
+export interface FailedPod {
+  id: string;
+  name: string;
+  accountId: string;
+  statusText: string;
+  exitCode: number | null;
+}
+
+/** A machine as far as something may be wrong with it. */
+export interface MachineState {
+  id: string;
+  name: string;
+  connected: boolean;
+  cordoned: boolean;
+  ill: readonly { name: string; unhealthy: string }[];
+}
+
+/** All signs that were found. */
+export interface Signs {
+  endpoints: readonly NamedEndpoint[];
+  cannotRun: ReadonlyMap<string, PlacementRefusal>;
+  throttled: readonly (PlacementRefusal & { id: string })[];
+  crashed: readonly { id: string; count: number }[];
+  held: readonly HeldRelease[];
+  queues: readonly WaitingQueue[];
+  /** Requests wait though a ready worker has none. */
+  starved: readonly { id: string; waiting: number }[];
+  givenUp: readonly GivenUpWebhooks[];
+  pods: readonly FailedPod[];
+  /** The operator's alone. */
+  machines: readonly MachineState[];
+  /** What rate limits refused lately, at an endpoint and at all of an account. */
+  refusedAt(endpointId: string): readonly ScaleLimit[];
+  refusedOf(accountId: string): readonly ScaleLimit[];
+}
+
+/** A job that has waited so long waits too long, in milliseconds; deploy/prometheus says the same. */
+const OLD_QUEUE_MS = 600_000;
+/** Limits of a decision that others set: what an endpoint sets itself, and what places say, is told otherwise. */
+const SET_BY_OTHERS: readonly ScaleLimitName[] = ['QUOTA', 'FAIR_SHARE', 'KEPT_GPUS'];
+const ACCOUNT_TEXT = 'the whole account';
+
+/** All that is wrong, the worst first. `operator`: machines are named. */
+export function problemsOf(signs: Signs, operator: boolean): Problem[] {
+  const byId = new Map(signs.endpoints.map((endpoint) => [endpoint.id, endpoint]));
+  const found = [...endpointProblems(signs, operator), ...accountProblems(signs)].flatMap((problem) => {
+    const of = byId.get(problem.id);
+    return problem.about === 'ACCOUNT' ? [problem] : of ? [{ ...problem, name: of.name, accountId: of.accountId }] : [];
+  });
+  const all = [...found, ...signs.pods.map(podProblem), ...signs.machines.flatMap(machineProblems)];
+  // Stable: of what is as bad the kinds stay together, as they are made.
+  return all.sort((one, other) => Number(other.broken) - Number(one.broken));
+}
+
+function endpointProblems(signs: Signs, operator: boolean): Problem[] {
+  const textOf = ({ refusal, refusalByMachine }: PlacementRefusal): string =>
+    // That begins with the name of a machine, which stays as it is.
+    operator && refusalByMachine !== refusal ? closed(refusalByMachine) : sentence(refusal);
+  const throttled = new Map<string, PlacementRefusal>(signs.throttled.map((one) => [one.id, one]));
+  for (const { id, workersMax, queued } of signs.queues)
+    if (workersMax === 0 && queued > 0) throttled.set(id, NO_WORKERS_REFUSAL);
+  for (const id of signs.cannotRun.keys()) throttled.delete(id);
+  return [
+    ...[...signs.cannotRun].map(([id, refusal]) => ofEndpoint(id, 'CANNOT_RUN', true, textOf(refusal))),
+    ...signs.held.map((held) => ofEndpoint(held.id, 'RELEASE_HELD', true, heldText(held))),
+    ...signs.crashed.map(({ id, count }) => ofEndpoint(id, 'WORKERS_CRASHED', true, crashedText(count))),
+    ...signs.queues
+      .filter(({ oldestWaitMs }) => oldestWaitMs >= OLD_QUEUE_MS)
+      .map((queue) => ofEndpoint(queue.id, 'OLD_QUEUE', true, oldText(queue))),
+    ...signs.starved.map(({ id, waiting }) =>
+      ofEndpoint(id, 'WORKERS_NOT_USED', true, sentence(`${starvedText(waiting)}. ${STARVED_CHANGE}`)),
+    ),
+    ...signs.givenUp.map(({ id, jobId, ...calls }) => ({
+      ...ofEndpoint(id, 'WEBHOOKS_GIVEN_UP', true, givenUpText(calls)),
+      jobId,
+    })),
+    ...signs.queues.flatMap(({ id, workersMax, queued }) =>
+      queueLimits({ workersMax, queued, ofAccount: 0, quota: null }).map((limit) =>
+        ofEndpoint(id, limit.limit, true, limitText(limit)),
+      ),
+    ),
+    ...[...throttled].map(([id, refusal]) => ofEndpoint(id, 'NO_PLACE', false, textOf(refusal))),
+    ...signs.queues
+      .filter(({ id }) => !throttled.has(id) && !signs.cannotRun.has(id))
+      .flatMap(({ id, limits }) =>
+        limits
+          .filter(({ limit }) => SET_BY_OTHERS.includes(limit))
+          .map((limit) => ofEndpoint(id, limit.limit, false, limitText(limit))),
+      ),
+    ...signs.endpoints.flatMap(({ id }) =>
+      signs.refusedAt(id).map((limit) => ofEndpoint(id, limit.limit, false, limitText(limit))),
+    ),
+  ];
+}
+
+/** What holds for all endpoints of an account. */
+function accountProblems({ endpoints, queues, refusedOf }: Signs): Problem[] {
+  const accounts = new Set(endpoints.map(({ accountId }) => accountId));
+  return [...accounts].flatMap((accountId) => {
+    const own = queues.filter((queue) => queue.accountId === accountId);
+    const ofAccount = own.reduce((sum, { queued }) => sum + queued, 0);
+    const limits = [
+      ...queueLimits({ workersMax: Infinity, queued: 0, ofAccount, quota: own[0]?.quota ?? null }),
+      ...refusedOf(accountId),
+    ];
+    return limits.map(
+      (limit): Problem => ({
+        kind: limit.limit,
+        broken: false,
+        about: 'ACCOUNT',
+        id: accountId,
+        name: ACCOUNT_TEXT,
+        accountId,
+        jobId: '',
+        text: limitText(limit),
+      }),
+    );
+  });
+}
+
+function ofEndpoint(id: string, kind: string, broken: boolean, text: string): Problem {
+  return { kind, broken, about: 'ENDPOINT', id, name: '', accountId: '', jobId: '', text };
+}
+
+function podProblem({ id, name, accountId, statusText, exitCode }: FailedPod): Problem {
+  const code = exitCode === null ? '' : ` with exit code ${exitCode}`;
+  const text = statusText === '' ? `It ended${code}.` : sentence(statusText);
+  return { kind: 'POD_FAILED', broken: true, about: 'POD', id, name: name || id, accountId, jobId: '', text };
+}
+
+function machineProblems({ id, name, connected, cordoned, ill }: MachineState): Problem[] {
+  const of = { about: 'MACHINE' as const, id, name, accountId: '', jobId: '' };
+  return [
+    ...(connected
+      ? []
+      : [
+          {
+            ...of,
+            kind: 'MACHINE_AWAY',
+            broken: true,
+            text: 'Its agent is away: what ran there has been put back or counts as lost.',
+          },
+        ]),
+    ...ill.map((gpu) => ({ ...of, kind: 'GPU_UNHEALTHY', broken: true, text: `GPU ${gpu.name}: ${gpu.unhealthy}` })),
+    ...(cordoned
+      ? [{ ...of, kind: 'MACHINE_CORDONED', broken: false, text: 'It is cordoned: nothing new is placed on it.' }]
+      : []),
+  ];
+}
+
+function heldText({ version, goodVersion, reason }: HeldRelease): string {
+  const { text } = tellRollout(version, {
+    version,
+    state: 'HELD',
+    goodVersion,
+    roomMade: false,
+    checked: true,
+    reason,
+    ageMs: 0,
+  });
+  return `${sentence(text)} To change that: ${HELD_CHANGE}.`;
+}
+
+function crashedText(count: number): string {
+  const who = count === 1 ? 'One worker has' : `${count} workers have`;
+  return `${who} crashed or could not start; others are started after a pause. The endpoint's page says why.`;
+}
+
+function oldText({ queued, oldestWaitMs, limits }: WaitingQueue): string {
+  const own = limits.find(({ limit }) => limit === 'WORKERS_MAX');
+  const waits = queued === 1 ? 'A job has' : `${queued} jobs wait, the first of them has`;
+  return sentence(`${waits} waited ${Math.floor(oldestWaitMs / 60_000)} min${own ? `; ${own.text}` : ''}`);
+}
+
+function givenUpText({ count, lastError }: Omit<GivenUpWebhooks, 'id' | 'jobId'>): string {
+  const calls = count === 1 ? 'One webhook call was' : `${count} webhook calls were`;
+  return sentence(
+    `${calls} given up within the last hour, the latest because ${lastError || 'its receiver did not take it'}`,
+  );
+}
+
+function limitText(limit: ScaleLimit): string {
+  const { text, change } = withChange(limit);
+  return `${sentence(text)} To change that: ${change}.`;
+}
+
+/** A reason that stands alone. */
+function sentence(reason: string): string {
+  return closed(`${reason.charAt(0).toUpperCase()}${reason.slice(1)}`);
+}

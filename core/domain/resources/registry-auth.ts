@@ -1,0 +1,49 @@
+/** Credentials for a private container registry: bounds, and what their owner sees of them. */
+
+import { DomainError } from '../settings/errors.ts';
+import { checkText, invalid } from '../settings/fields.ts';
+
+/** Stored credentials, without their secrets. */
+export interface RegistryAuth {
+  id: string;
+  accountId: string;
+  name: string;
+  createdAt: Date;
+}
+
+/** The secrets. Stored sealed only, never returned, never logged. */
+export interface RegistryCredentials {
+  username: string;
+  /** Password or token. */
+  password: string;
+}
+
+const USERNAME_LENGTH_MAX = 1_024;
+const PASSWORD_LENGTH_MAX = 16_384;
+
+/** Fails with INVALID_REQUEST, naming the field and never its value. */
+export function checkRegistryCredentials({ username, password }: RegistryCredentials): void {
+  for (const [field, value, max] of [
+    ['username', username, USERNAME_LENGTH_MAX],
+    ['password', password, PASSWORD_LENGTH_MAX],
+  ] as const) {
+    if (value.length === 0 || value.length > max)
+      throw invalid(`${field} has ${value.length} characters, but must have 1 to ${max}`);
+    checkText(field, value);
+  }
+}
+
+/** The refusal of credentials that are not in the caller's account, whether they exist elsewhere or not. */
+export function registryAuthNotFound(id: string): DomainError {
+  return new DomainError(
+    'NOT_FOUND',
+    `There are no registry credentials ${JSON.stringify(id.slice(0, 64))} in this account.`,
+  );
+}
+
+/** The refusal of a field that names credentials which the account does not have. */
+export function unknownRegistryAuth(id: string): DomainError {
+  return invalid(
+    `registry_auth_id: there are no registry credentials ${JSON.stringify(id.slice(0, 64))} in this account`,
+  );
+}

@@ -1,0 +1,202 @@
+/** Stores many submissions in one statement and claims those for which a worker is free: one commit instead of two. */
+
+import type { TaskGroup } from '@slipway/kit/lifecycle/task-group';
+import type { Logger } from '@slipway/kit/log/logger';
+import { someAttempts } from '@slipway/kit/log/logger';
+import type { Tracing } from '@slipway/kit/observe/tracing';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { Job } from '../../domain/jobs/job.ts';
+import { INLINE_INPUT_BYTES_MAX } from '../../domain/jobs/job-limits.ts';
+import { DomainError } from '../../domain/settings/errors.ts';
+import type { CoreEvents } from '../../events/core-events.ts';
+import type { JobWithSlot, NewJob, StoredJob } from '../../store/jobs/submission-store.ts';
+import { isTransient, persist } from '../../store/sql/transient.ts';
+import type { Stores } from '../../store/storage.ts';
+import type { EngineMeter } from '../engine-meter.ts';
+import type { ClaimedJob, Slot, SlotSource } from '../slots.ts';
+import type { QueueCursors } from './queue-cursors.ts';
+import type { QueueGate } from './queue-gate.ts';
+import type { TrafficMeter } from './traffic-meter.ts';
+
+export interface SubmitBatchOptions {
+  stores: Pick<Stores, 'submissions'>;
+  events: CoreEvents;
+  slots: SlotSource;
+  cursors: QueueCursors;
+  gate: QueueGate;
+  traffic: TrafficMeter;
+  tasks: TaskGroup;
+  /** Default: no metrics. */
+  meter?: EngineMeter;
+  /** Default: no traces. */
+  tracing?: Tracing | undefined;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** Callers get UNAVAILABLE after this many milliseconds without a database. */
+export const PERSIST_MS_MAX = 3_000;
+
+export class SubmitBatch {
+  readonly #options: SubmitBatchOptions;
+
+  constructor(options: SubmitBatchOptions) {
+    this.#options = options;
+  }
+
+  /** Stores jobs and returns each as stored. If an id exists already, returns the job of that id. */
+  async store(jobs: readonly NewJob[]): Promise<(Job | Error)[]> {
+    const { random, clock, tasks, tracing } = this.#options;
+    const trace = tracing?.batch('store jobs', jobs, ({ traceparent }) => traceparent);
+    const placed = this.#place(jobs);
+    const claimId = random.uuid();
+    let stored: Map<string, StoredJob>;
+    try {
+      stored = await persist(() => this.#insert(placed, claimId), {
+        clock,
+        random,
+        forMs: PERSIST_MS_MAX,
+        signal: tasks.signal,
+      });
+    } catch (error) {
+      this.#abandon(placed, claimId, error);
+      trace?.end('not stored');
+      throw error;
+    }
+    trace?.end();
+    this.#count(placed.map(({ job }) => job));
+    this.#announce(placed, stored, claimId);
+    return jobs.map(
+      (job) =>
+        stored.get(nameOf(job))?.job ??
+        new DomainError('INVALID_REQUEST', 'request_id was used before for a job that has expired'),
+    );
+  }
+
+  /** Announces a job that was queued outside a batch. */
+  announceQueued(stored: StoredJob, job: NewJob): void {
+    this.#count([job]);
+    this.#announce([], new Map([[nameOf(stored.job), stored]]), '');
+  }
+
+  /** Removes duplicate ids, and reserves free workers for endpoints whose queue is empty. */
+  #place(jobs: readonly NewJob[]): JobWithSlot<Slot>[] {
+    const { slots, cursors } = this.#options;
+    const byEndpoint = new Map<string, Map<string, NewJob>>();
+    for (const job of jobs) {
+      let wanted = byEndpoint.get(job.endpointId);
+      if (!wanted) byEndpoint.set(job.endpointId, (wanted = new Map()));
+      if (!wanted.has(job.id)) wanted.set(job.id, job);
+    }
+    const placed: JobWithSlot<Slot>[] = [];
+    for (const [endpointId, wanted] of byEndpoint) {
+      const free = cursors.maybeQueued(endpointId) ? [] : slots.reserve(endpointId, wanted.size);
+      for (const job of wanted.values()) placed.push({ job, slot: free.shift() });
+      slots.unreserve(free);
+    }
+    return placed;
+  }
+
+  async #insert(placed: readonly JobWithSlot<Slot>[], claimId: string): Promise<Map<string, StoredJob>> {
+    const { submissions } = this.#options.stores;
+    const stored = new Map<string, StoredJob>();
+    for (const job of await submissions.insert(placed, claimId)) stored.set(nameOf(job.job), job);
+    const missing = placed.filter(({ job }) => !stored.has(nameOf(job)));
+    // Rare: a repeated id, or own rows after the reply to an earlier try was lost.
+    if (missing.length > 0)
+      for (const job of await submissions.read(missing.map(({ job }) => job))) stored.set(nameOf(job.job), job);
+    return stored;
+  }
+
+  #announce(placed: readonly JobWithSlot<Slot>[], stored: ReadonlyMap<string, StoredJob>, claimId: string): void {
+    const { slots, tracing } = this.#options;
+    const claimed: ClaimedJob[] = [];
+    const unused: Slot[] = [];
+    for (const { job, slot } of placed) {
+      if (!slot) continue;
+      const found = stored.get(nameOf(job));
+      if (found?.claimId === claimId && found.job.workerId === slot.workerId) claimed.push(claimedJob(job, slot));
+      else unused.push(slot);
+    }
+    if (unused.length > 0) slots.unreserve(unused);
+    tracing?.keep(claimed);
+    if (claimed.length > 0) slots.assign(claimed);
+    this.#announceQueued(stored.values());
+  }
+
+  #count(jobs: readonly NewJob[]): void {
+    const { meter, traffic, events } = this.#options;
+    meter?.submitted(jobs);
+    const loads = new Map<string, number>();
+    for (const { endpointId, lowPriority } of jobs) {
+      traffic.arrived(endpointId, lowPriority);
+      if (!lowPriority) loads.set(endpointId, (loads.get(endpointId) ?? 0) + 1);
+    }
+    events.emit(
+      'load',
+      [...loads].map(([endpointId, count]) => ({ endpointId, jobs: count })),
+    );
+  }
+
+  #announceQueued(stored: Iterable<StoredJob>): void {
+    const { cursors, gate, events } = this.#options;
+    const queued = new Map<string, { position: number; count: number }>();
+    for (const { job, position } of stored) {
+      if (job.state !== 'IN_QUEUE') continue;
+      const known = queued.get(job.endpointId);
+      queued.set(job.endpointId, {
+        position: Math.min(position, known?.position ?? position),
+        count: (known?.count ?? 0) + 1,
+      });
+    }
+    for (const [endpointId, { position, count }] of queued) {
+      cursors.queued(endpointId, position, count);
+      gate.changed(endpointId, count);
+    }
+    events.emit('queued', [...queued.keys()]);
+  }
+
+  /**
+   * Resolves claims of an insert whose result is unknown. Slots stay reserved until it is known: a claim without its
+   * worker would wait forever.
+   */
+  #abandon(placed: readonly JobWithSlot<Slot>[], claimId: string, error: unknown): void {
+    const { slots, stores, clock, random, tasks, logger } = this.#options;
+    const withSlot = placed.filter(({ slot }) => slot !== undefined);
+    if (withSlot.length === 0) return;
+    if (!isTransient(error)) return slots.unreserve(withSlot.map(({ slot }) => slot!));
+    const resolve = async (): Promise<void> => {
+      const read = (): Promise<StoredJob[]> => stores.submissions.read(withSlot.map(({ job }) => job));
+      const rows = await persist(read, { clock, random, forMs: Infinity, signal: tasks.signal });
+      this.#announce(withSlot, new Map(rows.map((row) => [nameOf(row.job), row])), claimId);
+    };
+    const claimed = withSlot.map(({ job, slot }) => ({
+      endpointId: job.endpointId,
+      jobId: job.id,
+      attempt: 1,
+      workerId: slot!.workerId,
+    }));
+    tasks.own(resolve(), (failure) =>
+      logger.warn({ err: failure, ...someAttempts(claimed) }, 'claims of a failed insert were not resolved'),
+    );
+  }
+}
+
+function nameOf(job: { endpointId: string; id: string }): string {
+  return `${job.endpointId}/${job.id}`;
+}
+
+function claimedJob(job: NewJob, slot: Slot): ClaimedJob {
+  return {
+    endpointId: job.endpointId,
+    jobId: job.id,
+    attempt: 1,
+    workerId: slot.workerId,
+    machineId: slot.machineId,
+    input: job.input.length <= INLINE_INPUT_BYTES_MAX ? job.input : undefined,
+    inputSize: job.input.length,
+    s3ConfigSealed: job.s3ConfigSealed,
+    traceparent: job.traceparent,
+  };
+}

@@ -1,0 +1,43 @@
+/**
+ * CheckAccess, alone or on a pipeline: what a key may do, and what a facade needs to know of the endpoint before it
+ * reads a body.
+ */
+
+import type { Clock } from '@slipway/kit/time/clock';
+import type { CheckAccessRequest, CheckAccessResponse } from '@slipway/proto/gen/slipway/v1/access_service';
+import { Api } from '@slipway/proto/gen/slipway/v1/access_service';
+import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { Access } from '../../access/access.ts';
+import type { StartedWorkers } from '../../access/started-workers.ts';
+import { endpointTypeToMessage } from '../resources/endpoint-messages.ts';
+
+/** What it needs. */
+export interface AccessChecksOptions {
+  access: Access;
+  startedWorkers: StartedWorkers;
+  clock: Clock;
+}
+
+export class AccessChecks {
+  readonly #options: AccessChecksOptions;
+
+  constructor(options: AccessChecksOptions) {
+    this.#options = options;
+  }
+
+  /** UNAUTHORIZED, ENDPOINT_NOT_FOUND: as Access. */
+  async check({ endpointId, write, api }: CheckAccessRequest, apiKey: string): Promise<CheckAccessResponse> {
+    const { access, startedWorkers, clock } = this.#options;
+    const asked = { api: api === Api.JOBS ? 'JOBS' : 'MANAGEMENT', write } as const;
+    const grant = await access.check(apiKey, endpointId === '' ? asked : { ...asked, endpointId });
+    const started = grant.endpoint ? await startedWorkers.count(grant.endpoint.id) : 0;
+    return {
+      accountId: grant.accountId,
+      keyId: grant.keyId,
+      endpointType: grant.endpoint ? endpointTypeToMessage(grant.endpoint.type) : EndpointType.UNSPECIFIED,
+      workersRunning: started,
+      requestQuota: grant.caller.requestQuota,
+      validMs: Math.max(Math.floor(grant.validUntilMs - clock.monotonicMs()), 0),
+    };
+  }
+}

@@ -1,0 +1,170 @@
+/** JobService: decode, call a use case, encode. */
+import type { handleUnaryCall } from '@grpc/grpc-js';
+import type { Service } from '@slipway/kit/lifecycle/service';
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Tracing } from '@slipway/kit/observe/tracing';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { JobServiceServer } from '@slipway/proto/gen/slipway/v1/job_service';
+import type { Access } from '../../access/access.ts';
+import { invalid } from '../../domain/settings/fields.ts';
+import type { ExplainContext } from '../../endpoints/explain.ts';
+import { explainJob } from '../../endpoints/explain.ts';
+import type { JobCalls } from '../../jobs/job-engine.ts';
+import type { AccessChecks } from '../accounts/access-checks.ts';
+import type { CallRate } from '../server/call-rate.ts';
+import type { ListParts } from '../server/paging.ts';
+import { logViewOf, positionFromToken, positionToken, searchOf } from '../server/paging.ts';
+import { keyOf, statusOf, unary } from '../server/unary.ts';
+import { jobExplanationToMessage, sightOf } from './explain-messages.ts';
+import { jobErrorHandlers } from './job-error-handlers.ts';
+import { healthToMessage, jobToMessage, selectionFromMessage, webhookToMessage } from './job-messages.ts';
+import { JobRpc } from './job-rpc.ts';
+import { ManyJobs } from './many-jobs.ts';
+import { Pipeline } from './pipeline.ts';
+import { readJobLog } from './read-job-log.ts';
+import type { LogParts } from './read-log.ts';
+
+export interface JobHandlersOptions {
+  calls: JobCalls;
+  explains: ExplainContext & { rate: CallRate };
+  logs: LogParts;
+  lists: ListParts;
+  checks: AccessChecks;
+  /** Default: nothing is traced. */
+  tracing?: Tracing | undefined;
+  access: Access;
+  clock: Clock;
+  logger: Logger;
+}
+
+/**
+ * The handlers, and a service whose stop ends all waits and pipelines; stop it before the server, which else waits for
+ * them.
+ */
+export interface JobHandlers {
+  handlers: JobServiceServer;
+  service: Service;
+}
+
+/** All calls that wait, so that they can be ended. */
+class OpenCalls extends BaseService {
+  readonly name = 'job calls';
+  readonly #pipelines = new Set<Pipeline>();
+
+  /** Aborted when the process stops. */
+  get signal(): AbortSignal {
+    return this.ending;
+  }
+
+  protected override onStart(): void {}
+
+  protected override onStop(): void {
+    for (const pipeline of this.#pipelines) pipeline.close();
+  }
+
+  add(open: (onEnd: () => void) => Pipeline): void {
+    const pipeline = open(() => this.#pipelines.delete(pipeline));
+    this.#pipelines.add(pipeline);
+    if (this.signal.aborted) pipeline.close();
+  }
+}
+
+export function createJobHandlers({
+  calls,
+  explains,
+  logs,
+  lists,
+  access,
+  checks,
+  tracing,
+  clock,
+  logger,
+}: JobHandlersOptions): JobHandlers {
+  const rpc = new JobRpc({ calls, access, checks, tracing });
+  const many = new ManyJobs({ calls, access });
+  const open = new OpenCalls();
+  return {
+    service: open,
+    handlers: {
+      ...jobErrorHandlers(access, calls, lists),
+      pipeline: (stream) => open.add((onEnd) => new Pipeline(stream, { rpc, clock, logger, onEnd })),
+      submitJob: unary(logger, (request, apiKey) => rpc.submit(request, apiKey)),
+      getJob: unary(logger, (request, apiKey) => rpc.get(request, apiKey)),
+      getJobInput: unary(logger, async ({ endpointId, jobId }, apiKey) => {
+        await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
+        return { input: await calls.input({ endpointId, jobId }) };
+      }),
+      waitJob: waiting(logger, open, (request, apiKey, signal) => rpc.wait(request, apiKey, signal)),
+      readChunks: waiting(logger, open, (request, apiKey, signal) => rpc.chunks(request, apiKey, signal)),
+      cancelJob: unary(logger, (request, apiKey) => rpc.cancel(request, apiKey)),
+      retryJob: unary(logger, async ({ endpointId, jobId }, apiKey) => {
+        await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
+        return { job: jobToMessage(await calls.retry({ endpointId, jobId })) };
+      }),
+      cancelJobs: unary(logger, (request, apiKey) =>
+        many.change('cancel', { ...request, errorGroup: '', endedFrom: undefined }, apiKey),
+      ),
+      retryJobs: unary(logger, (request, apiKey) => many.change('retry', request, apiKey)),
+      purgeQueue: unary(logger, async ({ endpointId }, apiKey) => {
+        await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
+        return { removed: await calls.purge(endpointId) };
+      }),
+      listJobs: unary(logger, async ({ endpointId, pageToken, ...request }, apiKey) => {
+        await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
+        const page = await calls.list(endpointId, {
+          ...selectionFromMessage(request),
+          after: positionFromToken(pageToken),
+        });
+        return {
+          jobs: page.jobs.map(jobToMessage),
+          total: page.total,
+          totalCapped: page.totalCapped,
+          nextPageToken: positionToken(page.next),
+        };
+      }),
+      explain: unary(logger, async ({ endpointId, jobId }, apiKey) => {
+        const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId });
+        explains.rate.admit(caller.accountId);
+        const sight = await sightOf(access, apiKey, endpointId, caller);
+        return { explanation: jobExplanationToMessage(await explainJob(explains, { endpointId, jobId }, sight)) };
+      }),
+      getJobLog: unary(logger, (request, apiKey, metadata) =>
+        readJobLog({ ...logs, access, explains: explains.explains }, request, apiKey, metadata),
+      ),
+      listWebhookDeliveries: unary(logger, async ({ endpointId, jobId, view }, apiKey) => {
+        await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
+        if (searchOf(view) !== '') throw invalid('view.search must be empty: webhook calls are not searched');
+        return {
+          deliveries: (await calls.webhooks({ endpointId, jobId }, logViewOf(view).filters)).map((record) =>
+            webhookToMessage(jobId, record),
+          ),
+        };
+      }),
+      redriveWebhook: unary(logger, async ({ endpointId, jobId }, apiKey) => {
+        await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
+        return { delivery: webhookToMessage(jobId, await calls.redriveWebhook({ endpointId, jobId })) };
+      }),
+      getHealth: unary(logger, async ({ endpointId }, apiKey) => {
+        const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
+        return healthToMessage(await calls.health(endpointId), caller.scope === 'ROOT');
+      }),
+    },
+  };
+}
+
+/** A handler that may wait: its signal aborts when the caller has gone or the process stops. */
+function waiting<Request, Response>(
+  logger: Logger,
+  open: OpenCalls,
+  handle: (request: Request, apiKey: string, signal: AbortSignal) => Promise<Response>,
+): handleUnaryCall<Request, Response> {
+  return (call, done) => {
+    const gone = new AbortController();
+    call.on('cancelled', () => gone.abort());
+    handle(call.request, keyOf(call.metadata), AbortSignal.any([gone.signal, open.signal])).then(
+      (response) => done(null, response),
+      (error: unknown) => done(statusOf(error, call, logger)),
+    );
+  };
+}

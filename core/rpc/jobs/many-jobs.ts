@@ -1,0 +1,73 @@
+/** CancelJobs and RetryJobs: check the key, change the next jobs that match, encode. */
+
+import { SharedPermits } from '@slipway/kit/lifecycle/shared-permits';
+import { JobState as WireState } from '@slipway/proto/gen/slipway/v1/job';
+import type { CancelJobsResponse, RetryJobsRequest } from '@slipway/proto/gen/slipway/v1/job_service';
+import type { Access } from '../../access/access.ts';
+import { DomainError } from '../../domain/settings/errors.ts';
+import type { JobsChanged } from '../../jobs/change/change-jobs.ts';
+import type { JobCalls } from '../../jobs/job-engine.ts';
+import type { WalkedJobs } from '../../store/jobs/job-walk.ts';
+import { cursorOf, walkFrom } from '../server/walk-cursor.ts';
+import { STATE_TO_WIRE, stateFromWire, submittedFromMessage } from './job-messages.ts';
+
+/**
+ * Calls under way at a replica, shared out among accounts: each is busy on one of the engine's connections for as long
+ * as it takes.
+ */
+const CALLS_MAX = 4;
+
+export class ManyJobs {
+  readonly #calls: JobCalls;
+  readonly #access: Access;
+  readonly #permits = new SharedPermits(CALLS_MAX);
+
+  constructor({ calls, access }: { calls: JobCalls; access: Access }) {
+    this.#calls = calls;
+    this.#access = access;
+  }
+
+  /**
+   * Answers of both calls are alike, and requests but for how jobs ended: those to cancel have not. RATE_LIMITED: the
+   * account has as many under way as there is room for.
+   */
+  async change(move: WalkedJobs['move'], request: RetryJobsRequest, apiKey: string): Promise<CancelJobsResponse> {
+    const { endpointId, limit, cursor } = request;
+    const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId, write: true });
+    const wanted = cursor === '' ? wantedOf(move, request) : walkFrom(cursor, endpointId, move);
+    if (!this.#permits.tryAcquire(accountId)) {
+      throw new DomainError(
+        'RATE_LIMITED',
+        'As many calls that change many jobs are under way as there may be; try again when one of them has answered.',
+      );
+    }
+    try {
+      return answerOf(await this.#calls.change({ ...wanted, limit }));
+    } finally {
+      this.#permits.release(accountId);
+    }
+  }
+}
+
+function wantedOf(move: WalkedJobs['move'], request: RetryJobsRequest): WalkedJobs {
+  const states = request.states.map(stateFromWire).filter((state) => state !== undefined);
+  if (states.length < request.states.length)
+    throw new DomainError('INVALID_REQUEST', 'states has one that is UNSPECIFIED; leave it out');
+  const { endpointId, errorGroup, endedFrom } = request;
+  const ended =
+    errorGroup === '' && !endedFrom
+      ? undefined
+      : { fromMs: endedFrom?.getTime(), errorGroup: errorGroup === '' ? undefined : errorGroup };
+  return { endpointId, move, states, submitted: submittedFromMessage(request), ended };
+}
+
+function answerOf({ done, left, next }: JobsChanged): CancelJobsResponse {
+  return {
+    done,
+    nextCursor: cursorOf(next),
+    left: [...left].map(([state, count]) => ({
+      state: state === undefined ? WireState.UNSPECIFIED : STATE_TO_WIRE[state],
+      count,
+    })),
+  };
+}

@@ -1,0 +1,250 @@
+/**
+ * The pipeline: many calls on one stream, answered in batches as soon as they are ready; a stream whose peer does not
+ * read is not read either.
+ */
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+import type { Logger } from '@slipway/kit/log/logger';
+import { BatchQueue, MessageRoom } from '@slipway/kit/net/batch-queue';
+import { BatchingStream } from '@slipway/kit/net/batching-stream';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { PipelineCall, PipelineRequest, PipelineResponse } from '@slipway/proto/gen/slipway/v1/job_service';
+import { PipelineReply } from '@slipway/proto/gen/slipway/v1/job_service';
+import { PIPELINE_CALLS_MAX } from '@slipway/proto/wire/limits';
+import { REASONS } from '@slipway/proto/wire/reason';
+import type { Job } from '../../domain/jobs/job.ts';
+import { DomainError } from '../../domain/settings/errors.ts';
+import { refusalOf } from '../server/unary.ts';
+import type { JobRpc } from './job-rpc.ts';
+
+type Stream = ServerDuplexStream<PipelineRequest, PipelineResponse>;
+type Reply = NonNullable<PipelineReply['reply']>;
+
+/** Unanswered calls on one stream beyond which it is not read, and below which it is read again. */
+const UNANSWERED_MAX = 20_000;
+const UNANSWERED_LOW = 15_000;
+/** Waiting calls on one stream, the same. */
+const WAITS_MAX = 100_000;
+const WAITS_LOW = 75_000;
+/** Bytes of answers that wait to be written, beyond which the same. */
+const WAITING_BYTES_MAX = 64 * 1024 * 1024;
+/** Large outputs and pages of chunks that were read from the database and are not written yet. */
+const LARGE_MAX = 4;
+/** Answers in one message. */
+const REPLIES_MAX = 1_000;
+/** Longest part of an id in a line of the log. */
+const ID_LENGTH_MAX = 100;
+
+/** One stream of one caller, from its opening to its end. */
+export class Pipeline {
+  readonly #stream: Stream;
+  readonly #rpc: JobRpc;
+  readonly #logger: Logger;
+  /** Ends the wait of each unanswered call that may wait. */
+  readonly #waits = new Map<number, AbortController>();
+  /** Unanswered submissions whose jobs no worker took at once. */
+  readonly #queued = new Set<number>();
+  /**
+   * Calls that read a large output or page of chunks, and those that wait until they may: else all of them would be in
+   * memory before the first is written.
+   */
+  readonly #large = new Set<number>();
+  readonly #largeWaiting = new Map<number, { begin(): void; give(error: Error): void }>();
+  readonly #replies = new BatchQueue<PipelineReply>({ bytes: WAITING_BYTES_MAX });
+  readonly #sending: BatchingStream<PipelineResponse>;
+  #unanswered = 0;
+  #ended = false;
+  /** The peer sends no more. */
+  #finished = false;
+  readonly #onEnd: () => void;
+
+  constructor(
+    stream: Stream,
+    { rpc, clock, logger, onEnd }: { rpc: JobRpc; clock: Clock; logger: Logger; onEnd: () => void },
+  ) {
+    this.#stream = stream;
+    this.#rpc = rpc;
+    this.#logger = logger;
+    this.#onEnd = onEnd;
+    this.#sending = new BatchingStream({
+      sink: stream,
+      clock,
+      take: () => this.#take(),
+      onLeft: ({ replies }) => this.#left(replies),
+    });
+    stream.on('data', (request: PipelineRequest) => this.#receive(request));
+    stream.on('end', () => {
+      this.#finished = true;
+      this.#endWhenAnswered();
+    });
+    for (const event of ['cancelled', 'error', 'close']) stream.on(event, () => this.#end());
+  }
+
+  /** Ends all waits, which are answered as things stand, and takes no more calls. */
+  close(): void {
+    this.#finished = true;
+    for (const wait of this.#waits.values()) wait.abort();
+    this.#endWhenAnswered();
+  }
+
+  #receive({ calls }: PipelineRequest): void {
+    if (this.#finished) return;
+    for (const [index, call] of calls.entries()) this.#handle(call, index < PIPELINE_CALLS_MAX);
+    this.#throttle();
+  }
+
+  #handle({ callId, apiKey, call }: PipelineCall, isServed: boolean): void {
+    if (call?.$case === 'abandon') return this.#waits.get(call.value.callId)?.abort();
+    this.#unanswered += 1;
+    if (!isServed)
+      return this.#reply(
+        callId,
+        error('INVALID_REQUEST', `a message may carry at most ${PIPELINE_CALLS_MAX} calls; send this one in another`),
+      );
+    this.#answer(callId, apiKey, call).then(
+      (reply) => this.#reply(callId, reply),
+      (failure: unknown) => this.#reply(callId, this.#failure(failure, call)),
+    );
+  }
+
+  async #answer(callId: number, apiKey: string, call: PipelineCall['call']): Promise<Reply> {
+    switch (call?.$case) {
+      case 'submit':
+        return { $case: 'submit', value: await this.#rpc.submit(call.value, apiKey) };
+      case 'get':
+        return { $case: 'get', value: await this.#rpc.get(call.value, apiKey, () => this.#acquireMemory(callId)) };
+      case 'cancel':
+        return { $case: 'cancel', value: await this.#rpc.cancel(call.value, apiKey) };
+      case 'wait': {
+        const acquireMemory = (): Promise<void> => this.#acquireMemory(callId);
+        return { $case: 'wait', value: await this.#rpc.wait(call.value, apiKey, this.#wait(callId), acquireMemory) };
+      }
+      case 'chunks': {
+        const acquireMemory = (): Promise<void> => this.#acquireMemory(callId);
+        return {
+          $case: 'chunks',
+          value: await this.#rpc.chunks(call.value, apiKey, this.#wait(callId), acquireMemory),
+        };
+      }
+      case 'submitAndWait': {
+        const onStored = ({ state }: Job): void => {
+          if (state === 'IN_QUEUE') this.#queued.add(callId);
+        };
+        return {
+          $case: 'wait',
+          value: await this.#rpc.submitAndWait(call.value, apiKey, this.#wait(callId), onStored),
+        };
+      }
+      case 'checkAccess':
+        return { $case: 'checkAccess', value: await this.#rpc.checkAccess(call.value, apiKey) };
+      case 'abandon':
+      case undefined:
+        return error('INVALID_REQUEST', 'the call is empty or of a newer version');
+    }
+  }
+
+  #wait(callId: number): AbortSignal {
+    const wait = new AbortController();
+    this.#waits.set(callId, wait);
+    return wait.signal;
+  }
+
+  async #acquireMemory(callId: number): Promise<void> {
+    if (this.#ended) throw new DomainError('UNAVAILABLE', 'The caller has gone.');
+    if (this.#large.size >= LARGE_MAX) {
+      await new Promise<void>((begin, give) => {
+        this.#largeWaiting.set(callId, { begin, give });
+      });
+    } else this.#large.add(callId);
+  }
+
+  /** Answers were written, or will never be. */
+  #written(replies: readonly PipelineReply[]): void {
+    for (const { callId } of replies) {
+      if (!this.#large.delete(callId)) continue;
+      const [next] = this.#largeWaiting;
+      if (!next) continue;
+      this.#largeWaiting.delete(next[0]);
+      this.#large.add(next[0]);
+      next[1].begin();
+    }
+  }
+
+  #failure(failure: unknown, call: PipelineCall['call']): Reply {
+    const { reason, message } = refusalOf(failure);
+    const ids = { call: call?.$case, ...(call && call.$case !== 'abandon' && idsOf(call.value)) };
+    if (reason === 'INTERNAL') this.#logger.error({ err: failure, ...ids }, 'a pipelined call failed');
+    else if (reason === 'UNAVAILABLE')
+      this.#logger.warn({ err: failure, ...ids }, 'a pipelined call could not be served now');
+    return error(reason, message);
+  }
+
+  #reply(callId: number, reply: Reply): void {
+    this.#waits.delete(callId);
+    const wasQueued = this.#queued.delete(callId);
+    this.#unanswered -= 1;
+    if (this.#ended) return;
+    this.#replies.add({ callId, reply, ...(wasQueued && { wasQueued }) }, sizeOf(reply));
+    this.#sending.wake();
+  }
+
+  #take(): PipelineResponse | undefined {
+    const replies = this.#replies.take(new MessageRoom({ items: REPLIES_MAX }));
+    return replies.length > 0 ? { replies } : undefined;
+  }
+
+  #left(replies: readonly PipelineReply[]): void {
+    this.#written(replies);
+    this.#throttle();
+    this.#endWhenAnswered();
+  }
+
+  /** Waiting calls cost nothing and do not count as long as the answers are read. */
+  #throttle(): void {
+    if (this.#ended) return;
+    const busy = this.#unanswered - this.#waits.size + this.#replies.length;
+    const waits = this.#waits.size;
+    if (busy > UNANSWERED_MAX || waits > WAITS_MAX || this.#replies.isFull) this.#stream.pause();
+    else if (this.#stream.isPaused() && busy < UNANSWERED_LOW && waits < WAITS_LOW) this.#stream.resume();
+  }
+
+  #endWhenAnswered(): void {
+    if (!this.#finished || this.#ended || this.#unanswered > 0 || this.#replies.length > 0) return;
+    this.#stream.end();
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#sending.stop();
+    this.#replies.clear();
+    for (const wait of this.#waits.values()) wait.abort();
+    for (const { give } of this.#largeWaiting.values()) give(new DomainError('UNAVAILABLE', 'The caller has gone.'));
+    this.#largeWaiting.clear();
+    this.#onEnd();
+  }
+}
+
+function error(reason: keyof typeof REASONS, message: string): Reply {
+  return { $case: 'error', value: { code: REASONS[reason].grpc, reason, message } };
+}
+
+/** Roughly the bytes of an answer; only outputs and chunks matter. */
+function sizeOf(reply: Reply): number {
+  if (reply.$case === 'get' || reply.$case === 'wait') return 256 + (reply.value.job?.output?.length ?? 0);
+  if (reply.$case !== 'chunks') return 256;
+  return reply.value.chunks.reduce(
+    (bytes, { output, metrics }) => bytes + output.length + (metrics?.length ?? 0) + 64,
+    256,
+  );
+}
+
+/** What a call is about, for the log. Its caller chose the ids: they may be long. */
+function idsOf(call: { endpointId?: string; jobId?: string; requestId?: string }): Record<string, string> {
+  const { endpointId, jobId, requestId } = call;
+  return Object.fromEntries(
+    Object.entries({ endpointId, jobId, requestId }).flatMap(([name, id]) =>
+      id ? [[name, id.slice(0, ID_LENGTH_MAX)]] : [],
+    ),
+  );
+}

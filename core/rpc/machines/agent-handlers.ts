@@ -1,0 +1,132 @@
+/** AgentService: the session's stream, and the side streams for large payloads. */
+import type { ServerDuplexStream, ServerWritableStream } from '@grpc/grpc-js';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { BudgetMeter } from '@slipway/kit/observe/budget-metrics';
+import type {
+  AgentServiceServer,
+  FetchInputRequest,
+  FetchInputResponse,
+  SessionRequest,
+  SessionResponse,
+} from '@slipway/proto/gen/slipway/v1/agent_service';
+import { SessionEndReason } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { SIDE_STREAM_PIECE_BYTES } from '@slipway/proto/wire/limits';
+import type { Access } from '../../access/access.ts';
+import { agentOf, machineOf } from '../../access/agent-key.ts';
+import { bindKey } from '../../access/bind-key.ts';
+import { keyFromRef } from '../../dispatch/agent-messages.ts';
+import { resolveImageDigest } from '../../dispatch/reports/resolve-image-digest.ts';
+import { Session } from '../../dispatch/session/session.ts';
+import type { SessionContext, SessionStream } from '../../dispatch/session/session-context.ts';
+import type { Caller } from '../../domain/accounts/permission.ts';
+import { DomainError } from '../../domain/settings/errors.ts';
+import { invalid } from '../../domain/settings/fields.ts';
+import type { Stores } from '../../store/storage.ts';
+import { OutcomeBudget } from '../server/outcome-budget.ts';
+import { keyOf, statusOf, unary } from '../server/unary.ts';
+import { receiveOutcome } from './receive-outcome.ts';
+
+/** What the handlers need. */
+export interface AgentHandlersOptions {
+  access: Access;
+  keys: Stores['keys'];
+  images: Stores['images'];
+  /** A key has become that of a machine: tells all replicas. */
+  onBound(keyId: string): void;
+  context: SessionContext;
+  /** Hears of the room for large outcomes. */
+  meter: BudgetMeter;
+  logger: Logger;
+}
+
+/** Handlers of the service. */
+export function agentHandlers({
+  access,
+  keys,
+  images,
+  onBound,
+  context,
+  meter,
+  logger,
+}: AgentHandlersOptions): AgentServiceServer {
+  const room = new OutcomeBudget({ meter });
+  return {
+    session: (call) => {
+      const check = (): Promise<Caller> => agentOf(access, keyOf(call.metadata));
+      const bind = async (machineId: string): Promise<void> => bindKey(keys, await check(), machineId, onBound);
+      const stream = sessionStream(call, logger);
+      // The stream is not read until the key is known to work.
+      check()
+        .then(() => {
+          if (context.table.closed)
+            throw new DomainError('UNAVAILABLE', 'This replica is shutting down; connect again.');
+          attach(call, new Session(stream, { check, bind }, context));
+        })
+        .catch((error: unknown) => stream.end(error));
+    },
+    fetchInput: (call) => {
+      machineOf(access, keyOf(call.metadata))
+        .then((machineId) => sendInput(call, machineId, context))
+        .catch((error: unknown) => {
+          call.emit('error', statusOf(error, call, logger));
+        });
+    },
+    settleImage: unary(logger, async (request, apiKey) => {
+      const machineId = await machineOf(access, apiKey);
+      return { digest: await resolveImageDigest(images, machineId, request) };
+    }),
+    reportOutcome: (call, done) => {
+      machineOf(access, keyOf(call.metadata))
+        .then((machineId) => receiveOutcome(call, machineId, { ...context, room }))
+        .then(
+          () => done(null, {}),
+          (error: unknown) => done(statusOf(error, call, logger)),
+        );
+    },
+  };
+}
+
+function attach(call: ServerDuplexStream<SessionRequest, SessionResponse>, session: Session): void {
+  call.on('data', (message: SessionRequest) => session.receive(message));
+  call.on('end', () => session.close('the agent ended it', SessionEndReason.UNSPECIFIED));
+  call.on('cancelled', () => session.gone());
+  call.on('error', () => session.gone());
+  if (call.cancelled) session.gone();
+}
+
+function sessionStream(call: ServerDuplexStream<SessionRequest, SessionResponse>, logger: Logger): SessionStream {
+  return {
+    write: (message, left) => {
+      if (!call.cancelled) call.write(message, left);
+    },
+    pause: () => {
+      call.pause();
+    },
+    resume: () => {
+      call.resume();
+    },
+    end: (error) => {
+      if (error === undefined) call.end();
+      else call.emit('error', statusOf(error, call, logger));
+    },
+  };
+}
+
+async function sendInput(
+  call: ServerWritableStream<FetchInputRequest, FetchInputResponse>,
+  machineId: string,
+  context: SessionContext,
+): Promise<void> {
+  const key = keyFromRef(call.request.ref, machineId);
+  if (!key) throw invalid('ref must name an attempt');
+  const input = await context.attempts.readInput(key);
+  if (!input) throw new DomainError('NOT_FOUND', 'The attempt is not current any more.');
+  for (let at = 0; at < input.length && !call.cancelled; at += SIDE_STREAM_PIECE_BYTES) {
+    const more = call.write({ piece: input.subarray(at, at + SIDE_STREAM_PIECE_BYTES) });
+    if (!more && !call.cancelled)
+      await new Promise<void>((resolve) => {
+        call.once('drain', resolve).once('cancelled', resolve);
+      });
+  }
+  call.end();
+}

@@ -1,0 +1,67 @@
+/** EdgeService: the streams of facades, whose tunnels they may take, and what they refused. */
+
+import type { Service } from '@slipway/kit/lifecycle/service';
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import type { EdgeServiceServer } from '@slipway/proto/gen/slipway/v1/edge_service';
+import { machineOf } from '../../access/agent-key.ts';
+import { podNotFound } from '../../domain/pods/pod.ts';
+import { locatePod } from '../../edge/locate-pod.ts';
+import type { RejectionTracker } from '../../edge/rejection-tracker.ts';
+import type { Stores } from '../../store/storage.ts';
+import { ownAccount } from '../server/own-account.ts';
+import { unary } from '../server/unary.ts';
+import { tellRefusals } from './tell-refusals.ts';
+import type { WatchParts } from './watch-rotation.ts';
+import { WatchRotation } from './watch-rotation.ts';
+
+/** The handlers, and a service whose stop ends all streams; stop it before the server, which else waits for them. */
+export interface EdgeHandlers {
+  handlers: EdgeServiceServer;
+  service: Service;
+}
+
+/** All streams, so that they can be ended. */
+class OpenStreams extends BaseService {
+  readonly name = 'edge streams';
+  readonly #streams = new Set<WatchRotation>();
+
+  protected override onStart(): void {}
+
+  protected override onStop(): void {
+    for (const stream of this.#streams) stream.close();
+  }
+
+  add(open: (onEnd: () => void) => WatchRotation): void {
+    const stream = open(() => this.#streams.delete(stream));
+    this.#streams.add(stream);
+    if (this.ending.aborted) stream.close();
+  }
+}
+
+/** Handlers of the service. */
+export function createEdgeHandlers(
+  parts: WatchParts & { edge: Pick<Stores['edge'], 'pod'>; refusals: RejectionTracker },
+): EdgeHandlers {
+  const { access, edge, refusals, logger } = parts;
+  const open = new OpenStreams();
+  /** A key that is for some endpoints only sees no pods. */
+  const ownerOf = async (apiKey: string, write: boolean, podId: string): Promise<string> => {
+    const { accountId, caller } = await ownAccount(access, apiKey, write);
+    if (caller.endpointIds.length > 0) throw podNotFound(podId);
+    return accountId;
+  };
+  return {
+    service: open,
+    handlers: {
+      watchRotation: (stream) => open.add((onEnd) => new WatchRotation(stream, parts, onEnd)),
+      admitTunnel: unary(logger, async (_request, apiKey) => ({ machineId: await machineOf(access, apiKey) })),
+      tellRefusals: unary(logger, async ({ endpoints }) => {
+        await tellRefusals(access, refusals, endpoints);
+        return {};
+      }),
+      locatePod: unary(logger, async ({ podId, port, write, open: needsNoKey }, apiKey) =>
+        locatePod(edge, needsNoKey ? undefined : await ownerOf(apiKey, write, podId), podId, port),
+      ),
+    },
+  };
+}

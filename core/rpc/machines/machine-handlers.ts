@@ -1,0 +1,129 @@
+/** MachineService: decode, call a use case, encode. */
+import type { Metadata } from '@grpc/grpc-js';
+import type { Logger } from '@slipway/kit/log/logger';
+import type {
+  GetWorkerLogRequest,
+  GetWorkerLogResponse,
+  MachineServiceServer,
+} from '@slipway/proto/gen/slipway/v1/machine_service';
+import type { Access } from '../../access/access.ts';
+import { unauthorized } from '../../domain/accounts/permission.ts';
+import { groupEnded } from '../../domain/machines/ended-workers.ts';
+import { DomainError } from '../../domain/settings/errors.ts';
+import { checkTexts, invalid } from '../../domain/settings/fields.ts';
+import type { EndpointContext } from '../../endpoints/endpoint-context.ts';
+import { forgetMachine, machineNotFound } from '../../endpoints/forget-machine.ts';
+import { readMachine } from '../../endpoints/read-machine.ts';
+import type { LogParts } from '../jobs/read-log.ts';
+import { linesOf, readLog, tailBytesOf } from '../jobs/read-log.ts';
+import type { PageBudget } from '../server/page-budget.ts';
+import { listing, pageRequestOf, tokenOf } from '../server/paging.ts';
+import { unary } from '../server/unary.ts';
+import { endedToMessage, machinePageToMessage, machineToMessage, workerToMessage } from './machine-messages.ts';
+
+/** What the handlers need. */
+export interface MachineHandlersOptions {
+  access: Access;
+  context: EndpointContext;
+  logs: LogParts;
+  room: PageBudget;
+  logger: Logger;
+}
+
+/** Handlers of the service. */
+export function machineHandlers(options: MachineHandlersOptions): MachineServiceServer {
+  const { access, context, logger } = options;
+  return {
+    listMachines: listing(options, async (request, apiKey, enter) => {
+      const { scope, accountId } = await access.caller(apiKey);
+      // Machines are shared by all accounts: they are the operator's business.
+      if (scope !== 'ROOT') throw unauthorized();
+      const page = pageRequestOf(request, 'name');
+      await enter(accountId);
+      const { entries, next } = await context.machines.page(page);
+      return { machines: entries.map(machineToMessage), nextPageToken: tokenOf(next, page) };
+    }),
+    getMachine: listing(options, async ({ id }, apiKey, enter) => {
+      const caller = await access.caller(apiKey);
+      await enter(caller.accountId);
+      return machinePageToMessage(await readMachine(context, caller, id));
+    }),
+    forgetMachine: unary(logger, async ({ id }, apiKey) => forgetMachine(context, await access.caller(apiKey), id)),
+    cordonMachine: unary(logger, async ({ id, cordoned }, apiKey) => {
+      const { scope, keyId } = await access.caller(apiKey);
+      if (scope !== 'ROOT') throw unauthorized();
+      if (!(await context.machines.cordon(id, cordoned, keyId))) throw machineNotFound(id);
+      if (!cordoned) context.onCapacity([id]);
+      return {};
+    }),
+    listWorkers: listing(options, async (request, apiKey, enter) => {
+      const { endpointId, accountId = '', pageToken = '', machines } = request;
+      const caller = await access.caller(apiKey);
+      if (caller.scope !== 'ROOT' && (accountId !== '' || machines)) throw unauthorized();
+      if (machines?.ids.length === 0) throw invalid('machines.ids is empty: leave out machines for the workers of all');
+      checkTexts('machines.ids', machines?.ids ?? []);
+      // Only the operator may leave the endpoint open.
+      if (caller.scope !== 'ROOT' || endpointId !== '') await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
+      const page = pageRequestOf(request);
+      await enter(caller.accountId);
+      const { entries, next } = await context.workers.list({ endpointId, accountId, machineIds: machines?.ids }, page);
+      const ended =
+        pageToken === ''
+          ? groupEnded(await context.workers.ended({ endpointId, accountId, machineIds: machines?.ids }))
+          : [];
+      const [machineId, ...others] = machines?.ids ?? [];
+      const of =
+        endpointId !== '' ? { endpointId } : machineId !== undefined && others.length === 0 ? { machineId } : undefined;
+      const recent = pageToken === '' && of ? await context.workers.recent(of) : [];
+      const workers = entries.map(workerToMessage);
+      return {
+        workers,
+        recent: recent.map(workerToMessage),
+        ended: ended.map(endedToMessage),
+        nextPageToken: tokenOf(next, page),
+      };
+    }),
+    getWorkerLog: unary(logger, (request, apiKey, metadata) => workerLog(options, request, apiKey, metadata)),
+  };
+}
+
+async function workerLog(
+  { access, context, logs }: MachineHandlersOptions,
+  { workerId, tailBytes, job, endpointId }: GetWorkerLogRequest,
+  apiKey: string,
+  metadata: Metadata,
+): Promise<GetWorkerLogResponse> {
+  const bytes = tailBytesOf(tailBytes);
+  await access.caller(apiKey);
+  const worker = await context.workers.find(workerId);
+  if (!worker || (endpointId ?? worker.endpointId) !== worker.endpointId) throw workerNotFound(workerId);
+  const accountId = await accountOf(access, apiKey, worker.endpointId, workerId);
+  const place = job && { ...job, limit: linesOf(job.limit) };
+  const logRequest = {
+    kind: 'worker',
+    id: workerId,
+    machineId: worker.machineId,
+    accountId,
+    tailBytes: bytes,
+    job: place,
+  } as const;
+  return readLog(logs, logRequest, apiKey, metadata);
+}
+
+async function accountOf(access: Access, apiKey: string, endpointId: string, workerId: string): Promise<string> {
+  try {
+    return (await access.check(apiKey, { api: 'MANAGEMENT', endpointId })).accountId;
+  } catch (error) {
+    // Another account's worker is like none.
+    if (error instanceof DomainError && error.reason === 'ENDPOINT_NOT_FOUND') throw workerNotFound(workerId);
+    throw error;
+  }
+}
+
+function workerNotFound(workerId: string): DomainError {
+  const which = JSON.stringify(workerId.slice(0, 64));
+  return new DomainError(
+    'NOT_FOUND',
+    `There is no worker ${which} in this account; of those that ended, the last 20 of an endpoint are known for a day.`,
+  );
+}

@@ -1,0 +1,161 @@
+/** Machines and workers for people. */
+
+import type {
+  EndedWorkers,
+  Machine as MachineMessage,
+  Worker as WorkerMessage,
+  WorkerStretch,
+} from '@slipway/proto/gen/slipway/v1/machine';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import type {
+  GetMachineResponse,
+  MachineStatus as MachineStatusMessage,
+} from '@slipway/proto/gen/slipway/v1/machine_service';
+import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
+import { engineToMessage } from '../../dispatch/container-messages.ts';
+import { gpuLoadToMessage } from '../../dispatch/reports/gpu-load-messages.ts';
+import type { EndedGroup } from '../../domain/machines/ended-workers.ts';
+import { gpuDisplayName, gpuTypeOf } from '../../domain/machines/gpu-facts.ts';
+import type { Stretch, Worker } from '../../domain/machines/worker.ts';
+import type { MachinePage } from '../../endpoints/read-machine.ts';
+import type { MachineFacts, MachineStatus } from '../../store/machines/machine-store.ts';
+
+/** A machine and whether it is here. */
+export function machineToMessage({
+  connected,
+  cordoned,
+  seenAtMs,
+  podGpuUuids,
+  gpuLoads,
+  ...machine
+}: MachineStatus): MachineStatusMessage {
+  return {
+    machine: machineMessage(machine),
+    connected,
+    cordoned,
+    podGpuUuids,
+    seenTime: new Date(seenAtMs),
+    gpuLoads: gpuLoads.map(gpuLoadToMessage),
+  };
+}
+
+/** A machine and what is on it. */
+export function machinePageToMessage({
+  status,
+  standing,
+  pods,
+  images,
+  addresses,
+  refusals,
+}: MachinePage): GetMachineResponse {
+  const { replicaAddress, agentSinceMs, keyId, keyRevokedAtMs } = standing;
+  return {
+    status: machineToMessage(status),
+    replicaAddress,
+    agentSinceTime: new Date(agentSinceMs),
+    keyId,
+    keyRevokedTime: keyRevokedAtMs === null ? undefined : new Date(keyRevokedAtMs),
+    pods: pods.map(({ state, desired, stateChangedAtMs, ...pod }) => ({
+      ...pod,
+      state: PodState[state],
+      desiredStatus: PodStatus[desired],
+      stateChangeTime: new Date(stateChangedAtMs),
+    })),
+    images: images.images,
+    imageCount: images.count,
+    imageBytes: images.bytes,
+    addresses,
+    refusals: refusals.map(({ endpoint: { id, name, accountId }, refusal }) => ({
+      endpointId: id,
+      endpointName: name,
+      accountId,
+      ...refusal,
+    })),
+  };
+}
+
+/** A machine with the short names of its GPUs. */
+export function machineMessage(facts: MachineFacts): MachineMessage {
+  const {
+    id,
+    name,
+    gpus,
+    locations,
+    cpuSlots,
+    agentVersion,
+    cudaVersion,
+    cpuCount,
+    memoryMib,
+    cpuModel,
+    cpuThreadsPerCore,
+    standbyMax,
+    runsCommands,
+    engine,
+    noEngineReason,
+  } = facts;
+  return {
+    id,
+    name,
+    locations,
+    cpuSlots,
+    agentVersion,
+    cudaVersion,
+    cpuCount,
+    memoryMib,
+    cpuModel,
+    cpuThreadsPerCore,
+    standbyMax,
+    gpus: gpus.map((gpu) => ({ ...gpu, unhealthy: gpu.unhealthy ?? '', displayName: gpuDisplayName(gpuTypeOf(gpu)) })),
+    runsCommands,
+    containerEngine: engineToMessage(engine),
+    noEngineReason,
+  };
+}
+
+/** A worker. One that is to finish shows as draining or outdated even before its agent has heard of it. */
+export function workerToMessage({
+  desired,
+  state,
+  outdated,
+  exitCode,
+  createdAt,
+  readyAt,
+  endedAt,
+  busy,
+  frozen,
+  gpuLoads,
+  ...worker
+}: Worker): WorkerMessage {
+  const runs = state === 'READY' || state === 'FROZEN' || state === 'INITIALIZING' || state === 'DRAINING';
+  const leaving = outdated ? 'OUTDATED' : desired === 'DRAIN' ? 'DRAINING' : state;
+  return {
+    ...worker,
+    state: WorkerState[runs ? leaving : state],
+    exitCode: exitCode ?? undefined,
+    createTime: createdAt,
+    readyTime: readyAt,
+    endTime: endedAt,
+    busy: busy.map(stretchToMessage),
+    frozen: frozen.map(stretchToMessage),
+    gpuLoads: gpuLoads.map(gpuLoadToMessage),
+  };
+}
+
+function stretchToMessage({ begin, end }: Stretch): WorkerStretch {
+  return { beginTime: begin, endTime: end };
+}
+
+/** Workers that ended without being told to. */
+export function endedToMessage({ count, sentence, lastLine, last }: EndedGroup): EndedWorkers {
+  return {
+    endpointId: last.endpointId,
+    endpointName: last.endpointName,
+    count,
+    exitCode: last.exitCode ?? undefined,
+    lastLine,
+    lastEndTime: last.endedAt,
+    lastWorkerId: last.id,
+    reason: last.reason,
+    sentence,
+  };
+}

@@ -1,0 +1,44 @@
+/** A rotation as facades get it, with the version by which both sides compare what they have. */
+import { createHash } from 'node:crypto';
+import { EndpointRotation } from '@slipway/proto/gen/slipway/v1/edge_service';
+import type { EndpointBackends } from '../../store/machines/edge-store.ts';
+
+/** Characters of a version: too many for two rotations of an endpoint to share one by chance. */
+const VERSION_LENGTH = 22;
+
+/** All streams of a replica share one: rotations are replaced, never changed. */
+const messages = new WeakMap<EndpointBackends, EndpointRotation>();
+
+/**
+ * Returns the message for a rotation. Its version depends on the content alone, so all replicas give the same, also
+ * after a restart.
+ */
+export function rotationMessage(rotation: EndpointBackends): EndpointRotation {
+  const known = messages.get(rotation);
+  if (known) return known;
+  const { endpointId, workerConcurrency, scalerValue: requestsPerWorker, h2c, singleUse } = rotation;
+  const workers = rotation.workers
+    .filter(({ draining }) => !draining)
+    .map(({ id, address, ready, tunnelMachineId, surplus }) => ({
+      workerId: id,
+      address,
+      ready,
+      tunnelMachineId,
+      surplus,
+    }));
+  const message = {
+    endpointId,
+    workerConcurrency,
+    h2c,
+    keepsConnections: !singleUse,
+    workers,
+    requestsPerWorker,
+    version: '',
+  };
+  message.version = createHash('sha256')
+    .update(EndpointRotation.encode(message).finish())
+    .digest('base64url')
+    .slice(0, VERSION_LENGTH);
+  messages.set(rotation, message);
+  return message;
+}

@@ -1,0 +1,55 @@
+/**
+ * EdgeService.TellRefusals: whoever may use an endpoint's jobs may say what was refused there; the words are core's
+ * own.
+ */
+
+import type { EndpointRefusals, RefusedRequests as RefusedMessage } from '@slipway/proto/gen/slipway/v1/edge_service';
+import { RequestLimit, RequestOperation } from '@slipway/proto/gen/slipway/v1/edge_service';
+import { REFUSALS_TOLD_MAX } from '@slipway/proto/wire/limits';
+import type { Access } from '../../access/access.ts';
+import type { RequestLimit as LimitName, RefusedRequests } from '../../domain/reports/refused-requests.ts';
+import { DomainError } from '../../domain/settings/errors.ts';
+import type { RejectionTracker } from '../../edge/rejection-tracker.ts';
+
+/** More of anything is not believed. */
+const COUNT_MAX = 1_000_000_000;
+/** More than there are limits and operations. */
+const REFUSED_MAX = 100;
+
+const LIMITS: Partial<Record<RequestLimit, LimitName>> = {
+  [RequestLimit.RATE]: 'RATE',
+  [RequestLimit.AT_ONCE]: 'AT_ONCE',
+  [RequestLimit.ACCOUNT_SHARE]: 'ACCOUNT_SHARE',
+  [RequestLimit.QUOTA]: 'QUOTA',
+};
+
+/** INVALID_REQUEST: too many entries; else, when no entry's key may, what the last of them is refused with. */
+export async function tellRefusals(
+  access: Access,
+  book: RejectionTracker,
+  endpoints: readonly EndpointRefusals[],
+): Promise<void> {
+  if (endpoints.length > REFUSALS_TOLD_MAX) {
+    throw new DomainError(
+      'INVALID_REQUEST',
+      `endpoints has ${endpoints.length} entries, but must have at most ${REFUSALS_TOLD_MAX}`,
+    );
+  }
+  const heard = await Promise.allSettled(
+    endpoints.map(async ({ endpointId, apiKey, refused }) => {
+      const { accountId } = await access.check(apiKey, { api: 'JOBS', endpointId });
+      for (const each of refused.slice(0, REFUSED_MAX).flatMap(refusedFromMessage))
+        book.add(accountId, endpointId, each);
+    }),
+  );
+  const last = heard.at(-1);
+  if (last?.status === 'rejected' && heard.every(({ status }) => status === 'rejected')) throw last.reason;
+}
+
+/** None where it is not known or not possible. */
+function refusedFromMessage({ limit, operation, most, count }: RefusedMessage): RefusedRequests[] {
+  const [name, asked] = [LIMITS[limit], Object.entries(RequestOperation).find(([, value]) => value === operation)?.[0]];
+  const possible = [most, count].every((number) => number >= 0 && number <= COUNT_MAX) && count > 0;
+  if (!name || asked === undefined || operation <= 0 || !possible) return [];
+  return [{ limit: name, operation: asked.toLowerCase().replaceAll('_', '-'), most, count }];
+}

@@ -1,0 +1,95 @@
+/** PodService: decode, call a use case, encode. */
+import type { PodServiceServer } from '@slipway/proto/gen/slipway/v1/pod_service';
+import type { Access } from '../../access/access.ts';
+import { invalid } from '../../domain/settings/fields.ts';
+import { createPod } from '../../pods/create-pod.ts';
+import { listEnded, listPods } from '../../pods/list-pods.ts';
+import type { PodContext } from '../../pods/pod-context.ts';
+import { deletePod, getPod, resetPod, restartPod, startPod, stopPod } from '../../pods/pods.ts';
+import { updatePod } from '../../pods/update-pod.ts';
+import type { LogParts } from '../jobs/read-log.ts';
+import { linesOf, readLog, tailBytesOf } from '../jobs/read-log.ts';
+import { endedToMessage } from '../machines/machine-messages.ts';
+import { ownAccount } from '../server/own-account.ts';
+import type { ListParts } from '../server/paging.ts';
+import { listing, pageRequestOf, tokenOf } from '../server/paging.ts';
+import { unary } from '../server/unary.ts';
+import { podRequestFromMessage, podToMessage, podUpdateFromMessage } from './pod-messages.ts';
+
+/** Handlers of the service. */
+export function podHandlers(
+  access: Access,
+  context: PodContext,
+  logParts: LogParts,
+  lists: ListParts,
+): PodServiceServer {
+  const { logger } = lists;
+  type Verb = typeof startPod;
+  /** A call that names a pod and answers it as it is afterwards. */
+  const changing = (verb: Verb) =>
+    unary(logger, async ({ id }: { id: string }, apiKey) => ({
+      pod: podToMessage(await verb(context, await ownAccount(access, apiKey, true), id)),
+    }));
+  return {
+    createPod: unary(logger, async (request, apiKey) => {
+      const actor = await ownAccount(access, apiKey, true);
+      const { podRequest, fields } = podRequestFromMessage(request);
+      return { pod: podToMessage(await createPod(context, actor, podRequest, fields)) };
+    }),
+    getPod: unary(logger, async ({ id }, apiKey) => {
+      const { accountId, caller } = await ownAccount(access, apiKey, false);
+      return { pod: podToMessage(await getPod(context, accountId, id, caller.endpointIds)) };
+    }),
+    listPods: listing(lists, async (request, apiKey, enter) => {
+      const { endpointId } = request;
+      const { accountId, caller } =
+        endpointId === ''
+          ? await ownAccount(access, apiKey, false)
+          : await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
+      const page = pageRequestOf(request);
+      await enter(accountId);
+      const endpointIds = endpointId === '' ? request.endpointIds : [endpointId];
+      const selection = { ...request, endpointIds };
+      const { entries, next } = await listPods(context, accountId, selection, caller.endpointIds, page);
+      const ended = page.after === undefined ? await listEnded(context, accountId, selection, caller.endpointIds) : [];
+      return {
+        pods: entries.map(podToMessage),
+        endedWorkers: ended.map(endedToMessage),
+        nextPageToken: tokenOf(next, page),
+      };
+    }),
+    updatePod: unary(logger, async ({ pod, updateMask }, apiKey) => {
+      const actor = await ownAccount(access, apiKey, true);
+      if (!pod) throw invalid('pod is required');
+      const fields = updateMask ?? [];
+      return { pod: podToMessage(await updatePod(context, actor, pod.id, podUpdateFromMessage(pod, fields), fields)) };
+    }),
+    startPod: changing(startPod),
+    stopPod: changing(stopPod),
+    resetPod: changing(resetPod),
+    restartPod: changing(restartPod),
+    deletePod: unary(logger, async ({ id }, apiKey) => {
+      await deletePod(context, await ownAccount(access, apiKey, true), id);
+      return {};
+    }),
+    getPodLog: unary(logger, async (request, apiKey, metadata) => {
+      const { accountId, caller } = await ownAccount(access, apiKey, false);
+      const { place } = request;
+      const tailBytes = tailBytesOf(request.tailBytes);
+      if (place && (place.jobId !== '' || place.attempt !== 0))
+        throw invalid('place names a job or an attempt, of which a pod has none');
+      const job = place && { ...place, limit: linesOf(place.limit) };
+      const { id, machineId, endpointId } = await getPod(context, accountId, request.id, caller.endpointIds);
+      const logRequest = {
+        kind: endpointId === '' ? 'pod' : 'worker',
+        id,
+        machineId,
+        accountId,
+        tailBytes,
+        job,
+      } as const;
+      const { log, job: page } = await readLog(logParts, logRequest, apiKey, metadata);
+      return { log, page };
+    }),
+  };
+}

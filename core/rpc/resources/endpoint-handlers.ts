@@ -1,0 +1,133 @@
+/** EndpointService: decode, call a use case, encode. */
+
+import type { Endpoint as EndpointMessage } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { EndpointServiceServer } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import type { Access } from '../../access/access.ts';
+import type { Caller } from '../../domain/accounts/permission.ts';
+import { invalid } from '../../domain/settings/fields.ts';
+import { createEndpoint } from '../../endpoints/create-endpoint.ts';
+import type { EndpointContext } from '../../endpoints/endpoint-context.ts';
+import type { EndpointView } from '../../endpoints/endpoints.ts';
+import { deleteEndpoint, getEndpoint, listEndpoints, withTemplatesOf } from '../../endpoints/endpoints.ts';
+import { explainEndpoint, listDecisions } from '../../endpoints/explain.ts';
+import { updateEndpoint } from '../../endpoints/update-endpoint.ts';
+import { decisionToMessage, endpointExplanationToMessage, sightOf } from '../jobs/explain-messages.ts';
+import { reasonFor } from '../jobs/job-messages.ts';
+import type { CallRate } from '../server/call-rate.ts';
+import { ownAccount } from '../server/own-account.ts';
+import type { ListParts } from '../server/paging.ts';
+import { listing, logViewOf, pageRequestOf, tokenOf } from '../server/paging.ts';
+import { unary } from '../server/unary.ts';
+import { changeFromMessage, endpointRequestFromMessage, endpointToMessage } from './endpoint-messages.ts';
+import { jobTimesHandler } from './job-times-handler.ts';
+import { releaseHandlers } from './release-handlers.ts';
+import { whatIfToMessage } from './what-if-messages.ts';
+
+/** Handlers of the service. */
+export function endpointHandlers(
+  access: Access,
+  context: EndpointContext & { rate: CallRate },
+  lists: ListParts,
+): EndpointServiceServer {
+  const { logger } = lists;
+  /** With the reasons why workers find no place. */
+  const shown = async (endpoints: readonly EndpointView[], { scope }: Caller): Promise<EndpointMessage[]> => {
+    const ids = endpoints.map(({ id }) => id);
+    const [throttled, nowhere, rollouts] = await Promise.all([
+      context.scales.refusals(ids),
+      context.cannotRun.of(ids),
+      context.releases.rollouts(ids),
+    ]);
+    return endpoints.map((endpoint) =>
+      endpointToMessage(
+        endpoint,
+        {
+          throttledReason: reasonFor(throttled.get(endpoint.id), scope === 'ROOT'),
+          cannotRunReason: reasonFor(nowhere.get(endpoint.id), scope === 'ROOT'),
+        },
+        rollouts.get(endpoint.id),
+      ),
+    );
+  };
+  /** An answer to a change: what can run nowhere is told at once. */
+  const changed = async (endpoint: EndpointView, { scope }: Caller): Promise<EndpointMessage> => {
+    const [nowhere, rollouts] = await Promise.all([
+      context.cannotRun.of([endpoint.id]),
+      context.releases.rollouts([endpoint.id]),
+    ]);
+    const reasons = { throttledReason: '', cannotRunReason: reasonFor(nowhere.get(endpoint.id), scope === 'ROOT') };
+    return endpointToMessage(endpoint, reasons, rollouts.get(endpoint.id));
+  };
+  return {
+    ...jobTimesHandler(access, context, lists),
+    ...releaseHandlers(access, context, { logger, changed }),
+    createEndpoint: unary(logger, async (request, apiKey) => {
+      const actor = await ownAccount(access, apiKey, true);
+      return {
+        endpoint: await changed(
+          await createEndpoint(context, actor, endpointRequestFromMessage(request)),
+          actor.caller,
+        ),
+      };
+    }),
+    getEndpoint: unary(logger, async ({ id, includeTemplate = false }, apiKey) => {
+      const { accountId, caller } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id });
+      const found = await getEndpoint(context, accountId, id);
+      const [endpoint] = await shown(includeTemplate ? await withTemplatesOf(context, [found]) : [found], caller);
+      return { endpoint };
+    }),
+    listEndpoints: listing(lists, async (request, apiKey, enter) => {
+      const { accountId, caller } = await ownAccount(access, apiKey, false);
+      const page = pageRequestOf(request);
+      await enter(accountId);
+      const { entries, next } = await listEndpoints(
+        context,
+        accountId,
+        caller.endpointIds,
+        request.includeTemplate ?? false,
+        page,
+      );
+      return { endpoints: await shown(entries, caller), nextPageToken: tokenOf(next, page) };
+    }),
+    updateEndpoint: unary(logger, async ({ endpoint, updateMask, ownTemplate }, apiKey) => {
+      const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: endpoint?.id ?? '', write: true });
+      if (!endpoint) throw invalid('endpoint is required');
+      const change = changeFromMessage(endpoint, updateMask ?? [], ownTemplate);
+      return {
+        endpoint: await changed(
+          await updateEndpoint(context, actor, endpoint.id, change, actor.caller.endpointIds),
+          actor.caller,
+        ),
+      };
+    }),
+    explain: unary(logger, async ({ endpointId }, apiKey) => {
+      const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId });
+      context.rate.admit(caller.accountId);
+      const sight = await sightOf(access, apiKey, endpointId, caller);
+      return { explanation: endpointExplanationToMessage(await explainEndpoint(context, endpointId, sight)) };
+    }),
+    listDecisions: unary(logger, async ({ endpointId, pageSize, beforeId, view }, apiKey) => {
+      await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
+      return {
+        decisions: (await listDecisions(context, endpointId, { pageSize, beforeId, ...logViewOf(view) })).map(
+          decisionToMessage,
+        ),
+      };
+    }),
+    whatIf: unary(logger, async ({ endpoint, updateMask, hours }, apiKey) => {
+      const { accountId } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: endpoint?.id ?? '' });
+      if (!endpoint) throw invalid('endpoint is required');
+      const change = updateMask?.length ? changeFromMessage(endpoint, updateMask).settings : {};
+      return whatIfToMessage(await context.whatIfs.answer(accountId, endpoint.id, change, hours));
+    }),
+    deleteEndpoint: unary(logger, async ({ id, stopWorkers = false }, apiKey) => {
+      await deleteEndpoint(
+        context,
+        await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true }),
+        id,
+        stopWorkers,
+      );
+      return {};
+    }),
+  };
+}

@@ -1,0 +1,59 @@
+/** TemplateService: decode, call a use case, encode. */
+import type { TemplateServiceServer } from '@slipway/proto/gen/slipway/v1/template_service';
+import type { Access } from '../../access/access.ts';
+import { invalid } from '../../domain/settings/fields.ts';
+import type { EndpointContext } from '../../endpoints/endpoint-context.ts';
+import { createTemplate, deleteTemplate, getTemplate, updateTemplate } from '../../endpoints/templates.ts';
+import { ownAccount } from '../server/own-account.ts';
+import type { ListParts } from '../server/paging.ts';
+import { listing, pageRequestOf, tokenOf } from '../server/paging.ts';
+import { unary } from '../server/unary.ts';
+import { templateChangeFromMessage, templateFromMessage, templateToMessage } from './template-messages.ts';
+
+/** Handlers of the service. */
+export function templateHandlers(access: Access, context: EndpointContext, lists: ListParts): TemplateServiceServer {
+  const { logger } = lists;
+  return {
+    createTemplate: unary(logger, async ({ template }, apiKey) => {
+      const actor = await ownAccount(access, apiKey, true);
+      return {
+        template: templateToMessage(
+          await createTemplate(context, actor, templateFromMessage(template)),
+          actor.accountId,
+        ),
+      };
+    }),
+    getTemplate: unary(logger, async ({ id }, apiKey) => {
+      const { accountId, caller } = await ownAccount(access, apiKey, false);
+      return { template: templateToMessage(await getTemplate(context, accountId, id, caller.endpointIds), accountId) };
+    }),
+    listTemplates: listing(lists, async (request, apiKey, enter) => {
+      const { accountId, caller } = await ownAccount(access, apiKey, false);
+      const page = pageRequestOf(request);
+      await enter(accountId);
+      const { entries, next } = await context.templates.list(
+        accountId,
+        { includePublic: request.includePublic, includeBound: request.includeBound ?? false },
+        caller.endpointIds,
+        page,
+      );
+      return {
+        templates: entries.map((template) => templateToMessage(template, accountId)),
+        nextPageToken: tokenOf(next, page),
+      };
+    }),
+    updateTemplate: unary(logger, async ({ template, updateMask }, apiKey) => {
+      const actor = await ownAccount(access, apiKey, true);
+      if (!template) throw invalid('template is required');
+      const change = templateChangeFromMessage(template, updateMask ?? []);
+      return {
+        template: templateToMessage(await updateTemplate(context, actor, template.id, change), actor.accountId),
+      };
+    }),
+    deleteTemplate: unary(logger, async ({ id }, apiKey) => {
+      const actor = await ownAccount(access, apiKey, true);
+      await deleteTemplate(context, actor, id);
+      return {};
+    }),
+  };
+}

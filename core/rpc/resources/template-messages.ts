@@ -1,0 +1,59 @@
+/** Templates between the contract and the domain. */
+import type { Template as TemplateMessage } from '@slipway/proto/gen/slipway/v1/template_service';
+import type { Template, TemplateSettings } from '../../domain/resources/template.ts';
+import { TEMPLATE_SETTINGS } from '../../domain/resources/template.ts';
+import { invalid, snake } from '../../domain/settings/fields.ts';
+import type { FieldReaders } from '../server/update-mask.ts';
+import { changeFromMask } from '../server/update-mask.ts';
+
+/**
+ * A template for an account. Of other accounts' environments only the names are shown, and of their registry
+ * credentials nothing.
+ */
+export function templateToMessage(
+  { accountId, createdAt, registryAuthId, env, boundEndpointId, ...rest }: Template,
+  readerId: string,
+): TemplateMessage {
+  const own = accountId === readerId;
+  const names = (): Record<string, string> => Object.fromEntries(Object.keys(env).map((name) => [name, '']));
+  return {
+    ...rest,
+    env: own ? env : names(),
+    registryAuthId: own ? (registryAuthId ?? '') : '',
+    createTime: createdAt,
+    boundEndpointId: boundEndpointId ?? '',
+  };
+}
+
+const FIELDS = Object.keys(TEMPLATE_SETTINGS) as (keyof TemplateSettings)[];
+
+/** One setting of a message. */
+function settingOf(template: TemplateMessage, field: keyof TemplateSettings): TemplateSettings[keyof TemplateSettings] {
+  return field === 'registryAuthId' ? template.registryAuthId || null : template[field];
+}
+
+/** A creation with the defaults of the domain for what is zero or empty. */
+export function templateFromMessage(template: TemplateMessage | undefined): TemplateSettings {
+  if (!template) throw invalid('template is required');
+  const given = FIELDS.map((field) => {
+    const value = settingOf(template, field);
+    return [field, value || (TEMPLATE_SETTINGS[field].default ?? value)];
+  });
+  return Object.fromEntries(given) as TemplateSettings;
+}
+
+/**
+ * How each field that may be named in an update mask gets its new value. The fixed ones may be named with the value
+ * that they have.
+ */
+const CHANGES: FieldReaders<TemplateMessage, Partial<TemplateSettings>> = Object.fromEntries(
+  FIELDS.map((field) => [snake(field), (template: TemplateMessage) => ({ [field]: settingOf(template, field) })]),
+);
+
+/** A change from an update mask. INVALID_REQUEST: the mask is empty or names a field that cannot be changed. */
+export function templateChangeFromMessage(
+  template: TemplateMessage,
+  mask: readonly string[],
+): Partial<TemplateSettings> {
+  return changeFromMask(template, mask, CHANGES);
+}

@@ -1,0 +1,18 @@
+/**
+ * What grpc-js says itself goes to the log like all else, without values of metadata: it tells of those that it leaves
+ * out, and keys are among them.
+ */
+import { setLogger } from '@grpc/grpc-js';
+import type { Logger } from '@slipway/kit/log/logger';
+
+const LEFT_OUT = /^Failed to add metadata entry ([\w.-]{1,64}):/;
+
+/** For the whole process. */
+export function logGrpc(logger: Pick<Logger, 'warn' | 'debug'>): void {
+  const say = (said: unknown): void => {
+    const [, entry] = LEFT_OUT.exec(String(said)) ?? [];
+    if (entry === undefined) logger.warn({ said: String(said) }, 'said by grpc-js');
+    else logger.debug({ entry }, 'metadata with characters that it may not have was left out');
+  };
+  setLogger({ error: say, info: say, debug: say });
+}

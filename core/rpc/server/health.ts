@@ -1,0 +1,73 @@
+/** grpc.health.v1: SERVING while the database answers. */
+
+import type { Server } from '@grpc/grpc-js';
+import { LoopService } from '@slipway/kit/lifecycle/loop-service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import { HealthImplementation } from 'grpc-health-check';
+
+const PERIOD_MS = 1_000;
+/** A database that does not answer within this many milliseconds counts as away. */
+const ANSWER_MS_MAX = 2_000;
+/** Whoever was told that the database answered need not ask it again for this many milliseconds. */
+const ANSWER_VALID_MS = 3_000;
+
+export interface HealthOptions {
+  /** Any statement; resolves when the database answers. */
+  ping(): Promise<unknown>;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+export class Health extends LoopService {
+  readonly #options: HealthOptions;
+  readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
+  #serving = false;
+  #answeredAtMs = -Infinity;
+
+  constructor(options: HealthOptions) {
+    super({ ...options, name: 'health', periodMs: PERIOD_MS });
+    this.#options = options;
+  }
+
+  /** Another part of the replica asked the database just now. */
+  reportDatabase(answers: boolean): void {
+    this.#answeredAtMs = answers ? this.#options.clock.monotonicMs() : -Infinity;
+    if (!answers && this.#serving) this.wake();
+  }
+
+  /** Adds the service to a server. */
+  addTo(server: Server): void {
+    this.#health.addToServer(server);
+  }
+
+  /** Tells everybody first: who balances the load should look elsewhere before anything else ends. */
+  protected override async onStop(): Promise<void> {
+    this.#set(false);
+    await super.onStop();
+  }
+
+  protected override async pass(): Promise<void> {
+    this.#set((await this.#answers()) && !this.ending.aborted);
+  }
+
+  #answers(): Promise<boolean> {
+    if (this.#options.clock.monotonicMs() - this.#answeredAtMs < ANSWER_VALID_MS) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const timer = this.#options.clock.after(ANSWER_MS_MAX, () => resolve(false));
+      const done = (answered: boolean) => (): void => {
+        timer.cancel();
+        resolve(answered);
+      };
+      this.#options.ping().then(done(true), done(false));
+    });
+  }
+
+  #set(serving: boolean): void {
+    if (serving === this.#serving) return;
+    this.#serving = serving;
+    this.#health.setStatus('', serving ? 'SERVING' : 'NOT_SERVING');
+    this.#options.logger.info({ serving }, 'health changed');
+  }
+}

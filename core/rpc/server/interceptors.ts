@@ -1,0 +1,57 @@
+/** Gives every call a request id that comes back with the answer, and logs its end. */
+
+import type { ServerInterceptor } from '@grpc/grpc-js';
+import { status as Code, Metadata, ServerInterceptingCall } from '@grpc/grpc-js';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+
+/** Metadata key of the request id. */
+export const REQUEST_ID_KEY = 'x-request-id';
+const REQUEST_ID = /^[\w.:-]{1,128}$/;
+
+export interface InterceptorOptions {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  /** A call has ended. `path`: /package.Service/Method. Default: nobody counts. */
+  onCall?(path: string, code: Code, tookMs: number): void;
+}
+
+/** A caller's own id is kept when it is well formed. */
+export function requestInterceptor({ clock, random, logger, onCall }: InterceptorOptions): ServerInterceptor {
+  return (methodDescriptor, call) => {
+    const startedAtMs = clock.monotonicMs();
+    let requestId = '';
+    let sent = false;
+    return new ServerInterceptingCall(call, {
+      start: (next) =>
+        next({
+          onReceiveMetadata: (metadata, pass) => {
+            const [given] = metadata.get(REQUEST_ID_KEY);
+            requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : random.id(20);
+            metadata.set(REQUEST_ID_KEY, requestId);
+            pass(metadata);
+          },
+        }),
+      sendMetadata: (metadata, next) => {
+        sent = true;
+        metadata.set(REQUEST_ID_KEY, requestId);
+        next(metadata);
+      },
+      sendStatus: (status, next) => {
+        const tookMs = clock.monotonicMs() - startedAtMs;
+        logger.debug({ method: methodDescriptor.path, requestId, code: status.code, tookMs }, 'call ended');
+        onCall?.(methodDescriptor.path, status.code, tookMs);
+        const metadata = status.metadata ?? new Metadata();
+        if (!sent) metadata.set(REQUEST_ID_KEY, requestId);
+        if (status.code !== Code.UNKNOWN) return next({ ...status, metadata });
+        // An error that no handler has mapped is a fault of ours: its text stays here.
+        logger.error(
+          { method: methodDescriptor.path, requestId, details: status.details },
+          'call failed outside its handler',
+        );
+        next({ code: Code.INTERNAL, details: 'Something went wrong on our side; it has been logged.', metadata });
+      },
+    });
+  };
+}

@@ -1,0 +1,62 @@
+/**
+ * What every call shares: the caller's key, errors as statuses with their reason, and a log line for what is our fault.
+ */
+import type { handleUnaryCall, Metadata } from '@grpc/grpc-js';
+import { OverloadError } from '@slipway/kit/bytes/batcher';
+import type { Logger } from '@slipway/kit/log/logger';
+import { toGrpcStatus } from '@slipway/proto/wire/reason';
+import type { Reason } from '../../domain/settings/errors.ts';
+import { DomainError } from '../../domain/settings/errors.ts';
+import { isTransient, isUnstorable } from '../../store/sql/transient.ts';
+import { REQUEST_ID_KEY } from './interceptors.ts';
+
+/** A status as grpc-js sends it. */
+type FailedStatus = ReturnType<typeof toGrpcStatus>;
+
+/** Text of faults of ours: says nothing, the log says all. */
+const INTERNAL_TEXT = 'Something went wrong on our side; it has been logged.';
+const UNAVAILABLE_TEXT = 'A part of the service is restarting; try again shortly.';
+const UNSTORABLE_TEXT = 'The request contains a character that cannot be stored (NUL); leave it out.';
+const OVERLOAD_TEXT = 'Too many requests are waiting; try again shortly.';
+
+/** The caller's API key: the value of `authorization`, with or without `Bearer `. Empty when there is none. */
+export function keyOf(metadata: Metadata): string {
+  const [value] = metadata.get('authorization');
+  return typeof value === 'string' ? value.replace(/^bearer +/i, '').trim() : '';
+}
+
+/** Reason and text of any failure, as a caller may see them. */
+export function refusalOf(error: unknown): { reason: Reason; message: string } {
+  if (error instanceof DomainError) return { reason: error.reason, message: error.message };
+  if (error instanceof OverloadError) return { reason: 'RATE_LIMITED', message: OVERLOAD_TEXT };
+  if (isTransient(error)) return { reason: 'UNAVAILABLE', message: UNAVAILABLE_TEXT };
+  if (isUnstorable(error)) return { reason: 'INVALID_REQUEST', message: UNSTORABLE_TEXT };
+  return { reason: 'INTERNAL', message: INTERNAL_TEXT };
+}
+
+/** The status of a failure. Faults of ours are logged with all that is known, and never shown. */
+export function statusOf(
+  error: unknown,
+  call: { getPath(): string; metadata: Metadata },
+  logger: Logger,
+): FailedStatus {
+  const ids = { method: call.getPath(), requestId: call.metadata.get(REQUEST_ID_KEY)[0] };
+  const { reason, message } = refusalOf(error);
+  if (reason === 'INTERNAL') logger.error({ err: error, ...ids }, 'call failed');
+  else if (reason === 'UNAVAILABLE') logger.warn({ err: error, ...ids }, 'call could not be served now');
+  return toGrpcStatus(reason, message);
+}
+
+/** Makes a grpc-js handler of a function that takes the request and the caller's key. */
+export function unary<Request, Response>(
+  logger: Logger,
+  handle: (request: Request, apiKey: string, metadata: Metadata) => Promise<Response>,
+): handleUnaryCall<Request, Response> {
+  return (call, done) => {
+    const answer = async (): Promise<Response> => handle(call.request, keyOf(call.metadata), call.metadata);
+    answer().then(
+      (response) => done(null, response),
+      (error: unknown) => done(statusOf(error, call, logger)),
+    );
+  };
+}

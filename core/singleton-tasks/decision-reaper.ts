@@ -1,0 +1,41 @@
+/**
+ * Trims the logs of scaling decisions and traffic to their limits. Between two passes an endpoint may exceed them a
+ * little.
+ */
+
+import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
+import { LoopService } from '@slipway/kit/lifecycle/loop-service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { Stores } from '../store/storage.ts';
+
+export interface DecisionReaperOptions {
+  stores: Pick<Stores, 'scales' | 'traffic'>;
+  /** Default: this replica always runs the task. */
+  task?: SingletonTask;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+const PERIOD_MS = 300_000;
+const BATCH_ITEMS_MAX = 5_000;
+
+export class DecisionReaper extends LoopService {
+  readonly #options: DecisionReaperOptions;
+
+  constructor(options: DecisionReaperOptions) {
+    super({ ...options, name: 'decision reaper', periodMs: PERIOD_MS });
+    this.#options = options;
+  }
+
+  protected override async pass(): Promise<boolean> {
+    return (await this.runOnce()) >= BATCH_ITEMS_MAX;
+  }
+
+  /** Deletes one batch of both. Returns the larger number of rows. */
+  async runOnce(): Promise<number> {
+    const { scales, traffic } = this.#options.stores;
+    return Math.max(await scales.reapLog(BATCH_ITEMS_MAX), await traffic.reap(BATCH_ITEMS_MAX));
+  }
+}

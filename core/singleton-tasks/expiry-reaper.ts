@@ -1,0 +1,64 @@
+/** Deletes expired jobs, also while they run, and expired Idempotency-Keys. Readers treat both as gone before that. */
+
+import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
+import { LoopService } from '@slipway/kit/lifecycle/loop-service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { CoreEvents } from '../events/core-events.ts';
+import { announceDeleted } from '../jobs/change/delete-jobs.ts';
+import type { Stores } from '../store/storage.ts';
+
+export interface ExpiryReaperOptions {
+  stores: Pick<Stores, 'deletions'>;
+  events: CoreEvents;
+  /** Default: this replica always runs the task. */
+  task?: SingletonTask;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** A running job whose ttl has elapsed is stopped within this many milliseconds. */
+const PERIOD_MS = 1_000;
+const BATCH_ITEMS_MAX = 1_000;
+/**
+ * Scans begin where the previous one ended. Full scans, for rows that were locked then, take at most this share of
+ * the time.
+ */
+const FULL_SHARE = 0.02;
+
+export class ExpiryReaper extends LoopService {
+  readonly #options: ExpiryReaperOptions;
+  #afterUs = 0;
+  #fullDueMs = -Infinity;
+
+  constructor(options: ExpiryReaperOptions) {
+    super({ ...options, name: 'expiry reaper', periodMs: PERIOD_MS });
+    this.#options = options;
+  }
+
+  /** Scans once; does nothing else while nothing is due. */
+  protected override async pass(): Promise<boolean> {
+    const { stores, clock } = this.#options;
+    const startedAtMs = clock.monotonicMs();
+    const full = startedAtMs >= this.#fullDueMs;
+    if (full) this.#afterUs = 0;
+    const more = (await stores.deletions.isDue(this.#afterUs)) && (await this.runOnce()) >= BATCH_ITEMS_MAX;
+    const endedAtMs = clock.monotonicMs();
+    if (full) this.#fullDueMs = endedAtMs + (endedAtMs - startedAtMs) / FULL_SHARE;
+    return more;
+  }
+
+  /** Deletes one batch. Returns the number of deleted jobs and keys. */
+  async runOnce(): Promise<number> {
+    const { stores, events, logger } = this.#options;
+    const { deleted, lastUs } = await stores.deletions.reapExpired(BATCH_ITEMS_MAX, this.#afterUs);
+    this.#afterUs = lastUs;
+    announceDeleted(events, deleted, 'ttl elapsed');
+    for (const { endpointId, jobId, attempt, machineId } of deleted) {
+      if (machineId !== undefined) logger.info({ endpointId, jobId, attempt, machineId }, 'job expired while it ran');
+    }
+    const keys = await stores.deletions.reapIdempotencyKeys(BATCH_ITEMS_MAX);
+    return Math.max(deleted.length, keys);
+  }
+}

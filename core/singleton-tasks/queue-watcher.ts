@@ -1,0 +1,58 @@
+/**
+ * Checks the queues of endpoints that have free workers here and seem to have an empty queue: the guarantee behind
+ * the notices.
+ */
+
+import { LoopService } from '@slipway/kit/lifecycle/loop-service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { CoreEvents } from '../events/core-events.ts';
+import type { QueueCursors } from '../jobs/submit/queue-cursors.ts';
+import type { Stores } from '../store/storage.ts';
+
+export interface QueueWatcherOptions {
+  stores: Pick<Stores, 'claims'>;
+  events: CoreEvents;
+  cursors: QueueCursors;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** A queued job whose notices were all lost is found within this many milliseconds, … */
+const PERIOD_MS = 1_000;
+/** … or, if the check is slow, within this many times its duration. */
+const REST_FACTOR = 20;
+const BATCH_ITEMS_MAX = 500;
+
+export class QueueWatcher extends LoopService {
+  readonly #options: QueueWatcherOptions;
+  #restUntilMs = 0;
+
+  constructor(options: QueueWatcherOptions) {
+    super({ ...options, name: 'queue watcher', periodMs: PERIOD_MS });
+    this.#options = options;
+  }
+
+  /** Checks once. Returns the endpoints whose queue is not empty after all. */
+  async runOnce(): Promise<string[]> {
+    const { stores, cursors, events } = this.#options;
+    const watched = cursors.watched();
+    const found: string[] = [];
+    for (let from = 0; from < watched.length; from += BATCH_ITEMS_MAX) {
+      found.push(...(await stores.claims.queuedEndpoints(watched.slice(from, from + BATCH_ITEMS_MAX))));
+    }
+    for (const endpointId of found) cursors.correct(endpointId);
+    events.emit('queued', found);
+    return found;
+  }
+
+  protected override async pass(): Promise<void> {
+    const { clock } = this.#options;
+    const startedAtMs = clock.monotonicMs();
+    if (startedAtMs < this.#restUntilMs) return;
+    await this.runOnce();
+    const endedAtMs = clock.monotonicMs();
+    this.#restUntilMs = endedAtMs + (endedAtMs - startedAtMs) * REST_FACTOR;
+  }
+}

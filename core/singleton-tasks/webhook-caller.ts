@@ -1,0 +1,178 @@
+/**
+ * Makes one webhook call: JSON by POST, signed when the endpoint has a secret, never to a private address unless that
+ * is allowed.
+ */
+
+import type { LookupAddress, LookupOptions } from 'node:dns';
+import { lookup } from 'node:dns';
+import { getCACertificates } from 'node:tls';
+import { SlicedWork } from '@slipway/kit/bytes/sliced-work';
+import { isPrivateAddress, isPrivateHost } from '@slipway/kit/net/private-address';
+import type { Clock } from '@slipway/kit/time/clock';
+import { within } from '@slipway/kit/time/clock';
+import { Agent, request } from 'undici';
+import { signWebhook } from './sign-webhook.ts';
+
+/** A call to make. */
+export interface WebhookCall {
+  url: string;
+  body: Buffer;
+  /** Id of the call, the same for all its tries. */
+  id: string;
+  /** `whsec_` and base64, or undefined for no signature. */
+  secret: string | undefined;
+  /** Now, in milliseconds since 1970, for the signature. */
+  nowMs: number;
+  /** Whether it may go to a private address. */
+  allowPrivate: boolean;
+  /** Account that the signing is charged to. */
+  owner: string;
+}
+
+/** Authorities in PEM, read anew when their file changes. */
+export interface WebhookAuthorities {
+  current(): { pem: string };
+}
+
+/** Longest try in milliseconds (docs/reference/api.md#webhooks). */
+export const TRY_MS_MAX = 30_000;
+/** Bytes of an answer that are read and thrown away before the connection is closed. */
+const ANSWER_BYTES_MAX = 65_536;
+const USER_AGENT = 'Slipway-Webhook/1';
+/**
+ * Calls at once. All of them may go to one host: a call that waited here for a connection would lose its own time
+ * meanwhile.
+ */
+export const AT_ONCE_MAX = 64;
+
+export class WebhookCaller {
+  #anywhere: Agent | undefined;
+  /**
+   * Own connections: one opened for an account that may call private addresses must not carry another account's call.
+   */
+  #publicOnly: Agent | undefined;
+  readonly #clock: Clock;
+  readonly #signing: SlicedWork;
+
+  readonly #authorities: WebhookAuthorities | undefined;
+  /** Authorities that the present connections trust, in PEM. */
+  #trusted: string | undefined;
+
+  /** `authorities`: count besides those that the machine trusts. Default: none. */
+  constructor(clock: Clock, authorities?: WebhookAuthorities) {
+    this.#clock = clock;
+    this.#authorities = authorities;
+    // Waiting work is bounded by the concurrent calls and bytes.
+    this.#signing = new SlicedWork({ name: 'webhooks', bytesMax: Infinity, ownerBytesMax: Infinity, clock });
+  }
+
+  /**
+   * Makes one try. Returns `undefined` if the receiver answered 2xx, else why the try failed. Redirects are not
+   * followed. Aborting counts as a failure.
+   */
+  async call(call: WebhookCall, signal: AbortSignal): Promise<string | undefined> {
+    if (!call.allowPrivate && isPrivateHost(new URL(call.url).hostname)) return 'the address is private';
+    try {
+      const headers = await this.#signed(call);
+      return await within(this.#clock, TRY_MS_MAX, signal, (ending) => this.#post(call, headers, ending));
+    } catch (error) {
+      return error instanceof Error ? error.message.slice(0, 500) || error.name : 'the call failed';
+    }
+  }
+
+  async #post(
+    { url, body, allowPrivate }: WebhookCall,
+    headers: Record<string, string>,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { origin, pathname, search, username, password } = new URL(url);
+    const answer = await request(`${origin}${pathname}${search}`, {
+      method: 'POST',
+      dispatcher: this.#connections(allowPrivate),
+      signal,
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': USER_AGENT,
+        ...basicAuth(username, password),
+        ...headers,
+      },
+      body,
+    });
+    await answer.body.dump({ limit: ANSWER_BYTES_MAX });
+    return answer.statusCode >= 200 && answer.statusCode < 300
+      ? undefined
+      : `the receiver answered ${answer.statusCode}`;
+  }
+
+  async #signed({ id, body, secret, nowMs, owner }: WebhookCall): Promise<Record<string, string>> {
+    return secret === undefined
+      ? {}
+      : await this.#signing.run(owner, body.length, signWebhook({ id, body, secret, nowMs }));
+  }
+
+  #connections(allowPrivate: boolean): Agent {
+    const pem = this.#authorities?.current().pem;
+    if (pem !== this.#trusted) this.#renew(pem);
+    const trusted = pem !== undefined && { ca: [...getCACertificates('default'), pem] };
+    return allowPrivate
+      ? (this.#anywhere ??= openAgent({ ...trusted }))
+      : (this.#publicOnly ??= openAgent({ lookup: lookupPublic, ...trusted }));
+  }
+
+  /** Calls under way end on the previous connections. */
+  #renew(pem: string | undefined): void {
+    this.#trusted = pem;
+    for (const agent of [this.#anywhere, this.#publicOnly]) void agent?.close();
+    this.#anywhere = undefined;
+    this.#publicOnly = undefined;
+  }
+
+  /** Closes all connections; a later call opens new ones. */
+  async close(): Promise<void> {
+    const open = [this.#anywhere, this.#publicOnly];
+    this.#anywhere = undefined;
+    this.#publicOnly = undefined;
+    await Promise.all(open.flatMap((agent) => (agent ? [agent.destroy()] : [])));
+  }
+}
+
+/** User and password of an address, as every client of HTTP sends them. */
+function basicAuth(username: string, password: string): Record<string, string> {
+  if (username === '' && password === '') return {};
+  return { authorization: `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')}` };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function openAgent(connect: { lookup?: typeof lookupPublic; ca?: string[] }): Agent {
+  return new Agent({
+    connections: AT_ONCE_MAX,
+    connect: { timeout: TRY_MS_MAX, ...connect },
+    headersTimeout: TRY_MS_MAX,
+    bodyTimeout: TRY_MS_MAX,
+    keepAliveTimeout: 4_000,
+  });
+}
+
+type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void;
+
+/**
+ * Resolves a name to its public addresses, at the moment of connecting: a check made earlier could be answered
+ * differently now.
+ */
+function lookupPublic(hostname: string, options: LookupOptions, done: LookupCallback): void {
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error) return done(error, []);
+    const allowed = addresses.filter(({ address }) => !isPrivateAddress(address));
+    const [first] = allowed;
+    if (!first) return done(Object.assign(new Error(`${hostname} is a private address`), { code: 'EACCES' }), []);
+    if (options.all) return done(null, allowed);
+    done(null, first.address, first.family);
+  });
+}

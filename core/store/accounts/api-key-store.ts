@@ -1,0 +1,171 @@
+/** API keys. Their text is never here, only its hash. */
+import { alias, and, arrayContained, eq, getTableColumns, inArray, isNull, notExists, sql } from '@slipway/drizzle/orm';
+import { account } from '@slipway/drizzle/schema/account';
+import { apiKey } from '@slipway/drizzle/schema/api-key';
+import type { Actor, Caller, Permission, Scope } from '../../domain/accounts/permission.ts';
+import type { Database } from '../sql/database.ts';
+import { whereValue, whereWord, whereYes } from '../sql/list-filter.ts';
+import type { Page, PageRequest } from '../sql/page.ts';
+import { byText, readPage } from '../sql/page.ts';
+import { isDuplicate } from '../sql/transient.ts';
+import { recordChange } from './audit-rows.ts';
+
+/** A key as its owner sees it. */
+export interface ApiKey {
+  id: string;
+  /** Empty for keys of machines. */
+  accountId: string;
+  name: string;
+  scope: Exclude<Scope, 'ROOT'>;
+  endpointIds: string[];
+  permissions: Caller['permissions'];
+  /** Of a key for machines: the one that uses it. Null: none yet. */
+  machineId: string | null;
+  createdAt: Date;
+  revokedAt: Date | null;
+}
+
+export class ApiKeyStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Stores a key under the hash of its text. `madeBy` is the key that was used. */
+  async create(
+    key: Omit<ApiKey, 'machineId' | 'createdAt' | 'revokedAt'>,
+    secretHash: Buffer,
+    madeBy: string,
+  ): Promise<ApiKey> {
+    const { permissions, accountId, ...settings } = key;
+    const { MANAGEMENT: management, JOBS: jobs } = permissions;
+    const fields = [
+      'name',
+      'scope',
+      ...(key.endpointIds.length > 0 ? ['endpoint_ids'] : []),
+      ...(key.scope === 'RESTRICTED' ? ['permissions'] : []),
+    ];
+    return this.#database.db.transaction(async (tx) => {
+      const [row] = await tx
+        .insert(apiKey)
+        .values({ ...settings, accountId: accountId || null, management, jobs, secretHash })
+        .returning();
+      await recordChange(tx, { accountId, keyId: madeBy, action: 'CreateKey', subjectId: key.id, fields });
+      return keyFromRow(row!);
+    });
+  }
+
+  /** Holders of keys by the hashes of their texts, hex; hashes of no key and of revoked keys are left out. */
+  async callers(hashes: readonly Buffer[]): Promise<Map<string, Caller>> {
+    const rows = await this.#database.urgent.db
+      .select({ ...getTableColumns(apiKey), requestQuota: account.requestQuota })
+      .from(apiKey)
+      .leftJoin(account, eq(account.id, apiKey.accountId))
+      .where(and(inArray(apiKey.secretHash, [...hashes]), isNull(apiKey.revokedAt)));
+    return new Map(
+      rows.map((row) => [
+        row.secretHash.toString('hex'),
+        {
+          accountId: row.accountId ?? '',
+          keyId: row.id,
+          scope: row.scope as Scope,
+          endpointIds: row.endpointIds,
+          permissions: permissionsOf(row),
+          machineId: row.machineId ?? undefined,
+          ...(row.requestQuota === null ? {} : { requestQuota: row.requestQuota }),
+        },
+      ]),
+    );
+  }
+
+  /**
+   * Makes a key that was not used yet the one of a machine, unless the machine has another that works. Answers the
+   * machine that the key belongs to afterwards; undefined: to none, or it was revoked.
+   */
+  async bind(id: string, machineId: string): Promise<string | undefined> {
+    const { db } = this.#database;
+    const other = alias(apiKey, 'other');
+    const taken = db
+      .select()
+      .from(other)
+      .where(and(eq(other.machineId, machineId), isNull(other.revokedAt)));
+    try {
+      await db
+        .update(apiKey)
+        .set({ machineId })
+        .where(and(eq(apiKey.id, id), isNull(apiKey.machineId), isNull(apiKey.revokedAt), notExists(taken)));
+    } catch (error) {
+      // Two new keys were used for one machine at once.
+      if (!isDuplicate(error)) throw error;
+    }
+    const [row] = await db
+      .select({ machineId: apiKey.machineId })
+      .from(apiKey)
+      .where(and(eq(apiKey.id, id), isNull(apiKey.revokedAt)));
+    return row?.machineId ?? undefined;
+  }
+
+  /**
+   * A page of the keys of an account, of machines when it is empty, or of everybody when it is undefined; revoked ones
+   * included, oldest first. `only`: those that are for some of these endpoints; empty = all.
+   */
+  async list(accountId: string | undefined, only: readonly string[], page: PageRequest): Promise<Page<ApiKey>> {
+    const whose =
+      accountId === undefined
+        ? undefined
+        : accountId === ''
+          ? isNull(apiKey.accountId)
+          : eq(apiKey.accountId, accountId);
+    const some =
+      only.length > 0
+        ? [sql`cardinality(${apiKey.endpointIds}) > 0`, arrayContained(apiKey.endpointIds, [...only])]
+        : [];
+    const where = and(whose, ...some);
+    const bytes = sql`1000 + octet_length(${apiKey.endpointIds}::text)`;
+    const sorts = { name: byText(apiKey.name), scope: byText(apiKey.scope) };
+    const filters = {
+      scope: whereValue(apiKey.scope, ['ALL', 'READ_ONLY', 'RESTRICTED', 'AGENT']),
+      revoked: whereYes(sql`${apiKey.revokedAt} IS NOT NULL`),
+      joined: whereWord({
+        yes: sql`${apiKey.machineId} IS NOT NULL`,
+        no: sql`${apiKey.scope} = 'AGENT' AND ${apiKey.machineId} IS NULL`,
+      }),
+    };
+    const searched = [apiKey.name, sql`array_to_string(${apiKey.endpointIds}, ' ')`];
+    const listed = { from: apiKey, id: apiKey.id, createdAt: apiKey.createdAt, bytes, where, searched, sorts, filters };
+    return readPage(this.#database, listed, page, async (ids) =>
+      (await this.#database.db.select().from(apiKey).where(inArray(apiKey.id, ids))).map(keyFromRow),
+    );
+  }
+
+  /**
+   * Revokes a key of the actor's account, or of any account when he has none. False: there is no such key. A second
+   * time changes nothing.
+   */
+  async revoke(id: string, { accountId, keyId }: Actor): Promise<boolean> {
+    const own = accountId === '' ? eq(apiKey.id, id) : and(eq(apiKey.id, id), eq(apiKey.accountId, accountId));
+    return this.#database.db.transaction(async (tx) => {
+      const [current] = await tx.select().from(apiKey).where(own).for('update');
+      if (!current || current.revokedAt) return current !== undefined;
+      await tx.update(apiKey).set({ revokedAt: sql`now()` }).where(eq(apiKey.id, id));
+      await recordChange(tx, {
+        accountId: current.accountId ?? '',
+        keyId,
+        action: 'RevokeKey',
+        subjectId: id,
+        fields: [],
+      });
+      return true;
+    });
+  }
+}
+
+function keyFromRow(row: typeof apiKey.$inferSelect): ApiKey {
+  const { secretHash: _, scope, management: _management, jobs: _jobs, accountId, ...rest } = row;
+  return { ...rest, accountId: accountId ?? '', scope: scope as ApiKey['scope'], permissions: permissionsOf(row) };
+}
+
+function permissionsOf({ management, jobs }: typeof apiKey.$inferSelect): Caller['permissions'] {
+  return { MANAGEMENT: management as Permission, JOBS: jobs as Permission };
+}

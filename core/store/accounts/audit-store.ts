@@ -1,0 +1,54 @@
+/** Who changed what, for people. Rows are written by audit-rows.ts. */
+import { and, asc, desc, eq, gt, gte, lt, sql } from '@slipway/drizzle/orm';
+import { auditEvent } from '@slipway/drizzle/schema/audit-event';
+import type { Database } from '../sql/database.ts';
+
+/** A change that was made. */
+export type AuditEvent = typeof auditEvent.$inferSelect;
+
+/** Which changes. */
+export interface AuditSelection {
+  limit: number;
+  /** Those after this one, in the order asked for. */
+  beyondId?: number;
+  subjectId?: string;
+  /** Text in the action, the subject, the key or a field; empty: all. */
+  search: string;
+  action?: string | undefined;
+  since?: Date | undefined;
+  /** Those before this moment. */
+  until?: Date | undefined;
+  oldestFirst: boolean;
+}
+
+export class AuditStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Changes of an account, all when it is empty. */
+  async list(accountId: string, page: AuditSelection): Promise<AuditEvent[]> {
+    const { id, action, subjectId, keyId, fields } = auditEvent;
+    const beyond = page.oldestFirst ? gt : lt;
+    return this.#database.db
+      .select()
+      .from(auditEvent)
+      .where(
+        and(
+          accountId === '' ? undefined : eq(auditEvent.accountId, accountId),
+          page.beyondId === undefined ? undefined : beyond(id, page.beyondId),
+          page.search === ''
+            ? undefined
+            : sql`strpos(lower(concat_ws(' ', ${action}, ${subjectId}, ${keyId}, array_to_string(${fields}, ' '))), lower(${page.search})) > 0`,
+          page.subjectId === undefined ? undefined : eq(auditEvent.subjectId, page.subjectId),
+          page.action === undefined ? undefined : eq(action, page.action),
+          page.since === undefined ? undefined : gte(auditEvent.at, page.since),
+          page.until === undefined ? undefined : lt(auditEvent.at, page.until),
+        ),
+      )
+      .orderBy(page.oldestFirst ? asc(id) : desc(id))
+      .limit(page.limit);
+  }
+}

@@ -1,0 +1,63 @@
+/** The secret key that belongs to a database. Whatever is sealed under one key would be lost under another. */
+
+import type { Sealer } from '@slipway/kit/host/seal';
+import { registryCredentialsIdentity, webhookSecretIdentity } from '../../domain/settings/sealed-identity.ts';
+import type { Database, Sql } from '../sql/database.ts';
+
+/** The database's secrets were sealed with another key than this core has. */
+export class WrongSecretKeyError extends Error {
+  constructor() {
+    super(
+      'SLIPWAY_SECRET_KEY is not the key that the secrets in this database are sealed with. Start with the key of its first start ' +
+        '(npm start keeps it as sealKey in secrets.json of the data folder), or use another database.',
+    );
+    this.name = 'WrongSecretKeyError';
+  }
+}
+
+interface FingerprintRow {
+  fingerprint: Buffer;
+}
+
+export class InstallationStore {
+  readonly #sql: Sql;
+  readonly #sealer: Sealer;
+
+  constructor({ sql }: Pick<Database, 'sql'>, sealer: Sealer) {
+    this.#sql = sql;
+    this.#sealer = sealer;
+  }
+
+  /**
+   * Makes the key of the first core that ever starts on a database its own; of several that start together, one is the
+   * first. A database of an earlier release, which has secrets and no fingerprint, takes only the key that opens them.
+   * WrongSecretKeyError: it has another one.
+   */
+  async claimSecretKey(): Promise<void> {
+    const fingerprint = this.#sealer.fingerprint();
+    const [known] = await fingerprints(this.#sql);
+    if (!known && !(await opensWhatIsThere(this.#sql, this.#sealer))) throw new WrongSecretKeyError();
+    if (!known)
+      await this.#sql`INSERT INTO installation (secret_key_fingerprint) VALUES (${fingerprint}) ON CONFLICT DO NOTHING`;
+    const [{ fingerprint: first }] = known ? [known] : ((await fingerprints(this.#sql)) as [FingerprintRow]);
+    if (!fingerprint.equals(first)) throw new WrongSecretKeyError();
+  }
+}
+
+async function fingerprints(sql: Sql): Promise<FingerprintRow[]> {
+  return await sql<FingerprintRow[]>`SELECT secret_key_fingerprint AS fingerprint FROM installation`;
+}
+
+/** One secret of each kind is enough: an earlier release had one key too. */
+async function opensWhatIsThere(sql: Sql, sealer: Sealer): Promise<boolean> {
+  const rows = await sql<{ kind: 'auth' | 'endpoint'; id: string; sealed: Buffer }[]>`
+    (SELECT 'auth' AS kind, id, credentials_sealed AS sealed FROM registry_auth LIMIT 1) UNION ALL
+    (SELECT 'endpoint', id, webhook_secret_sealed FROM endpoint WHERE webhook_secret_sealed IS NOT NULL LIMIT 1)`;
+  const identityOf = { auth: registryCredentialsIdentity, endpoint: webhookSecretIdentity };
+  try {
+    for (const { kind, id, sealed } of rows) sealer.open(sealed, identityOf[kind](id));
+    return true;
+  } catch {
+    return false;
+  }
+}

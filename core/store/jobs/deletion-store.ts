@@ -1,0 +1,201 @@
+/**
+ * Deletes jobs: those whose life is over, purged queues, and what an endpoint leaves behind. Bounded batches; several
+ * replicas share the work without waiting for each other.
+ */
+
+import type { Database, Fragment, Sql } from '../sql/database.ts';
+import { inTransaction } from '../sql/database.ts';
+import { textArray } from '../sql/pack.ts';
+import { queueCountersAdded } from './endpoint-counters.ts';
+import { forgetAttempts } from './lost-attempt-rows.ts';
+import { isLive } from './rows.ts';
+
+/** A job that is no more. */
+export interface Deleted {
+  endpointId: string;
+  jobId: string;
+  attempt: number;
+  /** The machine that was running it, when it was IN_PROGRESS. */
+  machineId: string | undefined;
+}
+
+interface DeletedRow {
+  endpoint_id: string;
+  id: string;
+  attempt: number;
+  position: number;
+  live: boolean;
+  /** Attempts of it may have been lost. */
+  tried: boolean;
+  has_webhook: boolean;
+  machine_id: string | null;
+  expires_us: number;
+}
+
+export class DeletionStore {
+  readonly #hot: Sql;
+
+  constructor({ hot }: Pick<Database, 'hot'>) {
+    this.#hot = hot;
+  }
+
+  /** Whether a remembered Idempotency-Key has expired, or a job, not before `afterUs` (see reapExpired). */
+  async isDue(afterUs = 0): Promise<boolean> {
+    const [row] = await this.#hot<{ due: boolean }[]>`
+      SELECT EXISTS (SELECT FROM job WHERE expires_at <= now() AND expires_at >= ${instant(this.#hot, afterUs)})
+        OR EXISTS (SELECT FROM idempotency_key WHERE expires_at <= now()) AS due`;
+    return row!.due;
+  }
+
+  /**
+   * Deletes up to `limit` jobs that have expired, in whatever state, with all that belongs to them. Only those that
+   * expired at `afterUs` or later, in microseconds since 1970: what was deleted stays in the index until vacuum may
+   * remove it, and a look from the start would step over all of it. `lastUs`: up to where this came.
+   */
+  async reapExpired(limit: number, afterUs = 0): Promise<{ deleted: Deleted[]; lastUs: number }> {
+    const rows = await remove(
+      this.#hot,
+      this.#hot`
+      SELECT endpoint_id, id FROM job WHERE expires_at <= now() AND expires_at >= ${instant(this.#hot, afterUs)}
+      ORDER BY expires_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED`,
+    );
+    return { deleted: deleted(rows), lastUs: Math.max(afterUs, ...rows.map((row) => row.expires_us)) };
+  }
+
+  /** Deletes up to `limit` queued jobs of one priority with positions in (after, upTo]. */
+  async purgeQueued(endpointId: string, lowPriority: boolean, range: { after: number; upTo: number }, limit: number) {
+    const rows = await remove(
+      this.#hot,
+      this.#hot`
+      SELECT endpoint_id, id FROM job
+      WHERE endpoint_id = ${endpointId} AND low_priority = ${lowPriority} AND state = 'IN_QUEUE'
+        AND position > ${range.after} AND position <= ${range.upTo}
+      ORDER BY position LIMIT ${limit}::int FOR UPDATE SKIP LOCKED`,
+    );
+    return {
+      deleted: deleted(rows),
+      live: rows.filter((row) => row.live).length,
+      last: Math.max(range.after, ...rows.map((row) => row.position)),
+    };
+  }
+
+  /** A position that no job queued so far has passed. */
+  async lastPosition(): Promise<number> {
+    const [row] = await this.#hot<{ last: number }[]>`SELECT last_value AS last FROM job_position_seq`;
+    return row?.last ?? 0;
+  }
+
+  /** Deletes up to `limit` jobs of an endpoint in any state. */
+  async deleteOf(endpointId: string, limit: number): Promise<Deleted[]> {
+    return deleted(
+      await remove(
+        this.#hot,
+        this.#hot`
+      SELECT endpoint_id, id FROM job WHERE endpoint_id = ${endpointId} ORDER BY id LIMIT ${limit}::int FOR UPDATE`,
+      ),
+    );
+  }
+
+  /**
+   * Up to `limit` endpoints that are gone although some of their jobs are not. One look into the primary key for each
+   * endpoint that has jobs: cheap enough to ask from time to time, too dear for every second. No job is ever there
+   * before its endpoint.
+   */
+  async endpointsGone(limit: number): Promise<string[]> {
+    const rows = await this.#hot<{ id: string }[]>`
+      WITH RECURSIVE owners AS (
+        (SELECT endpoint_id AS id FROM job ORDER BY endpoint_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT j.endpoint_id FROM job j WHERE j.endpoint_id > o.id ORDER BY j.endpoint_id LIMIT 1) FROM owners o WHERE o.id IS NOT NULL
+      )
+      SELECT o.id FROM owners o WHERE o.id IS NOT NULL AND NOT EXISTS (SELECT FROM endpoint e WHERE e.id = ANY(ARRAY[o.id])) LIMIT ${limit}::int`;
+    return rows.map((row) => row.id);
+  }
+
+  /**
+   * Deletes up to `limit` remembered Idempotency-Keys that have expired; one whose job got a longer life stays for
+   * that. Number of both.
+   */
+  async reapIdempotencyKeys(limit: number): Promise<number> {
+    const [row] = await this.#hot<{ count: number }[]>`
+      WITH due AS MATERIALIZED (
+        SELECT k.endpoint_id, k.key_hash,
+          (SELECT j.expires_at FROM job j WHERE j.endpoint_id = k.endpoint_id AND j.id = k.job_id AND ${isLive(this.#hot)}) AS until
+        FROM idempotency_key k WHERE k.expires_at <= now() ORDER BY k.expires_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
+      ), kept AS (
+        UPDATE idempotency_key k SET expires_at = d.until FROM due d
+        WHERE d.until IS NOT NULL AND k.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND k.key_hash = d.key_hash
+      ), gone AS (
+        DELETE FROM idempotency_key k USING due d
+        WHERE d.until IS NULL AND k.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND k.key_hash = d.key_hash
+      )
+      SELECT count(*) AS count FROM due`;
+    return row!.count;
+  }
+}
+
+/**
+ * Deletes the jobs that `due` picks and locks, with all that belongs to them, and returns them. In two statements,
+ * because the first does not see what was written while it waited for a job; the second does, and as the jobs are gone
+ * by then, nothing is written after it.
+ */
+async function remove(sql: Sql, due: Fragment): Promise<DeletedRow[]> {
+  return await inTransaction(sql, async (tx): Promise<DeletedRow[]> => {
+    const rows = await tx<DeletedRow[]>`
+      WITH due AS MATERIALIZED (${due}), gone AS (
+      DELETE FROM job j USING due d WHERE j.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND j.id = d.id
+      RETURNING j.endpoint_id, j.id, j.attempt, j.position, j.state, j.low_priority, j.has_webhook, j.expires_at > now() AS live,
+        (extract(epoch FROM j.expires_at) * 1000000)::bigint AS expires_us,
+        CASE WHEN j.state = 'IN_PROGRESS' THEN j.machine_id END AS machine_id
+      ), ${queueCountersAdded(tx, -1, tx`SELECT endpoint_id, low_priority FROM gone WHERE state = 'IN_QUEUE'`)}
+      SELECT endpoint_id, id, attempt, position, live, attempt > 1 OR (attempt = 1 AND state <> 'COMPLETED') AS tried, has_webhook, machine_id, expires_us
+      FROM gone`;
+    if (rows.length > 0) await removePayloads(tx, rows);
+    await removeWebhookResults(
+      tx,
+      rows.filter((row) => row.has_webhook),
+    );
+    await forgetAttempts(
+      tx,
+      rows.filter((row) => row.tried),
+    );
+    return rows;
+  });
+}
+
+function instant(sql: Sql, microseconds: number): Fragment {
+  return sql`(timestamptz 'epoch' + ${microseconds}::bigint * interval '1 microsecond')`;
+}
+
+async function removePayloads(tx: Sql, rows: readonly DeletedRow[]): Promise<void> {
+  await tx`
+    WITH gone AS MATERIALIZED (
+      SELECT * FROM unnest(${textArray(rows.map((row) => row.endpoint_id))}::text[], ${textArray(rows.map((row) => row.id))}::text[])
+        AS g(endpoint_id, id)
+    ), inputs AS (
+      DELETE FROM job_input t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id
+    ), outputs AS (
+      DELETE FROM job_output t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id
+    ), chunks AS (
+      DELETE FROM job_chunk t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id
+    )
+    DELETE FROM stream_cursor t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id`;
+}
+
+/** Calls that are still to be made stay: each has all it needs. */
+async function removeWebhookResults(tx: Sql, rows: readonly DeletedRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await tx`
+    DELETE FROM webhook_result r
+    USING unnest(${textArray(rows.map((row) => row.endpoint_id))}::text[], ${textArray(rows.map((row) => row.id))}::text[]) AS g(endpoint_id, id)
+    WHERE r.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND r.job_id = g.id`;
+}
+
+function deleted(rows: readonly DeletedRow[]): Deleted[] {
+  return rows.map((row) => ({
+    endpointId: row.endpoint_id,
+    jobId: row.id,
+    attempt: row.attempt,
+    machineId: row.machine_id ?? undefined,
+  }));
+}

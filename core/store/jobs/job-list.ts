@@ -1,0 +1,110 @@
+/**
+ * Pages of the jobs of an endpoint, newest or oldest first. No index has all jobs in order: one would be written to by
+ * every change of every job. Each kind of state has its own, so a page is merged of the first of each, and costs the
+ * same however many jobs there are. By how long they took only the first thousand are ordered.
+ */
+
+import type { Job } from '../../domain/jobs/job.ts';
+import type { JobState } from '../../domain/jobs/job-state.ts';
+import type { Fragment, Sql } from '../sql/database.ts';
+import type { SubmittedWithin } from './job-range.ts';
+import { positionsOf, submittedWithin } from './job-range.ts';
+import type { JobRow } from './rows.ts';
+import { jobColumns, jobFromRow } from './rows.ts';
+
+/** Which part of the list. */
+export interface JobListRequest {
+  /** Only this state; undefined = all. */
+  state: JobState | undefined;
+  oldestFirst: boolean;
+  /** Of the first 1,000 in that order those first of which this is the longest. */
+  longest?: 'delay' | 'execution' | undefined;
+  /** Only jobs of that time. */
+  submitted?: SubmittedWithin | undefined;
+  /** Only jobs behind this place in the list: `next` of the page before. Undefined: from the first. */
+  after?: number | undefined;
+  /** Jobs to skip. Costs as much as reading them. */
+  offset: number;
+  limit: number;
+}
+
+/** A page of it. */
+export interface JobListPage {
+  jobs: Job[];
+  /** How many match in all, counted to 10,000 or to the end of this page. */
+  total: number;
+  /** There are more than `total`. */
+  totalCapped: boolean;
+  /** Where the next page begins; undefined: there is none. */
+  next: number | undefined;
+}
+
+const COUNTED_MAX = 10_000;
+/** Jobs that are looked at to order them by what no index has. */
+const ORDERED_MAX = 1_000;
+
+/** What each index is asked for, word for word as the index says it. */
+export const PARTS: Record<JobState, (sql: Sql) => Fragment[]> = {
+  IN_QUEUE: (sql) => [
+    sql`state = 'IN_QUEUE' AND low_priority = false`,
+    sql`state = 'IN_QUEUE' AND low_priority = true`,
+  ],
+  IN_PROGRESS: (sql) => [sql`state = 'IN_PROGRESS'`],
+  COMPLETED: (sql) => [sql`state = 'COMPLETED' AND finished_at IS NOT NULL`],
+  FAILED: (sql) => [sql`state = 'FAILED' AND finished_at IS NOT NULL`],
+  CANCELLED: (sql) => [sql`state = 'CANCELLED' AND finished_at IS NOT NULL`],
+  TIMED_OUT: (sql) => [sql`state = 'TIMED_OUT' AND finished_at IS NOT NULL`],
+};
+
+/** Reads a page; on the hot pool, whose plans are the indexes. */
+export async function listJobs(sql: Sql, endpointId: string, request: JobListRequest): Promise<JobListPage> {
+  const { state, oldestFirst, longest, submitted, after, offset, limit } = request;
+  const states = state ? [state] : (Object.keys(PARTS) as JobState[]);
+  // Of those that run an index has another order, and they are few.
+  const ordered = states.filter((name) => name !== 'IN_PROGRESS').flatMap((name) => PARTS[name](sql));
+  const positions = submitted && (await positionsOf(sql, endpointId, ordered, submitted));
+  const within = positions
+    ? sql`AND position >= ${positions.low} AND position < ${positions.high} ${submittedWithin(sql, submitted)}`
+    : sql``;
+  const parts = states.flatMap((name) => PARTS[name](sql));
+  const order = oldestFirst ? sql`position` : sql`position DESC`;
+  const behind = (place: number | undefined): Fragment =>
+    oldestFirst
+      ? sql`position > ${place ?? Number.MIN_SAFE_INTEGER}`
+      : sql`position < ${place ?? Number.MAX_SAFE_INTEGER}`;
+  const first = (many: number, place: number | undefined): Fragment =>
+    parts
+      .map(
+        (part) => sql`
+    (SELECT * FROM job WHERE endpoint_id = ${endpointId} AND ${part} AND ${behind(place)} ${within} AND expires_at > now()
+      ORDER BY ${order} LIMIT ${many}::int)`,
+      )
+      .reduce((all, part) => sql`${all} UNION ALL ${part}`);
+  // Where a page begins that is ordered by a span: so many jobs are before it.
+  const skipped = longest ? Math.min(ORDERED_MAX, offset + (after ?? 0)) : offset;
+  const from = longest
+    ? sql`(SELECT * FROM (${first(ORDERED_MAX, undefined)}) AS f ORDER BY ${order} LIMIT ${ORDERED_MAX}::int)`
+    : sql`(${first(offset + limit + 1, after)})`;
+  const shownOrder = longest ? sql`${spanOf(sql, longest)} DESC NULLS LAST, ${order}` : order;
+  const rows = await sql<(JobRow & { position: number })[]>`
+    WITH page AS MATERIALIZED (SELECT * FROM ${from} AS n ORDER BY ${shownOrder} OFFSET ${skipped}::int LIMIT ${limit + 1}::int)
+    SELECT ${jobColumns(sql)}, j.position, o.error FROM page j
+    LEFT JOIN job_output o ON o.endpoint_id = ANY(ARRAY[j.endpoint_id]) AND o.job_id = j.id ORDER BY ${shownOrder}`;
+  const counted = Math.max(COUNTED_MAX, offset + limit) + 1;
+  const [count] = await sql<{ total: number }[]>`
+    SELECT count(*) AS total FROM (SELECT FROM (${first(counted, undefined)}) AS n LIMIT ${counted}::int) AS c`;
+  const shown = rows.slice(0, limit);
+  return {
+    jobs: shown.map(jobFromRow),
+    total: Math.min(count!.total, counted - 1),
+    totalCapped: count!.total === counted,
+    next: rows.length <= limit ? undefined : longest ? skipped + limit : shown.at(-1)?.position,
+  };
+}
+
+/** Until now while it is not over. */
+function spanOf(sql: Sql, span: NonNullable<JobListRequest['longest']>): Fragment {
+  return span === 'delay'
+    ? sql`coalesce(started_at, finished_at, now()) - submitted_at`
+    : sql`coalesce(finished_at, now()) - started_at`;
+}

@@ -1,0 +1,86 @@
+/**
+ * Where in the order of an endpoint's jobs those of a stretch of time are. No index has the time at which jobs were
+ * submitted (job-list.ts), but positions are given in that order: the place is found by halving, with one look into an
+ * index for each step, however many jobs there are. What is found may be a little too large, never too small, so each
+ * job is looked at once more.
+ */
+import type { Fragment, Sql } from '../sql/database.ts';
+
+/** Jobs submitted at or after `fromMs` and before `untilMs`, in milliseconds since 1970. */
+export interface SubmittedWithin {
+  fromMs?: number | undefined;
+  untilMs?: number | undefined;
+}
+
+/** Positions from `low` to before `high`. */
+export interface JobRange {
+  low: number;
+  high: number;
+}
+
+/** A transaction that began earlier may take its position later, and the clock be set back, by no more than this. */
+const DISORDER_MS = 1_000;
+/** Jobs that a step looks at for one that tells when its position was given. */
+const SCANNED_MAX = 200;
+
+/**
+ * That the job has the position that it was submitted with. One that was retried has a later one, and at least an
+ * attempt behind it.
+ */
+const isOfSubmission = (sql: Sql): Fragment => sql`(attempt = 0 OR attempt = 1 AND started_at IS NOT NULL)`;
+
+/**
+ * The positions. `parts`: conditions that an index has in order of position; without any all positions may be meant.
+ */
+export async function positionsOf(
+  sql: Sql,
+  endpointId: string,
+  parts: readonly Fragment[],
+  { fromMs, untilMs }: SubmittedWithin,
+): Promise<JobRange> {
+  const place = async (ms: number | undefined) =>
+    ms === undefined || parts.length === 0 ? undefined : placeOf(sql, endpointId, parts, ms);
+  const [from, until] = await Promise.all([
+    place(fromMs === undefined ? undefined : fromMs - DISORDER_MS),
+    place(untilMs === undefined ? undefined : untilMs + DISORDER_MS),
+  ]);
+  return { low: from?.low ?? 0, high: until?.high ?? Number.MAX_SAFE_INTEGER };
+}
+
+/** That a job counts as submitted in that time; one that was retried counts from then, which was before it ended. */
+export function submittedWithin(sql: Sql, { fromMs, untilMs }: SubmittedWithin): Fragment {
+  const from =
+    fromMs === undefined
+      ? sql``
+      : sql`AND (submitted_at >= ${instantOf(sql, fromMs)}
+    OR NOT ${isOfSubmission(sql)} AND coalesce(finished_at, now()) >= ${instantOf(sql, fromMs)})`;
+  return untilMs === undefined ? from : sql`${from} AND submitted_at < ${instantOf(sql, untilMs)}`;
+}
+
+/** All jobs from before a time have positions below `high`, all others from `low` on. */
+async function placeOf(sql: Sql, endpointId: string, parts: readonly Fragment[], ms: number): Promise<JobRange> {
+  const next = parts
+    .map(
+      (part) => sql`
+    (SELECT position, submitted_at, ${isOfSubmission(sql)} AS tells FROM job
+      WHERE endpoint_id = ${endpointId} AND ${part} AND position >= m.middle AND position < l.high ORDER BY position LIMIT ${SCANNED_MAX}::int)`,
+    )
+    .reduce((all, part) => sql`${all} UNION ALL ${part}`);
+  const [found] = await sql<[JobRange]>`
+    WITH RECURSIVE look AS (
+      SELECT 0::bigint AS low, last_value + 1 AS high, last_value + 1 AS known, ${instantOf(sql, ms)} AS at FROM job_position_seq
+      UNION ALL
+      SELECT CASE WHEN p.submitted_at < l.at THEN p.position + 1 ELSE l.low END, CASE WHEN p.submitted_at < l.at THEN l.high ELSE m.middle END,
+        CASE WHEN p.submitted_at >= l.at THEN p.position ELSE l.known END, l.at
+      FROM look l CROSS JOIN LATERAL (SELECT (l.low + l.high) / 2 AS middle) AS m LEFT JOIN LATERAL (
+        SELECT * FROM (SELECT * FROM (${next}) AS n ORDER BY position LIMIT ${SCANNED_MAX}::int) AS w WHERE tells ORDER BY position LIMIT 1
+      ) AS p ON true
+      WHERE l.low < l.high
+    )
+    SELECT low, known AS high FROM look WHERE low >= high`;
+  return found;
+}
+
+function instantOf(sql: Sql, ms: number): Fragment {
+  return sql`(timestamptz 'epoch' + ${ms}::float8 * interval '1 ms')`;
+}

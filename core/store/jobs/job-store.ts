@@ -1,0 +1,153 @@
+/** Reads jobs, and moves them on behalf of their owners: cancel, retry, remaining life. */
+
+import type { Job, JobKey } from '../../domain/jobs/job.ts';
+import { statesBefore } from '../../domain/jobs/job-state.ts';
+import type { Database, Fragment, Sql } from '../sql/database.ts';
+import { numberArray, textArray } from '../sql/pack.ts';
+import type { FailedSlice, FailedSliceRequest } from './failed-jobs.ts';
+import { readErrorParts, readFailedJobs } from './failed-jobs.ts';
+import type { JobListPage, JobListRequest } from './job-list.ts';
+import { listJobs } from './job-list.ts';
+import type { JobWalk, Match, ScannedJob, WalkedJobs } from './job-walk.ts';
+import { beginWalk, matching, nextMatches } from './job-walk.ts';
+import type { JobRow } from './rows.ts';
+import { isLive, jobColumns, jobFromRow } from './rows.ts';
+import { cancelled, requeued } from './user-transitions.ts';
+
+/** A job that was read in a batch. */
+export interface FoundJob {
+  /** Index of the key. */
+  index: number;
+  job: Job;
+  /** It has an output that is larger than was asked for; read it with `readWhole`. */
+  outputLeftOut: boolean;
+}
+
+/** A job that was cancelled, and the machine that has to stop it. */
+export interface Cancelled {
+  job: Job;
+  machineId: string | undefined;
+}
+
+/** A job that was queued again, and its place in the queue. */
+export interface Requeued {
+  job: Job;
+  position: number;
+}
+
+type CancelledRow = JobRow & { machine_id: string | null };
+type RequeuedRow = JobRow & { position: number };
+
+export class JobStore {
+  readonly #hot: Sql;
+
+  constructor({ hot }: Pick<Database, 'hot'>) {
+    this.#hot = hot;
+  }
+
+  /**
+   * Reads many jobs; those that are not there or have expired are missing in the answer. Outputs up to
+   * `outputBytesMax[i]` bytes come with them.
+   */
+  async read(keys: readonly JobKey[], outputBytesMax: readonly number[]): Promise<FoundJob[]> {
+    const rows = await this.#hot<(JobRow & { index: number; left_out: boolean })[]>`
+      SELECT ${jobColumns(this.#hot)}, g.index, o.error, CASE WHEN octet_length(o.output) <= g.bytes_max THEN o.output END AS output,
+        coalesce(octet_length(o.output) > g.bytes_max, false) AS left_out
+      FROM unnest(${numberArray(keys.map((_, index) => index))}::int[], ${textArray(keys.map((key) => key.endpointId))}::text[],
+        ${textArray(keys.map((key) => key.jobId))}::text[], ${numberArray(outputBytesMax)}::int[]) AS g(index, endpoint_id, id, bytes_max)
+      JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id
+      LEFT JOIN job_output o ON o.endpoint_id = ANY(ARRAY[j.endpoint_id]) AND o.job_id = j.id
+      WHERE ${isLive(this.#hot)}`;
+    return rows.map((row) => ({ index: row.index, job: jobFromRow(row), outputLeftOut: row.left_out }));
+  }
+
+  /** Reads a job with its output, whatever its size. */
+  async readWhole(key: JobKey): Promise<Job | undefined> {
+    const [row] = await this.#hot<JobRow[]>`
+      SELECT ${jobColumns(this.#hot)}, o.error, o.output FROM job j LEFT JOIN job_output o ON o.endpoint_id = j.endpoint_id AND o.job_id = j.id
+      WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND ${isLive(this.#hot)}`;
+    return row && jobFromRow(row);
+  }
+
+  /** What was submitted as its input. Undefined: no such job. */
+  async readInput(key: JobKey): Promise<Buffer | undefined> {
+    const [row] = await this.#hot<{ input: Buffer }[]>`
+      SELECT i.input FROM job j JOIN job_input i ON i.endpoint_id = j.endpoint_id AND i.job_id = j.id
+      WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND ${isLive(this.#hot)}`;
+    return row?.input;
+  }
+
+  /**
+   * Sets the remaining life of a job; of a finished one also the end of its result, which it cannot put off. False: no
+   * such job.
+   */
+  async setRemainingLife(key: JobKey, ttlMs: number): Promise<boolean> {
+    const result = await this.#hot`
+      UPDATE job j SET ttl_deadline_at = now() + ${ttlMs}::bigint * interval '1 ms',
+        expires_at = least(now() + ${ttlMs}::bigint * interval '1 ms', finished_at + retention_ms * interval '1 ms')
+      WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND ${isLive(this.#hot)}`;
+    return result.count > 0;
+  }
+
+  /** Cancels a job that is queued or running. Undefined: it is neither. */
+  async cancel(key: JobKey): Promise<Cancelled | undefined> {
+    const [row] = await this.#hot<CancelledRow[]>`${cancelled(this.#hot, one(this.#hot, key, 'cancel'))}`;
+    return row && cancelledFromRow(row);
+  }
+
+  /** Cancels those of these jobs that still match; see job-walk.ts. */
+  async cancelMatching(walk: JobWalk, matches: readonly Match[]): Promise<Cancelled[]> {
+    const rows = await this.#hot<CancelledRow[]>`${cancelled(this.#hot, matching(this.#hot, walk, matches))}`;
+    return rows.map(cancelledFromRow);
+  }
+
+  /** Queues a failed or timed-out job again, at the end. Undefined: it is in no such state. */
+  async retry(key: JobKey): Promise<Requeued | undefined> {
+    const [row] = await this.#hot<
+      RequeuedRow[]
+    >`${requeued(this.#hot, this.#hot`nextval('job_position_seq')`, one(this.#hot, key, 'retry'))}`;
+    return row && { job: jobFromRow(row), position: row.position };
+  }
+
+  /** Queues those of these jobs again that still match, each at the place that it was given; see job-walk.ts. */
+  async retryMatching(walk: JobWalk, matches: readonly Match[]): Promise<Requeued[]> {
+    const rows = await this.#hot<
+      RequeuedRow[]
+    >`${requeued(this.#hot, this.#hot`g.next_position`, matching(this.#hot, walk, matches))}`;
+    return rows.map((row) => ({ job: jobFromRow(row), position: row.position }));
+  }
+
+  /** Begins a walk over the jobs that are there now; see job-walk.ts. */
+  beginWalk(wanted: WalkedJobs): Promise<JobWalk> {
+    return beginWalk(this.#hot, wanted);
+  }
+
+  /** The next jobs of a walk, at most `limit`. */
+  nextMatches(walk: JobWalk, limit: number): Promise<ScannedJob[]> {
+    return nextMatches(this.#hot, walk, limit);
+  }
+
+  /** A page of an endpoint's jobs. See job-list.ts. */
+  list(endpointId: string, page: JobListRequest): Promise<JobListPage> {
+    return listJobs(this.#hot, endpointId, page);
+  }
+
+  /** A slice of the jobs of an endpoint that failed or timed out, with their errors. See failed-jobs.ts. */
+  failed(endpointId: string, slice: FailedSliceRequest): Promise<FailedSlice> {
+    return readFailedJobs(this.#hot, endpointId, slice);
+  }
+
+  /** What is looked at of the errors of these jobs, of the first ones or all of them. See failed-jobs.ts. */
+  errorParts(endpointId: string, jobIds: readonly string[]): ReturnType<typeof readErrorParts> {
+    return readErrorParts(this.#hot, endpointId, jobIds);
+  }
+}
+
+/** The one job that an owner names, while the move may leave its state. */
+function one(sql: Sql, { endpointId, jobId }: JobKey, move: 'cancel' | 'retry'): Fragment {
+  return sql`WHERE j.endpoint_id = ${endpointId} AND j.id = ${jobId} AND j.state = ANY(${textArray(statesBefore(move))}::text[])`;
+}
+
+function cancelledFromRow(row: CancelledRow): Cancelled {
+  return { job: jobFromRow(row), machineId: row.machine_id ?? undefined };
+}

@@ -1,0 +1,141 @@
+/**
+ * A walk over all jobs of an endpoint that a filter finds, to move each of them: a few at a time, on whichever replica,
+ * as far as its caller goes on. It keeps nothing but where it is. Which jobs are meant is fixed when it begins: those
+ * with positions given by then and, where an end is undone, that ended by then. Jobs change while it goes on, and one
+ * that was put back into the queue would be behind it: so it goes round until a whole round moved none; by a group of
+ * errors it goes round once.
+ */
+
+import { byJob } from '../../domain/jobs/job.ts';
+import type { JobState } from '../../domain/jobs/job-state.ts';
+import { JOB_STATES } from '../../domain/jobs/job-state.ts';
+import type { Fragment, Sql } from '../sql/database.ts';
+import { numberArray, textArray } from '../sql/pack.ts';
+import { PARTS } from './job-list.ts';
+import type { JobRange, SubmittedWithin } from './job-range.ts';
+import { positionsOf, submittedWithin } from './job-range.ts';
+
+/** Which jobs, and what is done to them. */
+export interface WalkedJobs {
+  endpointId: string;
+  move: 'cancel' | 'retry';
+  /** At least one; all such that the move may leave. */
+  states: readonly JobState[];
+  submitted: SubmittedWithin | undefined;
+  /** Only of those that have ended. Absent: whenever they ended, of whatever. */
+  ended?: EndedJobs | undefined;
+}
+
+/** Jobs by how they ended. */
+export interface EndedJobs {
+  /** Only those that ended then or later. Undefined: whenever. */
+  fromMs: number | undefined;
+  /** Only those of this group of errors. Undefined: of whatever. */
+  errorGroup: string | undefined;
+}
+
+/** Where a walk is. */
+export interface JobWalk extends WalkedJobs {
+  /** Positions of all that are meant. */
+  range: JobRange;
+  /** When it began, in microseconds since 1970 by the database's clock. */
+  begunUs: number;
+  /** Which part of the jobs it is at (see `partsOf`), … */
+  part: number;
+  /** … and the positions that are left of it. */
+  left: JobRange;
+  /** Whether this round has moved any. */
+  hasMoved: boolean;
+}
+
+/** A job that matched when it was looked at. */
+export interface Match {
+  jobId: string;
+  position: number;
+  /** Its place when it is queued again; 0 for another move. */
+  nextPosition: number;
+}
+
+/** A job that was looked at. */
+export interface ScannedJob extends Match {
+  state: JobState;
+  /** It ended late enough. */
+  counts: boolean;
+}
+
+/** The parts of a walk, each with an index of its own: of the queue two, the second of low priority. */
+export function partsOf(states: readonly JobState[]): { state: JobState; index: number }[] {
+  return JOB_STATES.filter((state) => states.includes(state)).flatMap((state) =>
+    (state === 'IN_QUEUE' ? [0, 1] : [0]).map((index) => ({ state, index })),
+  );
+}
+
+/** Fixes which jobs are meant. */
+export async function beginWalk(sql: Sql, wanted: WalkedJobs): Promise<JobWalk> {
+  const { endpointId, states, submitted } = wanted;
+  const [now] = await sql<[{ high: number; begunUs: number }]>`
+    SELECT last_value + 1 AS high, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS "begunUs" FROM job_position_seq`;
+  // Of those that run an index has another order, and they are few.
+  const ordered = states.filter((state) => state !== 'IN_PROGRESS').flatMap((state) => PARTS[state](sql));
+  const { low, high } = submitted ? await positionsOf(sql, endpointId, ordered, submitted) : { low: 0, high: now.high };
+  const range = { low, high: Math.min(high, now.high) };
+  return { ...wanted, range, begunUs: now.begunUs, part: 0, left: range, hasMoved: false };
+}
+
+/**
+ * The next jobs that match but for how they ended, at most `limit`. Cancelling begins at the end of a queue, so that
+ * claims, which begin at its head, meet none that is being cancelled; queueing again begins with the oldest, so that
+ * they come in the order in which they were.
+ */
+export async function nextMatches(sql: Sql, walk: JobWalk, limit: number): Promise<ScannedJob[]> {
+  const { endpointId, move, states, submitted, ended: { fromMs } = {}, left, begunUs, part } = walk;
+  const { state, index } = partsOf(states)[part]!;
+  const isRetry = move === 'retry';
+  const byThen = isRetry
+    ? sql`AND finished_at <= timestamptz 'epoch' + ${begunUs}::bigint * interval '1 microsecond'`
+    : sql``;
+  const order = state === 'IN_PROGRESS' ? sql`started_at` : isRetry ? sql`position` : sql`position DESC`;
+  // Answered and not left out: by position a statement would else read as many as there are to find some.
+  const counts =
+    fromMs === undefined ? sql`true` : sql`finished_at >= timestamptz 'epoch' + ${fromMs}::float8 * interval '1 ms'`;
+  return await sql<ScannedJob[]>`
+    SELECT id AS "jobId", position, state, ${counts} AS counts, ${isRetry ? sql`nextval('job_position_seq')` : sql`0::bigint`} AS "nextPosition" FROM (
+      SELECT id, position, state, finished_at FROM job
+      WHERE endpoint_id = ${endpointId} AND ${PARTS[state](sql)[index]!} AND position >= ${left.low} AND position < ${left.high}
+        ${submitted ? submittedWithin(sql, submitted) : sql``} ${byThen} AND expires_at > now()
+      ORDER BY ${order} LIMIT ${limit}::int
+    ) AS found`;
+}
+
+/**
+ * Which rows of job j are these, as long as they match: FROM and WHERE of a statement that moves them. In the order in
+ * which outcomes lock theirs. How they ended is as it was when they were looked at: a job that was queued again since
+ * then, to end in another way, has a position behind all that are meant.
+ */
+export function matching(sql: Sql, { endpointId, states, range }: JobWalk, matches: readonly Match[]): Fragment {
+  const sorted = matches.toSorted((a, b) => byJob({ ...a, endpointId }, { ...b, endpointId }));
+  return sql`
+    FROM unnest(${textArray(sorted.map(() => endpointId))}::text[], ${textArray(sorted.map(({ jobId }) => jobId))}::text[],
+      ${numberArray(sorted.map(({ nextPosition }) => nextPosition))}::bigint[]) AS g(endpoint_id, id, next_position)
+    WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.state || '' = ANY(${textArray(states)}::text[]) AND j.position < ${range.high}`;
+}
+
+/**
+ * Where a walk is after these matches, of which `limit` were asked for and `moved` were moved. Undefined: it is over.
+ */
+export function walkOn(walk: JobWalk, matches: readonly Match[], limit: number, moved: number): JobWalk | undefined {
+  const { states, range, part, move } = walk;
+  const parts = partsOf(states);
+  const hasMoved = walk.hasMoved || moved > 0;
+  const last = matches.at(-1);
+  if (last && matches.length === limit) {
+    // Those that run are in no order of position; what was moved is found no more.
+    if (parts[part]!.state === 'IN_PROGRESS') return { ...walk, hasMoved };
+    const left = move === 'retry' ? { ...walk.left, low: last.position + 1 } : { ...walk.left, high: last.position };
+    return { ...walk, left, hasMoved };
+  }
+  if (part + 1 < parts.length) return { ...walk, part: part + 1, left: range, hasMoved };
+  // Those of other groups would all be read once more, to find one whose end was not yet committed at the first call.
+  const isOver = !hasMoved || walk.ended?.errorGroup !== undefined;
+  return isOver ? undefined : { ...walk, part: 0, left: range, hasMoved: false };
+}

@@ -1,0 +1,92 @@
+/**
+ * Side effects of a job's state change, as parts of the statement that makes the change. Each part reads the row set
+ * `moved`: endpoint_id, id, state, attempt, retries, counted, low_priority, has_webhook, worker_id, delay_ms,
+ * execution_ms, output, error.
+ */
+import { ANNOUNCED_STATES } from '../../domain/jobs/job-state.ts';
+import type { Fragment, Sql } from '../sql/database.ts';
+import { samePart } from '../sql/database.ts';
+import { textArray } from '../sql/pack.ts';
+import { countersAdded } from './endpoint-counters.ts';
+
+/**
+ * Output, webhook and counters of the rows in `moved`, as further WITH items (starting with a comma). `queues`: some
+ * may go back into their queue; else the part for those is left out, for each part costs before its first row. `isOne`:
+ * `moved` has one row at most, which needs no counting.
+ */
+export function sideEffects(sql: Sql, { queues, isOne = false }: { queues: boolean; isOne?: boolean }): Fragment {
+  if (queues) return ofAny(sql);
+  return isOne ? ofOneFinal(sql) : ofFinal(sql);
+}
+
+const ofFinal = samePart((sql) => sql`, ${outputs(sql)}, ${webhooks(sql)}, ${counters(sql)}`);
+const ofOneFinal = samePart((sql) => sql`, ${outputs(sql)}, ${webhooks(sql)}, ${counterOfOne(sql)}`);
+const ofAny = samePart((sql) => sql`${ofFinal(sql)}, ${cut(sql)}`);
+
+/**
+ * A final job shows its own output and error and nothing of earlier progress; a queued one shows nothing. Progress that
+ * was committed while the change waited for the job's row is not seen by this statement: only an upsert meets it, so a
+ * row is emptied and never deleted. Chunks that came the same way stay, and readers pass over them.
+ */
+function outputs(sql: Sql) {
+  return sql`stored AS (
+      INSERT INTO job_output (endpoint_id, job_id, output, error)
+      SELECT m.endpoint_id, m.id, CASE WHEN m.state <> 'IN_QUEUE' THEN m.output END, CASE WHEN m.state <> 'IN_QUEUE' THEN m.error END FROM moved m
+      ON CONFLICT (endpoint_id, job_id) DO UPDATE SET output = excluded.output, error = excluded.error
+    )`;
+}
+
+function cut(sql: Sql) {
+  return sql`cut AS (
+      DELETE FROM job_chunk c USING moved m WHERE m.state = 'IN_QUEUE' AND c.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND c.job_id = m.id
+    )`;
+}
+
+/**
+ * The webhook's body is the status record with input and webhook (docs/reference/api.md#webhooks). Input and output are
+ * copied byte for byte, here, where they are; the webhook, which is sealed, is put in when the call is made. None once
+ * the endpoint is gone: the secret that signs them went with it.
+ */
+function webhooks(sql: Sql) {
+  return sql`announced AS (
+      INSERT INTO webhook_delivery (endpoint_id, job_id, url, url_sealed, body)
+      SELECT m.endpoint_id, m.id, ${announcement(sql)}
+      FROM moved m JOIN job_input i ON i.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND i.job_id = m.id
+      WHERE m.has_webhook AND m.state = ANY(${textArray(ANNOUNCED_STATES)}::text[]) AND num_nonnulls(i.webhook, i.webhook_sealed) > 0
+        AND EXISTS (SELECT FROM endpoint e WHERE e.id = ANY(ARRAY[m.endpoint_id]))
+    )`;
+}
+
+/**
+ * Address, sealed address and body of a webhook call of the job m with the input i: one expression, so that a call made
+ * anew says what the first did.
+ */
+export function announcement(sql: Sql): Fragment {
+  return sql`coalesce(i.webhook, ''), i.webhook_sealed,
+    convert_to(concat('{"id":', to_json(m.id), ',"status":"', m.state, '"',
+      ',"delayTime":' || m.delay_ms::bigint, ',"executionTime":' || m.execution_ms::bigint, ',"workerId":' || to_json(m.worker_id),
+      CASE WHEN m.retries > 0 THEN ',"retries":' || m.retries END, ',"error":' || to_json(m.error),
+      ',"webhook":' || to_json(i.webhook), ',"input":'), 'UTF8')
+    || i.input || CASE WHEN m.output IS NULL THEN ''::bytea ELSE convert_to(',"output":', 'UTF8') || m.output END || convert_to('}', 'UTF8')`;
+}
+
+/** What came to an end, or back into its queue. */
+function counters(sql: Sql) {
+  return countersAdded(
+    sql,
+    sql`
+    SELECT endpoint_id, count(*) FILTER (WHERE state = 'COMPLETED') AS completed, count(*) FILTER (WHERE state IN ('FAILED', 'TIMED_OUT')) AS failed,
+      count(*) FILTER (WHERE state = 'IN_QUEUE' AND counted) AS retried, count(*) FILTER (WHERE state = 'IN_QUEUE') AS queued,
+      count(*) FILTER (WHERE state = 'IN_QUEUE' AND low_priority) AS queued_low, 0 AS claimed_to
+    FROM moved GROUP BY endpoint_id`,
+  );
+}
+
+/** What came to an end where at most one did. */
+function counterOfOne(sql: Sql) {
+  return countersAdded(
+    sql,
+    sql`SELECT endpoint_id, (state = 'COMPLETED')::int AS completed, (state IN ('FAILED', 'TIMED_OUT'))::int AS failed,
+    0 AS retried, 0 AS queued, 0 AS queued_low, 0 AS claimed_to FROM moved`,
+  );
+}

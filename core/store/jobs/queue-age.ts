@@ -1,0 +1,20 @@
+/**
+ * How long the first job of a queue has waited, without walking over the queue: the look begins where claims have come
+ * to.
+ */
+import type { Fragment, Sql } from '../sql/database.ts';
+
+/**
+ * In milliseconds; 0: none waits. For statements on the hot pool that name the endpoint `e` and its tally, with queued
+ * and claimed_to, `t`.
+ */
+export function oldestWaitMs(hot: Sql): Fragment {
+  const since = hot`coalesce(${first(hot, false, hot`t.claimed_to`)}, ${first(hot, false, hot`0`)}, ${first(hot, true, hot`0`)})`;
+  return hot`CASE WHEN t.queued > 0 THEN coalesce(greatest(extract(epoch FROM now() - ${since}) * 1000, 0)::bigint, 0) ELSE 0 END`;
+}
+
+/** When the first job of a queue after a position was submitted. */
+function first(hot: Sql, lowPriority: boolean, after: Fragment): Fragment {
+  return hot`(SELECT submitted_at FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE' AND low_priority = ${hot.unsafe(String(lowPriority))}
+    AND position > ${after} ORDER BY position LIMIT 1)`;
+}

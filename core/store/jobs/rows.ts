@@ -1,0 +1,84 @@
+/** Rows of jobs as statements return them, and what they become. */
+import type { Job } from '../../domain/jobs/job.ts';
+import type { JobState } from '../../domain/jobs/job-state.ts';
+import type { Fragment, Sql } from '../sql/database.ts';
+import { samePart } from '../sql/database.ts';
+
+/** The columns of `jobColumns`. */
+export interface JobRow {
+  endpoint_id: string;
+  id: string;
+  state: JobState;
+  attempt: number;
+  retries: number;
+  worker_id: string | null;
+  submitted_ms: number;
+  finished_ms: number | null;
+  delay_ms: number | null;
+  execution_ms: number | null;
+  output?: Buffer | null;
+  error?: string | null;
+}
+
+/** Names an attempt. */
+export interface AttemptRow {
+  endpoint_id: string;
+  id: string;
+  attempt: number;
+}
+
+/**
+ * Columns of the table or row set called j. Instants become milliseconds here, so that no driver setting can change
+ * them, and spans are rounded here and nowhere else, so that a record and its webhook never differ.
+ */
+export const jobColumns = samePart(
+  (sql) => sql`j.endpoint_id, j.id, j.state, j.attempt, j.retries, j.worker_id,
+    ${microseconds(sql, sql`j.submitted_at`)} / 1000 AS submitted_ms, ${microseconds(sql, sql`j.finished_at`)} / 1000 AS finished_ms,
+    ${spanMs(sql, sql`j.submitted_at`, sql`j.started_at`)} AS delay_ms, ${spanMs(sql, sql`j.started_at`, sql`j.finished_at`)} AS execution_ms`,
+);
+
+/**
+ * Since 1970, or of a span. Exact: a float8 holds them whole for three hundred years, and costs a tenth of what
+ * `extract`, which counts in decimals, does: that was a tenth of an outcome.
+ */
+function microseconds(sql: Sql, of: Fragment) {
+  return sql`round(date_part('epoch', ${of}) * 1e6)`;
+}
+
+/**
+ * Whole milliseconds, halves rounded up; never negative, even when the database's clock was set back; NULL as long as
+ * one of both is.
+ */
+function spanMs(sql: Sql, from: Fragment, to: Fragment) {
+  return sql`CASE WHEN ${to} < ${from} THEN 0 ELSE floor((${microseconds(sql, sql`${to} - ${from}`)} + 500) / 1000) END`;
+}
+
+/**
+ * Guards of statements that find jobs by key, hidden from the planner: a plan made while the table was small would else
+ * walk an index of all running or all unexpired jobs once for every key, for as long as its connection lives. For the
+ * same reason lists of keys are joined by `endpoint_id = ANY(ARRAY[…])`: no merge join can use it, so the planner has
+ * no use for the whole primary key in order either. What is left is one look into the primary key for every row,
+ * however many rows there were when the plan was made.
+ */
+export const isRunning = samePart((sql) => sql`j.state || '' = 'IN_PROGRESS'`);
+
+/** See isRunning. */
+export const isLive = samePart((sql) => sql`j.expires_at + interval '0' > now()`);
+
+/** A job without its output, or with it where the row carries one. */
+export function jobFromRow(row: JobRow): Job {
+  return {
+    id: row.id,
+    endpointId: row.endpoint_id,
+    state: row.state,
+    output: row.output ?? undefined,
+    error: row.error ?? undefined,
+    attempt: row.attempt,
+    retries: row.retries,
+    workerId: row.worker_id ?? undefined,
+    submittedAtMs: row.submitted_ms,
+    finishedAtMs: row.finished_ms ?? undefined,
+    delayMs: row.delay_ms ?? undefined,
+    executionMs: row.execution_ms ?? undefined,
+  };
+}

@@ -1,0 +1,125 @@
+/**
+ * What workers and machines hold, asked again and again: each look begins with the oldest attempt that ran at the last
+ * one (scan-start.ts), as no attempt begins in the past. The order asks for the index by start: statistics of a moment
+ * in which nothing ran make all indexes of running jobs look equally empty.
+ */
+
+import type { MachineAttempt } from '../../domain/jobs/job.ts';
+import { byJob } from '../../domain/jobs/job.ts';
+import type { Database, Sql } from '../sql/database.ts';
+import { numberArray, textArray } from '../sql/pack.ts';
+import { isLive, isRunning } from './rows.ts';
+import { ScanStart } from './scan-start.ts';
+
+/** Attempts that a worker holds, and those of them of normal priority. */
+export interface HeldCount {
+  workerId: string;
+  held: number;
+  normal: number;
+}
+
+/** An attempt that the job table counts on a machine for. */
+export interface CurrentAttempt extends MachineAttempt {
+  workerId: string;
+}
+
+/** A look at one id; all its rows say the same of when it was made. */
+interface ScanRow {
+  id: string;
+  since_ms: number | null;
+  now_ms: number;
+  took_ms: number;
+}
+
+type HeldRow = ScanRow & { worker_id: string | null; held: number; normal: number };
+type AttemptRow = ScanRow & { endpoint_id: string | null; job_id: string; attempt: number; worker_id: string };
+
+export class RunningJobs {
+  readonly #hot: Sql;
+  readonly #byEndpoint: ScanStart;
+  readonly #byMachine: ScanStart;
+
+  /** `marginMs`: see ScanStart. */
+  constructor({ hot }: Pick<Database, 'hot'>, marginMs?: number) {
+    this.#hot = hot;
+    this.#byEndpoint = new ScanStart(marginMs);
+    this.#byMachine = new ScanStart(marginMs);
+  }
+
+  /** What the workers of these endpoints hold; those that hold nothing are left out. */
+  async heldBy(endpointIds: readonly string[]): Promise<Map<string, HeldCount[]>> {
+    const sql = this.#hot;
+    const rows = await sql<HeldRow[]>`
+      SELECT e.id, h.worker_id, coalesce(h.held, 0) AS held, coalesce(h.normal, 0) AS normal, ${lookedAt(sql, sql`h.since`)}
+      FROM unnest(${textArray(endpointIds)}::text[], ${this.#byEndpoint.columns(sql, endpointIds)}) AS e (id, since_ms, full_due_ms)
+      LEFT JOIN LATERAL (
+        SELECT worker_id, count(*)::int AS held, (count(*) FILTER (WHERE NOT low_priority))::int AS normal, min(started_at) AS since FROM (
+          SELECT worker_id, low_priority, started_at FROM job
+          WHERE endpoint_id = e.id AND state = 'IN_PROGRESS' AND started_at >= ${this.#byEndpoint.from(sql, sql`e`)}
+          ORDER BY started_at) AS r
+        GROUP BY worker_id) AS h ON true`;
+    const found = learnt(this.#byEndpoint, rows);
+    const heldOf = ({ worker_id: workerId, held, normal }: HeldRow): HeldCount[] =>
+      workerId === null ? [] : [{ workerId, held, normal }];
+    return new Map([...found].map(([id, own]) => [id, own.flatMap(heldOf)]));
+  }
+
+  /** All attempts of a machine, looked for from the first. On the hot pool, whose plan is the index of machines. */
+  async ofMachine(machineId: string): Promise<CurrentAttempt[]> {
+    return this.#hot<CurrentAttempt[]>`
+      SELECT endpoint_id AS "endpointId", id AS "jobId", attempt, worker_id AS "workerId", machine_id AS "machineId" FROM job
+      WHERE machine_id = ${machineId} AND state = 'IN_PROGRESS'`;
+  }
+
+  /** Those of these attempts that are current. */
+  async current<Key extends MachineAttempt>(given: readonly Key[]): Promise<Key[]> {
+    if (given.length === 0) return [];
+    const attempts = given.toSorted(byJob);
+    const rows = await this.#hot<{ index: number }[]>`
+      SELECT g.index FROM unnest(
+        ${numberArray(attempts.map((_, index) => index))}::int[], ${textArray(attempts.map(({ endpointId }) => endpointId))}::text[],
+        ${textArray(attempts.map(({ jobId }) => jobId))}::text[], ${numberArray(attempts.map(({ attempt }) => attempt))}::int[],
+        ${textArray(attempts.map(({ machineId }) => machineId))}::text[]
+      ) AS g(index, endpoint_id, id, attempt, machine_id)
+      JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
+      WHERE ${isRunning(this.#hot)} AND ${isLive(this.#hot)}`;
+    return rows.map(({ index }) => attempts[index]!);
+  }
+
+  /**
+   * The attempts of these machines. One whose claim was very long in committing may be missing for a while: what
+   * matters is asked by name (`current`).
+   */
+  async onMachines(machineIds: readonly string[]): Promise<CurrentAttempt[]> {
+    const sql = this.#hot;
+    const rows = await sql<AttemptRow[]>`
+      SELECT m.id, j.endpoint_id, j.id AS job_id, j.attempt, j.worker_id, ${lookedAt(sql, sql`j.started_at`)}
+      FROM unnest(${textArray(machineIds)}::text[], ${this.#byMachine.columns(sql, machineIds)}) AS m (id, since_ms, full_due_ms)
+      LEFT JOIN LATERAL (
+        SELECT endpoint_id, id, attempt, worker_id, started_at FROM job
+        WHERE machine_id = m.id AND state = 'IN_PROGRESS' AND started_at >= ${this.#byMachine.from(sql, sql`m`)}
+        ORDER BY started_at) AS j ON true`;
+    learnt(this.#byMachine, rows);
+    return rows.flatMap(({ id: machineId, endpoint_id: endpointId, job_id: jobId, attempt, worker_id: workerId }) =>
+      endpointId === null ? [] : [{ endpointId, jobId, attempt, workerId, machineId }],
+    );
+  }
+}
+
+/** Columns of LookRow. */
+function lookedAt(sql: Sql, since: ReturnType<Sql>) {
+  return sql`(extract(epoch FROM ${since}) * 1000)::float8 AS since_ms, (extract(epoch FROM now()) * 1000)::float8 AS now_ms,
+        (extract(epoch FROM clock_timestamp() - now()) * 1000)::float8 AS took_ms`;
+}
+
+/** The rows of each id, of which the next look's start is learnt. */
+function learnt<Row extends ScanRow>(start: ScanStart, rows: readonly Row[]): Map<string, Row[]> {
+  const found = Map.groupBy(rows, ({ id }) => id);
+  for (const [id, own] of found) {
+    const [first] = own as [Row];
+    const oldest = own.reduce((least, { since_ms: since }) => Math.min(least, since ?? Infinity), Infinity);
+    const tookMs = own.reduce((most, { took_ms: took }) => Math.max(most, took), 0);
+    start.learn(id, { nowMs: first.now_ms, tookMs, oldestMs: oldest === Infinity ? undefined : oldest });
+  }
+  return found;
+}

@@ -1,0 +1,96 @@
+/** What became of the webhook calls of a job, and asking for one anew. */
+
+import type { JobKey } from '../../domain/jobs/job.ts';
+import { ANNOUNCED_STATES } from '../../domain/jobs/job-state.ts';
+import type { Database, Sql } from '../sql/database.ts';
+import { textArray } from '../sql/pack.ts';
+import { announcement } from './outcome-side-effects.ts';
+import { isLive, jobColumns } from './rows.ts';
+
+/** A webhook call of a job. */
+export interface WebhookCallRecord {
+  id: number;
+  state: 'WAITING' | 'DELIVERED' | 'GIVEN_UP';
+  /** Tries that have ended. */
+  tries: number;
+  /** Why the last one failed; empty: none has. */
+  lastError: string;
+  redrives: number;
+  /**
+   * Milliseconds since 1970: when the next try is due or, while one is made, may be made by somebody else. Undefined:
+   * it has ended.
+   */
+  dueAtMs: number | undefined;
+  /** When it ended. */
+  endedAtMs: number | undefined;
+}
+
+interface CallRow {
+  id: number;
+  state: WebhookCallRecord['state'];
+  tries: number;
+  last_error: string;
+  redrives: number;
+  due_ms: number | null;
+  ended_ms: number | null;
+}
+
+export class WebhookResultStore {
+  readonly #hot: Sql;
+
+  constructor({ hot }: Pick<Database, 'hot'>) {
+    this.#hot = hot;
+  }
+
+  /** The newest `limit` of a job, the newest first; `state`: only those, default: all. */
+  async list(
+    { endpointId, jobId }: JobKey,
+    limit: number,
+    state: WebhookCallRecord['state'] | '' = '',
+  ): Promise<WebhookCallRecord[]> {
+    const rows = await this.#hot<CallRow[]>`
+      SELECT * FROM (
+        SELECT id, 'WAITING' AS state, tries, last_error, redrives, (extract(epoch FROM due_at) * 1000)::float8 AS due_ms, NULL::float8 AS ended_ms
+        FROM webhook_delivery WHERE endpoint_id = ${endpointId} AND job_id = ${jobId}
+        UNION ALL
+        SELECT id, CASE WHEN delivered THEN 'DELIVERED' ELSE 'GIVEN_UP' END, tries, last_error, redrives, NULL,
+          (extract(epoch FROM ended_at) * 1000)::float8
+        FROM webhook_result WHERE endpoint_id = ${endpointId} AND job_id = ${jobId}
+      ) AS c WHERE ${state}::text IN ('', state) ORDER BY id DESC LIMIT ${limit}::int`;
+    return rows.map(({ id, state, tries, last_error: lastError, redrives, due_ms: dueMs, ended_ms: endedMs }) => ({
+      id,
+      state,
+      tries,
+      lastError,
+      redrives,
+      dueAtMs: dueMs ?? undefined,
+      endedAtMs: endedMs ?? undefined,
+    }));
+  }
+
+  /**
+   * Puts the newest call of a final job, once it has ended, back to the calls to make: under its own id, so that a
+   * receiver that knows it already can tell, with the record as the job is now. One statement: whatever dies, the call
+   * is either to be made or has ended, and of two who ask at once one does it. False: nothing has ended, or it was
+   * asked for `redrivesMax` times.
+   */
+  async redrive({ endpointId, jobId }: JobKey, redrivesMax: number): Promise<boolean> {
+    const rows = await this.#hot`
+      WITH ended AS (
+        DELETE FROM webhook_result r USING job j
+        WHERE r.endpoint_id = ${endpointId} AND r.job_id = ${jobId} AND r.redrives < ${redrivesMax}::int
+          AND r.id = (SELECT max(n.id) FROM webhook_result n WHERE n.endpoint_id = ${endpointId} AND n.job_id = ${jobId})
+          AND NOT EXISTS (SELECT FROM webhook_delivery w WHERE w.endpoint_id = ${endpointId} AND w.job_id = ${jobId})
+          AND j.endpoint_id = ${endpointId} AND j.id = ${jobId} AND ${isLive(this.#hot)}
+          AND j.state || '' = ANY(${textArray(ANNOUNCED_STATES)}::text[]) AND EXISTS (SELECT FROM endpoint e WHERE e.id = ${endpointId})
+        RETURNING r.id AS call_id, r.redrives + 1 AS redriven, ${jobColumns(this.#hot)}
+      ), m AS MATERIALIZED (
+        SELECT d.*, o.output, o.error FROM ended d
+        LEFT JOIN job_output o ON o.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND o.job_id = d.id
+      )
+      INSERT INTO webhook_delivery (endpoint_id, job_id, id, redrives, url, url_sealed, body)
+      SELECT m.endpoint_id, m.id, m.call_id, m.redriven, ${announcement(this.#hot)}
+      FROM m JOIN job_input i ON i.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND i.job_id = m.id RETURNING id`;
+    return rows.length > 0;
+  }
+}

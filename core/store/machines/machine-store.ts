@@ -1,0 +1,335 @@
+/**
+ * Machines: who they are, which session speaks for them and until when their attempts are their own, by the database
+ * clock.
+ */
+
+import { sql as part } from '@slipway/drizzle/orm';
+import { apiKey } from '@slipway/drizzle/schema/api-key';
+import type { EngineRow, GpuRow } from '@slipway/drizzle/schema/machine';
+import { machine as machineTable } from '@slipway/drizzle/schema/machine';
+import type { PendingQuery, Row } from 'postgres';
+import { gpuTypeOf } from '../../domain/machines/gpu-facts.ts';
+import type { GpuLoad } from '../../domain/machines/gpu-load.ts';
+import { unlistedTypes } from '../../domain/machines/gpu-pools.ts';
+import { LEASE_MS, SUCCESSION_MS } from '../../domain/machines/lease.ts';
+import type { PlacementMachine } from '../../domain/scaling/placement-machine.ts';
+import { recordChange } from '../accounts/audit-rows.ts';
+import { deleteEnded } from '../jobs/lost-attempt-rows.ts';
+import type { MachineRow } from '../scaling/placement-view.ts';
+import { readPlacement } from '../scaling/placement-view.ts';
+import type { Database } from '../sql/database.ts';
+import { statementOf } from '../sql/database.ts';
+import { whereWord } from '../sql/list-filter.ts';
+import type { Page, PageRequest } from '../sql/page.ts';
+import { byNumber, byText, byTime, readPage } from '../sql/page.ts';
+
+/** More machines than one installation has. */
+const MACHINES_MAX = 100_000;
+/** Machines of one name that are told apart. */
+const NAMESAKES_TOLD = 10;
+const IS_HERE = part`(${machineTable.sessionId} IS NOT NULL AND ${machineTable.leaseExpiresAt} > now())`;
+/** One that has no key any more can never come again. */
+const KEYS = part`SELECT FROM ${apiKey} WHERE ${apiKey.machineId} = ${machineTable.id}`;
+/** What a list of them can be searched for, ordered and filtered by. */
+const LISTED = {
+  from: machineTable,
+  id: machineTable.id,
+  createdAt: machineTable.seenAt,
+  where: undefined,
+  bytes: part`2000 + octet_length(${machineTable.gpus}::text)`,
+  searched: [machineTable.name, machineTable.agentVersion, part`array_to_string(${machineTable.locations}, ' ')`],
+  sorts: {
+    name: byText(machineTable.name),
+    seen: byTime(machineTable.seenAt),
+    memory: byNumber(machineTable.memoryMib),
+    processors: byNumber(machineTable.cpuCount),
+    gpus: byNumber(part`jsonb_array_length(${machineTable.gpus})`),
+    state: byNumber(part`${IS_HERE}::int * 2 + (NOT ${machineTable.cordoned})::int`),
+  },
+  filters: {
+    state: whereWord({
+      here: IS_HERE,
+      away: part`NOT ${IS_HERE}`,
+      cordoned: part`${machineTable.cordoned}`,
+      revoked: part`EXISTS (${KEYS}) AND NOT EXISTS (${KEYS} AND ${apiKey.revokedAt} IS NULL)`,
+    }),
+    gpu: {
+      keeps: (value: string) => part`EXISTS (
+        SELECT FROM jsonb_array_elements(${machineTable.gpus}) AS g
+        WHERE strpos(lower(concat_ws(' MIG ', g ->> 'name', nullif(g ->> 'migProfile', ''))), lower(${value})) > 0)`,
+      words: undefined,
+    },
+  },
+};
+
+/** What an agent says about its machine. */
+export interface MachineFacts {
+  id: string;
+  name: string;
+  gpus: GpuRow[];
+  locations: string[];
+  cpuSlots: number;
+  agentVersion: string;
+  cudaVersion: string;
+  cpuCount: number;
+  memoryMib: number;
+  cpuModel: string;
+  cpuThreadsPerCore: number;
+  /** Frozen workers that it keeps at most. */
+  standbyMax: number;
+  runsCommands: boolean;
+  /** Null: nothing runs images there. */
+  engine: EngineRow | null;
+  noEngineReason: string;
+}
+
+/** A machine and whether it is here. */
+export interface MachineStatus extends MachineFacts {
+  connected: boolean;
+  /** Its operator wants nothing new there. */
+  cordoned: boolean;
+  seenAtMs: number;
+  /** GPUs that pods hold, by uuid. */
+  podGpuUuids: string[];
+  /** None while it is away. */
+  gpuLoads: GpuLoad[];
+}
+
+/** A session that wants to speak for its machine. */
+export interface NewSession {
+  sessionId: string;
+  replicaAddress: string;
+  /** Names the run of the agent; empty = it does not say. */
+  instance: string;
+  /** The run that it succeeds. */
+  replaces: string;
+  /** This replica holds an open session of the machine. */
+  heldHere: boolean;
+}
+
+/** The run of an agent that a machine's lease belongs to. */
+export interface LeaseHolder {
+  /** Name of its machine. */
+  name: string;
+  since: Date;
+}
+
+/** A machine's session, as a replica names it. */
+export interface MachineSession {
+  machineId: string;
+  sessionId: string;
+}
+
+/** A heartbeat of a session. */
+export interface MachineBeat extends MachineSession {
+  /** What is new of its GPUs. Undefined: nothing is. */
+  gpuLoads?: readonly GpuLoad[] | undefined;
+}
+
+/** What went with a machine that is forgotten. */
+export interface ForgottenMachine {
+  lostWorkers: number;
+  deletedPods: number;
+  /** Whose workers were lost. */
+  endpointIds: string[];
+  /** Keys that are revoked. */
+  keyIds: string[];
+}
+
+export class MachineStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /**
+   * Makes a session the one that speaks for its machine and starts a lease. Every earlier session is fenced by this.
+   * Not while another run of an agent holds the lease, unless this is its successor and the other's session has ended,
+   * or is not heard any more: then answers the holder.
+   */
+  async join(facts: MachineFacts, session: NewSession): Promise<LeaseHolder | undefined> {
+    const { sql } = this.#database;
+    const { sessionId, replicaAddress, instance, replaces, heldHere } = session;
+    const joined = await sql`
+      INSERT INTO machine AS m (id, name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count, memory_mib, cpu_model,
+        cpu_threads_per_core, standby_max, runs_commands, engine, no_engine_reason, session_id, replica_address, lease_expires_at, seen_at, instance)
+      VALUES (${facts.id}, ${facts.name}, ${JSON.stringify(facts.gpus)}::text::jsonb, ${facts.locations}, ${facts.cpuSlots},
+        ${facts.agentVersion}, ${facts.cudaVersion}, ${facts.cpuCount}, ${facts.memoryMib}, ${facts.cpuModel}, ${facts.cpuThreadsPerCore},
+        ${facts.standbyMax}, ${facts.runsCommands}, ${facts.engine && JSON.stringify(facts.engine)}::text::jsonb, ${facts.noEngineReason},
+        ${sessionId}, ${replicaAddress}, clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', clock_timestamp(), ${instance})
+      ON CONFLICT (id) DO UPDATE SET (name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count, memory_mib, cpu_model,
+        cpu_threads_per_core, standby_max, runs_commands, engine, no_engine_reason, session_id, replica_address, lease_expires_at, seen_at, instance,
+        gpu_loads, instance_since) = (
+        excluded.name, excluded.gpus, excluded.locations,
+        excluded.cpu_slots, excluded.agent_version, excluded.cuda_version, excluded.cpu_count, excluded.memory_mib, excluded.cpu_model,
+        excluded.cpu_threads_per_core, excluded.standby_max, excluded.runs_commands, excluded.engine, excluded.no_engine_reason,
+        excluded.session_id, excluded.replica_address, excluded.lease_expires_at, excluded.seen_at,
+        excluded.instance, excluded.gpu_loads,
+        CASE WHEN m.instance = excluded.instance THEN m.instance_since ELSE excluded.seen_at END)
+      WHERE m.instance IN ('', excluded.instance) OR m.lease_expires_at < clock_timestamp() OR (m.instance = ${replaces} AND (
+        m.session_id IS NULL OR m.seen_at < clock_timestamp() - ${SUCCESSION_MS}::int * interval '1 ms'
+        OR (m.replica_address = ${replicaAddress} AND NOT ${heldHere}::boolean)))
+      RETURNING id`;
+    if (joined.length > 0) return undefined;
+    const [holder] = await sql<{ name: string; since: number }[]>`
+      SELECT name, (extract(epoch FROM instance_since) * 1000)::bigint AS since FROM machine WHERE id = ${facts.id}`;
+    return { name: holder!.name, since: new Date(holder!.since) };
+  }
+
+  /**
+   * Notes that a session ended in order. Its machine's lease runs on: the agent may come back and still hold its
+   * attempts.
+   */
+  async leave({ machineId, sessionId }: MachineSession): Promise<void> {
+    await this.#database
+      .sql`UPDATE machine SET session_id = NULL WHERE id = ${machineId} AND session_id = ${sessionId}`;
+  }
+
+  /**
+   * Extends the leases of many machines in one statement, which also notes how busy their GPUs are. Answers the
+   * sessions that still speak for theirs.
+   */
+  async extend(beats: readonly MachineBeat[]): Promise<Set<string>> {
+    // In the order of their ids, so that two replicas never lock the same rows crosswise.
+    const ordered = beats.toSorted((a, b) => (a.machineId < b.machineId ? -1 : 1));
+    const rows = await this.#database.urgent.sql<{ id: string }[]>`
+      UPDATE machine m SET lease_expires_at = clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', seen_at = clock_timestamp(),
+        gpu_loads = coalesce(s.gpu_loads::jsonb, m.gpu_loads)
+      FROM unnest(${ordered.map((s) => s.machineId)}::text[], ${ordered.map((s) => s.sessionId)}::text[],
+        ${ordered.map(({ gpuLoads }) => (gpuLoads ? JSON.stringify(gpuLoads) : null))}::text[]) AS s (machine_id, session_id, gpu_loads)
+      WHERE m.id = s.machine_id AND m.session_id = s.session_id RETURNING m.session_id AS id`;
+    return new Set(rows.map((row) => row.id));
+  }
+
+  /**
+   * GPU types that machines have, of all that ever joined. Read only where `gpuIds` names one that the public API does
+   * not know.
+   */
+  async reportedTypes(gpuIds: readonly string[]): Promise<ReadonlySet<string>> {
+    if (unlistedTypes(gpuIds).length === 0) return new Set();
+    const rows = await this.#database.sql<Pick<MachineFacts, 'gpus'>[]>`SELECT gpus FROM machine`;
+    return new Set(rows.flatMap(({ gpus }) => gpus).map(gpuTypeOf));
+  }
+
+  /** All machines that ever joined, by name. */
+  async list(): Promise<MachineStatus[]> {
+    return this.#read(this.#database.sql`ORDER BY name, id LIMIT ${MACHINES_MAX}`);
+  }
+
+  /** A page of the machines that ever joined. */
+  async page(page: PageRequest): Promise<Page<MachineStatus>> {
+    return readPage(this.#database, LISTED, page, (ids) => this.#read(this.#database.sql`WHERE id = ANY(${ids})`));
+  }
+
+  /** The one with this id; else those with this name, as many as tell that it is not the only one. */
+  async find(named: string): Promise<MachineStatus[]> {
+    const { sql } = this.#database;
+    const found = await this.#read(sql`WHERE id = ${named}`);
+    return found.length > 0 ? found : this.#read(sql`WHERE name = ${named} ORDER BY id LIMIT ${NAMESAKES_TOLD}`);
+  }
+
+  async #read(which: PendingQuery<Row[]>): Promise<MachineStatus[]> {
+    const rows = await this.#database.sql<
+      (MachineRow & { seen_at_ms: number; pod_gpus: string[]; gpu_loads: GpuLoad[] })[]
+    >`
+      SELECT *, ARRAY(SELECT gpu_uuid FROM gpu_hold WHERE machine_id = machine.id AND pod_id IS NOT NULL) AS pod_gpus,
+        session_id IS NOT NULL AND lease_expires_at > now() AS connected, (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms
+      FROM machine ${which}`;
+    return rows.map((row) => ({
+      ...factsOf(row),
+      connected: row.connected,
+      cordoned: row.cordoned,
+      seenAtMs: row.seen_at_ms,
+      podGpuUuids: row.pod_gpus,
+      gpuLoads: row.connected ? row.gpu_loads : [],
+    }));
+  }
+
+  /**
+   * Deletes a machine with its workers and pods, and revokes its key, unless its lease runs. The audit trail of each
+   * account that had a pod there tells of it. Attempts that it held have a machine no more: the lease rescuer takes
+   * them back.
+   */
+  async forget(id: string, keyId: string): Promise<'unknown' | 'leased' | ForgottenMachine> {
+    return this.#database.db.transaction(async (tx) => {
+      const statement = statementOf(tx);
+      const [found] = await statement<
+        { leased: boolean }[]
+      >`SELECT lease_expires_at > now() AS leased FROM machine WHERE id = ${id} FOR UPDATE`;
+      if (!found) return 'unknown';
+      if (found.leased) return 'leased';
+      const workers = await statement<{ endpoint_id: string }[]>`
+        SELECT endpoint_id FROM worker WHERE machine_id = ${id} AND ended_at IS NULL AND machine_id <> ''`;
+      const pods = await statement<
+        { id: string; account_id: string }[]
+      >`SELECT id, account_id FROM pod WHERE machine_id = ${id}`;
+      for (const pod of pods)
+        await recordChange(tx, {
+          accountId: pod.account_id,
+          keyId,
+          action: 'ForgetMachine',
+          subjectId: pod.id,
+          fields: [],
+        });
+      const ended = await statement<
+        { id: string }[]
+      >`SELECT id FROM worker WHERE machine_id = ${id} AND state IN ('UNHEALTHY', 'STOPPED')`;
+      await deleteEnded(
+        statement,
+        ended.map((worker) => worker.id),
+      );
+      await statement`DELETE FROM machine WHERE id = ${id}`;
+      const keys = await statement<{ id: string }[]>`
+        UPDATE api_key SET revoked_at = now() WHERE machine_id = ${id} AND revoked_at IS NULL RETURNING id`;
+      await recordChange(tx, { accountId: '', keyId, action: 'ForgetMachine', subjectId: id, fields: [] });
+      const endpointIds = [...new Set(workers.map((worker) => worker.endpoint_id))];
+      return { lostWorkers: workers.length, deletedPods: pods.length, endpointIds, keyIds: keys.map((key) => key.id) };
+    });
+  }
+
+  /** Lets nothing new onto a machine, or again. False: there is no such machine. */
+  async cordon(id: string, cordoned: boolean, keyId: string): Promise<boolean> {
+    return this.#database.db.transaction(async (tx) => {
+      const rows = await statementOf(tx)<{ changed: boolean }[]>`
+        UPDATE machine m SET cordoned = (${cordoned ? 1 : 0}::int = 1) FROM machine before WHERE m.id = ${id} AND before.id = m.id
+        RETURNING before.cordoned <> m.cordoned AS changed`;
+      const action = cordoned ? 'CordonMachine' : 'UncordonMachine';
+      if (rows[0]?.changed) await recordChange(tx, { accountId: '', keyId, action, subjectId: id, fields: [] });
+      return rows.length > 0;
+    });
+  }
+
+  /** Where the replica that holds a machine's session is reached. Undefined: nobody holds one. */
+  async replicaOf(machineId: string): Promise<string | undefined> {
+    const [row] = await this.#database.sql<{ replica_address: string }[]>`
+      SELECT replica_address FROM machine WHERE id = ${machineId} AND session_id IS NOT NULL AND lease_expires_at > now()`;
+    return row?.replica_address;
+  }
+
+  /** All machines with what workers and pods use of them, as of now. For people: nothing may be placed by it. */
+  async view(): Promise<PlacementMachine[]> {
+    return readPlacement(this.#database.sql, { endpointId: '', imageName: '', imageDigest: '' });
+  }
+}
+
+function factsOf(row: MachineRow): MachineFacts {
+  const { id, name, gpus, locations } = row;
+  return {
+    id,
+    name,
+    gpus,
+    locations,
+    cpuSlots: row.cpu_slots,
+    agentVersion: row.agent_version,
+    cudaVersion: row.cuda_version,
+    cpuCount: row.cpu_count,
+    memoryMib: row.memory_mib,
+    cpuModel: row.cpu_model,
+    cpuThreadsPerCore: row.cpu_threads_per_core,
+    standbyMax: row.standby_max,
+    runsCommands: row.runs_commands,
+    engine: row.engine,
+    noEngineReason: row.no_engine_reason,
+  };
+}

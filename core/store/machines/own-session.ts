@@ -1,0 +1,59 @@
+/**
+ * Refuses what stands between core and PostgreSQL and lends sessions out, as poolers do: a duty would be nobody's or
+ * everybody's, notices would come to nobody, and queries would be planned by statistics of a moment.
+ */
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Sql } from '../sql/database.ts';
+import { connect, HOT_SETTINGS } from '../sql/database.ts';
+import { PROTOCOL_VIOLATION } from '../sql/transient.ts';
+
+/** The connections are not sessions of PostgreSQL that are core's alone. */
+export class PoolerError extends Error {
+  constructor(cause?: unknown) {
+    super(
+      'SLIPWAY_DATABASE_URL leads to a pooler, such as PgBouncer: core needs sessions of its own. Give the address of PostgreSQL itself.',
+      { cause },
+    );
+    this.name = 'PoolerError';
+  }
+}
+
+/** Makes sure that connections are sessions of their own, with the settings that they ask for. PoolerError. */
+export async function requireOwnSessions(url: string, logger: Logger): Promise<void> {
+  const sql = connect(url, 'slipway-check', 2, logger, HOT_SETTINGS);
+  try {
+    if (!(await hasSettings(sql)) || (await isShared(sql))) throw new PoolerError();
+  } catch (error) {
+    throw (error as { code?: unknown }).code === PROTOCOL_VIOLATION ? new PoolerError(error) : error;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+async function hasSettings(sql: Sql): Promise<boolean> {
+  const rows = await sql<
+    { name: string; setting: string }[]
+  >`SELECT name, setting FROM pg_settings WHERE name = ANY(${Object.keys(HOT_SETTINGS)})`;
+  return rows.every(({ name, setting }) => setting === HOT_SETTINGS[name]);
+}
+
+/**
+ * While one connection is in a transaction, another never has the same process of the server. A pooler lends out the
+ * one that was used last.
+ */
+async function isShared(sql: Sql): Promise<boolean> {
+  const [first, second] = [await sql.reserve(), await sql.reserve()];
+  const pidOf = async (connection: Sql): Promise<number> =>
+    (await connection<[{ pid: number }]>`SELECT pg_backend_pid() AS pid`)[0].pid;
+  try {
+    const before = await pidOf(first);
+    await second.unsafe('BEGIN');
+    const others = await pidOf(second);
+    const shared = others === before || (await pidOf(first)) !== before;
+    await second.unsafe('COMMIT');
+    return shared;
+  } finally {
+    first.release();
+    second.release();
+  }
+}

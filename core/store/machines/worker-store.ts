@@ -1,0 +1,316 @@
+/**
+ * Workers as their agents observe them, and what people and agents ask about them. What is desired of them is written
+ * in scale-store.
+ */
+
+import type { GpuRow } from '@slipway/drizzle/schema/machine';
+import type { Sealer } from '@slipway/kit/host/seal';
+import type { EndedWorker } from '../../domain/machines/ended-workers.ts';
+import type { Worker, WorkerHealth, WorkerState } from '../../domain/machines/worker.ts';
+import { crashPauseSeconds, UNLISTED_REASON } from '../../domain/machines/worker.ts';
+import { endpointEnvIdentity, templateEnvIdentity } from '../../domain/settings/sealed-identity.ts';
+import type { Database, Fragment, Sql } from '../sql/database.ts';
+import { inTransaction } from '../sql/database.ts';
+import { DEMAND_VALID_MS } from '../sql/demand-rows.ts';
+import { openEnv } from '../sql/env-seals.ts';
+import { flagArray, textArray } from '../sql/pack.ts';
+import type { Page, PageRequest } from '../sql/page.ts';
+import { lockedInOrder } from '../sql/worker-order.ts';
+import { busyTimes, frozenTimes } from '../sql/worker-times.ts';
+import type { MachineSession } from './machine-store.ts';
+import type { WorkerSelection } from './worker-list.ts';
+import { endedWorkers, listWorkers, recentWorkers } from './worker-list.ts';
+import { type StartRow, startColumns, startsOf, type WorkerStart } from './worker-starts.ts';
+
+/** One worker as its agent sees it. */
+export interface WorkerFacts {
+  workerId: string;
+  state: WorkerState;
+  capacity: number;
+  reason: string;
+  exitCode: number | null;
+  sdkVersion: string;
+  /**
+   * Of a worker of a load-balancing endpoint, once they are known: where it listens, and what its health path answers.
+   */
+  address: string;
+  health: WorkerHealth;
+  /** Each connection to its HTTP server is for one request (agent_service.proto). */
+  singleUse: boolean;
+  /** It gets no jobs until one that was stopped has ended (agent_service.proto). Absent: no. */
+  blocked?: boolean;
+}
+
+/** A worker that its machine should have. */
+export interface DesiredWorkerRow {
+  id: string;
+  endpointId: string;
+  machineId: string;
+  desired: 'RUN' | 'FREEZE' | 'DRAIN';
+  /** It drains, is of a load-balancing endpoint, and nobody says that it has a request. */
+  idle: boolean;
+}
+
+/** How to start a worker, as endpoint and template say now. */
+export interface WorkerSpecRow {
+  id: string;
+  startCommand: string[];
+  workingDirectory: string;
+  imageName: string;
+  /** The bytes that it means; empty: not settled yet. */
+  imageDigest: string;
+  entrypoint: string[];
+  containerDiskGb: number;
+  ports: string[];
+  /** Of the endpoint. */
+  type: 'QB' | 'LB';
+  /** The template's environment with the endpoint's over it. */
+  env: Record<string, string>;
+  gpuUuids: string[];
+  /** Its size; empty for none. */
+  instanceId: string;
+  concurrency: number;
+  version: number;
+  /** Of the endpoint's account. */
+  accountNumber: number;
+  /** GPUs of its machine. */
+  gpus: GpuRow[];
+  /** The endpoint's network volume in the data centre of its machine. */
+  networkVolumeId: string | null;
+  /** Its size; null without one. */
+  networkVolumeGb: number | null;
+  /** The template's registry credentials; null: none, or those of another account, whose public template it is. */
+  registryAuthId: string | null;
+  credentialsSealed: Buffer | null;
+  /** What their owner calls them. */
+  registryAuthName: string | null;
+}
+
+/** Where the environment of a worker lies. */
+interface WorkerEnvRow {
+  templateId: string;
+  endpointId: string;
+  templateEnv: Record<string, string>;
+  endpointEnv: Record<string, string>;
+  templateEnvSealed: Buffer | null;
+  endpointEnvSealed: Buffer | null;
+}
+
+export class WorkerStore {
+  readonly #database: Database;
+  readonly #sealer: Sealer;
+
+  constructor(database: Database, sealer: Sealer) {
+    this.#database = database;
+    this.#sealer = sealer;
+  }
+
+  /**
+   * Writes what the agent of a machine observed. Workers of other machines are left alone, and so are all when a later
+   * session speaks for the machine: it has told how things are now. Answers the endpoints whose workers changed.
+   */
+  async report(
+    session: MachineSession,
+    facts: readonly WorkerFacts[],
+    onStarts?: (starts: readonly WorkerStart[]) => void,
+  ): Promise<string[]> {
+    const ids = facts.map((fact) => fact.workerId);
+    const write = async (sql: Sql) => {
+      const crashed = await this.#crash(sql, session, facts);
+      const written = await sql<StartRow[]>`
+        UPDATE worker w SET state = r.state, capacity = r.capacity, reason = r.reason, exit_code = r.exit_code, sdk_version = r.sdk_version,
+          address = r.address, health = r.health, single_use = w.single_use OR r.single_use,
+          blocked = r.blocked,
+          busy_at = CASE WHEN r.state = 'READY' AND w.state IN ('INITIALIZING', 'FROZEN') THEN now() ELSE w.busy_at END,
+          ready_at = coalesce(w.ready_at, CASE WHEN r.state = 'READY' AND w.state = 'INITIALIZING' THEN now() END),
+          frozen_times = ${frozenTimes(sql)}, ended_at = CASE WHEN r.state = 'STOPPED' THEN now() END
+        FROM ${lockedInOrder(sql, sql`id = ANY(${ids}) AND machine_id = ${session.machineId} AND ended_at IS NULL AND state <> 'UNHEALTHY'`)} AS l
+          JOIN unnest(${ids}::text[], ${facts.map((f) => f.state)}::text[], ${facts.map((f) => f.capacity)}::int[],
+          ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[], ${facts.map((f) => f.sdkVersion)}::text[],
+          ${facts.map((f) => f.address)}::text[], ${facts.map((f) => f.health)}::text[], ${flagArray(facts.map((f) => f.singleUse))}::boolean[],
+          ${flagArray(facts.map((f) => f.blocked ?? false))}::boolean[])
+          AS r (id, state, capacity, reason, exit_code, sdk_version, address, health, single_use, blocked) ON r.id = l.id
+        WHERE w.id = l.id AND w.machine_id = ${session.machineId} AND ${speaks(sql, session)}
+          AND w.ended_at IS NULL AND w.state <> 'UNHEALTHY' AND r.state <> 'UNHEALTHY'
+          AND (w.state, w.capacity, w.reason, w.sdk_version, w.address, w.health, w.single_use, w.blocked)
+            IS DISTINCT FROM (r.state, r.capacity, r.reason, r.sdk_version, r.address, r.health, w.single_use OR r.single_use, r.blocked)
+        RETURNING w.endpoint_id, ${startColumns(sql)}`;
+      return { crashed, written };
+    };
+    // One statement needs no transaction around it.
+    const changed = !facts.some((fact) => fact.state === 'UNHEALTHY')
+      ? await write(this.#database.sql)
+      : await inTransaction(this.#database.sql, write);
+    onStarts?.(startsOf(changed.written));
+    return [...new Set([...changed.crashed, ...changed.written.map((row) => row.endpoint_id)])];
+  }
+
+  /**
+   * A crash counts once; its reason stays until the worker is replaced. All workers of the report are locked with those
+   * that crashed.
+   */
+  async #crash(sql: Sql, session: MachineSession, facts: readonly WorkerFacts[]): Promise<string[]> {
+    const crashed = new Map(facts.filter((fact) => fact.state === 'UNHEALTHY').map((fact) => [fact.workerId, fact]));
+    if (crashed.size === 0) return [];
+    const locked = await sql<{ id: string; endpoint_id: string; state: string; failures: number }[]>`
+      SELECT id, endpoint_id, state, failures FROM worker
+      WHERE id = ANY(${facts.map((fact) => fact.workerId)}) AND machine_id = ${session.machineId} AND ${speaks(sql, session)}
+        AND ended_at IS NULL AND state <> 'UNHEALTHY'
+      ORDER BY id FOR UPDATE`;
+    const rows = locked.filter((row) => crashed.has(row.id));
+    for (const row of rows) {
+      const fact = crashed.get(row.id)!;
+      const failures = row.failures + 1;
+      const pauseSeconds = crashPauseSeconds(failures, row.state !== 'INITIALIZING');
+      // A worker that was to go anyway needs no replacement: it has simply ended.
+      await sql`
+        UPDATE worker SET state = 'UNHEALTHY', capacity = 0, reason = ${fact.reason}, exit_code = ${fact.exitCode},
+          sdk_version = ${fact.sdkVersion}, failures = ${failures}, retry_at = now() + ${pauseSeconds}::int * interval '1 s',
+          ended_at = CASE WHEN desired = 'RUN' THEN NULL ELSE now() END
+        WHERE id = ${row.id}`;
+    }
+    return rows.map((row) => row.endpoint_id);
+  }
+
+  /**
+   * Ends the workers of a machine that its agent has had and does not list in its hello. Answers their endpoints.
+   * Fenced like reports.
+   */
+  async endUnlisted(session: MachineSession, listedIds: readonly string[]): Promise<string[]> {
+    const { sql } = this.#database;
+    const rows = await sql<{ endpoint_id: string }[]>`
+      UPDATE worker w SET state = 'STOPPED', capacity = 0, ended_at = now(), reason = ${UNLISTED_REASON}
+      FROM ${lockedInOrder(
+        sql,
+        sql`machine_id = ${session.machineId} AND ended_at IS NULL AND machine_id <> '' AND state <> 'UNHEALTHY'
+        AND (state <> 'INITIALIZING' OR desired <> 'RUN') AND id <> ALL(${[...listedIds]})`,
+      )} AS l
+      WHERE w.id = l.id AND ${speaks(sql, session)} RETURNING w.endpoint_id`;
+    return [...new Set(rows.map((row) => row.endpoint_id))];
+  }
+
+  /**
+   * Notes that workers had attempts just now; those in `provenIds` finished one, which ends their row of crashes; those
+   * in `idleIds` hold none any more.
+   */
+  async touch(usedIds: readonly string[], provenIds: readonly string[], idleIds: readonly string[]): Promise<void> {
+    const { sql } = this.#database;
+    await sql`
+      UPDATE worker w SET busy_at = now(), busy_times = ${busyTimes(sql, sql`w.id = ANY(${[...idleIds]})`)},
+        failures = CASE WHEN w.id = ANY(${[...provenIds]}) THEN 0 ELSE failures END
+      FROM ${lockedInOrder(sql, sql`id = ANY(${[...usedIds]})`)} AS l WHERE w.id = l.id`;
+  }
+
+  /** Workers that these machines should have. Crashed ones are not among them: their process is gone. */
+  async desiredOf(machineIds: readonly string[]): Promise<DesiredWorkerRow[]> {
+    return this.#database.sql<DesiredWorkerRow[]>`
+      SELECT w.id, w.endpoint_id AS "endpointId", w.machine_id AS "machineId", w.desired, (w.desired = 'DRAIN' AND w.address <> '' AND NOT EXISTS (
+          SELECT FROM endpoint_demand d WHERE d.endpoint_id = w.endpoint_id AND w.id = ANY(d.worker_ids)
+            AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms')) AS idle
+      FROM worker w
+      WHERE w.machine_id = ANY(${[...machineIds]}) AND w.ended_at IS NULL AND w.machine_id <> '' AND w.desired <> 'GONE' AND w.state <> 'UNHEALTHY'
+      ORDER BY w.created_at, w.id`;
+  }
+
+  /** How to start these workers. */
+  async specsOf(workerIds: readonly string[]): Promise<WorkerSpecRow[]> {
+    const rows = await this.#database.sql<(Omit<WorkerSpecRow, 'env'> & WorkerEnvRow)[]>`
+      SELECT w.id, run.template_id AS "templateId", run.start_command AS "startCommand", run.working_directory AS "workingDirectory",
+        run.image_name AS "imageName", run.entrypoint, run.env AS "templateEnv", run.env_sealed AS "templateEnvSealed",
+        run.container_disk_gb AS "containerDiskGb", run.ports,
+        coalesce((SELECT i.digest FROM endpoint_image i WHERE i.endpoint_id = e.id AND i.version = w.version AND i.image_name = run.image_name), '')
+          AS "imageDigest",
+        e.type, e.id AS "endpointId", own.env AS "endpointEnv", own.env_sealed AS "endpointEnvSealed",
+        w.gpu_uuids AS "gpuUuids", w.instance_id AS "instanceId", own.worker_concurrency AS concurrency, w.version, m.gpus, a.number AS "accountNumber",
+        (SELECT v.id FROM network_volume v WHERE v.id = ANY(own.network_volume_ids) AND v.data_center_id = ANY(m.locations)
+          ORDER BY array_position(own.network_volume_ids, v.id) LIMIT 1) AS "networkVolumeId",
+        (SELECT v.size_gb FROM network_volume v WHERE v.id = ANY(own.network_volume_ids) AND v.data_center_id = ANY(m.locations)
+          ORDER BY array_position(own.network_volume_ids, v.id) LIMIT 1) AS "networkVolumeGb",
+        r.id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed", r.name AS "registryAuthName"
+      FROM worker w JOIN endpoint e ON e.id = w.endpoint_id JOIN machine m ON m.id = w.machine_id
+        LEFT JOIN endpoint_version k ON k.endpoint_id = w.endpoint_id AND k.version = w.version AND k.version <> e.version
+        ${workerProgram(this.#database.sql)}
+        JOIN account a ON a.id = e.account_id LEFT JOIN registry_auth r ON r.id = run.registry_auth_id AND r.account_id = e.account_id
+      WHERE w.id = ANY(${[...workerIds]})`;
+    return rows.map(
+      ({ templateId, endpointId, templateEnv, endpointEnv, templateEnvSealed, endpointEnvSealed, ...row }) => ({
+        ...row,
+        env: {
+          ...openEnv(this.#sealer, { env: templateEnv, envSealed: templateEnvSealed }, templateEnvIdentity(templateId)),
+          ...openEnv(this.#sealer, { env: endpointEnv, envSealed: endpointEnvSealed }, endpointEnvIdentity(endpointId)),
+        },
+      }),
+    );
+  }
+
+  /** Which of these workers are the machine's, with their endpoints. */
+  async endpointsOf(machineId: string, workerIds: readonly string[]): Promise<Map<string, string>> {
+    // PostgreSQL would refuse an id with a NUL, and with it the whole hello.
+    const ids = workerIds.filter((id) => !id.includes('\0'));
+    if (ids.length === 0) return new Map();
+    const rows = await this.#database.sql<{ id: string; endpointId: string }[]>`
+      SELECT id, endpoint_id AS "endpointId" FROM worker WHERE id = ANY(${ids}) AND machine_id = ${machineId}`;
+    return new Map(rows.map((row) => [row.id, row.endpointId]));
+  }
+
+  /** Where a worker runs. Undefined: there is no such worker. */
+  async find(workerId: string): Promise<{ endpointId: string; machineId: string } | undefined> {
+    const [row] = await this.#database.sql<{ endpointId: string; machineId: string }[]>`
+      SELECT endpoint_id AS "endpointId", machine_id AS "machineId" FROM worker WHERE id = ${workerId}`;
+    return row;
+  }
+
+  /** A page of the workers that have not ended, oldest first. */
+  async list(selection: WorkerSelection, page: PageRequest): Promise<Page<Worker>> {
+    return listWorkers(this.#database, selection, page);
+  }
+
+  /** Workers of an endpoint, or of a machine, that have ended and are still kept, the latest first. */
+  async recent(of: { endpointId: string } | { machineId: string }): Promise<Worker[]> {
+    return recentWorkers(this.#database, of);
+  }
+
+  /**
+   * Workers that ended without being told to and are still kept, of some endpoints or of all when none is named, the
+   * latest first.
+   */
+  async ended(selection: WorkerSelection, endpointIds: readonly string[] = []): Promise<EndedWorker[]> {
+    return endedWorkers(this.#database, selection, endpointIds);
+  }
+
+  /**
+   * Workers of endpoints that have asked for work and go on, busy or not, in order; the dynamic rate limit of
+   * docs/reference/api.md#rate-limits grows with them.
+   */
+  async countStarted(endpointIds: readonly string[]): Promise<number[]> {
+    const rows = await this.#database.sql<{ endpoint_id: string; started: number }[]>`
+      SELECT endpoint_id, count(*)::int AS started FROM worker
+      WHERE endpoint_id = ANY(${textArray(endpointIds)}::text[]) AND ended_at IS NULL AND endpoint_id <> '' AND state = 'READY' GROUP BY endpoint_id`;
+    const started = new Map(rows.map((row) => [row.endpoint_id, row.started]));
+    return endpointIds.map((id) => started.get(id) ?? 0);
+  }
+}
+
+/** No later session speaks for the machine. What one that ended in order said last still counts. */
+function speaks(sql: Sql, { machineId, sessionId }: MachineSession) {
+  return sql`EXISTS (SELECT FROM machine m WHERE m.id = ${machineId} AND coalesce(m.session_id, ${sessionId}) = ${sessionId})`;
+}
+
+/**
+ * What a worker of an endpoint `e` runs (`run`) and is given (`own`): as the version `k` that was kept says, else as
+ * endpoint and template say now.
+ */
+function workerProgram(sql: Sql): Fragment {
+  return sql`CROSS JOIN LATERAL (
+      SELECT k.template_id, k.start_command, k.working_directory, k.image_name, k.entrypoint, '{}'::jsonb AS env, k.template_env_sealed AS env_sealed,
+        k.container_disk_gb, k.ports, k.registry_auth_id WHERE k.version IS NOT NULL
+      UNION ALL SELECT t.id, g.start_command, g.working_directory, g.image_name, g.entrypoint, g.env, g.env_sealed, g.container_disk_gb, g.ports,
+        t.registry_auth_id FROM given_template g JOIN template t ON t.id = e.template_id WHERE g.endpoint_id = e.id AND k.version IS NULL
+      UNION ALL SELECT t.id, t.start_command, t.working_directory, t.image_name, t.entrypoint, t.env, t.env_sealed, t.container_disk_gb, t.ports,
+        t.registry_auth_id FROM template t
+      WHERE t.id = e.template_id AND k.version IS NULL AND NOT EXISTS (SELECT FROM given_template g WHERE g.endpoint_id = e.id)
+    ) run CROSS JOIN LATERAL (
+      SELECT '{}'::jsonb AS env, k.endpoint_env_sealed AS env_sealed, k.worker_concurrency, k.network_volume_ids WHERE k.version IS NOT NULL
+      UNION ALL SELECT e.env, e.env_sealed, e.worker_concurrency, e.network_volume_ids WHERE k.version IS NULL
+    ) own`;
+}

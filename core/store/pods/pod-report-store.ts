@@ -1,0 +1,126 @@
+/** What agents are told about their pods, and what they observe of them. */
+
+import type { Sealer } from '@slipway/kit/host/seal';
+import type { PodDesired, PodState } from '../../domain/pods/pod.ts';
+import { podEnvIdentity, podTemplateEnvIdentity } from '../../domain/settings/sealed-identity.ts';
+import type { MachineSession } from '../machines/machine-store.ts';
+import type { Database } from '../sql/database.ts';
+import type { EnvColumns } from '../sql/env-seals.ts';
+import { openEnv } from '../sql/env-seals.ts';
+
+/** One pod as its agent sees it. */
+export interface PodFacts {
+  podId: string;
+  /** The run it is about. */
+  run: number;
+  state: PodState;
+  reason: string;
+  exitCode: number | null;
+  /** host:port or `tunnel` by http port. */
+  httpAddresses: Readonly<Record<string, string>>;
+}
+
+/** A pod that a machine has. */
+export interface DesiredPodRow {
+  id: string;
+  machineId: string;
+  desired: PodDesired;
+  run: number;
+  disk: number;
+}
+
+/** How to start a pod, as its row says now. */
+export interface PodSpecRow extends DesiredPodRow {
+  startCommand: string[];
+  workingDirectory: string;
+  imageName: string;
+  /** The bytes that it means for this run; empty: not settled yet. */
+  imageDigest: string;
+  entrypoint: string[];
+  env: Record<string, string>;
+  /** SSH key of the account; empty: none. */
+  publicKey: string;
+  accountNumber: number;
+  gpuUuids: string[];
+  gpuTypeId: string;
+  /** Its size; empty for none. */
+  instanceId: string;
+  networkVolumeId: string | null;
+  /** Its size; null without one. */
+  networkVolumeGb: number | null;
+  containerDiskGb: number;
+  volumeGb: number;
+  volumeMountPath: string;
+  ports: string[];
+  registryAuthId: string | null;
+  /** Sealed; null: none. */
+  credentialsSealed: Buffer | null;
+  /** What their owner calls them. */
+  registryAuthName: string | null;
+}
+
+export class PodReportStore {
+  readonly #database: Database;
+  readonly #sealer: Sealer;
+
+  constructor(database: Database, sealer: Sealer) {
+    this.#database = database;
+    this.#sealer = sealer;
+  }
+
+  /**
+   * Writes what the agent of a machine observed. Pods of other machines and reports of earlier runs are left alone, and
+   * so is everything when a later session speaks for the machine: it has told how things are now.
+   */
+  async report({ machineId, sessionId }: MachineSession, facts: readonly PodFacts[]): Promise<void> {
+    await this.#database.sql`
+      UPDATE pod p SET state = r.state, status_text = r.reason, exit_code = r.exit_code, http_addresses = r.http_addresses::jsonb,
+        state_changed_at = CASE WHEN p.state = r.state THEN p.state_changed_at ELSE now() END
+      FROM unnest(${facts.map((f) => f.podId)}::text[], ${facts.map((f) => f.run)}::int[], ${facts.map((f) => f.state)}::text[],
+        ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[],
+        ${facts.map((f) => JSON.stringify(f.httpAddresses))}::text[]) AS r (id, run, state, reason, exit_code, http_addresses)
+      WHERE p.id = r.id AND p.machine_id = ${machineId} AND p.run = r.run
+        AND (p.state, p.status_text, p.exit_code, p.http_addresses) IS DISTINCT FROM (r.state, r.reason, r.exit_code, r.http_addresses::jsonb)
+        AND EXISTS (SELECT FROM machine m WHERE m.id = ${machineId} AND coalesce(m.session_id, ${sessionId}) = ${sessionId})`;
+  }
+
+  /**
+   * Notes that an agent came back without some of its machine's pods: their processes are gone; those that shall run
+   * are started again.
+   */
+  async missing(machineId: string, listedIds: readonly string[]): Promise<void> {
+    await this.#database.sql`
+      UPDATE pod p SET state = s.state, status_text = '', exit_code = NULL, state_changed_at = now()
+      FROM (VALUES ('RUNNING', 'STARTING'), ('EXITED', 'EXITED')) AS s (desired, state)
+      WHERE p.machine_id = ${machineId} AND p.id <> ALL(${[...listedIds]}) AND s.desired = p.desired AND p.state <> s.state`;
+  }
+
+  /** All pods of these machines. */
+  async desiredOf(machineIds: readonly string[]): Promise<DesiredPodRow[]> {
+    return this.#database.sql<DesiredPodRow[]>`
+      SELECT id, machine_id AS "machineId", desired, run, disk FROM pod WHERE machine_id = ANY(${[...machineIds]}) ORDER BY created_at, id`;
+  }
+
+  /** How to start these pods. */
+  async specsOf(podIds: readonly string[]): Promise<PodSpecRow[]> {
+    const rows = await this.#database.sql<(PodSpecRow & EnvColumns & { templateEnvSealed: Buffer | null })[]>`
+      SELECT p.id, p.machine_id AS "machineId", p.desired, p.run, p.disk, p.start_command AS "startCommand",
+        p.working_directory AS "workingDirectory", p.image_name AS "imageName", p.entrypoint, p.env, p.env_sealed AS "envSealed",
+        CASE WHEN p.image_digest_run = p.run THEN p.image_digest ELSE '' END AS "imageDigest",
+        p.template_env_sealed AS "templateEnvSealed",
+        a.public_key AS "publicKey", a.number AS "accountNumber",
+        p.gpu_uuids AS "gpuUuids", p.gpu_type_id AS "gpuTypeId", p.instance_id AS "instanceId", p.network_volume_id AS "networkVolumeId",
+        (SELECT v.size_gb FROM network_volume v WHERE v.id = p.network_volume_id) AS "networkVolumeGb",
+        p.container_disk_gb AS "containerDiskGb", p.volume_gb AS "volumeGb", p.volume_mount_path AS "volumeMountPath", p.ports,
+        p.registry_auth_id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed", r.name AS "registryAuthName"
+      FROM pod p JOIN account a ON a.id = p.account_id LEFT JOIN registry_auth r ON r.id = p.registry_auth_id
+      WHERE p.id = ANY(${[...podIds]})`;
+    return rows.map(({ env, envSealed, templateEnvSealed, ...row }) => ({
+      ...row,
+      env: {
+        ...openEnv(this.#sealer, { env: {}, envSealed: templateEnvSealed }, podTemplateEnvIdentity(row.id)),
+        ...openEnv(this.#sealer, { env, envSealed }, podEnvIdentity(row.id)),
+      },
+    }));
+  }
+}

@@ -1,0 +1,189 @@
+/** Pods: what their owners want of them. What agents observe is written in pod-report-store. */
+import { and, eq, sql } from '@slipway/drizzle/orm';
+import { pod } from '@slipway/drizzle/schema/pod';
+import type { Sealer } from '@slipway/kit/host/seal';
+import type { Actor } from '../../domain/accounts/permission.ts';
+import type { QuotaState } from '../../domain/accounts/quota.ts';
+import { sameCard } from '../../domain/machines/gpu-pools.ts';
+import type { Pod, PodSettings } from '../../domain/pods/pod.ts';
+import type { PlacementSlot } from '../../domain/scaling/placement.ts';
+import type { PlacementMachine } from '../../domain/scaling/placement-machine.ts';
+import { invalid } from '../../domain/settings/fields.ts';
+import { podEnvIdentity, podTemplateEnvIdentity } from '../../domain/settings/sealed-identity.ts';
+import { recordChange } from '../accounts/audit-rows.ts';
+import { readQuotaState } from '../accounts/quota-rows.ts';
+import { holdRegistryAuth } from '../resources/registry-auth-rows.ts';
+import { holdVolumes } from '../resources/volume-rows.ts';
+import type { PlacementAsked } from '../scaling/placement-view.ts';
+import { placementView } from '../scaling/placement-view.ts';
+import { evictStandbys } from '../scaling/standby-rows.ts';
+import type { Database, Transaction } from '../sql/database.ts';
+import { statementOf } from '../sql/database.ts';
+import { sealEnv } from '../sql/env-seals.ts';
+import { isGpuTaken, retryOnDeadlock } from '../sql/transient.ts';
+import { podFromRow } from './pod-rows.ts';
+
+/** What to do with a pod. */
+export interface PodChange {
+  /** Name of the rpc, for the audit trail. */
+  action: string;
+  /** Names of the fields that the caller set. */
+  fields: readonly string[];
+  settings?: Partial<PodSettings>;
+  /** Let it run anew, or let it stand still. Absent: neither. */
+  run?: 'anew' | 'not';
+  /** Give it an empty disk. */
+  emptyDisk?: boolean;
+}
+
+/** What a new pod needs besides its settings. */
+export interface NewPod {
+  id: string;
+  /** Environment under its own that is shown to nobody. */
+  templateEnv: Readonly<Record<string, string>>;
+}
+
+export class PodStore {
+  readonly #database: Database;
+  readonly #sealer: Sealer;
+
+  constructor(database: Database, sealer: Sealer) {
+    this.#database = database;
+    this.#sealer = sealer;
+  }
+
+  /**
+   * Creates a pod where `choose` says; it gets the machines under the placement lock, and the data centre of the pod's
+   * network volume if it has one. INVALID_REQUEST: registry credentials or volume are not in the account.
+   */
+  async create(
+    { id, templateEnv }: NewPod,
+    actor: Actor,
+    settings: PodSettings,
+    fields: readonly string[],
+    choose: (
+      machines: readonly PlacementMachine[],
+      dataCenterIds: readonly string[],
+      quota: QuotaState,
+    ) => PlacementSlot,
+  ): Promise<Pod> {
+    return this.#placing(async (tx) => {
+      const { accountId } = actor;
+      await holdRegistryAuth(tx, accountId, settings.registryAuthId);
+      const dataCenterIds = await placesOfVolume(tx, accountId, settings.networkVolumeId);
+      const machines = await placementView(statementOf(tx), viewFor(settings));
+      const place = choose(machines, dataCenterIds, await readQuotaState(statementOf(tx), accountId));
+      await evictStandbys(statementOf(tx), place.evicted);
+      const placed = placeOf(machines, place);
+      const templateEnvSealed = sealEnv(this.#sealer, templateEnv, podTemplateEnvIdentity(id)).envSealed;
+      const [row] = await tx
+        .insert(pod)
+        .values({ ...settings, ...this.#sealed(id, settings), templateEnvSealed, ...placed, id, accountId })
+        .returning();
+      await recordChange(tx, { ...actor, action: 'CreatePod', subjectId: id, fields });
+      return podFromRow(this.#sealer, row!);
+    });
+  }
+
+  /**
+   * Changes a pod under its lock: `decide` sees it as it stands; undefined: nothing is to be done. One that stands
+   * still and shall run gets the GPUs that `choose` says. Undefined: there is no such pod in this account.
+   */
+  async change(
+    id: string,
+    actor: Actor,
+    decide: (current: Pod) => PodChange | undefined,
+    choose: (current: Pod, machines: readonly PlacementMachine[], quota: QuotaState) => PlacementSlot,
+  ): Promise<Pod | undefined> {
+    return this.#placing(async (tx) => {
+      const current = await this.#locked(tx, id, actor.accountId);
+      const change = current && decide(current);
+      if (!current || !change) return current;
+      const { action, fields, settings = {}, run, emptyDisk } = change;
+      if (settings.registryAuthId !== undefined) await holdRegistryAuth(tx, actor.accountId, settings.registryAuthId);
+      const set = { ...settings, ...this.#sealed(id, settings), ...(emptyDisk && { disk: current.disk + 1 }) };
+      if (run === 'not') Object.assign(set, { desired: 'EXITED', gpuUuids: [] });
+      if (run === 'anew') Object.assign(set, freshRun(current));
+      if (run === 'anew' && current.desired === 'EXITED') {
+        const machines = await placementView(statementOf(tx), viewFor({ ...current, ...settings }));
+        const quota = await readQuotaState(statementOf(tx), actor.accountId);
+        // Usage is metered by a trigger that fires when `desired` is set: it is set only where it changes.
+        const place = choose(current, machines, quota);
+        await evictStandbys(statementOf(tx), place.evicted);
+        Object.assign(set, { desired: 'RUNNING' }, placeOf(machines, place));
+      }
+      const [row] = await tx.update(pod).set(set).where(eq(pod.id, id)).returning();
+      await recordChange(tx, { ...actor, action, subjectId: id, fields });
+      return podFromRow(this.#sealer, row!);
+    });
+  }
+
+  /** Deletes a pod. Answers its machine; undefined: there is no such pod in this account. */
+  async remove(id: string, actor: Actor): Promise<string | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      const [row] = await tx
+        .delete(pod)
+        .where(and(eq(pod.id, id), eq(pod.accountId, actor.accountId)))
+        .returning({ machineId: pod.machineId });
+      if (row) await recordChange(tx, { ...actor, action: 'DeletePod', subjectId: id, fields: [] });
+      return row?.machineId;
+    });
+  }
+
+  /**
+   * One transaction, again when somebody was given one of its GPUs first: only what was not placed under the placement
+   * lock can be.
+   */
+  #placing<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    return retryOnDeadlock(() => this.#database.db.transaction(work), isGpuTaken);
+  }
+
+  async #locked(tx: Transaction, id: string, accountId: string): Promise<Pod | undefined> {
+    const [row] = await tx
+      .select()
+      .from(pod)
+      .where(and(eq(pod.id, id), eq(pod.accountId, accountId)))
+      .for('update');
+    return row && podFromRow(this.#sealer, row);
+  }
+
+  #sealed(id: string, { env }: Partial<PodSettings>) {
+    return env && sealEnv(this.#sealer, env, podEnvIdentity(id));
+  }
+}
+
+/** A pod asks for its image by name: which bytes that means is settled when it starts. */
+function viewFor({ imageName }: Pick<PodSettings, 'imageName'>): PlacementAsked {
+  return { endpointId: '', imageName, imageDigest: '' };
+}
+
+/** A new run, as nobody has observed it yet. */
+function freshRun(current: Pod) {
+  return {
+    run: current.run + 1,
+    state: 'STARTING',
+    statusText: '',
+    exitCode: null,
+    lastStartedAt: sql`now()`,
+    stateChangedAt: sql`now()`,
+  };
+}
+
+/** Where it is, with the name of its GPUs. */
+function placeOf(machines: readonly PlacementMachine[], { machineId, gpuUuids, instanceId }: PlacementSlot) {
+  const gpu = machines
+    .find((machine) => machine.id === machineId)
+    ?.gpus.find((candidate) => candidate.uuid === gpuUuids[0]);
+  return { machineId, gpuUuids, instanceId, gpuTypeId: gpu ? sameCard(gpu.name) : '' };
+}
+
+/**
+ * Locks the pod's network volume against deletion and answers where it is. INVALID_REQUEST: it is not in this account.
+ */
+async function placesOfVolume(tx: Transaction, accountId: string, id: string | null): Promise<string[]> {
+  if (id === null) return [];
+  const volumes = await holdVolumes(tx, accountId, [id]);
+  if (volumes.length === 0)
+    throw invalid(`network_volume_id: there is no network volume ${JSON.stringify(id.slice(0, 64))} in this account`);
+  return volumes.map((volume) => volume.dataCenterId);
+}

@@ -1,0 +1,109 @@
+/** What is on a machine, for its operator: of what accounts gave their workers and pods nothing is read. */
+import type { PodDesired, PodState } from '../../domain/pods/pod.ts';
+import type { MachineImageFacts } from '../machines/image-store.ts';
+import type { Database } from '../sql/database.ts';
+
+/** A pod, without what its account gave it. */
+export interface MachinePod {
+  id: string;
+  name: string;
+  accountId: string;
+  state: PodState;
+  desired: PodDesired;
+  imageName: string;
+  gpuUuids: string[];
+  stateChangedAtMs: number;
+}
+
+/** Where an HTTP server listens; `port` is empty for a worker. */
+export interface MachineAddress {
+  id: string;
+  port: string;
+  address: string;
+}
+
+/** The session and the key of a machine. */
+export interface MachineStanding {
+  /** Empty: it is not connected. */
+  replicaAddress: string;
+  agentSinceMs: number;
+  /** Empty: it is not known. */
+  keyId: string;
+  /** Null: it was not revoked. */
+  keyRevokedAtMs: number | null;
+}
+
+/** Images of a machine: the largest, and how many there are with how many bytes. */
+export interface MachineImages {
+  images: MachineImageFacts[];
+  count: number;
+  bytes: number;
+}
+
+/** An endpoint whose workers found no place. */
+export interface WaitingEndpoint {
+  id: string;
+  name: string;
+  accountId: string;
+}
+
+const PODS_MAX = 500;
+const IMAGES_MAX = 200;
+const ADDRESSES_MAX = 1_000;
+const WAITING_MAX = 20;
+
+export class MachineViewStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Undefined: there is no such machine. */
+  async standing(id: string): Promise<MachineStanding | undefined> {
+    const [row] = await this.#database.sql<MachineStanding[]>`
+      SELECT CASE WHEN m.session_id IS NOT NULL AND m.lease_expires_at > now() THEN m.replica_address ELSE '' END AS "replicaAddress",
+        (extract(epoch FROM m.instance_since) * 1000)::bigint AS "agentSinceMs", coalesce(k.id, '') AS "keyId",
+        (extract(epoch FROM k.revoked_at) * 1000)::bigint AS "keyRevokedAtMs"
+      FROM machine m LEFT JOIN LATERAL (
+        SELECT id, revoked_at FROM api_key WHERE machine_id = m.id ORDER BY revoked_at DESC NULLS FIRST, id LIMIT 1) AS k ON true
+      WHERE m.id = ${id}`;
+    return row;
+  }
+
+  /** The oldest first. */
+  async pods(id: string): Promise<MachinePod[]> {
+    return this.#database.sql<MachinePod[]>`
+      SELECT id, name, account_id AS "accountId", state, desired, image_name AS "imageName", gpu_uuids AS "gpuUuids",
+        (extract(epoch FROM state_changed_at) * 1000)::bigint AS "stateChangedAtMs"
+      FROM pod WHERE machine_id = ${id} ORDER BY created_at, id LIMIT ${PODS_MAX}`;
+  }
+
+  async images(id: string): Promise<MachineImages> {
+    const { sql } = this.#database;
+    const [images, [sum]] = await Promise.all([
+      sql<MachineImageFacts[]>`
+        SELECT name, digest, size_bytes AS "sizeBytes" FROM machine_image WHERE machine_id = ${id} ORDER BY size_bytes DESC, name LIMIT ${IMAGES_MAX}`,
+      sql<{ count: number; bytes: number }[]>`
+        SELECT count(*)::int AS count, coalesce(sum(size_bytes), 0)::bigint AS bytes FROM machine_image WHERE machine_id = ${id}`,
+    ]);
+    return { images, count: sum!.count, bytes: sum!.bytes };
+  }
+
+  /** Of workers and pods that run. */
+  async addresses(id: string): Promise<MachineAddress[]> {
+    return this.#database.sql<MachineAddress[]>`
+      SELECT * FROM (
+        SELECT id, '' AS port, address FROM worker WHERE machine_id = ${id} AND ended_at IS NULL AND machine_id <> '' AND address <> ''
+        UNION ALL SELECT p.id, a.key, a.value FROM pod p CROSS JOIN LATERAL jsonb_each_text(p.http_addresses) AS a
+        WHERE p.machine_id = ${id} AND p.state = 'RUNNING') AS listening
+      ORDER BY id, port LIMIT ${ADDRESSES_MAX}`;
+  }
+
+  /** Of all accounts, those first that had no place for the longest time. */
+  async waiting(): Promise<WaitingEndpoint[]> {
+    return this.#database.sql<WaitingEndpoint[]>`
+      SELECT e.id, e.name, e.account_id AS "accountId" FROM scale_decision d JOIN endpoint e ON e.id = d.endpoint_id
+      WHERE d.throttled > 0 ORDER BY d.decided_at, e.id LIMIT ${WAITING_MAX}`;
+  }
+}

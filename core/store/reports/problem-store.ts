@@ -1,0 +1,113 @@
+/**
+ * Signs that something is wrong, of all endpoints, pods and machines at once: each kind in one statement that finds by
+ * indexes what has the sign.
+ */
+
+import type {
+  FailedPod,
+  GivenUpWebhooks,
+  HeldRelease,
+  MachineState,
+  NamedEndpoint,
+  WaitingQueue,
+} from '../../domain/reports/problem.ts';
+import type { PlacementRefusal } from '../../domain/scaling/placement-refusal.ts';
+import { oldestWaitMs } from '../jobs/queue-age.ts';
+import type { Database, Fragment, Sql } from '../sql/database.ts';
+import { DEMAND_VALID_MS, starvedEndpoints } from '../sql/demand-rows.ts';
+
+/** Webhook calls of an endpoint are counted no further, and pods are read no further than this. */
+const GIVEN_UP_MAX = 1_000;
+const PODS_MAX = 1_000;
+
+/** Of an account; empty: of all. */
+export class ProblemStore {
+  readonly #sql: Sql;
+  readonly #hot: Sql;
+
+  constructor({ sql, hot }: Pick<Database, 'sql' | 'hot'>) {
+    this.#sql = sql;
+    this.#hot = hot;
+  }
+
+  /** All endpoints. */
+  async endpoints(accountId: string): Promise<NamedEndpoint[]> {
+    return this.#sql<
+      NamedEndpoint[]
+    >`SELECT e.id, e.name, e.account_id AS "accountId" FROM endpoint e WHERE ${owned(this.#sql, accountId)}`;
+  }
+
+  /** Endpoints whose workers found no place at the last decision. */
+  async throttled(accountId: string): Promise<(PlacementRefusal & { id: string })[]> {
+    return this.#sql<(PlacementRefusal & { id: string })[]>`
+      SELECT e.id, d.refusal, d.refusal_by_machine AS "refusalByMachine" FROM endpoint e JOIN scale_decision d ON d.endpoint_id = e.id
+      WHERE ${owned(this.#sql, accountId)} AND d.throttled > 0`;
+  }
+
+  /** Workers that crashed or could not start and are still there. */
+  async crashed(accountId: string): Promise<{ id: string; count: number }[]> {
+    return this.#sql<{ id: string; count: number }[]>`
+      SELECT e.id, count(*) AS count FROM endpoint e
+      JOIN worker w ON w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> '' AND w.state = 'UNHEALTHY'
+      WHERE ${owned(this.#sql, accountId)} GROUP BY e.id`;
+  }
+
+  /** Endpoints whose released version does not start. */
+  async held(accountId: string): Promise<HeldRelease[]> {
+    return this.#sql<HeldRelease[]>`
+      SELECT e.id, r.version, r.good_version AS "goodVersion", r.reason FROM endpoint e JOIN endpoint_rollout r ON r.endpoint_id = e.id
+      WHERE ${owned(this.#sql, accountId)} AND r.state = 'HELD' AND r.version = e.version AND r.good_version IS NOT NULL`;
+  }
+
+  /**
+   * Queues in which a job waits, and load-balancing endpoints for which requests do, with the limits of their last
+   * decision.
+   */
+  async queues(accountId: string): Promise<WaitingQueue[]> {
+    return this.#hot<WaitingQueue[]>`
+      SELECT e.id, e.account_id AS "accountId", e.workers_max AS "workersMax", greatest(t.queued, 0) AS queued, a.queued_job_quota AS quota,
+        ${oldestWaitMs(this.#hot)} AS "oldestWaitMs",
+        coalesce((SELECT l.limits FROM scale_log l WHERE l.endpoint_id = e.id ORDER BY l.id DESC LIMIT 1), '[]') AS limits
+      FROM endpoint e JOIN account a ON a.id = e.account_id CROSS JOIN LATERAL (
+        SELECT coalesce(sum(queued), 0)::bigint AS queued, coalesce(max(claimed_to), 0) AS claimed_to FROM endpoint_tally WHERE endpoint_id = e.id) AS t
+      WHERE ${owned(this.#hot, accountId)} AND (t.queued > 0 OR EXISTS (SELECT FROM endpoint_demand d WHERE d.endpoint_id = e.id AND d.waiting > 0
+        AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'))`;
+  }
+
+  /** Load-balancing endpoints with requests that wait though a ready worker has none. */
+  async starved(accountId: string): Promise<{ id: string; waiting: number }[]> {
+    return this.#sql<{ id: string; waiting: number }[]>`${starvedEndpoints(this.#sql, owned(this.#sql, accountId))}`;
+  }
+
+  /** Webhook calls that were given up within the last hour and not asked for anew, with the latest of each endpoint. */
+  async givenUp(accountId: string): Promise<GivenUpWebhooks[]> {
+    return this.#hot<GivenUpWebhooks[]>`
+      SELECT e.id, r.count, r.jobs[1] AS "jobId", r.errors[1] AS "lastError" FROM endpoint e CROSS JOIN LATERAL (
+        SELECT count(*) AS count, array_agg(job_id) AS jobs, array_agg(last_error) AS errors FROM (
+          SELECT job_id, last_error FROM webhook_result WHERE endpoint_id = e.id AND NOT delivered AND ended_at > now() - interval '1 hour'
+          ORDER BY ended_at DESC LIMIT ${GIVEN_UP_MAX}) AS latest) AS r
+      WHERE ${owned(this.#hot, accountId)} AND r.count > 0`;
+  }
+
+  /** Pods that shall run and have failed, the latest first. */
+  async failedPods(accountId: string): Promise<FailedPod[]> {
+    return this.#sql<FailedPod[]>`
+      SELECT e.id, e.name, e.account_id AS "accountId", e.status_text AS "statusText", e.exit_code AS "exitCode" FROM pod e
+      WHERE ${owned(this.#sql, accountId)} AND e.state = 'FAILED' AND e.desired = 'RUNNING' ORDER BY e.state_changed_at DESC LIMIT ${PODS_MAX}`;
+  }
+
+  /** Machines that are away, cordoned, or have a GPU that is not well. */
+  async machines(): Promise<MachineState[]> {
+    return this.#sql<MachineState[]>`
+      SELECT * FROM (
+        SELECT id, name, cordoned, session_id IS NOT NULL AND lease_expires_at > now() AS connected, coalesce((
+          SELECT jsonb_agg(jsonb_build_object('name', g ->> 'name', 'unhealthy', g ->> 'unhealthy')) FROM jsonb_array_elements(gpus) AS g
+          WHERE coalesce(g ->> 'unhealthy', '') <> ''), '[]') AS ill FROM machine) AS m
+      WHERE NOT connected OR cordoned OR ill <> '[]' ORDER BY name, id`;
+  }
+}
+
+/** Rows of `e` that are an account's. */
+function owned(sql: Sql, accountId: string): Fragment {
+  return accountId === '' ? sql`true` : sql`e.account_id = ${accountId}`;
+}

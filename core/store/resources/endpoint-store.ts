@@ -1,0 +1,326 @@
+/** Endpoints. */
+import { and, eq, inArray, sql } from '@slipway/drizzle/orm';
+import { endpoint } from '@slipway/drizzle/schema/endpoint';
+import { template } from '@slipway/drizzle/schema/template';
+import type { Sealer } from '@slipway/kit/host/seal';
+import type { Actor } from '../../domain/accounts/permission.ts';
+import type { Endpoint, EndpointSettings } from '../../domain/resources/endpoint.ts';
+import type { Template } from '../../domain/resources/template.ts';
+import { checkVolumesOfEndpoint } from '../../domain/resources/volume.ts';
+import { filledFields } from '../../domain/settings/fields.ts';
+import { endpointEnvIdentity } from '../../domain/settings/sealed-identity.ts';
+import { recordChange } from '../accounts/audit-rows.ts';
+import type { Database, Transaction } from '../sql/database.ts';
+import { envBytes, openEnv, sealEnv } from '../sql/env-seals.ts';
+import { whereValue, whereWord, whereYes } from '../sql/list-filter.ts';
+import { textArray } from '../sql/pack.ts';
+import type { Page, PageRequest } from '../sql/page.ts';
+import { byNumber, byText, readPage } from '../sql/page.ts';
+import { retryOnDeadlock } from '../sql/transient.ts';
+import { giveTemplate } from './given-template-rows.ts';
+import type { NewOwnTemplate } from './own-template-rows.ts';
+import {
+  dropOwnTemplate,
+  insertOwnTemplate,
+  lockRunTemplate,
+  renameOwnTemplate,
+  saveOwnTemplate,
+} from './own-template-rows.ts';
+import { recordReleases } from './release-rows.ts';
+import { holdTemplate, TEMPLATE_BYTES } from './template-rows.ts';
+import { holdVolumes } from './volume-rows.ts';
+
+/** What a new endpoint needs besides its settings. */
+export interface NewEndpoint {
+  id: string;
+  /** Makes a repeated creation return the first endpoint. Null: none. */
+  requestId: string | null;
+  /** Sealed; null: webhook calls are not signed. */
+  webhookSecretSealed: Buffer | null;
+  /** The template that it alone runs, which is made with it. */
+  own?: NewOwnTemplate | undefined;
+}
+
+/** What a change comes to. */
+export interface EndpointUpdate {
+  settings: EndpointSettings;
+  replacesWorkers: boolean;
+  /** Undefined: it stays as it is. */
+  webhookSecretSealed?: Buffer | null | undefined;
+  /** What it alone runs from now on. Undefined: what it runs stays, or is named in the settings. */
+  own?: NewOwnTemplate | undefined;
+}
+
+/** What it ran changed between two looks. */
+const AGAIN = 'again';
+
+/** An endpoint as far as access to it goes. */
+export type OwnedEndpoint = Pick<Endpoint, 'id' | 'accountId' | 'type'>;
+
+/**
+ * What a list of them can be filtered by. Signs of trouble are those of problem-store.ts that one statement finds by
+ * indexes.
+ */
+const FILTERS = {
+  type: whereValue(endpoint.type, ['QB', 'LB']),
+  compute: whereValue(endpoint.computeType, ['GPU', 'CPU']),
+  paused: whereYes(sql`${endpoint.workersMax} = 0`),
+  template: whereValue(endpoint.templateId),
+  trouble: whereWord({
+    no_place: sql`EXISTS (SELECT FROM scale_decision d WHERE d.endpoint_id = ${endpoint.id} AND d.throttled > 0)`,
+    crashed: sql`EXISTS (
+      SELECT FROM worker w WHERE w.endpoint_id = ${endpoint.id} AND w.ended_at IS NULL AND w.endpoint_id <> '' AND w.state = 'UNHEALTHY')`,
+    webhooks: sql`EXISTS (
+      SELECT FROM webhook_result r WHERE r.endpoint_id = ${endpoint.id} AND NOT r.delivered AND r.ended_at > now() - interval '1 hour')`,
+  }),
+};
+
+export class EndpointStore {
+  readonly #database: Database;
+  readonly #sealer: Sealer;
+
+  constructor(database: Database, sealer: Sealer) {
+    this.#database = database;
+    this.#sealer = sealer;
+  }
+
+  /**
+   * Creates an endpoint. Undefined: the request id was used before. INVALID_REQUEST: its template cannot be used any
+   * more, its network volumes are not all in the account, or two are in one data centre.
+   */
+  async create(fresh: NewEndpoint, actor: Actor, settings: EndpointSettings): Promise<Endpoint | undefined> {
+    const { accountId } = actor;
+    return this.#database.db.transaction(async (tx) => {
+      const { own, ...columns } = fresh;
+      if (own) await insertOwnTemplate(tx, this.#sealer, { accountId, endpointId: fresh.id }, own);
+      else await holdTemplate(tx, accountId, settings.templateId);
+      checkVolumesOfEndpoint(settings.networkVolumeIds, await holdVolumes(tx, accountId, settings.networkVolumeIds));
+      const target = [endpoint.accountId, endpoint.requestId];
+      const [row] = await tx
+        .insert(endpoint)
+        .values({ ...settings, ...this.#sealed(fresh.id, settings), ...columns, accountId })
+        .onConflictDoNothing({ target })
+        .returning();
+      if (!row) {
+        await dropOwnTemplate(tx, fresh.id);
+        return undefined;
+      }
+      await giveTemplate(tx, actor, row.id, settings.templateId);
+      const fields = [...filledFields(settings), ...(fresh.webhookSecretSealed ? ['webhook_secret'] : [])];
+      await recordChange(tx, { ...actor, action: 'CreateEndpoint', subjectId: row.id, fields });
+      await recordReleases(tx, { keyId: actor.keyId, action: 'CreateEndpoint', fields, isNew: true }, [row]);
+      return endpointFromRow(this.#sealer, row);
+    });
+  }
+
+  /** The endpoint that an earlier creation with this request id made. */
+  async byRequest(accountId: string, requestId: string): Promise<Endpoint | undefined> {
+    const [row] = await this.#database.db
+      .select()
+      .from(endpoint)
+      .where(and(eq(endpoint.accountId, accountId), eq(endpoint.requestId, requestId)));
+    return row && endpointFromRow(this.#sealer, row);
+  }
+
+  /** Endpoints by id, of whatever account. */
+  async byIds(ids: readonly string[]): Promise<Endpoint[]> {
+    const rows = await this.#database.urgent.db
+      .select()
+      .from(endpoint)
+      .where(inArray(endpoint.id, [...ids]));
+    return rows.map((row) => endpointFromRow(this.#sealer, row));
+  }
+
+  /**
+   * Whose endpoints these are: what is asked for each request to one that was not used in the last moments, so without
+   * its settings.
+   */
+  async owned(ids: readonly string[]): Promise<OwnedEndpoint[]> {
+    return this.#database.urgent.sql<OwnedEndpoint[]>`
+      SELECT id, account_id AS "accountId", type FROM endpoint WHERE id = ANY(${textArray(ids)}::text[])`;
+  }
+
+  /**
+   * A page of the endpoints of an account, oldest first. `only`: of these; empty = all. `withTemplates`: it leaves room
+   * for what they run.
+   */
+  async list(
+    accountId: string,
+    only: readonly string[],
+    withTemplates: boolean,
+    page: PageRequest,
+  ): Promise<Page<Endpoint>> {
+    const where = and(
+      eq(endpoint.accountId, accountId),
+      only.length === 0 ? undefined : inArray(endpoint.id, [...only]),
+    );
+    const run = sql`(SELECT ${TEMPLATE_BYTES} FROM ${template} WHERE ${template.id} = ${endpoint.templateId})`;
+    const bytes = sql`1000 + ${envBytes(endpoint)} + ${withTemplates ? run : 0}`;
+    const sorts = {
+      name: byText(endpoint.name),
+      type: byText(endpoint.type),
+      workers_min: byNumber(endpoint.workersMin),
+      workers_max: byNumber(endpoint.workersMax),
+    };
+    const listed = {
+      from: endpoint,
+      id: endpoint.id,
+      createdAt: endpoint.createdAt,
+      bytes,
+      where,
+      searched: [endpoint.name],
+      sorts,
+      filters: FILTERS,
+    };
+    return readPage(this.#database, listed, page, async (ids) =>
+      (await this.#database.db.select().from(endpoint).where(inArray(endpoint.id, ids))).map((row) =>
+        endpointFromRow(this.#sealer, row),
+      ),
+    );
+  }
+
+  /**
+   * Changes an endpoint under its lock: `change` gets it as it stands and answers the new settings, whether they
+   * replace workers and, when it is to change, the sealed webhook secret. `fields` are those that the caller named,
+   * `templateId` the template if it is one of them. `changesRun`: `change` gets what the endpoint runs, too, and may
+   * answer what it alone runs from now on. Undefined: there is no such endpoint in this account. INVALID_REQUEST: its
+   * new template cannot be used any more, its new network volumes are not all in the account, or two are in one data
+   * centre.
+   */
+  async update(
+    id: string,
+    actor: Actor,
+    {
+      fields,
+      templateId,
+      changesRun = false,
+    }: { fields: readonly string[]; templateId: string | undefined; changesRun?: boolean },
+    change: (current: Endpoint, run: Template | undefined) => EndpointUpdate,
+  ): Promise<Endpoint | undefined> {
+    const update = (): Promise<Endpoint | typeof AGAIN | undefined> =>
+      retryOnDeadlock(() =>
+        this.#database.db.transaction(async (tx) => {
+          if (templateId !== undefined) await holdTemplate(tx, actor.accountId, templateId);
+          const owner = { accountId: actor.accountId, endpointId: id };
+          // Templates are locked before what runs them.
+          const run = changesRun ? await lockRunTemplate(tx, this.#sealer, owner) : undefined;
+          const current = await this.#locked(tx, id, actor.accountId);
+          if (!current) return undefined;
+          if (changesRun && run?.id !== current.templateId) return AGAIN;
+          const { settings: wanted, replacesWorkers: replaces, webhookSecretSealed, own } = change(current, run);
+          const saved = own && run ? await saveOwnTemplate(tx, this.#sealer, owner, run, own) : undefined;
+          const settings = saved ? { ...wanted, templateId: saved.templateId } : wanted;
+          const replacesWorkers = replaces || saved?.replacesWorkers === true;
+          if (String(settings.networkVolumeIds) !== String(current.networkVolumeIds)) {
+            checkVolumesOfEndpoint(
+              settings.networkVolumeIds,
+              await holdVolumes(tx, actor.accountId, settings.networkVolumeIds),
+            );
+          }
+          const given = saved?.templateId ?? templateId;
+          const isNewlyGiven = given !== undefined && (await giveTemplate(tx, actor, id, given));
+          const version = current.version + (replacesWorkers || isNewlyGiven ? 1 : 0);
+          const secret = webhookSecretSealed === undefined ? {} : { webhookSecretSealed };
+          const [row] = await tx
+            .update(endpoint)
+            .set({ ...settings, ...this.#sealed(id, settings), ...secret, version })
+            .where(eq(endpoint.id, id))
+            .returning();
+          await dropOwnTemplate(tx, id, row!.templateId);
+          if (settings.name !== current.name) await renameOwnTemplate(tx, id, settings.name);
+          await recordChange(tx, { ...actor, action: 'UpdateEndpoint', subjectId: id, fields });
+          await recordReleases(
+            tx,
+            { keyId: actor.keyId, action: 'UpdateEndpoint', fields, isNew: version > current.version },
+            [row!],
+          );
+          return endpointFromRow(this.#sealer, row!);
+        }),
+      );
+    for (;;) {
+      const updated = await update();
+      if (updated !== AGAIN) return updated;
+    }
+  }
+
+  /**
+   * Raises the version and changes nothing else. `atOnce`: workers of earlier ones do not wait for others. Undefined:
+   * there is no such endpoint in this account.
+   */
+  async raiseVersion(id: string, actor: Actor, atOnce: boolean): Promise<Endpoint | undefined> {
+    return retryOnDeadlock(() =>
+      this.#database.db.transaction(async (tx) => {
+        const [row] = await tx
+          .update(endpoint)
+          .set({ version: sql`${endpoint.version} + 1` })
+          .where(and(eq(endpoint.id, id), eq(endpoint.accountId, actor.accountId)))
+          .returning();
+        if (!row) return undefined;
+        await recordChange(tx, { ...actor, action: 'RestartEndpoint', subjectId: id, fields: [] });
+        await recordReleases(tx, { keyId: actor.keyId, action: 'RestartEndpoint', fields: [], isNew: true, atOnce }, [
+          row,
+        ]);
+        return endpointFromRow(this.#sealer, row);
+      }),
+    );
+  }
+
+  /**
+   * Deletes an endpoint under its lock, after `check` has seen it, with its counters, workers and own template. Answers
+   * the machines that ran them; undefined: there is no such endpoint in this account. Its jobs are the caller's to
+   * delete afterwards.
+   */
+  async remove(id: string, actor: Actor, check?: (current: Endpoint) => void): Promise<string[] | undefined> {
+    return retryOnDeadlock(() =>
+      this.#database.db.transaction(async (tx) => {
+        const current = await this.#locked(tx, id, actor.accountId);
+        if (!current) return undefined;
+        check?.(current);
+        const machines = await tx.execute<{ machine_id: string }>(
+          sql`SELECT DISTINCT machine_id FROM worker WHERE endpoint_id = ${id}`,
+        );
+        // The secret goes with the endpoint; a call that its receiver can check must not come to him unsigned.
+        await tx.execute(sql`DELETE FROM webhook_delivery w USING endpoint e
+        WHERE e.id = ${id} AND e.webhook_secret_sealed IS NOT NULL AND w.endpoint_id = e.id`);
+        await tx.delete(endpoint).where(eq(endpoint.id, id));
+        await dropOwnTemplate(tx, id);
+        await recordChange(tx, { ...actor, action: 'DeleteEndpoint', subjectId: id, fields: [] });
+        return machines.map((row) => row.machine_id);
+      }),
+    );
+  }
+
+  async #locked(tx: Transaction, id: string, accountId: string): Promise<Endpoint | undefined> {
+    const [row] = await tx
+      .select()
+      .from(endpoint)
+      .where(and(eq(endpoint.id, id), eq(endpoint.accountId, accountId)))
+      .for('update');
+    return row && endpointFromRow(this.#sealer, row);
+  }
+
+  #sealed(id: string, { env }: EndpointSettings) {
+    return sealEnv(this.#sealer, env, endpointEnvIdentity(id));
+  }
+}
+
+function endpointFromRow(sealer: Sealer, row: typeof endpoint.$inferSelect): Endpoint {
+  const {
+    requestId: _requestId,
+    webhookSecretSealed: _sealed,
+    envSealed,
+    type,
+    scalerType,
+    flashBootType,
+    computeType,
+    ...rest
+  } = row;
+  return {
+    ...rest,
+    env: openEnv(sealer, { env: row.env, envSealed }, endpointEnvIdentity(row.id)),
+    type: type as Endpoint['type'],
+    scalerType: scalerType as Endpoint['scalerType'],
+    flashBootType: flashBootType as Endpoint['flashBootType'],
+    computeType: computeType as Endpoint['computeType'],
+  };
+}

@@ -1,0 +1,47 @@
+/** What was changed of endpoints: the rows, each written in the transaction of its change. */
+import { sql } from '@slipway/drizzle/orm';
+import type { Transaction } from '../sql/database.ts';
+import { numberArray, textArray } from '../sql/pack.ts';
+
+/** Changes that are kept of an endpoint; the oldest go first. */
+const KEPT_MAX = 1_000;
+
+/** What was done to endpoints at once. */
+export interface NewRelease {
+  keyId: string;
+  /** Name of the rpc. */
+  action: string;
+  fields: readonly string[];
+  isNew: boolean;
+  /** Workers of earlier versions go at once, whether others come up or not. Default: no. */
+  atOnce?: boolean;
+}
+
+/** Records a change of endpoints, and begins the rollout of a new version; `tx` is the transaction that makes it. */
+export async function recordReleases(
+  tx: Transaction,
+  release: NewRelease,
+  endpoints: readonly { id: string; version: number }[],
+): Promise<void> {
+  if (endpoints.length === 0) return;
+  const { keyId, action, fields, isNew, atOnce = false } = release;
+  // Many endpoints may use one template: neither parameters nor statements grow with them.
+  const ids = sql`${textArray(endpoints.map(({ id }) => id))}::text[]`;
+  const versions = sql`${numberArray(endpoints.map(({ version }) => version))}::int[]`;
+  await tx.execute(sql`
+    INSERT INTO endpoint_release (endpoint_id, version, is_new, key_id, action, fields)
+    SELECT e.id, e.version, ${isNew}, ${keyId}, ${action}, ${textArray(fields)}::text[]
+    FROM unnest(${ids}, ${versions}) AS e (id, version)`);
+  if (isNew) {
+    await tx.execute(sql`
+      INSERT INTO endpoint_rollout (endpoint_id, version, state)
+      SELECT e.id, e.version, ${atOnce ? 'REPLACING' : 'CHECKING'} FROM unnest(${ids}, ${versions}) AS e (id, version)
+      ON CONFLICT (endpoint_id) DO UPDATE
+      SET (version, state, room_made, checked, reason, since) = (excluded.version, excluded.state, false, false, '', now())`);
+  }
+  await tx.execute(sql`
+    DELETE FROM endpoint_release r USING (
+      SELECT e.id AS endpoint_id, (SELECT o.id FROM endpoint_release o WHERE o.endpoint_id = e.id ORDER BY o.id DESC OFFSET ${KEPT_MAX} LIMIT 1) AS last_id
+      FROM unnest(${ids}) AS e (id)
+    ) gone WHERE r.endpoint_id = gone.endpoint_id AND r.id <= gone.last_id`);
+}

@@ -1,0 +1,89 @@
+/**
+ * What was changed of endpoints, how their rollouts stand, and the way back. Rows of changes are written by
+ * release-rows.ts.
+ */
+import { and, desc, eq, lt, sql } from '@slipway/drizzle/orm';
+import { endpointRelease } from '@slipway/drizzle/schema/endpoint-release';
+import type { Actor } from '../../domain/accounts/permission.ts';
+import type { Rollout } from '../../domain/scaling/rollout-settings.ts';
+import { recordChange } from '../accounts/audit-rows.ts';
+import type { Database } from '../sql/database.ts';
+import { retryOnDeadlock } from '../sql/transient.ts';
+import { recordReleases } from './release-rows.ts';
+
+/** A change, and the version that the endpoint has after it. */
+export type Release = typeof endpointRelease.$inferSelect & {
+  /** The bytes that the image of the version means. Empty: not settled, no longer kept, or no image. */
+  imageDigest: string;
+};
+
+export class ReleaseStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** The latest changes of an endpoint, at most `limit`, before the one with the id `beforeId`, or 0. */
+  async list(endpointId: string, beforeId: number, limit: number): Promise<Release[]> {
+    const earlier = beforeId === 0 ? undefined : lt(endpointRelease.id, beforeId);
+    const digest = sql<string>`coalesce((SELECT i.digest FROM endpoint_image i
+      WHERE i.endpoint_id = ${endpointRelease.endpointId} AND i.version = ${endpointRelease.version} ORDER BY i.settled_at DESC LIMIT 1), '')`;
+    const rows = await this.#database.db
+      .select({ release: endpointRelease, digest })
+      .from(endpointRelease)
+      .where(and(eq(endpointRelease.endpointId, endpointId), earlier))
+      .orderBy(desc(endpointRelease.id))
+      .limit(limit);
+    return rows.map(({ release, digest: imageDigest }) => ({ ...release, imageDigest }));
+  }
+
+  /** Rollouts of these endpoints that are not complete. */
+  async rollouts(endpointIds: readonly string[]): Promise<Map<string, Rollout>> {
+    const rows = await this.#database.sql<(Rollout & { endpointId: string })[]>`
+      SELECT endpoint_id AS "endpointId", version, state, good_version AS "goodVersion", room_made AS "roomMade", checked, reason,
+        (extract(epoch FROM now() - since) * 1000)::bigint AS "ageMs"
+      FROM endpoint_rollout WHERE endpoint_id = ANY(${[...endpointIds]}) AND state <> 'COMPLETE'`;
+    return new Map(rows.map(({ endpointId, ...rollout }) => [endpointId, rollout]));
+  }
+
+  /**
+   * Returns an endpoint to a good version under its lock; `choose` sees its version, how far it is rolled out and which
+   * versions are kept. False: there is no such endpoint in this account.
+   */
+  async rollBack(
+    id: string,
+    actor: Actor,
+    choose: (version: number, rollout: Rollout | undefined, kept: readonly number[]) => number,
+  ): Promise<boolean> {
+    return retryOnDeadlock(() =>
+      this.#database.db.transaction(async (tx) => {
+        const [found] = await tx.execute<{ version: number }>(sql`
+        SELECT version FROM endpoint WHERE id = ${id} AND account_id = ${actor.accountId} FOR UPDATE`);
+        if (!found) return false;
+        const [rollout] = await tx.execute<Rollout & Record<string, unknown>>(sql`
+        SELECT version, state, good_version AS "goodVersion", room_made AS "roomMade", checked, reason, 0 AS "ageMs"
+        FROM endpoint_rollout WHERE endpoint_id = ${id}`);
+        const kept = await tx.execute<{ version: number }>(
+          sql`SELECT version FROM endpoint_version WHERE endpoint_id = ${id}`,
+        );
+        const to = choose(
+          found.version,
+          rollout,
+          kept.map(({ version }) => version),
+        );
+        await tx.execute(sql`
+        INSERT INTO endpoint_rollout (endpoint_id, version, state, good_version) VALUES (${id}, ${found.version}, 'ROLLED_BACK', ${to})
+        ON CONFLICT (endpoint_id) DO UPDATE SET (version, state, good_version, room_made, reason, since)
+          = (excluded.version, excluded.state, excluded.good_version, false, '', now())`);
+        await tx.execute(sql`UPDATE endpoint_release SET outcome = 'ROLLED_BACK', outcome_reason = ''
+        WHERE endpoint_id = ${id} AND version = ${found.version} AND is_new`);
+        await recordChange(tx, { ...actor, action: 'RollBackEndpoint', subjectId: id, fields: [] });
+        await recordReleases(tx, { keyId: actor.keyId, action: 'RollBackEndpoint', fields: [], isNew: false }, [
+          { id, version: to },
+        ]);
+        return true;
+      }),
+    );
+  }
+}

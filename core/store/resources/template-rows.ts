@@ -1,0 +1,51 @@
+/** Templates that other statements name: their size, who may use them, and what they lose. */
+import { and, eq, inArray, or, sql } from '@slipway/drizzle/orm';
+import { endpoint } from '@slipway/drizzle/schema/endpoint';
+import { template } from '@slipway/drizzle/schema/template';
+import type { Actor } from '../../domain/accounts/permission.ts';
+import { unknownTemplate } from '../../domain/resources/template.ts';
+import { recordChange } from '../accounts/audit-rows.ts';
+import type { Transaction } from '../sql/database.ts';
+import { envBytes } from '../sql/env-seals.ts';
+import { recordReleases } from './release-rows.ts';
+
+/** Size of a template. */
+export const TEMPLATE_BYTES = sql`1000 + octet_length(${template.readme}) + ${envBytes(template)} + octet_length(${template.startCommand}::text)
+  + octet_length(${template.entrypoint}::text)`;
+
+/** Templates that an account may use: its own and public ones. */
+export function usableBy(id: string, accountId: string) {
+  return and(eq(template.id, id), or(eq(template.accountId, accountId), eq(template.public, true)));
+}
+
+/**
+ * Locks a template against deletion until the transaction ends: who stores a reference to it calls this in the same
+ * transaction, before he locks what refers to it, as changes of templates do. INVALID_REQUEST: the account may not use
+ * it.
+ */
+export async function holdTemplate(tx: Transaction, accountId: string, id: string): Promise<void> {
+  const rows = await tx.select({ id: template.id }).from(template).where(usableBy(id, accountId)).for('key share');
+  if (rows.length === 0) throw unknownTemplate(id);
+}
+
+/**
+ * Takes registry credentials from the templates of an account that name them, as a change of each does. Answers the
+ * endpoints whose workers are replaced. The credentials are locked already.
+ */
+export async function dropRegistryAuth(tx: Transaction, actor: Actor, registryAuthId: string): Promise<string[]> {
+  const templates = await tx
+    .update(template)
+    .set({ registryAuthId: null, version: sql`${template.version} + 1` })
+    .where(and(eq(template.accountId, actor.accountId), eq(template.registryAuthId, registryAuthId)))
+    .returning({ id: template.id });
+  const ids = templates.map(({ id }) => id);
+  const raised = await tx
+    .update(endpoint)
+    .set({ version: sql`${endpoint.version} + 1` })
+    .where(and(inArray(endpoint.templateId, ids), eq(endpoint.accountId, actor.accountId)))
+    .returning({ id: endpoint.id, version: endpoint.version });
+  const fields = ['registry_auth_id'];
+  await recordReleases(tx, { keyId: actor.keyId, action: 'UpdateTemplate', fields, isNew: true }, raised);
+  for (const id of ids) await recordChange(tx, { ...actor, action: 'UpdateTemplate', subjectId: id, fields });
+  return raised.map(({ id }) => id);
+}

@@ -1,0 +1,234 @@
+/** Templates. */
+import { and, eq, inArray, isNull, ne, or, sql } from '@slipway/drizzle/orm';
+import { endpoint } from '@slipway/drizzle/schema/endpoint';
+import { givenTemplate } from '@slipway/drizzle/schema/given-template';
+import { template } from '@slipway/drizzle/schema/template';
+import type { Sealer } from '@slipway/kit/host/seal';
+import type { Actor } from '../../domain/accounts/permission.ts';
+import type { Template, TemplateSettings } from '../../domain/resources/template.ts';
+import { filledFields } from '../../domain/settings/fields.ts';
+import { templateEnvIdentity } from '../../domain/settings/sealed-identity.ts';
+import { recordChange } from '../accounts/audit-rows.ts';
+import type { Database } from '../sql/database.ts';
+import { openEnv, sealEnv } from '../sql/env-seals.ts';
+import { whereValue, whereYes } from '../sql/list-filter.ts';
+import type { Page, PageRequest } from '../sql/page.ts';
+import { byText, readPage } from '../sql/page.ts';
+import { isDuplicate, retryOnDeadlock } from '../sql/transient.ts';
+import { asGiven, tellUsers } from './given-template-rows.ts';
+import { holdRegistryAuth } from './registry-auth-rows.ts';
+import { recordReleases } from './release-rows.ts';
+import { TEMPLATE_BYTES, usableBy } from './template-rows.ts';
+
+/**
+ * What became of a deletion: `usedBy` are endpoints of the account, at most ten; `usedElsewhere`: those of others use
+ * it too.
+ */
+export type TemplateRemoval = { removed: true } | { removed: false; usedBy: string[]; usedElsewhere: boolean };
+
+const USERS_NAMED_MAX = 10;
+/** What each other account may add to a list of public templates: so many templates and, as text, so many bytes. */
+const SHARED_MAX = 100;
+const SHARED_BYTES_MAX = 1_048_576;
+const KIND = sql`CASE WHEN ${template.serverless} THEN 'worker' ELSE 'pod' END`;
+/** What a list of them can be searched for, ordered and filtered by. */
+const VIEWED = {
+  searched: [template.name, template.imageName],
+  sorts: { name: byText(template.name), image: byText(template.imageName), kind: byText(KIND) },
+  filters: { kind: whereValue(KIND, ['worker', 'pod']), public: whereYes(sql`${template.public}`) },
+};
+
+export class TemplateStore {
+  readonly #database: Database;
+  readonly #sealer: Sealer;
+
+  constructor(database: Database, sealer: Sealer) {
+    this.#database = database;
+    this.#sealer = sealer;
+  }
+
+  /**
+   * Creates a template. Undefined: the name is taken in this account. INVALID_REQUEST: its registry credentials are not
+   * in the account.
+   */
+  async create(id: string, actor: Actor, settings: TemplateSettings): Promise<Template | undefined> {
+    const { accountId } = actor;
+    return this.#database.db.transaction(async (tx) => {
+      await holdRegistryAuth(tx, accountId, settings.registryAuthId);
+      const target = [template.accountId, template.name];
+      const [row] = await tx
+        .insert(template)
+        .values({ ...settings, ...this.#sealed(id, settings), id, accountId })
+        .onConflictDoNothing({ target })
+        .returning();
+      if (row)
+        await recordChange(tx, { ...actor, action: 'CreateTemplate', subjectId: id, fields: filledFields(settings) });
+      return row && this.#fromRow(row);
+    });
+  }
+
+  /** One of these endpoints of the account uses a template. */
+  async isUsedBy(id: string, accountId: string, endpointIds: readonly string[]): Promise<boolean> {
+    const users = await this.#database.db
+      .select({ id: endpoint.id })
+      .from(endpoint)
+      .where(
+        and(eq(endpoint.templateId, id), eq(endpoint.accountId, accountId), inArray(endpoint.id, [...endpointIds])),
+      )
+      .limit(1);
+    return users.length > 0;
+  }
+
+  /** A template that the account may use: its own, or a public one. */
+  async usable(id: string, accountId: string): Promise<Template | undefined> {
+    const [row] = await this.#database.db.select().from(template).where(usableBy(id, accountId));
+    return row && this.#fromRow(row);
+  }
+
+  /**
+   * A page of the templates of an account, with the public ones of others if wanted, oldest first. Of those each
+   * account has a share, which its oldest ones get: nobody may make the list as long as he likes. `only`: those that
+   * these endpoints use; empty = all.
+   */
+  async list(
+    accountId: string,
+    { includePublic, includeBound }: { includePublic: boolean; includeBound: boolean },
+    only: readonly string[],
+    page: PageRequest,
+  ): Promise<Page<Template>> {
+    const own = eq(template.accountId, accountId);
+    const shared = sql`${template.id} IN (
+      SELECT id FROM (
+        SELECT id, sum(octet_length(t::text) - coalesce(octet_length(env_sealed), 0)) OVER (PARTITION BY account_id ORDER BY created_at, id) AS bytes FROM (
+          SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY created_at, id) AS place
+          FROM template WHERE public AND account_id <> ${accountId} AND bound_endpoint_id IS NULL
+        ) t WHERE place <= ${SHARED_MAX}
+      ) sized WHERE bytes <= ${SHARED_BYTES_MAX})`;
+    const used = inArray(
+      template.id,
+      this.#database.db
+        .select({ id: endpoint.templateId })
+        .from(endpoint)
+        .where(and(eq(endpoint.accountId, accountId), inArray(endpoint.id, [...only]))),
+    );
+    const listable =
+      only.length > 0 ? and(used, includePublic ? undefined : own) : includePublic ? or(own, shared) : own;
+    const where = includeBound ? listable : and(listable, isNull(template.boundEndpointId));
+    const listed = {
+      from: template,
+      id: template.id,
+      createdAt: template.createdAt,
+      bytes: TEMPLATE_BYTES,
+      where,
+      ...VIEWED,
+    };
+    return readPage(this.#database, listed, page, async (ids) =>
+      (await this.#database.db.select().from(template).where(inArray(template.id, ids))).map((row) =>
+        this.#fromRow(row),
+      ),
+    );
+  }
+
+  /** What these endpoints run, by the endpoint's id. */
+  async ofEndpoints(endpointIds: readonly string[]): Promise<Map<string, Template>> {
+    const rows = await this.#database.db
+      .select({ endpointId: endpoint.id, template, given: givenTemplate })
+      .from(endpoint)
+      .innerJoin(template, eq(template.id, endpoint.templateId))
+      .leftJoin(givenTemplate, eq(givenTemplate.endpointId, endpoint.id))
+      .where(inArray(endpoint.id, [...endpointIds]));
+    return new Map(rows.map((row) => [row.endpointId, this.#fromRow(asGiven(row.template, row.given))]));
+  }
+
+  /**
+   * Changes a template under its lock; when `change` says that it replaces workers, its version rises in the same
+   * transaction, and those of its account's endpoints. `fields` are those that the caller named. Answers the template
+   * and those endpoints; undefined: there is no such template in this account. `taken`: the name is. INVALID_REQUEST:
+   * its new registry credentials are not in the account.
+   */
+  async update(
+    id: string,
+    actor: Actor,
+    fields: readonly string[],
+    change: (current: Template) => { settings: TemplateSettings; replacesWorkers: boolean },
+  ): Promise<{ template: Template; endpointIds: string[] } | 'taken' | undefined> {
+    const { accountId } = actor;
+    return retryOnDeadlock(() =>
+      this.#database.db.transaction(async (tx) => {
+        const [current] = await tx
+          .select()
+          .from(template)
+          .where(and(eq(template.id, id), eq(template.accountId, accountId)))
+          .for('update');
+        if (!current) return undefined;
+        const { settings, replacesWorkers } = change(this.#fromRow(current));
+        if (settings.registryAuthId !== current.registryAuthId)
+          await holdRegistryAuth(tx, accountId, settings.registryAuthId);
+        const [other] = await tx
+          .select({ id: template.id })
+          .from(template)
+          .where(and(eq(template.accountId, accountId), eq(template.name, settings.name)));
+        if (other && other.id !== id) return 'taken';
+        const version = current.version + (replacesWorkers ? 1 : 0);
+        const [row] = await tx
+          .update(template)
+          .set({ ...settings, ...this.#sealed(id, settings), version })
+          .where(eq(template.id, id))
+          .returning();
+        // Endpoints of other accounts go on with what they were given.
+        const raised = !replacesWorkers
+          ? []
+          : await tx
+              .update(endpoint)
+              .set({ version: sql`${endpoint.version} + 1` })
+              .where(and(eq(endpoint.templateId, id), eq(endpoint.accountId, accountId)))
+              .returning({ id: endpoint.id, version: endpoint.version });
+        await recordReleases(tx, { keyId: actor.keyId, action: 'UpdateTemplate', fields, isNew: true }, raised);
+        if (replacesWorkers) await tellUsers(tx, current, fields);
+        await recordChange(tx, { ...actor, action: 'UpdateTemplate', subjectId: id, fields });
+        return { template: this.#fromRow(row!), endpointIds: raised.map((found) => found.id) };
+      }),
+    ).catch((error: unknown) => {
+      // Only the constraint sees two renames at the same moment.
+      if (isDuplicate(error)) return 'taken';
+      throw error;
+    });
+  }
+
+  /** Deletes a template unless endpoints use it. Undefined: there is no such template in this account. */
+  async remove(id: string, actor: Actor): Promise<TemplateRemoval | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      const [current] = await tx
+        .select({ id: template.id })
+        .from(template)
+        .where(and(eq(template.id, id), eq(template.accountId, actor.accountId)))
+        .for('update');
+      if (!current) return undefined;
+      const uses = eq(endpoint.templateId, id);
+      const usedBy = await tx
+        .select({ id: endpoint.id })
+        .from(endpoint)
+        .where(and(uses, eq(endpoint.accountId, actor.accountId)))
+        .limit(USERS_NAMED_MAX);
+      const elsewhere = await tx
+        .select({ id: endpoint.id })
+        .from(endpoint)
+        .where(and(uses, ne(endpoint.accountId, actor.accountId)))
+        .limit(1);
+      const usedElsewhere = elsewhere.length > 0;
+      if (usedBy.length > 0 || usedElsewhere)
+        return { removed: false, usedBy: usedBy.map((user) => user.id), usedElsewhere };
+      await tx.delete(template).where(eq(template.id, id));
+      await recordChange(tx, { ...actor, action: 'DeleteTemplate', subjectId: id, fields: [] });
+      return { removed: true };
+    });
+  }
+
+  #sealed(id: string, { env }: TemplateSettings) {
+    return sealEnv(this.#sealer, env, templateEnvIdentity(id));
+  }
+
+  #fromRow({ envSealed, ...row }: typeof template.$inferSelect): Template {
+    return { ...row, env: openEnv(this.#sealer, { env: row.env, envSealed }, templateEnvIdentity(row.id)) };
+  }
+}

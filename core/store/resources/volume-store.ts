@@ -1,0 +1,152 @@
+/** Network volumes. */
+import { and, eq, inArray, sql } from '@slipway/drizzle/orm';
+import { endpoint } from '@slipway/drizzle/schema/endpoint';
+import { networkVolume } from '@slipway/drizzle/schema/network-volume';
+import { pod } from '@slipway/drizzle/schema/pod';
+import type { Actor } from '../../domain/accounts/permission.ts';
+import type { NetworkVolume, VolumeSettings } from '../../domain/resources/volume.ts';
+import { VOLUME_SETTINGS } from '../../domain/resources/volume.ts';
+import { recordChange } from '../accounts/audit-rows.ts';
+import type { Database, Transaction } from '../sql/database.ts';
+import { whereValue } from '../sql/list-filter.ts';
+import type { Page, PageRequest } from '../sql/page.ts';
+import { byNumber, byText, readPage } from '../sql/page.ts';
+
+/** What a list of them can be searched for, ordered and filtered by. */
+const VIEWED = {
+  searched: [networkVolume.name, networkVolume.dataCenterId],
+  sorts: {
+    name: byText(networkVolume.name),
+    size: byNumber(networkVolume.sizeGb),
+    data_center: byText(networkVolume.dataCenterId),
+  },
+  filters: { data_center: whereValue(networkVolume.dataCenterId) },
+};
+
+/** Who uses a volume: ids, at most ten of each. */
+export interface VolumeUsers {
+  endpointIds: string[];
+  podIds: string[];
+}
+
+/** What became of a deletion. */
+type VolumeRemoval = { removed: true } | { removed: false; usedBy: VolumeUsers };
+
+const USERS_NAMED_MAX = 10;
+const FIELDS = Object.keys(VOLUME_SETTINGS) as (keyof VolumeSettings)[];
+
+export class VolumeStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Creates a volume. */
+  async create(id: string, actor: Actor, settings: VolumeSettings): Promise<NetworkVolume> {
+    return this.#database.db.transaction(async (tx) => {
+      const [row] = await tx
+        .insert(networkVolume)
+        .values({ ...settings, id, accountId: actor.accountId })
+        .returning();
+      const fields = ['name', 'size_gb', 'data_center_id'];
+      await recordChange(tx, { ...actor, action: 'CreateNetworkVolume', subjectId: id, fields });
+      return row!;
+    });
+  }
+
+  /**
+   * Reads a volume. `only`: one of these endpoints must have it; empty = all. Undefined: there is none in this account.
+   */
+  async get(id: string, accountId: string, only: readonly string[]): Promise<NetworkVolume | undefined> {
+    const [row] = await this.#database.db
+      .select()
+      .from(networkVolume)
+      .where(and(eq(networkVolume.id, id), eq(networkVolume.accountId, accountId), this.#attached(accountId, only)));
+    return row;
+  }
+
+  /** A page of the volumes of an account, oldest first. `only`: those of these endpoints; empty = all. */
+  async list(accountId: string, only: readonly string[], page: PageRequest): Promise<Page<NetworkVolume>> {
+    const where = and(eq(networkVolume.accountId, accountId), this.#attached(accountId, only));
+    const listed = {
+      from: networkVolume,
+      id: networkVolume.id,
+      createdAt: networkVolume.createdAt,
+      bytes: sql`1000`,
+      where,
+      ...VIEWED,
+    };
+    return readPage(this.#database, listed, page, (ids) =>
+      this.#database.db.select().from(networkVolume).where(inArray(networkVolume.id, ids)),
+    );
+  }
+
+  /** Volumes that one of these endpoints has; no endpoints: all. */
+  #attached(accountId: string, only: readonly string[]) {
+    if (only.length === 0) return undefined;
+    const users = this.#database.db
+      .select({ id: sql`unnest(${endpoint.networkVolumeIds})` })
+      .from(endpoint)
+      .where(and(eq(endpoint.accountId, accountId), inArray(endpoint.id, [...only])));
+    return inArray(networkVolume.id, users);
+  }
+
+  /**
+   * Changes a volume under its lock. `fields` are those that the caller named. Undefined: there is none in this
+   * account.
+   */
+  async update(
+    id: string,
+    actor: Actor,
+    fields: readonly string[],
+    change: (current: NetworkVolume) => VolumeSettings,
+  ): Promise<NetworkVolume | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      const current = await locked(tx, id, actor.accountId);
+      if (!current) return undefined;
+      const settings = change(current);
+      // Usage is metered by a trigger that fires when the size is set: a size that stays is not set.
+      const named = FIELDS.filter((field) => field !== 'sizeGb' || settings.sizeGb !== current.sizeGb);
+      const set = Object.fromEntries(named.map((field) => [field, settings[field]]));
+      const [row] = await tx.update(networkVolume).set(set).where(eq(networkVolume.id, id)).returning();
+      await recordChange(tx, { ...actor, action: 'UpdateNetworkVolume', subjectId: id, fields });
+      return row;
+    });
+  }
+
+  /** Deletes a volume unless endpoints or pods use it. Undefined: there is none in this account. */
+  async remove(id: string, actor: Actor): Promise<VolumeRemoval | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      if (!(await locked(tx, id, actor.accountId))) return undefined;
+      const endpoints = await tx
+        .select({ id: endpoint.id })
+        .from(endpoint)
+        .where(and(eq(endpoint.accountId, actor.accountId), sql`${id} = ANY(${endpoint.networkVolumeIds})`))
+        .limit(USERS_NAMED_MAX);
+      const pods = await tx
+        .select({ id: pod.id })
+        .from(pod)
+        .where(and(eq(pod.accountId, actor.accountId), eq(pod.networkVolumeId, id)))
+        .limit(USERS_NAMED_MAX);
+      if (endpoints.length + pods.length > 0) {
+        return {
+          removed: false,
+          usedBy: { endpointIds: endpoints.map((user) => user.id), podIds: pods.map((user) => user.id) },
+        };
+      }
+      await tx.delete(networkVolume).where(eq(networkVolume.id, id));
+      await recordChange(tx, { ...actor, action: 'DeleteNetworkVolume', subjectId: id, fields: [] });
+      return { removed: true };
+    });
+  }
+}
+
+async function locked(tx: Transaction, id: string, accountId: string): Promise<NetworkVolume | undefined> {
+  const [row] = await tx
+    .select()
+    .from(networkVolume)
+    .where(and(eq(networkVolume.id, id), eq(networkVolume.accountId, accountId)))
+    .for('update');
+  return row;
+}

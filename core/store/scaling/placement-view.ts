@@ -1,0 +1,173 @@
+/** Reads machines as placement sees them: connection, use by workers and pods, and images. */
+import type { EngineRow, GpuRow } from '@slipway/drizzle/schema/machine';
+import type { CpuSize } from '../../domain/machines/cpu-size.ts';
+import { cpuSize, memoryGb } from '../../domain/machines/cpu-size.ts';
+import { shortMemoryGb } from '../../domain/machines/gpu-facts.ts';
+import { GONE_AFTER_MINUTES } from '../../domain/scaling/placement.ts';
+import type { PlacementGpu, PlacementMachine } from '../../domain/scaling/placement-machine.ts';
+import type { PlacementStandby } from '../../domain/scaling/standby-eviction.ts';
+import type { Sql, Statement } from '../sql/database.ts';
+import { lockPlacement } from './standby-rows.ts';
+
+/** The request that the view is for. */
+export interface PlacementAsked {
+  /** Endpoint whose workers count as siblings. Empty for a pod. */
+  endpointId: string;
+  /** Empty for a host command. */
+  imageName: string;
+  /** Resolved digest of the image. Empty if it is not resolved. */
+  imageDigest: string;
+  /** Workers that are about to be retired: their resources count as free. Default: none. */
+  goneIds?: readonly string[];
+}
+
+/** A row of the table of machines. */
+export interface MachineRow {
+  id: string;
+  name: string;
+  gpus: GpuRow[];
+  locations: string[];
+  cpu_slots: number;
+  agent_version: string;
+  cuda_version: string;
+  cpu_count: number;
+  memory_mib: number;
+  cpu_model: string;
+  cpu_threads_per_core: number;
+  standby_max: number;
+  cordoned: boolean;
+  runs_commands: boolean;
+  engine: EngineRow | null;
+  no_engine_reason: string;
+  connected: boolean;
+}
+
+/** Whether the machine is removed, and its use by workers and pods. */
+interface Uses {
+  gone: boolean;
+  /** This and the following texts are lists, separated by commas. */
+  used_uuids: string;
+  cpu_used: number;
+  siblings: number;
+  /** Instance ids, one per worker or pod with a size. */
+  sizes: string;
+  standbys: PlacementStandby[];
+  gave_way_to: string;
+  has_image: boolean;
+}
+
+/**
+ * Returns all machines as placement sees them. Takes the placement lock, which is held until the transaction of
+ * `statement` ends.
+ */
+export async function placementView(statement: Statement, asked: PlacementAsked): Promise<PlacementMachine[]> {
+  await lockPlacement(statement);
+  return readPlacement(statement, asked);
+}
+
+/**
+ * Returns the same as of now without a lock. Nothing may be placed by it. Workers and pods use GPUs and slots alike.
+ * Standby workers are listed separately. Crashed workers use nothing: an endpoint whose workers crash must not keep
+ * others from the only GPU while it waits for its next try.
+ */
+export async function readPlacement(
+  statement: Statement,
+  { endpointId, imageName, imageDigest, goneIds = [] }: PlacementAsked,
+): Promise<PlacementMachine[]> {
+  const gone = goneIds.join();
+  // One pass over the living workers, however many ended workers and machines there are, because placements wait for
+  // each other. The use of each machine is aggregated as text, which costs a third of arrays. GPU load is not read, as
+  // placement does not depend on it.
+  const rows = await statement<(Omit<MachineRow, 'agent_version' | 'cpu_model' | 'cpu_threads_per_core'> & Uses)[]>`
+    SELECT m.id, m.name, m.locations, m.cuda_version, m.cordoned, m.gpus, m.cpu_slots, m.cpu_count, m.memory_mib, m.standby_max, m.runs_commands, m.engine,
+      m.no_engine_reason, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
+      m.seen_at < now() - ${GONE_AFTER_MINUTES}::int * interval '1 min' AS gone, coalesce(u.cpu_used, 0) AS cpu_used, coalesce(u.siblings, 0) AS siblings,
+      coalesce(u.used_uuids, '') AS used_uuids, coalesce(u.sizes, '') AS sizes, coalesce(u.gave_way_to, '') AS gave_way_to,
+      coalesce(u.standbys, '[]') AS standbys,
+      (${imageName}::text <> '' OR ${imageDigest}::text <> '') AND EXISTS (SELECT FROM machine_image i WHERE i.machine_id = m.id
+        AND CASE ${imageDigest}::text WHEN '' THEN i.name = ${imageName} ELSE i.digest = ${imageDigest} END) AS has_image
+    FROM machine m LEFT JOIN (
+      SELECT machine_id, count(*) FILTER (WHERE NOT frozen AND gpu_uuids = '{}')::int AS cpu_used,
+        count(*) FILTER (WHERE NOT frozen AND endpoint_id = ${endpointId})::int AS siblings,
+        string_agg(array_to_string(gpu_uuids, ','), ',') FILTER (WHERE NOT frozen AND gpu_uuids <> '{}') AS used_uuids,
+        string_agg(instance_id, ',') FILTER (WHERE NOT frozen AND instance_id <> '') AS sizes,
+        string_agg(gave_way_to, ',') FILTER (WHERE NOT frozen AND gave_way_to <> '') AS gave_way_to,
+        jsonb_agg(jsonb_build_object('workerId', id, 'gpuUuids', gpu_uuids, 'instanceId', instance_id,
+          'frozenMs', (extract(epoch FROM now() - desired_at) * 1000)::bigint)) FILTER (WHERE frozen) AS standbys
+      FROM (
+        SELECT id, machine_id, endpoint_id, gpu_uuids, instance_id, gave_way_to, desired = 'FREEZE' AS frozen, desired_at FROM worker
+        WHERE ended_at IS NULL AND machine_id <> '' AND state <> 'UNHEALTHY' AND id <> ALL(string_to_array(${gone}, ','))
+        UNION ALL SELECT id, machine_id, NULL, gpu_uuids, instance_id, '', false, NULL FROM pod WHERE desired = 'RUNNING') alive
+      GROUP BY machine_id) u ON u.machine_id = m.id
+    WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id`;
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    connected: row.connected,
+    gone: row.gone,
+    locations: row.locations,
+    cudaVersion: row.cuda_version,
+    cordoned: row.cordoned,
+    gpus: gpusOf(row),
+    cpuSlots: row.cpu_slots,
+    cpuSlotsUsed: row.cpu_used,
+    siblings: row.siblings,
+    vcpus: row.cpu_count,
+    vcpusUsed: total(row.sizes, (size) => size.vcpus),
+    standbys: row.standbys.sort(oldestFirst),
+    standbyMax: row.standby_max,
+    memoryGb: memoryGb(row.memory_mib),
+    memoryGbUsed: total(row.sizes, (size) => size.memoryGb),
+    runsCommands: row.runs_commands,
+    engine: row.engine ?? undefined,
+    noEngineReason: row.no_engine_reason,
+    hasImage: row.has_image,
+    ...(isNearlyFull(row.engine) && { lacksRoom: true as const }),
+    ...(row.gave_way_to !== '' && { gaveWayTo: row.gave_way_to.split(',') }),
+  }));
+}
+
+/** Agents report free disk space in steps of 1 GiB. */
+function isNearlyFull(engine: EngineRow | null): boolean {
+  return engine !== null && engine.imageTotalMib > 0 && engine.imageFreeMib < 1_024;
+}
+
+function gpusOf({
+  gpus,
+  used_uuids: usedUuids,
+  standbys,
+}: Pick<MachineRow, 'gpus'> & Pick<Uses, 'used_uuids' | 'standbys'>): PlacementGpu[] {
+  const used = new Set(usedUuids.split(','));
+  return gpus.map((gpu) => {
+    const { uuid, name, migProfile, unhealthy = '' } = gpu;
+    const shortGb = shortMemoryGb(gpu);
+    const standby = standbys.some(({ gpuUuids }) => gpuUuids.includes(uuid));
+    return {
+      uuid,
+      name,
+      migProfile,
+      unhealthy,
+      used: used.has(uuid),
+      standby,
+      ...(shortGb !== undefined && { shortGb }),
+    };
+  });
+}
+
+function oldestFirst(a: PlacementStandby, b: PlacementStandby): number {
+  return b.frozenMs - a.frozenMs || (a.workerId < b.workerId ? -1 : 1);
+}
+
+/** Returns the columns of an endpoint `e` that describe its requirements. */
+export function asked(sql: Sql) {
+  return sql`e.id, e.gpu_ids AS "gpuIds", e.gpu_count AS "gpuCount", e.instance_ids AS "instanceIds", e.locations,
+    e.allowed_cuda_versions AS "allowedCudaVersions",
+    ARRAY(SELECT v.data_center_id FROM network_volume v WHERE v.id = ANY(e.network_volume_ids) ORDER BY v.id) AS "dataCenterIds",
+    coalesce((SELECT g.image_name FROM given_template g WHERE g.endpoint_id = e.id),
+      (SELECT t.image_name FROM template t WHERE t.id = e.template_id)) AS "imageName"`;
+}
+
+/** Returns the sum over some sizes. */
+function total(instanceIds: string, part: (size: CpuSize) => number): number {
+  return instanceIds === '' ? 0 : instanceIds.split(',').reduce((sum, id) => sum + part(cpuSize(id)!), 0);
+}

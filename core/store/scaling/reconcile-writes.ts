@@ -1,0 +1,97 @@
+/**
+ * Writes of a reconcile transaction whose results nobody needs. They are collected and written at the end, one
+ * statement per kind, however many endpoints there are, as others wait for the placement lock meanwhile.
+ */
+import type { WorkerAction } from '../../domain/scaling/place-workers.ts';
+import type { Decision, DecisionSample } from '../../domain/scaling/scale-decision.ts';
+import type { SteppedRollout } from '../resources/rollout-rows.ts';
+import { writeRollouts } from '../resources/rollout-rows.ts';
+import type { Sql } from '../sql/database.ts';
+import { lockedInOrder } from '../sql/worker-order.ts';
+import type { DecisionToLog, UpdatedRefusal } from './scale-log-rows.ts';
+import { logDecisions, updateRefusals } from './scale-log-rows.ts';
+import { lockPlacement } from './standby-rows.ts';
+
+/** A new worker. */
+interface AddedWorker {
+  endpointId: string;
+  version: number;
+  id: string;
+  action: WorkerAction & { do: 'ADD' };
+}
+
+export class ReconcileWrites {
+  readonly #sql: Sql;
+  #added: AddedWorker[] = [];
+  #drained: string[] = [];
+  #logged: DecisionToLog[] = [];
+  #noted: UpdatedRefusal[] = [];
+  #rollouts: SteppedRollout[] = [];
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  add(workers: readonly AddedWorker[]): void {
+    this.#added.push(...workers);
+  }
+
+  drain(workerIds: readonly string[]): void {
+    this.#drained.push(...workerIds);
+  }
+
+  step(rollout: SteppedRollout): void {
+    this.#rollouts.push(rollout);
+  }
+
+  log(endpointId: string, decision: Decision, sample: DecisionSample): void {
+    this.#logged.push({ endpointId, decision, sample });
+  }
+
+  updateRefusal(endpointId: string, { refusalByMachine }: Decision): void {
+    this.#noted.push({ endpointId, refusalByMachine });
+  }
+
+  /** Writes the workers added so far, so that a new read of the machines sees them. */
+  async flushWorkers(): Promise<void> {
+    const added = this.#added;
+    this.#added = [];
+    if (added.length === 0) return;
+    await this.#sql`
+      INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, instance_id, failures)
+      SELECT id, endpoint_id, machine_id, version, string_to_array(gpus, ','), instance_id, failures
+      FROM unnest(${added.map(({ id }) => id)}::text[], ${added.map(({ endpointId }) => endpointId)}::text[],
+        ${added.map(({ action }) => action.machineId)}::text[], ${added.map(({ version }) => version)}::int[],
+        ${added.map(({ action }) => action.gpuUuids.join())}::text[], ${added.map(({ action }) => action.instanceId)}::text[],
+        ${added.map(({ action }) => action.failures)}::int[]) AS a (id, endpoint_id, machine_id, version, gpus, instance_id, failures)`;
+  }
+
+  /** Writes everything so far in one round trip, so that a new read of accounts' use and of GPU contention sees it. */
+  async flush(): Promise<void> {
+    const [logged, noted, rollouts] = [this.#logged, this.#noted, this.#rollouts];
+    [this.#logged, this.#noted, this.#rollouts] = [[], [], []];
+    await Promise.all([
+      this.flushWorkers(),
+      logDecisions(this.#sql, logged),
+      updateRefusals(this.#sql, noted),
+      writeRollouts(this.#sql, rollouts),
+      this.#drains(),
+    ]);
+  }
+
+  /**
+   * Drains workers under the placement lock, as another endpoint may preempt one of them at the same time. Runs last,
+   * so that reconciles which place nothing hold the lock only briefly.
+   */
+  async #drains(): Promise<void> {
+    const drained = this.#drained;
+    this.#drained = [];
+    if (drained.length === 0) return;
+    const going = lockedInOrder(this.#sql, this.#sql`id = ANY(${drained}) AND desired IN ('RUN', 'FREEZE')`);
+    await Promise.all([
+      lockPlacement(this.#sql),
+      this.#sql`
+      UPDATE worker w SET desired = 'DRAIN', desired_at = now() FROM ${going} AS l WHERE w.id = l.id`,
+    ]);
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * Changes of standby workers: freeze, resume and evict, locked in the order of worker-order.ts. All of them hold the
+ * placement lock until the transaction ends, so that a worker never resumes while its resources are assigned to
+ * another.
+ */
+import type { Statement } from '../sql/database.ts';
+
+/** Key of the advisory lock for placing workers and pods. Two concurrent placements could assign the same GPU twice. */
+export const PLACEMENT_LOCK = 5_947_213_006;
+
+/** A worker whose desired state changed. */
+export interface MovedWorker {
+  id: string;
+  machineId: string;
+}
+
+/** Takes the placement lock. Idempotent: taking it again costs one round trip. */
+export async function lockPlacement(statement: Statement): Promise<void> {
+  await statement`SELECT pg_advisory_xact_lock(${PLACEMENT_LOCK})`;
+}
+
+/** Puts workers on standby while their machines can hold more, most recently busy first. Returns those that were. */
+export async function freezeWorkers(statement: Statement, workerIds: readonly string[]): Promise<MovedWorker[]> {
+  if (workerIds.length === 0) return [];
+  await lockPlacement(statement);
+  return statement<MovedWorker[]>`
+    WITH locked AS MATERIALIZED (
+      SELECT id, machine_id, busy_at FROM worker
+      WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'RUN' AND ended_at IS NULL ORDER BY id FOR NO KEY UPDATE
+    ), idle AS (
+      SELECT id, machine_id, row_number() OVER (PARTITION BY machine_id ORDER BY busy_at DESC, id) AS place FROM locked
+    ), room AS (
+      SELECT m.id, m.standby_max - (
+          SELECT count(*) FROM worker s WHERE s.machine_id = m.id AND s.desired = 'FREEZE' AND s.ended_at IS NULL AND s.machine_id <> '') AS free
+      FROM machine m
+    )
+    UPDATE worker w SET desired = 'FREEZE', desired_at = now() FROM idle JOIN room ON room.id = idle.machine_id
+    WHERE w.id = idle.id AND idle.place <= room.free RETURNING w.id, w.machine_id AS "machineId"`;
+}
+
+/** Resumes standby workers. Returns those that were still on standby. */
+export async function resumeStandbys(statement: Statement, workerIds: readonly string[]): Promise<MovedWorker[]> {
+  if (workerIds.length === 0) return [];
+  await lockPlacement(statement);
+  return statement<MovedWorker[]>`
+    UPDATE worker w SET desired = 'RUN', desired_at = now(), busy_at = now() FROM (
+      SELECT id FROM worker WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'FREEZE' AND ended_at IS NULL
+      ORDER BY id FOR NO KEY UPDATE) AS l
+    WHERE w.id = l.id RETURNING w.id, w.machine_id AS "machineId"`;
+}
+
+/** Drains standby workers whose slot is assigned to another worker. The caller holds the placement lock. */
+export async function evictStandbys(statement: Statement, workerIds: readonly string[]): Promise<void> {
+  if (workerIds.length === 0) return;
+  await statement`
+    UPDATE worker w SET desired = 'DRAIN', desired_at = now() FROM (
+      SELECT id FROM worker WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'FREEZE' AND ended_at IS NULL
+      ORDER BY id FOR NO KEY UPDATE) AS l
+    WHERE w.id = l.id`;
+}

@@ -1,0 +1,252 @@
+/**
+ * Connections to PostgreSQL. Three pools: `sql` for everything; `hot` for the statements of the job engine, whose plans
+ * must never depend on statistics: a plan made while the job table was empty would scan a million rows until the next
+ * analyze; `urgent` for leases and for who may do what, which must not wait behind the calls of one busy account.
+ */
+import type { Socket } from 'node:net';
+import { drizzle, sql as drizzleSql } from '@slipway/drizzle/orm';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
+import postgres from 'postgres';
+
+/** bigint columns arrive as numbers: none of ours passes 2^53. */
+const TYPES = { bigint: { to: 20, from: [20], parse: Number, serialize: String } };
+
+/**
+ * Types with arrays that statements name or answer, each with that of its arrays. PostgreSQL's own never change: the
+ * driver, which does not know them, would ask for them on each connection.
+ */
+const ARRAY_TYPES = [
+  /* bool */ [16, 1000],
+  /* bytea */ [17, 1001],
+  /* name */ [19, 1003],
+  /* bigint */ [20, 1016],
+  /* smallint */ [21, 1005],
+  /* integer */ [23, 1007],
+  /* text */ [25, 1009],
+  /* oid */ [26, 1028],
+  /* json */ [114, 199],
+  /* real */ [700, 1021],
+  /* double precision */ [701, 1022],
+  /* varchar */ [1043, 1015],
+  /* date */ [1082, 1182],
+  /* timestamp */ [1114, 1115],
+  /* timestamptz */ [1184, 1185],
+  /* interval */ [1186, 1187],
+  /* numeric */ [1700, 1231],
+  /* uuid */ [2950, 2951],
+  /* jsonb */ [3802, 3807],
+];
+
+/** A postgres.js client. Because drizzle shares the general one, instants arrive as text on it: convert them in SQL. */
+export type Sql = postgres.Sql<{ bigint: number }>;
+
+/** A part of a statement. */
+export type Fragment = postgres.Fragment;
+
+/**
+ * A part that is the same in all statements of a client: making it anew for each was a good part of what a statement
+ * costs this process.
+ */
+export function samePart(make: (sql: Sql) => Fragment): (sql: Sql) => Fragment {
+  const made = new WeakMap<Sql, Fragment>();
+  return (sql) => {
+    const known = made.get(sql);
+    if (known) return known;
+    const part = make(sql);
+    made.set(sql, part);
+    return part;
+  };
+}
+
+/**
+ * Runs one statement, in a transaction or not: a postgres.js client is one, and `statementOf` makes one of a drizzle
+ * transaction, so that what is written as plain SQL can be part of it.
+ */
+export type Statement = <Rows extends object[]>(
+  template: TemplateStringsArray,
+  ...parameters: (string | number)[]
+) => PromiseLike<Rows>;
+
+/** See Statement. */
+export function statementOf(tx: Pick<Database['db'], 'execute'>): Statement {
+  return async <Rows extends object[]>(template: TemplateStringsArray, ...parameters: (string | number)[]) =>
+    (await tx.execute(drizzleSql(template, ...parameters))) as unknown as Rows;
+}
+
+/** A transaction of `db`. A function that takes one is part of whatever its caller makes happen together. */
+export type Transaction = Parameters<Parameters<Database['db']['transaction']>[0]>[0];
+
+/** Runs statements in one transaction: all of them happen, or none. */
+export async function inTransaction<Result>(sql: Sql, work: (tx: Sql) => Promise<Result>): Promise<Result> {
+  // postgres.js has a type of its own for what differs from a client in transactions only.
+  return (await sql.begin((tx) => work(tx as unknown as Sql))) as Result;
+}
+
+/** How to connect. */
+export interface DatabaseOptions {
+  logger: Logger;
+  /** Connections of the general pool. Default 8. */
+  connectionsMax?: number;
+  /** Connections of the hot pool. Default 8. */
+  hotConnectionsMax?: number;
+}
+
+/** An open database. */
+export interface Database {
+  readonly url: string;
+  /** General pool, raw. */
+  readonly sql: Sql;
+  /**
+   * Pool of the job engine: index plans only, planned once. Never join two row sets on it without an index on one of
+   * them.
+   */
+  readonly hot: Sql;
+  /** General pool through drizzle. */
+  readonly db: PostgresJsDatabase;
+  /** Small pool for short statements that everything else waits for. */
+  readonly urgent: Pick<Database, 'sql' | 'db'>;
+  /** See `cutAll`. */
+  cut(): void;
+  /** Connections of all pools that are open now. */
+  connections(): OpenConnection[];
+  /** Ends all connections after the statements in flight, at the latest after 5 s. */
+  close(): Promise<void>;
+}
+
+/**
+ * Plan settings of the hot pool. Without sorting, whatever is wanted in an order comes from the index that has it;
+ * without materializing, a join never holds a whole table against every row of the other side.
+ */
+export const HOT_SETTINGS: Readonly<Record<string, string>> = {
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  enable_bitmapscan: 'off',
+  enable_sort: 'off',
+  enable_material: 'off',
+  plan_cache_mode: 'force_generic_plan',
+};
+
+/** Longest pause before connecting again, in seconds: a restarted database is used again within this time. */
+const RECONNECT_SECONDS_MAX = 0.5;
+const CLOSE_SECONDS_MAX = 5;
+/**
+ * A transaction in which nothing was said for so long, in milliseconds, is ended by the server, and what it locked is
+ * free: its replica stands still, or is gone without a word. All others would wait for the lock under which workers are
+ * placed until the server's system gave the connection up, after two hours.
+ */
+const SILENT_TRANSACTION_MS_MAX = 20_000;
+/**
+ * A statement that waits longer for a lock fails, in milliseconds, and may be tried again. Those of core itself are
+ * held for moments, the one of placement for as long as turns before it take: whoever waits longer waits for somebody
+ * who does not end, an operator's open transaction for instance.
+ */
+const LOCK_MS_MAX = 30_000;
+const LOCKS = { lock_timeout: String(LOCK_MS_MAX) };
+const URGENT_CONNECTIONS = 2;
+
+/** One lost connection would end the process with the driver as it is published. */
+function refuseUnpatched(): void {
+  if (!('survivesCuts' in postgres))
+    throw new Error('The package postgres is not patched (deploy/patches). Run: npm run prepare');
+}
+
+/** A connection as the driver tells of it. */
+export interface OpenConnection {
+  readonly socket: Socket;
+  /** A statement waits for its answer, or for its turn. */
+  waits(): boolean;
+  /** The server's process; null: not known yet. */
+  pid(): number | null;
+}
+
+/** Connections of each client, some of which may have ended. */
+const CONNECTIONS = new WeakMap<Sql, Map<Socket, OpenConnection>>();
+
+/** Who hears of each statement of a client how long it waited for its turn on a connection, in milliseconds. */
+const POOL_WAIT_LISTENERS = new WeakMap<Sql, { heard: (waitedMs: number) => void }>();
+
+/** Makes a client; `name` tells its connections apart in pg_stat_activity. */
+export function connect(
+  url: string,
+  name: string,
+  max: number,
+  logger: Logger,
+  settings: Record<string, string> = {},
+  onnotify?: (channel: string, payload: string) => void,
+): Sql {
+  refuseUnpatched();
+  const connections = new Map<Socket, OpenConnection>();
+  const onsocket = (socket: Socket, told: Omit<OpenConnection, 'socket'>): void => {
+    for (const known of connections.keys()) if (known.destroyed) connections.delete(known);
+    connections.set(socket, { socket, ...told });
+  };
+  const turns = { heard: (_waitedMs: number): void => {} };
+  const sql = postgres(url, {
+    // Known to the driver though not to its types: its own listen() would not listen again when a reconnection fails
+    // once.
+    ...(onnotify && { onnotify }),
+    ...{ onsocket, array_types: ARRAY_TYPES, onturn: (waitedMs: number) => turns.heard(waitedMs) },
+    max,
+    types: TYPES,
+    fetch_types: false,
+    connect_timeout: 5,
+    max_lifetime: null,
+    backoff: (failures: number) => Math.min(0.05 * 2 ** failures, RECONNECT_SECONDS_MAX),
+    connection: {
+      application_name: name,
+      jit: 'off',
+      idle_in_transaction_session_timeout: SILENT_TRANSACTION_MS_MAX,
+      ...settings,
+    } as Partial<postgres.ConnectionParameters>,
+    onnotice: (notice) => logger.debug({ notice: notice['message'] }, 'database notice'),
+  }) as unknown as Sql;
+  CONNECTIONS.set(sql, connections);
+  POOL_WAIT_LISTENERS.set(sql, turns);
+  return sql;
+}
+
+/**
+ * Hears of each statement of a client, those inside of a transaction left out, how long it waited until no other was
+ * before it on a connection.
+ */
+export function onPoolWait(sql: Sql, heard: (waitedMs: number) => void): void {
+  POOL_WAIT_LISTENERS.get(sql)!.heard = heard;
+}
+
+/**
+ * Ends a client's connections at once: what waits on them fails as on any lost connection, and the next statement makes
+ * new ones.
+ */
+export function cutAll(sql: Sql): void {
+  for (const socket of CONNECTIONS.get(sql)!.keys()) socket.destroy();
+}
+
+/**
+ * Opens the database at a postgres:// URL. Connects on first use, so a database that is down is met by the first
+ * statement.
+ */
+export function openDatabase(url: string, options: DatabaseOptions): Database {
+  const sql = connect(url, 'slipway-core', options.connectionsMax ?? 8, options.logger, LOCKS);
+  const hot = connect(url, 'slipway-core-hot', options.hotConnectionsMax ?? 8, options.logger, {
+    ...HOT_SETTINGS,
+    ...LOCKS,
+  });
+  const urgent = connect(url, 'slipway-core-urgent', URGENT_CONNECTIONS, options.logger, LOCKS);
+  return {
+    url,
+    sql,
+    hot,
+    db: drizzle(sql),
+    urgent: { sql: urgent, db: drizzle(urgent) },
+    cut: () => [sql, hot, urgent].forEach(cutAll),
+    connections: () =>
+      [sql, hot, urgent]
+        .flatMap((pool) => [...CONNECTIONS.get(pool)!.values()])
+        .filter(({ socket }) => !socket.destroyed),
+    async close() {
+      await Promise.all([sql, hot, urgent].map((pool) => pool.end({ timeout: CLOSE_SECONDS_MAX })));
+    },
+  };
+}

@@ -1,0 +1,57 @@
+/**
+ * What there is to do for load-balancing endpoints, of what facades and proxies say. It is written in edge-store.ts.
+ */
+import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
+import type { Fragment, Sql } from './database.ts';
+
+/** How long what a facade or proxy said counts, in milliseconds: its silence says nothing while it may be cut off. */
+export const DEMAND_VALID_MS = LINK_TIMERS.demandValidMs;
+
+/** What there is to do for one endpoint, in all. */
+export interface DemandTotal {
+  waiting: number;
+  /** By worker; those with none are left out. */
+  inFlight: Map<string, number>;
+}
+
+/**
+ * What there is to do for endpoints, of all facades and proxies that said so lately; those with nothing are left out.
+ */
+export async function readDemands(sql: Sql, endpointIds: readonly string[]): Promise<Map<string, DemandTotal>> {
+  const rows = await sql<{ endpointId: string; waiting: number; workerIds: string[]; inFlight: number[] }[]>`
+    SELECT endpoint_id AS "endpointId", waiting, worker_ids AS "workerIds", in_flight AS "inFlight" FROM endpoint_demand
+    WHERE endpoint_id = ANY(${[...endpointIds]}) AND reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'`;
+  const totals = new Map<string, DemandTotal>();
+  for (const { endpointId, waiting, workerIds, inFlight } of rows) {
+    const total = totals.get(endpointId) ?? { waiting: 0, inFlight: new Map<string, number>() };
+    totals.set(endpointId, total);
+    total.waiting += waiting;
+    for (const [index, id] of workerIds.entries())
+      total.inFlight.set(id, (total.inFlight.get(id) ?? 0) + (inFlight[index] ?? 0));
+  }
+  return totals;
+}
+
+/**
+ * Requests that wait for so long, in milliseconds, beside a ready worker that had none in that time, are kept from it
+ * by something.
+ */
+const STARVED_MS = 3_000;
+/** What was said before that many milliseconds may be of somebody who is gone. */
+const SAID_NOW_MS = 10_000;
+
+/**
+ * Selects endpoints `id` with requests that wait (`waiting`) though a ready worker has none; `owned`: rows of `e` that
+ * count.
+ */
+export function starvedEndpoints(sql: Sql, owned: Fragment): Fragment {
+  return sql`
+    SELECT e.id, sum(d.waiting)::int AS waiting FROM endpoint e JOIN endpoint_demand d ON d.endpoint_id = e.id
+    WHERE ${owned} AND d.waiting > 0 AND d.waiting_since < now() - ${STARVED_MS}::int * interval '1 ms'
+      AND d.reported_at > now() - ${SAID_NOW_MS}::int * interval '1 ms'
+      AND EXISTS (SELECT FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> '' AND w.desired = 'RUN'
+        AND w.state = 'READY' AND w.health = 'READY' AND w.busy_at < now() - ${STARVED_MS}::int * interval '1 ms' AND NOT EXISTS (
+          SELECT FROM endpoint_demand o WHERE o.endpoint_id = e.id AND w.id = ANY(o.worker_ids)
+            AND o.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'))
+    GROUP BY e.id`;
+}

@@ -1,0 +1,33 @@
+/**
+ * Indexes that were added to, or taken from, tables which may hold millions of rows. It is done before the migration
+ * that names them, without holding up a replica of the release before that serves meanwhile; the migration then finds
+ * it done. A database without that table gets them from its migrations.
+ */
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Sql } from './database.ts';
+
+const LARGE_INDEXES: Record<string, string> = {
+  job_running_since_idx: "job (endpoint_id, started_at) WHERE state = 'IN_PROGRESS'",
+  job_machine_since_idx: "job (machine_id, started_at) WHERE state = 'IN_PROGRESS'",
+  job_finished_idx: 'job (endpoint_id, state, position) WHERE finished_at IS NOT NULL',
+  webhook_result_given_up_idx: 'webhook_result (endpoint_id, ended_at) WHERE NOT delivered',
+};
+
+/** Those that another replaced; a release that still knows them uses that one. */
+const REPLACED = ['job_running_idx', 'job_machine_idx'];
+
+/**
+ * Builds those that are missing, or that an interrupted start left unfinished. Waits for transactions that are open.
+ */
+export async function buildLargeIndexes(sql: Sql, logger: Logger): Promise<void> {
+  for (const [name, definition] of Object.entries(LARGE_INDEXES)) {
+    const [row] = await sql<{ wanted: boolean }[]>`
+      SELECT to_regclass(${definition.split(' ')[0]!}) IS NOT NULL
+        AND NOT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass(${name}) AND indisvalid) AS wanted`;
+    if (!row!.wanted) continue;
+    logger.info({ index: name }, 'building an index');
+    await sql`DROP INDEX CONCURRENTLY IF EXISTS ${sql(name)}`;
+    await sql.unsafe(`CREATE INDEX CONCURRENTLY ${name} ON ${definition}`);
+  }
+  for (const name of REPLACED) await sql`DROP INDEX CONCURRENTLY IF EXISTS ${sql(name)}`;
+}

@@ -1,0 +1,56 @@
+/** What lists can be filtered by: fields by name, each with the condition that a value stands for. */
+
+import { sql } from '@slipway/drizzle/orm';
+import type { Column, SQL } from 'drizzle-orm';
+import type { DomainError } from '../../domain/settings/errors.ts';
+import { invalid } from '../../domain/settings/fields.ts';
+
+/** A field. */
+export interface Filter {
+  /** Only entries that have this value. */
+  keeps: (value: string) => SQL;
+  /** All values that there are. Undefined: any text. */
+  words: readonly string[] | undefined;
+}
+
+/** By name. */
+export type Filters = Readonly<Record<string, Filter>>;
+
+/** A field with this value exactly; `words`: all that it can have, or undefined. */
+export function whereValue(of: SQL | Column, words?: readonly string[]): Filter {
+  return { keeps: (value) => sql`${of} = ${value}`, words };
+}
+
+/** Something that is so, or is not: `yes` and `no`. `of` must never be null. */
+export function whereYes(of: SQL): Filter {
+  return { keeps: (value) => (value === 'yes' ? sql`(${of})` : sql`NOT (${of})`), words: ['yes', 'no'] };
+}
+
+/** One of some words, each with a condition of its own. */
+export function whereWord(conditions: Readonly<Record<string, SQL>>): Filter {
+  return { keeps: (value) => sql`(${conditions[value]})`, words: Object.keys(conditions) };
+}
+
+/** The conditions of what is asked. INVALID_REQUEST: another field, or a value that it never has. */
+export function filterConditions(filters: Filters, asked: Readonly<Record<string, string>>): SQL[] {
+  return Object.entries(asked).map(([name, value]) => {
+    const filter = Object.hasOwn(filters, name) ? filters[name]! : undefined;
+    if (!filter) throw noFilter(name, Object.keys(filters));
+    checkWord(name, value, filter.words);
+    return filter.keeps(value);
+  });
+}
+
+/** INVALID_REQUEST: the field has other values. */
+export function checkWord(name: string, value: string, words: readonly string[] | undefined): void {
+  if (!words || words.includes(value)) return;
+  throw invalid(
+    `filters has ${JSON.stringify(value.slice(0, 64))} as ${name}, but that must be one of ${words.join(', ')}`,
+  );
+}
+
+/** A list is not filtered by that; `known`: by what it is. */
+export function noFilter(name: string, known: readonly string[]): DomainError {
+  const what = known.length === 0 ? 'nothing' : known.toSorted().join(', ');
+  return invalid(`filters has ${JSON.stringify(name.slice(0, 64))}, but this list is filtered by ${what}`);
+}

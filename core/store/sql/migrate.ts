@@ -1,0 +1,126 @@
+/** Brings a database to the schema of this build, once at a time however many replicas start together. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { drizzle, migrate as runMigrations } from '@slipway/drizzle/orm';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Sql } from './database.ts';
+import { connect } from './database.ts';
+import { tuneHotTables } from './hot-tables.ts';
+import { buildLargeIndexes } from './large-indexes.ts';
+
+const FOLDER = fileURLToPath(new URL('../../../drizzle/migrations', import.meta.url));
+/** Key of the advisory lock; any number that nobody else uses. drizzle's migrator takes no lock of its own. */
+const LOCK = 5_947_213_005;
+
+/**
+ * How long a migration waits for a table that a long transaction reads, a backup for instance, before it lets all those
+ * through that queue up behind it; it tries again after a pause. Both in milliseconds.
+ */
+const TABLE_MS_MAX = 2_000;
+const TABLE_PAUSE_MS = 1_000;
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/** The database was migrated by a newer build; running this one could damage it. */
+export class NewerDatabaseError extends Error {
+  constructor() {
+    super('The database was migrated by a newer version of Slipway. Run that version, or use another database.');
+    this.name = 'NewerDatabaseError';
+  }
+}
+
+/**
+ * Nothing can be written to the database: it is the standby of another, or was made read-only. It has PostgreSQL's own
+ * code, because it may pass.
+ */
+class ReadOnlyDatabaseError extends Error {
+  readonly code = '25006';
+
+  constructor(isStandby: boolean) {
+    super(
+      isStandby
+        ? 'the database is a standby (read-only): name the primary in SLIPWAY_DATABASE_URL, or promote this one; core waits'
+        : 'the database is read-only (default_transaction_read_only is on for it, the server or the role): switch that off; core waits',
+    );
+    this.name = 'ReadOnlyDatabaseError';
+  }
+}
+
+/**
+ * Applies the missing migrations under an advisory lock on a connection of its own. NewerDatabaseError: it is ahead of
+ * the code. ReadOnlyDatabaseError.
+ */
+export async function migrate(database: { url: string }, logger: Logger): Promise<void> {
+  // An index of millions of rows takes longer than an operator may allow statements to take.
+  const sql = connect(database.url, 'slipway-migrate', 1, logger, {
+    client_min_messages: 'warning',
+    statement_timeout: '0',
+  });
+  try {
+    await refuseReadOnly(sql);
+    await lock(sql);
+    await refuseNewer(sql);
+    await buildLargeIndexes(sql, logger);
+    await applyMigrations(sql, logger);
+    await tuneHotTables(sql);
+  } finally {
+    // Ending the connection frees the lock.
+    await sql.end({ timeout: 5 });
+  }
+}
+
+/** By asking again and again: one long statement that waits would be a transaction that building an index waits for. */
+async function lock(sql: Sql): Promise<void> {
+  for (;;) {
+    const [row] = await sql<{ locked: boolean }[]>`SELECT pg_try_advisory_lock(${LOCK}) AS locked`;
+    if (row!.locked) return;
+    await sql`SELECT pg_sleep(0.1)`;
+  }
+}
+
+/** All that are missing, in one transaction. */
+async function applyMigrations(sql: Sql, logger: Logger): Promise<void> {
+  await sql`SELECT set_config('lock_timeout', ${String(TABLE_MS_MAX)}, false)`;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await runMigrations(drizzle(sql), { migrationsFolder: FOLDER });
+      break;
+    } catch (error) {
+      if (!isLocked(error)) throw error;
+      if (tries === 1)
+        logger.warn(
+          'a long transaction, a backup for instance, uses a table that this release changes; trying again until it has ended',
+        );
+      await sql`SELECT pg_sleep(${TABLE_PAUSE_MS / 1_000})`;
+    }
+  }
+  await sql`SELECT set_config('lock_timeout', '0', false)`;
+}
+
+function isLocked(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if ((cause as { code?: string }).code === LOCK_NOT_AVAILABLE) return true;
+  return false;
+}
+
+async function refuseReadOnly(sql: Sql): Promise<void> {
+  const [row] = await sql<{ standby: boolean; readOnly: boolean }[]>`
+    SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only')::boolean AS "readOnly"`;
+  if (row!.standby || row!.readOnly) throw new ReadOnlyDatabaseError(row!.standby);
+}
+
+async function refuseNewer(sql: Sql): Promise<void> {
+  const [table] = await sql<
+    { name: string | null }[]
+  >`SELECT to_regclass('drizzle.__drizzle_migrations')::text AS name`;
+  if (!table?.name) return;
+  const [row] = await sql<
+    { newest: number | null }[]
+  >`SELECT max(created_at) AS newest FROM drizzle.__drizzle_migrations`;
+  if ((row?.newest ?? 0) > newestKnown()) throw new NewerDatabaseError();
+}
+
+/** When the newest migration of this build was made, as drizzle's journal counts. */
+function newestKnown(): number {
+  const journal = JSON.parse(readFileSync(`${FOLDER}/meta/_journal.json`, 'utf8')) as { entries: { when: number }[] };
+  return Math.max(0, ...journal.entries.map((entry) => entry.when));
+}

@@ -1,0 +1,158 @@
+/** Classifies database failures and retries transient ones. */
+
+import { retry } from '@slipway/kit/lifecycle/retry';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+
+/**
+ * SQLSTATEs and codes of driver and sockets after which the same statement may succeed: lost connections, a database
+ * that starts, deadlocks, races, a full disk or memory (53100, 53200), a standby that answers during a failover
+ * (25006), somebody who ended the statement or its transaction, or a time limit that the operator has set (57014,
+ * 25P03, 25P04).
+ */
+const TRANSIENT = new Set([
+  '40001',
+  '40P01',
+  '57P01',
+  '57P02',
+  '57P03',
+  '57P05',
+  '53100',
+  '53200',
+  '53300',
+  '55P03',
+  '25006',
+  '57014',
+  '25P03',
+  '25P04',
+  // An endpoint was deleted between the statement's snapshot and its counter row.
+  '23503',
+  'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
+  'CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+  'ERR_SOCKET_CLOSED',
+]);
+
+/** The key of gpu_hold (drizzle/schema/scaling/gpu-hold.ts). */
+const GPU_HOLD_KEY = 'gpu_hold_machine_id_gpu_uuid_pk';
+
+/**
+ * What PostgreSQL itself never says of ours: a message out of order. PgBouncer says it of settings that it does not
+ * pass on.
+ */
+export const PROTOCOL_VIOLATION = '08P01';
+
+/** Whether trying again may help. The outcome of the failed statement is unknown: it may have committed. */
+export function isTransient(error: unknown): boolean {
+  // drizzle wraps what the driver threw.
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  const passes =
+    typeof code === 'string' && code !== PROTOCOL_VIOLATION && (TRANSIENT.has(code) || code.startsWith('08'));
+  return passes || (cause !== undefined && isTransient(cause));
+}
+
+/** Whether the database waits for somebody to make room on its disk. */
+export function isDiskFull(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  return code === '53100' || (cause !== undefined && isDiskFull(cause));
+}
+
+/**
+ * Whether nothing can be written to the database, for instance because it is a standby: somebody must promote it, or
+ * core's way to it lead elsewhere.
+ */
+export function isReadOnly(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  return code === '25006' || (cause !== undefined && isReadOnly(cause));
+}
+
+/** Whether others held a lock for longer than one is waited for. */
+export function isLockTimeout(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  return code === '55P03' || (cause !== undefined && isLockTimeout(cause));
+}
+
+/** Whether PostgreSQL refused the role, its password or the name of the database: somebody must correct the URL. */
+export function isAccessRefused(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  return code === '28P01' || code === '28000' || code === '3D000' || (cause !== undefined && isAccessRefused(cause));
+}
+
+/** Whether PostgreSQL refused a text for a NUL in it: the one character that a text may not hold. */
+export function isUnstorable(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
+  return code === '22021' || cause?.code === '22021';
+}
+
+/** Whether a row was refused because another has the same unique value. drizzle wraps what the driver threw. */
+export function isDuplicate(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
+  return code === '23505' || cause?.code === '23505';
+}
+
+/** Whether a placement was refused because somebody else was given one of its GPUs first. */
+export function isGpuTaken(error: unknown): boolean {
+  const { constraint_name: name, cause } = (error ?? {}) as { constraint_name?: unknown; cause?: unknown };
+  return name === GPU_HOLD_KEY || (cause !== undefined && isGpuTaken(cause));
+}
+
+/** Tries of a transaction that deadlocks. */
+const DEADLOCK_TRIES_MAX = 3;
+
+/**
+ * Runs a transaction and retries it after a conflict, by default a deadlock: nothing of the failed try was done.
+ * Changes of an endpoint and reports of machines lock the same workers one after the other, so deadlocks are
+ * expected.
+ */
+export async function retryOnDeadlock<Result>(
+  transaction: () => Promise<Result>,
+  isConflict = isDeadlock,
+): Promise<Result> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await transaction();
+    } catch (error) {
+      if (tries === DEADLOCK_TRIES_MAX || !isConflict(error)) throw error;
+    }
+  }
+}
+
+function isDeadlock(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
+  return code === '40P01' || cause?.code === '40P01';
+}
+
+const PAUSE = { firstMs: 10, maxMs: 500 };
+
+/** Options of `persist`. */
+export interface PersistOptions {
+  clock: Clock;
+  random: Random;
+  /**
+   * Gives up this many milliseconds after the first try; a function is called at each failure. Infinity never gives
+   * up.
+   */
+  forMs: number | ((error: unknown) => number);
+  /** Gives up when aborted. */
+  signal: AbortSignal;
+  /** Called for every failed try. */
+  onFailure?(error: unknown): void;
+}
+
+/**
+ * Runs an idempotent statement until it succeeds, fails permanently, or the time is up; then throws the last failure.
+ */
+export async function persist<Result>(work: () => Promise<Result>, options: PersistOptions): Promise<Result> {
+  return retry(work, { ...options, pause: PAUSE, mayHelp: isTransient });
+}

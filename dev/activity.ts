@@ -1,0 +1,202 @@
+/**
+ * Tells what happens while npm start runs: a line for every job that ended or was cancelled, sums when there are many,
+ * and crashes of workers. It asks core once a second for numbers that core keeps anyway; jobs are listed only while
+ * they are few, so that nothing of this is felt where it is busy.
+ */
+
+import type { CoreServices } from '@slipway/facades/core-client/core-services';
+import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
+import type { Clock } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
+import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { Job } from '@slipway/proto/gen/slipway/v1/job';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { by } from './call-by.ts';
+import { CANCELLED_LISTED, CancelledJobs } from './cancelled-jobs.ts';
+import type { WorkerCrashes } from './processes/worker-crashes.ts';
+import { plain } from './repeats.ts';
+
+const PERIOD_MS = 1_000;
+/** The list of endpoints is read again after so many looks. */
+const LOOKS_PER_LIST = 10;
+/** Endpoints that are looked at: the served one and the newest of the others. */
+const ENDPOINTS_MAX = 10;
+/** Most lines of jobs in a second; more jobs become one line. */
+const LINES_MAX = 10;
+/** A listing is followed by a pause of this many times as long as it took: it reads all jobs of its endpoint. */
+const REST_FACTOR = 20;
+const SHOWN_MAX = 500;
+const ERROR_LENGTH_MAX = 120;
+
+/** What it needs. */
+export interface ActivityOptions {
+  core: CoreServices;
+  apiKey: string;
+  /** The served endpoint. */
+  endpointId: string;
+  crashes: WorkerCrashes;
+  clock: Clock;
+  signal: AbortSignal;
+  step(line: string): void;
+}
+
+interface Watched {
+  id: string;
+  name: string;
+  completed: number;
+  failed: number;
+  atMs: number;
+}
+
+/**
+ * Resolves after its first look: what ends from then on is told. It runs until the signal aborts, then `over` resolves;
+ * neither ever rejects.
+ */
+export async function showActivity(options: ActivityOptions): Promise<{ over: Promise<void> }> {
+  const activity = new Activity(options);
+  const look = async (count: number): Promise<void> => {
+    try {
+      if (count % LOOKS_PER_LIST === 0) await activity.listEndpoints();
+      await activity.look();
+    } catch {
+      // Core is being started again; what ended meanwhile is told afterwards.
+    }
+  };
+  await look(0);
+  const run = async (): Promise<void> => {
+    for (let count = 1; !options.signal.aborted; count += 1) {
+      await delay(options.clock, PERIOD_MS, options.signal);
+      await look(count);
+    }
+  };
+  return { over: run() };
+}
+
+class Activity {
+  readonly #options: ActivityOptions;
+  readonly #watched = new Map<string, Watched>();
+  readonly #shown = boundedCache<string, true>(SHOWN_MAX);
+  readonly #held = boundedCache<string, true>(SHOWN_MAX);
+  #endpoints: { id: string; name: string }[] = [];
+  readonly #cancelled: CancelledJobs;
+  #restUntilMs = 0;
+
+  constructor(options: ActivityOptions) {
+    this.#options = options;
+    this.#cancelled = new CancelledJobs({ ...options, restFactor: REST_FACTOR });
+  }
+
+  async listEndpoints(): Promise<void> {
+    const { core, apiKey, endpointId } = this.#options;
+    const { endpoints } = await core.endpoints.call((client) => client.listEndpoints, {}, by(apiKey));
+    for (const endpoint of endpoints) this.#tellHeld(endpoint);
+    const own = endpoints.filter(({ id }) => id === endpointId);
+    this.#endpoints = [...own, ...endpoints.filter(({ id }) => id !== endpointId).toReversed()].slice(0, ENDPOINTS_MAX);
+  }
+
+  /** Tells once of a version that does not start. */
+  #tellHeld({ id, name, version, rolloutState, rolloutReason }: Endpoint): void {
+    const key = `${id} ${version}`;
+    if (rolloutState !== 'HELD' || this.#held.has(key)) return;
+    this.#held.set(key, true);
+    this.#options.step(`the release of ${name} is held: ${plain(rolloutReason)}`);
+  }
+
+  async look(): Promise<void> {
+    const { core, apiKey, crashes } = this.#options;
+    for (const { id, name } of this.#endpoints) {
+      await this.#jobs(id, name);
+      const { workers, ended } = await core.machines.call(
+        (client) => client.listWorkers,
+        { endpointId: id },
+        by(apiKey),
+      );
+      crashes.look(name, workers, ended);
+    }
+    for (const {
+      endpoint: { id, name },
+      jobs,
+    } of await this.#cancelled.look(this.#endpoints))
+      this.#tellCancelled(jobs, this.#placeOf(id, name));
+  }
+
+  async #jobs(id: string, name: string): Promise<void> {
+    const { core, apiKey, clock } = this.#options;
+    const { jobs } = await core.jobs.call((client) => client.getHealth, { endpointId: id }, by(apiKey));
+    const now = { id, name, completed: jobs!.completed, failed: jobs!.failed, atMs: clock.monotonicMs() };
+    const before = this.#watched.get(id);
+    const completed = now.completed - (before?.completed ?? now.completed);
+    const failed = now.failed - (before?.failed ?? now.failed);
+    if (before && completed + failed > 0) await this.#tell(before, now, { completed, failed });
+    this.#watched.set(id, now);
+  }
+
+  async #tell(
+    before: Watched,
+    { id, name, atMs }: Watched,
+    ended: { completed: number; failed: number },
+  ): Promise<void> {
+    const { step } = this.#options;
+    const count = ended.completed + ended.failed;
+    const few = count <= LINES_MAX && atMs >= this.#restUntilMs;
+    const found = few ? await this.#list(id, ended) : [];
+    for (const job of found) step(jobLine(job, this.#placeOf(id, name)));
+    const left = count - found.length;
+    if (left === 0) return;
+    const seconds = Math.max(1, Math.round((atMs - before.atMs) / 1_000));
+    const failures = found.length === 0 && ended.failed > 0 ? `, ${ended.failed} failed` : '';
+    step(
+      `… ${left} ${found.length > 0 ? 'more ' : ''}${left === 1 ? 'job' : 'jobs'}${this.#placeOf(id, name)} in the last ` +
+        `${seconds === 1 ? 'second' : `${seconds} seconds`}${failures}`,
+    );
+  }
+
+  #tellCancelled(jobs: readonly Job[], place: string): void {
+    const { step } = this.#options;
+    for (const job of jobs.slice(0, LINES_MAX)) step(jobLine(job, place));
+    const left = jobs.length - LINES_MAX;
+    if (left > 0)
+      step(
+        `… ${left === CANCELLED_LISTED - LINES_MAX ? 'many' : left} more ${left === 1 ? 'job' : 'jobs'}${place} CANCELLED`,
+      );
+  }
+
+  /** Those that ended since the last look, as far as they are found; in the order in which they ended. */
+  async #list(endpointId: string, ended: { completed: number; failed: number }): Promise<Job[]> {
+    const { core, apiKey, clock } = this.#options;
+    const startedMs = clock.monotonicMs();
+    const states = [
+      ...(ended.completed > 0 ? [JobState.COMPLETED] : []),
+      ...(ended.failed > 0 ? [JobState.FAILED, JobState.TIMED_OUT] : []),
+    ];
+    const jobs: Job[] = [];
+    for (const state of states) {
+      const request = { endpointId, state, offset: 0, limit: 2 * LINES_MAX, pageToken: '', oldestFirst: false };
+      jobs.push(...(await core.jobs.call((client) => client.listJobs, request, by(apiKey))).jobs);
+    }
+    const endedMs = clock.monotonicMs();
+    this.#restUntilMs = endedMs + (endedMs - startedMs) * REST_FACTOR;
+    const newest = jobs
+      .filter(({ id }) => !this.#shown.has(id))
+      .sort((a, b) => msOf(b) - msOf(a))
+      .slice(0, ended.completed + ended.failed)
+      .toReversed();
+    for (const { id } of newest) this.#shown.set(id, true);
+    return newest;
+  }
+
+  #placeOf(id: string, name: string): string {
+    return id === this.#options.endpointId ? '' : ` of ${name}`;
+  }
+}
+
+const msOf = ({ finishTime }: Job): number => finishTime?.getTime() ?? 0;
+
+function jobLine({ id, state, delayMs, executionMs, error }: Job, place: string): string {
+  // The end of its UUID: the beginning is the time, which jobs of a minute share.
+  const short = /-([0-9a-f]{12})-u1$/.exec(id)?.[1] ?? id;
+  const times = executionMs === undefined ? '' : ` in ${executionMs} ms after waiting ${delayMs ?? 0} ms`;
+  const why = error === undefined ? '' : `: ${plain(error).replace(/\s+/g, ' ').slice(0, ERROR_LENGTH_MAX)}`;
+  const status = Object.entries(JobState).find(([, value]) => value === state)?.[0] ?? 'ended';
+  return `job ${short}${place} ${status}${times}${why}`;
+}

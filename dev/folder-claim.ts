@@ -1,0 +1,171 @@
+/**
+ * One launcher at a time uses a data folder. A file in it says who that is, what it has started and whether it is
+ * stopping, so that the next start can wait for what is about to end, however its `npm start` ended.
+ */
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { FolderLockedError, lockFolder } from '@slipway/kit/host/folder-lock';
+import type { Clock } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
+import { UsageError } from './options.ts';
+import type { DataDir } from './postgres/data-dir.ts';
+import { commandOf } from './postgres/data-dir.ts';
+
+const POLL_MS = 50;
+/**
+ * How long a launcher whose npm start was killed may take to notice, in milliseconds; one that goes on after it is no
+ * leftover.
+ */
+const NOTICE_MS_MAX = 2_000;
+/**
+ * Longest wait for what is about to end, in milliseconds: longer than an orderly stop takes when every process must be
+ * killed in the end.
+ */
+const LEFTOVER_MS_MAX = 30_000;
+
+/** What waiting needs. */
+export interface WaitOptions {
+  clock: Clock;
+  /** Gives it up. */
+  signal: AbortSignal;
+  /** Says what is being waited for. */
+  report(line: string): void;
+}
+
+/** The folder belongs to this launcher. */
+export interface FolderClaim {
+  /** An earlier launcher was killed; its processes may still be ending. */
+  earlierWasKilled: boolean;
+  /**
+   * Waits until the processes of a killed launcher have ended by themselves, as they do. Throws UsageError when one
+   * does not.
+   */
+  leftoversEnded(waitOptions: WaitOptions): Promise<void>;
+  /** Notes a process that was started, under a name that the file of its program has in it. */
+  note(name: string, pid: number): void;
+  /** Notes that this launcher ends. */
+  stopping(): void;
+  /** Gives the folder back. */
+  release(): void;
+}
+
+/** What the file holds. An earlier release wrote the launcher's id alone. */
+interface Run {
+  launcher: number;
+  stopping: boolean;
+  processes: Record<string, number>;
+}
+
+/**
+ * Makes this process the only launcher of the folder. Throws UsageError while another one runs, also one that starts in
+ * the same moment; one that is stopping is waited for if there are wait options.
+ */
+export async function claimDataDir(
+  data: DataDir,
+  launcherFile: string,
+  waitOptions?: WaitOptions,
+): Promise<FolderClaim> {
+  const startedMs = waitOptions?.clock.monotonicMs() ?? 0;
+  for (let said = false; ; ) {
+    const unlock = await lock(data, launcherFile);
+    if (unlock) return claim(data, unlock);
+    const { launcher, stopping } = readRun(data.pidFile) ?? {};
+    if (!waitOptions) throw alreadyRuns(data, launcher);
+    const waitedMs = waitOptions.clock.monotonicMs() - startedMs;
+    if (waitOptions.signal.aborted || waitedMs > (stopping ? LEFTOVER_MS_MAX : NOTICE_MS_MAX))
+      throw alreadyRuns(data, launcher);
+    if (stopping && !said) waitOptions.report(`waiting for the run before this one (process ${launcher}) to end`);
+    said ||= stopping === true;
+    await delay(waitOptions.clock, POLL_MS, waitOptions.signal);
+  }
+}
+
+/** What gives the folder back; undefined while another launcher has it. */
+async function lock({ dir, pidFile }: DataDir, launcherFile: string): Promise<(() => void) | undefined> {
+  const unlock = await lockFolder(dir, 'launcher').catch((error: unknown) => {
+    if (error instanceof FolderLockedError) return undefined;
+    throw error;
+  });
+  const earlier = readRun(pidFile)?.launcher;
+  // Where there are no locks, and where the lock went before the process did.
+  if (!unlock || earlier === undefined || earlier === process.pid || !commandOf(earlier)?.includes(launcherFile))
+    return unlock;
+  unlock();
+  return undefined;
+}
+
+function claim({ pidFile }: DataDir, unlock: () => void): FolderClaim {
+  const earlierWasKilled = existsSync(pidFile);
+  const run: Run = { launcher: process.pid, stopping: false, processes: readRun(pidFile)?.processes ?? {} };
+  let released = false;
+  const save = (): void => writeFileSync(pidFile, `${JSON.stringify(run)}\n`);
+  const trySave = (): void => {
+    // Only the next start reads it, and a full disk must not keep this one from going on, or from stopping.
+    try {
+      if (!released) save();
+    } catch {
+      return;
+    }
+  };
+  save();
+  return {
+    earlierWasKilled,
+    leftoversEnded: (waitOptions) => leftoversEnded(run, waitOptions),
+    note: (name, pid) => {
+      run.processes[name] = pid;
+      trySave();
+    },
+    stopping: () => {
+      run.stopping = true;
+      trySave();
+    },
+    release: () => {
+      released = true;
+      rmSync(pidFile, { force: true });
+      unlock();
+    },
+  };
+}
+
+async function leftoversEnded({ processes }: Run, { clock, signal, report }: WaitOptions): Promise<void> {
+  const untilMs = clock.monotonicMs() + LEFTOVER_MS_MAX;
+  const left = (): [string, number][] =>
+    Object.entries(processes).filter(([name, pid]) => commandOf(pid)?.includes(name));
+  for (let said = ''; !signal.aborted; await delay(clock, POLL_MS, signal)) {
+    const names = left()
+      .map(([name, pid]) => `${name} (process ${pid})`)
+      .join(', ');
+    if (names === '') return;
+    if (clock.monotonicMs() > untilMs) {
+      const ids = left()
+        .map(([, pid]) => pid)
+        .join(' ');
+      throw new UsageError(
+        `Of an earlier run that was killed there still run ${names}. End them by hand: kill -9 ${ids}`,
+      );
+    }
+    if (names !== said) report(`an earlier run was killed; waiting for what it left to end: ${names}`);
+    said = names;
+  }
+}
+
+function readRun(pidFile: string): Run | undefined {
+  try {
+    const found = JSON.parse(readFileSync(pidFile, 'utf8')) as Partial<Run> | number;
+    const {
+      launcher = NaN,
+      stopping = false,
+      processes = {},
+    } = typeof found === 'number' ? { launcher: found } : found;
+    return Number.isInteger(launcher) ? { launcher, stopping, processes } : undefined;
+  } catch {
+    // None, or one that is just being written.
+    return undefined;
+  }
+}
+
+function alreadyRuns({ dir }: DataDir, pid: number | undefined): UsageError {
+  return new UsageError(
+    `Slipway already runs from ${dir}${pid === undefined ? '' : ` (process ${pid})`}. ` +
+      'Stop it first, or give this one its own --data-dir and --port.',
+  );
+}

@@ -1,0 +1,97 @@
+/** From a handler's file to what an endpoint needs: a name, a command that runs it and a request that works. */
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, dirname, extname, join } from 'node:path';
+import type { ExampleRequest } from '../example-request.ts';
+import { exampleJob, exampleRequest } from '../example-request.ts';
+import type { VenvSeams } from '../python/python-venv.ts';
+import { makeVenv } from '../python/python-venv.ts';
+
+/** A handler that can be served. */
+export interface Handler {
+  /** Name of its template and endpoint. */
+  name: string;
+  file: string;
+  /** Command line of a worker. */
+  command: string[];
+  /** It is an HTTP server, for a load-balancing endpoint; else it takes jobs. */
+  lb: boolean;
+  /** A request that works: for one that takes jobs, the job. */
+  example: ExampleRequest;
+}
+
+/** Release of the `runpod` package for handlers that do not name one. */
+const RUNPOD_REQUIREMENT = 'runpod==1.12.0';
+
+/** File names that say nothing; the folder's name says more. */
+const GENERIC_NAMES = new Set(['handler', 'rp_handler', 'main', 'app', 'index', 'worker', 'server', 'src']);
+const NAME_LENGTH_MAX = 60;
+
+/** What to prepare. */
+export interface HandlerFile {
+  file: string;
+  /** As `Handler.lb`. */
+  lb: boolean;
+}
+
+/** Prepares a handler; for Python this makes its environment, which takes a while the first time. Throws UsageError. */
+export async function prepareHandler(
+  { file, lb }: HandlerFile,
+  root: string,
+  venvDir: string,
+  seams: VenvSeams,
+): Promise<Handler> {
+  const example = lb ? exampleRequest(file) : exampleJob(file);
+  return {
+    name: handlerName(file),
+    file,
+    lb,
+    command: await handlerCommand({ file, lb }, root, venvDir, seams),
+    example,
+  };
+}
+
+/** A readable name: the file's, or its folder's when the file is called handler, main or the like. */
+export function handlerName(file: string): string {
+  const stem = basename(file, extname(file));
+  const folder = basename(dirname(file));
+  const chosen = GENERIC_NAMES.has(stem.toLowerCase()) && folder !== '' ? folder : stem;
+  return (
+    chosen
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, '-')
+      .replace(/^-+|-+$/g, '')
+      .slice(0, NAME_LENGTH_MAX) || 'handler'
+  );
+}
+
+/** The name to use when another handler already has the first one. The same file always gets the same. */
+export function distinctName(name: string, file: string): string {
+  return `${name}-${createHash('sha256').update(file).digest('hex').slice(0, 6)}`;
+}
+
+async function handlerCommand(
+  { file, lb }: HandlerFile,
+  root: string,
+  venvDir: string,
+  seams: VenvSeams,
+): Promise<string[]> {
+  if (extname(file) !== '.py')
+    return [process.execPath, '--import', join(root, 'gpu-agent', 'handler', 'register.ts'), file];
+  const python = await makeVenv({ requirements: requirementsOf(file, lb), parentDir: venvDir }, seams);
+  return [python, '-u', file];
+}
+
+/**
+ * The lines of requirements.txt beside the handler, plus the worker SDK when they do not name it; an HTTP server has no
+ * use for it.
+ */
+export function requirementsOf(file: string, lb = false): { file?: string; more: string[] } {
+  const listed = join(dirname(file), 'requirements.txt');
+  if (lb) return existsSync(listed) ? { file: listed, more: [] } : { more: [] };
+  if (!existsSync(listed)) return { more: [RUNPOD_REQUIREMENT] };
+  const named = readFileSync(listed, 'utf8')
+    .split('\n')
+    .some((line) => /^\s*runpod\b(?!-)/i.test(line));
+  return { file: listed, more: named ? [] : [RUNPOD_REQUIREMENT] };
+}

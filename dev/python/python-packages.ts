@@ -1,0 +1,103 @@
+/** Puts packages into a Python environment, and says what is being done meanwhile. */
+import { UsageError } from '../options.ts';
+import { runProgram } from '../processes/run-program.ts';
+import type { Uv } from './python-installer.ts';
+
+/** What is wanted, and who hears of it. */
+export interface PackagesOptions {
+  /** Path of the environment's python. */
+  python: string;
+  /** A requirements.txt and further requirements. */
+  requirements: { file?: string; more: string[] };
+  /** Says a line of progress. */
+  report(line: string): void;
+  /** Ends the work early. */
+  signal: AbortSignal;
+}
+
+const TAIL_LINES = 15;
+/** A line for every so many packages: a hundred are not rare. */
+const COLLECTED_PERIOD = 10;
+
+/**
+ * What pip answers for a requirement of several indexes; workers that run as other users cannot write bytecode; a
+ * worker must not change uv's cache.
+ */
+const AS_PIP = [
+  '--index-strategy',
+  'unsafe-best-match',
+  '--compile-bytecode',
+  '--link-mode',
+  'copy',
+  '--no-progress',
+  '--color',
+  'never',
+];
+
+/** Installs them with uv; false: uv could not, for pip to try. */
+export async function installWithUv(
+  { program, options }: Uv,
+  { python, requirements, report, signal }: PackagesOptions,
+): Promise<boolean> {
+  const { file, more } = requirements;
+  if (!file && more.length === 0) return true;
+  report(`installing ${names(requirements)}; the first time this takes some seconds`);
+  const { code } = await runProgram(
+    program,
+    ['pip', 'install', '--python', python, ...AS_PIP, ...options, ...wanted(requirements), 'pip'],
+    {
+      signal,
+      onLine: (line) => {
+        if (/^ *(Resolved|Downloading|Prepared|Installed|Building|Bytecode compiled) /.test(line))
+          report(`  ${line.trim()}`);
+      },
+    },
+  );
+  if (signal.aborted) throw stopped();
+  return code === 0;
+}
+
+/** Installs them with pip. Throws UsageError with the end of what pip wrote. */
+export async function installWithPip({ python, requirements, report, signal }: PackagesOptions): Promise<void> {
+  if (!requirements.file && requirements.more.length === 0) return;
+  report(`installing ${names(requirements)} with pip; the first time this takes a minute`);
+  const args = [
+    '-m',
+    'pip',
+    'install',
+    '--disable-pip-version-check',
+    '--no-input',
+    '--progress-bar',
+    'off',
+    ...wanted(requirements),
+  ];
+  let collected = 0;
+  const { code, output } = await runProgram(python, args, {
+    signal,
+    onLine: (line) => {
+      const [, step, name] = /^(Collecting|Building wheel for|Installing collected) (\S+)/.exec(line) ?? [];
+      if (step === 'Collecting') collected += 1;
+      if (step === 'Collecting' && collected % COLLECTED_PERIOD !== 1) return;
+      if (step === 'Collecting') report(`  pip: package ${collected}, ${name}`);
+      else if (step)
+        report(step.startsWith('Building') ? `  pip: building ${name}` : `  pip: installing ${collected} packages`);
+    },
+  });
+  if (code === 0) return;
+  if (signal.aborted) throw stopped();
+  throw new UsageError(
+    `pip could not install ${wanted(requirements).join(' ')}:\n${output.slice(-TAIL_LINES).join('\n')}`,
+  );
+}
+
+function wanted({ file, more }: PackagesOptions['requirements']): string[] {
+  return [...(file ? ['-r', file] : []), ...more];
+}
+
+function names({ file, more }: PackagesOptions['requirements']): string {
+  return [file, ...more].filter(Boolean).join(' and ');
+}
+
+function stopped(): UsageError {
+  return new UsageError('Stopped while installing Python packages.');
+}

@@ -1,0 +1,125 @@
+/** Python environments for handlers and tests: one for each set of requirements, made once and then reused. */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
+import { UsageError } from '../options.ts';
+import { runProgram } from '../processes/run-program.ts';
+import type { FoundPython } from './find-python.ts';
+import { findPython } from './find-python.ts';
+import { findUv } from './python-installer.ts';
+import type { PackagesOptions } from './python-packages.ts';
+import { installWithPip, installWithUv } from './python-packages.ts';
+
+/** What an environment must hold. */
+export interface VenvOptions {
+  requirements: PackagesOptions['requirements'];
+  /** Folder in which environments lie, each named for a hash of its requirements. */
+  parentDir: string;
+  /** Name instead of the hash; an environment of that name with other requirements is made anew. */
+  name?: string;
+}
+
+/** What making one needs from outside. */
+export interface VenvSeams {
+  /** Says a line of progress. */
+  report(line: string): void;
+  /** Ends the work early. */
+  signal: AbortSignal;
+  clock: Clock;
+}
+
+const STAMP = 'slipway-requirements';
+const TAIL_LINES = 15;
+/** How often somebody who waits hears that it goes on, in milliseconds. */
+const QUIET_MS_MAX = 10_000;
+
+/**
+ * Makes the environment unless it is there already; answers the path of its python. Throws UsageError with what to do.
+ */
+export async function makeVenv(options: VenvOptions, seams: VenvSeams): Promise<string> {
+  const { file, more } = options.requirements;
+  const found = await anyPython(seams.signal);
+  // A requirements.txt may point to files beside it, so its folder belongs to its identity.
+  const identity = JSON.stringify([found, file && dirname(file), file && readFileSync(file, 'utf8'), more]);
+  const hash = createHash('sha256').update(identity).digest('hex').slice(0, 12);
+  const dir = join(options.parentDir, options.name ?? hash);
+  const python = join(dir, 'bin', 'python');
+  const stamp = join(dir, STAMP);
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash && existsSync(python)) return python;
+  makeRoom(options.parentDir, dir);
+  seams.report(`making a Python environment (Python ${found.version}) in ${dir}`);
+  const ticking = sayThatItGoesOn(seams);
+  try {
+    await fill({ found, dir, python }, options, seams);
+  } finally {
+    ticking.cancel();
+  }
+  writeFileSync(stamp, hash);
+  return python;
+}
+
+async function fill(
+  { found, dir, python }: { found: FoundPython; dir: string; python: string },
+  options: VenvOptions,
+  seams: VenvSeams,
+): Promise<void> {
+  const packages = { python, requirements: options.requirements, report: seams.report, signal: seams.signal };
+  const uv = await findUv(options.parentDir, found, seams);
+  if (uv) {
+    await makeEmptyVenv(found.program, dir, ['--without-pip'], seams.signal);
+    if (await installWithUv(uv, packages)) return;
+    seams.report('  uv could not install them, trying pip');
+    rmSync(dir, { recursive: true, force: true });
+  }
+  await makeEmptyVenv(found.program, dir, [], seams.signal);
+  await installWithPip(packages);
+}
+
+function sayThatItGoesOn({ clock, report }: VenvSeams): Timer {
+  const startedMs = clock.monotonicMs();
+  const say = (): void => {
+    report(`  still at it after ${Math.round((clock.monotonicMs() - startedMs) / 1000)} s`);
+    timer = clock.after(QUIET_MS_MAX, say);
+  };
+  let timer = clock.after(QUIET_MS_MAX, say);
+  return { cancel: () => timer.cancel() };
+}
+
+function makeRoom(parentDir: string, dir: string): void {
+  try {
+    rmSync(dir, { recursive: true, force: true });
+    mkdirSync(parentDir, { recursive: true });
+  } catch (error) {
+    throw new UsageError(`There is no place for a Python environment in ${parentDir}: ${(error as Error).message}`);
+  }
+}
+
+/** How to get Python on this machine. */
+export function pythonInstallHint(): string {
+  if (process.platform === 'darwin') return 'brew install python  (or the installer of python.org)';
+  if (existsSync('/etc/debian_version')) return 'sudo apt-get install python3 python3-venv';
+  if (existsSync('/etc/redhat-release')) return 'sudo dnf install python3';
+  if (existsSync('/etc/arch-release')) return 'sudo pacman -S python';
+  return 'install Python 3.10 or newer with its venv module';
+}
+
+async function anyPython(signal: AbortSignal): Promise<FoundPython> {
+  const found = await findPython(signal);
+  if (signal.aborted) throw new UsageError('Stopped before a Python environment was made.');
+  if (!found)
+    throw new UsageError(`Python handlers need python3, which is missing here. Install it:\n  ${pythonInstallHint()}`);
+  return found;
+}
+
+async function makeEmptyVenv(program: string, dir: string, options: string[], signal: AbortSignal): Promise<void> {
+  const { code, output } = await runProgram(program, ['-m', 'venv', ...options, dir], { signal });
+  if (code === 0) return;
+  rmSync(dir, { recursive: true, force: true });
+  if (signal.aborted) throw new UsageError('Stopped while making a Python environment.');
+  const tail = output.slice(-TAIL_LINES).join('\n');
+  const hint = pythonInstallHint();
+  throw new UsageError(
+    `${program} cannot make an environment (${program} -m venv failed):\n${tail}\nInstall what is missing:\n  ${hint}`,
+  );
+}

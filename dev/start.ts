@@ -1,0 +1,99 @@
+/**
+ * `npm start`: all of Slipway on this machine until Ctrl-C. Run through bootstrap.mjs, which installs what is missing.
+ */
+import { join, relative } from 'node:path';
+import { runsAsRoot } from '@slipway/kit/host/host-user';
+import { systemClock } from '@slipway/kit/time/clock';
+import { exampleCurl } from './example-request.ts';
+import type { LocalSystem } from './launcher.ts';
+import { Launcher } from './launcher.ts';
+import { shellQuote } from './local-env.ts';
+import { helpText, readOptions, UsageError } from './options.ts';
+import { ProcessError } from './processes/supervised-process.ts';
+import { Progress } from './progress.ts';
+
+const root = join(import.meta.dirname, '../deploy');
+const callerDir = process.env.INIT_CWD ?? process.cwd();
+const EXIT_USAGE = 2;
+/** Where the command line looks by itself. */
+const LOCAL_ENV = join('.slipway', 'local.env');
+
+function summary(system: LocalSystem, seconds: string): string {
+  const shown = (path: string): string =>
+    relative(callerDir, path).startsWith('..') ? path : relative(callerDir, path);
+  const { url, apiKey, endpointId, handler, data } = system;
+  const join = `npx slipway agent --join ${system.coreAddress}${runsAsRoot() ? ' --worker-user per-account' : ''} --allow-commands --key-file agent.key`;
+  const slipway =
+    shown(data.localEnvFile) === LOCAL_ENV
+      ? 'npx slipway'
+      : `npx slipway --local-env ${shellQuote(shown(data.localEnvFile))}`;
+  return `
+Slipway is ready after ${seconds} s.
+
+  address    ${url}   (${handler.lb ? `all paths below /v2/${endpointId}/` : `jobs: /v2/${endpointId}/run, /runsync, /status, …`})
+  console    ${url}/console
+  manage     ${slipway} --help, ${url}/v1 (read ${url}/v1/docs) or ${url}/graphql
+  API key    ${apiKey}
+  endpoint   ${endpointId}   (${handler.name}: ${shown(handler.file)})
+  gRPC       ${system.coreAddress}
+  for shells ${shown(data.localEnvFile)}   logs ${shown(data.logDir)}
+${
+  system.agent
+    ? ''
+    : `
+No agent runs here, so ${handler.lb ? 'requests' : 'jobs'} wait. Make a key for a machine, and start an agent on it:
+  ${slipway} keys create NAME --scope agent --save agent.key
+  ${join}
+`
+}
+${system.agent ? 'Try it' : handler.lb ? 'A request' : 'A job'}:
+
+  ${exampleCurl(system)}
+
+Ctrl-C stops everything; the next npm start goes on where this one ended.
+`;
+}
+
+async function main(): Promise<number> {
+  const progress = new Progress(systemClock);
+  const options = readOptions(process.argv.slice(2), { root, callerDir });
+  if (options === 'help') {
+    progress.say(helpText());
+    return 0;
+  }
+  const launcher = new Launcher({ options, root, env: process.env, progress });
+  let stopping = false;
+  const stopRequested = new Promise<void>((resolve) => {
+    const request = (): void => {
+      if (!stopping) progress.say('\nStopping …');
+      stopping = true;
+      resolve();
+    };
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, request);
+    // bootstrap.mjs was killed: nobody would ever stop this process.
+    process.on('disconnect', request);
+  });
+  try {
+    await Promise.race([
+      stopRequested,
+      launcher.start().then((system) => progress.say(summary(system, progress.elapsedSeconds()))),
+    ]);
+    await stopRequested;
+    return 0;
+  } catch (error) {
+    const expected = error instanceof UsageError || error instanceof ProcessError;
+    if (!stopping) progress.problem(expected ? error.message : String((error as Error).stack ?? error));
+    return error instanceof UsageError ? EXIT_USAGE : 1;
+  } finally {
+    await launcher.stop();
+    if (stopping) progress.step('everything has stopped');
+  }
+}
+
+// Waits for everything that main started; the exit also closes the channel to bootstrap.mjs.
+process.exit(
+  await main().catch((error: unknown) => {
+    process.stderr.write(`\n${error instanceof UsageError ? error.message : String(error)}\n`);
+    return EXIT_USAGE;
+  }),
+);

@@ -1,0 +1,111 @@
+/**
+ * Notices certificate files that were written in place, which Envoy does not, and looks at each before Envoy gets it:
+ * half of a new pair with half of the old one, as there is between two copies, waits until it fits. Says when a
+ * certificate ends.
+ */
+
+import { BaseService } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
+import type { GoodPair } from './certificates.ts';
+import { readAuthority, readPair, timeFault } from './certificates.ts';
+import type { CertificateFiles, ClientCertificates } from './config.ts';
+
+/** How often the files are looked at, in milliseconds. */
+const PERIOD_MS = 2_000;
+
+const PAIR_FAULT = 'the certificate cannot be used; the one before stays';
+const AUTHORITY_FAULT = 'the authority of agents cannot be used; the one before stays';
+
+/** What is watched. */
+export interface WatchedFiles {
+  certificate: CertificateFiles;
+  agentClients: ClientCertificates | undefined;
+}
+
+export interface WatchSeams {
+  clock: Clock;
+  logger: Logger;
+  onCertificate(pair: GoodPair): void;
+  onAuthority(): void;
+}
+
+export class CertificateWatch extends BaseService {
+  readonly name = 'certificate watch';
+  readonly #files: WatchedFiles;
+  readonly #seams: WatchSeams;
+  #timer: Timer | undefined;
+  #known = { pair: '', authority: '' };
+  /** What was said last of each, so that it is said once. */
+  readonly #said = new Map<string, string>();
+
+  constructor(files: WatchedFiles, seams: WatchSeams) {
+    super();
+    this.#files = files;
+    this.#seams = seams;
+  }
+
+  protected override onStart(): void {
+    const { certificate, agentClients } = this.#files;
+    // Between the check before Envoy's start and now somebody may have begun to write: then the next look finds the
+    // whole of it.
+    this.#guarded(PAIR_FAULT, () => {
+      const pair = readPair(certificate);
+      this.#known.pair = pair.fingerprint;
+      this.#sayTime(pair);
+    });
+    if (agentClients)
+      this.#guarded(AUTHORITY_FAULT, () => {
+        this.#known.authority = readAuthority(agentClients);
+      });
+    this.#again();
+  }
+
+  protected override onStop(): void {
+    this.#timer?.cancel();
+  }
+
+  #again(): void {
+    this.#timer = this.#seams.clock.after(PERIOD_MS, () => {
+      this.#guarded(PAIR_FAULT, () => this.#lookAtPair());
+      this.#guarded(AUTHORITY_FAULT, () => this.#lookAtAuthority());
+      this.#again();
+    });
+  }
+
+  #lookAtPair(): void {
+    const pair = readPair(this.#files.certificate);
+    this.#sayTime(pair);
+    if (pair.fingerprint === this.#known.pair) return;
+    this.#known.pair = pair.fingerprint;
+    this.#seams.onCertificate(pair);
+  }
+
+  #lookAtAuthority(): void {
+    const { agentClients } = this.#files;
+    if (!agentClients) return;
+    const fingerprint = readAuthority(agentClients);
+    if (fingerprint === this.#known.authority) return;
+    this.#known.authority = fingerprint;
+    this.#seams.onAuthority();
+  }
+
+  #sayTime(pair: GoodPair): void {
+    this.#say('clients may refuse the certificate', timeFault(pair, this.#seams.clock.nowMs()));
+  }
+
+  #guarded(what: string, look: () => void): void {
+    try {
+      look();
+      this.#said.delete(what);
+    } catch (error) {
+      this.#say(what, (error as Error).message);
+    }
+  }
+
+  #say(what: string, cause: string | undefined): void {
+    if (cause !== undefined && cause !== this.#said.get(what)) this.#seams.logger.warn({ cause }, what);
+    if (cause === undefined) this.#said.delete(what);
+    else this.#said.set(what, cause);
+  }
+}

@@ -1,0 +1,215 @@
+/** The one place where the edge reads its environment. All faults are reported together. */
+import { hostname } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { RATE_RULES } from '@slipway/facades/plugins/limits/rate-limit-rules';
+import { EnvReader } from '@slipway/kit/host/env';
+import { LB_SOCKET_IDLE_MS_DEFAULT, REQUEST_WINDOW_SECONDS } from '@slipway/proto/wire/limits';
+import type { HostPort } from './message.ts';
+
+/** A certificate chain and its private key, PEM files by absolute paths. */
+export interface CertificateFiles {
+  certFile: string;
+  keyFile: string;
+}
+
+/** Whose client certificates are taken. */
+export interface ClientCertificates {
+  /** PEM file of the authority that signed them. */
+  caFile: string;
+  /**
+   * Begin of the URI that a certificate must name, for instance `slipway://agent/`; empty: any certificate of the
+   * authority.
+   */
+  uriPrefix: string;
+}
+
+/** Everything that an operator can choose. Every variable is listed in docs/operate/operations.md. */
+export interface EdgeConfig {
+  /** Name of this edge, for the log of core. */
+  name: string;
+  /** Where clients reach the queue, REST, GraphQL and OpenAI. Port 0 = any free one. */
+  listen: HostPort;
+  /** Where internal services reach core by gRPC; undefined: nowhere. */
+  grpcListen: HostPort | undefined;
+  /** Where agents reach core; undefined: nowhere. */
+  agentListen: HostPort | undefined;
+  /** Where Prometheus reads, in plain HTTP; undefined: nowhere. */
+  metricsListen: HostPort | undefined;
+  /** Replicas of the facade. */
+  facades: HostPort[];
+  /** Replicas of core. */
+  cores: HostPort[];
+  /**
+   * A secret, the same as core's: with it core tells this edge where the workers of load-balancing endpoints are.
+   * Empty: it is not asked.
+   */
+  edgeKey: string;
+  /** Longest silence of a WebSocket to a worker, in milliseconds: as the facades have it. */
+  lbSocketIdleMs: number;
+  /** Undefined: plain text, which only a loopback address may take. */
+  certificate: CertificateFiles | undefined;
+  /** Needed where agents are reached by certificate; undefined: by their key alone. */
+  agentClients: ClientCertificates | undefined;
+  /** Proxies before this edge whose word on a client's address counts. */
+  trustedProxies: number;
+  /**
+   * Most requests of one client address (of one /64 in IPv6) in 10 s. Coarse: the fair limits are the facade's, by
+   * account.
+   */
+  requestsPerAddress: number;
+  /** Most connections at a time. */
+  connectionsMax: number;
+  /** Envoy takes no new requests beyond this much memory, in MiB. */
+  memoryMib: number;
+  /** Threads that serve; 0: one for each processor. */
+  threads: number;
+  /** Longest time for requests to end when the edge stops, in milliseconds. */
+  drainMs: number;
+  /** Folder for the rendered configuration and the admin socket; one for each edge. */
+  dataDir: string;
+  /** The Envoy binary; empty: it is looked for. */
+  envoy: string;
+  /** Where it is looked for: the active Python environment, then the PATH. */
+  searchPath: string[];
+  /** False: no line for each request. */
+  accessLog: boolean;
+  /** trace, debug, info, warn, error or silent. */
+  logLevel: string;
+}
+
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+/**
+ * One address may stand for many accounts: a company behind one NAT. So many times the largest limit that one account
+ * has on one operation.
+ */
+const ACCOUNTS_BEHIND_ADDRESS = 10;
+const RATE_LARGEST = Math.max(...Object.values(RATE_RULES).map(({ rate }) => rate));
+/** Window of the flood guard in milliseconds: that of the rate limits. */
+export const FLOOD_WINDOW_MS = REQUEST_WINDOW_SECONDS * 1_000;
+/** Longest name of a Unix socket that every system takes, in bytes. */
+const SOCKET_PATH_BYTES_MAX = 103;
+
+/** Reads the settings; throws ConfigError that lists all faults. */
+export function readEdgeConfig(env: Readonly<Record<string, string | undefined>> = process.env): EdgeConfig {
+  const reader = new EnvReader(env);
+  const config: EdgeConfig = {
+    name: reader.text('SLIPWAY_EDGE_NAME', hostname()),
+    listen: addressOf(reader, 'SLIPWAY_EDGE_LISTEN', reader.text('SLIPWAY_EDGE_LISTEN', '127.0.0.1:8443')),
+    grpcListen: optionalAddress(reader, 'SLIPWAY_EDGE_GRPC_LISTEN'),
+    agentListen: optionalAddress(reader, 'SLIPWAY_EDGE_AGENT_LISTEN'),
+    metricsListen: optionalAddress(reader, 'SLIPWAY_EDGE_METRICS_LISTEN'),
+    facades: addresses(reader, 'SLIPWAY_EDGE_FACADES', '127.0.0.1:8080'),
+    cores: addresses(reader, 'SLIPWAY_CORE_ADDRESS', '127.0.0.1:50051'),
+    edgeKey: reader.secret('SLIPWAY_EDGE_KEY', ''),
+    lbSocketIdleMs: reader.integer('SLIPWAY_LB_SOCKET_IDLE_MS', LB_SOCKET_IDLE_MS_DEFAULT, 100, 86_400_000),
+    certificate: certificateFiles(reader),
+    agentClients: clientCertificates(reader),
+    trustedProxies: reader.integer('SLIPWAY_EDGE_TRUSTED_PROXIES', 0, 0, 10),
+    requestsPerAddress: reader.integer(
+      'SLIPWAY_EDGE_REQUESTS_PER_ADDRESS',
+      ACCOUNTS_BEHIND_ADDRESS * RATE_LARGEST,
+      1,
+      10_000_000,
+    ),
+    connectionsMax: reader.integer('SLIPWAY_EDGE_CONNECTIONS_MAX', 20_000, 10, 10_000_000),
+    memoryMib: reader.integer('SLIPWAY_EDGE_MEMORY_MIB', 2_048, 128, 1_048_576),
+    threads: reader.integer('SLIPWAY_EDGE_THREADS', 0, 0, 1_024),
+    drainMs: reader.integer('SLIPWAY_EDGE_DRAIN_MS', 30_000, 0, 3_600_000),
+    dataDir: resolve(reader.text('SLIPWAY_EDGE_DATA_DIR', '.slipway/edge')),
+    envoy: reader.text('SLIPWAY_EDGE_ENVOY', ''),
+    searchPath: [
+      ...(env['VIRTUAL_ENV'] ? [join(env['VIRTUAL_ENV'], 'bin')] : []),
+      ...(env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== ''),
+    ],
+    accessLog: reader.flag('SLIPWAY_EDGE_ACCESS_LOG', true),
+    logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LEVELS, 'info'),
+  };
+  checkRelations(config, reader);
+  reader.finish();
+  return config;
+}
+
+/**
+ * File of the admin socket. An epoch has one of its own, so that a successor never takes that of the Envoy it relieves.
+ */
+export function adminSocket(dataDir: string, epoch: number): string {
+  return resolve(dataDir, `admin-${epoch % 10}.sock`);
+}
+
+/**
+ * File of the socket at which Envoy asks the authorizer beside it: one for each epoch too. No longer a name than that
+ * of the admin socket.
+ */
+export function authorizerSocket(dataDir: string, epoch: number): string {
+  return resolve(dataDir, `authz-${epoch % 10}.sock`);
+}
+
+function checkRelations(config: EdgeConfig, reader: EnvReader): void {
+  for (const [name, address] of listeners(config)) {
+    if (!config.certificate && !isLoopback(address.host)) {
+      reader.fault(
+        `${name} is ${address.host}, which others reach, and there is no certificate: keys would travel in plain text. ` +
+          'Set SLIPWAY_EDGE_CERT_FILE and SLIPWAY_EDGE_CERT_KEY_FILE',
+      );
+    }
+  }
+  if (config.agentClients && !config.certificate)
+    reader.fault('SLIPWAY_EDGE_AGENT_CA_FILE needs SLIPWAY_EDGE_CERT_FILE and SLIPWAY_EDGE_CERT_KEY_FILE');
+  if (config.agentClients && !config.agentListen)
+    reader.fault('SLIPWAY_EDGE_AGENT_CA_FILE needs SLIPWAY_EDGE_AGENT_LISTEN');
+  if (Buffer.byteLength(adminSocket(config.dataDir, 0)) > SOCKET_PATH_BYTES_MAX) {
+    reader.fault(
+      `SLIPWAY_EDGE_DATA_DIR is ${config.dataDir}, too long a path for a Unix socket: at most ${SOCKET_PATH_BYTES_MAX - 13} bytes`,
+    );
+  }
+}
+
+/** Listeners that carry keys. */
+function listeners({ listen, grpcListen, agentListen }: EdgeConfig): [string, HostPort][] {
+  const all: [string, HostPort | undefined][] = [
+    ['SLIPWAY_EDGE_LISTEN', listen],
+    ['SLIPWAY_EDGE_GRPC_LISTEN', grpcListen],
+    ['SLIPWAY_EDGE_AGENT_LISTEN', agentListen],
+  ];
+  return all.filter((entry): entry is [string, HostPort] => entry[1] !== undefined);
+}
+
+function isLoopback(host: string): boolean {
+  return host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+function certificateFiles(reader: EnvReader): CertificateFiles | undefined {
+  const [certFile, keyFile] = [
+    reader.text('SLIPWAY_EDGE_CERT_FILE', ''),
+    reader.text('SLIPWAY_EDGE_CERT_KEY_FILE', ''),
+  ];
+  if (certFile === '' && keyFile === '') return undefined;
+  if (certFile === '' || keyFile === '')
+    reader.fault('SLIPWAY_EDGE_CERT_FILE and SLIPWAY_EDGE_CERT_KEY_FILE go together: the one is set, the other is not');
+  return { certFile: resolve(certFile), keyFile: resolve(keyFile) };
+}
+
+function clientCertificates(reader: EnvReader): ClientCertificates | undefined {
+  const caFile = reader.text('SLIPWAY_EDGE_AGENT_CA_FILE', '');
+  return caFile === ''
+    ? undefined
+    : { caFile: resolve(caFile), uriPrefix: reader.text('SLIPWAY_EDGE_AGENT_URI_PREFIX', '') };
+}
+
+function optionalAddress(reader: EnvReader, name: string): HostPort | undefined {
+  const text = reader.text(name, '');
+  return text === '' ? undefined : addressOf(reader, name, text);
+}
+
+function addresses(reader: EnvReader, name: string, fallback: string): HostPort[] {
+  const texts = reader.list(name, [fallback]);
+  if (texts.length === 0) reader.fault(`${name} names no address`);
+  return texts.map((text) => addressOf(reader, name, text));
+}
+
+function addressOf(reader: EnvReader, name: string, text: string): HostPort {
+  const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:]+)\]|([\w.-]+)):(\d{1,5})$/.exec(text) ?? [];
+  if (port === undefined || Number(port) > 65_535)
+    reader.fault(`${name} is ${JSON.stringify(text)}, but must be host:port`);
+  return { host: bracketed ?? plain ?? '', port: Number(port) };
+}

@@ -1,0 +1,166 @@
+/**
+ * The edge as a whole: renders, validates, runs Envoy, renews certificates, and gives way to a successor in the same
+ * folder.
+ */
+import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import type { Service } from '@slipway/kit/lifecycle/service';
+import { SingleRunService } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import { listenerAddresses } from './admin.ts';
+import { CertificateWatch } from './certificate-watch.ts';
+import type { EdgeConfig } from './config.ts';
+import { authorizerSocket } from './config.ts';
+import { EdgeFault } from './edge-fault.ts';
+import {
+  checkFiles,
+  readRunning,
+  writeAuthority,
+  writeCertificate,
+  writeEdgeFiles,
+  writeRunning,
+} from './edge-files.ts';
+import { REQUEST_SILENCE_MS } from './envoy-config/limits.ts';
+import { EnvoyProcess, findFault } from './envoy-process.ts';
+import { findEnvoy } from './find-envoy.ts';
+import { hostPortText } from './message.ts';
+
+/** Characters by which an Envoy is told from others. */
+const INSTANCE_LENGTH = 22;
+
+/** What it takes from outside. */
+export interface EdgeSeams {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  /** Relieve the edge that serves with the same folder, if there is one. */
+  takeOver: boolean;
+  /** Told when Envoy ended though nobody stopped it; `relieved`: a successor serves in its place. */
+  onEnded(how: string, relieved: boolean): void;
+}
+
+export class Edge extends SingleRunService {
+  readonly name = 'edge';
+  readonly #config: EdgeConfig;
+  readonly #seams: EdgeSeams;
+  readonly #atOnce = new AbortController();
+  #envoy: EnvoyProcess | undefined;
+  #authorizer: Service | undefined;
+  #watch: CertificateWatch | undefined;
+  #stopping = false;
+  /** host:port by listener, once it serves. */
+  addresses: Readonly<Record<string, string>> = {};
+
+  constructor(config: EdgeConfig, seams: EdgeSeams) {
+    super();
+    this.#config = config;
+    this.#seams = seams;
+  }
+
+  /** A second wish to stop: requests are not waited for any more. */
+  hurry(): void {
+    this.#atOnce.abort();
+  }
+
+  protected override async onStart(): Promise<void> {
+    const config = this.#config;
+    const { clock, logger, takeOver } = this.#seams;
+    const found = await findEnvoy(config.envoy, config.searchPath);
+    checkFiles(config);
+    const relieved = readRunning(config.dataDir);
+    if (relieved && !takeOver) {
+      throw new EdgeFault(
+        `An edge serves with the folder ${config.dataDir} already (process ${relieved.pid}). ` +
+          '--take-over relieves it without a failed request; another edge beside it needs another --data-dir.',
+      );
+    }
+    const epoch = relieved ? relieved.epoch + 1 : 0;
+    const file = writeEdgeFiles(config, epoch, instanceOf(config, epoch));
+    const fault = await findFault(found.file, file);
+    if (fault !== undefined)
+      throw new EdgeFault(`Envoy ${found.version} refuses the configuration in ${file}:\n${fault}`);
+    await this.#startAuthorizer(epoch);
+    const envoy = new EnvoyProcess(found.file, file, { config, relieved, clock, logger });
+    this.#envoy = envoy;
+    const running = await envoy.ready();
+    writeRunning(config.dataDir, running);
+    this.addresses = await listenerAddresses(envoy.admin);
+    void envoy.ended.then((how) => this.#ended(how, running.pid));
+    this.#startWatch();
+    logger.info({ ...this.addresses, envoy: found.version, relieved: relieved?.pid }, 'edge listens');
+  }
+
+  protected override async onStop(): Promise<void> {
+    this.#stopping = true;
+    await this.#watch?.stop();
+    if (this.#envoy) {
+      this.#seams.logger.info('edge stops: no new connections, requests may end');
+      await this.#envoy.drain(this.#atOnce.signal);
+    }
+    await this.#authorizer?.stop();
+  }
+
+  /** Only with the edges' key somebody is asked, and only then the packages that it takes are loaded. */
+  async #startAuthorizer(epoch: number): Promise<void> {
+    const { edgeKey, dataDir, cores, facades } = this.#config;
+    if (edgeKey === '') return;
+    const { EdgeAuthorizer } = await import('@slipway/facades/edge-authorizer');
+    const { systemTransport: transport } = await import('@slipway/kit/net/channel');
+    const { clock, random, logger } = this.#seams;
+    const reached = { cores: cores.map(hostPortText), facades: facades.map(hostPortText) };
+    const socketFile = authorizerSocket(dataDir, epoch);
+    this.#authorizer = new EdgeAuthorizer({
+      ...reached,
+      socketFile,
+      edgeKey,
+      silenceMs: REQUEST_SILENCE_MS,
+      transport,
+      clock,
+      random,
+      logger,
+    });
+    await this.#authorizer.start();
+  }
+
+  #ended(how: string, pid: number): void {
+    if (this.#stopping) return;
+    const running = readRunning(this.#config.dataDir);
+    this.#seams.onEnded(how, running !== undefined && running.pid !== pid);
+  }
+
+  #startWatch(): void {
+    const { certificate, agentClients } = this.#config;
+    if (!certificate) return;
+    const { clock, logger } = this.#seams;
+    let turn = 0;
+    this.#watch = new CertificateWatch(
+      { certificate, agentClients },
+      {
+        clock,
+        logger,
+        onCertificate: ({ validTo }) => {
+          writeCertificate(this.#config, (turn += 1));
+          logger.info({ validTo }, 'new certificate');
+        },
+        onAuthority: () => {
+          writeAuthority(this.#config, (turn += 1));
+          logger.info('new authority of agents');
+        },
+      },
+    );
+    void this.#watch.start();
+  }
+}
+
+/**
+ * Names the Envoy of an epoch that serves with a folder of this machine: the same after a restart, so that what it said
+ * before does not count beside it.
+ */
+function instanceOf({ dataDir, listen, name }: EdgeConfig, epoch: number): string {
+  return createHash('sha256')
+    .update(JSON.stringify([hostname(), name, resolve(dataDir), listen, epoch]))
+    .digest('base64url')
+    .slice(0, INSTANCE_LENGTH);
+}

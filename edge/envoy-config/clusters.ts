@@ -1,0 +1,221 @@
+/** Where the edge sends requests: facades over HTTP/1.1, core over HTTP/2, and Envoy's own admin for Prometheus. */
+import { isIP } from 'node:net';
+import { EDGE_METADATA, edgeText } from '@slipway/kit/net/activation';
+import { AUTHORIZER_READY_PATH, CLUSTER_HEADER, PATH_HEADER } from '@slipway/kit/net/edge-authorizer';
+import type { HostPort, Message } from '../message.ts';
+import { duration, socketAddress, typed } from '../message.ts';
+import {
+  ANSWER_HEADERS_KIB_MAX,
+  ANSWER_HEADERS_MAX,
+  CONNECT_MS,
+  CORE_CONNECTION_WINDOW_BYTES,
+  CORE_STREAMS_MAX,
+  CORE_WINDOW_BYTES,
+  FACADE_IDLE_MS,
+  PING_ANSWER_MS,
+  PING_MS,
+} from './limits.ts';
+
+/** The last of the filters of what is sent on. */
+export const UPSTREAM_CODEC: Message = {
+  name: 'codec',
+  typed_config: typed('envoy.extensions.filters.http.upstream_codec.v3.UpstreamCodec'),
+};
+const PROTOCOL_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
+
+/**
+ * Names of the clusters. Calls of services, streams of agents and xDS never share a connection: a burst of resets on
+ * one ends all its streams.
+ */
+export const CLUSTERS = {
+  facades: 'facades',
+  activators: 'activators',
+  authorizer: 'authorizer',
+  facadesAsked: 'facades_asked',
+  authorizers: 'authorizers',
+  core: 'core',
+  coreAgents: 'core_agents',
+  coreControl: 'core_control',
+  admin: 'admin',
+} as const;
+
+/** A single facade: each must have a tunnel of its own to the machines that cannot be dialled. */
+export function tunnelCluster(number: number): string {
+  return `facade_${number}`;
+}
+
+/** How often a part is asked whether it is ready, and how long its answer may take, in milliseconds. */
+const HEALTH_MS = 1_000;
+const HEALTH_ANSWER_MS = 3_000;
+/** Waits are many: each holds a request. */
+const REQUESTS_MAX = 100_000;
+
+/** What differs between edges. */
+export interface ClusterSettings {
+  facades: HostPort[];
+  cores: HostPort[];
+  adminSocketFile: string;
+  authorizerSocketFile: string;
+  edgeKey: string;
+}
+
+/** All clusters of an edge. */
+export function clusters({
+  facades,
+  cores,
+  adminSocketFile,
+  authorizerSocketFile,
+  edgeKey,
+}: ClusterSettings): Message[] {
+  // By it facades believe what the edge says of a client.
+  const said =
+    edgeKey === '' ? {} : { metadata: { filter_metadata: { 'envoy.lb': { [EDGE_METADATA]: edgeText(edgeKey) } } } };
+  return [
+    { ...replicas(CLUSTERS.facades, facades, said), ...http1(), health_checks: [ready()] },
+    // Facades again, of endpoints whose clusters core has not told yet: what a facade has said of the request stays
+    // with it.
+    ...(edgeKey === ''
+      ? []
+      : [
+          { ...replicas(CLUSTERS.activators, facades), ...http1([carried()]), health_checks: [ready()] },
+          ...authorizers(authorizerSocketFile, facades),
+        ]),
+    ...facades.map((facade, number) => ({ ...replicas(tunnelCluster(number), [facade]), ...http1() })),
+    { ...replicas(CLUSTERS.core, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
+    { ...replicas(CLUSTERS.coreAgents, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
+    { ...replicas(CLUSTERS.coreControl, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
+    atSocket(CLUSTERS.admin, adminSocketFile),
+  ];
+}
+
+/**
+ * The authorizer beside this Envoy; facades, as long as it is not ready, or where nobody runs one. These answer while
+ * core is away too; if then nobody counted as ready, Envoy would ask one and the other.
+ */
+function authorizers(socketFile: string, facades: readonly HostPort[]): Message[] {
+  const aggregate = typed('envoy.extensions.clusters.aggregate.v3.ClusterConfig', {
+    clusters: [CLUSTERS.authorizer, CLUSTERS.facadesAsked],
+  });
+  return [
+    {
+      ...atSocket(CLUSTERS.authorizer, socketFile),
+      ...http1(),
+      health_checks: [ready(AUTHORIZER_READY_PATH)],
+      circuit_breakers: breakers(),
+    },
+    { ...replicas(CLUSTERS.facadesAsked, facades), ...http1(), health_checks: [ready('/healthz')] },
+    {
+      name: CLUSTERS.authorizers,
+      connect_timeout: duration(CONNECT_MS),
+      lb_policy: 'CLUSTER_PROVIDED',
+      cluster_type: { name: 'envoy.clusters.aggregate', typed_config: aggregate },
+    },
+  ];
+}
+
+function atSocket(name: string, path: string): Message {
+  return {
+    name,
+    type: 'STATIC',
+    connect_timeout: duration(CONNECT_MS),
+    load_assignment: {
+      cluster_name: name,
+      endpoints: [{ lb_endpoints: [{ endpoint: { address: { pipe: { path } } } }] }],
+    },
+  };
+}
+
+function breakers(): Message {
+  return {
+    thresholds: [
+      {
+        max_connections: REQUESTS_MAX,
+        max_pending_requests: REQUESTS_MAX,
+        max_requests: REQUESTS_MAX,
+        // Only what nobody has begun is tried again, and so often at most: where half of the facades are gone, half of
+        // all requests need it.
+        retry_budget: { budget_percent: { value: 100 }, min_retry_concurrency: 32 },
+      },
+    ],
+  };
+}
+
+function replicas(name: string, addresses: readonly HostPort[], more: Message = {}): Message {
+  const named = addresses.some(({ host }) => isIP(host) === 0);
+  return {
+    name,
+    type: named ? 'STRICT_DNS' : 'STATIC',
+    connect_timeout: duration(CONNECT_MS),
+    lb_policy: 'LEAST_REQUEST',
+    // When no replica says that it is ready, all are asked all the same: a facade whose core restarts holds requests
+    // until it is back.
+    common_lb_config: { healthy_panic_threshold: { value: 1 } },
+    ignore_health_on_host_removal: true,
+    circuit_breakers: breakers(),
+    load_assignment: {
+      cluster_name: name,
+      endpoints: [
+        {
+          lb_endpoints: addresses.map((address) => ({ endpoint: { address: socketAddress(address) }, ...more })),
+        },
+      ],
+    },
+  };
+}
+
+function health(): Message {
+  return {
+    timeout: duration(HEALTH_ANSWER_MS),
+    interval: duration(HEALTH_MS),
+    no_traffic_interval: duration(HEALTH_MS),
+    unhealthy_threshold: 1,
+    healthy_threshold: 1,
+  };
+}
+
+/** Of a facade, if not of another. */
+function ready(path = '/readyz'): Message {
+  return { ...health(), http_health_check: { path } };
+}
+
+/** `filters`: over those that the listener has for all clusters. */
+function http1(filters: readonly Message[] = []): Message {
+  const explicit = { http_protocol_options: { enable_trailers: true } };
+  const own = filters.length === 0 ? {} : { http_filters: [...filters, UPSTREAM_CODEC] };
+  return options({
+    common_http_protocol_options: {
+      idle_timeout: duration(FACADE_IDLE_MS),
+      max_headers_count: ANSWER_HEADERS_MAX,
+      max_response_headers_kb: ANSWER_HEADERS_KIB_MAX,
+    },
+    explicit_http_config: explicit,
+    ...own,
+  });
+}
+
+/** All but whose the request is was for the edge. Clients' own headers of these names were dropped before. */
+function carried(): Message {
+  const remove = [{ exact: CLUSTER_HEADER }, { exact: PATH_HEADER }, { prefix: 'x-envoy-' }];
+  const mutations = { request_mutations: remove.map((key) => ({ remove_on_match: { key_matcher: key } })) };
+  return {
+    name: 'carried',
+    typed_config: typed('envoy.extensions.filters.http.header_mutation.v3.HeaderMutation', { mutations }),
+  };
+}
+
+function http2(): Message {
+  return options({
+    explicit_http_config: {
+      http2_protocol_options: {
+        max_concurrent_streams: CORE_STREAMS_MAX,
+        initial_stream_window_size: CORE_WINDOW_BYTES,
+        initial_connection_window_size: CORE_CONNECTION_WINDOW_BYTES,
+        connection_keepalive: { interval: duration(PING_MS), timeout: duration(PING_ANSWER_MS) },
+      },
+    },
+  });
+}
+
+function options(fields: Message): Message {
+  return { typed_extension_protocol_options: { [PROTOCOL_OPTIONS]: typed(PROTOCOL_OPTIONS, fields) } };
+}

@@ -1,0 +1,296 @@
+/**
+ * The way of requests to load-balancing endpoints straight to their workers. An authorizer is asked about each before
+ * anything of its body is read (ext_authz, facades/activator/authorizer.ts); when it names a cluster, the request takes
+ * the direct route, else it goes to a facade as it came. It runs beside Envoy (facades/edge-authorizer.ts), and where
+ * it does not, or is not ready, a facade is asked. Clusters come from core, whose second choice in each are activators;
+ * what these need to know stands in their metadata, and workers never see it. An Envoy that core has not told of a
+ * cluster yet, because it started while core was away, sends its requests to activators as well, with what the
+ * authorizer said of them.
+ */
+import { ACTIVATION_HEADER, ACTIVATION_METADATA, EDGE_HEADER, EDGE_METADATA } from '@slipway/kit/net/activation';
+import {
+  AUTHORIZE_PATH,
+  CLUSTER_HEADER,
+  EDGE_KEY_HEADER,
+  FULL_HEADER,
+  PATH_HEADER,
+  TIMEOUT_HEADER,
+} from '@slipway/kit/net/edge-authorizer';
+import { LB_BODY_BYTES_MAX } from '@slipway/proto/wire/limits';
+import type { Message } from '../message.ts';
+import { duration, typed } from '../message.ts';
+import { CLUSTERS, UPSTREAM_CODEC } from './clusters.ts';
+import {
+  AUTHORIZE_GRPC_MS,
+  AUTHORIZE_MS,
+  DIRECT_ANSWER_MS,
+  REQUEST_SILENCE_MS,
+  TOLD_PAUSE_MS,
+  TOLD_TRIES,
+} from './limits.ts';
+import { above } from './regex.ts';
+import { asking, beforeFacades, untilTold } from './retries.ts';
+import { mendsAnswers, workerAnswersFilter } from './worker-answers.ts';
+
+const FILTERS = 'envoy.extensions.filters.http';
+const AUTHORIZER = 'authorizer';
+const ANSWER_SIZE = 'answer_size';
+const REQUEST_SIZE = 'request_size';
+const OFF = typed('envoy.config.route.v3.FilterConfig', { disabled: true });
+/** A facade refuses such a body and reads it first: Envoy would end the connection while its client still sends. */
+const TOO_LARGE: Message = {
+  name: 'content-length',
+  string_match: { safe_regex: { regex: above(LB_BODY_BYTES_MAX) } },
+};
+/** Where Envoy keeps what the authorizer said. */
+const AUTHORIZER_METADATA = 'envoy.filters.http.ext_authz';
+const WORKER_HEADER = 'x-runpod-worker-id';
+
+/**
+ * Operations of queue-based endpoints by path: nobody needs to be asked about them. What is missed here is asked about,
+ * and comes to the same.
+ */
+const QUEUE_OPERATION =
+  '/v2/[^/]+/(run|runsync|purge-queue|health|requests|(status|status-sync|stream|cancel|retry)/[^/]+)/?';
+/** As the host form looks; which domains there are is the facades' to know. */
+const HOST_FORM = '[a-zA-Z0-9]{14}\\..*';
+
+/**
+ * A request that is whole when its headers are there: another worker may have it when the first says that it is full.
+ */
+const WITHOUT_BODY: readonly Message[] = [
+  { name: ':method', string_match: { safe_regex: { regex: 'GET|HEAD|OPTIONS' } } },
+  ...['content-length', 'transfer-encoding'].map((name) => ({ name, present_match: true, invert_match: true })),
+];
+/** By the cluster that the facade has named; where there is none, by an activator, if one can carry the request. */
+const BY_CLUSTER = `
+function envoy_on_route(handle)
+  local name = handle:headers():get("${CLUSTER_HEADER}")
+  if handle:getCluster(name) == nil and handle:headers():get("${ACTIVATION_HEADER}") ~= nil then
+    return "${CLUSTERS.activators}"
+  end
+  return name
+end`;
+const FULL: Message = {
+  retry_on: 'connect-failure,refused-stream,retriable-headers',
+  retriable_headers: [{ name: FULL_HEADER, present_match: true }],
+};
+/**
+ * A worker is ready, and core tells facades and edges at the same time: a call that waited at the authorizer may be
+ * here first. Until then its cluster has nothing but an address where nobody listens (core/rpc/ads/snapshot.ts), and
+ * nothing of the call was sent.
+ */
+const UNTIL_TOLD = untilTold(TOLD_TRIES, TOLD_PAUSE_MS);
+/** A call by gRPC waits at the authorizer for a worker. */
+const GRPC: Message = { name: 'content-type', string_match: { prefix: 'application/grpc' } };
+/** The authorizer says how long the answer may take. */
+const DIRECT_TIMES: Message = { timeout: duration(DIRECT_ANSWER_MS), idle_timeout: duration(REQUEST_SILENCE_MS) };
+
+/** Says of a local reply that its request was on the direct way. */
+export const ON_DIRECT_WAY: Message = {
+  metadata_filter: {
+    matcher: { filter: AUTHORIZER_METADATA, path: [{ key: CLUSTER_HEADER }], value: { present_match: true } },
+    match_if_key_not_found: false,
+  },
+};
+
+/** What differs between edges. */
+export interface DirectWay {
+  edgeKey: string;
+  /** How many there are. */
+  facades: number;
+}
+
+/** Filters of a listener, in their order. */
+export function directFilters(way: DirectWay): Message[] {
+  return [
+    // No other surface takes bodies as large, so that one limit stands for all; chunked bodies are cut at it.
+    {
+      name: REQUEST_SIZE,
+      typed_config: typed(`${FILTERS}.body_size_limit.v3.BodySizeLimit`, { max_request_bytes: LB_BODY_BYTES_MAX }),
+    },
+    {
+      name: AUTHORIZER,
+      typed_config: typed(`${FILTERS}.ext_authz.v3.ExtAuthz`, {
+        transport_api_version: 'V3',
+        clear_route_cache: true,
+        status_on_error: { code: 'ServiceUnavailable' },
+        allowed_headers: exactly(
+          'upgrade',
+          'content-type',
+          'x-forwarded-host',
+          'origin',
+          'access-control-request-method',
+          'cookie',
+          WORKER_HEADER,
+        ),
+        http_service: authorizer(way, AUTHORIZE_MS),
+      }),
+    },
+    { name: ANSWER_SIZE, typed_config: typed(`${FILTERS}.custom_response.v3.CustomResponse`) },
+    workerAnswersFilter(),
+  ];
+}
+
+function authorizer({ edgeKey, facades }: DirectWay, timeoutMs: number): Message {
+  return {
+    server_uri: { uri: 'http://authorizer.invalid', cluster: CLUSTERS.authorizers, timeout: duration(timeoutMs) },
+    path_prefix: AUTHORIZE_PATH,
+    authorization_request: { headers_to_add: [{ key: EDGE_KEY_HEADER, value: edgeKey }] },
+    authorization_response: {
+      allowed_upstream_headers: exactly(
+        CLUSTER_HEADER,
+        PATH_HEADER,
+        ACTIVATION_HEADER,
+        TIMEOUT_HEADER,
+        'x-forwarded-host',
+        'x-forwarded-prefix',
+      ),
+      dynamic_metadata_from_headers: exactly(CLUSTER_HEADER),
+    },
+    // To ask changes nothing.
+    retry_policy: asking(facades),
+  };
+}
+
+/**
+ * Filters of what is sent to workers and facades: our own headers stay here; an activator is told whose request it is,
+ * a facade who sends it.
+ */
+export function upstreamFilters(): Message[] {
+  return [
+    {
+      name: 'own_headers',
+      typed_config: typed(`${FILTERS}.header_mutation.v3.HeaderMutation`, {
+        mutations: {
+          request_mutations: [
+            ...['x-slipway-', 'x-envoy-'].map((prefix) => ({ remove_on_match: { key_matcher: { prefix } } })),
+            ...[
+              [ACTIVATION_HEADER, ACTIVATION_METADATA],
+              [EDGE_HEADER, EDGE_METADATA],
+            ].map(([key, metadata]) => ({
+              append: {
+                header: { key, value: `%UPSTREAM_METADATA(envoy.lb:${metadata})%` },
+                append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+              },
+            })),
+          ],
+        },
+      }),
+    },
+    UPSTREAM_CODEC,
+  ];
+}
+
+/**
+ * Routes that stand before `rest`, which are those to the facades and are asked about when they may be for a
+ * load-balancing endpoint.
+ */
+export function directRoutes(rest: readonly Message[], way: DirectWay): Message[] {
+  const host = { name: ':authority', string_match: { safe_regex: { regex: HOST_FORM } } };
+  return [
+    ...rest.map((route) => unasked(withHeader(route, TOO_LARGE), { [REQUEST_SIZE]: OFF })),
+    directRoute(WITHOUT_BODY, beforeFacades(way.facades, FULL)),
+    directRoute([GRPC], UNTIL_TOLD),
+    directRoute([], beforeFacades(way.facades)),
+    ...rest.map((route) => askedForLong(withHeader(withHeader(route, host), GRPC), way)),
+    ...rest.map((route) => withHeader(route, host)),
+    ...rest.map((route) => unasked(withPath(route, { safe_regex: { regex: QUEUE_OPERATION } }))),
+    ...rest.map((route) => withPath(route, { prefix: '/v2/' })),
+    ...rest.map((route) => unasked(route)),
+  ];
+}
+
+function directRoute(headers: readonly Message[], retries: Message): Message {
+  return {
+    match: { prefix: '/', headers: [{ name: CLUSTER_HEADER, present_match: true }, ...headers] },
+    route: {
+      inline_cluster_specifier_plugin: {
+        extension: {
+          name: 'by_cluster',
+          typed_config: typed('envoy.extensions.router.cluster_specifiers.lua.v3.LuaConfig', {
+            source_code: { inline_string: BY_CLUSTER },
+            default_cluster: CLUSTERS.activators,
+          }),
+        },
+      },
+      cluster_not_found_response_code: 'SERVICE_UNAVAILABLE',
+      path_rewrite: `%REQ(${PATH_HEADER})%`,
+      ...DIRECT_TIMES,
+      // Where nobody listens nothing was sent: an activator finds another worker, or waits for one.
+      retry_policy: retries,
+    },
+    request_headers_to_remove: ['authorization'],
+    // An activator names the worker itself, and has no such metadata.
+    response_headers_to_add: [
+      {
+        header: { key: WORKER_HEADER, value: '%UPSTREAM_METADATA(envoy.lb:worker)%' },
+        append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+      },
+    ],
+    typed_per_filter_config: { [ANSWER_SIZE]: tooLargeAnswers(), ...mendsAnswers() },
+  };
+}
+
+/**
+ * Answers whose length says that they are too large become a refusal. Those without a length cannot be refused any more
+ * when they show it.
+ */
+function tooLargeAnswers(): Message {
+  const input = {
+    name: 'length',
+    typed_config: typed('envoy.type.matcher.v3.HttpResponseHeaderMatchInput', { header_name: 'content-length' }),
+  };
+  const refuse = typed('envoy.extensions.http.custom_response.local_response_policy.v3.LocalResponsePolicy', {
+    status_code: 413,
+  });
+  return typed(`${FILTERS}.custom_response.v3.CustomResponse`, {
+    custom_response_matcher: {
+      matcher_list: {
+        matchers: [
+          {
+            predicate: {
+              single_predicate: {
+                input,
+                value_match: { safe_regex: { google_re2: {}, regex: above(LB_BODY_BYTES_MAX) } },
+              },
+            },
+            on_match: { action: { name: 'refuse', typed_config: refuse } },
+          },
+        ],
+      },
+    },
+  });
+}
+
+function askedForLong(route: Message, way: DirectWay): Message {
+  const settings = { check_settings: { http_service: authorizer(way, AUTHORIZE_GRPC_MS) } };
+  return {
+    ...route,
+    typed_per_filter_config: { [AUTHORIZER]: typed(`${FILTERS}.ext_authz.v3.ExtAuthzPerRoute`, settings) },
+  };
+}
+
+function unasked(route: Message, more: Message = {}): Message {
+  return {
+    ...route,
+    typed_per_filter_config: {
+      ...more,
+      [AUTHORIZER]: typed(`${FILTERS}.ext_authz.v3.ExtAuthzPerRoute`, { disabled: true }),
+    },
+  };
+}
+
+function withHeader(route: Message, header: Message): Message {
+  const match = route['match'] as Message;
+  return { ...route, match: { ...match, headers: [...((match['headers'] as Message[] | undefined) ?? []), header] } };
+}
+
+function withPath(route: Message, path: Message): Message {
+  const { prefix: _any, ...match } = route['match'] as Message;
+  return { ...route, match: { ...match, ...path } };
+}
+
+function exactly(...names: string[]): Message {
+  return { patterns: names.map((exact) => ({ exact })) };
+}

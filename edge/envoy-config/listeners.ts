@@ -1,0 +1,271 @@
+/** What listens: clients over HTTP, internal services and agents over gRPC, Prometheus. */
+import { TUNNEL_COUNT_HEADER, TUNNEL_PATH, TUNNEL_PROTOCOL } from '@slipway/kit/net/tunnel';
+import type { EdgeConfig } from '../config.ts';
+import { FLOOD_WINDOW_MS } from '../config.ts';
+import type { HostPort, Message } from '../message.ts';
+import { duration, socketAddress, typed } from '../message.ts';
+import { CLUSTERS, tunnelCluster } from './clusters.ts';
+import { directFilters, directRoutes, upstreamFilters } from './direct-way.ts';
+import { httpManager } from './http.ts';
+import {
+  BUFFER_BYTES,
+  CORE_CONNECTION_WINDOW_BYTES,
+  CORE_WINDOW_BYTES,
+  PING_ANSWER_MS,
+  PING_MS,
+  REQUEST_SILENCE_MS,
+  socketSilenceMs,
+} from './limits.ts';
+import { localReplies } from './local-replies.ts';
+import { amongReplicas } from './retries.ts';
+import { serverTls } from './tls.ts';
+
+/** Answers 200 while this edge takes requests and a facade is ready, 503 while it drains: for a balancer before it. */
+const EDGE_READY_PATH = '/edge/readyz';
+const METRICS_PATH = '/metrics';
+const AGENT_SERVICE = '/slipway.v1.AgentService/';
+const SERVICES = '/slipway.v1.';
+const HEALTH_SERVICE = '/grpc.health.v1.Health/';
+/** By which grpcurl and its like know the calls. */
+const REFLECTION_SERVICE = '/grpc.reflection.';
+const FOR_SERVICES = [SERVICES, HEALTH_SERVICE, REFLECTION_SERVICE];
+
+/** Client addresses that the flood guard keeps in mind. */
+const ADDRESSES_MAX = 20_000;
+/** Networks of one client, in bits: a home has a /64. */
+const CLIENT_NETWORK = { v4_prefix_mask_len: 32, v6_prefix_mask_len: 64 };
+const WEB_SOCKET = { name: 'upgrade', string_match: { exact: 'websocket', ignore_case: true } };
+const FLOOD_GUARD = 'envoy.filters.http.local_ratelimit';
+
+/** All listeners of an edge. */
+export function listeners(config: EdgeConfig): Message[] {
+  const { grpcListen, agentListen, metricsListen } = config;
+  return [
+    publicListener(config),
+    ...(grpcListen
+      ? [grpcListener(config, { name: 'grpc', address: grpcListen, cluster: CLUSTERS.core, prefixes: FOR_SERVICES })]
+      : []),
+    ...(agentListen
+      ? [
+          grpcListener(config, {
+            name: 'agents',
+            address: agentListen,
+            cluster: CLUSTERS.coreAgents,
+            prefixes: [AGENT_SERVICE],
+          }),
+        ]
+      : []),
+    ...(metricsListen ? [metricsListener(metricsListen)] : []),
+  ];
+}
+
+function publicListener(config: EdgeConfig): Message {
+  const isDirect = config.edgeKey !== '';
+  const facades = [socketRoute(config), facadeRoute(config)];
+  const way = { edgeKey: config.edgeKey, facades: config.facades.length };
+  const routes = isDirect ? directRoutes(facades, way) : facades;
+  const filter = httpManager({
+    name: 'public',
+    trustedProxies: config.trustedProxies,
+    accessLog: config.accessLog,
+    silenceMs: REQUEST_SILENCE_MS,
+    filters: [readiness(), floodGuard(config.requestsPerAddress), ...(isDirect ? directFilters(way) : [])],
+    virtualHosts: [{ name: 'facades', domains: ['*'], routes: [twoHosts(), ...socketsWithBodies(), ...routes] }],
+    upstreamFilters: isDirect ? upstreamFilters() : [],
+    onlyUpgrade: 'websocket',
+    more: { local_reply_config: localReplies(), upgrade_configs: [{ upgrade_type: 'websocket' }] },
+  });
+  return listener(
+    'public',
+    config.listen,
+    filter,
+    config.certificate ? serverTls(config.dataDir, { alpn: ['h2', 'http/1.1'], clients: false }) : {},
+  );
+}
+
+/** Envoy joins two Host headers by a comma; which of them a part behind it would believe, nobody knows. */
+function twoHosts(): Message {
+  return {
+    match: { prefix: '/', headers: [{ name: ':authority', string_match: { contains: ',' } }] },
+    direct_response: { status: 400 },
+  };
+}
+
+/**
+ * What follows could be the body or the first bytes of the other protocol; a worker that waits for the one gets none of
+ * it from Envoy.
+ */
+function socketsWithBodies(): Message[] {
+  const bodies = [
+    { name: 'content-length', string_match: { safe_regex: { regex: '0*[1-9].*' } } },
+    { name: 'transfer-encoding', present_match: true },
+  ];
+  return bodies.map((body) => ({
+    match: { prefix: '/', headers: [WEB_SOCKET, body] },
+    direct_response: { status: 400 },
+  }));
+}
+
+/** WebSockets of load-balancing endpoints; a facade answers what is none. */
+function socketRoute({ lbSocketIdleMs, facades }: EdgeConfig): Message {
+  const times = { timeout: '0s', idle_timeout: duration(socketSilenceMs(lbSocketIdleMs)) };
+  const route = { cluster: CLUSTERS.facades, ...times, retry_policy: amongReplicas(facades.length) };
+  return { match: { prefix: '/', headers: [WEB_SOCKET] }, route };
+}
+
+function facadeRoute({ facades }: EdgeConfig): Message {
+  return {
+    match: { prefix: '/' },
+    route: {
+      cluster: CLUSTERS.facades,
+      timeout: '0s',
+      idle_timeout: duration(REQUEST_SILENCE_MS),
+      // Only what no facade has begun: a submission that was perhaps accepted is the client's to send again.
+      retry_policy: amongReplicas(facades.length),
+    },
+  };
+}
+
+/**
+ * Tunnels of agents to each facade: an upgrade by HTTP/1.1, on the same port as their sessions and with the same
+ * certificates.
+ */
+function tunnelRoutes(facades: readonly HostPort[]): Message[] {
+  return facades.map((_, number) => ({
+    match: {
+      path: `${TUNNEL_PATH}${number}`,
+      headers: [{ name: 'upgrade', string_match: { exact: TUNNEL_PROTOCOL, ignore_case: true } }],
+    },
+    route: {
+      cluster: tunnelCluster(number),
+      timeout: '0s',
+      idle_timeout: '0s',
+      upgrade_configs: [{ upgrade_type: TUNNEL_PROTOCOL }],
+    },
+    response_headers_to_add: [
+      {
+        header: { key: TUNNEL_COUNT_HEADER, value: String(facades.length) },
+        append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+      },
+    ],
+  }));
+}
+
+interface GrpcListener {
+  name: string;
+  address: HostPort;
+  cluster: string;
+  /** Services that are served there, by the starts of their paths. */
+  prefixes: readonly string[];
+}
+
+function grpcListener(config: EdgeConfig, { name, address, cluster, prefixes }: GrpcListener): Message {
+  const isAgents = cluster === CLUSTERS.coreAgents;
+  const clients = isAgents && config.agentClients !== undefined;
+  // An agent opens its session again by itself.
+  const retries = isAgents ? {} : { retry_policy: amongReplicas(config.cores.length) };
+  const route = {
+    cluster,
+    timeout: '0s',
+    idle_timeout: '0s',
+    max_stream_duration: { max_stream_duration: '0s' },
+    ...retries,
+  };
+  // Agents have a listener of their own, perhaps with certificates: there is no way round it.
+  const special = isAgents
+    ? tunnelRoutes(config.facades)
+    : [{ match: { prefix: AGENT_SERVICE, grpc: {} }, direct_response: { status: 404 } }];
+  const filter = httpManager({
+    name,
+    trustedProxies: config.trustedProxies,
+    accessLog: config.accessLog,
+    silenceMs: 0,
+    filters: [],
+    virtualHosts: [
+      {
+        name,
+        domains: ['*'],
+        routes: [...special, ...prefixes.map((prefix) => ({ match: { prefix, grpc: {} }, route }))],
+      },
+    ],
+    more: {
+      codec_type: isAgents ? 'AUTO' : 'HTTP2',
+      http2_protocol_options: {
+        max_concurrent_streams: 1_024,
+        initial_stream_window_size: CORE_WINDOW_BYTES,
+        initial_connection_window_size: CORE_CONNECTION_WINDOW_BYTES,
+        connection_keepalive: { interval: duration(PING_MS), timeout: duration(PING_ANSWER_MS) },
+      },
+      ...(clients
+        ? { forward_client_cert_details: 'SANITIZE_SET', set_current_client_cert_details: { uri: true } }
+        : {}),
+    },
+  });
+  return listener(
+    name,
+    address,
+    filter,
+    config.certificate ? serverTls(config.dataDir, { alpn: isAgents ? ['h2', 'http/1.1'] : ['h2'], clients }) : {},
+  );
+}
+
+/** Envoy's admin stays on its Unix socket; this shows its numbers and nothing else. */
+function metricsListener(address: HostPort): Message {
+  const filter = httpManager({
+    name: 'metrics',
+    trustedProxies: 0,
+    accessLog: false,
+    silenceMs: 10_000,
+    filters: [],
+    virtualHosts: [
+      {
+        name: 'metrics',
+        domains: ['*'],
+        routes: [
+          { match: { path: METRICS_PATH }, route: { cluster: CLUSTERS.admin, prefix_rewrite: '/stats/prometheus' } },
+        ],
+      },
+    ],
+  });
+  return listener('metrics', address, filter, {});
+}
+
+function listener(name: string, address: HostPort, filter: Message, tls: Message): Message {
+  return {
+    name,
+    address: socketAddress(address),
+    per_connection_buffer_limit_bytes: BUFFER_BYTES,
+    filter_chains: [{ ...tls, filters: [filter] }],
+  };
+}
+
+function readiness(): Message {
+  return {
+    name: 'readiness',
+    typed_config: typed('envoy.extensions.filters.http.health_check.v3.HealthCheck', {
+      pass_through_mode: false,
+      headers: [{ name: ':path', string_match: { exact: EDGE_READY_PATH } }],
+      cluster_min_healthy_percentages: { [CLUSTERS.facades]: { value: 1 } },
+    }),
+  };
+}
+
+/** Coarse, per client address and edge; the fair limits are the facade's, by account. */
+function floodGuard(requests: number): Message {
+  const always = { default_value: { numerator: 100 } };
+  const bucket = { max_tokens: requests, tokens_per_fill: requests, fill_interval: duration(FLOOD_WINDOW_MS) };
+  return {
+    name: FLOOD_GUARD,
+    typed_config: typed('envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit', {
+      stat_prefix: 'flood',
+      filter_enabled: always,
+      filter_enforced: always,
+      status: { code: 429 },
+      // Requests that no descriptor fits: there are none.
+      token_bucket: { max_tokens: 4_294_967_295, tokens_per_fill: 4_294_967_295, fill_interval: '1s' },
+      max_dynamic_descriptors: ADDRESSES_MAX,
+      rate_limits: [{ actions: [{ masked_remote_address: CLIENT_NETWORK }] }],
+      descriptors: [{ entries: [{ key: 'masked_remote_address' }], token_bucket: bucket }],
+    }),
+  };
+}

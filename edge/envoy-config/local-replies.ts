@@ -1,0 +1,147 @@
+/**
+ * What Envoy answers by itself, in the shapes of the surfaces (docs/reference/api.md#errors): every error is JSON with
+ * a word for programs.
+ */
+import type { ErrorCode } from '@slipway/kit/net/error-help';
+import { HEADERS_TOO_LARGE } from '@slipway/proto/wire/limits';
+import type { Message } from '../message.ts';
+import { ON_DIRECT_WAY } from './direct-way.ts';
+
+/** When, and what then. */
+interface Reply {
+  /** Envoy's response flags. */
+  flags?: readonly string[];
+  /** Status that Envoy would answer. */
+  from?: number;
+  status: number;
+  code: ErrorCode;
+  text: string;
+  retryAfterSeconds?: number;
+}
+
+const WORKER_FAILED =
+  'The worker ended the connection before it answered. The request may have been begun and is not repeated.';
+const OVERLOADED = 'The service is overloaded; try again shortly.';
+const UNAVAILABLE = 'The service is not reachable right now; try again shortly.';
+/** Flag of what ext_authz refuses, or cannot ask about. */
+const REFUSED = 'UAEX';
+/** The first that fits counts. */
+const REPLIES: readonly Reply[] = [
+  {
+    from: 413,
+    status: 413,
+    code: 'payload_too_large',
+    text: 'The body of the request or of its answer is larger than 30 MB.',
+  },
+  {
+    from: 429,
+    status: 429,
+    code: 'rate_limited',
+    text: 'Too many requests from this address; try again shortly.',
+    retryAfterSeconds: 1,
+  },
+  { flags: ['UO'], status: 503, code: 'unavailable', text: OVERLOADED, retryAfterSeconds: 1 },
+  {
+    flags: ['UF', 'UH', 'UC', 'UR', 'LR', 'UPE'],
+    status: 503,
+    code: 'unavailable',
+    text: UNAVAILABLE,
+    retryAfterSeconds: 1,
+  },
+  { flags: ['UT', 'SI', 'DT'], status: 504, code: 'unavailable', text: 'The service did not answer in time.' },
+  { flags: ['NR', 'NC'], status: 404, code: 'not_found', text: 'There is no such operation.' },
+  // What is left of these: an Envoy that has no memory for more, which has no flag when it says so.
+  { from: 503, status: 503, code: 'unavailable', text: OVERLOADED, retryAfterSeconds: 1 },
+  { from: 431, status: 431, code: 'headers_too_large', text: HEADERS_TOO_LARGE },
+  { from: 408, status: 408, code: 'invalid_request', text: 'The request did not arrive in time.' },
+  { from: 426, status: 426, code: 'invalid_request', text: 'This version of HTTP is not served.' },
+  { from: 400, status: 400, code: 'invalid_request', text: 'This is not a valid HTTP request.' },
+];
+
+/** On the direct way it is the worker that fails (facades/activator/lb-error.ts has the same words). */
+const DIRECT_REPLIES: readonly Reply[] = [
+  {
+    flags: ['UO'],
+    status: 429,
+    code: 'rate_limited',
+    text: 'Too many requests to the endpoint at a time; try again shortly.',
+    retryAfterSeconds: 1,
+  },
+  {
+    flags: ['UH', 'NC'],
+    status: 503,
+    code: 'no_workers_available',
+    text: 'no workers available',
+    retryAfterSeconds: 5,
+  },
+  { flags: ['UF', 'UC', 'UR', 'LR', 'UPE'], status: 502, code: 'worker_failed', text: WORKER_FAILED },
+  { flags: ['UT', 'SI', 'DT'], status: 504, code: 'processing_timeout', text: 'The worker did not answer in time.' },
+];
+
+interface Shape {
+  path: string;
+  body(reply: Reply): Message;
+}
+
+const QUEUE_SHAPE: Shape = { path: '', body: ({ text, code }) => ({ error: text, code }) };
+/** Surfaces whose errors have a shape of their own, by the start of the path. All others: the queue's. */
+const SHAPES: readonly Shape[] = [
+  { path: '^/v1(/|\\?|$)', body: ({ text, status, code }) => ({ message: text, error: text, status, code }) },
+  {
+    path: '^/v2/[^/]+/openai/',
+    body: ({ text, status, code }) => ({
+      error: {
+        message: text,
+        type: status === 429 ? 'rate_limit_error' : status < 500 ? 'invalid_request_error' : 'server_error',
+        param: null,
+        code,
+      },
+    }),
+  },
+  QUEUE_SHAPE,
+];
+
+/** The mappers of a connection manager. */
+export function localReplies(): Message {
+  return {
+    mappers: [
+      mapper(
+        { flags: [REFUSED], from: 503, status: 503, code: 'unavailable', text: UNAVAILABLE, retryAfterSeconds: 1 },
+        QUEUE_SHAPE,
+      ),
+      // What a facade refuses when it is asked is said in its own words.
+      { filter: { response_flag_filter: { flags: [REFUSED] } } },
+      ...DIRECT_REPLIES.map((reply) => mapper(reply, QUEUE_SHAPE, [ON_DIRECT_WAY])),
+      ...REPLIES.flatMap((reply) => SHAPES.map((shape) => mapper(reply, shape))),
+    ],
+  };
+}
+
+function mapper(reply: Reply, { path, body }: Shape, more: readonly Message[] = []): Message {
+  const filters = [
+    ...more,
+    ...(reply.flags ? [{ response_flag_filter: { flags: reply.flags } }] : []),
+    ...(reply.from === undefined
+      ? []
+      : [
+          {
+            status_code_filter: { comparison: { op: 'EQ', value: { default_value: reply.from, runtime_key: 'none' } } },
+          },
+        ]),
+    ...(path === ''
+      ? []
+      : [{ header_filter: { header: { name: ':path', string_match: { safe_regex: { regex: `${path}.*` } } } } }]),
+  ];
+  return {
+    filter: filters.length === 1 ? filters[0] : { and_filter: { filters } },
+    status_code: reply.status,
+    body_format_override: { json_format: body(reply), content_type: 'application/json; charset=utf-8' },
+    ...(reply.retryAfterSeconds === undefined
+      ? {}
+      : { headers_to_add: [header('retry-after', String(reply.retryAfterSeconds))] }),
+  };
+}
+
+function header(key: string, value: string): Message {
+  return { header: { key, value }, append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' };
+}

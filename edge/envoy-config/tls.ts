@@ -1,0 +1,90 @@
+/**
+ * Certificates by SDS from files: Envoy takes a new one without a restart, and running connections go on with theirs.
+ * The files here say where certificate and key are; they hold neither.
+ */
+import { dirname, join } from 'node:path';
+import type { CertificateFiles, ClientCertificates } from '../config.ts';
+import type { Message } from '../message.ts';
+import { duration, typed } from '../message.ts';
+import { HANDSHAKE_MS } from './limits.ts';
+
+const SECRET = 'envoy.extensions.transport_sockets.tls.v3.Secret';
+const DOWNSTREAM = 'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext';
+const SERVER_CERTIFICATE = 'server_certificate';
+const AGENT_AUTHORITY = 'agent_authority';
+
+/** Names of the files below the edge's folder. */
+export const SDS_FILES = { certificate: 'sds-certificate.json', authority: 'sds-agent-ca.json' } as const;
+
+/**
+ * The SDS file of the server's certificate. Envoy looks again when something is renamed into the certificate's folder,
+ * as certbot and Kubernetes do it. `turn` changes how the path is spelled and so makes Envoy read files that were
+ * written in place.
+ */
+export function certificateSecret({ certFile, keyFile }: CertificateFiles, turn: number): Message {
+  return {
+    resources: [
+      typed(SECRET, {
+        name: SERVER_CERTIFICATE,
+        tls_certificate: {
+          certificate_chain: { filename: spelled(certFile, turn) },
+          private_key: { filename: spelled(keyFile, turn) },
+          watched_directory: { path: dirname(certFile) },
+        },
+      }),
+    ],
+  };
+}
+
+/** The SDS file of the authority of client certificates. `turn`: as of the certificate. */
+export function authoritySecret({ caFile, uriPrefix }: ClientCertificates, turn: number): Message {
+  return {
+    resources: [
+      typed(SECRET, {
+        name: AGENT_AUTHORITY,
+        validation_context: {
+          trusted_ca: { filename: spelled(caFile, turn) },
+          watched_directory: { path: dirname(caFile) },
+          ...(uriPrefix === ''
+            ? {}
+            : { match_typed_subject_alt_names: [{ san_type: 'URI', matcher: { prefix: uriPrefix } }] }),
+        },
+      }),
+    ],
+  };
+}
+
+function spelled(file: string, turn: number): string {
+  return turn % 2 === 0 ? file : join(dirname(file), '.').concat('/./', file.slice(dirname(file).length + 1));
+}
+
+/** What makes a listener speak TLS; `clients`: it takes only clients with a certificate. */
+export function serverTls(dataDir: string, { alpn, clients }: { alpn: readonly string[]; clients: boolean }): Message {
+  return {
+    transport_socket_connect_timeout: duration(HANDSHAKE_MS),
+    transport_socket: {
+      name: 'tls',
+      typed_config: typed(DOWNSTREAM, {
+        ...(clients ? { require_client_certificate: true } : {}),
+        common_tls_context: {
+          alpn_protocols: alpn,
+          tls_params: { tls_minimum_protocol_version: 'TLSv1_2' },
+          tls_certificate_sds_secret_configs: [secretFrom(SERVER_CERTIFICATE, join(dataDir, SDS_FILES.certificate))],
+          ...(clients
+            ? { validation_context_sds_secret_config: secretFrom(AGENT_AUTHORITY, join(dataDir, SDS_FILES.authority)) }
+            : {}),
+        },
+      }),
+    },
+  };
+}
+
+function secretFrom(name: string, file: string): Message {
+  return {
+    name,
+    sds_config: {
+      path_config_source: { path: file, watched_directory: { path: dirname(file) } },
+      resource_api_version: 'V3',
+    },
+  };
+}

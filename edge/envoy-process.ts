@@ -1,0 +1,172 @@
+/**
+ * One Envoy: starts it, also as the successor of one that runs, turns its log into ours, drains it and waits for its
+ * end.
+ */
+
+import type { ChildProcess } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Logger } from '@slipway/kit/log/logger';
+import { listenFault } from '@slipway/kit/net/listen-fault';
+import type { Clock } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
+import { activeRequests, askAdmin } from './admin.ts';
+import type { EdgeConfig } from './config.ts';
+import { adminSocket } from './config.ts';
+import { EdgeFault } from './edge-fault.ts';
+import type { RunningEnvoy } from './edge-files.ts';
+import { REQUEST_SILENCE_MS } from './envoy-config/limits.ts';
+
+/** What it runs with. */
+export interface EnvoySeams {
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Connections are told to leave within this many seconds of a drain. */
+const DRAIN_SECONDS = 5;
+/**
+ * An Envoy that was relieved ends after this many seconds: no request waits longer, and streams know how to come back.
+ */
+const RELIEVED_SECONDS = REQUEST_SILENCE_MS / 1_000 + DRAIN_SECONDS;
+const POLL_MS = 50;
+/** Time for an Envoy to be ready, in milliseconds. */
+const READY_MS_MAX = 30_000;
+/** Separates the parts of a line of Envoy's log. */
+const LOG_FORMAT = '%l|%n|%v';
+const LOG_LINE = /^(trace|debug|info|warning|error|critical|off)\|([^|]*)\|(.*)$/;
+/** What Envoy says of an address that it cannot have, in the system's words and their codes. */
+const BIND_FAULT = /cannot bind '([^']+)': (Address already in use|Cannot assign requested address|Permission denied)/;
+const BIND_CODES: Record<string, string> = {
+  'Address already in use': 'EADDRINUSE',
+  'Cannot assign requested address': 'EADDRNOTAVAIL',
+  'Permission denied': 'EACCES',
+};
+/** Envoy's words for our levels. */
+const LEVELS: Record<string, string> = {
+  trace: 'trace',
+  debug: 'debug',
+  info: 'warning',
+  warn: 'warning',
+  error: 'error',
+  silent: 'off',
+};
+
+/** Checks a configuration with Envoy itself; answers what is wrong with it, or undefined. */
+export function findFault(envoy: string, file: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    execFile(
+      envoy,
+      ['--mode', 'validate', '-c', file, '-l', 'error', '--log-format', '%v'],
+      (error, stdout, stderr) => {
+        resolve(error ? (stderr || stdout || error.message).trim() : undefined);
+      },
+    );
+  });
+}
+
+export class EnvoyProcess {
+  readonly #config: EdgeConfig;
+  readonly #seams: EnvoySeams;
+  readonly #child: ChildProcess;
+  readonly #epoch: number;
+  readonly #relieved: RunningEnvoy | undefined;
+  #bindFault: string | undefined;
+  /** Resolves with how it ended. */
+  readonly ended: Promise<string>;
+
+  /** Starts it. `relieved`: the one that it takes over from, which drains and ends when this one is ready. */
+  constructor(
+    envoy: string,
+    file: string,
+    { config, relieved, ...seams }: EnvoySeams & { config: EdgeConfig; relieved: RunningEnvoy | undefined },
+  ) {
+    this.#config = config;
+    this.#seams = seams;
+    this.#relieved = relieved;
+    this.#epoch = relieved ? relieved.epoch + 1 : 0;
+    const row = relieved
+      ? ['--base-id', String(relieved.baseId), '--restart-epoch', String(this.#epoch)]
+      : ['--use-dynamic-base-id', '--base-id-path', join(config.dataDir, 'base-id')];
+    this.#child = spawn(
+      envoy,
+      [
+        '-c',
+        file,
+        ...row,
+        '-l',
+        LEVELS[config.logLevel]!,
+        '--log-format',
+        LOG_FORMAT,
+        '--drain-time-s',
+        String(DRAIN_SECONDS),
+        '--drain-strategy',
+        'immediate',
+        '--parent-shutdown-time-s',
+        String(RELIEVED_SECONDS),
+        ...(config.threads === 0 ? [] : ['--concurrency', String(config.threads)]),
+      ],
+      { stdio: ['ignore', 'inherit', 'pipe'] },
+    );
+    createInterface({ input: this.#child.stderr! }).on('line', (line) => this.#log(line));
+    this.ended = new Promise((resolve) => {
+      this.#child.once('error', (error) => resolve(error.message));
+      this.#child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
+    });
+  }
+
+  /** Its admin socket. */
+  get admin(): string {
+    return adminSocket(this.#config.dataDir, this.#epoch);
+  }
+
+  /** Resolves when it serves; rejects when it ends before, with EdgeFault where the operator can help. */
+  async ready(): Promise<RunningEnvoy> {
+    const { clock } = this.#seams;
+    let over: string | undefined;
+    void this.ended.then((how) => {
+      over = how;
+    });
+    const endMs = clock.monotonicMs() + READY_MS_MAX;
+    for (;;) {
+      if (over !== undefined && this.#bindFault) throw new EdgeFault(this.#bindFault);
+      if (over !== undefined) throw new Error(`Envoy ended with ${over} before it served; its last lines say why`);
+      if ((await askAdmin(this.admin, '/ready')).status === 200) break;
+      if (clock.monotonicMs() > endMs) throw new Error(`Envoy was not ready after ${READY_MS_MAX / 1_000} s`);
+      await delay(clock, POLL_MS);
+    }
+    const baseId = this.#relieved?.baseId ?? Number(readFileSync(join(this.#config.dataDir, 'base-id'), 'utf8'));
+    return { pid: this.#child.pid!, baseId, epoch: this.#epoch };
+  }
+
+  /** Lets requests end, for a bounded time, then ends it. `atOnce` ends the wait. */
+  async drain(atOnce: AbortSignal): Promise<void> {
+    const { clock } = this.#seams;
+    const endMs = clock.monotonicMs() + this.#config.drainMs;
+    await askAdmin(this.admin, '/healthcheck/fail', 'POST');
+    await askAdmin(this.admin, '/drain_listeners?graceful', 'POST');
+    while (clock.monotonicMs() < endMs && !atOnce.aborted && (await activeRequests(this.admin)) > 0)
+      await delay(clock, POLL_MS, atOnce);
+    await this.end();
+  }
+
+  /** Ends it now. */
+  async end(): Promise<void> {
+    this.#child.kill('SIGTERM');
+    await this.ended;
+  }
+
+  #log(line: string): void {
+    const [, level, part, text] = LOG_LINE.exec(line) ?? [];
+    const [, address = '', cause] = BIND_FAULT.exec(line) ?? [];
+    if (cause !== undefined) this.#bindFault = `Envoy ${listenFault(new Error(BIND_CODES[cause]), address).message}`;
+    const fields = { part: part ?? 'envoy', text: text ?? line };
+    const { logger } = this.#seams;
+    if (level === 'critical' || level === 'error' || level === undefined) logger.error(fields, 'Envoy says');
+    // Known, and said again at each start; what is used of it is tested with each Envoy that is taken.
+    else if (level === 'warning' && !line.includes('marked as work-in-progress')) logger.warn(fields, 'Envoy says');
+    else logger.debug(fields, 'Envoy says');
+  }
+}

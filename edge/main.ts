@@ -1,0 +1,119 @@
+/**
+ * Entry of the edge's process: settings, Envoy, signals, stop. `--print` shows the configuration and ends, `--validate`
+ * asks Envoy whether it takes it and ends, `--write` writes the folder for an Envoy that something else runs and ends;
+ * `--take-over` relieves a running edge.
+ */
+
+import { ConfigError } from '@slipway/kit/host/env';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
+import type { GoodPair } from './certificates.ts';
+import { timeFault } from './certificates.ts';
+import type { EdgeConfig } from './config.ts';
+import { readEdgeConfig } from './config.ts';
+import { Edge } from './edge.ts';
+import { EdgeFault } from './edge-fault.ts';
+import { checkFiles, readRunning, writeEdgeFiles } from './edge-files.ts';
+import { bootstrap } from './envoy-config/bootstrap.ts';
+import { NoEnvoyError } from './find-envoy.ts';
+import { validate } from './validate.ts';
+
+const config = readConfig();
+if (process.argv.includes('--print')) {
+  process.stdout.write(`${JSON.stringify(bootstrap(config, 0), null, 2)}\n`);
+} else if (process.argv.includes('--validate')) {
+  process.stdout.write(`${await validated(config)}\n`);
+} else if (process.argv.includes('--write')) {
+  process.stdout.write(`${writeFolder(config)}\n`);
+} else {
+  await run(config);
+}
+
+async function run(config: EdgeConfig): Promise<void> {
+  const logger = createLogger('edge', config.logLevel);
+  const edge = new Edge(config, {
+    clock: systemClock,
+    random: systemRandom,
+    logger,
+    takeOver: process.argv.includes('--take-over'),
+    onEnded: (how, relieved) => {
+      if (relieved) logger.info('a successor serves now; this edge ends');
+      else logger.fatal({ how }, 'Envoy ended by itself');
+      process.exit(relieved ? 0 : 1);
+    },
+  });
+  let stopping = false;
+  const stop = async (): Promise<void> => {
+    if (stopping) return edge.hurry();
+    stopping = true;
+    try {
+      await edge.stop();
+    } catch (error) {
+      logger.error({ err: error }, 'the edge did not stop in order');
+      process.exit(1);
+    }
+    process.exit(0);
+  };
+  for (const event of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.on(event, () => void stop());
+  try {
+    await edge.start();
+    process.send?.({ ready: true, addresses: edge.addresses });
+  } catch (error) {
+    // Told to stop while it started: the stop ends the process.
+    if (stopping) await new Promise(() => undefined);
+    if (isOperators(error)) refuse(error);
+    logger.fatal({ err: error }, 'edge did not start');
+    process.exit(1);
+  }
+}
+
+async function validated(config: EdgeConfig): Promise<string> {
+  try {
+    const { version, pair } = await validate(config);
+    noteTime(pair);
+    return `Envoy ${version} takes the configuration.`;
+  } catch (error) {
+    if (!isOperators(error)) throw error;
+    return refuse(error);
+  }
+}
+
+/** Answers the file of the configuration. */
+function writeFolder(config: EdgeConfig): string {
+  try {
+    const pair = checkFiles(config);
+    noteTime(pair);
+    const running = readRunning(config.dataDir);
+    if (running === undefined) return writeEdgeFiles(config, 0);
+    throw new EdgeFault(
+      `An edge serves with the folder ${config.dataDir} (process ${running.pid}), and reads what is there; choose another --data-dir.`,
+    );
+  } catch (error) {
+    if (!isOperators(error)) throw error;
+    return refuse(error);
+  }
+}
+
+function noteTime(pair: GoodPair | undefined): void {
+  const doubt = pair && timeFault(pair, systemClock.nowMs());
+  if (doubt !== undefined) process.stderr.write(`Note: ${doubt}.\n`);
+}
+
+/** Whether it is for the operator to mend, who needs its words and no trace. */
+function isOperators(error: unknown): error is Error {
+  return error instanceof EdgeFault || error instanceof NoEnvoyError || error instanceof ConfigError;
+}
+
+function refuse({ message }: Error): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(2);
+}
+
+function readConfig(): EdgeConfig {
+  try {
+    return readEdgeConfig();
+  } catch (error) {
+    if (!isOperators(error)) throw error;
+    return refuse(error);
+  }
+}

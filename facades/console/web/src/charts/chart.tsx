@@ -1,0 +1,214 @@
+/**
+ * A chart of the course of time, drawn by uPlot. It draws on a canvas, so it takes its colours from the page and is
+ * told when they change.
+ */
+import { useEffect, useRef, useState } from 'react';
+import uPlot from 'uplot';
+import { mark, moment, roundSpan, span } from '../lib/words.ts';
+import type { Stretch } from './chart-zoom.tsx';
+import { highest, useZoom, Zoom, zooming } from './chart-zoom.tsx';
+
+/** One line of it. */
+export interface Series {
+  label: string;
+  /** A colour of styles/base.css, for instance `--queue`. */
+  colour: string;
+  /** Each is as it is until the next; null: there is none. */
+  values: readonly (number | null)[];
+}
+
+/** What is drawn upwards: where its marks may be, how they and a value are told, and how wide they are. */
+interface Scale {
+  marks: number[];
+  mark: (value: number) => string;
+  text: (value: number) => string;
+  size: number;
+  /** A step may stand alone, where a line cannot be seen. */
+  points: boolean;
+}
+
+const HEIGHT = 220;
+/** Of a chart that is shown as a table, the newest. */
+const TABLE_ROWS_MAX = 200;
+/** Marks of counts are whole. */
+const WHOLE = [1, 2, 5]
+  .flatMap((first) => Array.from({ length: 10 }, (_, zeros) => first * 10 ** zeros))
+  .sort((a, b) => a - b);
+const COUNTS: Scale = { marks: WHOLE, mark: String, text: String, size: 46, points: false };
+/** Milliseconds. */
+export const SPANS: Scale = {
+  marks: [
+    ...WHOLE.filter((ms) => ms < 10_000),
+    ...[10, 30].map((seconds) => seconds * 1_000),
+    ...[1, 2, 5, 10, 30].map((minutes) => minutes * 60_000),
+    ...[1, 2, 6, 12, 24, 48, 120].map((hours) => hours * 3_600_000),
+  ],
+  mark: (ms) => (ms === 0 ? '0' : roundSpan(ms)),
+  text: span,
+  size: 62,
+  points: true,
+};
+
+/** `times` in milliseconds, rising. `label`: what it shows, for those who do not see it. */
+export function Chart({
+  times,
+  series,
+  label,
+  scale = COUNTS,
+}: {
+  times: readonly number[];
+  series: readonly Series[];
+  label: string;
+  scale?: Scale;
+}) {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(undefined);
+  const theme = useThemeTurns();
+  const data = [times.map((ms) => ms / 1_000), ...series.map(({ values }) => [...values])] as uPlot.AlignedData;
+  const latest = useRef(data);
+  latest.current = data;
+  const names = series.map((one) => one.label).join();
+  const { zoom, shown, choose, whole } = useZoom(times);
+  useEffect(() => {
+    const root = place.current!;
+    const made = new uPlot(options(root.clientWidth, series, scale, choose), latest.current, root);
+    plot.current = made;
+    const watch = new ResizeObserver(() => made.setSize({ width: root.clientWidth, height: HEIGHT }));
+    watch.observe(root);
+    return () => {
+      watch.disconnect();
+      made.destroy();
+    };
+    // Series are the same as long as their names are.
+  }, [names, theme]);
+  useEffect(() => {
+    plot.current?.setData(latest.current, shown.current === undefined);
+    if (shown.current) plot.current?.setScale('x', shown.current);
+  });
+  const now = series.map(({ label: name, values }) => `${name} ${told(scale, values.at(-1))}`).join(', ');
+  return (
+    <>
+      <div className="chart" ref={place} role="img" aria-label={`${label}. Now: ${now}.`} />
+      <div className="zoom">
+        <AsTable times={times} series={series} label={label} scale={scale} />
+        <Zoom zoom={zoom} whole={whole} choose={choose} label={label} />
+      </div>
+    </>
+  );
+}
+
+/** The same values for those who use no mouse: the newest first, made only while it is open. */
+function AsTable({
+  times,
+  series,
+  label,
+  scale,
+}: {
+  times: readonly number[];
+  series: readonly Series[];
+  label: string;
+  scale: Scale;
+}) {
+  const [isOpen, setIsOpen] = useState(false);
+  const places = isOpen ? [...times.keys()].slice(-TABLE_ROWS_MAX).toReversed() : [];
+  return (
+    <details className="as-table" onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+      <summary>As a table</summary>
+      {isOpen && (
+        <div className="scroll" tabIndex={0} role="region" aria-label={`${label}, as a table`}>
+          <table className="rows">
+            <thead>
+              <tr>
+                <th>At</th>
+                {series.map(({ label: name }) => (
+                  <th key={name} className="right">
+                    {name}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {places.map((place) => (
+                <tr key={times[place]}>
+                  <th scope="row">{moment(times[place]!)}</th>
+                  {series.map(({ label: name, values }) => (
+                    <td key={name} className="right number">
+                      {told(scale, values[place])}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </details>
+  );
+}
+
+function told({ text }: Scale, value: number | null | undefined): string {
+  return value === null || value === undefined ? '–' : text(value);
+}
+
+/** `choose` is told what is dragged over; undefined: all of it. */
+function options(
+  width: number,
+  series: readonly Series[],
+  scale: Scale,
+  choose: (stretch: Stretch | undefined) => void,
+): uPlot.Options {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name: string): string => style.getPropertyValue(name).trim();
+  const axis = {
+    stroke: colour('--soft'),
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { show: false },
+    font: '11px system-ui, sans-serif',
+  };
+  const marks = (_plot: uPlot, ticks: number[]): string[] =>
+    ticks.map((tick) => mark(tick * 1_000, ((ticks[1] ?? tick) - ticks[0]!) * 1_000));
+  // Without a hand on the chart the legend tells the present.
+  const shown = (plot: uPlot, value: number | null, place: number, at: number | null): number | null | undefined =>
+    at === null ? plot.data[place]!.at(-1) : value;
+  return {
+    width,
+    height: HEIGHT,
+    legend: { live: true },
+    ...zooming(choose),
+    scales: { y: { range: (plot) => [0, Math.max(1, highest(plot) * 1.1)] } },
+    axes: [
+      { ...axis, space: 90, values: marks },
+      { ...axis, size: scale.size, incrs: scale.marks, values: (_plot, ticks) => ticks.map(scale.mark) },
+    ],
+    series: [
+      { label: 'at', value: (plot, value, place, at) => moment((shown(plot, value, place, at) ?? 0) * 1_000) },
+      ...series.map(({ label, colour: name }, place) => ({
+        label,
+        stroke: colour(name),
+        width: 1.5,
+        points: scale.points ? { show: true, size: 4, fill: colour(name) } : { show: false },
+        paths: uPlot.paths.stepped!({ align: 1 }),
+        // Grounds of several lines would mix to a colour that means nothing.
+        ...(place === 0 ? { fill: `color-mix(in srgb, ${colour(name)} 14%, transparent)` } : {}),
+        value: (plot: uPlot, value: number | null, at: number, hovered: number | null) =>
+          told(scale, shown(plot, value, at, hovered)),
+      })),
+    ],
+  };
+}
+
+/** Rises when the colours of the page have changed. */
+function useThemeTurns(): number {
+  const [turns, setTurns] = useState(0);
+  useEffect(() => {
+    const turn = (): void => setTurns((before) => before + 1);
+    const system = matchMedia('(prefers-color-scheme: dark)');
+    window.addEventListener('slipway-theme', turn);
+    system.addEventListener('change', turn);
+    return () => {
+      window.removeEventListener('slipway-theme', turn);
+      system.removeEventListener('change', turn);
+    };
+  }, []);
+  return turns;
+}

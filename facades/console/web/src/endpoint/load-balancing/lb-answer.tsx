@@ -1,0 +1,139 @@
+/** The answer of a load-balancing endpoint as it comes: always as text, whatever it says that it is. */
+import { useEffect, useState } from 'react';
+import type { EndpointView } from '../../../../views.ts';
+import { saveFile } from '../../lib/save-file.ts';
+import { every, stopwatch } from '../../lib/stopwatch.ts';
+import { bytes, counted, span, unbroken } from '../../lib/words.ts';
+import { plainText } from '../../lib/worker-text.ts';
+import { Tail } from '../../ui/blocks.tsx';
+import { Badge, Empty, Panel } from '../../ui/parts.tsx';
+import type { AnswerHead, Exchange } from './lb-exchange.ts';
+import { SHOWN_MAX, valueOf } from './lb-exchange.ts';
+
+const ENDINGS: Readonly<Record<string, string>> = {
+  'application/json': 'json',
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/webp': 'webp',
+  'audio/wav': 'wav',
+  'audio/mpeg': 'mp3',
+  'video/mp4': 'mp4',
+  'application/zip': 'zip',
+  'application/pdf': 'pdf',
+};
+
+/** How often the time that passes is drawn, in milliseconds. */
+const DRAWN_MS = 250;
+
+/** The panel. */
+export function LbAnswer({ told, view }: { told: Exchange; view: EndpointView }) {
+  const { phase, why, head, headMs, tookMs } = told;
+  const isUnderWay = phase === 'waiting' || phase === 'answering';
+  const forMs = useGrowing(tookMs, isUnderWay);
+  const aside = (
+    <>
+      {head && <Badge word={`${head.status} ${head.reason}`.trim()} tone={toneOf(head.status)} />}
+      {head && <span title="until the answer began">began after {span(headMs)}</span>}
+      <span>
+        {isUnderWay ? 'for' : 'took'} {span(forMs)}
+      </span>
+      {phase === 'answering' && <Badge word="live" tone="busy" />}
+    </>
+  );
+  return (
+    <Panel title="Answer" aside={aside}>
+      {phase === 'waiting' && <Waiting view={view} />}
+      {why !== '' && (
+        <p role={phase === 'ended' ? 'status' : 'alert'} className={`body ${phase === 'ended' ? 'hint' : 'failure'}`}>
+          {why}
+        </p>
+      )}
+      {head && <Headers head={head} />}
+      {head && <Body told={told} head={head} />}
+    </Panel>
+  );
+}
+
+function Headers({ head: { headers } }: { head: AnswerHead }) {
+  return (
+    <details className="sent">
+      <summary>{counted(headers.length, 'header')}</summary>
+      <pre className="viewer" tabIndex={0} role="group" aria-label="Headers of the answer">
+        {headers.map(([name, value]) => plainText(`${name}: ${value}`)).join('\n')}
+      </pre>
+    </details>
+  );
+}
+
+function Body({ told, head }: { told: Exchange; head: AnswerHead }) {
+  const { phase, isText, blocks, isCut, payload } = told;
+  const type = valueOf(head, 'content-type');
+  const isUnderWay = phase === 'answering';
+  if (told.bytes === 0) return <Empty title={isUnderWay ? 'Nothing of its body has come yet.' : 'It has no body.'} />;
+  const download = (): void =>
+    saveFile(payload(), `answer.${ENDINGS[type.split(';', 1)[0]!.trim().toLowerCase()] ?? (isText ? 'txt' : 'bin')}`);
+  return (
+    <>
+      {isText ? (
+        <Tail blocks={blocks} label="Body" otherwise="" />
+      ) : (
+        <Empty title="That is no text.">{type === '' ? 'It does not say what it is.' : type}</Empty>
+      )}
+      <div className="more">
+        <button type="button" onClick={download}>
+          Download
+        </button>
+        <span className="hint">
+          {bytes(told.bytes)}
+          {isUnderWay && ' until now'}
+          {isCut && `, of which the first ${bytes(SHOWN_MAX)} are shown; “Download” has all of it`}
+        </span>
+      </div>
+    </>
+  );
+}
+
+/** Why nothing has come yet, as far as it is known. */
+function Waiting({ view: { row, workers, summary, nowMs } }: { view: EndpointView }) {
+  const ready = row.workers.idle + row.workers.running;
+  const starting = workers.filter(({ state, endedMs }) => state === 'INITIALIZING' && endedMs === 0);
+  const oldestMs = Math.min(...starting.map(({ createdMs }) => createdMs));
+  const cause =
+    ready > 0
+      ? `${counted(ready, 'worker')} ready: the request is with one, or waits until one takes one more.`
+      : starting.length > 0
+        ? `A cold start: no worker is ready yet, ${counted(starting.length, 'worker')} starting for ${span(Math.max(0, nowMs - oldestMs))}.`
+        : row.workersMax === 0
+          ? 'No worker may start: workersMax is 0.'
+          : 'A cold start: no worker runs, and the request makes one start.';
+  const progress = [...new Set(starting.map(({ reason }) => plainText(reason)).filter((reason) => reason !== ''))];
+  return (
+    <div className="body">
+      <p role="status">
+        <strong>Waiting for an answer.</strong>
+      </p>
+      <p>{cause}</p>
+      {progress.map((text) => (
+        <p key={text} className="hint">
+          {unbroken(text)}
+        </p>
+      ))}
+      {ready === 0 && summary !== '' && <p className="hint">{unbroken(summary)}</p>}
+    </div>
+  );
+}
+
+function toneOf(status: number): string {
+  return status < 300 ? 'good' : status < 400 ? 'calm' : status < 500 ? 'warn' : 'bad';
+}
+
+/** What was told last, and since then what has passed. */
+function useGrowing(toldMs: number, isUnderWay: boolean): number {
+  const [more, setMore] = useState({ toldMs, ms: 0 });
+  useEffect(() => {
+    if (!isUnderWay) return undefined;
+    const sinceMs = stopwatch();
+    return every(DRAWN_MS, () => setMore({ toldMs, ms: sinceMs() }));
+  }, [toldMs, isUnderWay]);
+  return isUnderWay && more.toldMs === toldMs ? toldMs + more.ms : toldMs;
+}

@@ -1,0 +1,184 @@
+/** Sends a request to a load-balancing endpoint, as a client would, and shows the answer as it comes. */
+import { useEffect, useRef, useState } from 'react';
+import type { EndpointView } from '../../../../views.ts';
+import { useSession } from '../../lib/session.tsx';
+import { onNextFrame } from '../../ui/blocks.tsx';
+import { Empty, Panel } from '../../ui/parts.tsx';
+import { LbAnswer } from './lb-answer.tsx';
+import type { Exchange } from './lb-exchange.ts';
+import { exchange, NOTHING } from './lb-exchange.ts';
+import type { LbRequest } from './lb-request.ts';
+import { faultOf, keepRequest, keptRequest, METHODS, mayHaveBody } from './lb-request.ts';
+
+/** The part. What was written last is there again as long as the tab is. */
+export function TryLb({ view }: { view: EndpointView }) {
+  const { id } = view.row;
+  const [request, setRequest] = useState<LbRequest>(() => keptRequest(id));
+  const [fault, setFault] = useState('');
+  const { told, isUnderWay, send, end } = useExchange(id);
+  const { jobs } = useSession();
+  if (jobs === 'none')
+    return (
+      <Panel title="Try it">
+        <Empty title="This key may not send requests.">Sign in with a key that may.</Empty>
+      </Panel>
+    );
+  const write = (next: LbRequest): void => {
+    setRequest(next);
+    keepRequest(id, next);
+  };
+  const check = (): void => {
+    const wrong = faultOf(request);
+    setFault(wrong);
+    if (wrong !== '' || isUnderWay) return;
+    keepRequest(id, request);
+    send(request);
+  };
+  return (
+    <div className="columns">
+      <Panel title="Request">
+        <div
+          className="body"
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) check();
+          }}
+        >
+          <Fields request={request} onChange={write} isWrong={fault !== ''} onSend={check} />
+          {fault !== '' && (
+            <p id="fault" role="alert" className="failure">
+              {fault}
+            </p>
+          )}
+          <div className="choices">
+            <button type="button" className="main" disabled={isUnderWay} onClick={check}>
+              Send
+            </button>
+            <button type="button" disabled={!isUnderWay} onClick={end}>
+              End it
+            </button>
+            <span className="hint">Sent with the key that is signed in.</span>
+          </div>
+        </div>
+      </Panel>
+      <div>
+        {told ? (
+          <LbAnswer told={told} view={view} />
+        ) : (
+          <Panel title="Answer">
+            <Empty title="Nothing was sent yet." />
+          </Panel>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Sends one request at a time; leaving the page ends it. */
+function useExchange(id: string) {
+  const [told, setTold] = useState<Exchange>();
+  const running = useRef<AbortController>(undefined);
+  useEffect(() => () => running.current?.abort(), []);
+  const isUnderWay = told?.phase === 'waiting' || told?.phase === 'answering';
+  const send = (request: LbRequest): void => {
+    const mine = (running.current = new AbortController());
+    let latest = NOTHING;
+    // Pieces may come faster than a page can be drawn.
+    const show = onNextFrame(() => {
+      if (running.current === mine) setTold(latest);
+    });
+    setTold(latest);
+    void exchange(id, request, mine.signal, (next) => {
+      latest = next;
+      show();
+    });
+  };
+  return { told, isUnderWay, send, end: () => running.current?.abort() };
+}
+
+function Fields({
+  request,
+  onChange,
+  isWrong,
+  onSend,
+}: {
+  request: LbRequest;
+  onChange: (request: LbRequest) => void;
+  isWrong: boolean;
+  onSend: () => void;
+}) {
+  const { method, path, headers, kind, body } = request;
+  const change = (part: Partial<LbRequest>): void => onChange({ ...request, ...part });
+  const judged = { 'aria-invalid': isWrong, ...(isWrong ? { 'aria-describedby': 'fault' } : {}) };
+  return (
+    <div className="asked">
+      <div className="line">
+        <div>
+          <label htmlFor="method">Method</label>
+          <select id="method" value={method} onChange={({ target }) => change({ method: target.value })}>
+            {METHODS.map((word) => (
+              <option key={word}>{word}</option>
+            ))}
+          </select>
+        </div>
+        <div className="wide">
+          <label htmlFor="path">Path</label>
+          <input
+            id="path"
+            className="code"
+            spellCheck={false}
+            autoCapitalize="off"
+            autoComplete="off"
+            value={path}
+            {...judged}
+            onChange={({ target }) => change({ path: target.value })}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey) onSend();
+            }}
+          />
+        </div>
+      </div>
+      <div>
+        <label htmlFor="headers">Headers</label>
+        <textarea
+          id="headers"
+          className="code"
+          rows={3}
+          spellCheck={false}
+          placeholder="Accept: text/event-stream"
+          value={headers}
+          {...judged}
+          onChange={({ target }) => change({ headers: target.value })}
+        />
+      </div>
+      {mayHaveBody(method) ? (
+        <div>
+          <div className="line">
+            <label htmlFor="body">Body</label>
+            <label htmlFor="kind" className="spoken">
+              Kind of the body
+            </label>
+            <select
+              id="kind"
+              value={kind}
+              onChange={({ target }) => change({ kind: target.value === 'text' ? 'text' : 'json' })}
+            >
+              <option value="json">as JSON</option>
+              <option value="text">as text</option>
+            </select>
+          </div>
+          <textarea
+            id="body"
+            className="code"
+            rows={10}
+            spellCheck={false}
+            value={body}
+            {...judged}
+            onChange={({ target }) => change({ body: target.value })}
+          />
+        </div>
+      ) : (
+        <p className="hint">A {method} has no body.</p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,187 @@
+/** A new key: what it may do, and the key itself, which is shown once. */
+
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { NewKeyView } from '../../../views.ts';
+import { ask } from '../lib/api.ts';
+import { useIsOperator } from '../lib/session.tsx';
+import { Copy } from '../ui/copy.tsx';
+import { Dialog, DialogForm } from '../ui/dialog.tsx';
+import type { Offer, Picked } from '../ui/pick.tsx';
+import { Pick } from '../ui/pick.tsx';
+
+const SCOPES: Readonly<Record<string, string>> = {
+  ALL: 'everything in its account',
+  READ_ONLY: 'read everything, change nothing',
+  RESTRICTED: 'what is chosen below',
+  AGENT: 'join one machine',
+};
+const PERMISSIONS = [
+  ['NONE', 'nothing'],
+  ['READ', 'read'],
+  ['READ_WRITE', 'read and change'],
+] as const;
+
+const ACCOUNTS: Offer = {
+  path: '/api/accounts',
+  what: 'account',
+  none: 'There is no account yet: make one under Accounts first.',
+};
+const ENDPOINTS: Offer = { path: '/api/endpoints', what: 'endpoint' };
+
+interface Wanted {
+  name: string;
+  scope: string;
+  account: readonly Picked[];
+  management: string;
+  jobs: string;
+  endpoints: readonly Picked[];
+}
+
+/** The form in its dialog, then the key. `scope`: what it begins with. */
+export function NewKey({ scope = 'ALL', onClose }: { scope?: string; onClose: () => void }) {
+  const [wanted, setWanted] = useState<Wanted>({
+    name: '',
+    scope,
+    account: [],
+    management: 'READ',
+    jobs: 'READ',
+    endpoints: [],
+  });
+  const [made, setMade] = useState<NewKeyView>();
+  const queries = useQueryClient();
+  const isOperator = useIsOperator();
+  const set = (part: Partial<Wanted>): void => setWanted({ ...wanted, ...part });
+  if (made) return <Secret wanted={wanted} made={made} onClose={onClose} />;
+  const make = async (): Promise<void> => {
+    const { name, management, jobs } = wanted;
+    const accountId = wanted.account[0]?.id ?? '';
+    const endpointIds = wanted.endpoints.map(({ id }) => id);
+    const restricted = wanted.scope === 'RESTRICTED' ? { management, jobs } : {};
+    setMade(
+      await ask<NewKeyView>('POST', '/api/keys', {
+        name,
+        scope: wanted.scope,
+        ...restricted,
+        ...(wanted.scope === 'AGENT' ? {} : { accountId, endpointIds }),
+      }),
+    );
+    await queries.invalidateQueries({ queryKey: ['list', '/api/keys'] });
+  };
+  return (
+    <DialogForm
+      title={wanted.scope === 'AGENT' ? 'Join a machine' : 'New key'}
+      action="Create"
+      onSubmit={make}
+      onClose={onClose}
+    >
+      <div className="form">
+        <div>
+          <label htmlFor="key-name">Name</label>
+          <input
+            id="key-name"
+            required
+            maxLength={191}
+            value={wanted.name}
+            onChange={({ target }) => set({ name: target.value })}
+          />
+          <p className="hint">For people: who uses it, or which machine.</p>
+        </div>
+        <Choose
+          id="key-scope"
+          label="It may"
+          value={wanted.scope}
+          onChange={(next) => set({ scope: next })}
+          choices={Object.entries(SCOPES).filter(([word]) => isOperator || word !== 'AGENT')}
+        />
+        {isOperator && wanted.scope !== 'AGENT' && (
+          <Pick
+            legend="Account"
+            offer={ACCOUNTS}
+            how="one"
+            chosen={wanted.account}
+            onChange={(account) => set({ account })}
+          />
+        )}
+        {wanted.scope === 'RESTRICTED' && (
+          <>
+            <Choose
+              id="key-management"
+              label="With endpoints, pods and the like"
+              value={wanted.management}
+              choices={PERMISSIONS}
+              onChange={(management) => set({ management })}
+            />
+            <Choose
+              id="key-jobs"
+              label="With jobs"
+              value={wanted.jobs}
+              choices={PERMISSIONS}
+              onChange={(jobs) => set({ jobs })}
+            />
+          </>
+        )}
+      </div>
+      {!isOperator && wanted.scope !== 'AGENT' && (
+        <Pick
+          legend="Only for these endpoints; none chosen: for all"
+          offer={ENDPOINTS}
+          how="some or none"
+          chosen={wanted.endpoints}
+          onChange={(endpoints) => set({ endpoints })}
+        />
+      )}
+    </DialogForm>
+  );
+}
+
+function Choose({
+  id,
+  label,
+  value,
+  choices,
+  onChange,
+}: {
+  id: string;
+  label: string;
+  value: string;
+  choices: readonly (readonly [string, string])[];
+  onChange: (value: string) => void;
+}) {
+  return (
+    <div>
+      <label htmlFor={id}>{label}</label>
+      <select id={id} required value={value} onChange={({ target }) => onChange(target.value)}>
+        {choices.map(([word, text]) => (
+          <option key={word} value={word}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+function Secret({ wanted, made: { secret }, onClose }: { wanted: Wanted; made: NewKeyView; onClose: () => void }) {
+  return (
+    <Dialog title={`Key “${wanted.name}”`} onClose={onClose}>
+      <div className="body">
+        <p>Copy it now: it is shown this once, and stored hashed.</p>
+        <p>
+          <code className="secret" tabIndex={0} role="group" aria-label="The key">
+            {secret}
+          </code>
+        </p>
+        {wanted.scope === 'AGENT' && (
+          <p>
+            On the machine, put it into a file that only its agent can read and start the agent:{' '}
+            <code>npx slipway agent --key-file FILE</code>
+          </p>
+        )}
+        <p>
+          <Copy text={secret} className="main" />
+        </p>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,200 @@
+/** Forms that make something new, from the table of its resource: what most people say first, the rest under "More". */
+
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import type { FieldView } from '../../../views.ts';
+import { ask } from '../lib/api.ts';
+import { DialogForm } from './dialog.tsx';
+import { Field } from './fields.tsx';
+import { Failed, Loading } from './parts.tsx';
+import type { Offer, Picked } from './pick.tsx';
+import { Pick } from './pick.tsx';
+
+type Values = Record<string, unknown>;
+
+interface Form {
+  title: string;
+  /** Where REST takes it. */
+  path: string;
+  /** The name of its table; absent: `fields` are all. */
+  table?: string;
+  fields?: readonly FieldView[];
+  first: readonly string[];
+  /** What is sent unless something else is said. */
+  given?: Values;
+  /** Of settings that name something else of the account. */
+  offers?: Readonly<Record<string, Offer>>;
+}
+
+const text = (name: string, about: string, kind = 'text'): FieldView => ({
+  name,
+  kind,
+  about,
+  fixed: true,
+  required: true,
+  inPlace: true,
+});
+
+const OF_WORKERS: Offer = {
+  path: '/api/templates',
+  filters: { 'filter.kind': 'worker' },
+  what: 'template',
+  none: (
+    <>
+      There is no template for workers yet. Make one first: <Link href="/templates">Templates</Link>.
+    </>
+  ),
+};
+const OF_PODS: Offer = {
+  path: '/api/templates',
+  filters: { 'filter.kind': 'pod' },
+  what: 'template',
+  none: 'There is no template for pods. Say below what this one shall run.',
+};
+const VOLUMES: Offer = { path: '/api/volumes', what: 'network volume', none: 'There is no network volume.' };
+
+/** What can be made. */
+export const FORMS = {
+  endpoint: {
+    title: 'New endpoint',
+    path: '/api/v1/endpoints',
+    table: 'endpoint',
+    first: ['name', 'templateId', 'gpuTypeIds', 'gpuCount', 'workersMin', 'workersMax', 'idleTimeout'],
+    offers: { templateId: OF_WORKERS },
+  },
+  template: {
+    title: 'New template',
+    path: '/api/v1/templates',
+    table: 'template',
+    first: ['name', 'imageName', 'dockerStartCmd', 'env', 'isServerless'],
+    given: { isServerless: true, imageName: '' },
+  },
+  pod: {
+    title: 'New pod',
+    path: '/api/v1/pods',
+    table: 'pod',
+    first: [
+      'name',
+      'templateId',
+      'imageName',
+      'dockerStartCmd',
+      'env',
+      'computeType',
+      'gpuTypeIds',
+      'gpuCount',
+      'ports',
+      'volumeInGb',
+      'networkVolumeId',
+    ],
+    offers: { templateId: OF_PODS, networkVolumeId: VOLUMES },
+  },
+  volume: {
+    title: 'New network volume',
+    path: '/api/v1/networkvolumes',
+    table: 'volume',
+    first: ['name', 'size', 'dataCenterId'],
+  },
+  registry: {
+    title: 'New registry credentials',
+    path: '/api/v1/containerregistryauth',
+    first: ['name', 'username', 'password'],
+    fields: [
+      text('name', 'Unique in the account.'),
+      text('username', 'At the registry.'),
+      text('password', 'Or a token. It is never shown again.', 'secret'),
+    ],
+  },
+} satisfies Record<string, Form>;
+
+/** The form in its dialog. `onDone` gets the id. */
+export function Create({
+  kind,
+  onDone,
+  onClose,
+}: {
+  kind: keyof typeof FORMS;
+  onDone: (id: string) => void;
+  onClose: () => void;
+}) {
+  const { title, path, table, fields: ownFields, first, given = {}, offers = {} }: Form = FORMS[kind];
+  const [values, setValues] = useState<Values>(given);
+  const queries = useQueryClient();
+  const { data: fields = ownFields, error } = useQuery({
+    queryKey: ['fields', table],
+    queryFn: () => ask<FieldView[]>('GET', `/api/fields/${table}`),
+    staleTime: Infinity,
+    enabled: table !== undefined,
+  });
+  const make = async (): Promise<void> => {
+    const { id } = await ask<{ id: string }>('POST', path, values);
+    await queries.invalidateQueries({ queryKey: ['list'] });
+    onDone(id);
+  };
+  const change = (field: FieldView, value: unknown): void => {
+    const { [field.name]: _before, ...others } = values;
+    setValues(value === '' || Number.isNaN(value) ? { ...given, ...others } : { ...others, [field.name]: value });
+  };
+  const shown = (field: FieldView) => {
+    const { [field.name]: offer } = offers;
+    if (offer) return <PickField key={field.name} field={field} offer={offer} onChange={(id) => change(field, id)} />;
+    return (
+      <Field
+        key={field.name}
+        field={field.name in given ? { ...field, required: false } : field}
+        value={values[field.name] ?? field.default}
+        onChange={(value) => change(field, value)}
+      />
+    );
+  };
+  const rest = fields?.filter(({ name }) => !first.includes(name)) ?? [];
+  return (
+    <DialogForm title={title} action="Create" onSubmit={make} onClose={onClose} isReady={fields !== undefined}>
+      {error ? (
+        <Failed error={error} />
+      ) : !fields ? (
+        <Loading />
+      ) : (
+        <>
+          <div className="form">
+            {first.flatMap((name) => fields.filter((field) => field.name === name)).map(shown)}
+          </div>
+          {rest.length > 0 && (
+            <details>
+              <summary>More settings</summary>
+              <div className="form">{rest.map(shown)}</div>
+            </details>
+          )}
+        </>
+      )}
+    </DialogForm>
+  );
+}
+
+/** A setting that names something else of the account. */
+function PickField({
+  field: { name, about, required },
+  offer,
+  onChange,
+}: {
+  field: FieldView;
+  offer: Offer;
+  onChange: (id: string) => void;
+}) {
+  const [chosen, setChosen] = useState<readonly Picked[]>([]);
+  const choose = (next: readonly Picked[]): void => {
+    setChosen(next);
+    onChange(next[0]?.id ?? '');
+  };
+  const how = required ? 'one' : 'one or none';
+  return (
+    <Pick
+      legend={`${name}${required ? ' *' : ''}`}
+      about={about}
+      offer={offer}
+      how={how}
+      chosen={chosen}
+      onChange={choose}
+    />
+  );
+}

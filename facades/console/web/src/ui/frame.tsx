@@ -1,0 +1,90 @@
+/** What stands around every page: where one can go, who is signed in, dark or light. */
+import type { ReactNode } from 'react';
+import { Link, useRoute } from 'wouter';
+import { useIsOperator, useSession, useSignOut } from '../lib/session.tsx';
+import { useTheme } from '../lib/theme.ts';
+import { useHereInSight } from '../lib/use-here-in-sight.ts';
+
+const OF_ACCOUNT = [
+  ['/', 'Overview'],
+  ['/templates', 'Templates'],
+  ['/pods', 'Pods'],
+  ['/volumes', 'Volumes'],
+  ['/registries', 'Registries'],
+  ['/keys', 'Keys'],
+  ['/usage', 'Usage'],
+  ['/audit', 'Audit'],
+] as const;
+/** The others would tell it that it may not see them. */
+const OF_JOBS = [['/', 'Overview']] as const;
+const OF_OPERATOR = [
+  ['/', 'Overview'],
+  ['/machines', 'Machines'],
+  ['/accounts', 'Accounts'],
+  ['/prices', 'Prices'],
+  ['/usage', 'Usage'],
+  ['/keys', 'Keys'],
+  ['/audit', 'Audit'],
+] as const;
+
+/** The frame. */
+export function Frame({ children }: { children: ReactNode }) {
+  const isOperator = useIsOperator();
+  const { manage } = useSession();
+  return (
+    <>
+      <a className="skip" href="#content">
+        Skip to the page
+      </a>
+      <header className="top">
+        <Link href="/" className="brand">
+          Slipway
+        </Link>
+        <nav aria-label="Pages" ref={useHereInSight()}>
+          {(isOperator ? OF_OPERATOR : manage === 'none' ? OF_JOBS : OF_ACCOUNT).map(([path, text]) => (
+            <Place key={path} path={path} text={text} />
+          ))}
+        </nav>
+        <Who />
+      </header>
+      <main id="content" tabIndex={-1}>
+        {children}
+      </main>
+    </>
+  );
+}
+
+function Place({ path, text }: { path: string; text: string }) {
+  const [isHere] = useRoute(path);
+  return (
+    <Link href={path} {...(isHere ? { 'aria-current': 'page' as const } : {})}>
+      {text}
+    </Link>
+  );
+}
+
+function Who() {
+  const { accountName, manage, jobs } = useSession();
+  const signOut = useSignOut();
+  const [theme, setTheme] = useTheme();
+  const mayChange = manage === 'write' || jobs === 'write';
+  return (
+    <div className="who">
+      <span className="name" title={mayChange ? undefined : 'This key may read, and change nothing.'}>
+        {accountName}
+        {mayChange ? '' : ' · read only'}
+      </span>
+      <label className="spoken" htmlFor="theme">
+        Colours
+      </label>
+      <select id="theme" value={theme} onChange={({ target }) => setTheme(target.value as typeof theme)}>
+        <option value="">Auto</option>
+        <option value="light">Light</option>
+        <option value="dark">Dark</option>
+      </select>
+      <button type="button" className="quiet" onClick={() => void signOut()}>
+        Sign out
+      </button>
+    </div>
+  );
+}

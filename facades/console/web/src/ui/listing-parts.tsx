@@ -1,0 +1,203 @@
+/** What stands around a list: looking for something, its columns' heads, going to other pages. */
+import type { ReactNode } from 'react';
+import type { Listing } from '../lib/use-listing.ts';
+import { Failed } from './parts.tsx';
+import { TimeFields } from './time-fields.tsx';
+
+/** Looking for something. `isPlain`: above what it is looked for in, not in its panel. */
+export function Search({
+  listing,
+  isWhole = false,
+  isPlain = false,
+  children,
+}: {
+  listing: Listing;
+  isWhole?: boolean | undefined;
+  isPlain?: boolean;
+  children?: ReactNode;
+}) {
+  return (
+    <div className={isPlain ? 'tools plain' : 'tools'}>
+      {!isWhole && (
+        <>
+          <label htmlFor="search">Search</label>
+          <input
+            id="search"
+            type="search"
+            maxLength={200}
+            value={listing.search}
+            onChange={({ target }) => listing.look(target.value)}
+          />
+        </>
+      )}
+      {children}
+    </div>
+  );
+}
+
+/** A field that a list can be filtered by: one of a few values, a text, or a time. */
+export interface Filter {
+  /** In the query; of a time the first of both names. */
+  name: string;
+  text: string;
+  choices?: readonly (readonly [value: string, text: string])[];
+  /** When it was: `until` is the other name. */
+  until?: string;
+}
+
+/** What filters call their members of the query. */
+export function namesOf(filters: readonly Filter[]): string[] {
+  return filters.flatMap(({ name, until }) => (until === undefined ? [name] : [name, until]));
+}
+
+/** Yes or no. */
+export const YES_NO = [
+  ['yes', 'yes'],
+  ['no', 'no'],
+] as const;
+
+/** Only those whose fields are as one says. */
+export function Filters({
+  listing: { filters: chosen, filter },
+  filters,
+}: {
+  listing: Pick<Listing, 'filters' | 'filter'>;
+  filters: readonly Filter[];
+}) {
+  return filters.map((one) => <Field key={one.name} filter={one} chosen={chosen} set={filter} />);
+}
+
+function Field({
+  filter: { name, text, choices, until },
+  chosen,
+  set,
+}: {
+  filter: Filter;
+  chosen: Readonly<Record<string, string>>;
+  set: Listing['filter'];
+}) {
+  const value = chosen[name] ?? '';
+  if (until !== undefined) {
+    const setBoth = (part: { from?: string; until?: string }, isTyped: boolean): void =>
+      set(
+        {
+          ...(part.from === undefined ? {} : { [name]: part.from }),
+          ...(part.until === undefined ? {} : { [until]: part.until }),
+        },
+        isTyped,
+      );
+    return <TimeFields label={text} from={value} until={chosen[until] ?? ''} set={setBoth} />;
+  }
+  return (
+    <span className="field">
+      <label htmlFor={`by-${name}`}>{text}</label>
+      {choices ? (
+        <select id={`by-${name}`} value={value} onChange={({ target }) => set({ [name]: target.value })}>
+          <option value="">any</option>
+          {choices.map(([each, word]) => (
+            <option key={each} value={each}>
+              {word}
+            </option>
+          ))}
+          {value !== '' && !choices.some(([each]) => each === value) && (
+            <option value={value}>{value.slice(0, 40)}</option>
+          )}
+        </select>
+      ) : (
+        <input
+          id={`by-${name}`}
+          maxLength={200}
+          value={value}
+          onChange={({ target }) => set({ [name]: target.value }, true)}
+        />
+      )}
+    </span>
+  );
+}
+
+/** A list that cannot be narrowed so, with what would change that. */
+export function Narrowed({ listing, filters, why }: { listing: Listing; filters: readonly Filter[]; why: Error }) {
+  return (
+    <section className="panel">
+      <Search listing={listing}>
+        <Filters listing={listing} filters={filters} />
+      </Search>
+      <Failed error={why} />
+    </section>
+  );
+}
+
+/** The head of a column; with `order` one can order by it. */
+export function Head({
+  listing: { order, descending, sort },
+  text,
+  by,
+  className,
+}: {
+  listing: Pick<Listing, 'order' | 'descending' | 'sort'>;
+  text: string;
+  by?: string | undefined;
+  className?: string;
+}) {
+  if (by === undefined) return <th className={className}>{text}</th>;
+  const isHere = order === by;
+  return (
+    <th className={className} aria-sort={!isHere ? 'none' : descending ? 'descending' : 'ascending'}>
+      <button type="button" onClick={() => sort(by)}>
+        {text}
+        {!isHere ? '' : descending ? ' ↓' : ' ↑'}
+      </button>
+    </th>
+  );
+}
+
+/** Going to the next page and back, where there is more than one. `isOld`: `next` is of what was chosen before. */
+export function Pages({
+  listing: { page, goOn, goBack },
+  next,
+  isOld,
+}: {
+  listing: Listing;
+  next: string;
+  isOld: boolean;
+}) {
+  if (page === 1 && next === '') return null;
+  return (
+    <div className="more">
+      <button type="button" disabled={page === 1} onClick={goBack}>
+        Previous
+      </button>
+      <More isOld={isOld} hasMore={next !== ''} onClick={() => goOn(next)}>
+        Next
+      </More>
+      <span className="hint">page {page}</span>
+    </div>
+  );
+}
+
+/** Leads to the next page, once it is known where that begins. */
+export function More({
+  isOld,
+  hasMore,
+  onClick,
+  children,
+}: {
+  isOld: boolean;
+  hasMore: boolean;
+  onClick: () => void;
+  children: ReactNode;
+}) {
+  // While it waits it is not disabled: the focus would be lost.
+  return (
+    <button
+      type="button"
+      disabled={!hasMore && !isOld}
+      aria-disabled={isOld}
+      onClick={() => {
+        if (!isOld) onClick();
+      }}
+    >
+      {children}
+    </button>
+  );
+}

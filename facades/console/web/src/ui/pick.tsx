@@ -1,0 +1,150 @@
+/**
+ * Picking one or some of what the account has: core finds what is looked for, and a few of those are offered at a time.
+ */
+
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { useId, useState } from 'react';
+import type { ListView } from '../../../views.ts';
+import { ask } from '../lib/api.ts';
+import { useSettled } from '../lib/use-settled.ts';
+import { Failed, Overdue } from './parts.tsx';
+
+/** Those that are offered at a time. */
+const OFFERED_MAX = 50;
+
+/** One that can be picked. */
+export interface Picked {
+  id: string;
+  name: string;
+}
+
+/** What is offered. */
+export interface Offer {
+  /** Of one of the lists that the console has. */
+  path: string;
+  /** Only those whose fields are so. */
+  filters?: Readonly<Record<string, string>>;
+  /** What one of them is called. */
+  what: string;
+  /** Said where there is none at all, with what to do; absent: nothing is shown then. */
+  none?: ReactNode;
+}
+
+interface PickProps {
+  legend: string;
+  about?: string;
+  offer: Offer;
+  /** How many are picked. */
+  how: 'one' | 'one or none' | 'some or none';
+  chosen: readonly Picked[];
+  onChange: (chosen: readonly Picked[]) => void;
+}
+
+/** The field. Those that are chosen stay in it, whatever is looked for. */
+export function Pick({ legend, about, offer: { path, filters = {}, what, none }, how, chosen, onChange }: PickProps) {
+  const [search, setSearch] = useState('');
+  const hint = useId();
+  const wanted = search.trim();
+  const settled = useSettled(wanted, wanted !== '');
+  const asked = `${path}?${new URLSearchParams({ ...filters, search: settled, order: 'name', size: String(OFFERED_MAX) })}`;
+  const { data, error, refetch, failureReason, isPlaceholderData } = useQuery({
+    queryKey: ['choices', asked],
+    queryFn: () => ask<ListView>('GET', asked),
+    placeholderData: keepPreviousData,
+  });
+  const rows = data?.rows.map(({ id, name }) => ({ id: String(id), name: String(name) })) ?? [];
+  const isSought = search !== '' || settled !== '' || isPlaceholderData;
+  const isEmpty = data !== undefined && rows.length === 0 && chosen.length === 0 && !isSought;
+  if (isEmpty && none === undefined) return null;
+  return (
+    <fieldset className="choose" aria-describedby={about === undefined ? undefined : hint}>
+      <legend>{legend}</legend>
+      {chosen.length > 0 && (
+        <p>
+          Chosen: <strong>{chosen.map(({ name }) => name).join(', ')}</strong>
+        </p>
+      )}
+      {(isSought || (data && data.next !== '')) && <Find what={what} search={search} onChange={setSearch} />}
+      {data ? (
+        <Overdue failureReason={failureReason} isPlaceholderData={isPlaceholderData} />
+      ) : error ? (
+        <Failed error={error} again={() => void refetch()} />
+      ) : (
+        <p className="hint">A moment …</p>
+      )}
+      <Offered rows={rows} how={how} chosen={chosen} onChange={onChange} />
+      <div role="status">
+        {isEmpty && <p>{none}</p>}
+        {rows.length === 0 && isSought && !isPlaceholderData && <p className="hint">No {what} has that in it.</p>}
+        {data && data.next !== '' && <p className="hint">There are more: search for them.</p>}
+      </div>
+      {about !== undefined && (
+        <p className="hint" id={hint}>
+          {about}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+function Find({ what, search, onChange }: { what: string; search: string; onChange: (search: string) => void }) {
+  const text = `ind ${/^[aeiou]/.test(what) ? 'an' : 'a'} ${what}`;
+  return (
+    <input
+      type="search"
+      aria-label={`F${text}`}
+      placeholder={`f${text}`}
+      maxLength={200}
+      value={search}
+      onChange={({ target }) => onChange(target.value)}
+      // The form around it is not done yet.
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') event.preventDefault();
+      }}
+    />
+  );
+}
+
+/** In their own order, so that none moves below the hand; those that it did not find come first. */
+function Offered({ rows, how, chosen, onChange }: { rows: readonly Picked[] } & Omit<PickProps, 'legend' | 'offer'>) {
+  const group = useId();
+  const has = (among: readonly Picked[], { id }: Picked): boolean => among.some((one) => one.id === id);
+  const option = (one: Picked | undefined, text: ReactNode) => {
+    const isChosen = one === undefined ? chosen.length === 0 : has(chosen, one);
+    const own = one === undefined ? [] : [one];
+    const input =
+      how === 'some or none' ? (
+        <input
+          type="checkbox"
+          checked={isChosen}
+          onChange={({ target }) =>
+            onChange(target.checked ? [...chosen, ...own] : chosen.filter((other) => !has(own, other)))
+          }
+        />
+      ) : (
+        <input type="radio" name={group} required={how === 'one'} checked={isChosen} onChange={() => onChange(own)} />
+      );
+    return (
+      <label key={one?.id ?? ''}>
+        {input}
+        <span>{text}</span>
+      </label>
+    );
+  };
+  const all = [...chosen.filter((one) => !has(rows, one)), ...rows];
+  if (all.length === 0) return null;
+  return (
+    <div className="offered">
+      {how === 'one or none' && option(undefined, 'none')}
+      {all.map((one) =>
+        option(
+          one,
+          <>
+            {one.name} <code className="id">{one.id}</code>
+          </>,
+        ),
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,25 @@
+/** What is wrong right now, each with its reason and the page that tells more. */
+import { Link } from 'wouter';
+import type { ProblemsView } from '../../../views.ts';
+import { count, unbroken } from '../lib/words.ts';
+import { Badge, Panel } from './parts.tsx';
+
+/** The panel; nothing where all is well. `hasLinks`: they are of several pages. */
+export function Problems({ problems, problemCount, hasLinks = false }: ProblemsView & { hasLinks?: boolean }) {
+  if (problemCount === 0) return null;
+  const shown =
+    problems.length < problemCount ? `the worst ${problems.length} of ${count(problemCount)}` : String(problemCount);
+  return (
+    <Panel title="Wrong now" aside={<span className="number">{shown}</span>}>
+      <ul className="problems">
+        {problems.map(({ kind, level, name, path, text }) => (
+          <li key={`${kind} ${path} ${name} ${text}`} className={level}>
+            <Badge word={level === 'bad' ? 'broken' : 'waits'} tone={level} />{' '}
+            {hasLinks && (path === '' ? <strong>{name}</strong> : <Link href={path}>{name}</Link>)}{' '}
+            <span>{unbroken(text)}</span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

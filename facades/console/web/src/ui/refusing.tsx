@@ -1,0 +1,31 @@
+/** Machines that could take no further worker of an endpoint, each with the reason and what would change it. */
+
+import { unbroken } from '../lib/words.ts';
+import { Panel } from './parts.tsx';
+
+/** As core explains it; those with the same answer stand together, and only the operator is told names. */
+export interface RefusingMachine {
+  count: number;
+  name?: string;
+  fits: boolean;
+  reason: string;
+  change?: string;
+}
+
+/** The panel; nothing where none refuses. */
+export function Refusing({ machines }: { machines: readonly RefusingMachine[] }) {
+  const refusing = machines.filter(({ fits, reason }) => !fits && reason !== '');
+  if (refusing.length === 0) return null;
+  return (
+    <Panel title="Machines that take no further worker">
+      <ul className="problems">
+        {refusing.map(({ count, name, reason, change }) => (
+          <li key={`${name} ${reason}`}>
+            <strong>{name || (count === 1 ? 'One machine' : `${count} machines`)}</strong>{' '}
+            {unbroken(change ? `${reason} – ${change}` : reason)}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

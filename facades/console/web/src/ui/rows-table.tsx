@@ -1,0 +1,155 @@
+/** A table of flat rows that the service has searched, ordered and paged. */
+
+import { tableFeatures, useTable } from '@tanstack/react-table';
+import type { ReactNode } from 'react';
+import { useMemo } from 'react';
+import { Link } from 'wouter';
+import type { Listing } from '../lib/use-listing.ts';
+import { moment, span } from '../lib/words.ts';
+import { Head } from './listing-parts.tsx';
+import { Badge } from './parts.tsx';
+
+/** A row as the service has it. */
+export type Row = Readonly<Record<string, unknown>>;
+
+const FEATURES = tableFeatures({});
+const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/;
+/** Heads that are no column's name, with units where values have one. */
+const TITLES: Readonly<Record<string, string>> = {
+  imageName: 'Image',
+  isServerless: 'Serverless',
+  isPublic: 'Public',
+  containerDiskInGb: 'Container disk, GB',
+  volumeInGb: 'Volume, GB',
+  gpuCount: 'GPUs',
+  machineId: 'Machine',
+  costPerHr: 'Cost, $ an hour',
+  lastStatusChange: 'Last change',
+  size: 'Size, GB',
+  dataCenterId: 'Data centre',
+  gpus: 'GPUs',
+  queuedJobs: 'Jobs that wait',
+  requests: 'Requests in 10\u00A0s',
+  gpuWeight: 'Weight',
+  usdPerHour: 'Price, $ an hour',
+};
+const NUMBERS = [
+  'containerDiskInGb',
+  'volumeInGb',
+  'gpuCount',
+  'costPerHr',
+  'size',
+  'workers',
+  'gpus',
+  'queuedJobs',
+  'requests',
+  'gpuWeight',
+  'usdPerHour',
+];
+/** Lists of words, all of which are told. */
+const WIDE = ['fields', 'endpoints', 'may'];
+
+interface RowsTableProps {
+  rows: readonly Row[];
+  /** They are of what was chosen before. */
+  isOld: boolean;
+  columns: readonly string[];
+  /** What the rows are. */
+  name: string;
+  listing: Listing;
+  /** By which of the list's orders a column is ordered. */
+  orders: Readonly<Record<string, string>>;
+  /** Where each has a page of its own, by its id. */
+  page?: string | undefined;
+  /** What can be done with one of them. */
+  actions?: ((row: Row) => ReactNode) | undefined;
+}
+
+/** The table. */
+export function RowsTable({ rows, isOld, columns, name, listing, orders, page, actions }: RowsTableProps) {
+  const described = useMemo(
+    () => columns.map((column) => ({ id: column, accessorFn: (row: Row) => shown(column, row[column]) })),
+    [columns],
+  );
+  const data = useMemo(() => [...rows], [rows]);
+  // A dialog that is open in a row stays that of its row when others come and go.
+  const getRowId = (row: Row, place: number): string => String(row['id'] ?? place);
+  const table = useTable({ features: FEATURES, columns: described, data, getRowId });
+  return (
+    <div className="scroll" tabIndex={0} role="region" aria-label={`${name}, scrolls sideways`} aria-busy={isOld}>
+      <table className="rows">
+        <thead>
+          <tr>
+            {table.getHeaderGroups()[0]!.headers.map(({ id }) => (
+              <Head
+                key={id}
+                listing={listing}
+                text={titleOf(id)}
+                by={orders[id]}
+                {...(NUMBERS.includes(id) ? { className: 'right' } : {})}
+              />
+            ))}
+            {actions && (
+              <th className="acts">
+                <span className="spoken">Actions</span>
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {table.getRowModel().rows.map((row) => (
+            <tr key={row.id}>
+              {columns.map((column) => (
+                <Cell
+                  key={column}
+                  column={column}
+                  text={row.getValue<string>(column)}
+                  to={page !== undefined && column === 'name' ? `${page}/${String(row.original['id'])}` : undefined}
+                />
+              ))}
+              {actions && (
+                <td className="acts">
+                  <span className="choices">{actions(row.original)}</span>
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Cell({ column, text, to }: { column: string; text: string; to: string | undefined }) {
+  const kind = isId(column) ? 'id' : NUMBERS.includes(column) ? 'right number' : WIDE.includes(column) ? 'wide' : '';
+  if (column === 'state')
+    return (
+      <td>
+        <Badge word={text} />
+      </td>
+    );
+  const shortened = (
+    <span className="text" title={text}>
+      {text}
+    </span>
+  );
+  return <td className={kind}>{to === undefined ? shortened : <Link href={to}>{shortened}</Link>}</td>;
+}
+
+function isId(column: string): boolean {
+  return /^id$|Id$|^(subject|key|account|belongsTo)$/.test(column);
+}
+
+/** `imageName` as a person reads it. */
+function titleOf(column: string): string {
+  const words = TITLES[column] ?? column.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words[0]!.toUpperCase() + words.slice(1);
+}
+
+function shown(column: string, value: unknown): string {
+  if (value === undefined || value === null || value === '') return '–';
+  if (typeof value === 'number')
+    return column.endsWith('Ms') ? span(value) : value.toLocaleString('en', { maximumFractionDigits: 6 });
+  if (typeof value === 'string') return value.replace(TIME, (time) => moment(Date.parse(time)));
+  return JSON.stringify(value);
+}

@@ -1,0 +1,261 @@
+/**
+ * Reads request bodies as raw bytes whatever their content type says: clients label JSON as forms and send JSON content
+ * types without a body (docs/reference/api.md#clients). A faulty body is handed to the route as an error instead of
+ * being thrown here, because Fastify would then close the connection under a client that is still sending, which never
+ * sees the answer.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BytePieces } from '@slipway/kit/bytes/byte-pieces';
+import type { MemoryBudget, MemoryPermit } from '@slipway/kit/bytes/memory-budget';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
+import { CoreError } from '@slipway/proto/wire/reason';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { SlowBody, TooManyRequests } from '../errors/public-error.ts';
+import type { Caller } from '../request-state.ts';
+import type { Unpacked } from './unpack.ts';
+import { isPacked, unpack } from './unpack.ts';
+
+/** A body, or the error of reading it. */
+export type RawBody = Buffer | CoreError;
+
+/** Time limits of reading a body. */
+export interface BodyTimeouts {
+  /** Longest pause between two pieces, in milliseconds. */
+  idleMs: number;
+  /** Longest time for the whole, in milliseconds. */
+  totalMs: number;
+}
+
+/** Most bytes of a rejected body that are read and discarded, so that the client can read the response. */
+const DISCARD_BYTES_MAX = 64 * 1024 * 1024;
+/**
+ * Bodies up to this size, as most are, are not counted: each takes no more than its request does anyway, and counting
+ * costs time.
+ */
+const UNCOUNTED_BYTES_MAX = 16 * 1024;
+const EMPTY = Buffer.alloc(0);
+
+export interface BodyParts {
+  timeouts: BodyTimeouts;
+  budget: MemoryBudget;
+  clock: Clock;
+}
+
+/**
+ * Makes every route of an app receive `request.body` as RawBody. The limit is `request.bodyBytesMax`. A body that is
+ * not small counts in the budget until its answer has gone or `dropBody` is called.
+ */
+export function readRawBodies(app: FastifyInstance, parts: BodyParts): void {
+  app.removeAllContentTypeParsers();
+  app.addHook('onRequest', (request, reply, done) => {
+    const { headers } = request.raw;
+    request.sentContentType = headers['content-type'] ?? '';
+    headers['content-type'] = undefined;
+    // The reader of the body is not told of the reply.
+    if (announcedBytes(request.raw) > UNCOUNTED_BYTES_MAX)
+      reply.raw.once('close', () => places.get(request.raw)?.release());
+    done();
+  });
+  app.addContentTypeParser('*', (request, _payload, done) => {
+    const whole = wholeBody(request.raw, request.bodyBytesMax);
+    if (whole) return done(null, whole);
+    const limits = {
+      bytesMax: request.bodyBytesMax,
+      accountId: (request.caller as Caller | undefined)?.accountId ?? '',
+    };
+    new BodyReader(request.raw, limits, parts, (body) => done(null, body)).start(response(request));
+  });
+  // A client that asks before it sends is told to go on only when its body is wanted.
+  app.server.on('checkContinue', (request: IncomingMessage, reply: ServerResponse) => {
+    repliesToContinue.set(request, reply);
+    app.routing(request, reply);
+  });
+}
+
+/** Returns the bytes of a body. Throws the error of reading it. */
+export function bodyBytes(body: unknown): Buffer {
+  if (body === undefined || body === null) return EMPTY;
+  if (body instanceof Error) throw body;
+  return body as Buffer;
+}
+
+/** Releases the budget of the body. The caller must not keep the bytes. */
+export function dropBody(request: FastifyRequest): void {
+  request.body = undefined;
+  places.get(request.raw)?.release();
+}
+
+const repliesToContinue = new WeakMap<IncomingMessage, ServerResponse>();
+const places = new WeakMap<IncomingMessage, MemoryPermit>();
+
+function response(request: { raw: IncomingMessage }): ServerResponse | undefined {
+  return request.raw.headers.expect === undefined ? undefined : repliesToContinue.get(request.raw);
+}
+
+/** Returns the announced size in bytes. Infinity if it is unknown or the body is compressed. */
+function announcedBytes(request: IncomingMessage): number {
+  const { headers } = request;
+  return headers['transfer-encoding'] === undefined && !isPacked(request)
+    ? Number(headers['content-length'] ?? 0)
+    : Infinity;
+}
+
+/**
+ * Returns a small body that arrived with its headers: it needs no timer, listener or budget. `undefined` if it must
+ * be read.
+ */
+function wholeBody(request: IncomingMessage, bytesMax: number): Buffer | undefined {
+  const announced = announcedBytes(request);
+  if (announced > Math.min(bytesMax, UNCOUNTED_BYTES_MAX) || request.readableLength !== announced) return undefined;
+  if (request.destroyed || request.headers.expect !== undefined) return undefined;
+  const body = request.read() as Buffer | null;
+  // Its end is still to come, which Node waits for.
+  request.resume();
+  return body ?? EMPTY;
+}
+
+class BodyReader {
+  readonly #request: IncomingMessage;
+  readonly #bytesMax: number;
+  readonly #accountId: string;
+  readonly #parts: BodyParts;
+  readonly #done: (body: RawBody) => void;
+  #pieces = new BytePieces();
+  /** Bytes as they came, which are others where the body is packed. */
+  #sentBytes = 0;
+  #unpacked: Unpacked | undefined;
+  #deadlineMs = 0;
+  /** When the last piece came. */
+  #pieceMs = 0;
+  #timer: Timer | undefined;
+  #finished = false;
+
+  constructor(
+    request: IncomingMessage,
+    limits: { bytesMax: number; accountId: string },
+    parts: BodyParts,
+    done: (body: RawBody) => void,
+  ) {
+    this.#request = request;
+    this.#bytesMax = limits.bytesMax;
+    this.#accountId = limits.accountId;
+    this.#parts = parts;
+    this.#done = done;
+  }
+
+  start(waitingForContinue: ServerResponse | undefined): void {
+    const { clock, timeouts } = this.#parts;
+    const announced = announcedBytes(this.#request);
+    if (announced > this.#bytesMax && announced !== Infinity) {
+      this.#refuseLength();
+      return this.#listen();
+    }
+    this.#deadlineMs = clock.monotonicMs() + timeouts.totalMs;
+    this.#request.once('close', () => this.#abort());
+    const begin = (): void => {
+      this.#listen();
+      waitingForContinue?.writeContinue();
+      this.#pieceMs = clock.monotonicMs();
+      this.#waitForPiece();
+    };
+    if (announced <= UNCOUNTED_BYTES_MAX) begin();
+    else this.#beginWithRoom(Math.min(announced, this.#bytesMax), begin);
+    // Its client left before there was anything to hear it.
+    if (this.#request.destroyed) this.#abort();
+  }
+
+  #beginWithRoom(bytes: number, begin: () => void): void {
+    const { clock, timeouts, budget } = this.#parts;
+    const received = (): void => {
+      this.#pieces = new BytePieces(announcedBytes(this.#request) === bytes ? bytes : 0);
+      begin();
+    };
+    const noRoom = (): void =>
+      this.#finish(new TooManyRequests('Too much is being sent at once; try again shortly.', 1));
+    this.#timer = clock.after(timeouts.totalMs, noRoom);
+    places.set(this.#request, budget.acquire(this.#accountId, bytes, received));
+  }
+
+  #listen(): void {
+    this.#request.on('data', (piece: Buffer) => this.#count(piece));
+    // What is refused already is only thrown away.
+    if (this.#finished) return;
+    try {
+      this.#unpacked = unpack(this.#request, (error) => this.#refuse(error));
+    } catch (error) {
+      return this.#refuse(error as CoreError);
+    }
+    this.#unpacked.body.on('data', (piece: Buffer) => this.#add(piece));
+    this.#unpacked.body.once('end', () => this.#finish(this.#pieces.take()));
+  }
+
+  /** Packed bytes too: a body of empty pieces unpacks to nothing for ever. */
+  #count(piece: Buffer): void {
+    this.#sentBytes += piece.length;
+    if (this.#sentBytes > this.#bytesMax + DISCARD_BYTES_MAX) this.#request.destroy();
+    if (this.#finished) return;
+    if (this.#sentBytes > this.#bytesMax) return this.#refuseLength();
+    this.#pieceMs = this.#parts.clock.monotonicMs();
+  }
+
+  #add(piece: Buffer): void {
+    if (this.#finished) return;
+    if (this.#pieces.bytes + piece.length > this.#bytesMax) return this.#refuseLength();
+    this.#pieces.add(piece);
+  }
+
+  /** One timer for many pieces: each may be a byte. */
+  #waitForPiece(): void {
+    this.#timer?.cancel();
+    const {
+      clock,
+      timeouts: { idleMs, totalMs },
+    } = this.#parts;
+    const isLast = this.#deadlineMs < this.#pieceMs + idleMs;
+    const dueMs = isLast ? this.#deadlineMs : this.#pieceMs + idleMs;
+    const text = isLast
+      ? `The body did not arrive within ${totalMs / 1000} s.`
+      : `No part of the body arrived for ${idleMs / 1000} s.`;
+    const fromMs = this.#pieceMs;
+    this.#timer = clock.after(Math.max(0, dueMs - clock.monotonicMs()), () => {
+      if (isLast || this.#pieceMs === fromMs) this.#finish(new SlowBody(text));
+      else this.#waitForPiece();
+    });
+  }
+
+  #refuseLength(): void {
+    this.#refuse(
+      new CoreError(
+        'PAYLOAD_TOO_LARGE',
+        `The body is larger than the ${this.#bytesMax} bytes that this operation takes.`,
+      ),
+    );
+  }
+
+  #refuse(error: CoreError): void {
+    this.#finish(error);
+    this.#unpacked?.stop();
+    this.#request.resume();
+  }
+
+  /** Also runs after every good request, where making an error would cost more than reading the body did. */
+  #abort(): void {
+    // All of it is here; what is packed is still being unpacked.
+    if (this.#finished || this.#request.readableEnded) return;
+    this.#finish(new CoreError('INVALID_REQUEST', 'The connection ended before the body did.'));
+    this.#unpacked?.stop();
+  }
+
+  #finish(body: RawBody): void {
+    if (this.#finished) return;
+    this.#finished = true;
+    this.#timer?.cancel();
+    // The request lives as long as its answer takes; the pieces need not.
+    this.#pieces.clear();
+    const place = places.get(this.#request);
+    if (body instanceof Error) place?.release();
+    else place?.shrink(body.length);
+    this.#done(body);
+  }
+}

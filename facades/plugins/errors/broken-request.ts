@@ -1,0 +1,62 @@
+/**
+ * Answers connections that Node hands over as sockets: bytes that are no HTTP request, incomplete requests, oversized
+ * headers.
+ */
+import type { Socket } from 'node:net';
+import { HEADERS_TOO_LARGE } from '@slipway/proto/wire/limits';
+import { HttpRejection } from './http-rejection.ts';
+import { publicError } from './public-error.ts';
+import { shapeOf } from './unknown-route.ts';
+
+/** Start of a request line, as far as it decides the surface. */
+const REQUEST_LINE = /^[A-Z]{1,16} (\/[^ ?\r\n]{0,200})/;
+const PHRASES: Record<number, string> = {
+  400: 'Bad Request',
+  404: 'Not Found',
+  431: 'Request Header Fields Too Large',
+};
+
+/** Node's code for headers or a request that did not arrive in time. */
+const LATE = 'ERR_HTTP_REQUEST_TIMEOUT';
+
+/** Error of Node for a broken request. */
+export interface BrokenRequest extends Error {
+  code?: string;
+  /** The bytes that could not be read, as a Buffer. */
+  rawPacket?: unknown;
+}
+
+/** Node's `clientError`. */
+export function rejectBrokenRequest(error: BrokenRequest, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return void socket.destroy();
+  // An unused connection: the client would take a response for the answer to its first request.
+  if (error.code === LATE && socket.bytesRead === 0) return void socket.destroy();
+  const refusal = rejectionOf(error.code);
+  const begin = Buffer.isBuffer(error.rawPacket) ? error.rawPacket.toString('latin1', 0, 256) : '';
+  const path = REQUEST_LINE.exec(begin)?.[1] ?? '';
+  end(socket, refusal, path);
+}
+
+/** CONNECT, which is for proxies. Node hands its socket over. */
+export function rejectConnect(socket: Socket): void {
+  socket.on('error', () => socket.destroy());
+  end(socket, new HttpRejection('There is no such operation.', { status: 404, code: 'not_found' }), '');
+}
+
+function end(socket: Socket, refusal: HttpRejection, path: string): void {
+  const body = JSON.stringify(shapeOf(path)(publicError(refusal)));
+  const headers = [
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ];
+  socket.end([`HTTP/1.1 ${refusal.httpStatus} ${PHRASES[refusal.httpStatus]}`, ...headers, '', body].join('\r\n'));
+}
+
+function rejectionOf(code: string | undefined): HttpRejection {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return new HttpRejection(HEADERS_TOO_LARGE, { status: 431, code: 'headers_too_large' });
+  }
+  const text = code === LATE ? 'The request did not arrive in time.' : 'This is not a valid HTTP request.';
+  return new HttpRejection(text, { status: 400, code: 'invalid_request' });
+}

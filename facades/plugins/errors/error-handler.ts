@@ -1,0 +1,100 @@
+/** Turns thrown errors into responses. Each surface has its own body shape. */
+
+import type { Logger } from '@slipway/kit/log/logger';
+import { helpLink } from '@slipway/kit/net/error-help';
+import { STATUS_CODES } from '@slipway/kit/net/node-http';
+import type { CoreError } from '@slipway/proto/wire/reason';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { REST_NAMES, REST_V2_NAMES, withPublicNames } from '../public-names.ts';
+import { idsOf, REQUEST_ID_HEADER } from '../request-id.ts';
+import { HttpRejection } from './http-rejection.ts';
+import type { PublicError } from './public-error.ts';
+import { publicError, SlowBody, toCoreError } from './public-error.ts';
+
+/** Body of an error on one surface. */
+export type ErrorShape = (error: PublicError) => object;
+
+/**
+ * Queue routes (docs/reference/api.md#errors). No numeric `status`: the asyncio client would take it for a job state.
+ */
+export const queueErrorShape: ErrorShape = ({ text, code }) => ({ error: text, code });
+
+/** REST routes (docs/reference/management.md#errors-of-rest). */
+export const restErrorShape: ErrorShape = ({ text, status, code }) => {
+  const message = withPublicNames(text, REST_NAMES);
+  return { message, error: message, status, code };
+};
+
+/** OpenAI routes (docs/reference/api.md#openai). */
+export const openaiErrorShape: ErrorShape = ({ text, status, code }) => ({
+  error: { message: text, type: openaiErrorType(status), param: null, code },
+});
+
+/** REST v2 routes: problems (RFC 9457), which have a content type of their own. */
+export const problemShape: ErrorShape = ({ text, status, code, faults }) => ({
+  title: STATUS_CODES[status] ?? 'Error',
+  status,
+  detail: withPublicNames(text, REST_V2_NAMES),
+  ...(faults && { errors: faults }),
+  code,
+});
+
+/** Returns OpenAI's error `type` for a status. */
+export function openaiErrorType(status: number): string {
+  if (status === 401) return 'authentication_error';
+  if (status === 404) return 'not_found_error';
+  if (status === 429) return 'rate_limit_error';
+  return status < 500 ? 'invalid_request_error' : 'server_error';
+}
+
+/**
+ * Answers all errors of an app or scope in the given shape. `translate` maps an error of core to one of the surface.
+ */
+export function handleErrors(
+  app: FastifyInstance,
+  shape: ErrorShape,
+  logger: Logger,
+  translate: (error: CoreError, request: FastifyRequest) => CoreError = (error) => error,
+): void {
+  app.setErrorHandler((error, request, reply) => {
+    const failed = translate(toCoreError(error), request);
+    logFault(failed, request, logger);
+    return answerError(failed, request, reply, shape);
+  });
+}
+
+/** Sends one error. */
+export function answerError(
+  error: CoreError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  shape: ErrorShape,
+): FastifyReply {
+  const shown = publicError(error);
+  if (shown.retryAfterSeconds !== undefined) reply.header('retry-after', shown.retryAfterSeconds);
+  reply.header(REQUEST_ID_HEADER, request.id).header('link', helpLink(shown.code));
+  if (error instanceof HttpRejection) reply.headers(error.headers);
+  // A body that never comes, or that its client was not told to send, leaves the connection in the middle of a request.
+  const unsent = request.raw.headers.expect !== undefined && !request.raw.readableEnded;
+  if (error instanceof SlowBody || unsent) reply.header('connection', 'close');
+  const type = shape === problemShape ? 'application/problem+json' : 'application/json';
+  return reply
+    .code(shown.status)
+    .header('content-type', `${type}; charset=utf-8`)
+    .send(JSON.stringify(shape(shown)));
+}
+
+function logFault(error: CoreError, request: FastifyRequest, logger: Logger): void {
+  // The pipeline reports the outage itself, once; a line for every request of it would bury that.
+  if (error.reason === 'UNAVAILABLE')
+    logger.debug({ ...idsOf(request), method: request.method, path: pathOf(request) }, 'core not reachable');
+  else if (error.httpStatus >= 500)
+    logger.error({ err: error, ...idsOf(request), method: request.method, path: pathOf(request) }, 'request failed');
+}
+
+/** The path without its query, which may hold a key. */
+export function pathOf(request: FastifyRequest): string {
+  const { url } = request;
+  const end = url.indexOf('?');
+  return end < 0 ? url : url.slice(0, end);
+}

@@ -1,0 +1,125 @@
+/**
+ * Caches core's decisions on keys, so that a bad key is rejected before its body is read and a good one costs no
+ * call. Only core decides. A decision is never older than core allows, and never older than 5 s.
+ */
+import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
+import type { Clock } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
+import type { CheckAccessRequest, CheckAccessResponse } from '@slipway/proto/gen/slipway/v1/access_service';
+import { CoreError } from '@slipway/proto/wire/reason';
+
+/** An access check: what a request wants, and with which key. */
+export type AccessQuestion = CheckAccessRequest & { apiKey: string };
+
+/** Asks core. Throws CoreError. */
+export type CheckAccess = (question: AccessQuestion) => Promise<CheckAccessResponse>;
+
+type Decision = CheckAccessResponse | CoreError;
+
+interface Entry {
+  decision: Decision;
+  askedMs: number;
+  untilMs: number;
+}
+
+/** Longest use of a positive decision, in milliseconds. */
+const GOOD_MS_MAX = 5_000;
+/** Use of a negative decision: short, so that a new key or endpoint works at once. */
+const BAD_MS = 1_000;
+/**
+ * Ages of a decision for load-balancing endpoints, in milliseconds: it is refreshed after the first and no longer
+ * used after the second. A revoked key reaches workers for at most 2 s.
+ */
+const LIVE_FRESH_MS = 750;
+export const LIVE_USED_MS = 1_500;
+/**
+ * How long a good decision is used while core is unreachable, and how long core may take to answer before it counts
+ * as unreachable, in milliseconds.
+ */
+const LIVE_MS_MAX = 600_000;
+export const AWAY_AFTER_MS = 500;
+/** Most cached decisions. The least recently used one is dropped. */
+const ENTRIES_MAX = 10_000;
+/** Questions to core at a time: a flood of random keys must not become a flood of calls. */
+const CHECKS_MAX = 1_000;
+
+export class AccessCache {
+  readonly #check: CheckAccess;
+  readonly #clock: Clock;
+  readonly #entries = boundedCache<string, Entry>(ENTRIES_MAX);
+  readonly #questions = new Map<string, Promise<Decision>>();
+  /** Core does not answer: requests with a cached good decision do not wait for it. */
+  #away = false;
+
+  constructor(check: CheckAccess, clock: Clock) {
+    this.#check = check;
+    this.#clock = clock;
+  }
+
+  /**
+   * The decision when it is known, else a promise of it. An error is a decision too: UNAUTHORIZED or
+   * ENDPOINT_NOT_FOUND.
+   */
+  check(asking: AccessQuestion): Decision | Promise<Decision> {
+    const name = accessKey(asking);
+    const entry = this.#entries.get(name);
+    if (entry !== undefined && this.#clock.monotonicMs() < entry.untilMs) return entry.decision;
+    return this.#question(name, asking);
+  }
+
+  /**
+   * Like `check`, but works while core is unreachable: then a good decision of the last 10 minutes is used, and
+   * unknown keys get UNAVAILABLE. While core is reachable no decision is older than 1.5 s.
+   */
+  async checkLive(asking: AccessQuestion): Promise<Decision> {
+    const name = accessKey(asking);
+    const known = this.#entries.get(name);
+    const now = this.#clock.monotonicMs();
+    if (!known || known.decision instanceof CoreError || now - known.askedMs > LIVE_MS_MAX) return this.check(asking);
+    const { decision, askedMs, untilMs } = known;
+    const ageMs = now < untilMs ? now - askedMs : Infinity;
+    if (ageMs < LIVE_FRESH_MS) return decision;
+    const asked = this.#question(name, asking);
+    if (ageMs < LIVE_USED_MS || this.#away) return decision;
+    const waited = new AbortController();
+    const late = delay(this.#clock, AWAY_AFTER_MS, waited.signal).then(() => undefined);
+    const fresh = await Promise.race([asked, late]);
+    waited.abort();
+    if (fresh !== undefined && !(fresh instanceof CoreError && fresh.reason === 'UNAVAILABLE')) return fresh;
+    this.#away = true;
+    return decision;
+  }
+
+  #question(name: string, asking: AccessQuestion): Decision | Promise<Decision> {
+    const asked = this.#questions.get(name);
+    if (asked !== undefined) return asked;
+    if (this.#questions.size >= CHECKS_MAX)
+      return new CoreError('RATE_LIMITED', 'Too many keys are being checked; try again shortly.');
+    const question = this.#ask(name, asking).finally(() => this.#questions.delete(name));
+    this.#questions.set(name, question);
+    return question;
+  }
+
+  async #ask(name: string, question: AccessQuestion): Promise<Decision> {
+    // From before the call, so that core's own limit is kept.
+    const askedMs = this.#clock.monotonicMs();
+    try {
+      const decision = await this.#check(question);
+      this.#away = false;
+      this.#entries.set(name, { decision, askedMs, untilMs: askedMs + Math.min(decision.validMs, GOOD_MS_MAX) });
+      return decision;
+    } catch (error) {
+      if (!(error instanceof CoreError)) return new CoreError('INTERNAL', String(error), { cause: error });
+      if (error.httpStatus === 401 || error.httpStatus === 404) {
+        this.#away = false;
+        this.#entries.set(name, { decision: error, askedMs, untilMs: this.#clock.monotonicMs() + BAD_MS });
+      }
+      return error;
+    }
+  }
+}
+
+/** Names a question: equal ones have one name. */
+export function accessKey({ apiKey, endpointId, write, api }: AccessQuestion): string {
+  return `${api}${write ? 'w' : 'r'}${endpointId} ${apiKey}`;
+}

@@ -1,0 +1,91 @@
+/**
+ * Shares a facade, and core behind it, fairly between accounts. While several accounts use it, few requests of one
+ * account run at a time, the others wait unread, and accounts are served round-robin. A single account is not
+ * limited.
+ */
+
+import { MemoryBudget } from '@slipway/kit/bytes/memory-budget';
+import type { Clock, Timer } from '@slipway/kit/time/clock';
+import { CoreError } from '@slipway/proto/wire/reason';
+import type { FastifyReply } from 'fastify';
+
+/** How long an account counts as active after a request, in milliseconds. */
+const USED_MS = 2_000;
+/** Most weight of running requests, of one account and in total. */
+export const REQUEST_WEIGHT_MAX = 8;
+const ALL_WEIGHT_MAX = 64;
+/**
+ * How long a request holds its permit, in milliseconds: a slow client must not block other requests of its account.
+ * Shorter for requests that mostly wait, for a job or for their body.
+ */
+const PERMIT_MS = 2_000;
+const WAITER_PERMIT_MS = 250;
+
+/** A request to schedule. */
+export interface FairRequest {
+  accountId: string;
+  /** 1: as cheap as a status. At most REQUEST_WEIGHT_MAX. */
+  weight: number;
+  /** Most of the time it takes is no work. */
+  waits: boolean;
+}
+
+interface Use {
+  accountId: string;
+  atMs: number;
+}
+
+export class FairQueue {
+  readonly #clock: Clock;
+  readonly #turns = new MemoryBudget({ bytesMax: ALL_WEIGHT_MAX, ownerBytesMax: REQUEST_WEIGHT_MAX });
+  /** The latest use, and the latest use by another account. */
+  #last: Use | undefined;
+  #other: Use | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Returns how many requests wait. */
+  get waiting(): number {
+    return this.#turns.fill.waiting ?? 0;
+  }
+
+  /**
+   * Schedules a request. Returns `undefined` if it may run at once, else a promise that resolves when it may. The
+   * permit ends with the response or after a time limit.
+   */
+  enter({ accountId, weight, waits }: FairRequest, { raw }: Pick<FastifyReply, 'raw'>): Promise<void> | undefined {
+    if (!this.#isShared(accountId)) return undefined;
+    let begun = false;
+    let begin: () => void = () => {
+      begun = true;
+    };
+    let timer: Timer | undefined;
+    const place = this.#turns.acquire(accountId, Math.min(weight, REQUEST_WEIGHT_MAX), () => {
+      begin();
+      timer = this.#clock.after(waits ? WAITER_PERMIT_MS : PERMIT_MS, () => place.release());
+    });
+    const end = (): void => {
+      timer?.cancel();
+      place.release();
+    };
+    if (raw.closed) end();
+    else raw.once('close', end);
+    if (begun) return undefined;
+    return new Promise((resolve, reject) => {
+      begin = resolve;
+      const gone = (): void => reject(new CoreError('UNAVAILABLE', 'The client has gone.'));
+      if (raw.closed) gone();
+      else raw.once('close', gone);
+    });
+  }
+
+  /** Returns whether another account uses the facade too. */
+  #isShared(accountId: string): boolean {
+    const now = this.#clock.monotonicMs();
+    if (this.#last && this.#last.accountId !== accountId) this.#other = this.#last;
+    this.#last = { accountId, atMs: now };
+    return this.#other !== undefined && this.#other.accountId !== accountId && now - this.#other.atMs < USED_MS;
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * The limits of docs/reference/api.md#rate-limits as a table, and the decision over them. Nothing here counts or
+ * answers.
+ */
+
+import { LB_REQUESTS_AT_ONCE } from '@slipway/proto/wire/limits';
+
+/** Operations with a limit of their own; status-sync counts as status. */
+export type LimitedOperation =
+  | 'runsync'
+  | 'run'
+  | 'status'
+  | 'stream'
+  | 'cancel'
+  | 'retry'
+  | 'purge-queue'
+  | 'openai'
+  | 'requests'
+  | 'logs'
+  | 'health'
+  | 'lb'
+  | 'management'
+  | 'live';
+
+/** Base limits of one operation, per account and endpoint; of management and live per account. */
+export interface RateRule {
+  /** Requests in a window of REQUEST_WINDOW_SECONDS. */
+  rate: number;
+  /** Concurrent requests. `undefined` if unlimited. */
+  concurrency: number | undefined;
+}
+
+/** docs/reference/api.md#rate-limits; nobody published those of retry and health. */
+export const RATE_RULES: Record<LimitedOperation, RateRule> = {
+  runsync: { rate: 2_000, concurrency: 400 },
+  run: { rate: 1_000, concurrency: 200 },
+  status: { rate: 2_000, concurrency: 400 },
+  stream: { rate: 2_000, concurrency: 400 },
+  cancel: { rate: 100, concurrency: 20 },
+  retry: { rate: 100, concurrency: 20 },
+  'purge-queue': { rate: 2, concurrency: undefined },
+  openai: { rate: 2_000, concurrency: 400 },
+  requests: { rate: 10, concurrency: 2 },
+  // Ours. Of live feeds each counts as long as it is open.
+  logs: { rate: 100, concurrency: 20 },
+  health: { rate: 2_000, concurrency: undefined },
+  // Of load-balancing endpoints, whose workers bound themselves; nobody published any.
+  lb: { rate: 20_000, concurrency: LB_REQUESTS_AT_ONCE },
+  // REST and GraphQL together, of an account. Several times what consoles and deployments ask for.
+  management: { rate: 1_000, concurrency: 100 },
+  // Feeds of the console, as long as they are open: apart, so that a hundred tabs keep no program from managing what it
+  // does.
+  live: { rate: 300, concurrency: 100 },
+};
+
+/** Amounts that each running worker adds to a limit. */
+export interface PerWorker {
+  /** Requests in a window. */
+  rate: number;
+  /** Requests at a time. */
+  concurrency: number;
+}
+
+/** Counts at the moment of the decision, this request included. */
+export interface RateSample {
+  /** Requests in the present window. */
+  inWindow: number;
+  /** Requests in flight. */
+  inFlight: number;
+  /** Milliseconds until the window ends. */
+  windowLeftMs: number;
+  /** Running workers of the endpoint. */
+  workersRunning: number;
+}
+
+/** Yes, or no with the reason and the seconds to wait. */
+export type RateDecision =
+  | { allowed: true }
+  | { allowed: false; cause: 'rate' | 'concurrency'; limit: number; retryAfterSeconds: number };
+
+/** Returns the larger of the base limit and the limit by running workers (docs/reference/api.md#rate-limits). */
+export function effectiveLimit(base: number, workersRunning: number, perWorker: number): number {
+  return Math.max(base, workersRunning * perWorker);
+}
+
+/** Decides over one request. */
+export function decideRate(rule: RateRule, sample: RateSample, perWorker: PerWorker): RateDecision {
+  const rate = effectiveLimit(rule.rate, sample.workersRunning, perWorker.rate);
+  if (sample.inWindow > rate) {
+    return {
+      allowed: false,
+      cause: 'rate',
+      limit: rate,
+      retryAfterSeconds: Math.max(1, Math.ceil(sample.windowLeftMs / 1000)),
+    };
+  }
+  if (rule.concurrency === undefined) return { allowed: true };
+  const concurrency = effectiveLimit(rule.concurrency, sample.workersRunning, perWorker.concurrency);
+  if (sample.inFlight > concurrency)
+    return { allowed: false, cause: 'concurrency', limit: concurrency, retryAfterSeconds: 1 };
+  return { allowed: true };
+}

@@ -1,0 +1,74 @@
+/**
+ * Makes rejections cheap for clients that ignore them: after some in a window each further one is delayed. If too
+ * many are delayed, the response closes the connection.
+ */
+
+import type { Clock } from '@slipway/kit/time/clock';
+import type { FastifyReply } from 'fastify';
+
+const WINDOW_MS = 10_000;
+/** Rejections of one client in a window that are sent at once. */
+const AT_ONCE_MAX = 50;
+const DELAY_MS = 1_000;
+/** Most delayed rejections, of one client and in total. */
+const OF_ONE_MAX = 200;
+const WAITING_MAX = 5_000;
+/** Most clients that are counted by themselves in a window. All others count as one. */
+const KNOWN_MAX = 10_000;
+const OTHERS = '';
+
+interface Refused {
+  count: number;
+  waiting: number;
+}
+
+export class RejectionDelay {
+  readonly #clock: Clock;
+  readonly #refused = new Map<string, Refused>();
+  #windowEndMs = 0;
+  #waiting = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Waits as long as a rejection of `who`, an account or an address, is to be delayed. Returns false if its
+   * connection is to be closed.
+   */
+  async wait(who: string, { raw }: Pick<FastifyReply, 'raw'>): Promise<boolean> {
+    const refused = this.#of(who);
+    refused.count += 1;
+    if (refused.count <= AT_ONCE_MAX) return true;
+    if (refused.waiting >= OF_ONE_MAX || this.#waiting >= WAITING_MAX) return false;
+    refused.waiting += 1;
+    this.#waiting += 1;
+    await new Promise<void>((resolve) => {
+      const timer = this.#clock.after(DELAY_MS, resolve);
+      raw.once('close', () => {
+        timer.cancel();
+        resolve();
+      });
+      if (raw.closed) resolve();
+    });
+    refused.waiting -= 1;
+    this.#waiting -= 1;
+    return true;
+  }
+
+  #of(who: string): Refused {
+    const now = this.#clock.monotonicMs();
+    if (now >= this.#windowEndMs) {
+      this.#windowEndMs = now + WINDOW_MS;
+      // Who has refusals waiting stays known by them.
+      for (const [name, refused] of this.#refused) {
+        refused.count = 0;
+        if (refused.waiting === 0) this.#refused.delete(name);
+      }
+    }
+    const name = this.#refused.has(who) || this.#refused.size < KNOWN_MAX ? who : OTHERS;
+    const known = this.#refused.get(name) ?? { count: 0, waiting: 0 };
+    this.#refused.set(name, known);
+    return known;
+  }
+}

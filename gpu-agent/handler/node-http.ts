@@ -1,5 +1,0 @@
-/**
- * Node's HTTP, without what an ES import of it loads besides (core/runtime/node-http.ts): a third of the processor time
- * of a worker's start.
- */
-export const { Agent, request } = process.getBuiltinModule('node:http');

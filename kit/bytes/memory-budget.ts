@@ -1,0 +1,131 @@
+/**
+ * Bounds bytes in memory, in total and per owner (an account or a worker): bodies that are received, responses that
+ * are not read yet, pages of lists. A request over the budget waits. Owners are served round-robin.
+ */
+
+import type { BudgetFill } from '../observe/budget-metrics.ts';
+
+/** Budget of one body or response, or the wait for it. */
+export interface MemoryPermit {
+  /** Releases all but `bytes`. */
+  shrink(bytes: number): void;
+  /** Releases the budget, or cancels the wait. Idempotent. */
+  release(): void;
+}
+
+/** Limits of a budget. */
+export interface MemoryBudgetOptions {
+  bytesMax: number;
+  /** Returns the most bytes of one owner. A larger request would wait forever. */
+  ownerBytesMax: number;
+}
+
+interface Waiting {
+  owner: string;
+  bytes: number;
+  grant(): void;
+}
+
+/** Waiting requests of one owner. */
+interface Queue {
+  /** Requests of work that has already started; served first. */
+  ahead: Set<Waiting>;
+  others: Set<Waiting>;
+}
+
+export class MemoryBudget {
+  readonly #options: MemoryBudgetOptions;
+  readonly #ofOwner = new Map<string, number>();
+  /** Queues by owner, the next one first. */
+  readonly #waiting = new Map<string, Queue>();
+  #used = 0;
+
+  constructor(options: MemoryBudgetOptions) {
+    this.#options = options;
+  }
+
+  /** Most bytes of one owner; who wants more at once would wait for ever. */
+  get ownerBytesMax(): number {
+    return this.#options.ownerBytesMax;
+  }
+
+  /**
+   * Returns used bytes, the limit and the number of waiters. Without a total limit: of the owner with the most bytes.
+   */
+  get fill(): BudgetFill {
+    const { bytesMax, ownerBytesMax } = this.#options;
+    let waiting = 0;
+    for (const { ahead, others } of this.#waiting.values()) waiting += ahead.size + others.size;
+    if (bytesMax !== Infinity) return { bytes: this.#used, bytesMax, waiting };
+    return { bytes: Math.max(0, ...this.#ofOwner.values()), bytesMax: ownerBytesMax, waiting };
+  }
+
+  /**
+   * Calls `grant` as soon as the budget has `bytes` left, usually before it returns. `ahead`: before other requests
+   * of the owner, because it ends started work; default false.
+   */
+  acquire(owner: string, bytes: number, grant: () => void, ahead = false): MemoryPermit {
+    const request: Waiting = { owner, bytes, grant };
+    const queue = this.#waiting.get(owner) ?? { ahead: new Set(), others: new Set() };
+    this.#waiting.set(owner, queue);
+    (ahead ? queue.ahead : queue.others).add(request);
+    this.#pump();
+    return {
+      shrink: (left) => {
+        if (this.#waits(request) || left >= request.bytes) return;
+        this.#count(request, left - request.bytes);
+        request.bytes = left;
+        this.#pump();
+      },
+      release: () => {
+        if (this.#waits(request)) this.#leave(request);
+        else this.#count(request, -request.bytes);
+        request.bytes = 0;
+        this.#pump();
+      },
+    };
+  }
+
+  /**
+   * Grants requests in order. A large request of the next owner blocks the others; an owner over its own limit blocks
+   * nobody.
+   */
+  #pump(): void {
+    // An owner that is served goes to the end, where this loop meets it again.
+    for (const [owner, queue] of this.#waiting) {
+      const left = this.#options.ownerBytesMax - (this.#ofOwner.get(owner) ?? 0);
+      const request = firstWithin(queue.ahead, left) ?? firstWithin(queue.others, left);
+      if (!request) continue;
+      if (this.#used + request.bytes > this.#options.bytesMax) return;
+      this.#leave(request);
+      if (this.#waiting.delete(owner)) this.#waiting.set(owner, queue);
+      this.#count(request, request.bytes);
+      request.grant();
+    }
+  }
+
+  #waits(request: Waiting): boolean {
+    const queue = this.#waiting.get(request.owner);
+    return queue !== undefined && (queue.ahead.has(request) || queue.others.has(request));
+  }
+
+  #leave(request: Waiting): void {
+    const queue = this.#waiting.get(request.owner)!;
+    queue.ahead.delete(request);
+    queue.others.delete(request);
+    if (queue.ahead.size + queue.others.size === 0) this.#waiting.delete(request.owner);
+  }
+
+  #count({ owner }: Waiting, change: number): void {
+    this.#used += change;
+    const ofOwner = (this.#ofOwner.get(owner) ?? 0) + change;
+    if (ofOwner > 0) this.#ofOwner.set(owner, ofOwner);
+    else this.#ofOwner.delete(owner);
+  }
+}
+
+/** Returns the first request of at most `bytes`. */
+function firstWithin(requests: ReadonlySet<Waiting>, bytes: number): Waiting | undefined {
+  for (const request of requests) if (request.bytes <= bytes) return request;
+  return undefined;
+}

@@ -1,0 +1,138 @@
+/**
+ * Work on large texts of users in slices of a few milliseconds, between which the process does its other work:
+ * heartbeats, answers, the texts of others. Owners take turns, so that one with much work keeps no other waiting; each
+ * one's work is done in the order in which it came.
+ */
+
+import type { BudgetMeter } from '../observe/budget-metrics.ts';
+import type { Clock } from '../time/clock.ts';
+import { OverloadError } from './batcher.ts';
+
+/** Work that yields at least every millisecond. */
+export type Work<Result> = Generator<undefined, Result, undefined>;
+
+/** Limits of the work. */
+export interface SlicedWorkOptions {
+  /** Name in errors. */
+  name: string;
+  /** Most bytes of waiting work, in total and per owner. A single item may be larger. */
+  bytesMax: number;
+  ownerBytesMax: number;
+  /** Default: none. */
+  meter?: BudgetMeter | undefined;
+  clock: Clock;
+}
+
+/** Bytes up to which work is done at once. */
+export const AT_ONCE_BYTES_MAX = 64 * 1024;
+/** Length of a slice in milliseconds. */
+const SLICE_MS = 2;
+/** What waits counts as at least this many bytes, so that its number is bounded too. */
+const BYTES_MIN = 256;
+
+interface Waiting {
+  work: Work<unknown>;
+  bytes: number;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+interface Owner {
+  bytes: number;
+  queue: Waiting[];
+}
+
+export class SlicedWork {
+  readonly #options: SlicedWorkOptions;
+  /** Waiting work by owner, the next owner first. */
+  readonly #waiting = new Map<string, Owner>();
+  #bytes = 0;
+  #scheduled = false;
+
+  constructor(options: SlicedWorkOptions) {
+    this.#options = options;
+    options.meter?.watch(options.name, () => ({ bytes: this.#bytes, bytesMax: options.bytesMax }));
+  }
+
+  /**
+   * Does the work on so many bytes: small work at once, unless earlier work of its owner waits. OverloadError: too much
+   * of the owner's, or in all, waits already.
+   */
+  run<Result>(owner: string, bytes: number, work: Work<Result>): Result | Promise<Result> {
+    if (bytes <= AT_ONCE_BYTES_MAX && !this.#waiting.has(owner)) return workNow(work);
+    return this.#wait(owner, bytes, work);
+  }
+
+  #wait<Result>(owner: string, bytes: number, work: Work<Result>): Promise<Result> {
+    const { name, bytesMax, ownerBytesMax } = this.#options;
+    const mine: Owner = this.#waiting.get(owner) ?? { bytes: 0, queue: [] };
+    const counted = Math.max(bytes, BYTES_MIN);
+    if (
+      (mine.bytes > 0 && mine.bytes + counted > ownerBytesMax) ||
+      (this.#bytes > 0 && this.#bytes + counted > bytesMax)
+    ) {
+      return Promise.reject(new OverloadError(name));
+    }
+    return new Promise<Result>((resolve, reject) => {
+      mine.queue.push({ work, bytes: counted, resolve: resolve as (result: unknown) => void, reject });
+      mine.bytes += counted;
+      this.#bytes += counted;
+      this.#waiting.set(owner, mine);
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#waiting.size === 0) return;
+    this.#scheduled = true;
+    // Whatever else is ready in this turn of the loop comes first.
+    this.#options.clock.soon(() => {
+      this.#scheduled = false;
+      this.#slice();
+      this.#schedule();
+    });
+  }
+
+  /** One owner's slice: his oldest work, and more of it while time is left. */
+  #slice(): void {
+    const { clock } = this.#options;
+    const untilMs = clock.monotonicMs() + SLICE_MS;
+    const [first] = this.#waiting;
+    if (!first) return;
+    const [owner, mine] = first;
+    this.#waiting.delete(owner);
+    const mayGoOn = (): boolean => clock.monotonicMs() < untilMs;
+    while (mine.queue.length > 0) {
+      if (!goOn(mine.queue[0]!, mayGoOn)) break;
+      const { bytes } = mine.queue.shift()!;
+      mine.bytes -= bytes;
+      this.#bytes -= bytes;
+      if (!mayGoOn()) break;
+    }
+    if (mine.queue.length > 0) this.#waiting.set(owner, mine);
+  }
+}
+
+/** Goes on with a piece of work as long as it may; true: it is done. */
+function goOn({ work, resolve, reject }: Waiting, mayGoOn: () => boolean): boolean {
+  try {
+    do {
+      const { done, value } = work.next();
+      if (!done) continue;
+      resolve(value);
+      return true;
+    } while (mayGoOn());
+    return false;
+  } catch (error) {
+    reject(error);
+    return true;
+  }
+}
+
+/** Does work to its end without a pause. */
+export function workNow<Result>(work: Work<Result>): Result {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Logs as JSON lines: a constant sentence and its data in fields. Field names are jobId, endpointId, workerId,
+ * machineId, …
+ */
+
+import type { DestinationStream, Logger as PinoLogger } from 'pino';
+import { pino } from 'pino';
+import type { Clock } from '../time/clock.ts';
+import { backgroundClock } from '../time/clock.ts';
+import { LineLimit } from './line-limit.ts';
+import { plainText, withoutSecrets } from './log-secrets.ts';
+
+/** A logger. Nobody calls its `child`, whose fields would go past withoutSecrets. */
+export type Logger = PinoLogger;
+
+/** Levels whose lines are bounded in number: all that are written unless an operator asks for more. */
+const BOUNDED = new Set([pino.levels.values.info, pino.levels.values.warn, pino.levels.values.error]);
+
+/**
+ * Makes the logger of a process. `level` is one of trace, debug, info, warn, error, silent. Secrets never reach the
+ * log, whatever object somebody passes, and no cause fills it (LineLimit). `clock`: default the machine's own.
+ */
+export function createLogger(
+  name: string,
+  level: string,
+  destination?: DestinationStream,
+  clock: Pick<Clock, 'after'> = backgroundClock,
+): Logger {
+  let tells = false;
+  const limit = new LineLimit(clock, ({ sentence, owner, lines, seconds }) => {
+    tells = true;
+    logger.warn(
+      { ...(owner && { [owner[0]]: owner[1] }), of: sentence, lines, seconds },
+      'more lines of the same were left out',
+    );
+    tells = false;
+  });
+  const options = {
+    name,
+    level,
+    base: { pid: process.pid },
+    // It is told before, by withoutSecrets.
+    serializers: { err: (error: unknown) => error },
+    hooks: {
+      logMethod(this: PinoLogger, args: Parameters<pino.LogFn>, method: pino.LogFn, level: number) {
+        if (!tells && BOUNDED.has(level) && !limit.admits(args)) return;
+        // Before pino looks at it: even that may throw.
+        method.apply(this, args.map(plain) as Parameters<pino.LogFn>);
+      },
+    },
+  };
+  const logger = destination ? pino(options, destination) : pino(options);
+  return logger;
+}
+
+function plain(arg: unknown): unknown {
+  if (typeof arg === 'string') return plainText(arg);
+  return typeof arg === 'object' && arg !== null ? withoutSecrets(arg) : arg;
+}
+
+/** Which attempts (or jobs) a line about many is about: the first ones, for a line must stay short. */
+export function someAttempts(
+  attempts: readonly { endpointId: string; jobId: string; attempt?: number; workerId?: string; machineId?: string }[],
+): object {
+  const told = attempts.slice(0, ATTEMPTS_TOLD_MAX).map(({ endpointId, jobId, attempt, workerId, machineId }) => ({
+    endpointId,
+    jobId,
+    attempt,
+    workerId,
+    machineId,
+  }));
+  return { count: attempts.length, attempts: told };
+}
+
+/** The same of workers. */
+export function someWorkers(ids: Iterable<string>): object {
+  const workerIds = [...ids];
+  return { count: workerIds.length, workerIds: workerIds.slice(0, ATTEMPTS_TOLD_MAX) };
+}
+
+const ATTEMPTS_TOLD_MAX = 20;

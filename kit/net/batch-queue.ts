@@ -1,0 +1,98 @@
+/**
+ * What waits for a stream, in its order, and how much of it one message takes. A queue knows when it is full: whoever
+ * feeds it refuses more, or stops reading what brings more, until it no longer is.
+ */
+import { BATCH_MESSAGE_BYTES } from '@slipway/proto/wire/limits';
+
+/** Remaining capacity of one message. The first item always fits, however large it is. */
+export class MessageRoom {
+  #bytesLeft: number;
+  #itemsLeft: number;
+  #taken = false;
+
+  constructor({ bytes = BATCH_MESSAGE_BYTES, items = Infinity }: { bytes?: number; items?: number } = {}) {
+    this.#bytesLeft = bytes;
+    this.#itemsLeft = items;
+  }
+
+  /** Takes capacity for an item. Returns false if it must wait for the next message. */
+  take(bytes: number): boolean {
+    if (this.#taken && (bytes > this.#bytesLeft || this.#itemsLeft < 1)) return false;
+    this.#taken = true;
+    this.#bytesLeft -= bytes;
+    this.#itemsLeft -= 1;
+    return true;
+  }
+}
+
+/** Bound of a queue. Default: none. */
+export interface QueueBound {
+  items?: number;
+  bytes?: number;
+}
+
+/**
+ * A full queue accepts items again once it has drained to this part of its bound, so that its producer is not stopped
+ * for every item.
+ */
+const LOW_SHARE = 0.75;
+
+/** Items of known size. */
+export class BatchQueue<Item> {
+  readonly #itemsMax: number;
+  readonly #bytesMax: number;
+  #items: Item[] = [];
+  #sizes: number[] = [];
+  #bytes = 0;
+  #isFull = false;
+
+  constructor({ items = Infinity, bytes = Infinity }: QueueBound = {}) {
+    this.#itemsMax = items;
+    this.#bytesMax = bytes;
+  }
+
+  /** Items that wait. */
+  get length(): number {
+    return this.#items.length;
+  }
+
+  /** Bytes that wait, as they were given. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** True from reaching the bound until it has drained enough. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  /** Appends an item, even if the queue is full: for items that can no longer be rejected. */
+  add(item: Item, bytes: number): void {
+    this.#items.push(item);
+    this.#sizes.push(bytes);
+    this.#bytes += bytes;
+    if (this.#items.length >= this.#itemsMax || this.#bytes >= this.#bytesMax) this.#isFull = true;
+  }
+
+  /** Removes the items that fit from the front. */
+  take(room: MessageRoom): Item[] {
+    let count = 0;
+    while (count < this.#items.length && room.take(this.#sizes[count]!)) {
+      this.#bytes -= this.#sizes[count]!;
+      count += 1;
+    }
+    if (count === 0) return [];
+    if (this.#items.length - count <= this.#itemsMax * LOW_SHARE && this.#bytes <= this.#bytesMax * LOW_SHARE)
+      this.#isFull = false;
+    this.#sizes.splice(0, count);
+    return this.#items.splice(0, count);
+  }
+
+  /** Drops all items. */
+  clear(): void {
+    this.#items = [];
+    this.#sizes = [];
+    this.#bytes = 0;
+    this.#isFull = false;
+  }
+}

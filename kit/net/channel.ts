@@ -1,0 +1,135 @@
+/**
+ * The one place that opens channels and servers: credentials, keepalive, message limits, retries, and the metadata that
+ * every call carries. What shall hold for all connections between our processes (TLS, trace context) is added here and
+ * nowhere else.
+ */
+
+import type {
+  ChannelCredentials,
+  ChannelOptions,
+  ClientOptions,
+  Interceptor,
+  MetadataOptions,
+  ServerInterceptor,
+  ServiceDefinition,
+  UntypedServiceImplementation,
+} from '@grpc/grpc-js';
+import { credentials, Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
+import { MESSAGE_BYTES_MAX } from '@slipway/proto/wire/limits';
+import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
+import { parseAddress } from './address.ts';
+import { listenFault } from './listen-fault.ts';
+import { TlsSource } from './tls-source.ts';
+
+/** Options of every channel and server: large messages, and pings that notice a dead peer within 30 s. */
+const CHANNEL_OPTIONS: ChannelOptions = {
+  'grpc.max_receive_message_length': MESSAGE_BYTES_MAX,
+  'grpc.max_send_message_length': MESSAGE_BYTES_MAX,
+  'grpc.keepalive_time_ms': LINK_TIMERS.pingMs,
+  'grpc.keepalive_timeout_ms': LINK_TIMERS.pingAnswerMs,
+  'grpc.keepalive_permit_without_calls': 1,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.min_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 1_000,
+  // A channel of its own for every owner: a burst of resets on one must not take the others' streams down with the
+  // connection.
+  'grpc.use_local_subchannel_pool': 1,
+};
+
+/** Settings of a channel. */
+export interface ChannelSettings {
+  /**
+   * The library retries a call that broke before the peer started it. Default true; set false if a second call would
+   * do harm.
+   */
+  retries?: boolean;
+  /** Receive window in bytes; default 64 KiB, with which a large message waits for a round trip per piece. */
+  windowBytes?: number;
+  /** Interval and timeout of keepalive pings, in milliseconds. Default: 20 s and 10 s. */
+  pings?: { everyMs: number; answerMs: number };
+  /**
+   * For addresses with TLS. Default: servers are judged by the authorities that this machine trusts, and this client
+   * has no certificate.
+   */
+  tls?: TlsSource | undefined;
+  /** See every call as it leaves, first one first. Default none. */
+  interceptors?: Interceptor[];
+}
+
+/** Constructor of a generated client. */
+export type ClientConstructor<Kind> = new (
+  address: string,
+  channelCredentials: ChannelCredentials,
+  options?: Partial<ClientOptions>,
+) => Kind;
+
+/** A service of a server: its definition and handlers. */
+export type ServedService = readonly [definition: ServiceDefinition, handlers: UntypedServiceImplementation];
+
+/**
+ * Calls that clients may give up at once on one connection, and a second after that. Node's own bounds (1,000 and 33)
+ * are for one browser: behind an edge or a proxy many clients share a connection, and beyond the bound it is ended for
+ * all of them.
+ */
+const RESETS = { streamResetBurst: 20_000, streamResetRate: 2_000 };
+
+/**
+ * Calls that one connection may have open: whoever connects can open them, before any key is looked at. Clients of ours
+ * wait for a free one; a facade's many calls share few of them (Pipeline), and an edge opens a further connection.
+ */
+export const CONNECTION_STREAMS_MAX = 2_048;
+
+/** Makes a server, which does not listen yet. */
+export function openServer(services: readonly ServedService[], interceptors: ServerInterceptor[] = []): Server {
+  const server = new Server({
+    ...CHANNEL_OPTIONS,
+    'grpc.max_concurrent_streams': CONNECTION_STREAMS_MAX,
+    interceptors,
+  });
+  // grpc-js hands no such option through; what it opens each listener with is its own.
+  Object.assign((server as unknown as { commonServerOptions: object }).commonServerOptions, RESETS);
+  for (const [definition, handlers] of services) server.addService(definition, handlers);
+  return server;
+}
+
+/**
+ * How our processes reach each other by gRPC. Handed in, so that tests can hold and cut any one connection between
+ * them.
+ */
+export interface Transport {
+  /**
+   * Makes a client with a channel of its own, which connects at the first call. `address`: host:port, grpcs://host:port
+   * or a gRPC target. Close the client at the end. Throws when the files of `tls` were never good.
+   */
+  openClient<Kind>(Constructor: ClientConstructor<Kind>, address: string, settings?: ChannelSettings): Kind;
+  /** Lets a server listen at host:port, port 0 = any free one; answers the port. */
+  listen(server: Server, address: string): Promise<number>;
+}
+
+/** The machine's own network. */
+export const systemTransport: Transport = {
+  openClient(Constructor, address, { retries = true, windowBytes, interceptors, pings, tls } = {}) {
+    const { target, secure } = parseAddress(address) ?? { target: address, secure: false };
+    return new Constructor(target, secure ? (tls ?? new TlsSource()).credentials() : credentials.createInsecure(), {
+      ...CHANNEL_OPTIONS,
+      ...(retries ? {} : { 'grpc.enable_retries': 0 }),
+      ...(windowBytes === undefined ? {} : { 'grpc-node.flow_control_window': windowBytes }),
+      ...(interceptors ? { interceptors } : {}),
+      ...(pings ? { 'grpc.keepalive_time_ms': pings.everyMs, 'grpc.keepalive_timeout_ms': pings.answerMs } : {}),
+    });
+  },
+  listen: (server, address) =>
+    new Promise((resolve, reject) => {
+      server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
+        if (error) reject(listenFault(error, address));
+        else resolve(port);
+      });
+    }),
+};
+
+/** The metadata of a call in the name of a key; empty: no key. */
+export function callMetadata(apiKey: string, options?: MetadataOptions): Metadata {
+  const metadata = new Metadata(options);
+  if (apiKey !== '') metadata.set('authorization', `Bearer ${apiKey}`);
+  return metadata;
+}

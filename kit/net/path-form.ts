@@ -1,0 +1,86 @@
+/**
+ * Answers of workers and pods in the path form, where they share an origin with the API, the console and each other. As
+ * a reverse proxy with a prefix does (ProxyPassReverse), addresses that the program believes to be its own get the
+ * prefix, and cookies are for its own paths. Headers by which an answer would speak for the whole origin are dropped.
+ * Envoy does the same on its own way to workers (edge/envoy-config/worker-answers.ts). Pure.
+ */
+
+/**
+ * What acts on a whole origin, whatever path it came from: stored data, transport, reports about other addresses,
+ * scripts for other paths.
+ */
+export const ORIGIN_HEADERS: readonly string[] = [
+  'accept-ch',
+  'activate-storage-access',
+  'alt-svc',
+  'attribution-reporting-register-source',
+  'attribution-reporting-register-trigger',
+  'clear-site-data',
+  'critical-ch',
+  'expect-ct',
+  'nel',
+  'observe-browsing-topics',
+  'origin-agent-cluster',
+  'public-key-pins',
+  'public-key-pins-report-only',
+  'refresh',
+  'report-to',
+  'reporting-endpoints',
+  'service-worker-allowed',
+  'set-login',
+  'strict-transport-security',
+  'use-as-dictionary',
+];
+const OF_ORIGIN = new Set(ORIGIN_HEADERS);
+const ADDRESS = /^(?:location|content-location)$/;
+const WITH_HOST = /^(?:(https?):)?\/\/([^/?#]*)([^]*)$/i;
+const COOKIE_PATH = /^\s*path\s*=\s*(.*?)\s*$/i;
+const COOKIE_DOMAIN = /^\s*domain\s*(?:=|$)/i;
+
+/** How a request came. */
+export interface PathForm {
+  /** What was cut off in front of its path: `/v2/{endpoint_id}`. */
+  prefix: string;
+  /** Host that its client named. */
+  host: string | undefined;
+  /** `https` or `http`, where that is known. */
+  proto: string | undefined;
+}
+
+/** The value of an answer's header as its client gets it; undefined: the header is dropped. */
+export function inPathForm(name: string, value: string, form: PathForm): string | undefined {
+  const lower = name.toLowerCase();
+  if (OF_ORIGIN.has(lower)) return undefined;
+  if (ADDRESS.test(lower)) return addressIn(value, form);
+  return lower === 'set-cookie' ? cookieIn(value, form.prefix) : value;
+}
+
+/**
+ * An address of the program's own with the prefix; others, and those that are relative to the request's, as they are.
+ */
+function addressIn(value: string, { prefix, host, proto }: PathForm): string {
+  const [, scheme, authority, rest] = WITH_HOST.exec(value) ?? [];
+  if (authority === undefined) return value.startsWith('/') ? prefixed(value, prefix) : value;
+  if (host === undefined || authority.toLowerCase() !== host.toLowerCase()) return value;
+  const path = prefixed(rest!.startsWith('/') ? rest! : `/${rest}`, prefix);
+  return scheme === undefined ? `//${authority}${path}` : `${proto ?? scheme.toLowerCase()}://${authority}${path}`;
+}
+
+/** Programs that know X-Forwarded-Prefix have put it there themselves. */
+function prefixed(path: string, prefix: string): string {
+  return path === prefix || (path.startsWith(prefix) && '/?#'.includes(path.charAt(prefix.length)))
+    ? path
+    : prefix + path;
+}
+
+/** For the program's own paths, and for this host alone. */
+function cookieIn(value: string, prefix: string): string {
+  return value
+    .split(';')
+    .filter((part, index) => index === 0 || !COOKIE_DOMAIN.test(part))
+    .map((part, index) => {
+      const path = index === 0 ? undefined : COOKIE_PATH.exec(part)?.[1];
+      return path?.startsWith('/') ? ` Path=${prefixed(path, prefix)}` : part;
+    })
+    .join(';');
+}

@@ -1,0 +1,47 @@
+/**
+ * Counts the requests of a Fastify application by route, which is a closed set, never by path, which anybody may make
+ * up.
+ */
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../time/clock.ts';
+import type { Metrics } from './metrics.ts';
+import { CALL_SECONDS } from './metrics.ts';
+
+/** Of requests that no route takes. */
+const NO_ROUTE = 'none';
+
+/** Makes the metrics, and adds the counting to an application. `prefix`: how their names begin, `slipway_facade`. */
+export function httpMetrics(metrics: Metrics, prefix: string, clock: Clock): (app: FastifyInstance) => void {
+  const requests = metrics.counter({
+    name: `${prefix}_http_requests_total`,
+    help: 'Requests that ended.',
+    labels: ['method', 'route', 'code'],
+  });
+  const seconds = metrics.histogram(
+    {
+      name: `${prefix}_http_request_duration_seconds`,
+      help: 'Time from the request headers to the end of the response, including long polls and streams.',
+      labels: ['route'],
+    },
+    CALL_SECONDS,
+  );
+  const open = metrics.gauge({
+    name: `${prefix}_http_requests_in_flight`,
+    help: 'Requests in progress, including long polls and streams.',
+    labels: ['route'],
+  });
+  return (app) => {
+    app.addHook('onRequest', (request, reply, done) => {
+      const startedAtMs = clock.monotonicMs();
+      const { method } = request;
+      const route = request.routeOptions.url ?? NO_ROUTE;
+      open.inc({ route });
+      reply.raw.once('close', () => {
+        open.dec({ route });
+        requests.inc({ method, route, code: reply.raw.statusCode });
+        seconds.observe({ route }, (clock.monotonicMs() - startedAtMs) / 1_000);
+      });
+      done();
+    });
+  };
+}

@@ -1,0 +1,82 @@
+/** Serves GET /metrics on a port of its own, so that clients of the public port cannot read metrics. */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { BaseService } from '../lifecycle/service.ts';
+import type { Logger } from '../log/logger.ts';
+import { createServer } from '../net/node-http.ts';
+import type { Metrics } from './metrics.ts';
+
+const ADDRESS = /^(?<host>[\w.-]+|\[[0-9a-f:]+\]):(?<port>\d{1,5})$/i;
+const PORT_MAX = 65_535;
+const PLAIN = { 'content-type': 'text/plain; charset=utf-8' };
+
+/** Returns why a setting is no listen address. `undefined` if it is one, or empty. */
+export function metricsListenFault(address: string): string | undefined {
+  const port = ADDRESS.exec(address)?.groups?.['port'];
+  if (address === '' || (port !== undefined && Number(port) <= PORT_MAX)) return undefined;
+  return `SLIPWAY_METRICS_LISTEN is ${JSON.stringify(address)}, but must be host:port, for instance 127.0.0.1:9464`;
+}
+
+/** Options of the server. */
+export interface MetricsServerOptions {
+  /** host:port, port 0 = any free one; empty: nowhere. */
+  listen: string;
+  metrics: Metrics;
+  logger: Logger;
+}
+
+export class MetricsServer extends BaseService {
+  readonly name = 'metrics';
+  readonly #options: MetricsServerOptions;
+  #server: Server | undefined;
+  #address = '';
+
+  constructor(options: MetricsServerOptions) {
+    super();
+    this.#options = options;
+  }
+
+  /** host:port; empty: nowhere. */
+  get address(): string {
+    return this.#address;
+  }
+
+  protected override async onStart(): Promise<void> {
+    const { listen, metrics, logger } = this.#options;
+    const { host, port } = ADDRESS.exec(listen)?.groups ?? {};
+    if (host === undefined) return;
+    metrics.measureNode();
+    const server = createServer((request, reply) => {
+      void this.#answer(request, reply);
+    });
+    this.#server = server;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(Number(port), host.replace(/^\[|\]$/g, ''), resolve);
+    });
+    this.#address = `${host}:${(server.address() as AddressInfo).port}`;
+    logger.info({ address: this.#address }, 'metrics can be read');
+  }
+
+  protected override async onStop(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    if (!server?.listening) return;
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  }
+
+  async #answer({ method, url = '' }: IncomingMessage, reply: ServerResponse): Promise<void> {
+    if (url.split('?', 1)[0] !== '/metrics') return void reply.writeHead(404, PLAIN).end('Only /metrics is here.\n');
+    if (method !== 'GET') return void reply.writeHead(405, { ...PLAIN, allow: 'GET' }).end('Only GET is understood.\n');
+    try {
+      const { type, text } = await this.#options.metrics.read();
+      reply.writeHead(200, { 'content-type': type }).end(text);
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, 'metrics could not be read');
+      reply.writeHead(503, PLAIN).end('The metrics cannot be read now; the log says why.\n');
+    }
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * Traces in OpenTelemetry's terms, sent by OTLP. Off unless it is configured: its package is then not even loaded. Only
+ * what is sampled makes spans: everything else carries no context and costs a comparison. OpenTelemetry is what
+ * collectors of all makers take.
+ */
+
+import { BaseService } from '../lifecycle/service.ts';
+import type { Clock, Random } from '../time/clock.ts';
+import { systemClock, systemRandom } from '../time/clock.ts';
+import type { Attributes } from './otlp.ts';
+import type { TraceBook, TraceKind, TraceStart } from './trace.ts';
+import { readTraceparent, Trace } from './trace.ts';
+import { TraceSender } from './trace-sender.ts';
+
+/** Links of one batch. */
+const LINKS_MAX = 128;
+/**
+ * Jobs of recorded traces whose end is waited for; of more the first are forgotten, and their outcomes stand in no
+ * span.
+ */
+const KEPT_MAX = 10_000;
+/** Random bytes that are got at once. */
+const ID_BYTES = 8_192;
+const TRACE_ID_DIGITS = 32;
+const SPAN_ID_DIGITS = 16;
+const NO_LINKS: string[] = [];
+/** Of a traceparent, to where the span's id stands. */
+const TO_SPAN_ID = 36;
+
+/** How to trace. */
+export interface TracingOptions {
+  /** Of the process: core, facade or agent. */
+  service: string;
+  /** Base URL of a collector, for instance http://127.0.0.1:4318. */
+  endpoint: string;
+  /** Part of the traces that begin here which is recorded, 0 to 1. */
+  ratio: number;
+  /** Default: the machine's own. */
+  random?: Pick<Random, 'fraction' | 'bytes'>;
+  /** Default: the machine's own. */
+  clock?: Clock;
+}
+
+type Beginning = Pick<TraceStart, 'name' | 'kind' | 'parent'> & {
+  links?: readonly string[];
+  startMs?: number | undefined;
+};
+interface JobName {
+  endpointId: string;
+  jobId: string;
+}
+interface Kept {
+  endpointId: string;
+  traceparent: string;
+}
+
+export class Tracing extends BaseService implements TraceBook {
+  readonly name = 'traces';
+  readonly #options: TracingOptions;
+  readonly #random: Pick<Random, 'fraction' | 'bytes'>;
+  readonly #clock: Clock;
+  readonly #kept = new Map<string, Kept>();
+  #sender: TraceSender | undefined;
+  #ids = '';
+  #idsAt = 0;
+
+  constructor(options: TracingOptions) {
+    super();
+    this.#options = options;
+    this.#random = options.random ?? systemRandom;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /**
+   * Whether a request is recorded: a client's traceparent says so, of others the ratio. Asked before anything of a span
+   * is made, because most are not.
+   */
+  records(header: string | undefined): boolean {
+    if (!this.#sender) return false;
+    return readTraceparent(header)?.recorded ?? this.#random.fraction() < this.#options.ratio;
+  }
+
+  /**
+   * A trace that begins here or goes on from a client's traceparent, of a request that is recorded. Undefined: nothing
+   * is, any more.
+   */
+  root(name: string, header: string | undefined, attributes: Attributes): Trace | undefined {
+    return this.#begin({ name, kind: 'server', parent: readTraceparent(header) && header }, attributes);
+  }
+
+  /** Remembers the traces of jobs that begin to run, for what happens at their end. */
+  keep(jobs: readonly { endpointId: string; jobId: string; traceparent?: string | undefined }[]): void {
+    for (const { endpointId, jobId, traceparent } of jobs) {
+      if (traceparent === undefined) continue;
+      this.#kept.set(jobId, { endpointId, traceparent });
+      if (this.#kept.size > KEPT_MAX) this.#kept.delete(this.#kept.keys().next().value!);
+    }
+  }
+
+  /** What is done at once at the end of jobs: as `batch`, of those that are remembered. */
+  ends(name: string, jobs: readonly JobName[]): Trace | undefined {
+    if (this.#kept.size === 0) return undefined;
+    return this.batch(name, jobs, (job) => this.#keptOf(job)?.traceparent);
+  }
+
+  /** Jobs that have ended are remembered no longer. */
+  forget(jobs: readonly JobName[]): void {
+    for (const job of jobs) if (this.#keptOf(job)) this.#kept.delete(job.jobId);
+  }
+
+  /** A part of a trace that is recorded. Undefined: there is none. */
+  child(name: string, kind: TraceKind, traceparent: string | undefined, attributes: Attributes): Trace | undefined {
+    if (traceparent === undefined || !this.#sender) return undefined;
+    return this.#begin({ name, kind, parent: traceparent }, attributes);
+  }
+
+  /**
+   * What is done for several at once: a part of the first trace, with a link to each of the others. `startMs`: since
+   * 1970; default: now.
+   */
+  batch<Item>(
+    name: string,
+    items: readonly Item[],
+    traceOf: (item: Item) => string | undefined,
+    startMs?: number,
+  ): Trace | undefined {
+    if (!this.#sender) return undefined;
+    let parent: string | undefined;
+    let links = NO_LINKS;
+    let traced = 0;
+    for (const item of items) {
+      const traceparent = traceOf(item);
+      if (traceparent === undefined) continue;
+      traced += 1;
+      if (parent === undefined) parent = traceparent;
+      else if (traced === 2) links = [traceparent];
+      else if (links.length < LINKS_MAX) links.push(traceparent);
+    }
+    if (parent === undefined) return undefined;
+    return this.#begin(
+      { name, kind: 'internal', parent, links, startMs },
+      { 'slipway.jobs': items.length, 'slipway.jobs.traced': traced },
+    );
+  }
+
+  /** A span that ended. */
+  take(trace: Trace): void {
+    this.#sender?.add(trace, trace.startMs + Math.max(0, this.#clock.monotonicMs() - trace.sinceMs));
+  }
+
+  protected override async onStart(): Promise<void> {
+    const { endpoint, service } = this.#options;
+    this.#sender = await TraceSender.open({ endpoint, service, clock: this.#clock });
+  }
+
+  protected override async onStop(): Promise<void> {
+    const sender = this.#sender;
+    this.#sender = undefined;
+    await sender?.close();
+  }
+
+  #keptOf({ endpointId, jobId }: JobName): Kept | undefined {
+    const kept = this.#kept.get(jobId);
+    return kept?.endpointId === endpointId ? kept : undefined;
+  }
+
+  #begin({ name, kind, parent, links = NO_LINKS, startMs }: Beginning, attributes: Attributes): Trace | undefined {
+    if (!this.#sender) return undefined;
+    const nowMs = this.#clock.nowMs();
+    const sinceMs = this.#clock.monotonicMs() - (startMs === undefined ? 0 : nowMs - startMs);
+    const trace = parent === undefined ? `00-${this.#id(TRACE_ID_DIGITS)}-` : parent.slice(0, TO_SPAN_ID);
+    const traceparent = `${trace}${this.#id(SPAN_ID_DIGITS)}-01`;
+    return new Trace(this, { name, kind, traceparent, parent, links, startMs: startMs ?? nowMs, sinceMs }, attributes);
+  }
+
+  /** Random digits, of which many are asked for at once. */
+  #id(digits: number): string {
+    if (this.#idsAt + digits > this.#ids.length) {
+      this.#ids = this.#random.bytes(ID_BYTES).toString('hex');
+      this.#idsAt = 0;
+    }
+    this.#idsAt += digits;
+    return this.#ids.slice(this.#idsAt - digits, this.#idsAt);
+  }
+}
+
+/** Undefined: it is off. */
+export function tracingOf(
+  service: string,
+  { otlpEndpoint, tracePercent }: { otlpEndpoint: string; tracePercent?: number },
+): Tracing | undefined {
+  return otlpEndpoint === ''
+    ? undefined
+    : new Tracing({ service: `slipway-${service}`, endpoint: otlpEndpoint, ratio: (tracePercent ?? 100) / 100 });
+}
+
+/** Why a setting is no URL to send to; undefined: it is one, or empty. */
+export function otlpEndpointFault(url: string): string | undefined {
+  if (url === '' || (URL.canParse(url) && /^https?:/.test(url))) return undefined;
+  return `OTEL_EXPORTER_OTLP_ENDPOINT is ${JSON.stringify(url)}, but must be a URL, for instance http://127.0.0.1:4318`;
+}

@@ -1,0 +1,139 @@
+// test: alone, 10 s
+/** Every command explains itself: what it does, each option, and examples that the parser takes. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { Cli } from '@slipway/cli/cli';
+import { readCliConfig } from '@slipway/cli/config';
+import { Output } from '@slipway/cli/output/output';
+import { buildProgram } from '@slipway/cli/program';
+import { systemTransport } from '@slipway/kit/net/channel';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
+import type { Command } from 'commander';
+import { parse } from 'shell-quote';
+import t from 'tap';
+import { commandLine } from './command-line.ts';
+
+const nowhere = new Writable({ write: (_part, _encoding, done) => done() });
+
+function build(): { program: Command; text(): string } {
+  let text = '';
+  const cli = new Cli({
+    config: readCliConfig({}),
+    output: new Output(nowhere, nowhere, systemClock),
+    transport: systemTransport,
+    clock: systemClock,
+    random: systemRandom,
+    stopping: new AbortController().signal,
+    stdin: (async function* () {})(),
+  });
+  const program = buildProgram(cli, {
+    out: (part) => {
+      text += part;
+    },
+    err: (part) => {
+      text += part;
+    },
+  });
+  return { program, text: () => text };
+}
+
+function* commandsOf(command: Command, path: string[] = []): Generator<[path: string[], command: Command]> {
+  yield [path, command];
+  for (const child of command.commands) yield* commandsOf(child, [...path, child.name()]);
+}
+
+t.test('every command has a description, described options and examples', async (t) => {
+  const all = [...commandsOf(build().program)];
+  t.ok(all.length > 50, `${all.length} commands`);
+  for (const [path] of all) {
+    const { program, text } = build();
+    t.throws(() => program.parse([...path, '--help'], { from: 'user' }), { code: 'commander.helpDisplayed' });
+    const help = text();
+    t.match(help, /^Usage: slipway/, path.join(' '));
+    t.match(help, /Examples?:\n {2}\$ /, `${path.join(' ')} has an example`);
+    t.match(
+      help,
+      /--core <host:port>[^]*--key <key>[^]*--json/,
+      `${path.join(' ')} shows the options that every command takes`,
+    );
+  }
+  for (const [path, command] of all) {
+    t.match(command.description(), /^[A-Z].*[.]$/, `${path.join(' ')} is described by a sentence`);
+    for (const option of command.options) t.not(option.description, '', `${path.join(' ')} ${option.flags}`);
+  }
+});
+
+t.test('the examples are command lines that the parser takes', async (t) => {
+  const paths = [...commandsOf(build().program)].map(([path]) => path);
+  let checked = 0;
+  for (const path of paths) {
+    const { program, text } = build();
+    t.throws(() => program.parse([...path, '--help'], { from: 'user' }));
+    for (const [, line] of text().matchAll(/^ {2}\$ (.*)$/gm)) {
+      const words = parse(line!).map((word) => (typeof word === 'string' ? word : '<'));
+      const args = words.slice(words.lastIndexOf('slipway') + 1);
+      const end = args.indexOf('<');
+      t.doesNotThrow(() => accept(end === -1 ? args : args.slice(0, end)), `slipway ${path.join(' ')}: ${line}`);
+      checked += 1;
+    }
+  }
+  t.ok(checked > 60, `${checked} examples`);
+});
+
+/** Parses without doing anything. */
+function accept(args: string[]): void {
+  const { program } = build();
+  // `machines` does something by itself and has a command below it.
+  for (const [path, command] of commandsOf(program)) {
+    if (command.commands.length === 0 || path.join(' ') === 'machines') command.action(() => undefined);
+  }
+  try {
+    program.parse(args, { from: 'user' });
+  } catch (error) {
+    if ((error as { exitCode?: number }).exitCode !== 0) throw error;
+  }
+}
+
+t.test('help, version and no command at all', async (t) => {
+  const cli = commandLine(t, {});
+  const run = (...args: string[]) => cli.start(...args).ended;
+  const help = await run('--help');
+  t.match(help, { code: 0, stdout: /^Usage: slipway[^]*Exit codes:/, stderr: '' });
+  t.match(await run('jobs', 'run', '--help'), { code: 0, stdout: /--input <json>[^]*Examples:/, stderr: '' });
+  t.match(await run('--version'), { code: 0, stdout: /^\d+\.\d+\.\d+\n$/, stderr: '' });
+  t.match(await run(), { code: 2, stdout: '', stderr: /^Usage: slipway/ }, 'no command: the help goes to stderr');
+  t.match(await run('jobs'), { code: 2, stdout: '', stderr: /^Usage: slipway jobs/ });
+});
+
+/** Written to stderr at the end: what was loaded of npm's packages. */
+const LOADED = `
+  import { registerHooks } from 'node:module';
+  const packages = new Set();
+  registerHooks({ load: (url, context, next) => {
+    packages.add(/node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(url)?.[1] ?? 'own');
+    return next(url, context);
+  } });
+  process.on('exit', () => process.stdout.write(JSON.stringify([...packages])));
+`;
+
+t.test(
+  'a command loads what it needs and no library of the services: each would be waited for at every command',
+  async (t) => {
+    const program = join(import.meta.dirname, '../../cli/slipway.mjs');
+    const output = execFileSync(
+      process.execPath,
+      ['--import', `data:text/javascript,${encodeURIComponent(LOADED)}`, program, '--version'],
+      { encoding: 'utf8' },
+    );
+    const packages = JSON.parse(output.split('\n')[1]!) as string[];
+    t.same(packages.toSorted(), [
+      '@bufbuild/protobuf',
+      '@grpc/grpc-js',
+      '@js-sdsl/ordered-map',
+      'commander',
+      'own',
+      'shell-quote',
+    ]);
+  },
+);

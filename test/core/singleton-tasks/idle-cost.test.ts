@@ -1,0 +1,165 @@
+// test: postgres, 50 s
+/**
+ * What a fleet costs while nothing happens: statements at PostgreSQL, counted on their way. Whoever adds a poll finds
+ * it here.
+ */
+
+import { HEARTBEAT_PERIOD_MS } from '@slipway/core/domain/machines/lease';
+import type { Clock } from '@slipway/kit/time/clock';
+import { systemClock } from '@slipway/kit/time/clock';
+import type { Test } from 'tap';
+import t from 'tap';
+import { createDatabase } from '../../helpers/db/database.ts';
+import type { CountingProxy } from '../../helpers/net/counting-proxy.ts';
+import { countingProxy } from '../../helpers/net/counting-proxy.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
+
+t.setTimeout(120_000);
+
+const SLEEPING = 1_000;
+/** Machines that have joined and run nothing. */
+const MACHINES = 20;
+const ACTIVE = 50;
+/**
+ * The clock of core goes so many times as fast, so that a span of seconds has many passes of each loop: where its ends
+ * lie hardly counts.
+ */
+const SPEED = 4;
+const fast: Clock = {
+  ...systemClock,
+  monotonicMs: () => systemClock.monotonicMs() * SPEED,
+  after: (ms, fn) => systemClock.after(ms / SPEED, fn),
+};
+/** What starts asks more for so long, in milliseconds of that clock. */
+const START_MS = 4_000;
+/** In milliseconds of that clock: some 410 statements of one core, of which its ends may cut off or add a handful. */
+const SPAN_MS = 90_000;
+/**
+ * Statements a second of one core at the most; of three, so many times what one was measured to send. Both for each
+ * look at all endpoints, which is made once a second and seldomer on a busy machine, as everything is: what others do
+ * on it counts on neither side.
+ */
+const ONE_MAX = 5;
+const THREE_TIMES_MAX = 1.2;
+/**
+ * What each core sends for itself, that it hears and which duties are free: by it a duty is taken within 3 s. Whatever
+ * else is sent, one of them sends.
+ */
+const OWN = /^\s*SELECT pg_backend_pid\(\) AS pid, EXISTS \(SELECT FROM pg_listening_channels/;
+/**
+ * What machines cost, a second at the most. It is counted apart, as nobody can go without it, and most of it grows with
+ * the machines and not with endpoints: a heartbeat of each every 2 s, those that come while others are written in one
+ * statement; its key, which is read anew some seconds after it was read last, so that one that is revoked ends its
+ * session; and, however many machines there are, what they should have: workers, pods and attempts each 2 s, images
+ * each 10 s.
+ */
+const MACHINE_COSTS: readonly [what: string, texts: RegExp, max: number][] = [
+  ['leases', /^\s*UPDATE machine m SET lease_expires_at/, MACHINES * 0.55],
+  ['keys', /^select "api_key"/, MACHINES * 0.25],
+  [
+    'what machines should have',
+    new RegExp(
+      `^\\s*SELECT (${[
+        'w\\.id, w\\.endpoint_id AS "endpointId", w\\.machine_id AS "machineId", w\\.desired',
+        'id, machine_id AS "machineId", desired',
+        'm\\.\\*, m\\.session_id',
+        '\\* FROM \\(SELECT e\\.id',
+        'machine_id AS "machineId", image_name',
+        'm\\.id, j\\.endpoint_id, j\\.id AS job_id',
+      ].join('|')})`,
+    ),
+    2,
+  ],
+];
+const LOOK = /^\s*WITH RECURSIVE queue/;
+/** Rests as long as it took, many times over: how often it comes says how busy the machine is. */
+const RESTS = /^\s*SELECT j\.endpoint_id, j\.id, j\.attempt, j\.machine_id, j\.machine_id AS name/;
+/**
+ * Passes more or fewer of one loop in a span, where its ends and the pauses of loops, which vary, decide; of each
+ * core's own there are three loops.
+ */
+const CHANCE = 4;
+/** The same of all loops together, of some 400 statements. */
+const CHANCE_OF_ALL = 10;
+
+interface Sent {
+  /** Statements a second of core's clock, without those of machines. */
+  total: number;
+  /** The same of each cost of machines. */
+  machines: number[];
+  counts: Map<string, number>;
+  looks: number;
+  /** Of all but what rests. */
+  steady: number;
+  each: string[];
+}
+
+/** What is sent over a span in which nothing is asked of core. */
+async function sentOver(t: Test, proxy: CountingProxy, spanMs = SPAN_MS): Promise<Sent> {
+  const pass = (ms: number, since = fast.monotonicMs()) =>
+    waitFor('the span to pass', () => fast.monotonicMs() - since >= ms);
+  await pass(START_MS);
+  const sinceMs = fast.monotonicMs();
+  proxy.take();
+  await pass(spanMs);
+  const seconds = (fast.monotonicMs() - sinceMs) / 1_000;
+  const counts = proxy.take();
+  const of = (wanted: (text: string) => boolean): number =>
+    [...counts].reduce((sum, [text, count]) => sum + (wanted(text) ? count : 0), 0);
+  const looks = of((text) => LOOK.test(text));
+  t.ok(looks > 0 && looks <= seconds * 1.05 + 1, `${looks} looks at all endpoints in ${Math.round(seconds)} s`);
+  const each = [...counts].sort((a, b) => b[1] - a[1]).map(([text, count]) => `${count} ${text.slice(0, 100)}`);
+  const machines = MACHINE_COSTS.map(([, texts]) => of((text) => texts.test(text)) / seconds);
+  for (const text of counts.keys()) if (MACHINE_COSTS.some(([, texts]) => texts.test(text))) counts.delete(text);
+  return { total: of(() => true) / seconds, machines, counts, looks, steady: of((text) => !RESTS.test(text)), each };
+}
+
+t.test('statements a second', async (t) => {
+  const { url } = await createDatabase(t);
+  const proxy = await countingProxy(t, url);
+  const core = await startReplicas(t, 1, {}, { url: proxy.url, clock: fast });
+  const templateId = await core.createTemplate();
+  await core.sql`
+    INSERT INTO endpoint (id, account_id, name, template_id, workers_min, workers_max)
+    SELECT 'sleeping' || n, ${core.accountId}, 'test', ${templateId}, 0, 3 FROM generate_series(1, ${SLEEPING}) n`;
+  for (let n = 0; n < MACHINES; n += 1) await core.joinAgent({ cpuSlots: 0, heartbeatMs: HEARTBEAT_PERIOD_MS / SPEED });
+  const one = await sentOver(t, proxy);
+  for (const [n, [what, , max]] of MACHINE_COSTS.entries()) {
+    const cost = one.machines[n]!;
+    t.ok(cost > 0 && cost <= max, `${what} of ${MACHINES} machines: ${cost.toFixed(1)} of ${max} a second`);
+    t.comment(`${what} of ${MACHINES} machines: ${cost.toFixed(1)} a second`);
+  }
+  t.ok(
+    one.total > 1 && one.total <= ONE_MAX,
+    `${SLEEPING} sleeping endpoints and ${MACHINES} machines: 5 a second in all:\n${one.each.join('\n')}`,
+  );
+
+  await Promise.all([core.startReplica(), core.startReplica()]);
+  const three = await sentOver(t, proxy);
+  const busier = three.looks / one.looks;
+  t.ok(
+    three.steady <= one.steady * busier * THREE_TIMES_MAX + CHANCE_OF_ALL,
+    `with three of core hardly more:\n${three.each.join('\n')}`,
+  );
+  for (const text of new Set([...one.counts.keys(), ...three.counts.keys()])) {
+    if (RESTS.test(text)) continue;
+    const [before, after] = [one.counts.get(text) ?? 0, three.counts.get(text) ?? 0];
+    const most = OWN.test(text) ? before * 3 * busier + 3 * CHANCE : before * 1.1 * busier + CHANCE;
+    t.ok(after <= most, `${before}, and ${after} of three: ${text.slice(0, 100)}`);
+  }
+
+  await core.joinAgent({ cpuSlots: ACTIVE });
+  await Promise.all(Array.from({ length: ACTIVE }, () => core.createEndpoint({ templateId })));
+  await waitFor(
+    'their workers',
+    async () => (await core.sql`SELECT FROM worker WHERE state = 'READY'`).length === ACTIVE,
+  );
+  const active = await sentOver(t, proxy, SPAN_MS / 8);
+  t.ok(
+    (active.total - three.total) / ACTIVE <= 0.3,
+    `a part of a statement for each active endpoint:\n${active.each.join('\n')}`,
+  );
+  t.comment(`one core ${one.total.toFixed(1)}, three ${three.total.toFixed(1)}`);
+  t.comment(`with ${ACTIVE} active endpoints and a machine ${active.total.toFixed(1)}`);
+});

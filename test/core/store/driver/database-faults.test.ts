@@ -1,0 +1,131 @@
+// test: alone, postgres, 40 s
+/**
+ * A database that refuses to write for a while: 503 with Retry-After, nothing acknowledged, and afterwards all goes on.
+ */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import type { Test } from 'tap';
+import t from 'tap';
+import { useOwnServer } from '../../../helpers/db/database.ts';
+import { jobRows } from '../../../helpers/db/job-rows.ts';
+import { jsHandler } from '../../../helpers/system/handlers.ts';
+import { startSystem } from '../../../helpers/system/system.ts';
+import { seededRandom } from '../../../helpers/time/seeded-random.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
+
+const random = seededRandom();
+
+t.setTimeout(120_000);
+
+const lines: string[] = [];
+const logger = pino(
+  { level: 'warn' },
+  new Writable({
+    write(line: Buffer, _encoding, done) {
+      lines.push(line.toString());
+      done();
+    },
+  }),
+);
+// A full disk can end a server.
+useOwnServer();
+const system = await startSystem(t, { logger, agents: 0 });
+const { sql } = jobRows(t, system.database.url);
+const endpointId = await system.createEndpoint({ command: jsHandler('echo.js'), fields: { workersMin: 0 } });
+const submit = () =>
+  system.request('POST', `/v2/${endpointId}/run`, { input: { text: random.bytes(300_000).toString('base64') } });
+const logged = (text: string) => waitFor(`a log line with ${text}`, () => lines.some((line) => line.includes(text)));
+
+/** Submits until the database refuses; before that everything is accepted, and nothing is ever a fault of ours. */
+async function refused(t: Test): Promise<void> {
+  const answer = await waitFor('a refusal', async () => {
+    const given = await submit();
+    if (given.status !== 200) return given;
+    return undefined;
+  });
+  t.match(answer, { status: 503, json: { code: 'unavailable' } });
+  t.match(answer.headers.get('retry-after'), /^\d+$/);
+}
+
+/**
+ * A disk of 4 MB that fills up under the inputs of jobs. Only root may mount one; where that is not allowed PostgreSQL
+ * raises the same error by a trigger. Answers what makes room.
+ */
+async function fillDisk(t: Test): Promise<() => Promise<unknown>> {
+  const folder = mkdtempSync(join(tmpdir(), 'slipway-full-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder], { stdio: 'ignore' });
+  } catch {
+    t.comment('no disk can be mounted here: a trigger raises 53100');
+    await sql.unsafe(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$`);
+    await sql`CREATE TRIGGER full_disk BEFORE INSERT ON job_input EXECUTE FUNCTION full_disk()`;
+    return () => sql`DROP TRIGGER full_disk ON job_input`;
+  }
+  t.teardown(async () => {
+    await sql`DROP TABLESPACE tiny`;
+    execFileSync('umount', [folder]);
+  });
+  execFileSync('chown', ['postgres', folder]);
+  chmodSync(folder, 0o700);
+  await sql.unsafe(`CREATE TABLESPACE tiny LOCATION '${folder}'`);
+  await sql`ALTER TABLE job_input SET TABLESPACE tiny`;
+  return () => sql`ALTER TABLE job_input SET TABLESPACE pg_default`;
+}
+
+t.test('a full disk', async (t) => {
+  const makeRoom = await fillDisk(t);
+  await refused(t);
+  await logged('53100');
+  await makeRoom();
+  t.match(await submit(), { status: 200, json: { status: 'IN_QUEUE' } }, 'with room again it goes on');
+  const [row] =
+    await sql`SELECT (SELECT count(*) FROM job)::int AS jobs, (SELECT count(*) FROM job_input)::int AS inputs`;
+  t.equal(row!['jobs'], row!['inputs'], 'no job without its input');
+});
+
+t.test('a core that starts on a full disk waits', async (t) => {
+  await sql.unsafe(`CREATE FUNCTION refuse_first() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$`);
+  await sql`CREATE TRIGGER refuse_first BEFORE INSERT ON installation EXECUTE FUNCTION refuse_first()`;
+  await sql`DELETE FROM installation`;
+  const starting = system.startCore();
+  await logged('the database is not there yet');
+  await sql`DROP TRIGGER refuse_first ON installation`;
+  t.ok((await starting).address);
+});
+
+t.test('a database that is read-only, as a standby is during a failover', async (t) => {
+  const [{ name }] = await sql<[{ name: string }]>`SELECT current_database() AS name`;
+  const reconnect = () => sql`
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'slipway-core%'`;
+  await sql.unsafe(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+  await reconnect();
+  await refused(t);
+  await logged('25006');
+  const made = await system.request('POST', '/v1/templates', { name: 'n', imageName: 'i' });
+  t.match([made.status, made.headers.get('retry-after')], [503, /^\d+$/]);
+  await sql.unsafe(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+  await reconnect();
+  await waitFor('a job to be accepted', async () => (await submit()).status === 200);
+});
+
+t.test('a time limit for statements that the operator has set', async (t) => {
+  const [{ name }] = await sql<[{ name: string }]>`SELECT current_database() AS name`;
+  const reconnect = () => sql`
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'slipway-core%'`;
+  await sql.unsafe(`ALTER DATABASE ${name} SET statement_timeout = 200`);
+  await reconnect();
+  await sql.begin(async (holder) => {
+    await holder`LOCK TABLE job_input IN EXCLUSIVE MODE`;
+    await refused(t);
+  });
+  await waitFor('a job to be accepted', async () => (await submit()).status === 200);
+  await sql.unsafe(`ALTER DATABASE ${name} RESET statement_timeout`);
+  await reconnect();
+});

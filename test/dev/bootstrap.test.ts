@@ -1,0 +1,184 @@
+// test: 10 s
+/**
+ * bootstrap.mjs in a copy of the project that holds nothing else: when it installs, what it says, and how it hands
+ * signals and exit codes on. npm is a small script here that does what `npm ci` leaves behind.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { LocalOptions } from '@slipway/dev/options';
+import { helpText, readOptions } from '@slipway/dev/options';
+import type { Test } from 'tap';
+import t from 'tap';
+import { occupy, quietPort } from '../helpers/net/ports.ts';
+import { isAlive, scratch } from '../helpers/scratch.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
+
+const root = join(import.meta.dirname, '../..');
+const LOCK = {
+  '': { name: 'x' },
+  'node_modules/a': { version: '1.0.0' },
+  'node_modules/d': { version: '2.0.0', dev: true },
+  'node_modules/o': { version: '3.0.0', optional: true },
+  'node_modules/w': { link: true },
+  'examples/w': { version: '1.0.0' },
+};
+const NPM = `const { appendFileSync, mkdirSync, symlinkSync, writeFileSync, existsSync } = require('node:fs');
+appendFileSync('asked', process.argv.slice(2).join(' ') + '\\n');
+if (existsSync('offline')) { console.error('npm error network'); process.exit(7); }
+mkdirSync('node_modules/node/bin', { recursive: true });
+if (existsSync('slow')) {
+  process.on('SIGINT', () => {});
+  const script = require('node:child_process').spawn(process.execPath, ['-e', "process.on('SIGINT', () => {}); setInterval(() => {}, 1000)"]);
+  writeFileSync('installing', process.pid + ' ' + script.pid + '\\n');
+  return setInterval(() => {}, 1000);
+}
+if (!existsSync('no-scripts') && !existsSync('node_modules/node/bin/node')) symlinkSync(process.execPath, 'node_modules/node/bin/node');
+writeFileSync('node_modules/.package-lock.json', require('node:fs').readFileSync('package-lock.json'));
+`;
+const START = `require('node:fs').writeFileSync('pid', String(process.pid));
+let heard = 0;
+const end = () => { console.log('heard', heard); process.exit(5); };
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => { heard += 1; setTimeout(end, 200); });
+process.on('disconnect', () => process.exit(6));
+console.log('args', process.argv.slice(2).filter((argument) => !argument.startsWith('--port=')).join(' '), process.env.INIT_CWD);
+if (process.argv[2] === 'end') process.exit(Number(process.argv[3])); else setInterval(() => {}, 1000);
+`;
+
+async function project(t: Test) {
+  const place = await scratch(t);
+  const { folder, path } = place;
+  const write = (name: string, text: string): void => {
+    mkdirSync(dirname(path(name)), { recursive: true });
+    writeFileSync(path(name), text);
+  };
+  mkdirSync(path('deploy/local'), { recursive: true });
+  for (const file of ['dev/install/bootstrap.mjs', 'dev/start-help.txt']) copyFileSync(join(root, file), path(file));
+  const lock = (packages: object): void => write('package-lock.json', JSON.stringify({ packages }));
+  lock(LOCK);
+  write('npm-cli.js', NPM);
+  write('dev/start.ts', START);
+  write('tools/test-runner/run-tests.ts', START);
+  const port = await quietPort();
+  const start = (...given: string[]) => {
+    // What listens on the default port of this machine is not of this test.
+    const args = given.some((argument) => argument.startsWith('--port')) ? given : [...given, `--port=${port}`];
+    const { npm_lifecycle_event: _, npm_node_execpath: __, ...env } = process.env;
+    const child = spawn(process.execPath, [path('dev/install/bootstrap.mjs'), ...args], {
+      cwd: folder,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...env, INIT_CWD: '/somewhere', npm_execpath: path('npm-cli.js') },
+    });
+    const run = { child, text: '', code: once(child, 'close').then(([code]) => code as number) };
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (part: Buffer) => {
+        run.text += part.toString();
+      });
+    t.teardown(() => {
+      if (isAlive(child.pid!)) child.kill('SIGKILL');
+    });
+    return run;
+  };
+  return { ...place, lock, start };
+}
+
+t.test('the help needs no installation', async (t) => {
+  const { start, lines } = await project(t);
+  for (const option of ['--help', '-h']) {
+    const run = start('start', '--port', '9000', option);
+    t.equal(await run.code, 0);
+    t.equal(run.text, helpText());
+  }
+  t.match(helpText(), `(default ${(readOptions([], { root, callerDir: root }) as LocalOptions).port})`);
+  t.same(lines('asked'), [], 'npm was not asked');
+});
+
+t.test('a port that another program has is found before the installation', async (t) => {
+  const { start, lines } = await project(t);
+  const port = await occupy(t);
+  for (const args of [['--port', String(port)], [`--port=${port}`]]) {
+    const run = start('start', ...args);
+    t.equal(await run.code, 2);
+    t.match(
+      run.text,
+      new RegExp(`Port ${port} is taken by another program. Choose another one: npm start -- --port \\d+`),
+    );
+  }
+  t.same(lines('asked'), [], 'npm was not asked');
+  for (const args of [['--port', 'x'], ['--port=0'], ['--port']]) {
+    t.equal(await start('start', 'end', '0', ...args).code, 0, 'what is no port is told by the command, as ever');
+  }
+});
+
+t.test('installs what is missing, and only then', async (t) => {
+  const { start, lock, lines } = await project(t);
+  const first = start('start', 'end', '3');
+  t.equal(await first.code, 3, 'the exit code is that of the command');
+  t.match(first.text, /Installing what is missing[\s\S]*args end 3 \/somewhere/);
+  t.equal(await start('start', 'end', '0').code, 0);
+  t.equal(lines('asked').length, 1, 'nothing is installed twice');
+  lock({ ...LOCK, 'node_modules/d': { version: '2.1.0', dev: true } });
+  t.equal(await start('start', 'end', '0').code, 0);
+  t.equal(lines('asked').length, 1, 'a new development package does not matter to npm start');
+  t.equal(await start('test', 'end', '0').code, 0);
+  t.match(lines('asked').at(-1), /^ci .*--include=dev/, 'but to npm test');
+  lock({ ...LOCK, 'node_modules/a': { version: '1.0.1' } });
+  t.equal(await start('start', 'end', '0').code, 0);
+  t.equal(lines('asked').length, 3, 'another version is installed');
+});
+
+t.test('an installation that fails', async (t) => {
+  const { start, open } = await project(t);
+  open('no-scripts');
+  const bare = start('start');
+  t.equal(await bare.code, 1);
+  t.match(bare.text, /without its program[\s\S]*npm rebuild/);
+  open('offline');
+  const failed = start('start');
+  t.equal(await failed.code, 7);
+  t.match(failed.text, /npm error network[\s\S]*npm ci ended with code 7/);
+  const unknown = start('strat');
+  t.equal(await unknown.code, 2);
+  t.match(unknown.text, /Known are: start, test/);
+});
+
+t.test('an installation that is stopped leaves no npm behind, which would be in the way of the next one', async (t) => {
+  const { start, open, path, lines } = await project(t);
+  open('slow');
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    const stopped = start('start');
+    await waitFor('npm and a script of it', () => lines('installing').length > 0);
+    const pids = lines('installing')[0]!.split(' ').map(Number);
+    t.teardown(() => {
+      for (const pid of pids) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+    });
+    process.kill(-stopped.child.pid!, signal);
+    await waitFor(`the end of both after ${signal}`, () => pids.every((pid) => !isAlive(pid)));
+    t.equal(await stopped.code, 128 + constants.signals[signal]);
+    t.match(stopped.text, /installation was stopped; the next start begins it anew/);
+    rmSync(path('installing'));
+  }
+  rmSync(path('slow'));
+  t.equal(await start('start', 'end', '0').code, 0, 'the next one installs');
+});
+
+t.test('signals', async (t) => {
+  const { start, path, lines } = await project(t);
+  const twice = start('start');
+  await waitFor('the command', () => twice.text.includes('args'));
+  process.kill(-twice.child.pid!, 'SIGTERM');
+  process.kill(-twice.child.pid!, 'SIGTERM');
+  process.kill(twice.child.pid!, 'SIGINT');
+  t.equal(await twice.code, 5, 'the command ends as it wants');
+  t.match(twice.text, /heard 1/, 'and was told once, however often the group was');
+
+  const killed = start('start');
+  await waitFor('the command', () => killed.text.includes('args'));
+  const pid = Number(readFileSync(path('pid'), 'utf8'));
+  killed.child.kill('SIGKILL');
+  await waitFor('the command to notice', () => !isAlive(pid));
+  t.equal(lines('asked').length, 1);
+});

@@ -1,0 +1,102 @@
+/** From a handler's file to a name, a command and requirements. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { exampleCurl, exampleRequest } from '@slipway/dev/example-request';
+import { distinctName, handlerName, prepareHandler, requirementsOf } from '@slipway/dev/handler/handler';
+import { UsageError } from '@slipway/dev/options';
+import { systemClock } from '@slipway/kit/time/clock';
+import t from 'tap';
+import { scratch } from '../helpers/scratch.ts';
+
+const seams = { report: () => {}, signal: new AbortController().signal, clock: systemClock };
+
+t.test('names', async (t) => {
+  for (const [file, name] of [
+    ['/a/tokens/handler.py', 'tokens'],
+    ['/a/My Handler.ts', 'my-handler'],
+    ['/a/b/main.js', 'b'],
+    ['/a/b/rp_handler.py', 'b'],
+    ['/a/b/resize.py', 'resize'],
+    ['/handler.py', 'handler'],
+    ['/a/ü/index.js', 'handler'],
+    [`/a/${'x'.repeat(100)}.js`, 'x'.repeat(60)],
+  ] as const) {
+    t.equal(handlerName(file), name, file);
+  }
+  t.match(distinctName('tokens', '/a/tokens/handler.py'), /^tokens-[0-9a-f]{6}$/);
+  t.not(distinctName('tokens', '/a/tokens/handler.py'), distinctName('tokens', '/b/tokens/handler.py'));
+});
+
+t.test('a JavaScript handler', async (t) => {
+  const { folder, path } = await scratch(t);
+  writeFileSync(path('greet.js'), '');
+  const handler = await prepareHandler({ file: path('greet.js'), lb: false }, '/project', join(folder, 'venvs'), seams);
+  t.same(handler.command, [process.execPath, '--import', '/project/gpu-agent/handler/register.ts', path('greet.js')]);
+  t.equal(handler.example.body, '{"input":{}}');
+  writeFileSync(path('test_input.json'), '{\n "input": { "name": "Ada" }\n}\n');
+  t.equal(
+    (await prepareHandler({ file: path('greet.js'), lb: false }, '/project', folder, seams)).example.body,
+    '{"input":{"name":"Ada"}}',
+  );
+  writeFileSync(path('test_input.json'), '{');
+  const damaged = prepareHandler({ file: path('greet.js'), lb: false }, '/project', folder, seams);
+  await t.rejects(damaged, { constructor: UsageError, message: /test_input\.json is not JSON/ });
+});
+
+t.test('requirements of a Python handler', async (t) => {
+  const { folder, path } = await scratch(t);
+  mkdirSync(path('plain'));
+  t.same(
+    requirementsOf(join(folder, 'plain', 'handler.py')),
+    { more: ['runpod==1.12.0'] },
+    'the SDK when nothing is asked for',
+  );
+  const file = path('requirements.txt');
+  for (const [text, more] of [
+    ['runpod==1.7.13\nnumpy\n', []],
+    ['numpy\n  RunPod>=1.7\n', []],
+    ['numpy\n', ['runpod==1.12.0']],
+    ['runpod-sdk-of-others\n', ['runpod==1.12.0']],
+    ['# runpod\n', ['runpod==1.12.0']],
+  ] as [string, string[]][]) {
+    writeFileSync(file, text);
+    t.same(requirementsOf(path('handler.py')), { file, more }, JSON.stringify(text));
+  }
+});
+
+t.test('a handler that is an HTTP server', async (t) => {
+  const { folder, path } = await scratch(t);
+  const file = path('server.mjs');
+  writeFileSync(file, '');
+  const curl = async (): Promise<string> => {
+    const handler = await prepareHandler({ file, lb: true }, '/project', folder, seams);
+    return exampleCurl({ url: 'http://h:1', apiKey: 'k', endpointId: 'id', coreAddress: '', handler });
+  };
+  t.equal(
+    await curl(),
+    "curl -sN http://h:1/v2/id/ -H 'Authorization: Bearer k'",
+    'without a file one that cannot be wrong',
+  );
+  for (const [text, line] of [
+    [
+      '{"path":"/chat","body":{"a":"it\'s"}}',
+      `http://h:1/v2/id/chat -H 'Authorization: Bearer k' -H 'Content-Type: application/json' -d '{"a":"it'\\''s"}'`,
+    ],
+    ['{"path":"/a?b=c&d","method":"DELETE"}', `-X DELETE 'http://h:1/v2/id/a?b=c&d' -H 'Authorization: Bearer k'`],
+  ] as const) {
+    writeFileSync(path('test_request.json'), text);
+    t.equal(await curl(), `curl -sN ${line}`);
+  }
+  for (const [text, message] of [
+    ['{', /not JSON/],
+    ['{"path":"chat"}', /`path`/],
+    ['{"path":"/a b"}', /`path`/],
+    ['{"method":"post;"}', /`method`/],
+  ] as const) {
+    writeFileSync(path('test_request.json'), text);
+    t.throws(() => exampleRequest(file), { constructor: UsageError, message });
+  }
+  t.same(requirementsOf(path('app.py'), true), { more: [] }, 'the SDK of the queue is of no use to it');
+  writeFileSync(path('requirements.txt'), 'fastapi\n');
+  t.same(requirementsOf(path('app.py'), true), { file: path('requirements.txt'), more: [] });
+});

@@ -1,0 +1,72 @@
+// test: alone, python, 50 s
+/**
+ * What an agent that does not come back leaves on its host goes: by itself where no container is left, else by `slipway
+ * agent --clean`.
+ */
+import { execFile, execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { interfacePrefix } from '@slipway/gpu-agent/executors/container/unit-networks';
+import t from 'tap';
+import { BASE_IMAGE, podmanSkip, startPodman } from '../../helpers/engines/podman.ts';
+import { podCalls } from '../../helpers/system/pods.ts';
+import { startProcesses } from '../../helpers/system/processes.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
+
+const run = promisify(execFile);
+const CLI = join(import.meta.dirname, '../../../cli/slipway.mjs');
+t.setTimeout(240_000);
+
+t.test('an agent that does not come back', { skip: podmanSkip }, async (t) => {
+  const podman = await startPodman();
+  const slipway = await startProcesses(t, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket } });
+  const [agent] = slipway.agents;
+  const dataDir = join(slipway.folder, 'agent-1');
+  const prefix = interfacePrefix(readFileSync(join(dataDir, 'machine-id'), 'utf8').trim());
+  /** Networks, chains and addresses of this machine. */
+  const left = async (): Promise<string[]> => {
+    const networks = (await podman.cli('network', 'ls', '--format={{.Name}}'))
+      .split('\n')
+      .filter((name) => name.includes(prefix));
+    const rules = ['iptables-save', 'ip6tables-save'].flatMap((program) =>
+      execFileSync(program, { encoding: 'utf8' }).split('\n'),
+    );
+    const links = execFileSync('ip', ['-o', 'address'], { encoding: 'utf8' })
+      .split('\n')
+      .filter((line) => line.includes(` ${address}/`));
+    return [...networks, ...rules.filter((rule) => rule.includes(`slipway-${prefix}`)), ...links];
+  };
+  const shared = await waitFor(
+    'its network',
+    async () => await podman.cli('network', 'inspect', `slipway-${prefix}`).catch(() => ''),
+  );
+  const address = /"gateway": "([\d.]+)"/.exec(shared)![1]!;
+  const clean = (): Promise<{ stdout: string; stderr: string; code?: number }> =>
+    run(process.execPath, [CLI, 'agent', '--clean', '--data-dir', dataDir, '--containers', podman.socket], {
+      env: { PATH: process.env.PATH },
+    }).catch((error: unknown) => error as { stdout: string; stderr: string; code: number });
+  t.ok((await left()).length > 5, 'while it runs');
+
+  await t.test('none is left: networks, rules and its address go by themselves', async (t) => {
+    await agent!.kill();
+    await waitFor('them to go', async () => (await left()).length === 0, 90_000);
+    await agent!.start();
+    t.ok((await left()).length > 5, 'the next start makes them anew');
+  });
+
+  await t.test('a pod is left: --clean ends it and takes all away, but not under an agent that runs', async (t) => {
+    const { id } = await podCalls(slipway.clients, slipway.key).create({
+      computeType: 'CPU',
+      imageName: BASE_IMAGE,
+      startCommand: ['/bin/sh', '-c', 'exec sleep 1000'],
+    });
+    await waitFor('its container', async () => (await podman.names()).includes(id), 60_000);
+    t.match(await clean(), { code: 1, stderr: /An agent runs in .*: stop it first/ });
+    t.match(await podman.names(), id);
+    await agent!.kill();
+    t.match(await clean(), { stdout: /the host is clean/ });
+    t.notMatch(await podman.names({ all: true }), id);
+    t.same(await left(), []);
+  });
+});

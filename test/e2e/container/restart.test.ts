@@ -1,0 +1,282 @@
+// test: alone, postgres, python, 120 s
+/**
+ * Containers and their attempts outlive their agent, on a real Podman: killed, stopped for a restart, away for too
+ * long, gone for good.
+ */
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { FlashBootType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { Test } from 'tap';
+import t from 'tap';
+import { BASE_IMAGE, makeWorkerImage, podmanSkip, startPodman } from '../../helpers/engines/podman.ts';
+import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
+import { PYTHONS, skipWithoutPython } from '../../helpers/system/handlers.ts';
+import { podCalls } from '../../helpers/system/pods.ts';
+import { startProcesses } from '../../helpers/system/processes.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
+
+t.setTimeout(400_000);
+
+/** Returns a driver, by the PATH to it, and an engine, by its socket, that answer nothing while they are stalled. */
+async function slowInventory(t: Test, engine: string) {
+  const folder = t.testdir({});
+  const stalled = join(folder, 'stalled');
+  writeFileSync(join(folder, 'nvidia-smi'), `#!/bin/sh\nwhile [ -e ${stalled} ]; do sleep 0.1; done\nexit 9\n`, {
+    mode: 0o755,
+  });
+  let gate = Promise.withResolvers<void>();
+  gate.resolve();
+  const sockets = new Set<Socket>();
+  const proxy = createServer({ allowHalfOpen: true }, (socket) => {
+    const upstream = connect({ path: engine, allowHalfOpen: true });
+    for (const end of [socket, upstream])
+      sockets.add(end.on('close', () => sockets.delete(end)).on('error', () => end.destroy()));
+    upstream.pipe(socket);
+    void gate.promise.then(() => socket.pipe(upstream));
+  });
+  const socket = join(folder, 'engine.sock');
+  await new Promise<void>((resolve, reject) => {
+    proxy.once('error', reject).listen(socket, resolve);
+  });
+  t.teardown(() => {
+    for (const end of sockets) end.destroy();
+    proxy.close();
+  });
+  return {
+    socket,
+    path: `${folder}:${process.env['PATH']}`,
+    stall: () => {
+      gate = Promise.withResolvers();
+      writeFileSync(stalled, '');
+    },
+    answer: () => {
+      rmSync(stalled);
+      gate.resolve();
+    },
+  };
+}
+
+t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('new') }, async (t) => {
+  const podman = await startPodman();
+  await makeWorkerImage(podman, PYTHONS.new, join(import.meta.dirname, '../../handlers/ticks.py'), 'localhost/ticks:1');
+  const slow = await slowInventory(t, podman.socket);
+  const slipway = await startProcesses(t, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: slow.socket, PATH: slow.path } });
+  const [agent] = slipway.agents;
+  t.teardown(async () => {
+    // As Ctrl-C: nothing may stay with the test's Podman.
+    process.kill(agent!.pid, 'SIGINT');
+  });
+  const id = await slipway.createEndpoint({ command: [], imageName: 'localhost/ticks:1', workersMax: 1 });
+  const jobs = endpointJobs(slipway, id);
+
+  const names = async (): Promise<string[]> =>
+    (await podman.cli('ps', '--format={{.Names}}')).split('\n').filter((name) => name !== '');
+  const containers = async (): Promise<string[]> =>
+    (await podman.cli('ps', '--no-trunc', '--format={{.ID}}')).split('\n').filter((name) => name !== '');
+  const attemptOf = async (jobId: string): Promise<number> => {
+    const [row] = await slipway.sql<{ attempt: number }[]>`SELECT attempt FROM job WHERE id = ${jobId}`;
+    return row!.attempt;
+  };
+  /** Ticks that core has stored of the job. */
+  const ticksOf = async (jobId: string): Promise<number> => {
+    const [row] = await slipway.sql<{ n: number }[]>`SELECT count(*)::int AS n FROM job_chunk WHERE job_id = ${jobId}`;
+    return row!.n;
+  };
+  const ticking = async (count: number, pause = 0.1): Promise<string> => {
+    const jobId = await jobs.run({ count, pause });
+    await waitFor('it to tick', async () => (await ticksOf(jobId)) >= 5, 30_000);
+    return jobId;
+  };
+  const checkTicks = async (t: Test, jobId: string, count: number, mayMiss = 0): Promise<void> => {
+    const all = Array.from({ length: count }, (_, tick) => ({ tick }));
+    const { outputs } = await jobs.drain(jobId);
+    const { output } = await jobs.look(jobId);
+    t.same(output, all, 'its output is complete');
+    // Of a killed agent the value that was on its way in that moment is known to nobody: the SDK does not send it
+    // again.
+    const missing = all.filter(({ tick }) => !outputs.some((output) => (output as { tick: number }).tick === tick));
+    t.ok(missing.length <= mayMiss, `${missing.length} of its stream are missing`);
+    t.same(
+      outputs,
+      all.filter((value) => !missing.includes(value)),
+      'nothing came twice, all in order',
+    );
+  };
+
+  await t.test('kill -9: the same container, the same attempt; what nobody knows is removed', async (t) => {
+    const jobId = await ticking(80);
+    const before = await containers();
+    const [row] = await slipway.sql<{ id: string }[]>`SELECT id FROM machine`;
+    const labels = [`--label=slipway.machine=${row!.id}`, '--label=slipway.unit=stranger000000'];
+    await podman.cli('run', '--detach', '--name=stranger', ...labels, BASE_IMAGE, '/bin/sleep', '1000');
+    await agent!.kill();
+    await agent!.start();
+    t.notOk((await names()).includes('stranger'));
+    t.same(await containers(), before);
+    await checkTicks(t, jobId, 80, 1);
+    t.equal(await attemptOf(jobId), 1);
+    t.same(await containers(), before);
+  });
+
+  await t.test('kill -9, and neither driver nor engine answer before the lease would be over: the same', async (t) => {
+    const jobId = await ticking(60, 0.5);
+    const before = await containers();
+    await agent!.kill();
+    const [{ over }] = await slipway.sql<[{ over: Date }]>`SELECT lease_expires_at AS over FROM machine`;
+    slow.stall();
+    const starting = agent!.start();
+    await waitFor(
+      'the lease of the run before to be over',
+      async () => {
+        const [row] = await slipway.sql<{ isOver: boolean }[]>`SELECT now() > ${over} + interval '1 s' AS "isOver"`;
+        return row!.isOver;
+      },
+      30_000,
+    );
+    slow.answer();
+    await starting;
+    t.same(await containers(), before);
+    await checkTicks(t, jobId, 60, 1);
+    t.equal(await attemptOf(jobId), 1);
+  });
+
+  await t.test('SIGTERM, as for an upgrade: the same', async (t) => {
+    const jobId = await ticking(60);
+    const before = await containers();
+    await agent!.stop();
+    t.same(await containers(), before, 'it runs without its agent');
+    await agent!.start();
+    await checkTicks(t, jobId, 60);
+    t.equal(await attemptOf(jobId), 1);
+    t.same(await containers(), before);
+  });
+
+  await t.test(
+    'a worker that said nothing since its take, and whose handler blocks it: nothing that it says afterwards is lost',
+    async (t) => {
+      const jobId = await jobs.run({ count: 2, pause: 2 });
+      // Core gives it out before the worker has it: an agent that stops in between gives it back, and then it runs
+      // again.
+      const [name] = await names();
+      await waitFor('the worker to have it', async () => (await podman.cli('logs', name!)).includes(jobId));
+      await agent!.stop();
+      await agent!.start();
+      await checkTicks(t, jobId, 2);
+      t.equal(await attemptOf(jobId), 1);
+    },
+  );
+
+  await t.test(
+    'a worker that ended while its agent was away: its job runs again, and how it ended is told',
+    async (t) => {
+      const jobId = await ticking(60);
+      const [former] = await containers();
+      const workerId = (await names())[0]!.split('-').at(-1)!;
+      await agent!.kill();
+      await podman.cli('kill', former!);
+      await agent!.start();
+      await waitFor('attempt 2', async () => (await attemptOf(jobId)) === 2, 30_000);
+      const [row] = await slipway.sql<{ reason: string }[]>`SELECT reason FROM worker WHERE id = ${workerId}`;
+      t.match(row!.reason, /SIGKILL/);
+      await jobs.cancel(jobId);
+    },
+  );
+
+  await t.test('a pod goes on; what was wanted of it meanwhile is done', async (t) => {
+    const pods = podCalls(slipway.clients, slipway.key);
+    const pod = await pods.create({
+      computeType: 'CPU',
+      imageName: BASE_IMAGE,
+      startCommand: ['/bin/sh', '-c', 'exec sleep 1000'],
+    });
+    await pods.reach(pod.id, 'RUNNING');
+    const idOf = async (): Promise<string> => (await podman.cli('ps', '--quiet', `--filter=name=${pod.id}`)).trim();
+    const first = await waitFor('its container', idOf);
+    await agent!.kill();
+    await agent!.start();
+    await waitFor(
+      'core to see its machine',
+      async () => (await slipway.sql`SELECT FROM machine WHERE session_id IS NOT NULL`).length === 1,
+    );
+    await pods.reach(pod.id, 'RUNNING');
+    t.equal(await idOf(), first, 'the same container');
+    await agent!.kill();
+    await pods.act('restartPod', pod.id);
+    await agent!.start();
+    await waitFor('another one', async () => ![first, ''].includes(await idOf()), 30_000);
+    await pods.reach(pod.id, 'RUNNING');
+    await pods.remove(pod.id);
+    await waitFor('its end', async () => (await idOf()) === '', 30_000);
+  });
+
+  await t.test('a frozen worker stands still, and wakes for the next job', async (t) => {
+    const fields = { flashBootType: FlashBootType.FLASHBOOT, workersMin: 0, idleTimeoutSeconds: 1 };
+    const frozen = endpointJobs(
+      slipway,
+      await slipway.createEndpoint({ command: [], imageName: 'localhost/ticks:1', fields, ready: 0, workersMax: 1 }),
+    );
+    const paused = async (): Promise<string> => (await podman.cli('ps', '--quiet', '--filter=status=paused')).trim();
+    await frozen.runSync({ count: 1, pause: 0 });
+    const first = await waitFor('it to stand still', paused, 30_000);
+    await agent!.kill();
+    await agent!.start();
+    t.equal(await waitFor('it to stand still again', paused, 30_000), first);
+    t.match(await frozen.runSync({ count: 2, pause: 0 }), { status: 'COMPLETED' });
+    t.equal(await waitFor('it to stand still after its job', paused, 30_000), first, 'the same container');
+    const none = await slipway.request('PATCH', `/v1/endpoints/${frozen.id}`, { workersMax: 0 });
+    t.equal(none.status, 200);
+    await waitFor('its end', async () => (await paused()) === '' && (await containers()).length === 1, 30_000);
+  });
+
+  await t.test(
+    'another program has taken its address: the job runs again, in a worker that finds the agent',
+    async (t) => {
+      const jobId = await ticking(40);
+      const before = await containers();
+      const environment = await podman.cli('inspect', before[0]!, '--format={{json .Config.Env}}');
+      const [, host, port] = /http:\/\/([0-9.]+):(\d+)\//.exec(environment)!;
+      await agent!.kill();
+      const thief = createServer();
+      await new Promise<void>((resolve, reject) => {
+        thief.once('error', reject).listen({ host, port: Number(port) }, resolve);
+      });
+      t.teardown(() => thief.close());
+      await agent!.start();
+      t.notOk((await containers()).includes(before[0]!), 'the former one has ended');
+      // Whoever reads before gets what the first attempt left, and then all of the second's.
+      await waitFor('attempt 2', async () => (await attemptOf(jobId)) === 2, 30_000);
+      await checkTicks(t, jobId, 40);
+      t.equal(await attemptOf(jobId), 2);
+    },
+  );
+
+  await t.test('its agent does not come back within the lease: it ends before core gives the job away', async (t) => {
+    const jobId = await ticking(60, 0.5);
+    const pid = (await podman.cli('inspect', (await containers())[0]!, '--format={{.State.Pid}}')).trim();
+    await agent!.kill();
+    await waitFor('its end', () => !existsSync(`/proc/${pid}`), 30_000);
+    const [row] = await slipway.sql<
+      { left: number }[]
+    >`SELECT extract(epoch FROM lease_expires_at - clock_timestamp())::float8 AS left FROM machine`;
+    t.comment(`the lease still lasted ${row!.left} s`);
+    t.equal(await attemptOf(jobId), 1);
+    t.ok(row!.left > 0, 'the lease was not over');
+    await agent!.start();
+    await waitFor('attempt 2', async () => (await attemptOf(jobId)) === 2, 30_000);
+    await jobs.cancel(jobId);
+  });
+
+  await t.test('Ctrl-C leaves none', async (t) => {
+    const jobId = await ticking(60);
+    agent!.onEndedByItself = () => undefined;
+    process.kill(agent!.pid, 'SIGINT');
+    await waitFor('all to end', async () => (await containers()).length === 0, 30_000);
+    await agent!.stop();
+    await agent!.start();
+    await waitFor('attempt 2', async () => (await attemptOf(jobId)) === 2, 30_000);
+    await checkTicks(t, jobId, 60);
+    t.equal(await attemptOf(jobId), 2);
+  });
+});

@@ -1,0 +1,32 @@
+// test: postgres, envoy, 10 s
+/**
+ * Wrong and strange requests once more, through the real Envoy: what it says itself is JSON too, and what it lets
+ * through is stopped behind it.
+ */
+import t from 'tap';
+import { OTHERWISE } from '../../bad-input/corpus.ts';
+import { runOnceMore } from '../../helpers/net/once-more.ts';
+import { skipWithoutEnvoy, startEdge } from '../../helpers/system/edge.ts';
+import { startSystem } from '../../helpers/system/system.ts';
+
+t.setTimeout(240_000);
+const skip = skipWithoutEnvoy();
+const OPTIONS = {
+  facadeEnv: { SLIPWAY_RATE_LIMITS: 'false', SLIPWAY_BODY_IDLE_MS: '400', SLIPWAY_BODY_TOTAL_MS: '1500' },
+};
+
+/** Envoy takes every version of HTTP/1 and later for 1.1. */
+const BY_ENVOY = { 'unknown HTTP version': { status: 200, code: undefined } };
+
+if (skip) {
+  t.test('through the edge', { skip }, () => undefined);
+} else {
+  const system = await startSystem(t, OPTIONS);
+  const edge = await startEdge(t, {
+    SLIPWAY_EDGE_FACADES: new URL(system.url).host,
+    SLIPWAY_CORE_ADDRESS: system.cores[0]!.address,
+  });
+  for (const [name, answer] of Object.entries(BY_ENVOY)) OTHERWISE.set(name, answer);
+  t.teardown(() => OTHERWISE.clear());
+  runOnceMore(t, { system, options: OPTIONS, url: `http://${edge.addresses['public']}` }, ['bad-input/corpus']);
+}

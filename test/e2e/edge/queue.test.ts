@@ -1,0 +1,33 @@
+// test: postgres, envoy, 80 s
+/**
+ * The queue's API once more through the real Envoy with TLS: every state, every limit, and OpenAI's client with Python
+ * workers. See edge.test.ts. Not webhooks, which go out past the edge, and of the rates, which facades count, one: that
+ * a whole window's requests pass the edge's own guard.
+ */
+import t from 'tap';
+import { limitedCalls, OPERATIONS } from '../../helpers/net/limited-calls.ts';
+import { runOnceMore } from '../../helpers/net/once-more.ts';
+import { makeCertificates, skipWithoutEnvoy, startEdge } from '../../helpers/system/edge.ts';
+import { publicRequest } from '../../helpers/system/public-api.ts';
+import { startSystem } from '../../helpers/system/system.ts';
+
+t.setTimeout(480_000);
+const skip = skipWithoutEnvoy();
+/** As the files need it. */
+const OPTIONS = { agentEnv: { SLIPWAY_STOP_GRACE_MS: '1500', SLIPWAY_CPU_SLOTS: '64' } };
+
+if (skip) {
+  t.test('through the edge', { skip }, () => undefined);
+} else {
+  const [system, certificates] = [await startSystem(t, OPTIONS), await makeCertificates(t)];
+  const edge = await startEdge(t, {
+    SLIPWAY_EDGE_FACADES: new URL(system.url).host,
+    SLIPWAY_CORE_ADDRESS: system.cores[0]!.address,
+    ...certificates.env,
+  });
+  const url = `https://${edge.addresses['public']}`;
+  const files = ['spec/states', 'spec/limits', 'spec/health', 'spec/concurrency-limits', 'e2e/python-openai'];
+  runOnceMore(t, { system, options: OPTIONS, url, ca: certificates.read('ca.pem') }, files);
+  const { checkRate } = limitedCalls({ ...system, url, request: publicRequest(url, system.key) });
+  t.test('/status | GET | 2000 requests per 10 s', (t) => checkRate(t, OPERATIONS.status, 2000));
+}

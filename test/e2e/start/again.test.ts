@@ -1,0 +1,62 @@
+// test: 20 s
+/**
+ * An `npm start` right after another one that was killed or is stopping: it waits for what that one leaves, and says
+ * so.
+ */
+
+import type { Test } from 'tap';
+import t from 'tap';
+import { openFolder } from '../../helpers/net/open-folder.ts';
+import { quietPort } from '../../helpers/net/ports.ts';
+import { Launcher } from '../../helpers/system/launcher.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
+
+t.setTimeout(240_000);
+
+/** Starts one and holds its facade still, so that it cannot end; `letGo` lets it. */
+async function startAndHold(t: Test) {
+  const args = ['--no-agent', '--port', String(await quietPort()), '--data-dir', await openFolder(t)];
+  const first = new Launcher(t, ...args);
+  await first.ready();
+  const facade = first.processes().find(({ command }) => command.includes('facades/main.ts'))!.pid;
+  process.kill(facade, 'SIGSTOP');
+  const letGo = (): void => {
+    process.kill(facade, 'SIGCONT');
+  };
+  t.teardown(() => {
+    try {
+      letGo();
+    } catch {
+      return;
+    }
+  });
+  return { args, first, facade, letGo };
+}
+
+t.test('after kill -9', async (t) => {
+  const { args, first, facade, letGo } = await startAndHold(t);
+  await first.end('SIGKILL');
+  const second = new Launcher(t, ...args);
+  await waitFor(
+    'the line that says what it waits for',
+    () =>
+      second.text.includes(`an earlier run was killed; waiting for what it left to end: facade (process ${facade})`),
+    20_000,
+  );
+  letGo();
+  await second.ready();
+  t.match(second.text, /stopped PostgreSQL of an earlier run/);
+  t.equal(await second.end('SIGTERM'), 0);
+});
+
+t.test('while the first one is stopping', async (t) => {
+  const { args, first, letGo } = await startAndHold(t);
+  const ended = first.end('SIGTERM');
+  const second = new Launcher(t, ...args);
+  const line = `waiting for the run before this one (process ${first.pid}) to end`;
+  await waitFor('the line that says what it waits for', () => second.text.includes(line), 20_000);
+  letGo();
+  t.equal(await ended, 0);
+  await second.ready();
+  t.equal(await second.end('SIGTERM'), 0);
+});

@@ -1,0 +1,169 @@
+// test: postgres, 60 s
+/** `npm start` without its installation: ready, usable, hard to kill, tidy, and going on where it ended. */
+import { execFile } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Test } from 'tap';
+import t from 'tap';
+import { call, grpcClients } from '../../helpers/grpc/grpc-clients.ts';
+import { openFolder } from '../../helpers/net/open-folder.ts';
+import { quietPort } from '../../helpers/net/ports.ts';
+import type { EndpointJobs } from '../../helpers/system/endpoint-jobs.ts';
+import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
+import { Launcher, readFacts } from '../../helpers/system/launcher.ts';
+import { processTable } from '../../helpers/system/process-table.ts';
+import { publicRequest } from '../../helpers/system/public-api.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
+
+const run = promisify(execFile);
+const READY_SECONDS_MAX = 15;
+const RECOVERED_MS_MAX = 20_000;
+
+t.setTimeout(300_000);
+
+t.test('npm start', async (t) => {
+  const folder = await openFolder(t);
+  const port = String(await quietPort());
+  const args = ['--port', port, '--data-dir', folder];
+  const localEnv = join(folder, 'local.env');
+
+  const first = new Launcher(t, ...args);
+  const seconds = await first.ready();
+  t.comment(`ready after ${seconds} s`);
+  const allowed = READY_SECONDS_MAX * Math.max(1, loadavg()[0]! / availableParallelism());
+  t.ok(
+    seconds <= allowed,
+    `ready within ${Math.round(allowed)} s, which is ${READY_SECONDS_MAX} s on a machine with nothing else to do`,
+  );
+  const facts = readFacts(localEnv);
+  await t.test('the facts', (t) => checkFacts(t, first, localEnv, port, facts));
+  const jobs = jobsOf(facts);
+  const { input } = JSON.parse(facts.SLIPWAY_EXAMPLE_INPUT!) as { input: unknown };
+  const id = await jobs.run(input);
+  const { output } = await jobs.settled(id);
+  const short = id.slice(-15, -3);
+  await waitFor('a line about the job', () =>
+    new RegExp(`^ *[\\d.]+ s  job ${short} COMPLETED in \\d+ ms after waiting \\d+ ms$`, 'm').test(first.text),
+  );
+  await Promise.all(Array.from({ length: 25 }, () => jobs.run({ image: 'nothing.png' })));
+  await waitFor(
+    'sums of many jobs',
+    () => /… \d+ jobs in the last (second|\d+ seconds), \d+ failed$/m.test(first.text),
+    60_000,
+  );
+  await t.test('clear errors', (t) => checkErrors(t, port, folder));
+  await t.test('kill -9 of each process', (t) => killEach(t, first, jobs, input));
+  await t.test('SIGTERM', (t) => stop(t, first, localEnv));
+
+  const second = new Launcher(t, ...args);
+  await second.ready();
+  t.same(readFacts(localEnv), facts, 'the second start has the same address, key and endpoint');
+  t.match(await jobs.look(id), { status: 'COMPLETED', output }, 'and the same jobs');
+
+  await second.end('SIGKILL');
+  const third = new Launcher(t, ...args);
+  await third.ready();
+  t.match(await jobs.look(id), { status: 'COMPLETED', output }, 'a start after kill -9 goes on as well');
+  await t.test('SIGINT', (t) => stop(t, third, localEnv, 'SIGINT'));
+});
+
+const jobsOf = (facts: Record<string, string>): EndpointJobs =>
+  endpointJobs({ request: publicRequest(facts.SLIPWAY_URL!, facts.SLIPWAY_API_KEY!) }, facts.SLIPWAY_ENDPOINT_ID!);
+
+async function checkFacts(
+  t: Test,
+  launcher: Launcher,
+  localEnv: string,
+  port: string,
+  facts: Record<string, string>,
+): Promise<void> {
+  t.equal(statSync(localEnv).mode & 0o777, 0o600, 'only the owner may read the key');
+  t.match(facts, {
+    SLIPWAY_URL: `http://127.0.0.1:${port}`,
+    SLIPWAY_API_KEY: /^\S{20,}$/,
+    SLIPWAY_ENDPOINT_ID: /^[a-z0-9]{14}$/,
+    SLIPWAY_CORE_ADDRESS: /^127\.0\.0\.1:\d+$/,
+    SLIPWAY_EXAMPLE_INPUT: /^\{"input":/,
+  });
+  const answer = await publicRequest(facts.SLIPWAY_URL!, facts.SLIPWAY_API_KEY!)(
+    'POST',
+    `/v2/${facts.SLIPWAY_ENDPOINT_ID}/runsync`,
+    facts.SLIPWAY_EXAMPLE_INPUT,
+  );
+  t.match(answer, { status: 200, json: { status: 'COMPLETED' } }, 'the body of the example works');
+  const line = /^\s*(curl .*)$/m.exec(launcher.text)?.[1];
+  t.ok(line?.includes(facts.SLIPWAY_API_KEY!), 'a curl line is shown');
+  const hasCurl = await run('/bin/sh', ['-c', 'command -v curl']).then(
+    () => true,
+    () => false,
+  );
+  if (hasCurl)
+    t.match(
+      JSON.parse((await run('/bin/sh', ['-c', line!])).stdout),
+      { status: 'COMPLETED' },
+      'and works as it stands',
+    );
+  const clients = grpcClients(facts.SLIPWAY_CORE_ADDRESS!);
+  t.teardown(() => clients.close());
+  const { dataCenters } = await call(clients.catalog, 'listDataCenters', {}, facts.SLIPWAY_API_KEY!);
+  t.match(dataCenters, [{ id: 'local' }], 'where a network volume can be');
+  t.match(await publicRequest(facts.SLIPWAY_URL!, '')('GET', '/v1/openapi.json'), {
+    status: 200,
+    json: { openapi: '3.0.3' },
+  });
+}
+
+async function checkErrors(t: Test, port: string, folder: string): Promise<void> {
+  const other = await openFolder(t);
+  const taken = new Launcher(t, '--port', port, '--data-dir', other);
+  t.equal(await taken.exit(), 2);
+  t.match(taken.text, new RegExp(`Port ${port} is taken`));
+  const twice = new Launcher(t, '--port', String(await quietPort()), '--data-dir', folder);
+  t.equal(await twice.exit(), 2);
+  t.match(twice.text, /already runs/);
+  const nonsense = new Launcher(t, '--prot', port);
+  t.equal(await nonsense.exit(), 2);
+  t.match(nonsense.text, /Usage: npm start/);
+}
+
+async function killEach(t: Test, launcher: Launcher, jobs: EndpointJobs, input: unknown): Promise<void> {
+  for (const [name, pattern] of Object.entries({
+    agent: /gpu-agent\/main\.ts/,
+    facade: /facades\/main\.ts/,
+    core: /core\/main\.ts/,
+    PostgreSQL: /bin\/postgres -D/,
+  })) {
+    const victim = launcher.processes().find((entry) => pattern.test(entry.command));
+    if (!t.ok(victim, `${name} runs`)) continue;
+    process.kill(victim!.pid, 'SIGKILL');
+    const atMs = Date.now();
+    await waitFor(`${name} to be missed`, () => launcher.text.includes(`${name} ended (SIGKILL); starting it again`));
+    await waitFor(`${name} to be started again`, () =>
+      launcher.processes().some((entry) => pattern.test(entry.command) && entry.pid !== victim!.pid),
+    );
+    await waitFor(
+      'a job to be completed',
+      async () => (await jobs.runSync(input, {}, 5_000)).status === 'COMPLETED',
+      RECOVERED_MS_MAX,
+    );
+    t.comment(`${name}: a job was completed ${Date.now() - atMs} ms after the kill`);
+  }
+}
+
+async function stop(t: Test, launcher: Launcher, localEnv: string, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  const groups = new Set(
+    launcher
+      .processes()
+      .filter((entry) => entry.pid !== launcher.pid)
+      .map((entry) => entry.group),
+  );
+  t.equal(await launcher.end(signal), 0);
+  t.same(
+    processTable().filter((entry) => groups.has(entry.group)),
+    [],
+    'no process is left',
+  );
+  t.notOk(existsSync(localEnv), 'local.env is there only while everything is ready');
+}

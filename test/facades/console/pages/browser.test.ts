@@ -1,0 +1,311 @@
+// test: postgres, python, 430 s
+/**
+ * The console in a real Chromium on a real loaded system: what people see and do, that it can be reached by keyboard,
+ * and what axe-core finds.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { gzipSync } from 'node:zlib';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { Test } from 'tap';
+import t from 'tap';
+import { startChromium, whyNoChromium } from '../../../helpers/console/chromium.ts';
+import { call } from '../../../helpers/grpc/grpc-clients.ts';
+import { webhookReceiver } from '../../../helpers/net/webhook-receiver.ts';
+import { scratch } from '../../../helpers/scratch.ts';
+import { endpointJobs } from '../../../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../../../helpers/system/handlers.ts';
+import { startSystem } from '../../../helpers/system/system.ts';
+import { accountPages } from '../account-pages.ts';
+import { namePages } from '../name-pages.ts';
+import { attemptPages } from './attempt-pages.ts';
+import { codePages } from './code-pages.ts';
+import { keepPicture } from './console-pages.ts';
+import { everyPage } from './every-page.ts';
+import { filterPages } from './filter-pages.ts';
+import { jobPages } from './job-pages.ts';
+import { keyboardPages } from './keyboard-pages.ts';
+import { listPages } from './list-pages.ts';
+import { manyJobsPages } from './many-jobs-pages.ts';
+import { nastyPages } from './nasty-pages.ts';
+import { podPages } from './pod-pages.ts';
+import { tryPages } from './try-pages.ts';
+import { workerPages } from './worker-pages.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const FIRST_LOAD_BYTES_MAX = 300 * 1024;
+const WAIT_MS = 30_000;
+
+/** What axe-core says of a rule. */
+interface AxeResult {
+  id: string;
+  nodes: { html: string; any: { data: { messageKey?: string } | null }[] }[];
+}
+
+/** What axe-core leaves to people to decide, by rule and by why it cannot; each was looked at. */
+const DECIDED: Readonly<Record<string, readonly string[]>> = {
+  // Part of it is scrolled out of sight, or another thing is drawn over a part of it that stays in place (the frame,
+  // heads of dialogs, actions of a row): the colours are those of others of its kind, which are judged where nothing is
+  // in the way. A text of one character is never judged, longer ones of its row are; nor is an input without a text.
+  'color-contrast': ['elmPartiallyObscured', 'bgOverlap', 'shortTextContent', 'emptyValue'],
+};
+
+function openOf({ id, nodes }: AxeResult): AxeResult {
+  return {
+    id,
+    nodes: nodes.filter(({ any }) => !any.some(({ data }) => DECIDED[id]?.includes(data?.messageKey ?? ''))),
+  };
+}
+
+function toldOf({ id, nodes }: AxeResult): string {
+  return `${id}: ${nodes
+    .map(({ html, any }) => `${any[0]?.data?.messageKey ?? ''} ${html}`)
+    .join(' ')
+    .slice(0, 400)}`;
+}
+const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 } };
+
+t.setTimeout(900_000);
+t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, async (t) => {
+  const system = await startSystem(t, {
+    agentEnv: { SLIPWAY_AGENT_NAME: 'rack-1', SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x8' },
+  });
+  const id = await system.createEndpoint({ command: jsHandler('all.js') });
+  const jobs = endpointJobs(system, id);
+  const { id: firstJob } = (await jobs.runSync({ mode: 'value', value: 'made by the console’s test' })) as {
+    id: string;
+  };
+  const browser = await startChromium(t);
+
+  /** A page of its own browser profile. Whatever goes wrong in it fails the test. */
+  const open = async (t: Test, options: BrowserContextOptions = {}): Promise<Page> => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    t.teardown(() => context.close());
+    const page = await context.newPage();
+    page.setDefaultTimeout(WAIT_MS);
+    page.on('pageerror', (error) => t.fail(`in the page: ${error.message}`));
+    page.on('console', (message) => {
+      if (/Content Security Policy|Trusted/i.test(message.text())) t.fail(message.text());
+    });
+    // Says nothing of the good ones: a page may ask when its test has ended.
+    page.on('request', (request) => {
+      if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(system.url))
+        t.fail(`asks another host: ${request.url()}`);
+    });
+    return page;
+  };
+  const signIn = async (page: Page, key = system.key): Promise<void> => {
+    await page.goto(`${system.url}/console`);
+    await page.getByLabel('API key').fill(key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  };
+  /**
+   * No page may be wider than its window, nor have anything that axe-core finds. `rules`: those that are looked at;
+   * default: all.
+   */
+  const inspect = async (t: Test, page: Page, name: string, rules?: readonly string[]): Promise<void> => {
+    if (!(await page.evaluate('"axe" in window'))) await page.evaluate(AXE);
+    const asked = { resultTypes: ['violations', 'incomplete'], ...(rules ? { runOnly: rules } : {}) };
+    const found = (await page.evaluate(`axe.run(${JSON.stringify(asked)})`)) as Record<
+      'violations' | 'incomplete',
+      AxeResult[]
+    >;
+    t.same(found.violations.map(toldOf), [], `${name}: axe-core finds nothing`);
+    t.same(
+      found.incomplete
+        .map(openOf)
+        .filter(({ nodes }) => nodes.length > 0)
+        .map(toldOf),
+      [],
+      `${name}: nor anything that it cannot decide`,
+    );
+    t.ok(
+      await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth'),
+      `${name} is no wider than its window`,
+    );
+    await keepPicture(page, name);
+  };
+
+  t.test('signing in, the overview, signing out', async (t) => {
+    const page = await open(t);
+    const packed: Promise<number>[] = [];
+    page.on('response', (response) => {
+      if (/\/console(\/assets\/.*)?$/.test(response.url()))
+        packed.push(response.body().then((body) => gzipSync(body).length));
+    });
+    await page.goto(`${system.url}/console`);
+    // Chromium forgets what it has loaded when it leaves the page.
+    const bytes = (await Promise.all(packed.splice(0))).reduce((sum, each) => sum + each, 0);
+    page.removeAllListeners('response');
+    await page.getByLabel('API key').fill('not-a-key');
+    await inspect(t, page, 'signing in');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    await signIn(page);
+    const row = page.getByRole('row').filter({ hasText: id });
+    await row.getByRole('link').waitFor();
+    t.match(await row.textContent(), /1\/3/, 'its worker is there');
+    t.ok(bytes > 10_000 && bytes < FIRST_LOAD_BYTES_MAX, `the first load is ${bytes} bytes packed`);
+    const cookies = await page.context().cookies();
+    t.match(cookies, [{ httpOnly: true, sameSite: 'Strict', path: '/console' }]);
+    t.equal(await page.evaluate('document.cookie'), '', 'no script reads the session');
+    await inspect(t, page, 'overview');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('API key').waitFor();
+  });
+
+  t.test('an endpoint: what it does and why, its jobs, trying it, its settings', async (t) => {
+    const page = await open(t);
+    await signIn(page);
+    await page
+      .getByRole('link', { name: /^test-/ })
+      .first()
+      .click();
+    await page.getByText('in queue').first().waitFor();
+    await page.getByRole('img', { name: /Jobs that wait and run/ }).waitFor();
+    const machine = page.getByRole('group', { name: /^machine / });
+    await machine.getByText(/ready after/).waitFor();
+    await page.getByLabel('of the last').selectOption({ label: '2 hours' });
+    t.equal(await machine.locator('.phases .starting').count(), 1, 'its cold start is drawn');
+    t.ok((await machine.locator('.phases .busy').count()) > 0, 'and when it was busy');
+    await inspect(t, page, 'activity');
+    await page.getByRole('link', { name: 'Scaling' }).click();
+    const first = page.getByRole('listitem').filter({ hasText: '0 → 1 workers' });
+    await first.getByText(/workersMin/).waitFor();
+    await inspect(t, page, 'scaling');
+    await page.getByRole('link', { name: 'Try it' }).click();
+    await page.getByLabel(/as JSON/).fill('{"mode": ');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel(/as JSON/).fill('{"mode": "stream", "values": ["once ", "upon ", "a time"]}');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('once upon a time').waitFor();
+    await page.getByText('completed').first().waitFor();
+    await inspect(t, page, 'try it');
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByLabel('gpuCount').fill('2');
+    const outlook = page.getByRole('status').filter({ hasText: 'What will happen:' });
+    await outlook
+      .getByText(/The endpoint gets a new version, for gpuCount: its workers finish what they hold/)
+      .waitFor();
+    await page.getByRole('button', { name: 'Put back' }).click();
+    await outlook.waitFor({ state: 'detached' });
+    await page.getByLabel('workersMax').fill('2');
+    await outlook.getByText(/No worker is replaced; it counts from the scaler’s next turn/).waitFor();
+    await page.getByRole('button', { name: 'What would happen?' }).click();
+    await page.getByText('What would have happened').waitFor();
+    await inspect(t, page, 'settings');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('as they are').waitFor();
+    const { endpoint } = await call(system.clients.endpoints, 'getEndpoint', { id }, system.key);
+    t.equal(endpoint!.workersMax, 2, 'saved');
+    await page.getByRole('link', { name: 'Releases' }).click();
+    await page.getByRole('listitem').filter({ hasText: 'workers_max' }).first().waitFor();
+    await page.getByText('made', { exact: false }).first().waitFor();
+    await inspect(t, page, 'releases');
+    await page.getByRole('link', { name: 'Code' }).click();
+    await page.getByText(`runpod.Endpoint("${id}")`).waitFor();
+    await inspect(t, page, 'code');
+  });
+
+  t.test('jobs: the list, one that failed, a large output, one that waits', async (t) => {
+    const failed = await jobs.run({ mode: 'throw', message: 'out of memory on card 3' });
+    await jobs.reached(failed, 'FAILED');
+    const page = await open(t, PHONE);
+    await signIn(page);
+    await page.goto(`${system.url}/console/endpoints/${id}/jobs`);
+    await page.getByLabel('State').selectOption('FAILED');
+    await page.getByRole('row').filter({ hasText: 'out of memory on card 3' }).waitFor();
+    await page.getByRole('cell', { name: 'completed' }).first().waitFor({ state: 'detached' });
+    await inspect(t, page, 'jobs');
+    const first = page.getByRole('table').getByRole('rowheader').first();
+    t.equal(await first.textContent(), failed, 'the newest first');
+    await page.getByRole('button', { name: /^Submitted/ }).click();
+    await page.getByRole('columnheader', { name: 'Submitted ↑' }).waitFor();
+    await page.getByLabel('State').selectOption('');
+    await page.getByRole('rowheader', { name: firstJob }).waitFor();
+    t.equal(await first.textContent(), firstJob, 'the oldest first');
+    await page.getByLabel('Job', { exact: true }).fill(` ${failed} `);
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Error', { exact: true }).waitFor();
+    await inspect(t, page, 'a failed job');
+    await page.goto(`${system.url}/console/endpoints/${id}/errors`);
+    await page.getByText('out of memory on card 3').first().waitFor();
+    const waiting = await jobs.run({ mode: 'block' });
+    await page.goto(`${system.url}/console/endpoints/${id}/jobs/${waiting}`);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('cancelled', { exact: true }).waitFor();
+  });
+
+  t.test('a job with 20 MB in and out: a page shows the first part of each and has all of it', async (t) => {
+    const text = 'täglich '.repeat(2_100_000);
+    const { id: large } = await jobs.runSync({ mode: 'echo', text });
+    const page = await open(t);
+    await signIn(page);
+    await page.goto(`${system.url}/console/endpoints/${id}/jobs/${large}`);
+    await page.getByLabel('Output', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Show its input' }).click();
+    for (const title of ['Output', 'Input']) {
+      const panel = page.locator('section').filter({ has: page.getByRole('heading', { name: title, exact: true }) });
+      const viewer = panel.getByLabel(title, { exact: true });
+      await viewer.waitFor();
+      t.equal((await viewer.textContent())!.length < 100_001, true, `${title}: a part of it`);
+      await panel.getByRole('button', { name: 'Show more' }).click();
+      await panel.getByText(/^the first 195/).waitFor();
+      const download = page.waitForEvent('download');
+      await panel.getByRole('button', { name: 'Download' }).click();
+      const saved = readFileSync(await (await download).path());
+      t.ok(saved.length > 18_000_000, `${saved.length} bytes`);
+      t.equal((JSON.parse(saved.toString()) as { text: string }).text === text, true, `${title}: all of it, as it was`);
+    }
+    await inspect(t, page, 'a large job');
+  });
+
+  t.test('a job: what its workers write, live, and its webhook calls', async (t) => {
+    const files = await scratch(t);
+    const hooks = await webhookReceiver(t);
+    const talker = endpointJobs(
+      system,
+      await system.createEndpoint({ command: jsHandler('talker.js'), fields: { name: 'talker' } }),
+    );
+    files.makeFolder('gate');
+    const said = await talker.run(
+      { words: ['one', 'two'], gate: files.path('gate') },
+      { webhook: hooks.url('console') },
+    );
+    const page = await open(t, { ...PHONE, colorScheme: 'dark' });
+    await signIn(page);
+    await page.goto(`${system.url}/console/endpoints/${talker.id}/jobs/${said}`);
+    const log = page.getByLabel('Logs', { exact: true });
+    files.open('gate/1');
+    await log.getByText('saying one').waitFor();
+    t.notMatch(await log.textContent(), /saying two/);
+    files.open('gate/2');
+    await log.getByText('saying two').waitFor();
+    await page.getByText('completed', { exact: true }).first().waitFor();
+    await hooks.received('console', 1);
+    await page.getByText('delivered', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Call again' }).click();
+    await hooks.received('console', 2);
+    await page.getByText('delivered', { exact: true }).waitFor();
+    await page.getByText('Redriven').waitFor();
+    await inspect(t, page, 'a job with logs and webhook calls');
+  });
+
+  const parts = { system, id, browser, open, signIn, inspect };
+  attemptPages(t, parts);
+  workerPages(t, parts);
+  codePages(t, parts);
+  podPages(t, parts);
+  keyboardPages(t, parts);
+  filterPages(t, parts);
+  listPages(t, parts);
+  namePages(t, parts);
+  tryPages(t, parts);
+  jobPages(t, parts);
+  manyJobsPages(t, parts);
+  nastyPages(t, parts);
+  everyPage(t, parts);
+  accountPages(t, parts);
+});

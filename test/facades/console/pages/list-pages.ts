@@ -1,0 +1,251 @@
+/** Part of browser.test.ts, on its system: lists, forms, usage, pods, and what the operator does. */
+import { readFileSync } from 'node:fs';
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Test } from 'tap';
+import { call } from '../../../helpers/grpc/grpc-clients.ts';
+import type { System } from '../../../helpers/system/system.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
+
+/** What browser.test.ts hands in. */
+export interface BrowserParts {
+  system: System;
+  /** Its endpoint. */
+  id: string;
+  browser: Browser;
+  open(t: Test, options?: BrowserContextOptions): Promise<Page>;
+  signIn(page: Page, key?: string): Promise<void>;
+  inspect(t: Test, page: Page, name: string, rules?: readonly string[]): Promise<void>;
+}
+
+/** Adds the tests. */
+export function listPages(t: Test, parts: BrowserParts): void {
+  lists(t, parts);
+  makes(t, parts);
+}
+
+function lists(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
+  t.test('lists: sorted, searched and paged by the service, empty', async (t) => {
+    const fresh = { scope: KeyScope.READ_ONLY, endpointIds: [], accountId: '', permissions: undefined };
+    await Promise.all(
+      Array.from({ length: 52 }, (_, place) =>
+        call(system.clients.keys, 'createKey', { ...fresh, name: `a-${String(place).padStart(2, '0')}` }, system.key),
+      ),
+    );
+    const page = await open(t);
+    await signIn(page);
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByRole('cell').first().waitFor();
+    const names = async (): Promise<string[]> => await page.locator('tbody tr td:first-child').allTextContents();
+    await page.getByRole('button', { name: /^Name/ }).click();
+    await page.locator('th[aria-sort=ascending]').waitFor();
+    await waitFor('the last page by name', async () => (await names())[0] === 'a-00');
+    t.equal((await names()).length, 50, 'a page of what there is');
+    await inspect(t, page, 'keys');
+    await page.getByRole('button', { name: /^Name/ }).click();
+    await waitFor('the other way round', async () => (await names())[0] !== 'a-00');
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByText('page 2').waitFor();
+    await waitFor('the end of it', async () => (await names()).at(-1) === 'a-00');
+    // Found by the service, on whatever page it stands.
+    await page.getByLabel('Search').fill('A-4');
+    await waitFor('what is looked for', async () => (await names()).length === 10);
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download CSV' }).click();
+    const saved = readFileSync(await (await download).path(), 'utf8').split('\r\n');
+    t.equal(saved.length, 11, 'taken along as it is searched');
+    await call(system.clients.keys, 'createKey', { ...fresh, name: ' =1+1' }, system.key);
+    await page.getByLabel('Search').fill('=1+1');
+    await waitFor('a name that is a formula', async () => (await names()).length === 1);
+    const formula = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download CSV' }).click();
+    t.match(
+      readFileSync(await (await formula).path(), 'utf8'),
+      `"' =1+1"`,
+      'no spreadsheet computes it, also behind a blank',
+    );
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('search=')) asked.push(request.url());
+    });
+    await page.getByLabel('Search').fill('');
+    await page.getByLabel('Search').pressSequentially('no such key as this', { delay: 40 });
+    await page.getByText('None has that in it.').waitFor();
+    t.ok(asked.length < 10, `asked ${asked.length} times for 19 letters`);
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByLabel('Search').fill('createendpoint');
+    await page.getByRole('cell', { name: 'CreateEndpoint' }).first().waitFor();
+    await inspect(t, page, 'audit');
+    await page.getByRole('link', { name: 'Volumes' }).click();
+    await page.getByText('There is none.').waitFor();
+    await inspect(t, page, 'no volumes');
+    await page.getByRole('link', { name: 'Templates' }).click();
+    await page.getByRole('button', { name: 'Change' }).last().click();
+    await page.getByLabel('readme').fill('how to use it');
+    await page.getByText('No worker is replaced.').waitFor();
+    await page.getByLabel('containerDiskInGb').fill('7');
+    await page.getByText(/^What will happen: .*gets? a new version/).waitFor();
+    await inspect(t, page, 'changing a template');
+    await page.getByLabel('containerDiskInGb').fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    t.equal(await page.locator('input:invalid').count(), 1, 'nothing is no size');
+    await page.getByLabel('containerDiskInGb').fill('7');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
+  t.test('usage: its course and its sums, by what one chooses', async (t) => {
+    await call(
+      system.clients.usage,
+      'setPrices',
+      {
+        prices: [
+          { item: 'CPU', usdPerHour: 36 },
+          { item: 'NVIDIA L4', usdPerHour: 36 },
+        ],
+      },
+      system.rootKey,
+    );
+    const page = await open(t);
+    await signIn(page);
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByRole('img', { name: /^Time by day, .* in all/ }).waitFor();
+    await page
+      .getByRole('rowheader', { name: /^test-/ })
+      .first()
+      .waitFor();
+    await inspect(t, page, 'usage');
+    // Their times grow while workers run, and the rows from before stand there until the others come.
+    const groups = (): Promise<string[]> => page.locator('[aria-busy="false"] tbody td.id').allTextContents();
+    await page.getByRole('button', { name: 'Time', exact: true }).click();
+    await page.locator('th[aria-sort=ascending]').filter({ hasText: 'Time ↑' }).waitFor();
+    const shortestFirst = await waitFor('sums that are the shortest first', async () => {
+      const ids = await groups();
+      return ids.length > 0 && ids;
+    });
+    await page.getByRole('button', { name: 'Time ↑' }).click();
+    await page.locator('th[aria-sort=descending]').waitFor();
+    await waitFor('the other way round', async () => (await groups()).join() === shortestFirst.toReversed().join());
+    await page.getByLabel('in', { exact: true }).selectOption('24');
+    await page.getByRole('img', { name: /^Time by hour/ }).waitFor();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download CSV' }).click();
+    t.match(readFileSync(await (await download).path(), 'utf8'), /^"time","group","name","amount","billedMs"\r\n"20/);
+    await page.getByLabel('Of', { exact: true }).selectOption('volumes');
+    await page.getByText('Nothing ran in that time.').waitFor();
+  });
+}
+
+function makes(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
+  t.test('a pod: made from its form, stopped, started, deleted', async (t) => {
+    const page = await open(t);
+    await signIn(page);
+    await page.getByRole('link', { name: 'Pods' }).click();
+    await page.getByRole('button', { name: 'New pod' }).click();
+    await page.getByLabel('name', { exact: true }).fill('by-form');
+    await page.getByLabel('dockerStartCmd').fill('sleep\n1000');
+    await page.getByLabel('computeType').selectOption('CPU');
+    await inspect(t, page, 'a new pod');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    const row = page.getByRole('row').filter({ hasText: 'by-form' });
+    await row.getByRole('button', { name: 'Stop' }).click();
+    await row.getByRole('button', { name: 'Start by-form' }).click();
+    await row.getByRole('button', { name: 'Restart' }).waitFor();
+    await inspect(t, page, 'pods');
+    await row.getByRole('button', { name: 'Change' }).click();
+    await page.getByLabel('env', { exact: true }).fill('A=1=2\nB=');
+    await page.getByText(/The pod is reset/).waitFor();
+    await inspect(t, page, 'changing a pod');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const { pods } = await call(
+      system.clients.pods,
+      'listPods',
+      { includeWorkers: false, endpointId: '', endpointIds: [] },
+      system.key,
+    );
+    t.match(
+      pods,
+      [{ name: 'by-form', env: { A: '1=2', B: '' }, startCommand: ['sleep', '1000'] }],
+      'what was not touched is as it was',
+    );
+    await row.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete it' }).click();
+    await row.waitFor({ state: 'detached' });
+  });
+
+  t.test('a network volume: made and changed in its forms, never smaller', async (t) => {
+    const page = await open(t);
+    await signIn(page);
+    await page.getByRole('link', { name: 'Volumes' }).click();
+    await page.getByRole('button', { name: 'New network volume' }).click();
+    await page.getByLabel('name *', { exact: true }).fill('models');
+    await page.getByLabel('size *').fill('20');
+    await page.getByLabel('dataCenterId *').fill('default');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    const row = page.getByRole('row').filter({ hasText: 'models' });
+    await row.getByRole('button', { name: 'Change' }).click();
+    await page.getByLabel('name', { exact: true }).fill('weights');
+    await page.getByText('It has another name.').waitFor();
+    await page.getByLabel('size', { exact: false }).fill('10');
+    await page.getByText(/It can never be made smaller/).waitFor();
+    await inspect(t, page, 'changing a network volume');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').getByRole('alert').waitFor();
+    await page.getByLabel('size', { exact: false }).fill('30');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByRole('row').filter({ hasText: 'weights' }).getByRole('cell', { name: '30', exact: true }).waitFor();
+    const { networkVolumes } = await call(system.clients.volumes, 'listNetworkVolumes', {}, system.key);
+    t.match(networkVolumes, [{ name: 'weights', sizeGb: 30, dataCenterId: 'default' }], 'the rest is as it was');
+  });
+
+  t.test('registry credentials: made in their form, shown to nobody, deleted', async (t) => {
+    const page = await open(t);
+    await signIn(page);
+    await page.getByRole('link', { name: 'Registries' }).click();
+    await page.getByRole('button', { name: 'New registry credentials' }).click();
+    await page.getByLabel('name *', { exact: true }).fill('hub');
+    await page.getByLabel('username *').fill('me');
+    await page.getByLabel('password *').fill('a secret of the registry');
+    await inspect(t, page, 'new registry credentials');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    const row = page.getByRole('row').filter({ hasText: 'hub' });
+    await row.waitFor();
+    t.notMatch(await page.content(), 'a secret of the registry');
+    await row.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete it' }).click();
+    await row.waitFor({ state: 'detached' });
+  });
+
+  t.test('the operator: accounts with their quotas, prices, usage of all', async (t) => {
+    const page = await open(t);
+    await signIn(page, system.rootKey);
+    await page.getByRole('link', { name: 'Accounts' }).click();
+    await page.getByRole('button', { name: 'New account' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('research');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    const row = page.getByRole('row').filter({ hasText: 'research' });
+    await row.getByRole('button', { name: 'Quota' }).click();
+    await page.getByLabel('Workers', { exact: true }).fill('7');
+    await inspect(t, page, 'a quota');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await row.getByRole('cell', { name: '7', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Prices' }).click();
+    await page.getByRole('button', { name: 'Set a price' }).click();
+    await page.getByLabel('Item').fill('VOLUME_GB');
+    await page.getByLabel('US dollars an hour').fill('0.0001');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row').filter({ hasText: 'VOLUME_GB' }).getByRole('cell', { name: '0.0001' }).waitFor();
+    await page.getByRole('row').filter({ hasText: 'VOLUME_GB' }).getByRole('button', { name: 'Change' }).click();
+    t.ok(await page.getByLabel('Item').isDisabled(), 'what has a price is not another thing');
+    await page.getByLabel('US dollars an hour').fill('0.0002');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row').filter({ hasText: 'VOLUME_GB' }).getByRole('cell', { name: '0.0002' }).waitFor();
+    const { prices } = await call(system.clients.usage, 'listPrices', {}, system.key);
+    t.ok(prices.some(({ item, usdPerHour }) => item === 'VOLUME_GB' && usdPerHour === 0.0002));
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByLabel('by', { exact: true }).waitFor();
+    t.equal(await page.getByLabel('by', { exact: true }).inputValue(), 'account');
+  });
+}

@@ -1,0 +1,85 @@
+/** Part of browser.test.ts, on its system: the time line of workers that crash and that are frozen, with their GPUs. */
+
+import { FlashBootType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { Page } from 'playwright-core';
+import type { Test } from 'tap';
+import { endpointJobs } from '../../../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../../../helpers/system/handlers.ts';
+import type { BrowserParts } from './list-pages.ts';
+
+/** Adds the tests. */
+export function workerPages(t: Test, parts: BrowserParts): void {
+  crashed(t, parts);
+  frozen(t, parts);
+}
+
+/** The lanes of the only machine, each under the GPU that its workers had. */
+async function lanesOf(page: Page) {
+  const machine = page.getByRole('group', { name: /^machine / });
+  await machine.locator('.lane').first().waitFor();
+  return machine.locator('.lane').filter({ has: page.getByText(/^GPU \S+/) });
+}
+
+function crashed(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
+  t.test('a worker that crashes: where on the time line, on which GPU, with its exit code', async (t) => {
+    const fields = { workersMin: 0, gpuIds: ['NVIDIA L4'] };
+    const own = endpointJobs(
+      system,
+      await system.createEndpoint({ command: jsHandler('all.js'), fields, ready: 0, retryLimit: 0, workersMax: 1 }),
+    );
+    await own.settled(await own.run({ mode: 'exit', code: 3 }));
+    const page = await open(t);
+    await signIn(page);
+    await page.goto(`${system.url}/console/endpoints/${own.id}/activity`);
+    await page.getByLabel('of the last').selectOption({ label: '30 minutes' });
+    const lane = (await lanesOf(page)).filter({ hasText: 'crashed' });
+    await lane.locator('.badge').getByText('crashed', { exact: true }).waitFor();
+    t.equal(await lane.locator('.phases .crashed').count(), 1, 'its end is marked');
+    const [bar, mark] = [
+      (await lane.locator('.phases').boundingBox())!,
+      (await lane.locator('.phases .crashed').boundingBox())!,
+    ];
+    t.ok(mark.width >= 3 && mark.x >= bar.x && mark.x + mark.width <= bar.x + bar.width + 3, 'where it can be seen');
+    await lane.getByText(/ready after .* · ended/).waitFor();
+    const ended = page
+      .locator('section')
+      .filter({ has: page.getByRole('heading', { name: 'Workers that ended by themselves' }) });
+    await ended
+      .getByText(/exit code 3/)
+      .first()
+      .waitFor();
+    await inspect(t, page, 'a worker that crashed');
+    await system.endWorkers(own.id);
+  });
+}
+
+function frozen(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
+  t.test('a worker that is frozen and woken: since when it stands still, and that it was', async (t) => {
+    const fields = {
+      workersMin: 0,
+      gpuIds: ['NVIDIA L4'],
+      idleTimeoutSeconds: 1,
+      flashBootType: FlashBootType.FLASHBOOT,
+    };
+    const own = endpointJobs(
+      system,
+      await system.createEndpoint({ command: jsHandler('all.js'), fields, ready: 0, workersMax: 1 }),
+    );
+    await own.runSync({ mode: 'value', value: 1 });
+    const page = await open(t);
+    await signIn(page);
+    await page.goto(`${system.url}/console/endpoints/${own.id}/activity`);
+    await page.getByLabel('of the last').selectOption({ label: '5 minutes' });
+    const lanes = await lanesOf(page);
+    await lanes.locator('.phases .frozen').waitFor({ state: 'attached' });
+    await lanes.getByText('frozen', { exact: true }).waitFor();
+    await lanes.getByText(/ · frozen \d/).waitFor();
+    await inspect(t, page, 'a frozen worker');
+    await own.runSync({ mode: 'value', value: 2 });
+    // What it is at passes; that it stood still, was woken and stands still again stays in its bar.
+    await lanes.locator('.phases .frozen').nth(1).waitFor({ state: 'attached' });
+    t.equal(await lanes.count(), 1, 'no other was started');
+    await system.endWorkers(own.id);
+    await lanes.getByText('ended', { exact: true }).waitFor();
+  });
+}

@@ -1,0 +1,36 @@
+/**
+ * grpcurl (see tools/test-runner/test-grpcurl.ts), as a test runs it: without any .proto file, by what a server says about
+ * itself.
+ */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { requireDeclared } from '../declared.ts';
+
+const program = process.env.SLIPWAY_TEST_GRPCURL ?? join(import.meta.dirname, '../../../.slipway-test/grpcurl/grpcurl');
+const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
+
+/** For tap's `skip` option: false when it is there, else one line that says what to do. */
+export function skipWithoutGrpcurl(): false | string {
+  requireDeclared('grpcurl');
+  return existsSync(program) ? false : 'needs grpcurl: run `npm run test:python` with the internet in reach';
+}
+
+/** Runs it, in plain text unless an option is of TLS; answers its exit code and what it wrote. */
+export function grpcurl(
+  address: string,
+  options: readonly string[],
+  ...command: string[]
+): Promise<{ code: number; output: string }> {
+  return new Promise((resolve) => {
+    const plain = options.includes('-cacert') ? [] : ['-plaintext'];
+    execFile(
+      program,
+      [...plain, ...options, address, ...command],
+      { maxBuffer: OUTPUT_BYTES_MAX },
+      (error, stdout, stderr) => {
+        resolve({ code: error ? Number(error.code ?? 1) : 0, output: stdout + stderr });
+      },
+    );
+  });
+}

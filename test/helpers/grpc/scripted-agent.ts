@@ -1,0 +1,311 @@
+/**
+ * An agent of a few lines: it speaks the session protocol over a real socket and runs no processes. Tests script what
+ * it answers; the benchmark uses it as a no-op worker, because it packs everything that one message asks for into one
+ * message.
+ */
+import type { ClientDuplexStream } from '@grpc/grpc-js';
+import { callMetadata, systemTransport } from '@slipway/kit/net/channel';
+import type {
+  Assignment,
+  AttemptOutcome,
+  AttemptRef,
+  AttemptStop,
+  ChunkAck,
+  DesiredImage,
+  DesiredPod,
+  DesiredWorker,
+  SessionEnd,
+  SessionResponse,
+  Welcome,
+  WorkerLogRequest,
+  WorkerReport,
+} from '@slipway/proto/gen/slipway/v1/agent_service';
+import {
+  AgentServiceClient,
+  DesiredState,
+  OutcomeKind,
+  SessionRequest,
+} from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { ContainerEngine, Gpu, MachineImage } from '@slipway/proto/gen/slipway/v1/machine';
+import { GpuHandover, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+
+/** How the scripted agent behaves. */
+export interface ScriptedAgentOptions {
+  address: string;
+  agentKey: string;
+  /** Default: a fixed id; give each agent of a test its own. */
+  machineId?: string;
+  gpus?: (Omit<Gpu, 'displayName' | 'unhealthy'> & { unhealthy?: string })[];
+  locations?: string[];
+  /** Default 16. */
+  cpuSlots?: number;
+  /** Frozen workers that it keeps. Default 4. */
+  standbyMax?: number;
+  /** Processors and MiB of memory. Default 0: not known. */
+  cpuCount?: number;
+  memoryMib?: number;
+  /** Default: not known. */
+  cpuModel?: string;
+  /** Its operator allows commands of the host. Default true. */
+  runsCommands?: boolean;
+  /** What runs images there; null = nothing. Default: an engine that hands GPUs over. */
+  engine?: ContainerEngine | null;
+  noEngineReason?: string;
+  /** Images it has, and whether it pulls more before they are needed. */
+  images?: MachineImage[];
+  prefetches?: boolean;
+  /** It understands recalls. Default true. */
+  recalls?: boolean;
+  /** Attempts each worker says it can hold. Default 1. */
+  capacity?: number;
+  /** Reports desired workers as READY by itself. Default true. */
+  startWorkers?: boolean;
+  /**
+   * How an assignment ends. Undefined = the test ends it with `finish`. Default: COMPLETED with the output
+   * `{"ok":true}`.
+   */
+  onAssignment?(assignment: Assignment): Partial<AttemptOutcome> | undefined;
+  /** How a stop is answered. Undefined = not at all. Default: STOPPED. */
+  onStop?(stop: AttemptStop): Partial<AttemptOutcome> | undefined;
+  /** What a worker wrote. Undefined = no answer. Default: it knows no such worker. */
+  onLogRequest?(request: WorkerLogRequest): Buffer | undefined;
+  /** Attempts it says it holds in its hello. */
+  held?: AttemptRef[];
+  /** Name of its run, and of the run that it succeeds. Default: it does not say. */
+  instance?: string;
+  replaces?: string;
+  /** Workers it says it runs in its hello. */
+  workers?: Partial<WorkerReport>[];
+  /** Keeps what core sent, for assertions. Default true; the benchmark needs the memory. */
+  record?: boolean;
+  /** Milliseconds between heartbeats; 0 = none, so that the lease runs out. Default: what the welcome says. */
+  heartbeatMs?: number;
+}
+
+const ENGINE: ContainerEngine = {
+  name: 'docker',
+  version: '1',
+  gpuHandover: GpuHandover.CDI,
+  limits: ['memory'],
+  imageTotalMib: 1_000,
+  imageFreeMib: 500,
+};
+const DONE = { kind: OutcomeKind.COMPLETED, output: Buffer.from('{"ok":true}') };
+
+/** `connect` resolves with the welcome. */
+export class ScriptedAgent {
+  /** Everything core sent, for assertions. */
+  readonly assignments: Assignment[] = [];
+  readonly stops: AttemptStop[] = [];
+  readonly acked: AttemptRef[] = [];
+  readonly recalls: AttemptRef[] = [];
+  readonly chunkAcks: ChunkAck[] = [];
+  desired: DesiredWorker[] = [];
+  /** What core wants it to have of pods, as of its last message. */
+  desiredPods: DesiredPod[] = [];
+  /** Images that it may need, as of core's last message. */
+  desiredImages: DesiredImage[] = [];
+  /** Why core ended the session, as it says itself. */
+  end: SessionEnd | undefined;
+  /** Set when the session has ended. */
+  ended: Promise<Error | undefined> = Promise.resolve(undefined);
+  readonly #options: ScriptedAgentOptions;
+  readonly #client: AgentServiceClient;
+  /** Workers that run, with their endpoints. */
+  readonly #known = new Map<string, string>();
+  /** Workers that stand still. */
+  readonly #frozen = new Set<string>();
+  /** Attempts in hand by worker. */
+  readonly #held = new Map<string, Set<string>>();
+  #stream: ClientDuplexStream<SessionRequest, SessionResponse> | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #sequence = 0;
+
+  constructor(options: ScriptedAgentOptions) {
+    this.#options = options;
+    this.#client = systemTransport.openClient(AgentServiceClient, options.address);
+  }
+
+  get machineId(): string {
+    return this.#options.machineId ?? 'machine00000';
+  }
+
+  connect(): Promise<Welcome> {
+    const stream = this.#client.session(callMetadata(this.#options.agentKey));
+    this.#stream = stream;
+    const {
+      gpus = [],
+      locations = [],
+      cpuSlots = 16,
+      standbyMax = 4,
+      cpuCount = 0,
+      memoryMib = 0,
+      cpuModel = '',
+      held = [],
+      workers = [],
+    } = this.#options;
+    const machine = {
+      id: this.machineId,
+      name: this.machineId,
+      gpus,
+      locations,
+      cpuSlots,
+      standbyMax,
+      cpuCount,
+      memoryMib,
+      cpuModel,
+      agentVersion: 'scripted',
+      cudaVersion: '',
+      runsCommands: this.#options.runsCommands ?? true,
+      noEngineReason: this.#options.noEngineReason ?? '',
+      containerEngine: this.#options.engine === null ? undefined : (this.#options.engine ?? ENGINE),
+    };
+    const { instance = '', replaces = '', images = [], prefetches = false, recalls = true } = this.#options;
+    this.send({ hello: { machine, workers, attempts: held, instance, replaces, images, prefetches, recalls } });
+    for (const { workerId, endpointId } of workers) this.#known.set(workerId!, endpointId ?? '');
+    return new Promise((resolve, reject) => {
+      stream.on('data', (message: SessionResponse) => {
+        if (message.welcome) this.#welcomed(message.welcome, resolve);
+        this.#receive(message);
+      });
+      this.ended = new Promise((end) => {
+        const over = (error?: Error): void => {
+          clearInterval(this.#heartbeat);
+          end(error);
+        };
+        stream.on('error', (error) => {
+          over(error);
+          reject(error);
+        });
+        stream.on('end', () => over());
+      });
+    });
+  }
+
+  /** Sends any message. */
+  send(message: Parameters<typeof SessionRequest.fromPartial>[0]): void {
+    this.#stream?.write(SessionRequest.fromPartial(message));
+  }
+
+  /** Ends an attempt. */
+  finish(ref: AttemptRef, outcome: Partial<AttemptOutcome> = DONE): void {
+    this.send({ outcomes: [{ error: '', kind: OutcomeKind.COMPLETED, ...outcome, ref }] });
+    this.#letGo(ref);
+    this.#stopDrained();
+  }
+
+  /** Reports workers as being able to hold `capacity` attempts. */
+  ready(workers: readonly { workerId: string; endpointId: string }[], capacity = this.#options.capacity ?? 1): void {
+    this.send({
+      workers: workers.map(({ workerId, endpointId }) => ({
+        workerId,
+        endpointId,
+        state: WorkerState.READY,
+        capacity,
+      })),
+    });
+  }
+
+  /** Breaks the connection without a word. */
+  drop(): void {
+    clearInterval(this.#heartbeat);
+    this.#stream?.cancel();
+    this.#client.close();
+  }
+
+  #welcomed(welcome: Welcome, resolve: (welcome: Welcome) => void): void {
+    const period = this.#options.heartbeatMs ?? welcome.heartbeatPeriodMs;
+    if (period > 0)
+      this.#heartbeat = setInterval(() => this.send({ heartbeat: { sequence: ++this.#sequence } }), period);
+    resolve(welcome);
+  }
+
+  #receive(message: SessionResponse): void {
+    this.end ??= message.end;
+    if (message.desired) {
+      this.desiredPods = message.desired.pods;
+      this.desiredImages = message.desired.images;
+      this.#reconcile(message.desired.workers);
+    }
+    if (this.#options.record !== false) {
+      this.stops.push(...message.stops);
+      this.acked.push(...message.outcomeAcks);
+      this.recalls.push(...message.recalls);
+      this.assignments.push(...message.assignments);
+      this.chunkAcks.push(...message.chunkAcks);
+    }
+    const { onLogRequest } = this.#options;
+    const logReplies = message.logRequests.flatMap(({ requestId, ...request }) => {
+      const log = onLogRequest ? onLogRequest({ requestId, ...request }) : Buffer.alloc(0);
+      return log ? [{ requestId, found: onLogRequest !== undefined, log }] : [];
+    });
+    if (logReplies.length > 0) this.send({ logReplies });
+    this.#end(message);
+  }
+
+  /** Ends what is to be ended, all in one message. */
+  #end(message: SessionResponse): void {
+    const outcomes: Partial<AttemptOutcome>[] = [];
+    for (const assignment of message.assignments) {
+      const outcome = this.#options.onAssignment ? this.#options.onAssignment(assignment) : DONE;
+      if (outcome) outcomes.push({ error: '', kind: OutcomeKind.COMPLETED, ...outcome, ref: assignment.ref });
+      else this.#hold(assignment.ref!);
+    }
+    for (const stop of message.stops) {
+      const outcome = this.#options.onStop ? this.#options.onStop(stop) : { kind: OutcomeKind.STOPPED };
+      if (outcome) outcomes.push({ error: '', ...outcome, ref: stop.ref });
+      if (outcome) this.#letGo(stop.ref!);
+    }
+    if (outcomes.length > 0) this.send({ outcomes });
+    if (message.stops.length > 0) this.#stopDrained();
+  }
+
+  #hold(ref: AttemptRef): void {
+    const held = this.#held.get(ref.workerId) ?? new Set();
+    this.#held.set(ref.workerId, held.add(`${ref.jobId}/${ref.attempt}`));
+  }
+
+  #letGo(ref: AttemptRef): void {
+    this.#held.get(ref.workerId)?.delete(`${ref.jobId}/${ref.attempt}`);
+  }
+
+  #reconcile(workers: DesiredWorker[]): void {
+    this.desired = workers;
+    const wanted = new Set(workers.map((worker) => worker.workerId));
+    const fresh = workers.filter((worker) => worker.desired === DesiredState.RUN && !this.#known.has(worker.workerId));
+    for (const { workerId, endpointId } of fresh) this.#known.set(workerId, endpointId);
+    if (this.#options.startWorkers !== false && fresh.length > 0) this.ready(fresh);
+    for (const workerId of this.#known.keys()) if (!wanted.has(workerId)) this.#stopped(workerId);
+    this.#freezeAndWake();
+    this.#stopDrained();
+  }
+
+  #freezeAndWake(): void {
+    for (const { workerId, endpointId, desired } of this.desired) {
+      const frozen = this.#frozen.has(workerId);
+      if (desired === DesiredState.FREEZE && !frozen) {
+        this.#frozen.add(workerId);
+        this.send({ workers: [{ workerId, endpointId, state: WorkerState.FROZEN }] });
+      } else if (desired === DesiredState.RUN && frozen) {
+        this.#frozen.delete(workerId);
+        this.ready([{ workerId, endpointId }]);
+      }
+    }
+  }
+
+  /** Draining workers end when they hold nothing. */
+  #stopDrained(): void {
+    for (const { workerId, desired } of this.desired) {
+      if (desired === DesiredState.DRAIN && this.#known.has(workerId) && (this.#held.get(workerId)?.size ?? 0) === 0)
+        this.#stopped(workerId);
+    }
+  }
+
+  #stopped(workerId: string): void {
+    const endpointId = this.#known.get(workerId) ?? '';
+    this.#known.delete(workerId);
+    this.#frozen.delete(workerId);
+    this.#held.delete(workerId);
+    this.send({ workers: [{ workerId, endpointId, state: WorkerState.STOPPED }] });
+  }
+}

@@ -1,0 +1,196 @@
+/** Job engines for tests: one database, any number of replicas on it, and workers that exist only as free slots. */
+import { randomBytes } from 'node:crypto';
+import { buildJobEngine } from '@slipway/core/build-job-engine';
+import type { MachineAttempt } from '@slipway/core/domain/jobs/job';
+import { CannotRun } from '@slipway/core/endpoints/cannot-run';
+import { CoreEvents } from '@slipway/core/events/core-events';
+import { SingletonTaskRegistry } from '@slipway/core/events/singleton-task-registry';
+import type { AttemptOutcome, JobEngine, Submission } from '@slipway/core/jobs/job-engine';
+import type { ClaimedJob, Slot, SlotSource } from '@slipway/core/jobs/slots';
+import type { Database } from '@slipway/core/store/sql/database';
+import { openDatabase } from '@slipway/core/store/sql/database';
+import { migrate } from '@slipway/core/store/sql/migrate';
+import { NoticeChannel } from '@slipway/core/store/sql/notice-channel';
+import type { Stores } from '@slipway/core/store/storage';
+import { makeStores } from '@slipway/core/store/storage';
+import { Sealer } from '@slipway/kit/host/seal';
+import { startAll, stopAll } from '@slipway/kit/lifecycle/service';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
+import type { Test } from 'tap';
+import { createDatabase } from '../db/database.ts';
+
+export const logger = createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
+
+/** Machines that exist in every test and keep their lease. */
+export const LIVE_MACHINES = ['machine00001', 'machine00002'] as const;
+
+/** Slots on a worker, to claim for. */
+export function slotsOn(
+  endpointId: string,
+  count: number,
+  workerId = 'worker00000001',
+  machineId: string = LIVE_MACHINES[0],
+): Slot[] {
+  return Array.from({ length: count }, () => ({ endpointId, workerId, machineId }));
+}
+
+/** Free slots by endpoint; what is assigned is kept, and handed to `onAssign`. */
+export class TestSlots implements SlotSource {
+  readonly free = new Map<string, Slot[]>();
+  readonly assigned: ClaimedJob[] = [];
+  onAssign: (job: ClaimedJob) => void = () => undefined;
+
+  /** Adds free slots on a worker. */
+  add(endpointId: string, count: number, workerId?: string, machineId?: string): void {
+    this.unreserve(slotsOn(endpointId, count, workerId, machineId));
+  }
+
+  reserve(endpointId: string, count: number): Slot[] {
+    return this.free.get(endpointId)?.splice(0, count) ?? [];
+  }
+
+  unreserve(slots: readonly Slot[]): void {
+    for (const slot of slots) this.free.set(slot.endpointId, [...(this.free.get(slot.endpointId) ?? []), slot]);
+  }
+
+  assign(jobs: readonly ClaimedJob[]): void {
+    this.assigned.push(...jobs);
+    for (const job of jobs) this.onAssign(job);
+  }
+}
+
+/** One replica. */
+export interface Replica {
+  database: Database;
+  stores: Stores;
+  events: CoreEvents;
+  slots: TestSlots;
+  engine: JobEngine;
+  stop(): Promise<void>;
+}
+
+/** What tests want different. */
+export interface EngineOptions {
+  /** Replicas. Default 1. */
+  replicas?: number;
+  /** Leave the services stopped. Default false. */
+  idle?: boolean;
+  webhookAllowPrivate?: boolean;
+}
+
+export type Engines = Awaited<ReturnType<typeof startEngines>>;
+
+/** Makes a database and starts replicas on it; everything ends with the test. */
+export async function startEngines(t: Test, options: EngineOptions = {}) {
+  const { url } = await createDatabase(t);
+  await migrate({ url }, logger);
+  const sealer = new Sealer(randomBytes(32).toString('hex'));
+  const replicas: Replica[] = [];
+  for (let i = 0; i < (options.replicas ?? 1); i += 1) replicas.push(await startReplica(t, url, sealer, options));
+  const [first] = replicas;
+  const { sql } = first!.database;
+  await sql`INSERT INTO account (id, name) VALUES ('account', 'account')`;
+  await sql`INSERT INTO template (id, account_id, name) VALUES ('template', 'account', 'template')`;
+  for (const id of LIVE_MACHINES)
+    await sql`INSERT INTO machine (id, name, lease_expires_at) VALUES (${id}, ${id}, now() + interval '1 day')`;
+
+  /** Adds an endpoint; `fields` are columns. */
+  const endpoint = async (fields: Record<string, unknown> = {}): Promise<string> => {
+    const id = systemRandom.id(14);
+    const row = { id, account_id: 'account', name: id, template_id: 'template', ...fields };
+    await sql`INSERT INTO endpoint ${sql(row)}`;
+    return id;
+  };
+  /** Adds a machine with a lease of that many milliseconds. */
+  const machine = async (leaseMs: number): Promise<string> => {
+    const id = systemRandom.id(12);
+    await sql`INSERT INTO machine (id, name, lease_expires_at) VALUES (${id}, ${id}, now() + ${leaseMs}::int * interval '1 ms')`;
+    return id;
+  };
+  return { ...first!, url, sql, sealer, replicas, endpoint, machine };
+}
+
+async function startReplica(t: Test, url: string, sealer: Sealer, options: EngineOptions): Promise<Replica> {
+  const database = openDatabase(url, { logger, connectionsMax: 4, hotConnectionsMax: 4 });
+  const stores = makeStores(database, sealer);
+  const events = new CoreEvents();
+  const slots = new TestSlots();
+  const engine = buildJobEngine({
+    stores,
+    cannotRun: new CannotRun(stores, systemClock),
+    openChannel: (channel) => new NoticeChannel({ url, ...channel }),
+    events,
+    singletonTasks: new SingletonTaskRegistry(),
+    slots,
+    sealer,
+    clock: systemClock,
+    random: systemRandom,
+    logger,
+    config: { webhookAllowPrivate: options.webhookAllowPrivate ?? true },
+  });
+  if (!options.idle) await startAll(engine.services, logger);
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    stopped ??= stopAll(engine.services, logger).then(() => database.close());
+    return stopped;
+  };
+  t.teardown(stop);
+  return { database, stores, events, slots, engine, stop };
+}
+
+/** A submission; `more` replaces fields. */
+export function submission(endpointId: string, more: Partial<Submission> = {}): Submission {
+  return {
+    endpointId,
+    requestId: '',
+    kind: 'ASYNC',
+    input: Buffer.from('{"a":1}'),
+    webhook: '',
+    policy: {},
+    s3Config: undefined,
+    waitMs: 90_000,
+    idempotencyKey: '',
+    ...more,
+  };
+}
+
+/** An outcome of a claimed job; `more` replaces fields. */
+export function outcome(job: MachineAttempt, more: Partial<AttemptOutcome> = {}): AttemptOutcome {
+  const { endpointId, jobId, attempt, machineId } = job;
+  return {
+    endpointId,
+    jobId,
+    attempt,
+    machineId,
+    kind: 'COMPLETED',
+    output: Buffer.from('{"b":2}'),
+    error: '',
+    ...more,
+  };
+}
+
+/** A signal that never aborts. */
+export const never = new AbortController().signal;
+
+/** Submits one job and claims it. */
+export async function runningJob(
+  engines: Pick<Engines, 'engine'>,
+  endpointId: string,
+  more: Partial<Submission> = {},
+  machineId?: string,
+) {
+  const { id } = await engines.engine.calls.submit(submission(endpointId, more));
+  const [claimed] = await engines.engine.attempts.claim(endpointId, slotsOn(endpointId, 1, undefined, machineId));
+  if (claimed?.jobId !== id) throw new Error('another job was claimed');
+  return claimed;
+}
+
+/** Checks that work is refused for a reason. */
+export async function refused(t: Test, work: Promise<unknown>, reason: string, name = reason): Promise<void> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (failure: unknown) => failure,
+  );
+  t.equal((error as { reason?: string } | undefined)?.reason, reason, name);
+}

@@ -1,0 +1,144 @@
+/**
+ * A whole Slipway in processes of its own, as in real life, each of which a test can kill: PostgreSQL, cores, a facade,
+ * agents.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ReadyMessage } from '@slipway/dev/processes/node-process';
+import { nodeProcess } from '@slipway/dev/processes/node-process';
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import postgres from 'postgres';
+import type { Test } from 'tap';
+import { startPostgres } from '../db/throwaway-postgres.ts';
+import { call, grpcClients } from '../grpc/grpc-clients.ts';
+import { openFolder } from '../net/open-folder.ts';
+import { Child } from './child.ts';
+import type { EndpointOptions } from './create-endpoint.ts';
+import { createEndpoint } from './create-endpoint.ts';
+import { publicRequest } from './public-api.ts';
+
+const root = join(import.meta.dirname, '../../..');
+
+/** What to start. */
+export interface ProcessOptions {
+  /** Core replicas. Default 1. */
+  cores?: number;
+  /** Agents. Default 1. Each knows all cores. */
+  agents?: number;
+  /** More variables for cores and the facade. */
+  env?: Record<string, string>;
+  /** More variables for the agents. Default: no containers. */
+  agentEnv?: Record<string, string>;
+  /** Where cores reach the database whose own address is given, for instance through a proxy. Default: there. */
+  databaseUrl?(url: string): Promise<string>;
+}
+
+export type Processes = Awaited<ReturnType<typeof startProcesses>>;
+
+/** Starts everything and ends it with the test. Every process keeps its port and its data when it is started again. */
+export async function startProcesses(t: Test, options: ProcessOptions = {}) {
+  const folder = await openFolder(t);
+  const server = await startPostgres();
+  const database = server.child;
+  const children: Child<unknown>[] = [];
+  /** Whatever a test waits for then, this is the reason why it does not come. */
+  const watch = <Ready>(child: Child<Ready>): Child<Ready> => {
+    child.onEndedByItself = (how) => {
+      t.fail(how);
+    };
+    children.push(child);
+    return child;
+  };
+  watch(database);
+  const databaseUrl = (await options.databaseUrl?.(server.url())) ?? server.url();
+  t.teardown(async () => {
+    if (!t.passing()) for (const child of children) t.comment(`${child.name}: ${child.tail}`);
+    for (const child of children.toReversed()) await child.stop();
+    await server.remove();
+  });
+  /** `env` is asked for at every start: who listens takes any port at the first and the same at all others. */
+  const run = async (name: string, file: string, env: () => Record<string, string>) => {
+    const child = watch(
+      new Child<ReadyMessage>(
+        nodeProcess({ name, root, file, logDir: folder, env: () => ({ ...process.env, ...env() }) }),
+      ),
+    );
+    return { child, ready: await child.start() };
+  };
+
+  const rootKey = randomBytes(24).toString('hex');
+  const secretKey = randomBytes(32).toString('hex');
+  const addresses: string[] = [];
+  const cores: Child<ReadyMessage>[] = [];
+  for (let i = 0; i < (options.cores ?? 1); i += 1) {
+    const { child, ready } = await run(`core-${i + 1}`, 'core/main.ts', () => ({
+      SLIPWAY_DATABASE_URL: databaseUrl,
+      SLIPWAY_CORE_LISTEN: addresses[i] ?? '127.0.0.1:0',
+      SLIPWAY_ROOT_KEY: rootKey,
+      SLIPWAY_SECRET_KEY: secretKey,
+      SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true',
+      ...options.env,
+    }));
+    addresses[i] = ready.address!;
+    cores.push(child);
+  }
+  const clients = grpcClients(addresses[0]!);
+  t.teardown(() => clients.close());
+  const { accountId } = await call(clients.access, 'createAccount', { name: 'test' }, rootKey);
+  const newKey = async (scope: KeyScope): Promise<string> => {
+    // Keys of machines belong to no account.
+    const owner = scope === KeyScope.AGENT ? '' : accountId;
+    const fields = { name: 'test', scope, endpointIds: [], accountId: owner, permissions: undefined };
+    return (await call(clients.keys, 'createKey', fields, rootKey)).secret;
+  };
+  const key = await newKey(KeyScope.ALL);
+
+  let url = '';
+  const everyCore = addresses.join(',');
+  const { child: facade, ready } = await run('facade', 'facades/main.ts', () => ({
+    SLIPWAY_CORE_ADDRESS: everyCore,
+    SLIPWAY_HTTP_HOST: '127.0.0.1',
+    SLIPWAY_HTTP_PORT: url === '' ? '0' : new URL(url).port,
+    SLIPWAY_GRAPHQL_AT_START: 'false',
+    ...options.env,
+  }));
+  url = ready.url!;
+  const agents: Child<ReadyMessage>[] = [];
+  for (let i = 0; i < (options.agents ?? 1); i += 1) {
+    const dataDir = join(folder, `agent-${i + 1}`);
+    await mkdir(dataDir);
+    const agentKey = await newKey(KeyScope.AGENT);
+    const { child } = await run(`agent-${i + 1}`, 'gpu-agent/main.ts', () => ({
+      SLIPWAY_CORE_ADDRESS: everyCore,
+      SLIPWAY_AGENT_KEY: agentKey,
+      SLIPWAY_AGENT_DATA_DIR: dataDir,
+      SLIPWAY_AGENT_NAME: `machine-${i + 1}`,
+      SLIPWAY_CPU_SLOTS: '4',
+      SLIPWAY_WORKER_USER: 'same',
+      SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
+      SLIPWAY_AGENT_CONTAINERS: 'none',
+      ...options.agentEnv,
+    }));
+    agents.push(child);
+  }
+  const sql = postgres(server.url(), { max: 1, onnotice: () => undefined });
+  t.teardown(() => sql.end({ timeout: 1 }));
+  return {
+    /** Ends with the test; its path is free for signs. */
+    folder,
+    url,
+    key,
+    rootKey,
+    clients,
+    sql,
+    database,
+    cores,
+    facade,
+    agents,
+    /** host:port of each core. */
+    coreAddresses: addresses,
+    request: publicRequest(url, key),
+    createEndpoint: (given: EndpointOptions) => createEndpoint(clients, key, given),
+  };
+}

@@ -1,0 +1,146 @@
+/**
+ * When a loop passes: never twice at a time, soon after it is woken, at the latest after its period, and not in a spin
+ * while it fails.
+ */
+
+import { Loop } from '@slipway/kit/lifecycle/loop';
+import { createLogger } from '@slipway/kit/log/logger';
+import fc from 'fast-check';
+import t from 'tap';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { SEED, seededRandom } from '../../helpers/time/seeded-random.ts';
+
+const PERIOD_MS = 1_000;
+const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+
+type End = 'done' | 'more' | 'failed';
+
+/** A loop whose passes end when they are told. */
+function startLoop() {
+  const clock = new ManualClock();
+  const begun: number[] = [];
+  let atOnce = 0;
+  let most = 0;
+  let settle: ((end: End) => void) | undefined;
+  const loop = new Loop({
+    name: 'test',
+    periodMs: PERIOD_MS,
+    clock,
+    random: seededRandom(),
+    logger: createLogger('test', 'silent'),
+    pass: async () => {
+      begun.push(clock.monotonicMs());
+      atOnce += 1;
+      most = Math.max(most, atOnce);
+      const end = await new Promise<End>((resolve) => {
+        settle = resolve;
+      });
+      atOnce -= 1;
+      if (end === 'failed') throw new Error('failed');
+      return end === 'more';
+    },
+  });
+  return {
+    loop,
+    clock,
+    begun,
+    get most() {
+      return most;
+    },
+    get passing() {
+      return atOnce > 0;
+    },
+    /** Ends the pass that runs. */
+    async end(how: End): Promise<void> {
+      settle?.(how);
+      settle = undefined;
+      await turn();
+    },
+    async pass(ms: number): Promise<void> {
+      clock.pass(ms);
+      await turn();
+    },
+  };
+}
+
+t.test('it passes at once, then after its period, give or take a tenth', async (t) => {
+  const it = startLoop();
+  await it.loop.start();
+  t.same(it.begun.length, 1);
+  for (let round = 0; round < 20; round += 1) {
+    await it.end('done');
+    await it.pass(PERIOD_MS * 0.9 - 1);
+    t.notOk(it.passing, 'not before');
+    await it.pass(PERIOD_MS * 0.2 + 1);
+    t.ok(it.passing, 'not after');
+  }
+  await it.end('more');
+  t.ok(it.passing, 'when there is more to do it passes again at once');
+  const stopped = it.loop.stop();
+  await turn();
+  t.ok(it.passing, 'a stop waits for the pass');
+  await it.end('more');
+  await stopped;
+  await it.pass(PERIOD_MS * 10);
+  t.notOk(it.passing, 'and nothing follows');
+});
+
+t.test('a failing loop pauses longer and longer, however often it is woken', async (t) => {
+  const it = startLoop();
+  await it.loop.start();
+  for (const most of [50, 100, 200, 400, 800, 1_600, 2_000, 2_000]) {
+    await it.end('failed');
+    await it.pass(most / 2 - 1);
+    for (let i = 0; i < 3; i += 1) it.loop.wake();
+    await turn();
+    t.notOk(it.passing, `not within ${most / 2} ms`);
+    await it.pass(most / 2 + 1);
+    t.ok(it.passing, `within ${most} ms`);
+  }
+  await it.end('done');
+  it.loop.wake();
+  await turn();
+  t.ok(it.passing, 'after a success it hears again');
+  const stopped = it.loop.stop();
+  await it.end('failed');
+  await stopped;
+});
+
+t.test('whatever happens: one pass at a time, and after every wake a pass that began later', async (t) => {
+  type Step = 'wake' | End | { ms: number };
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    fc.constant('wake' as const),
+    fc.constantFrom<End>('done', 'more', 'failed'),
+    fc.record({ ms: fc.integer({ min: 0, max: 2_500 }) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (todo) => {
+      const it = startLoop();
+      await it.loop.start();
+      for (const each of todo) {
+        if (each === 'wake') {
+          const before = it.begun.length;
+          it.loop.wake();
+          it.loop.wake();
+          await turn();
+          // A pass that runs may not have seen what it was woken for: another one must follow. A failure delays it by 2
+          // s at most.
+          if (it.passing && it.begun.length === before) await it.end('done');
+          await it.pass(2_000);
+          if (it.begun.length === before) throw new Error('it was woken and did not pass');
+          if (it.begun.length > before + 1) throw new Error('two wakes are one');
+        } else if (typeof each === 'object') await it.pass(each.ms);
+        else if (it.passing) await it.end(each);
+        if (it.most > 1) throw new Error('two passes at a time');
+      }
+      const stopped = it.loop.stop();
+      await it.end('done');
+      await stopped;
+    }),
+    { seed: SEED, numRuns: 200 },
+  );
+  t.pass();
+});

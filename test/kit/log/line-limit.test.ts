@@ -1,0 +1,107 @@
+/** No cause fills the log: after some lines the others of a window are counted, and no cause takes another's lines. */
+
+import { createLogger } from '@slipway/kit/log/logger';
+import type { Test } from 'tap';
+import t from 'tap';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+
+const WINDOW_MS = 10_000;
+
+interface Line {
+  level: number;
+  msg: string;
+  endpointId?: string;
+  workerId?: string;
+  of?: string;
+  lines?: number;
+  seconds?: number;
+}
+
+function logged(_: Test) {
+  const clock = new ManualClock();
+  const lines: Line[] = [];
+  const logger = createLogger(
+    'test',
+    'debug',
+    {
+      write: (line: string) => {
+        lines.push(JSON.parse(line) as Line);
+      },
+    },
+    clock,
+  );
+  return {
+    clock,
+    lines,
+    logger,
+    endWindow: () => {
+      clock.pass(WINDOW_MS);
+      return lines.splice(0);
+    },
+  };
+}
+
+t.test('one cause: some lines, then a count at the end of the window, then lines again', async (t) => {
+  const { logger, endWindow } = logged(t);
+  for (let round = 0; round < 2; round += 1) {
+    for (let i = 0; i < 30_000; i += 1)
+      logger.error({ err: new Error('x'), workerId: 'w', endpointId: 'e' }, 'a call failed');
+    const lines = endWindow();
+    t.equal(lines.length, 21);
+    t.match(lines.at(-1), {
+      msg: 'more lines of the same were left out',
+      of: 'a call failed',
+      endpointId: 'e',
+      lines: 29_980,
+      seconds: 10,
+    });
+  }
+  t.same(endWindow(), [], 'nothing is told of nothing');
+});
+
+t.test('a cause takes no line of another sentence, or of another endpoint', async (t) => {
+  const { logger, lines } = logged(t);
+  for (let i = 0; i < 1_000; i += 1) logger.warn({ endpointId: 'loud' }, 'it failed');
+  logger.warn({ endpointId: 'quiet' }, 'it failed');
+  logger.warn({ endpointId: 'loud' }, 'another thing failed');
+  logger.info('core is ready');
+  t.same(
+    lines.slice(20).map(({ msg, endpointId }) => [msg, endpointId]),
+    [
+      ['it failed', 'quiet'],
+      ['another thing failed', 'loud'],
+      ['core is ready', undefined],
+    ],
+  );
+});
+
+t.test('many endpoints of one tenant are bounded, in lines and in memory', async (t) => {
+  const { logger, endWindow } = logged(t);
+  for (let i = 0; i < 20_000; i += 1) logger.warn({ endpointId: `e${i}` }, `it failed ${i % 3}`);
+  logger.warn('the process itself has something to say');
+  const lines = endWindow();
+  const left = lines.filter(({ of }) => of !== undefined);
+  t.ok(lines.length <= 3 * 200 + 20 + 1 + 50, `${lines.length} lines`);
+  t.ok(lines.some(({ msg }) => msg === 'the process itself has something to say'));
+  t.match(left[0], { of: 'others', endpointId: undefined });
+});
+
+t.test('what an operator asked for is told whole', async (t) => {
+  const { logger, lines } = logged(t);
+  for (let i = 0; i < 500; i += 1) logger.debug({ endpointId: 'e' }, 'a detail');
+  t.equal(lines.length, 500);
+});
+
+t.test('fields that cannot be read stop no line', async (t) => {
+  const { logger, lines } = logged(t);
+  logger.warn(
+    {
+      get endpointId(): string {
+        throw new Error('no');
+      },
+    },
+    'odd',
+  );
+  logger.error(new Error('alone'));
+  t.equal(lines.length, 2);
+});

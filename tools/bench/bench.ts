@@ -1,0 +1,96 @@
+/** What all parts of the bench share: the children, the options, and how one thing is measured several times. */
+import type { Child } from './child.ts';
+import type { Database } from './database.ts';
+import type { Figure, Spread } from './figure.ts';
+import { ofRounds } from './figure.ts';
+import type { Load, LoadResult } from './load/load-generator.ts';
+import { cpuUs } from './load/process-usage.ts';
+import type { Options } from './options.ts';
+import type { RunFacts } from './run-facts.ts';
+
+/** The input of every job: about 300 bytes, as a small real one. */
+export const INPUT = JSON.stringify({
+  prompt: 'a lighthouse in fog, '.repeat(10),
+  steps: 20,
+  seed: 1_234_567,
+  size: [512, 512],
+});
+
+/** The parts of a run. */
+export interface Bench {
+  options: Options;
+  database: Database;
+  load: Child;
+  /** Taken before the bench itself kept the machine busy. */
+  facts: RunFacts;
+  /** Tells the user what is going on. */
+  say(text: string): void;
+}
+
+/** What is measured of each round of a load. */
+export type LoadField = 'rate' | 'p50Ms' | 'p95Ms' | 'p99Ms';
+
+/** Of several rounds: medians, how far apart they are, and processor time of an answer in microseconds by process. */
+export interface Loaded extends LoadResult {
+  spread: Record<LoadField, Spread>;
+  cpu: Record<string, number>;
+}
+
+/** Sends a load, a short one first to warm up, then the measured rounds. */
+export async function measureLoad(
+  bench: Bench,
+  load: Omit<Load, 'seconds'>,
+  processes: Record<string, number>,
+): Promise<Loaded> {
+  const { seconds, rounds } = bench.options;
+  await bench.load.ask<LoadResult>('run', { ...load, seconds: Math.min(2, seconds) } satisfies Load);
+  const results: LoadResult[] = [];
+  const before = cpuOf(processes);
+  for (let round = 0; round < rounds; round += 1)
+    results.push(await bench.load.ask<LoadResult>('run', { ...load, seconds } satisfies Load));
+  const loaded = loadedOf(results);
+  return { ...loaded, cpu: cpuPer(before, processes, loaded.answers) };
+}
+
+/** Several rounds as one. */
+export function loadedOf(results: readonly LoadResult[]): Loaded {
+  const of = (field: LoadField): ReturnType<typeof ofRounds> => ofRounds(results.map((result) => result[field]));
+  const [rate, p50Ms, p95Ms, p99Ms] = [of('rate'), of('p50Ms'), of('p95Ms'), of('p99Ms')];
+  return {
+    rate: rate.value,
+    p50Ms: p50Ms.value,
+    p95Ms: p95Ms.value,
+    p99Ms: p99Ms.value,
+    answers: results.reduce((sum, result) => sum + result.answers, 0),
+    cpu: {},
+    spread: { rate: rate.spread, p50Ms: p50Ms.spread, p95Ms: p95Ms.spread, p99Ms: p99Ms.spread },
+  };
+}
+
+/** CPU time so far, in microseconds. */
+export function cpuOf(processes: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(Object.entries(processes).map(([name, pid]) => [name, cpuUs(pid)]));
+}
+
+/** CPU time since `before` for each of `count` operations. */
+export function cpuPer(
+  before: Record<string, number>,
+  processes: Record<string, number>,
+  count: number,
+): Record<string, number> {
+  return Object.fromEntries(Object.entries(cpuOf(processes)).map(([name, us]) => [name, (us - before[name]!) / count]));
+}
+
+/** Three figures of one load. `ofHttp`: compare with the ceiling, which is of many connections. */
+export function loadFigures(
+  name: string,
+  path: Figure['path'],
+  { spread, ...result }: Loaded,
+  ofHttp: boolean,
+): Figure[] {
+  return [
+    { name, path, value: result.rate, spread: spread.rate, unit: '/s', ofHttp, cpu: result.cpu },
+    { name: `${name}, p50`, path, value: result.p50Ms, spread: spread.p50Ms, unit: 'ms' },
+    { name: `${name}, p99`, path, value: result.p99Ms, spread: spread.p99Ms, unit: 'ms' },
+  ];
+}

@@ -1,0 +1,27 @@
+/** Part `containers`: start and wake beside what they are without an agent (container-figures.ts). */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { podmanSkip } from '@slipway/test/helpers/engines/podman-skip';
+import type { Bench } from '../bench.ts';
+import type { Figure } from '../figure.ts';
+
+/** None where containers cannot be run, which is said. */
+export async function measureContainers({ say }: Pick<Bench, 'say'>): Promise<Figure[]> {
+  if (podmanSkip) {
+    say(`containers are not measured: ${podmanSkip}`);
+    return [];
+  }
+  say('starts and wakes of containers');
+  const child = fork(join(import.meta.dirname, 'container-figures.ts'), {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  let measured: Figure[] | undefined;
+  // The helpers' test runner says things of its own.
+  child.on('message', ({ figures }: { figures?: Figure[] }) => {
+    measured ??= figures;
+  });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  if (!measured) throw new Error(`the measurement of containers ended with code ${code}`);
+  return measured;
+}

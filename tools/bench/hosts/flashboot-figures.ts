@@ -1,0 +1,94 @@
+/**
+ * What FlashBoot costs a job, in real containers with unmodified Python workers: the same moments of a job that wakes a
+ * frozen worker and of one that finds a warm one, in turn. The moments are its claim, by the database, and the SDK's
+ * receipt and the first line of its handler, by the worker: one clock, this machine's.
+ */
+import { join } from 'node:path';
+import { FlashBootType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { TestPodman } from '@slipway/test/helpers/engines/podman';
+import { makeWorkerImage } from '@slipway/test/helpers/engines/podman';
+import { PYTHONS } from '@slipway/test/helpers/system/handlers';
+import type { System } from '@slipway/test/helpers/system/system';
+import { startSystem } from '@slipway/test/helpers/system/system';
+import { waitFor } from '@slipway/test/helpers/time/wait-for';
+import root from 'tap';
+import type { Figure } from '../figure.ts';
+import { median } from '../figure.ts';
+import type { Moments } from '../parts/timed-job.ts';
+import { timedJob } from '../parts/timed-job.ts';
+
+const WAKE_MS_MAX = 20;
+/**
+ * The second looks for jobs that it took each tenth of a second, counted from when it was woken: a woken one begins a
+ * job after a tenth, a warm one after half of that in the mean. Nothing outside the SDK can change that, so what has
+ * the target there is the way to the SDK.
+ */
+const SDKS = [
+  { name: 'SDK 1.7.13', python: PYTHONS.old, looks: false },
+  { name: 'SDK 1.12.0', python: PYTHONS.new, looks: true },
+];
+
+/** The moments of one SDK's jobs, round by round. */
+interface Seen {
+  frozen: Moments[];
+  warm: Moments[];
+}
+
+/**
+ * Rounds that are measured, after one that is not. One SDK after the other: the old one never sleeps while it waits for
+ * a job.
+ */
+export async function measureFlashBoot(podman: TestPodman, rounds: number): Promise<Figure[]> {
+  const system = await startSystem(root, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket } });
+  const figures: Figure[] = [];
+  for (const { name, python, looks } of SDKS) {
+    const imageName = `localhost/worker:${name.slice(4)}`;
+    await makeWorkerImage(podman, python, join(import.meta.dirname, 'moments_handler.py'), imageName);
+    figures.push(...figuresOf(name, looks, await ask(system, podman, imageName, rounds)));
+  }
+  return figures;
+}
+
+async function ask(system: System, podman: TestPodman, imageName: string, rounds: number): Promise<Seen> {
+  const endpoint = (fields: object) =>
+    system.createEndpoint({ command: [], imageName, fields, ready: 0, workersMax: 1 });
+  const warmId = await endpoint({ workersMin: 1 });
+  const frozenId = await endpoint({ flashBootType: FlashBootType.FLASHBOOT, workersMin: 0, idleTimeoutSeconds: 1 });
+  const seen: Seen = { frozen: [], warm: [] };
+  for (let round = -1; round <= rounds; round += 1) {
+    if (round >= 0)
+      await waitFor('it to stand still', async () => (await podman.names({ paused: true })) !== '', 60_000);
+    // The SDK sleeps a second after each job: both have had theirs by now.
+    const [frozen, warm] = [await timedJob(system, frozenId), await timedJob(system, warmId)];
+    if (round <= 0) continue;
+    seen.frozen.push(frozen);
+    seen.warm.push(warm);
+  }
+  for (const id of [warmId, frozenId]) await system.endWorkers(id);
+  await waitFor('all to end', async () => (await podman.names({ all: true })) === '', 60_000);
+  return seen;
+}
+
+function figuresOf(name: string, looks: boolean, { frozen, warm }: Seen): Figure[] {
+  const figure = (what: string, of: (moments: Moments) => number, aim?: number): Figure[] => [
+    { name: `${name}, ${what}: warm`, path: '', value: median(warm.map(of)), unit: 'ms' },
+    { name: `${name}, ${what}: frozen`, path: '', value: median(frozen.map(of)), unit: 'ms' },
+    {
+      name: `${name}, ${what}: more than warm`,
+      path: '',
+      unit: 'ms',
+      ...(aim !== undefined && { target: aim }),
+      value: median(frozen.map((moments, round) => of(moments) - of(warm[round]!))),
+    },
+  ];
+  return [
+    ...figure('claim to the SDK', ({ claimMs, takenMs }) => takenMs - claimMs, WAKE_MS_MAX),
+    ...figure(
+      "claim to the handler's first line",
+      ({ claimMs, beganMs }) => beganMs - claimMs,
+      looks ? undefined : WAKE_MS_MAX,
+    ),
+    ...figure('POST /runsync to claim', ({ sentMs, claimMs }) => claimMs - sentMs),
+    ...figure('POST /runsync to its answer', ({ sentMs, answeredMs }) => answeredMs - sentMs),
+  ];
+}

@@ -1,0 +1,171 @@
+/**
+ * Part `sizes`: jobs whose input comes back as their output, from 1 KB to 10 MB: throughput, memory, and what that does
+ * to heartbeats.
+ */
+import { createHash } from 'node:crypto';
+import { HEARTBEAT_PERIOD_MS } from '@slipway/core/domain/machines/lease';
+import type { Bench } from '../bench.ts';
+import { cpuOf, cpuPer } from '../bench.ts';
+import type { Child } from '../child.ts';
+import type { Figure } from '../figure.ts';
+import { ofRounds, worstOf } from '../figure.ts';
+import type { Load, LoadResult } from '../load/load-generator.ts';
+import { memoryMib } from '../load/process-usage.ts';
+import { watchLease } from '../load/watch-lease.ts';
+import type { Machine } from '../machine.ts';
+import { benchFile, NODE_WITH_HANDLERS, startMachine } from '../machine.ts';
+import type { Stack } from '../stack.ts';
+import { startStack } from '../stack.ts';
+
+const SIZES = [
+  { name: '1 KB', bytes: 1e3 },
+  { name: '100 KB', bytes: 1e5 },
+  { name: '1 MB', bytes: 1e6 },
+  { name: '10 MB', bytes: 1e7 },
+] as const;
+type Size = (typeof SIZES)[number];
+const CONNECTIONS = 8;
+const WORKERS = 2;
+const QUIET_MS = 3 * HEARTBEAT_PERIOD_MS;
+const DELAY_MS_MAX = 100;
+
+/** One round of one size. */
+interface Round {
+  rate: number;
+  p50Ms: number;
+  delayMs: number;
+  /** The longest turn of each program's event loop. */
+  turnsMs: Record<string, number>;
+  cpu: Record<string, number>;
+}
+
+/** What is measured. */
+interface Place {
+  stack: Stack;
+  machine: Machine;
+  endpointId: string;
+  /** How late heartbeats are without work. */
+  quietMs: number;
+}
+
+export async function measureSizes(bench: Bench): Promise<Figure[]> {
+  const stack = await startStack(bench, {}, { watchLoops: true });
+  try {
+    const endpointId = await stack.createEndpoint(WORKERS, [...NODE_WITH_HANDLERS, benchFile('echo-handler.js')]);
+    const machine = await startMachine(stack, 'agent', endpointId, { workers: WORKERS });
+    try {
+      const quiet = watchLease(stack);
+      await new Promise((resolve) => {
+        setTimeout(resolve, QUIET_MS);
+      });
+      const place: Place = { stack, machine, endpointId, quietMs: await quiet.worst() };
+      const measured = new Map<Size, Round[]>(SIZES.map((size) => [size, []]));
+      for (let round = 1; round <= bench.options.rounds; round += 1) {
+        for (const size of SIZES) {
+          bench.say(`jobs of ${size.name} both ways, ${CONNECTIONS} connections, round ${round}`);
+          measured.get(size)!.push(await measureSize(bench, place, size.bytes));
+        }
+      }
+      const pids = { core: stack.processes.core, facade: stack.processes.facade, agent: machine.pid };
+      const memory = Object.entries(pids).map(
+        ([name, pid]): Figure => ({
+          name: `most memory of ${name}`,
+          path: '',
+          value: memoryMib(pid).peak,
+          unit: 'MiB',
+        }),
+      );
+      return [
+        ...[...measured].flatMap(([{ name, bytes }, rounds]) => figuresOf(`${name} both ways`, bytes, rounds)),
+        ...memory,
+      ];
+    } finally {
+      await machine.stop();
+    }
+  } finally {
+    await stack.stop();
+  }
+}
+
+async function measureSize(
+  bench: Bench,
+  { stack, machine, endpointId, quietMs }: Place,
+  bytes: number,
+): Promise<Round> {
+  const programs = { ...stack.children, agent: machine.child };
+  const processes = { ...stack.processes, 'agent and workers': machine.pid };
+  await longestTurns(programs);
+  const lease = watchLease(stack);
+  const before = cpuOf(processes);
+  const { rate, p50Ms, answers } = await bench.load.ask<LoadResult>('run', loadOf(bench, stack, endpointId, bytes));
+  const cpu = cpuPer(before, processes, answers);
+  return {
+    rate,
+    p50Ms,
+    delayMs: Math.max((await lease.worst()) - quietMs, 0),
+    turnsMs: await longestTurns(programs),
+    cpu,
+  };
+}
+
+function figuresOf(name: string, bytes: number, rounds: readonly Round[]): Figure[] {
+  const programs = Object.keys(rounds[0]!.turnsMs);
+  return [
+    {
+      name,
+      path: 'agent',
+      ...ofRounds(rounds.map(({ rate }) => (2 * bytes * rate) / 1e6)),
+      unit: 'MB/s',
+      cpu: rounds.at(-1)!.cpu,
+    },
+    { name: `${name}, p50`, path: 'agent', ...ofRounds(rounds.map(({ p50Ms }) => p50Ms)), unit: 'ms' },
+    {
+      name: `${name}, delay of a heartbeat at most`,
+      path: 'agent',
+      ...worstOf(rounds.map(({ delayMs }) => delayMs)),
+      unit: 'ms',
+      target: DELAY_MS_MAX,
+    },
+    ...programs.map(
+      (program): Figure => ({
+        name: `${name}, longest turn of ${program}`,
+        path: 'agent',
+        ...worstOf(rounds.map(({ turnsMs }) => turnsMs[program]!)),
+        unit: 'ms',
+      }),
+    ),
+  ];
+}
+
+/** The longest time for which each program's event loop was busy since they were last asked. */
+async function longestTurns(programs: Record<string, Pick<Child, 'ask'>>): Promise<Record<string, number>> {
+  return Object.fromEntries(
+    await Promise.all(
+      Object.entries(programs).map(async ([name, child]) => [name, await child.ask<number>('loopMs')] as const),
+    ),
+  );
+}
+
+/**
+ * Of which no piece is like another, so that nothing can be left out or twice, and nothing is stored smaller than it
+ * is.
+ */
+function textOf(bytes: number): string {
+  const pieces = Array.from({ length: Math.ceil(bytes / 64) }, (_, number) =>
+    createHash('sha256').update(String(number)).digest('hex'),
+  );
+  return pieces.join('').slice(0, bytes);
+}
+
+/** Each answer must have the whole input as its output, byte for byte. */
+function loadOf(bench: Bench, stack: Stack, endpointId: string, bytes: number): Load {
+  const input = JSON.stringify({ blob: textOf(bytes - 50) });
+  return {
+    url: `${stack.url}/v2/${endpointId}/runsync`,
+    headers: { authorization: `Bearer ${stack.key}` },
+    body: `{"input":${input}}`,
+    expect: `"output":${input}`,
+    connections: CONNECTIONS,
+    seconds: bench.options.seconds,
+  };
+}

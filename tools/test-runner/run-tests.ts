@@ -1,0 +1,281 @@
+/**
+ * `npm test`: makes what the tests need, runs them and prints at the end what was skipped and how many assertions
+ * passed and failed. Arguments are test files or options of tap. `--no-skips` (used by .ci/run) makes the run fail when
+ * any test was skipped. `--of FILE…` (`npm run test:of`) runs the tests that import these files; with `--list` it only
+ * prints them.
+ */
+
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { inspect } from 'node:util';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
+import type { TestNeed } from './test-declaration.ts';
+import { DeclarationError, needsOf, TEST_NEEDS } from './test-declaration.ts';
+import { makeGrpcurl } from './test-grpcurl.ts';
+import { testsOf } from './test-of.ts';
+import { startTestPostgres } from './test-postgres.ts';
+import { makeTestPythons } from './test-pythons.ts';
+import type { FailedFile, TestResults } from './test-results.ts';
+import { TestResultReader } from './test-results.ts';
+import { filesToRunAgain, resultsOfBoth } from './test-second-run.ts';
+
+const root = join(import.meta.dirname, '../..');
+const tapProgram = join(root, 'node_modules', 'tap', 'dist', 'esm', 'run.mjs');
+const poolProgram = join(import.meta.dirname, 'test-pool.ts');
+/** Files side by side that one PostgreSQL has connections for. */
+const JOBS_MAX = 8;
+/** Files side by side: two more than cores, since most wait for something most of the time. */
+const JOBS = Math.min(availableParallelism() + 2, JOBS_MAX);
+/** So many more while processors idle all the same. */
+const SPARE_JOBS = Math.min(availableParallelism(), JOBS_MAX - JOBS);
+const outputFile = join(root, '.tap', 'results.tap');
+/** Where Podmans of tests share images; the first of them makes it. */
+const imagesFolder = join(root, '.tap', 'images');
+/** Read by .ci/run. */
+const summaryFile = join(root, '.tap', 'summary.json');
+/** Seconds of each file of the last run, longest first. */
+const timesFile = join(root, '.tap', 'times.json');
+/** So many of the longest files are printed at the end. */
+const LONGEST = 10;
+const NO_SKIPS = '--no-skips';
+const OF = '--of';
+const LIST = '--list';
+/**
+ * tap leads a group together with its tests and a guard that blocks on a pipe which only this process holds: when this
+ * process is gone, however it ended, the guard kills the group. What tests start outside of the group is tied to their
+ * own life (test/helpers).
+ */
+const GUARDED = '(trap "" TERM INT HUP; read -r line <&3; kill -9 -$$) & exec 3<&-; exec "$@"';
+
+/** Exit code of a process, or the signal that ended it. */
+type Ending = number | NodeJS.Signals;
+
+const stopping = new AbortController();
+let running: ChildProcess | undefined;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const) {
+  process.once(signal, () => {
+    stopping.abort();
+    // At once: tap answers a first SIGTERM by going on, and tests leave nothing that a signal would tidy up.
+    if (running) killGroup(running);
+  });
+}
+
+function killGroup(leader: ChildProcess): void {
+  try {
+    process.kill(-leader.pid!, 'SIGKILL');
+  } catch {
+    // It is gone.
+  }
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/**
+ * Runs tap, or the pool that speaks as tap does; resolves with how it ended, once all of its output has been handed to
+ * `onOutput`.
+ */
+function run(program: string, args: readonly string[], onOutput?: (text: string) => void): Promise<Ending> {
+  if (stopping.signal.aborted) return Promise.resolve(1);
+  const child = spawn('/bin/sh', ['-c', GUARDED, 'sh', process.execPath, program, ...args], {
+    cwd: root,
+    detached: true,
+    stdio: ['ignore', onOutput ? 'pipe' : 'inherit', 'inherit', 'pipe'],
+  });
+  running = child;
+  // The guard, and whatever a tap that was killed left behind.
+  child.once('exit', () => killGroup(child));
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => onOutput?.(text));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve(code ?? signal ?? 1));
+  });
+}
+
+/**
+ * tap comes with a TypeScript compiler in its test class; the pinned Node needs none, so .taprc leaves it out and tap
+ * is built anew.
+ */
+async function buildTap(): Promise<void> {
+  const built = join(root, 'node_modules', '@tapjs', 'test', 'test-built', 'dist', 'esm', 'index.js');
+  if (existsSync(built) && !readFileSync(built, 'utf8').includes('@tapjs/typescript')) return;
+  say('Preparing tap; this happens once after an installation.');
+  if ((await run(tapProgram, ['build'], () => {})) !== 0) throw new Error('tap could not be built. See: npx tap build');
+}
+
+/** The files of a run that is only of files and folders; undefined when tap's own options are among the arguments. */
+function filesOf(args: readonly string[]): string[] | undefined {
+  if (args.some((argument) => argument.startsWith('-'))) return undefined;
+  const all = globSync('test/**/*.test.ts', { cwd: root });
+  if (args.length === 0) return all;
+  const named = args.map((argument) => relative(root, resolve(root, argument)));
+  return all.filter((file) => named.some((name) => file === name || file.startsWith(`${name}/`)));
+}
+
+interface RunOutcome {
+  code: Ending;
+  results: TestResults;
+  files: number;
+  /** Files that failed among others and passed alone. */
+  flaky: string[];
+}
+
+/** The outcome of the files of one pool. */
+interface FileRun extends RunOutcome {
+  failedFiles: readonly FailedFile[];
+  /** Seconds of each file. */
+  times: ReadonlyMap<string, number>;
+}
+
+/**
+ * A line for each file and the details of each failure; with options of tap its own reporter shows the run on a
+ * terminal.
+ */
+async function runFiles(args: readonly string[]): Promise<RunOutcome> {
+  const files = filesOf(args);
+  if (!files && process.stdout.isTTY) {
+    rmSync(outputFile, { force: true });
+    const code = await run(tapProgram, ['run', '--reporter=base', `--output-file=${outputFile}`, ...args]);
+    const reader = new TestResultReader();
+    reader.write(existsSync(outputFile) ? readFileSync(outputFile, 'utf8') : '');
+    return { code, results: reader.end(), files: reader.files, flaky: [] };
+  }
+  if (!files) return readRun(tapProgram, ['run', '--reporter=tap', ...args]);
+  const first = await readRun(poolProgram, [`--jobs=${JOBS}`, `--spare=${SPARE_JOBS}`, ...files]);
+  if (files.length > LONGEST) reportTimes(first.times);
+  const again =
+    typeof first.code === 'string' || stopping.signal.aborted ? [] : filesToRunAgain(first.failedFiles, files);
+  if (again.length === 0) return first;
+  say(`Once more, alone: ${again.join(', ')}`);
+  const second = await readRun(poolProgram, ['--jobs=1', ...again]);
+  const failed = new Set(second.failedFiles.map(({ name }) => name));
+  const flaky = again.filter((name) => !failed.has(name));
+  return {
+    code: second.code,
+    results: resultsOfBoth(first.results, first.failedFiles, second.results),
+    files: first.files,
+    flaky,
+  };
+}
+
+/** Runs what writes TAP, and reads it. */
+async function readRun(program: string, options: readonly string[]): Promise<FileRun> {
+  const times = new Map<string, number>();
+  const reader = new TestResultReader({
+    onFile: (name, ok, timeMs) => {
+      times.set(name, Math.round(timeMs) / 1000);
+      say(`${ok ? 'ok    ' : 'FAIL  '} ${name} (${Math.round(timeMs)} ms)`);
+    },
+    onFailure: (name, details) => say(`FAILED ${name}\n${details.replaceAll(/^/gm, '         ')}`),
+  });
+  const code = await run(program, options, (text) => reader.write(text));
+  return { code, results: reader.end(), files: reader.files, flaky: [], failedFiles: reader.failedFiles, times };
+}
+
+/** Keeps the time of each file and prints the longest, for the times that files declare. */
+function reportTimes(times: ReadonlyMap<string, number>): void {
+  const sorted = [...times].sort(([, a], [, b]) => b - a);
+  writeFileSync(timesFile, JSON.stringify(Object.fromEntries(sorted), undefined, 1));
+  say(
+    `longest: ${sorted
+      .slice(0, LONGEST)
+      .map(([file, seconds]) => `${file} ${Math.round(seconds)} s`)
+      .join(', ')}`,
+  );
+}
+
+/**
+ * What the files of a run declare; everything when tap's own options choose the files. Throws when a declaration has an
+ * unknown word.
+ */
+function needsOfRun(args: readonly string[]): ReadonlySet<TestNeed> {
+  const files = filesOf(args);
+  return files ? needsOf(root, files) : new Set(TEST_NEEDS);
+}
+
+/** The tests of the named source files; prints them. Undefined when there are none. */
+function findTestsOf(sources: readonly string[]): string[] | undefined {
+  const missing = sources.filter((file) => !existsSync(resolve(root, file)));
+  if (sources.length === 0 || missing.length > 0) {
+    say(missing.length > 0 ? `There is no file ${missing.join(', ')}.` : 'Name source files: npm run test:of FILE');
+    return undefined;
+  }
+  const found = sources.flatMap((source) => testsOf(root, source));
+  for (const { file, distance } of found)
+    say(distance <= 1 ? file : `${file}, through ${distance - 1} other ${distance === 2 ? 'file' : 'files'}`);
+  if (found.length === 0)
+    say(`No test imports ${sources.join(', ')}: find by its subject in test/spec or test/e2e what covers it.`);
+  return found.length === 0 ? undefined : [...new Set(found.map(({ file }) => file))];
+}
+
+function skip(what: string, { message }: Error): void {
+  if (!stopping.signal.aborted) say(`Tests with ${what} will be skipped. ${message}`);
+}
+
+function interruption(args: readonly string[], files: number, how: string): string {
+  const all = filesOf(args);
+  const left =
+    all === undefined
+      ? `${files} test files had ended, the others had not`
+      : `${all.length - files} of ${all.length} test files had not ended`;
+  return `The run was interrupted${how}: ${left}. Its numbers say nothing.`;
+}
+
+async function main(): Promise<number> {
+  const flags = new Set(process.argv.filter((argument) => [NO_SKIPS, OF, LIST].includes(argument)));
+  const named = process.argv.slice(2).filter((argument) => !flags.has(argument));
+  const args = flags.has(OF) ? findTestsOf(named) : named;
+  if (!args) return 1;
+  return flags.has(LIST) ? 0 : runAll(args, flags.has(NO_SKIPS));
+}
+
+async function runAll(args: readonly string[], noSkips: boolean): Promise<number> {
+  const needs = needsOfRun(args);
+  mkdirSync(join(root, '.tap'), { recursive: true });
+  rmSync(summaryFile, { force: true });
+  await buildTap();
+  const seams = { report: say, signal: stopping.signal, clock: systemClock };
+  const isWanted = (name: string): boolean => needs.has(name.startsWith('python-') ? 'python' : (name as TestNeed));
+  await makeTestPythons(root, seams, isWanted).catch((error: Error) => skip('Python workers', error));
+  if (needs.has('grpcurl')) await makeGrpcurl(root, seams).catch((error: Error) => skip('grpcurl', error));
+  const postgres = needs.has('postgres') && !stopping.signal.aborted ? await startTestPostgres(root) : undefined;
+  if (postgres) process.env.SLIPWAY_TEST_POSTGRES = postgres.setting;
+  // Hundreds of processes load the same few modules: compiled code is kept between them, which halves their start.
+  process.env.NODE_COMPILE_CACHE ??= join(root, '.tap', 'compile-cache');
+  // One for all files, so that whatever fails can be had again by one number; those that run once more, alone, have it
+  // too.
+  const seed = (process.env.SLIPWAY_TEST_SEED ??= String(Math.floor(systemRandom.fraction() * 2 ** 31)));
+  // One that was killed may have left some.
+  rmSync(imagesFolder, { recursive: true, force: true });
+  process.env.SLIPWAY_TEST_IMAGES = imagesFolder;
+  const { code, results, files, flaky } = await runFiles(args);
+  rmSync(imagesFolder, { recursive: true, force: true });
+  await postgres?.stop();
+  const { passed, failed, skipped } = results;
+  writeFileSync(summaryFile, JSON.stringify({ passed, failed, skipped: skipped.length, flaky }));
+  for (const { name, reason } of skipped) say(`skipped: ${name}: ${reason}`);
+  if (code !== 0 || flaky.length > 0) say(`SLIPWAY_TEST_SEED=${seed} repeats what chance chose in this run.`);
+  for (const file of flaky)
+    say(
+      `FLAKY  ${file}: it failed among others and passed alone. Its failure is above: mend the test, or what it tests.`,
+    );
+  say(`${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`);
+  if (stopping.signal.aborted || typeof code === 'string') {
+    say(
+      interruption(args, files, typeof code === 'string' && !stopping.signal.aborted ? ` (tap ended by ${code})` : ''),
+    );
+    return 1;
+  }
+  return code !== 0 || failed > 0 || (noSkips && skipped.length > 0) ? 1 : 0;
+}
+
+process.exit(
+  await main().catch((error: unknown) => {
+    say(error instanceof DeclarationError ? error.message : inspect(error));
+    return 1;
+  }),
+);

