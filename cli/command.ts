@@ -1,5 +1,5 @@
 /** How commands are declared: each has a description and examples, and its help shows both. */
-import { Command } from 'commander';
+import type { Command } from 'commander';
 
 /** A command to declare. */
 export interface CommandSpec {

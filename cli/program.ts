@@ -93,6 +93,6 @@ export function buildProgram(cli: Cli, write: { out(text: string): void; err(tex
 }
 
 function readVersion(): string {
-  const text = readFileSync(join(import.meta.dirname, '../package.json'), 'utf8');
+  const text = readFileSync(join(import.meta.dirname, 'package.json'), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }

@@ -24,9 +24,7 @@ export async function chooseWorkerUser(handler: Handler, dataDir: string, root: 
   if (!runsAsRoot()) return { setting: 'same', problem: undefined };
   const program = handler.command[0]!;
   const module =
-    extname(handler.file) === '.py'
-      ? join(program, '..', '..', 'pyvenv.cfg')
-      : join(root, 'gpu-agent', 'handler', 'worker.ts');
+    extname(handler.file) === '.py' ? join(program, '..', '..', 'pyvenv.cfg') : join(root, 'worker', 'worker.ts');
   const user = { uid: ACCOUNT_UID_BASE, gid: ACCOUNT_UID_BASE };
   const why = await tryAs(user, REACH, dataDir, program, handler.file, module);
   if (why === undefined) return { setting: 'per-account', problem: undefined };

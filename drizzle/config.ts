@@ -1,4 +1,4 @@
 /** Settings of drizzle-kit, which writes the SQL migrations from the schema. */
 import { defineConfig } from 'drizzle-kit';
 
-export default defineConfig({ dialect: 'postgresql', schema: './drizzle/schema/*.ts', out: './drizzle/migrations' });
+export default defineConfig({ dialect: 'postgresql', schema: './drizzle/schema/**/*.ts', out: './drizzle/migrations' });

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import ts from 'typescript';
+import ts from 'typescript-api';
 
 const root = join(import.meta.dirname, '..');
 const LEVELS = /^(trace|debug|info|warn|error|fatal)$/;

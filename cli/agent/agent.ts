@@ -109,7 +109,7 @@ async function cleanHost(cli: Cli, { dataDir, containers }: AgentCommandOptions)
     SLIPWAY_AGENT_DATA_DIR: dataDirOf(config, dataDir),
     ...(containers && { SLIPWAY_AGENT_CONTAINERS: containers }),
   };
-  await runPart(cli, { file: 'gpu-agent/clean.ts', env });
+  await runPart(cli, { module: '@slipway/gpu-agent/clean', env });
 }
 
 function dataDirOf({ workingDir, agentDataDir }: CliConfig, given: string | undefined): string {
@@ -144,7 +144,7 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
     if (!joined && line.includes('UNAUTHENTICATED')) refused ??= reasonOf(line);
     return refused !== undefined;
   };
-  await runPart(cli, { file: 'gpu-agent/main.ts', env, onLine });
+  await runPart(cli, { module: '@slipway/gpu-agent/main', env, onLine });
   if (refused !== undefined)
     throw new RefusedError(
       `Core at ${address} refuses the key. It must be a key of scope agent that is not revoked.\n${refused}`,

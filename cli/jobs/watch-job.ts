@@ -1,7 +1,6 @@
 /** Follows one job to its end: its states and progress, and every piece of its streamed output once. */
 
-import type { Chunk, ChunkCursor, Job } from '@slipway/proto/gen/slipway/v1/job';
-import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import type { Chunk, ChunkCursor, Job, JobState } from '@slipway/proto/gen/slipway/v1/job';
 import { isFinal } from '@slipway/proto/wire/final-state';
 import type { Cli } from '../cli.ts';
 import { retryWhileAway } from '../retry-while-away.ts';

@@ -42,6 +42,9 @@ export function addCore(program: Command, cli: Cli): void {
       listenAddress,
     )
     .action((options: CoreOptions) =>
-      runPart(cli, { file: 'core/main.ts', env: { ...CORE_ENVIRONMENT, ...coreEnv(options, cli.config.workingDir) } }),
+      runPart(cli, {
+        module: '@slipway/core/main',
+        env: { ...CORE_ENVIRONMENT, ...coreEnv(options, cli.config.workingDir) },
+      }),
     );
 }

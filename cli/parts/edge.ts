@@ -79,7 +79,7 @@ export function addEdge(program: Command, cli: Cli): void {
     .option('--take-over', 'relieve the edge that serves with the same --data-dir, without a failed request')
     .action((options: EdgeCommandOptions) =>
       runPart(cli, {
-        file: 'edge/main.ts',
+        module: '@slipway/edge/main',
         args: [
           ...(options.print ? ['--print'] : []),
           ...(options.validate ? ['--validate'] : []),

@@ -34,6 +34,9 @@ export function addFacade(program: Command, cli: Cli): void {
         config,
         targetOptions: { core, caFile },
       } = cli;
-      return runPart(cli, { file: 'facades/main.ts', env: facadeEnv({ ...options, core, caFile }, config.workingDir) });
+      return runPart(cli, {
+        module: '@slipway/facades/main',
+        env: facadeEnv({ ...options, core, caFile }, config.workingDir),
+      });
     });
 }

@@ -6,19 +6,17 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { NODE_ENVIRONMENT, NODE_FLAGS } from '@slipway/kit/host/node-settings';
 import type { Cli } from '../cli.ts';
-import { InterruptedError } from '../failures.ts';
+import { InterruptedError, UsageError } from '../failures.ts';
 import { agentLogLine } from './agent-log-line.ts';
-
-const ROOT = join(import.meta.dirname, '../..');
 
 /** What to run. */
 export interface Part {
-  /** Its entry, from the project's root. */
-  file: string;
+  /** Its entry, as a module: `@slipway/core/main`. */
+  module: string;
   /** Its arguments. Default none. */
   args?: readonly string[];
   /** Variables over those of the command; undefined ones are taken away. */
@@ -28,10 +26,10 @@ export interface Part {
 }
 
 /** Runs it to its end, which a signal to the command asks for; the exit code becomes the command's. */
-export async function runPart(cli: Cli, { file, args = [], env, onLine }: Part): Promise<void> {
+export async function runPart(cli: Cli, { module, args = [], env, onLine }: Part): Promise<void> {
   const { config, output } = cli;
   // The channel tells it when this process is killed.
-  const child = spawn(process.execPath, [...NODE_FLAGS, join(ROOT, file), ...args], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, programOf(module), ...args], {
     env: { ...NODE_ENVIRONMENT, ...config.env, ...env } as NodeJS.ProcessEnv,
     cwd: config.workingDir,
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -42,6 +40,16 @@ export async function runPart(cli: Cli, { file, args = [], env, onLine }: Part):
     if (onLine?.(line)) child.kill('SIGTERM');
   }
   cli.exitCode = await exitCodeOf(child);
+}
+
+/** Returns the path of a part's program. Throws UsageError when the package of the part is not installed. */
+function programOf(module: string): string {
+  try {
+    return fileURLToPath(import.meta.resolve(module));
+  } catch {
+    const name = module.split('/').slice(0, 2).join('/');
+    throw new UsageError(`This installation has no ${name}. Install it beside this command: npm install ${name}`);
+  }
 }
 
 /** Parts stop in order on these; a hang-up would end them at once. */

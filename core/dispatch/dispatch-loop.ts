@@ -9,7 +9,7 @@ import { BaseService } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
 import { backoffMs } from '@slipway/kit/time/backoff';
 import type { Clock, Random } from '@slipway/kit/time/clock';
-import { prefetchCount } from '../domain/prefetch.ts';
+import { prefetchCount } from '../domain/jobs/prefetch.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { AttemptCalls } from '../jobs/job-engine.ts';
 import type { AssignedJob, ClaimedJob, Slot } from '../jobs/slots.ts';

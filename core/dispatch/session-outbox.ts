@@ -9,8 +9,12 @@ import { BatchQueue, MessageRoom } from '@slipway/kit/net/batch-queue';
 import type { MessageSink } from '@slipway/kit/net/batching-stream';
 import { BatchingStream } from '@slipway/kit/net/batching-stream';
 import type { Clock } from '@slipway/kit/time/clock';
-import type { Assignment, AttemptRef, DesiredWorkers } from '@slipway/proto/gen/slipway/v1/agent_service';
-import { SessionResponse } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type {
+  Assignment,
+  AttemptRef,
+  DesiredWorkers,
+  SessionResponse,
+} from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { MachineAttempt } from '../domain/jobs/job.ts';
 import { attemptId } from './slot-pool.ts';
 

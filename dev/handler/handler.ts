@@ -76,8 +76,7 @@ async function handlerCommand(
   venvDir: string,
   seams: VenvSeams,
 ): Promise<string[]> {
-  if (extname(file) !== '.py')
-    return [process.execPath, '--import', join(root, 'gpu-agent', 'handler', 'register.ts'), file];
+  if (extname(file) !== '.py') return [process.execPath, '--import', join(root, 'worker', 'register.ts'), file];
   const python = await makeVenv({ requirements: requirementsOf(file, lb), parentDir: venvDir }, seams);
   return [python, '-u', file];
 }

@@ -21,7 +21,7 @@ import { join } from 'node:path';
 import type { Clock } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
 import { freePort } from '../ports.ts';
-import { ProcessLog } from '../processes/process-log.ts';
+import type { ProcessLog } from '../processes/process-log.ts';
 import type { ProcessPlan } from '../processes/supervised-process.ts';
 import { commandOf } from './data-dir.ts';
 import type { PostgresPlace } from './postgres-program.ts';

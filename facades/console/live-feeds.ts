@@ -6,7 +6,7 @@
 import type { Clock } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
 import { CoreError } from '@slipway/proto/wire/reason';
-import { LiveResponse } from '../jobs/live-response.ts';
+import type { LiveResponse } from '../jobs/live-response.ts';
 import type { SseEvent } from '../jobs/sse.ts';
 import { frameEvent } from '../jobs/sse.ts';
 import { publicError, toCoreError } from '../plugins/errors/public-error.ts';

@@ -4,7 +4,7 @@ import type { ServiceError } from '@grpc/grpc-js';
 import { status as Code, Metadata } from '@grpc/grpc-js';
 import { ErrorInfo } from '../gen/google/rpc/error_details.ts';
 import { Status } from '../gen/google/rpc/status.ts';
-import { ErrorReason } from '../gen/slipway/v1/error.ts';
+import type { ErrorReason } from '../gen/slipway/v1/error.ts';
 
 /** Name of a reason without its prefix, for instance JOB_NOT_FOUND. */
 export type Reason = Exclude<keyof typeof ErrorReason, 'UNSPECIFIED'>;

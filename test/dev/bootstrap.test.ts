@@ -54,7 +54,7 @@ async function project(t: Test) {
     mkdirSync(dirname(path(name)), { recursive: true });
     writeFileSync(path(name), text);
   };
-  mkdirSync(path('deploy/local'), { recursive: true });
+  mkdirSync(path('dev/install'), { recursive: true });
   for (const file of ['dev/install/bootstrap.mjs', 'dev/start-help.txt']) copyFileSync(join(root, file), path(file));
   const lock = (packages: object): void => write('package-lock.json', JSON.stringify({ packages }));
   lock(LOCK);

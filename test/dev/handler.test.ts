@@ -31,7 +31,7 @@ t.test('a JavaScript handler', async (t) => {
   const { folder, path } = await scratch(t);
   writeFileSync(path('greet.js'), '');
   const handler = await prepareHandler({ file: path('greet.js'), lb: false }, '/project', join(folder, 'venvs'), seams);
-  t.same(handler.command, [process.execPath, '--import', '/project/gpu-agent/handler/register.ts', path('greet.js')]);
+  t.same(handler.command, [process.execPath, '--import', '/project/worker/register.ts', path('greet.js')]);
   t.equal(handler.example.body, '{"input":{}}');
   writeFileSync(path('test_input.json'), '{\n "input": { "name": "Ada" }\n}\n');
   t.equal(

@@ -77,14 +77,14 @@ for (const signal of ['SIGINT', 'SIGKILL'] as const) {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
   t.test(`npm test that ends by ${signal}`, async (t) => {
     const { folder, path } = await scratch(t);
-    for (const place of ['deploy/local', 'core/runtime', 'bin', 'node_modules'])
-      mkdirSync(path(place), { recursive: true });
-    symlinkSync(join(root, 'node_modules/tap-parser'), path('node_modules/tap-parser'));
+    for (const place of ['tools/test-runner', 'bin', 'node_modules']) mkdirSync(path(place), { recursive: true });
+    for (const name of ['tap-parser', '@slipway'])
+      symlinkSync(join(root, 'node_modules', name), path(`node_modules/${name}`));
     mkdirSync(path('test'));
     for (const name of ['a', 'b']) writeFileSync(path(`test/${name}.test.ts`), STUBBORN);
     // The last two are loaded by their path.
     for (const name of ['run-tests', 'test-pool', 'test-domain-hook', 'test-domain']) {
-      for (const file of moduleFiles(join(root, `deploy/local/${name}.ts`), root))
+      for (const file of moduleFiles(join(root, `tools/test-runner/${name}.ts`), join(root, 'tools')))
         copyFileSync(file, path(relative(root, file)));
     }
     writeFileSync(path('package.json'), '{"type":"module"}');

@@ -22,7 +22,7 @@ const PATCHED = { x: 'one\n2\nthree\n', y: 'b\n' };
 /** A project with a package `p` and two patches of it. */
 async function project(t: Test) {
   const { path } = await scratch(t);
-  for (const folder of ['deploy/local', 'deploy/patches/p', 'node_modules/p/src'])
+  for (const folder of ['dev/install', 'deploy/patches/p', 'node_modules/p/src'])
     mkdirSync(path(folder), { recursive: true });
   copyFileSync(join(root, 'dev/install/patch-packages.ts'), path('dev/install/patch-packages.ts'));
   writeFileSync(path('package.json'), '{"type":"module"}');

@@ -51,7 +51,7 @@ t.test('a worker in the place of one that crashed', async (t) => {
   await system.endWorkers(jobs.id);
 });
 
-t.test('a worker of a new version, beside one of the old that still works', async (t) => {
+t.test('a worker of a new version, beside one of the old that still works', async (_t) => {
   const jobs = endpointJobs(system, await system.createEndpoint({ command, workersMax: 2 }));
   const id = await jobs.run({ mode: 'until', file: path('released') });
   await jobs.reached(id, 'IN_PROGRESS');

@@ -101,7 +101,9 @@ export async function measureConditions({ replicas, clients, sql }: MeasuredCore
             `${count} workers`,
             async () =>
               (
-                await sql`SELECT FROM worker WHERE endpoint_id = ANY(${idsOf(endpoints)}) AND (state = 'READY' OR ended_at IS NOT NULL OR ${measure === crashes})`
+                await sql`
+                  SELECT FROM worker WHERE endpoint_id = ANY(${idsOf(endpoints)})
+                  AND (state = 'READY' OR ended_at IS NOT NULL OR ${measure === crashes})`
               ).length >= count,
             WAIT_MS_MAX,
           ),

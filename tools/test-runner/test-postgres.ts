@@ -17,7 +17,7 @@ export interface TestPostgres {
  * start; its words are on stderr then, and each test file starts a server for itself.
  */
 export async function startTestPostgres(root: string): Promise<TestPostgres | undefined> {
-  const child = spawn(process.execPath, [join(root, 'test', 'helpers', 'shared-postgres.ts')], {
+  const child = spawn(process.execPath, [join(root, 'test', 'helpers', 'db', 'shared-postgres.ts')], {
     cwd: root,
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -5,7 +5,7 @@
  */
 
 import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
-import { MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX } from '../../domain/prefetch.ts';
+import { MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX } from '../../domain/jobs/prefetch.ts';
 
 /** Endpoints that are remembered. */
 const ENDPOINTS_MAX = 10_000;

@@ -9,7 +9,7 @@ import { someAttempts } from '@slipway/kit/log/logger';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { AttemptRef } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { MachineAttempt } from '../../domain/jobs/job.ts';
-import { REVOKE_AFTER_MS } from '../../domain/prefetch.ts';
+import { REVOKE_AFTER_MS } from '../../domain/jobs/prefetch.ts';
 import type { AttemptCalls } from '../../jobs/job-engine.ts';
 import { refOf } from '../agent-messages.ts';
 import type { SessionOutbox } from '../session-outbox.ts';

@@ -7,8 +7,12 @@ import type { Logger } from '@slipway/kit/log/logger';
 import { BatchQueue, MessageRoom } from '@slipway/kit/net/batch-queue';
 import { BatchingStream } from '@slipway/kit/net/batching-stream';
 import type { Clock } from '@slipway/kit/time/clock';
-import type { PipelineCall, PipelineRequest, PipelineResponse } from '@slipway/proto/gen/slipway/v1/job_service';
-import { PipelineReply } from '@slipway/proto/gen/slipway/v1/job_service';
+import type {
+  PipelineCall,
+  PipelineReply,
+  PipelineRequest,
+  PipelineResponse,
+} from '@slipway/proto/gen/slipway/v1/job_service';
 import { PIPELINE_CALLS_MAX } from '@slipway/proto/wire/limits';
 import { REASONS } from '@slipway/proto/wire/reason';
 import type { Job } from '../../domain/jobs/job.ts';

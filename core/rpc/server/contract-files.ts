@@ -4,7 +4,7 @@ import type { DescFile, FileRegistry } from '@bufbuild/protobuf';
 import { createFileRegistry, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 
-const DESCRIPTORS = new URL('../../../proto/gen/descriptors.binpb', import.meta.url);
+const DESCRIPTORS = new URL(import.meta.resolve('@slipway/proto/gen/descriptors.binpb'));
 
 /** What is served, by the names that clients ask for. */
 export interface Contract {

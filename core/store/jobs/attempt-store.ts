@@ -2,7 +2,7 @@
 
 import type { AttemptKey, MachineAttempt } from '../../domain/jobs/job.ts';
 import { byJob } from '../../domain/jobs/job.ts';
-import { WAITING_MS } from '../../domain/prefetch.ts';
+import { WAITING_MS } from '../../domain/jobs/prefetch.ts';
 import type { Database, Sql } from '../sql/database.ts';
 import { numberArray, textArray } from '../sql/pack.ts';
 import type { AttemptRow } from './rows.ts';

@@ -5,7 +5,7 @@
  */
 
 import type { MachineAttempt } from '../../domain/jobs/job.ts';
-import { QUEUED_MS_MIN, WAITING_MS } from '../../domain/prefetch.ts';
+import { QUEUED_MS_MIN, WAITING_MS } from '../../domain/jobs/prefetch.ts';
 import type { Database, Sql } from '../sql/database.ts';
 import { textArray } from '../sql/pack.ts';
 import { claimCountersAdded } from './endpoint-counters.ts';

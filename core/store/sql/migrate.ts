@@ -1,5 +1,6 @@
 /** Brings a database to the schema of this build, once at a time however many replicas start together. */
 import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { drizzle, migrate as runMigrations } from '@slipway/drizzle/orm';
 import type { Logger } from '@slipway/kit/log/logger';
@@ -8,7 +9,7 @@ import { connect } from './database.ts';
 import { tuneHotTables } from './hot-tables.ts';
 import { buildLargeIndexes } from './large-indexes.ts';
 
-const FOLDER = fileURLToPath(new URL('../../../drizzle/migrations', import.meta.url));
+const FOLDER = dirname(dirname(fileURLToPath(import.meta.resolve('@slipway/drizzle/migrations/meta/_journal.json'))));
 /** Key of the advisory lock; any number that nobody else uses. drizzle's migrator takes no lock of its own. */
 const LOCK = 5_947_213_005;
 

@@ -1,7 +1,7 @@
 /** What is remembered of execution times, and for how long a long one counts. */
 
 import { ExecutionTimes } from '@slipway/core/dispatch/reports/execution-times';
-import { MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX } from '@slipway/core/domain/prefetch';
+import { MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX } from '@slipway/core/domain/jobs/prefetch';
 import t from 'tap';
 
 /** Short ones that it takes until they count again. */

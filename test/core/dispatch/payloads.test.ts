@@ -4,7 +4,7 @@
 import { callMetadata, systemTransport } from '@slipway/kit/net/channel';
 import type { AttemptRef, FetchInputResponse } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { AgentServiceClient, OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
-import { ChunkCursor, JobState, S3Config, SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
+import { ChunkCursor, JobState, type S3Config, SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
 import { CHUNK_BYTES_MAX, OUTPUT_BYTES_MAX, SIDE_STREAM_PIECE_BYTES } from '@slipway/proto/wire/limits';
 import type { Test } from 'tap';
 import t from 'tap';

@@ -4,7 +4,7 @@
  * database.
  */
 
-import { REVOKE_AFTER_MS } from '@slipway/core/domain/prefetch';
+import { REVOKE_AFTER_MS } from '@slipway/core/domain/jobs/prefetch';
 import { systemClock } from '@slipway/kit/time/clock';
 import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';

@@ -7,7 +7,7 @@ import {
   PREFETCH_MS,
   prefetchCount,
   SHORT_MS_MAX,
-} from '@slipway/core/domain/prefetch';
+} from '@slipway/core/domain/jobs/prefetch';
 import t from 'tap';
 import { seededRandom } from '../../helpers/time/seeded-random.ts';
 

@@ -3,7 +3,7 @@
 import type { ChangeRequest, JobsChanged } from '@slipway/core/jobs/change/change-jobs';
 import type { WalkedJobs } from '@slipway/core/store/jobs/job-walk';
 import type { Test } from 'tap';
-import { startEngines, submission } from '../../helpers/system/job-engine.ts';
+import { type startEngines, submission } from '../../helpers/system/job-engine.ts';
 
 /** A filter of all jobs of an endpoint; `more` narrows it. */
 export const wantedOf = (endpointId: string, move: WalkedJobs['move'], more: Partial<WalkedJobs> = {}): WalkedJobs => ({

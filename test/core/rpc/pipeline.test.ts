@@ -8,12 +8,12 @@ import { Api } from '@slipway/proto/gen/slipway/v1/access_service';
 import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { JobState, SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
 import type {
+  PipelineCall,
   PipelineReply,
   PipelineRequest,
   PipelineResponse,
   SubmitJobRequest,
 } from '@slipway/proto/gen/slipway/v1/job_service';
-import { PipelineCall } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { Test } from 'tap';
 import t from 'tap';
 import { call, grpcClients } from '../../helpers/grpc/grpc-clients.ts';

@@ -8,7 +8,7 @@ import { Api, KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { WatchRotationResponse } from '@slipway/proto/gen/slipway/v1/edge_service';
 import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
-import { GetJobRequest, PipelineResponse, ReadChunksRequest } from '@slipway/proto/gen/slipway/v1/job_service';
+import { GetJobRequest, type PipelineResponse, ReadChunksRequest } from '@slipway/proto/gen/slipway/v1/job_service';
 import { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
@@ -104,8 +104,8 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
     'endpoint: change',
     async () => {
       const id = await newEndpoint();
-      await core.sql`INSERT INTO endpoint_version (endpoint_id, version, template_id, image_name, start_command, entrypoint, working_directory, container_disk_gb,
-      ports, gpu_ids, gpu_count, instance_ids, locations, network_volume_ids, allowed_cuda_versions, worker_concurrency)
+      await core.sql`INSERT INTO endpoint_version (endpoint_id, version, template_id, image_name, start_command, entrypoint,
+      working_directory, container_disk_gb, ports, gpu_ids, gpu_count, instance_ids, locations, network_volume_ids, allowed_cuda_versions, worker_concurrency)
       VALUES (${id}, -1, '', '', '{}', '{}', '', 1, '{}', '{}', 0, '{}', '{}', '{}', '{}', 1)`;
       return about(id, { id });
     },

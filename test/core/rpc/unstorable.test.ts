@@ -10,7 +10,7 @@ import type { ServiceError } from '@grpc/grpc-js';
 import { Client, status } from '@grpc/grpc-js';
 import { callMetadata, systemTransport } from '@slipway/kit/net/channel';
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
-import { CoreError, fromGrpcError } from '@slipway/proto/wire/reason';
+import { type CoreError, fromGrpcError } from '@slipway/proto/wire/reason';
 import t from 'tap';
 import { allRpcs, anyRpc } from '../../helpers/grpc/any-rpc.ts';
 import { call } from '../../helpers/grpc/grpc-clients.ts';

@@ -7,7 +7,7 @@ import type { PrivateWebhooks } from '@slipway/core/domain/jobs/webhook-url';
 import { WebhookDeliverer } from '@slipway/core/singleton-tasks/webhook-deliverer';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
-import { logger, startEngines } from '../../helpers/system/job-engine.ts';
+import { logger, type startEngines } from '../../helpers/system/job-engine.ts';
 
 /** A receiver that answers with these codes in turn, the last for ever. */
 export async function receiver(t: Test, ...codes: number[]) {

@@ -9,7 +9,7 @@ const EXPRESSION = String.raw`([\w *+\-/.()]+?)`;
 const FORMS = [
   (name: string) => new RegExp(String.raw`^(?:export )?const ${name}(?:: [^=\n]+)? = ${EXPRESSION};`, 'm'),
   (name: string) => new RegExp(String.raw`\b${name}: ${EXPRESSION}(?:,| \})`),
-  (name: string) => new RegExp(String.raw`'${name}', ${EXPRESSION},`),
+  (name: string) => new RegExp(`'${name}', ${EXPRESSION},`),
 ];
 
 /** Returns the value of a constant in a file, with the constants that it is made of. */

@@ -193,7 +193,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       'prefetched jobs of a worker',
       'about {PREFETCH_MS} of work, {PREFETCH_MAX} jobs, {PREFETCH_BYTES_MAX} of inputs; executions of at most ' +
         '{SHORT_MS_MAX}',
-      'core/domain/prefetch.ts',
+      'core/domain/jobs/prefetch.ts',
     ),
     row(
       'size of a CPU worker or pod',

@@ -175,7 +175,7 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
     await pods.remove(id);
   });
 
-  await t.test('a pod with an image and a network volume, which takes the place of its disk', async (t) => {
+  await t.test('a pod with an image and a network volume, which takes the place of its disk', async (_t) => {
     const pods = podCalls(system.clients, system.key);
     const { id } = await pods.create({
       computeType: 'CPU',

@@ -10,7 +10,7 @@ import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { scratch } from '../../helpers/scratch.ts';
 import type { EndpointJobs } from '../../helpers/system/endpoint-jobs.ts';
 import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
-import { PYTHONS, pythonHandler, skipWithoutPython } from '../../helpers/system/handlers.ts';
+import { type PYTHONS, pythonHandler, skipWithoutPython } from '../../helpers/system/handlers.ts';
 import type { System } from '../../helpers/system/system.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';

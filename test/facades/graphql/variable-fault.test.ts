@@ -27,40 +27,40 @@ function faultOf(input: unknown): string {
 const GOT = 'Variable "$input" got invalid value';
 
 const CASES: [input: unknown, text: string][] = [
-  [{ name: SECRET, other: SECRET }, GOT + '; Field "other" is not defined by type "Input". Did you mean "inner"?'],
-  [{ inner: { secret: SECRET } }, GOT + '; Field "name" of required type "String!" was not provided.'],
+  [{ name: SECRET, other: SECRET }, `${GOT}; Field "other" is not defined by type "Input". Did you mean "inner"?`],
+  [{ inner: { secret: SECRET } }, `${GOT}; Field "name" of required type "String!" was not provided.`],
   [
     { name: SECRET, inner: { secret: 12345 } },
-    GOT + ' at "input.inner.secret"; String cannot represent a non string value',
+    `${GOT} at "input.inner.secret"; String cannot represent a non string value`,
   ],
   [
     { name: SECRET, inner: { secret: { hunter2: 1 } } },
-    GOT + ' at "input.inner.secret"; String cannot represent a non string value',
+    `${GOT} at "input.inner.secret"; String cannot represent a non string value`,
   ],
   [
     { name: SECRET, inner: { secret: null } },
-    GOT + ' at "input.inner.secret"; Expected non-nullable type "String!" not to be null',
+    `${GOT} at "input.inner.secret"; Expected non-nullable type "String!" not to be null`,
   ],
-  [{ name: SECRET, inner: SECRET }, GOT + ' at "input.inner"; Expected type "Inner" to be an object'],
+  [{ name: SECRET, inner: SECRET }, `${GOT} at "input.inner"; Expected type "Inner" to be an object`],
   [
     { name: 'n', inner: { secret: 's', count: 1.5 } },
-    GOT + ' at "input.inner.count"; Int cannot represent non-integer value',
+    `${GOT} at "input.inner.count"; Int cannot represent non-integer value`,
   ],
   [
     { name: 'n', inner: { secret: 's', count: 1e10 } },
-    GOT + ' at "input.inner.count"; Int cannot represent non 32-bit signed integer value',
+    `${GOT} at "input.inner.count"; Int cannot represent non 32-bit signed integer value`,
   ],
   [
     { name: 'n', inner: { secret: 's', on: SECRET } },
-    GOT + ' at "input.inner.on"; Boolean cannot represent a non boolean value',
+    `${GOT} at "input.inner.on"; Boolean cannot represent a non boolean value`,
   ],
   [
     { name: 'n', inner: { secret: 's', kind: 'hunter2' } },
-    GOT + ' at "input.inner.kind"; does not exist in "Kind" enum',
+    `${GOT} at "input.inner.kind"; does not exist in "Kind" enum`,
   ],
   [
     { name: 'n', inner: { secret: 's', list: [SECRET, 7] } },
-    GOT + ' at "input.inner.list[1]"; String cannot represent a non string value',
+    `${GOT} at "input.inner.list[1]"; String cannot represent a non string value`,
   ],
 ];
 

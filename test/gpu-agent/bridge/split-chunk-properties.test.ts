@@ -22,7 +22,12 @@ const text = fc
     const isHalf = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff;
     // What is half of a pair must not stand beside a half that is written in another way.
     const all = escaped[0]! || units.some(isHalf);
-    return `"${units.map((unit, at) => (all || escaped[at % escaped.length] ? `\\u${unit.toString(16).padStart(4, '0')}` : JSON.stringify(String.fromCharCode(unit)).slice(1, -1))).join('')}"`;
+    const written = units.map((unit, at) =>
+      all || escaped[at % escaped.length]
+        ? `\\u${unit.toString(16).padStart(4, '0')}`
+        : JSON.stringify(String.fromCharCode(unit)).slice(1, -1),
+    );
+    return `"${written.join('')}"`;
   });
 const plainText = fc.string({ unit: 'grapheme', maxLength: 200 }).map((value) => JSON.stringify(value));
 const array = fc

@@ -171,7 +171,7 @@ export function outcome(job: MachineAttempt, more: Partial<AttemptOutcome> = {})
 }
 
 /** A signal that never aborts. */
-export const never = new AbortController().signal;
+export const never: AbortSignal = new AbortController().signal;
 
 /** Submits one job and claims it. */
 export async function runningJob(

@@ -123,7 +123,7 @@ t.test('depth, kinds and the places of faults', async (t) => {
   t.equal(depth('1'), 0);
   t.equal(depth('[[],{"a":{}}]'), 3);
   for (const levels of [31, 32, 33, 64, 65, 1_000]) {
-    const mixed = '[{"a":'.repeat(levels) + '1' + '}]'.repeat(levels);
+    const mixed = `${'[{"a":'.repeat(levels)}1${'}]'.repeat(levels)}`;
     t.equal(depth(mixed), 2 * levels);
     t.ok(scanned(Buffer.from(mixed.replace('}', ']')), 9).fault, 'a bracket that does not fit');
   }

@@ -177,7 +177,7 @@ t.test('one Idempotency-Key makes one job, through whichever core', async (t) =>
   t.equal(await rows.count(parked), 1);
 });
 
-t.test('a key revoked at one core stops at the other', async (t) => {
+t.test('a key revoked at one core stops at the other', async (_t) => {
   const request = {
     name: 'gone soon',
     scope: KeyScope.ALL,

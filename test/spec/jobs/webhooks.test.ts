@@ -195,7 +195,7 @@ t.test('a webhook that is no http(s) URL | 400 invalid_webhook', async (t) => {
   t.ok((await rows.count()) - before <= 1, 'nothing was stored');
 });
 
-t.test('it survives a restart of core and a receiver that was down', async (t) => {
+t.test('it survives a restart of core and a receiver that was down', async (_t) => {
   const id = await jobs.run({}, { webhook: hooks.url('restart', 500) });
   await hooks.received('restart', 1);
   await waitFor('the failure to be recorded', async () => (await pending(id))[0]?.last_error);

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import postgres from 'postgres';
 import t from 'tap';
 import { talkOn } from '../../helpers/net/talking-socket.ts';

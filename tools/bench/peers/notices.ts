@@ -52,7 +52,7 @@ export async function hearNotices(
 /** Sends notices: what comes while one is under way leaves with the next. */
 export function noticeSender(store: string): (ids: readonly string[]) => void {
   const sql = postgres(store, { max: 1 });
-  let pending: string[] = [];
+  const pending: string[] = [];
   let sending = false;
   const send = async (): Promise<void> => {
     sending = true;

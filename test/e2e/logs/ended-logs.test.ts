@@ -8,13 +8,13 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
-import { commandLine } from '../cli/command-line.ts';
-import { call } from '../helpers/grpc/grpc-clients.ts';
-import { reasonOf } from '../helpers/reason-of.ts';
-import { startReplicas } from '../helpers/system/core-replicas.ts';
-import { jsHandler } from '../helpers/system/handlers.ts';
-import { startRealAgent } from '../helpers/system/real-agent.ts';
-import { waitFor } from '../helpers/time/wait-for.ts';
+import { commandLine } from '../../cli/command-line.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { reasonOf } from '../../helpers/reason-of.ts';
+import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { jsHandler } from '../../helpers/system/handlers.ts';
+import { startRealAgent } from '../../helpers/system/real-agent.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const MIB = 1024 * 1024;
 

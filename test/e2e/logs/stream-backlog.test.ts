@@ -7,10 +7,10 @@
 import { LEASE_MS } from '@slipway/core/domain/machines/lease';
 import postgres from 'postgres';
 import t from 'tap';
-import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
-import { jsHandler } from '../helpers/system/handlers.ts';
-import { startSystem } from '../helpers/system/system.ts';
-import { waitFor } from '../helpers/time/wait-for.ts';
+import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../../helpers/system/handlers.ts';
+import { startSystem } from '../../helpers/system/system.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 /** More than core lets be under way before it stops reading a session. */
 const VALUES = 30_000;

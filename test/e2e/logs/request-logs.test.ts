@@ -6,11 +6,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { webhookReceiver } from '../helpers/net/webhook-receiver.ts';
-import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
-import { jsHandler } from '../helpers/system/handlers.ts';
-import { startProcesses } from '../helpers/system/processes.ts';
-import { waitFor } from '../helpers/time/wait-for.ts';
+import { webhookReceiver } from '../../helpers/net/webhook-receiver.ts';
+import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
+import { jsHandler } from '../../helpers/system/handlers.ts';
+import { startProcesses } from '../../helpers/system/processes.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

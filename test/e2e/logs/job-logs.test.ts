@@ -6,14 +6,14 @@
 
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import t from 'tap';
-import { commandLine } from '../cli/command-line.ts';
-import { readEvents } from '../helpers/net/sse.ts';
-import { scratch } from '../helpers/scratch.ts';
-import type { EndpointJobs } from '../helpers/system/endpoint-jobs.ts';
-import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
-import { jsHandler, pythonHandler, skipWithoutPython } from '../helpers/system/handlers.ts';
-import { startSystem } from '../helpers/system/system.ts';
-import { waitFor } from '../helpers/time/wait-for.ts';
+import { commandLine } from '../../cli/command-line.ts';
+import { readEvents } from '../../helpers/net/sse.ts';
+import { scratch } from '../../helpers/scratch.ts';
+import type { EndpointJobs } from '../../helpers/system/endpoint-jobs.ts';
+import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
+import { jsHandler, pythonHandler, skipWithoutPython } from '../../helpers/system/handlers.ts';
+import { startSystem } from '../../helpers/system/system.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 

@@ -1,0 +1,72 @@
+/**
+ * `npm run graph -- [FOLDER]`: which folders import which, as a Mermaid diagram. Without a folder: the packages. With
+ * one: the folders in it, and files that stand directly in it.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+
+const root = join(import.meta.dirname, '../..');
+const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'((?:\.{1,2}|@slipway|slipway-worker)\/[^']+)'/g;
+
+/** Imports between two rooms of the graph. */
+export interface Arrow {
+  from: string;
+  to: string;
+  /** Number of import statements. */
+  count: number;
+}
+
+/** Returns the project's file that a specifier of `file` names. */
+function targetOf(file: string, specifier: string): string {
+  if (specifier.startsWith('.')) return normalize(join(dirname(file), specifier));
+  return `${specifier.replace(/^@slipway\//, '').replace(/^slipway-worker/, 'worker')}.ts`;
+}
+
+/** Returns the part of a path that is drawn: the folder or file directly below `folder`, `undefined` outside of it. */
+function roomOf(path: string, folder: string): string | undefined {
+  if (!path.startsWith(folder)) return undefined;
+  return path.slice(folder.length).split('/')[0];
+}
+
+/** Returns the arrows between what stands directly below `folder`, which is '' or ends with '/'. */
+export function folderArrows(files: ReadonlyMap<string, string>, folder: string): Arrow[] {
+  const counts = new Map<string, number>();
+  for (const [file, text] of files) {
+    const from = roomOf(file, folder);
+    if (from === undefined) continue;
+    for (const [, specifier] of text.matchAll(IMPORT)) {
+      const to = roomOf(targetOf(file, specifier!), folder);
+      if (to === undefined || to === from) continue;
+      counts.set(`${from} ${to}`, (counts.get(`${from} ${to}`) ?? 0) + 1);
+    }
+  }
+  return [...counts].sort().map(([key, count]) => {
+    const [from, to] = key.split(' ') as [string, string];
+    return { from, to, count };
+  });
+}
+
+/** Returns a Mermaid flowchart: an arrow for each pair, with its number of imports. */
+export function mermaid(arrows: readonly Arrow[]): string {
+  const names = [...new Set(arrows.flatMap(({ from, to }) => [from, to]))].sort();
+  const id = (name: string): string => `n${names.indexOf(name)}`;
+  return [
+    'flowchart TD',
+    ...names.map((name) => `  ${id(name)}["${name}"]`),
+    ...arrows.map(({ from, to, count }) => `  ${id(from)} -->|${count}| ${id(to)}`),
+  ].join('\n');
+}
+
+/** Returns the source files of the packages, without tests and generated code, by their paths. */
+export function sourceFiles(): Map<string, string> {
+  const listed = execFileSync('git', ['ls-files', '*.ts', '*.tsx'], { cwd: root, encoding: 'utf8' }).split('\n');
+  const sources = listed.filter((file) => file !== '' && !/^(test|tools|examples)\/|^proto\/gen\//.test(file));
+  return new Map(sources.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
+}
+
+if (import.meta.main) {
+  const [folder = ''] = process.argv.slice(2);
+  const arrows = folderArrows(sourceFiles(), folder === '' ? '' : `${folder.replace(/\/$/, '')}/`);
+  process.stdout.write(`${mermaid(arrows)}\n`);
+}

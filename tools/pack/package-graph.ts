@@ -1,0 +1,85 @@
+/**
+ * Finds the modules that a package ships: its own, and those of other packages of this repository that they import,
+ * directly or not. Types are gone by then, so an import of types alone costs nothing.
+ */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { dirname, join, normalize, relative } from 'node:path';
+
+/** Statements at the start of a line, `import('…')`, `import.meta.resolve('…')`, and what a made `require` loads. */
+const IMPORT =
+  /^(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"\n]+)['"]|^import\s*['"]([^'"\n]+)['"]|\b(?:import|import\.meta\.resolve|require|load)\(\s*'([^'\n]+)'/gm;
+/** Files of a package's folder that are no part of it. */
+const LEFT_OUT = ['**/*.test.ts', '**/*.d.ts', 'console/web/**', 'node_modules/**'];
+
+/** One module that ships. Paths are relative to the repository. */
+export interface ShippedModule {
+  file: string;
+  /** Folder of its package: `kit`. */
+  folder: string;
+  /** JavaScript with the lines of the TypeScript. */
+  code: string;
+}
+
+/** What a package ships. */
+export interface PackageGraph {
+  modules: readonly ShippedModule[];
+  /** Names of npm packages that the modules import. */
+  external: ReadonlySet<string>;
+}
+
+/** Returns the graph of the package in `folder`. `folders`: the folder of each package of the repository, by name. */
+export function packageGraph(root: string, folder: string, folders: ReadonlyMap<string, string>): PackageGraph {
+  const own = globSync('**/*.{ts,mjs}', { cwd: join(root, folder), exclude: LEFT_OUT });
+  const waiting = own.sort().map((file) => join(folder, file));
+  const modules = new Map<string, ShippedModule>();
+  const external = new Set<string>();
+  for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+    if (modules.has(file)) continue;
+    const code = javascriptOf(join(root, file));
+    modules.set(file, { file, folder: file.split('/')[0]!, code });
+    for (const specifier of importsOf(code)) {
+      const target = resolveInside(root, file, specifier, folders);
+      if (target !== undefined) waiting.push(target);
+      else if (!/^(node:|\.)/.test(specifier)) external.add(packageName(specifier));
+    }
+  }
+  return { modules: [...modules.values()], external };
+}
+
+function javascriptOf(file: string): string {
+  const text = readFileSync(file, 'utf8');
+  return file.endsWith('.ts') ? stripTypeScriptTypes(text) : text;
+}
+
+function importsOf(code: string): string[] {
+  const bare = code.replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, '');
+  return [...bare.matchAll(IMPORT)].map(([, from, alone, called]) => (from ?? alone ?? called)!);
+}
+
+/** Returns the file of a specifier that names a module of this repository, `undefined` for all others. */
+function resolveInside(
+  root: string,
+  file: string,
+  specifier: string,
+  folders: ReadonlyMap<string, string>,
+): string | undefined {
+  if (specifier.startsWith('.')) {
+    const path = normalize(join(dirname(file), specifier));
+    return /\.(ts|mjs)$/.test(path) && existsSync(join(root, path)) ? relative('.', path) : undefined;
+  }
+  const name = packageName(specifier);
+  const folder = folders.get(name);
+  if (folder === undefined) return undefined;
+  const path = specifier.slice(name.length + 1) || 'worker';
+  const candidates = [`${path}.ts`, path].map((each) => join(folder, each));
+  return candidates.find((each) => /\.(ts|mjs)$/.test(each) && existsSync(join(root, each)));
+}
+
+/** Returns the npm package of a specifier: `@scope/name` of `@scope/name/file`. */
+export function packageName(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+}
