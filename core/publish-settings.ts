@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { PUBLISHED } from './domain/published-settings.ts';
 
 const HEAD =
-  "/** Defaults and bounds of settings, as core's domain has them. Made by `npm run gen` (core/publish-settings.ts); never edited. */\n";
+  "/** Defaults and bounds of settings, as core's domain has them. Made by `npm run gen`; never edited. */\n";
 
 /** A value as TypeScript. */
 function written(value: unknown): string {

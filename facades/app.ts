@@ -395,8 +395,7 @@ function buildApp(config: FacadeConfig, { sessions, tried, routing, forms, rando
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, validateSchema: false } },
     clientErrorHandler: rejectBrokenRequest,
     frameworkErrors: (error, request, reply) => {
-      if (error.code === 'FST_ERR_MAX_PARAM_LENGTH') return rejectUnknown(request, reply);
-      return rejectPath(request, reply);
+      void (error.code === 'FST_ERR_MAX_PARAM_LENGTH' ? rejectUnknown(request, reply) : rejectPath(request, reply));
     },
   });
 }

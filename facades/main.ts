@@ -10,11 +10,16 @@ const logger = createLogger('facade', config.logLevel);
 const facade = buildFacade(config, { logger });
 let stopping = false;
 
-async function stop(): Promise<void> {
+function stop(): void {
   if (stopping) return;
   stopping = true;
-  await facade.stop();
-  process.exit(0);
+  void facade.stop().then(
+    () => process.exit(0),
+    (error: Error) => {
+      logger.error(`the facade did not stop in order: ${error.message}`);
+      process.exit(1);
+    },
+  );
 }
 
 process.on('SIGTERM', stop);

@@ -301,10 +301,11 @@ class AgentProcess extends SingleRunService {
     for (const executor of [this.#units.executors.process, this.#units.executors.container]) await executor?.close();
     this.#lease.close();
     this.#parts.outcomes.writeAll();
-    await this.#parts.spool
-      .close()
-      .finally(() => this.#parts.runLog.close())
-      .finally(() => this.#unlock());
+    try {
+      await this.#parts.spool.close();
+    } finally {
+      await this.#parts.runLog.close().finally(() => this.#unlock());
+    }
     this.#seams.logger.info('agent stopped');
   }
 

@@ -7,7 +7,7 @@ import type {
   FastifyBaseLogger,
   FastifyInstance,
   onRequestAsyncHookHandler,
-  preHandlerHookHandler,
+  preHandlerAsyncHookHandler,
   RawReplyDefaultExpression,
   RawRequestDefaultExpression,
   RawServerDefault,
@@ -42,7 +42,7 @@ export interface RestParts {
   /** 401 before the body is read. */
   gate: onRequestAsyncHookHandler;
   /** Turns the raw body into `request.body`. */
-  readJson: preHandlerHookHandler;
+  readJson: preHandlerAsyncHookHandler;
 }
 
 /** Body of every error (docs/reference/management.md#errors-of-rest). */

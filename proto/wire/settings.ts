@@ -1,7 +1,4 @@
-/**
- * Defaults and bounds of settings, as core's domain has them. Made by `npm run gen` (core/publish-settings.ts); never
- * edited.
- */
+/** Defaults and bounds of settings, as core's domain has them. Made by `npm run gen`; never edited. */
 
 export const ENDPOINT_SETTINGS = {
   name: { inPlace: true },

@@ -1437,7 +1437,7 @@ export const EdgeServiceService = {
     responseDeserialize: (value: Buffer): WatchRotationResponse => WatchRotationResponse.decode(value),
   },
   /**
-   * Whose tunnel it is that an agent wants to open to a facade (proto/wire/tunnel.ts): the call carries the agent's own key. To be asked again while
+   * Whose tunnel it is that an agent wants to open to a facade (kit/net/tunnel.ts): the call carries the agent's own key. To be asked again while
    * the tunnel stands, at least every 30 s. UNAUTHENTICATED: the key is none of an agent, is not valid any more, or no machine has joined with it yet.
    */
   admitTunnel: {
@@ -1491,7 +1491,7 @@ export interface EdgeServiceServer extends UntypedServiceImplementation {
    */
   watchRotation: handleBidiStreamingCall<WatchRotationRequest, WatchRotationResponse>;
   /**
-   * Whose tunnel it is that an agent wants to open to a facade (proto/wire/tunnel.ts): the call carries the agent's own key. To be asked again while
+   * Whose tunnel it is that an agent wants to open to a facade (kit/net/tunnel.ts): the call carries the agent's own key. To be asked again while
    * the tunnel stands, at least every 30 s. UNAUTHENTICATED: the key is none of an agent, is not valid any more, or no machine has joined with it yet.
    */
   admitTunnel: handleUnaryCall<AdmitTunnelRequest, AdmitTunnelResponse>;
@@ -1525,7 +1525,7 @@ export interface EdgeServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientDuplexStream<WatchRotationRequest, WatchRotationResponse>;
   /**
-   * Whose tunnel it is that an agent wants to open to a facade (proto/wire/tunnel.ts): the call carries the agent's own key. To be asked again while
+   * Whose tunnel it is that an agent wants to open to a facade (kit/net/tunnel.ts): the call carries the agent's own key. To be asked again while
    * the tunnel stands, at least every 30 s. UNAUTHENTICATED: the key is none of an agent, is not valid any more, or no machine has joined with it yet.
    */
   admitTunnel(

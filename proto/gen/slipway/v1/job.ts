@@ -9,7 +9,7 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 
 /**
- * Where a job stands. The transitions are drawn in ARCHITECTURE.md and held in core/domain/job-state.ts; the database refuses all
+ * Where a job stands. The transitions are drawn in ARCHITECTURE.md and held in core/domain/jobs/job-state.ts; the database refuses all
  * others. A state is output only: callers move a job with the verb rpcs of JobService.
  */
 export const JobState = {
