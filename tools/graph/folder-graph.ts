@@ -1,10 +1,10 @@
 /**
  * `npm run graph -- [FOLDER]`: which folders import which, as a Mermaid diagram. Without a folder: the packages. With
- * one: the folders in it, and files that stand directly in it.
+ * one: the folders in it, and files that stand directly in it. `--at COMMIT` draws an earlier state.
  */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { parseArgs } from 'node:util';
 
 const root = join(import.meta.dirname, '../..');
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'((?:\.{1,2}|@slipway|slipway-worker)\/[^']+)'/g;
@@ -58,15 +58,25 @@ export function mermaid(arrows: readonly Arrow[]): string {
   ].join('\n');
 }
 
-/** Returns the source files of the packages, without tests and generated code, by their paths. */
-export function sourceFiles(): Map<string, string> {
-  const listed = execFileSync('git', ['ls-files', '*.ts', '*.tsx'], { cwd: root, encoding: 'utf8' }).split('\n');
-  const sources = listed.filter((file) => file !== '' && !/^(test|tools|examples)\/|^proto\/gen\//.test(file));
-  return new Map(sources.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
+/**
+ * Returns the lines with imports of each source file, without tests and generated code, by path. `revision`: any name of
+ * a commit; default the working tree.
+ */
+export function importLines(revision?: string): Map<string, string> {
+  const args = ['grep', '-E', "(from|import)[ (]*'[.@s]", ...(revision ? [revision] : []), '--', '*.ts', '*.tsx'];
+  const found = execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
+  const texts = new Map<string, string>();
+  for (const line of found.split('\n')) {
+    const [, file, text] = /^(?:[^:]+:)??((?:[^:])+\.tsx?):(.*)$/.exec(line) ?? [];
+    if (file === undefined || /^(test|tools|examples)\/|^proto\/gen\//.test(file)) continue;
+    texts.set(file, `${texts.get(file) ?? ''}${text}\n`);
+  }
+  return texts;
 }
 
 if (import.meta.main) {
-  const [folder = ''] = process.argv.slice(2);
-  const arrows = folderArrows(sourceFiles(), folder === '' ? '' : `${folder.replace(/\/$/, '')}/`);
+  const { values, positionals } = parseArgs({ allowPositionals: true, options: { at: { type: 'string' } } });
+  const [folder = ''] = positionals;
+  const arrows = folderArrows(importLines(values.at), folder === '' ? '' : `${folder.replace(/\/$/, '')}/`);
   process.stdout.write(`${mermaid(arrows)}\n`);
 }
