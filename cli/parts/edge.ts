@@ -18,6 +18,14 @@ interface EdgeCommandOptions extends EdgeOptions {
 
 const PROXIES_MAX = 10;
 
+const EXAMPLES: readonly string[] = [
+  'edge --listen 0.0.0.0:443 --cert-file tls/fullchain.pem --cert-key-file tls/privkey.pem --facades 10.0.0.2:8080,10.0.0.3:8080',
+  'edge --cert-file tls/cert.pem --cert-key-file tls/key.pem --agent-listen 0.0.0.0:8444 --agent-ca-file agents-ca.pem --listen 0.0.0.0:443',
+  'edge --listen 127.0.0.1:8443 --print',
+  'edge --cert-file tls/cert.pem --cert-key-file tls/key.pem --listen 0.0.0.0:443 --validate',
+  'edge --take-over',
+];
+
 /** Adds the command. */
 export function addEdge(program: Command, cli: Cli): void {
   addCommand(program, {
@@ -25,13 +33,7 @@ export function addEdge(program: Command, cli: Cli): void {
     description:
       'Run Envoy in front of facades and core until Ctrl-C: TLS, HTTP/2, gRPC, a flood guard and a log without keys. Its configuration is made ' +
       "of the project's own limits and checked by Envoy before it runs (docs/operate/operations.md).",
-    examples: [
-      'edge --listen 0.0.0.0:443 --cert-file tls/fullchain.pem --cert-key-file tls/privkey.pem --facades 10.0.0.2:8080,10.0.0.3:8080',
-      'edge --cert-file tls/cert.pem --cert-key-file tls/key.pem --agent-listen 0.0.0.0:8444 --agent-ca-file agents-ca.pem --listen 0.0.0.0:443',
-      'edge --listen 127.0.0.1:8443 --print',
-      'edge --cert-file tls/cert.pem --cert-key-file tls/key.pem --listen 0.0.0.0:443 --validate',
-      'edge --take-over',
-    ],
+    examples: EXAMPLES,
   })
     .option('--listen <host:port>', 'where clients reach it; default 127.0.0.1:8443')
     .option('--cert-file <file>', 'PEM file of the certificate chain; without it only loopback addresses are taken')
@@ -80,13 +82,18 @@ export function addEdge(program: Command, cli: Cli): void {
     .action((options: EdgeCommandOptions) =>
       runPart(cli, {
         module: '@slipway/edge/main',
-        args: [
-          ...(options.print ? ['--print'] : []),
-          ...(options.validate ? ['--validate'] : []),
-          ...(options.write ? ['--write'] : []),
-          ...(options.takeOver ? ['--take-over'] : []),
-        ],
+        args: modeFlags(options),
         env: edgeEnv({ ...options, core: cli.targetOptions.core }, cli.config.workingDir),
       }),
     );
+}
+
+/** Returns the flags that choose what the edge program does instead of, or before, serving. */
+function modeFlags({ print, validate, write, takeOver }: EdgeCommandOptions): string[] {
+  return [
+    ...(print ? ['--print'] : []),
+    ...(validate ? ['--validate'] : []),
+    ...(write ? ['--write'] : []),
+    ...(takeOver ? ['--take-over'] : []),
+  ];
 }

@@ -1,51 +1,42 @@
 /**
- * Sums by period as stacked bars: the largest groups by colours and the others together, told in a legend too, never by
- * colour alone.
+ * Sums by period as stacked bars. The largest groups have a colour each, all others share one. A legend names them, so
+ * that nothing depends on colour alone.
  */
 import type { UsageRecordView } from '../../../views.ts';
 import { count } from '../lib/words.ts';
+import { periodText } from './periods.ts';
 
 const WIDTH = 800;
 const HEIGHT = 180;
+/** Empty space on each side of a bar, as a share of the period's width. */
+const BAR_MARGIN = 0.12;
 
-/**
- * The chart. `periods`: when each begins, also those without any. `groups`: the largest first, and under no id all
- * others together; `groupCount`: those among them. `text` says a value for people.
- */
-export function BarChart({
-  records,
-  periods,
-  groups,
-  groupCount,
-  of,
-  text,
-  label,
-  bucket,
-}: {
-  records: readonly UsageRecordView[];
-  periods: readonly string[];
-  groups: readonly (readonly [group: string, name: string])[];
-  groupCount: number;
+interface Measure {
+  /** Returns the value of one record. */
   of: (record: UsageRecordView) => number;
+  /** Formats a value for people. */
   text: (value: number) => string;
+  /** Name of the measure. */
   label: string;
-  bucket: string;
-}) {
-  const rest = groupCount - groups.length + 1;
+}
+
+interface Groups {
+  records: readonly UsageRecordView[];
+  /** Start of every period, also of empty ones. */
+  periods: readonly string[];
+  /** The largest groups first. The group with an empty id stands for all others together. */
+  groups: readonly (readonly [group: string, name: string])[];
+}
+
+/** Draws the chart with its axes and legend. `groupCount` is the number of groups, also of those not named. */
+export function BarChart({ groupCount, bucket, ...chart }: Groups & Measure & { groupCount: number; bucket: string }) {
+  const { periods, groups, records, text, of, label } = chart;
+  const others = groupCount - groups.length + 1;
   const names = groups.map(([group, name]) =>
-    group === '' ? `${count(rest)} ${rest === 1 ? 'other' : 'others'}` : name,
+    group === '' ? `${count(others)} ${others === 1 ? 'other' : 'others'}` : name,
   );
-  const placeOf = new Map(groups.map(([group], place) => [group, place]));
-  const stacks = new Map(periods.map((time) => [time, groups.map(() => 0)]));
-  for (const each of records) {
-    const stack = stacks.get(each.time);
-    if (stack) stack[placeOf.get(each.group)!]! += of(each);
-  }
-  const most = Math.max(
-    ...[...stacks.values()].map((stack) => stack.reduce((sum, value) => sum + value, 0)),
-    Number.MIN_VALUE,
-  );
-  const step = WIDTH / periods.length;
+  const stacks = stacksOf(chart, of);
+  const most = Math.max(...stacks.map((stack) => stack.reduce((sum, value) => sum + value, 0)), Number.MIN_VALUE);
   const total = records.reduce((sum, each) => sum + of(each), 0);
   return (
     <figure className="bars">
@@ -64,61 +55,83 @@ export function BarChart({
           {[0, HEIGHT / 2].map((y) => (
             <line key={y} x1="0" x2={WIDTH} y1={y} y2={y} />
           ))}
-          {periods.map((time, index) => {
-            let top = HEIGHT;
-            return stacks.get(time)!.map((value, place) => {
-              const height = (value / most) * HEIGHT;
-              top -= height;
-              return (
-                <rect
-                  key={`${time} ${place}`}
-                  className={`bar-${place}`}
-                  x={index * step + step * 0.12}
-                  width={step * 0.76}
-                  y={top}
-                  height={height}
-                >
-                  <title>{`${periodText(time, bucket)} ${names[place]}: ${text(value)}`}</title>
-                </rect>
-              );
-            });
-          })}
+          {stacks.map((stack, index) => (
+            <Stack
+              key={periods[index]}
+              left={(index / periods.length) * WIDTH}
+              width={WIDTH / periods.length}
+              heights={stack.map((value) => (value / most) * HEIGHT)}
+              titles={stack.map((value, at) => `${periodText(periods[index]!, bucket)} ${names[at]}: ${text(value)}`)}
+            />
+          ))}
         </svg>
       </div>
-      <div className="ends" aria-hidden="true">
-        {[0, Math.floor((periods.length - 1) / 2), periods.length - 1].map((at, place) => (
-          <span key={place}>{periodText(periods[at]!, bucket)}</span>
-        ))}
-      </div>
-      <figcaption>
-        {names.map((name, place) => (
-          <span key={place} title={name}>
-            <i className={`bar-${place}`} aria-hidden="true" /> {name}
-          </span>
-        ))}
-      </figcaption>
+      <PeriodAxis periods={periods} bucket={bucket} />
+      <Legend names={names} />
     </figure>
   );
 }
 
-/** When a period begins, in UTC as it is summed up. */
-function periodText(time: string, bucket: string): string {
-  return bucket === 'hour' ? time.slice(11, 16) : time.slice(bucket === 'month' ? 0 : 5, bucket === 'month' ? 7 : 10);
+/** Returns the value of each group in each period. */
+function stacksOf({ records, periods, groups }: Groups, of: Measure['of']): number[][] {
+  const indexOf = new Map(groups.map(([group], index) => [group, index]));
+  const stacks = new Map(periods.map((time) => [time, groups.map(() => 0)]));
+  for (const each of records) {
+    const stack = stacks.get(each.time);
+    if (stack) stack[indexOf.get(each.group)!]! += of(each);
+  }
+  return [...stacks.values()];
 }
 
-/** When each period begins between two moments, as core cuts time in UTC: weeks begin on Monday. */
-export function periodsOf(startMs: number, endMs: number, bucket: string): string[] {
-  const at = new Date(startMs);
-  if (bucket === 'hour') at.setUTCMinutes(0, 0, 0);
-  else at.setUTCHours(0, 0, 0, 0);
-  if (bucket === 'week') at.setUTCDate(at.getUTCDate() - ((at.getUTCDay() + 6) % 7));
-  if (bucket === 'month') at.setUTCDate(1);
-  const periods: string[] = [];
-  while (at.getTime() <= endMs) {
-    periods.push(at.toISOString());
-    if (bucket === 'hour') at.setUTCHours(at.getUTCHours() + 1);
-    else if (bucket === 'month') at.setUTCMonth(at.getUTCMonth() + 1);
-    else at.setUTCDate(at.getUTCDate() + (bucket === 'week' ? 7 : 1));
-  }
-  return periods;
+/** Draws one period: its groups on top of each other. */
+function Stack({
+  left,
+  width,
+  heights,
+  titles,
+}: {
+  left: number;
+  width: number;
+  heights: readonly number[];
+  titles: readonly string[];
+}) {
+  let top = HEIGHT;
+  return heights.map((height, index) => {
+    top -= height;
+    return (
+      <rect
+        key={index}
+        className={`bar-${index}`}
+        x={left + width * BAR_MARGIN}
+        width={width * (1 - 2 * BAR_MARGIN)}
+        y={top}
+        height={height}
+      >
+        <title>{titles[index]}</title>
+      </rect>
+    );
+  });
+}
+
+/** Labels the first, the middle and the last period. */
+function PeriodAxis({ periods, bucket }: { periods: readonly string[]; bucket: string }) {
+  return (
+    <div className="ends" aria-hidden="true">
+      {[0, Math.floor((periods.length - 1) / 2), periods.length - 1].map((at, index) => (
+        <span key={index}>{periodText(periods[at]!, bucket)}</span>
+      ))}
+    </div>
+  );
+}
+
+function Legend({ names }: { names: readonly string[] }) {
+  return (
+    <figcaption>
+      {names.map((name, index) => (
+        <span key={index} title={name}>
+          <i className={`bar-${index}`} aria-hidden="true" /> {name}
+        </span>
+      ))}
+    </figcaption>
+  );
 }

@@ -36,25 +36,13 @@ export function TryIt({ id }: { id: string }) {
       (error: Error) => setFault(error.message),
     );
   };
-  const choice = (
-    <>
-      <label htmlFor="written-as">as</label>
-      <select
-        id="written-as"
-        value={isForm ? 'form' : 'json'}
-        onChange={({ target }) => {
-          setIsForm(target.value === 'form');
-          setFault('');
-        }}
-      >
-        <option value="json">JSON</option>
-        <option value="form">a form</option>
-      </select>
-    </>
-  );
+  const choose = (form: boolean): void => {
+    setIsForm(form);
+    setFault('');
+  };
   return (
     <div className="columns">
-      <Panel title="Input" aside={choice}>
+      <Panel title="Input" aside={<FormatChoice isForm={isForm} onChange={choose} />}>
         <div
           className="body"
           onKeyDown={(event) => {
@@ -64,19 +52,7 @@ export function TryIt({ id }: { id: string }) {
           {isForm ? (
             <InputForm text={text} onChange={setText} />
           ) : (
-            <>
-              <label htmlFor="input">The handler’s input, as JSON</label>
-              <textarea
-                id="input"
-                className="code"
-                rows={14}
-                spellCheck={false}
-                value={text}
-                onChange={({ target }) => setText(target.value)}
-                aria-invalid={fault !== ''}
-                aria-describedby={fault === '' ? undefined : 'fault'}
-              />
-            </>
+            <InputText text={text} onChange={setText} isWrong={fault !== ''} />
           )}
           {fault !== '' && (
             <p id="fault" role="alert" className="failure">
@@ -92,24 +68,66 @@ export function TryIt({ id }: { id: string }) {
         </div>
       </Panel>
       <div>
-        {job === '' ? (
-          <Panel title="Result">
-            <Empty title="Nothing was sent yet." />
-          </Panel>
-        ) : (
-          <>
-            <p>
-              Job{' '}
-              <Link href={`/endpoints/${id}/jobs/${job}`}>
-                <code>{job}</code>
-              </Link>
-            </p>
-            <StreamView key={job} endpointId={id} jobId={job} onEnd={setEnd} />
-            {end !== '' && <OutputView endpointId={id} jobId={job} state={end} />}
-          </>
-        )}
+        <Result id={id} job={job} end={end} onEnd={setEnd} />
       </div>
     </div>
+  );
+}
+
+/** Chooses between writing the input as JSON and filling in a form. */
+function FormatChoice({ isForm, onChange }: { isForm: boolean; onChange: (isForm: boolean) => void }) {
+  return (
+    <>
+      <label htmlFor="written-as">as</label>
+      <select
+        id="written-as"
+        value={isForm ? 'form' : 'json'}
+        onChange={({ target }) => onChange(target.value === 'form')}
+      >
+        <option value="json">JSON</option>
+        <option value="form">a form</option>
+      </select>
+    </>
+  );
+}
+
+function InputText({ text, onChange, isWrong }: { text: string; onChange: (text: string) => void; isWrong: boolean }) {
+  return (
+    <>
+      <label htmlFor="input">The handler’s input, as JSON</label>
+      <textarea
+        id="input"
+        className="code"
+        rows={14}
+        spellCheck={false}
+        value={text}
+        onChange={({ target }) => onChange(target.value)}
+        aria-invalid={isWrong}
+        aria-describedby={isWrong ? 'fault' : undefined}
+      />
+    </>
+  );
+}
+
+/** Shows the stream of the job that was sent, and its output once it has reached the state `end`. */
+function Result({ id, job, end, onEnd }: { id: string; job: string; end: string; onEnd: (state: string) => void }) {
+  if (job === '')
+    return (
+      <Panel title="Result">
+        <Empty title="Nothing was sent yet." />
+      </Panel>
+    );
+  return (
+    <>
+      <p>
+        Job{' '}
+        <Link href={`/endpoints/${id}/jobs/${job}`}>
+          <code>{job}</code>
+        </Link>
+      </p>
+      <StreamView key={job} endpointId={id} jobId={job} onEnd={onEnd} />
+      {end !== '' && <OutputView endpointId={id} jobId={job} state={end} />}
+    </>
   );
 }
 

@@ -56,57 +56,76 @@ export function Webhooks({
       aside={(isNarrowed || isOld || calls.length > 1) && <Filters listing={filter} filters={CALL_FILTERS} />}
     >
       {calls.length === 0 && <Empty title="None has that in it." />}
-      {calls.length > 0 && (
-        <div
-          className="scroll"
-          tabIndex={0}
-          role="region"
-          aria-label="Webhook calls, scrolls sideways"
-          aria-busy={isOld}
-        >
-          <table className="rows">
-            <thead>
-              <tr>
-                <th>Call</th>
-                <th>State</th>
-                <th className="right">Tries</th>
-                <th className="right">Redriven</th>
-                <th>When</th>
-                <th>Last failure</th>
-                <th>
-                  <span className="spoken">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {calls.map(({ id, state: stands, tries, redrives, dueMs, endMs, lastError }, index) => (
-                <tr key={id}>
-                  <td className="id">{id.slice(id.lastIndexOf('.') + 1)}</td>
-                  <td>
-                    <Badge word={stands} tone={TONES[stands] ?? 'calm'} />
-                  </td>
-                  <td className="right number">{tries}</td>
-                  <td className="right number">{redrives}</td>
-                  <td>{endMs > 0 ? moment(endMs) : `due ${moment(dueMs)}`}</td>
-                  <td className="error">{lastError || '–'}</td>
-                  <td>
-                    {index === 0 && mayRedrive && stands !== 'WAITING' && (
-                      <button type="button" onClick={redrive}>
-                        Call again
-                      </button>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      {calls.length > 0 && <CallTable calls={calls} isOld={isOld} redrive={mayRedrive ? redrive : undefined} />}
       {failure !== '' && (
         <p role="alert" className="failure body">
           {failure}
         </p>
       )}
     </Panel>
+  );
+}
+
+/** Lists the calls, the newest first. `redrive` makes the newest once more; `undefined` if it may not be. */
+function CallTable({
+  calls,
+  isOld,
+  redrive,
+}: {
+  calls: readonly WebhookView[];
+  isOld: boolean;
+  redrive: (() => void) | undefined;
+}) {
+  return (
+    <div className="scroll" tabIndex={0} role="region" aria-label="Webhook calls, scrolls sideways" aria-busy={isOld}>
+      <table className="rows">
+        <thead>
+          <tr>
+            <th>Call</th>
+            <th>State</th>
+            <th className="right">Tries</th>
+            <th className="right">Redriven</th>
+            <th>When</th>
+            <th>Last failure</th>
+            <th>
+              <span className="spoken">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {calls.map((call, index) => (
+            <CallRow key={call.id} call={call} redrive={index === 0 ? redrive : undefined} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function CallRow({
+  call: { id, state, tries, redrives, dueMs, endMs, lastError },
+  redrive,
+}: {
+  call: WebhookView;
+  redrive: (() => void) | undefined;
+}) {
+  return (
+    <tr>
+      <td className="id">{id.slice(id.lastIndexOf('.') + 1)}</td>
+      <td>
+        <Badge word={state} tone={TONES[state] ?? 'calm'} />
+      </td>
+      <td className="right number">{tries}</td>
+      <td className="right number">{redrives}</td>
+      <td>{endMs > 0 ? moment(endMs) : `due ${moment(dueMs)}`}</td>
+      <td className="error">{lastError || '–'}</td>
+      <td>
+        {redrive && state !== 'WAITING' && (
+          <button type="button" onClick={redrive}>
+            Call again
+          </button>
+        )}
+      </td>
+    </tr>
   );
 }

@@ -38,16 +38,11 @@ interface Wanted {
   endpoints: readonly Picked[];
 }
 
-/** The form in its dialog, then the key. `scope`: what it begins with. */
+const EMPTY: Omit<Wanted, 'scope'> = { name: '', account: [], management: 'READ', jobs: 'READ', endpoints: [] };
+
+/** Shows the form in its dialog, then the key. `scope` is the choice that the form begins with. */
 export function NewKey({ scope = 'ALL', onClose }: { scope?: string; onClose: () => void }) {
-  const [wanted, setWanted] = useState<Wanted>({
-    name: '',
-    scope,
-    account: [],
-    management: 'READ',
-    jobs: 'READ',
-    endpoints: [],
-  });
+  const [wanted, setWanted] = useState<Wanted>({ ...EMPTY, scope });
   const [made, setMade] = useState<NewKeyView>();
   const queries = useQueryClient();
   const isOperator = useIsOperator();
@@ -75,6 +70,23 @@ export function NewKey({ scope = 'ALL', onClose }: { scope?: string; onClose: ()
       onSubmit={make}
       onClose={onClose}
     >
+      <KeyFields wanted={wanted} set={set} isOperator={isOperator} />
+    </DialogForm>
+  );
+}
+
+function KeyFields({
+  wanted,
+  set,
+  isOperator,
+}: {
+  wanted: Wanted;
+  set: (part: Partial<Wanted>) => void;
+  isOperator: boolean;
+}) {
+  const { name, scope, account, endpoints } = wanted;
+  return (
+    <>
       <div className="form">
         <div>
           <label htmlFor="key-name">Name</label>
@@ -82,7 +94,7 @@ export function NewKey({ scope = 'ALL', onClose }: { scope?: string; onClose: ()
             id="key-name"
             required
             maxLength={191}
-            value={wanted.name}
+            value={name}
             onChange={({ target }) => set({ name: target.value })}
           />
           <p className="hint">For people: who uses it, or which machine.</p>
@@ -90,48 +102,47 @@ export function NewKey({ scope = 'ALL', onClose }: { scope?: string; onClose: ()
         <Choose
           id="key-scope"
           label="It may"
-          value={wanted.scope}
+          value={scope}
           onChange={(next) => set({ scope: next })}
           choices={Object.entries(SCOPES).filter(([word]) => isOperator || word !== 'AGENT')}
         />
-        {isOperator && wanted.scope !== 'AGENT' && (
-          <Pick
-            legend="Account"
-            offer={ACCOUNTS}
-            how="one"
-            chosen={wanted.account}
-            onChange={(account) => set({ account })}
-          />
+        {isOperator && scope !== 'AGENT' && (
+          <Pick legend="Account" offer={ACCOUNTS} how="one" chosen={account} onChange={(account) => set({ account })} />
         )}
-        {wanted.scope === 'RESTRICTED' && (
-          <>
-            <Choose
-              id="key-management"
-              label="With endpoints, pods and the like"
-              value={wanted.management}
-              choices={PERMISSIONS}
-              onChange={(management) => set({ management })}
-            />
-            <Choose
-              id="key-jobs"
-              label="With jobs"
-              value={wanted.jobs}
-              choices={PERMISSIONS}
-              onChange={(jobs) => set({ jobs })}
-            />
-          </>
-        )}
+        {scope === 'RESTRICTED' && <Permissions wanted={wanted} set={set} />}
       </div>
-      {!isOperator && wanted.scope !== 'AGENT' && (
+      {!isOperator && scope !== 'AGENT' && (
         <Pick
           legend="Only for these endpoints; none chosen: for all"
           offer={ENDPOINTS}
           how="some or none"
-          chosen={wanted.endpoints}
+          chosen={endpoints}
           onChange={(endpoints) => set({ endpoints })}
         />
       )}
-    </DialogForm>
+    </>
+  );
+}
+
+/** Chooses what a restricted key may do. */
+function Permissions({ wanted, set }: { wanted: Wanted; set: (part: Partial<Wanted>) => void }) {
+  return (
+    <>
+      <Choose
+        id="key-management"
+        label="With endpoints, pods and the like"
+        value={wanted.management}
+        choices={PERMISSIONS}
+        onChange={(management) => set({ management })}
+      />
+      <Choose
+        id="key-jobs"
+        label="With jobs"
+        value={wanted.jobs}
+        choices={PERMISSIONS}
+        onChange={(jobs) => set({ jobs })}
+      />
+    </>
   );
 }
 

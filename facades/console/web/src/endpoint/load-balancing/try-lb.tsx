@@ -8,7 +8,8 @@ import { LbAnswer } from './lb-answer.tsx';
 import type { Exchange } from './lb-exchange.ts';
 import { exchange, NOTHING } from './lb-exchange.ts';
 import type { LbRequest } from './lb-request.ts';
-import { faultOf, keepRequest, keptRequest, METHODS, mayHaveBody } from './lb-request.ts';
+import { faultOf, keepRequest, keptRequest } from './lb-request.ts';
+import { RequestFields } from './request-fields.tsx';
 
 /** The part. What was written last is there again as long as the tab is. */
 export function TryLb({ view }: { view: EndpointView }) {
@@ -43,7 +44,7 @@ export function TryLb({ view }: { view: EndpointView }) {
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) check();
           }}
         >
-          <Fields request={request} onChange={write} isWrong={fault !== ''} onSend={check} />
+          <RequestFields request={request} onChange={write} isWrong={fault !== ''} onSend={check} />
           {fault !== '' && (
             <p id="fault" role="alert" className="failure">
               {fault}
@@ -93,92 +94,4 @@ function useExchange(id: string) {
     });
   };
   return { told, isUnderWay, send, end: () => running.current?.abort() };
-}
-
-function Fields({
-  request,
-  onChange,
-  isWrong,
-  onSend,
-}: {
-  request: LbRequest;
-  onChange: (request: LbRequest) => void;
-  isWrong: boolean;
-  onSend: () => void;
-}) {
-  const { method, path, headers, kind, body } = request;
-  const change = (part: Partial<LbRequest>): void => onChange({ ...request, ...part });
-  const judged = { 'aria-invalid': isWrong, ...(isWrong ? { 'aria-describedby': 'fault' } : {}) };
-  return (
-    <div className="asked">
-      <div className="line">
-        <div>
-          <label htmlFor="method">Method</label>
-          <select id="method" value={method} onChange={({ target }) => change({ method: target.value })}>
-            {METHODS.map((word) => (
-              <option key={word}>{word}</option>
-            ))}
-          </select>
-        </div>
-        <div className="wide">
-          <label htmlFor="path">Path</label>
-          <input
-            id="path"
-            className="code"
-            spellCheck={false}
-            autoCapitalize="off"
-            autoComplete="off"
-            value={path}
-            {...judged}
-            onChange={({ target }) => change({ path: target.value })}
-            onKeyDown={(event) => {
-              if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey) onSend();
-            }}
-          />
-        </div>
-      </div>
-      <div>
-        <label htmlFor="headers">Headers</label>
-        <textarea
-          id="headers"
-          className="code"
-          rows={3}
-          spellCheck={false}
-          placeholder="Accept: text/event-stream"
-          value={headers}
-          {...judged}
-          onChange={({ target }) => change({ headers: target.value })}
-        />
-      </div>
-      {mayHaveBody(method) ? (
-        <div>
-          <div className="line">
-            <label htmlFor="body">Body</label>
-            <label htmlFor="kind" className="spoken">
-              Kind of the body
-            </label>
-            <select
-              id="kind"
-              value={kind}
-              onChange={({ target }) => change({ kind: target.value === 'text' ? 'text' : 'json' })}
-            >
-              <option value="json">as JSON</option>
-              <option value="text">as text</option>
-            </select>
-          </div>
-          <textarea
-            id="body"
-            className="code"
-            rows={10}
-            spellCheck={false}
-            value={body}
-            {...judged}
-            onChange={({ target }) => change({ body: target.value })}
-          />
-        </div>
-      ) : (
-        <p className="hint">A {method} has no body.</p>
-      )}
-    </div>
-  );
 }

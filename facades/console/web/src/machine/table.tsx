@@ -1,0 +1,122 @@
+/** The table of machines, with what the operator does to one: drain it, let work in again, forget it. */
+import { useState } from 'react';
+import { Link } from 'wouter';
+import type { MachineView } from '../../../views.ts';
+import { ask } from '../lib/api.ts';
+import type { Listing } from '../lib/use-listing.ts';
+import { ago, mib } from '../lib/words.ts';
+import { DialogButton, DialogForm } from '../ui/dialog.tsx';
+import { Head } from '../ui/listing-parts.tsx';
+import { Badge } from '../ui/parts.tsx';
+
+/** Shows one page of machines. `nowMs` is the server's clock; `isOld` if another page is on its way. */
+export function MachineTable({
+  listing,
+  machines,
+  nowMs,
+  isOld,
+}: {
+  listing: Listing;
+  machines: readonly MachineView[];
+  nowMs: number;
+  isOld: boolean;
+}) {
+  return (
+    <div className="scroll" tabIndex={0} role="region" aria-label="Machines, scrolls sideways" aria-busy={isOld}>
+      <table className="rows">
+        <thead>
+          <tr>
+            <Head listing={listing} text="Name" by="name" />
+            <Head listing={listing} text="State" by="state" />
+            <Head listing={listing} text="Heard" by="seen" />
+            <th className="right">Workers</th>
+            <Head listing={listing} text="Processors" by="processors" className="right" />
+            <Head listing={listing} text="Memory" by="memory" className="right" />
+            <th>Engine</th>
+            <th>Agent</th>
+            <th className="acts">
+              <span className="spoken">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {machines.map((machine) => (
+            <Row key={machine.id} machine={machine} nowMs={nowMs} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Row({ machine, nowMs }: { machine: MachineView; nowMs: number }) {
+  const { id, name, connected, cordoned } = machine;
+  const [failure, setFailure] = useState('');
+  const cordon = (): void => {
+    ask('POST', `/api/machines/${id}/cordon`, { cordoned: !cordoned }).then(
+      () => setFailure(''),
+      (error: Error) => setFailure(error.message),
+    );
+  };
+  return (
+    <tr>
+      <th scope="row">
+        <Link href={`/machines/${id}`} className="text" title={name}>
+          {name}
+        </Link>{' '}
+        <code className="id">{id}</code>
+      </th>
+      <td>
+        {connected ? <Badge word="connected" tone="good" /> : <Badge word="away" tone="bad" />}{' '}
+        {cordoned && (
+          <Badge
+            word={machine.workers === 0 ? 'drained' : `draining, ${machine.workers} left`}
+            tone={machine.workers === 0 ? 'good' : 'warn'}
+          />
+        )}
+      </td>
+      <td>{ago(machine.seenMs, nowMs)}</td>
+      <td className="right number">{machine.workers}</td>
+      <td className="right number">{machine.cpuCount || '–'}</td>
+      <td className="right number">{machine.memoryMib ? mib(machine.memoryMib) : '–'}</td>
+      <td>{machine.engine || 'none'}</td>
+      <td>{machine.agentVersion}</td>
+      <td className="acts">
+        <span className="choices">
+          <button
+            type="button"
+            onClick={cordon}
+            title={cordoned ? 'Work may go there again' : 'Nothing new goes there; what runs goes on'}
+          >
+            {cordoned ? 'Let work in' : 'Drain'}
+          </button>
+          {!connected && <Forget id={id} name={name} />}
+          {failure && (
+            <span role="alert" className="failure">
+              {failure}
+            </span>
+          )}
+        </span>
+      </td>
+    </tr>
+  );
+}
+
+/** For a machine that will not come back. */
+function Forget({ id, name }: { id: string; name: string }) {
+  return (
+    <DialogButton text="Forget" className="danger" spoken={name}>
+      {(close) => (
+        <DialogForm
+          title={`Forget ${name}?`}
+          action="Forget it"
+          danger
+          onClose={close}
+          onSubmit={() => ask('POST', `/api/machines/${id}/forget`, {}).then(close)}
+        >
+          <p className="body">Its workers count as lost, its pods are deleted, and its key works no more.</p>
+        </DialogForm>
+      )}
+    </DialogButton>
+  );
+}
