@@ -3,7 +3,7 @@
  * that nothing depends on colour alone.
  */
 import type { UsageRecordView } from '../../../views.ts';
-import { count } from '../lib/words.ts';
+import { count } from '../lib/format.ts';
 import { periodText } from './periods.ts';
 
 const WIDTH = 800;

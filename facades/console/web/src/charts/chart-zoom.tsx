@@ -6,7 +6,7 @@
 import type { ReactNode } from 'react';
 import { useRef, useState } from 'react';
 import type uPlot from 'uplot';
-import { moment } from '../lib/words.ts';
+import { moment } from '../lib/format.ts';
 
 /** From when until when, in seconds since 1970. */
 export interface Stretch {

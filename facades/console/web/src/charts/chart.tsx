@@ -4,7 +4,7 @@
  */
 import { useEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
-import { mark, moment, roundSpan, span } from '../lib/words.ts';
+import { mark, moment, roundSpan, span } from '../lib/format.ts';
 import type { Stretch } from './chart-zoom.tsx';
 import { highest, useZoom, Zoom, zooming } from './chart-zoom.tsx';
 

@@ -1,6 +1,6 @@
 /** How busy a GPU is, in words. */
 import type { GpuLoadView } from '../../../views-of-gpus.ts';
-import { mib, share } from '../lib/words.ts';
+import { mib, share } from '../lib/format.ts';
 
 /** `87 %, 61.2 of 139.9 GiB, 54 °C, 402 W`: what is known. Without `memoryMib` only how much of its memory is taken. */
 export function loadText(

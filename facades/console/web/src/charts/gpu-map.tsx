@@ -5,7 +5,7 @@
 import { Link } from 'wouter';
 import type { MachineView } from '../../../views.ts';
 import type { GpuView } from '../../../views-of-gpus.ts';
-import { mib } from '../lib/words.ts';
+import { mib } from '../lib/format.ts';
 import { Badge, Empty, Panel } from '../ui/parts.tsx';
 import { busyText, loadText } from './gpu-load.ts';
 

@@ -2,10 +2,10 @@
 import type { EndpointView, PastView, Sample } from '../../../views.ts';
 import { Chart } from '../charts/chart.tsx';
 import { useHistory } from '../lib/use-history.ts';
-import { count, span, unbroken } from '../lib/words.ts';
+import { count, span, unbroken } from '../lib/format.ts';
 import { Figure, Panel } from '../ui/parts.tsx';
 import { Problems } from '../ui/problems.tsx';
-import { Refusing } from '../ui/refusing.tsx';
+import { Refusing } from '../ui/unfit-machines.tsx';
 import { JobTimes } from './job-times.tsx';
 import { Workers } from './workers.tsx';
 

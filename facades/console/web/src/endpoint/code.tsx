@@ -1,5 +1,5 @@
 /** Code that calls an endpoint, to be copied. */
-import { Copy } from '../ui/copy.tsx';
+import { Copy } from '../ui/copy-button.tsx';
 import { Panel } from '../ui/parts.tsx';
 import { lbCode } from './load-balancing/lb-code.ts';
 

@@ -9,7 +9,7 @@ import { Link } from 'wouter';
 import type { ErrorGroupView, ErrorsView } from '../../../views-of-errors.ts';
 import { ask } from '../lib/api.ts';
 import { useSession } from '../lib/session.tsx';
-import { ago, count, counted } from '../lib/words.ts';
+import { ago, count, counted } from '../lib/format.ts';
 import { plainText } from '../lib/worker-text.ts';
 import { Badge, Empty, Failed, Loading, Overdue, Panel } from '../ui/parts.tsx';
 import type { RunAgain } from './run-again.tsx';

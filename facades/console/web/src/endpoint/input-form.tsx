@@ -1,6 +1,6 @@
 /** A job's input as a form: a field for each member of the JSON object, which stays the one thing that is written. */
 import { useState } from 'react';
-import { laidOut } from '../job/lay-out.ts';
+import { laidOut } from '../lib/format-json.ts';
 
 /** More members than these are no form any more; and a text that is larger takes long for each letter. */
 const MEMBERS_MAX = 50;

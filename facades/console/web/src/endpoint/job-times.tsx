@@ -8,7 +8,7 @@ import { useState } from 'react';
 import type { JobTimesView, PercentilesView } from '../../../views-of-times.ts';
 import { Chart, SPANS } from '../charts/chart.tsx';
 import { ask } from '../lib/api.ts';
-import { count, counted, span } from '../lib/words.ts';
+import { count, counted, span } from '../lib/format.ts';
 import { Empty, Failed, Figure, Loading, Overdue, Panel } from '../ui/parts.tsx';
 import { ratesOf } from './rates.ts';
 

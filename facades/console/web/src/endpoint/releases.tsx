@@ -5,7 +5,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReleaseView } from '../../../views.ts';
 import { ask } from '../lib/api.ts';
-import { moment } from '../lib/words.ts';
+import { moment } from '../lib/format.ts';
 import { Badge, Empty, Failed, Loading, Panel } from '../ui/parts.tsx';
 
 const WORDS: Readonly<Record<string, string>> = {

@@ -2,8 +2,8 @@
 
 import type { ReactNode } from 'react';
 import { useEffect, useRef, useState } from 'react';
-import { count } from '../lib/words.ts';
-import { useChangeAll } from './change-all.ts';
+import { count } from '../lib/format.ts';
+import { useChangeAll } from './jobs/change-all.ts';
 
 const WORD = 'queued again';
 

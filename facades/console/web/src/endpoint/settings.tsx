@@ -9,9 +9,9 @@ import { useLocation } from 'wouter';
 import type { FieldView, WhatIfView } from '../../../views.ts';
 import { ask } from '../lib/api.ts';
 import { useSession } from '../lib/session.tsx';
-import { Field } from '../ui/fields.tsx';
+import { Field } from '../forms/fields.tsx';
 import { Failed, Loading, Panel } from '../ui/parts.tsx';
-import { Remove } from '../ui/remove.tsx';
+import { Remove } from '../forms/remove.tsx';
 import { WhatIf } from './what-if.tsx';
 
 type Values = Record<string, unknown>;

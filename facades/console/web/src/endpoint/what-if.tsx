@@ -1,6 +1,6 @@
 /** What other settings would have come to in the last hours, beside what was. */
 import type { WhatIfFiguresView, WhatIfView } from '../../../views.ts';
-import { count, span, unbroken } from '../lib/words.ts';
+import { count, span, unbroken } from '../lib/format.ts';
 import { Empty, Panel } from '../ui/parts.tsx';
 
 /** The panel. */

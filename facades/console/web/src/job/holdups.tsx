@@ -1,9 +1,9 @@
 /** Why a job waits, beside the sentence: what binds its endpoint, and machines that take no further worker of it. */
 import type { LimitView } from '../../../views.ts';
-import { unbroken } from '../lib/words.ts';
+import { unbroken } from '../lib/format.ts';
 import { Panel } from '../ui/parts.tsx';
-import type { RefusingMachine } from '../ui/refusing.tsx';
-import { Refusing } from '../ui/refusing.tsx';
+import type { RefusingMachine } from '../ui/unfit-machines.tsx';
+import { Refusing } from '../ui/unfit-machines.tsx';
 
 /** The panels; nothing where nothing binds. */
 export function HoldUps({ limits, machines }: { limits: readonly LimitView[]; machines: readonly RefusingMachine[] }) {

@@ -7,10 +7,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { askBlob } from '../lib/api.ts';
 import { saveFile } from '../lib/save-file.ts';
-import { bytes } from '../lib/words.ts';
-import { Blocks } from '../ui/blocks.tsx';
+import { bytes } from '../lib/format.ts';
+import { Blocks } from '../ui/text-blocks.tsx';
 import { Empty, Failed, Loading, Panel } from '../ui/parts.tsx';
-import { laidOut, textOf } from './lay-out.ts';
+import { laidOut, textOf } from '../lib/format-json.ts';
 
 /** What is no larger is shown as a whole, in bytes. */
 const WHOLE_MAX = 200_000;

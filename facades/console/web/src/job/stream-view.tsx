@@ -1,8 +1,8 @@
 /** What a job streams, as it comes. It reads from a place of its own, so that nobody else misses anything. */
 import { useEffect, useState } from 'react';
-import { counted } from '../lib/words.ts';
-import type { Block } from '../ui/blocks.tsx';
-import { onNextFrame, Tail, withMore } from '../ui/blocks.tsx';
+import { counted } from '../lib/format.ts';
+import type { Block } from '../ui/text-blocks.tsx';
+import { onNextFrame, Tail, withMore } from '../ui/text-blocks.tsx';
 import { Badge, Panel } from '../ui/parts.tsx';
 
 /** The newest that are shown, in characters: a stream may go on for hours. */

@@ -1,10 +1,10 @@
 /** A job from its submission on: waiting, running, and each attempt from its beginning to its end. */
 import type { LimitView } from '../../../views.ts';
 import type { WebhookView } from '../../../views-of-jobs.ts';
-import { moment, span } from '../lib/words.ts';
+import { moment, span } from '../lib/format.ts';
 import { plainText } from '../lib/worker-text.ts';
 import { Badge, Panel } from '../ui/parts.tsx';
-import type { RefusingMachine } from '../ui/refusing.tsx';
+import type { RefusingMachine } from '../ui/unfit-machines.tsx';
 
 /** What the feed of a job tells. */
 export interface JobView {

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useLocation } from 'wouter';
 import type { MachinePageView } from '../../../views-of-machines.ts';
 import { ask } from '../lib/api.ts';
-import { counted } from '../lib/words.ts';
+import { counted } from '../lib/format.ts';
 import { DialogButton, DialogForm } from '../ui/dialog.tsx';
 
 /** The buttons. One that is here cannot be forgotten: its agent would join again. */

@@ -1,6 +1,6 @@
 /** What a machine is: what its agent told of it, the key that it joined with, where its workers listen. */
 import type { MachinePageView } from '../../../views-of-machines.ts';
-import { ago, mib, moment } from '../lib/words.ts';
+import { ago, mib, moment } from '../lib/format.ts';
 import { FactsTable, Panel } from '../ui/parts.tsx';
 
 /** Addresses that are told before the rest is only counted. */

@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import type { GpuView } from '../../../views-of-gpus.ts';
 import type { MachinePageView } from '../../../views-of-machines.ts';
 import { busyText, loadText } from '../charts/gpu-load.ts';
-import { mib, share } from '../lib/words.ts';
+import { mib, share } from '../lib/format.ts';
 import { Badge, Panel } from '../ui/parts.tsx';
 
 /** The panel; nothing where it has none. */

@@ -1,7 +1,7 @@
 /** What else is on a machine: pods, images; and endpoints whose workers it does not take. */
 import { Link } from 'wouter';
 import type { MachinePageView, MachineRefusalView } from '../../../views-of-machines.ts';
-import { ago, bytes, count, counted, mib, unbroken } from '../lib/words.ts';
+import { ago, bytes, count, counted, mib, unbroken } from '../lib/format.ts';
 import { Badge, Panel } from '../ui/parts.tsx';
 
 /** Its pods; nothing where it has none. */

@@ -5,15 +5,15 @@ import { Activity } from '../endpoint/activity.tsx';
 import { Code } from '../endpoint/code.tsx';
 import { Decisions } from '../endpoint/decisions.tsx';
 import { Errors } from '../endpoint/errors.tsx';
-import { Jobs } from '../endpoint/jobs.tsx';
+import { Jobs } from '../endpoint/jobs/jobs.tsx';
 import { TryLb } from '../endpoint/load-balancing/try-lb.tsx';
 import { Releases } from '../endpoint/releases.tsx';
 import { Settings } from '../endpoint/settings.tsx';
 import { TryIt } from '../endpoint/try-it.tsx';
-import type { Live } from '../lib/live.ts';
-import { useLive } from '../lib/live.ts';
+import type { Live } from '../lib/use-live.ts';
+import { useLive } from '../lib/use-live.ts';
 import { useIsOperator, useSession } from '../lib/session.tsx';
-import { useHereInSight } from '../lib/use-here-in-sight.ts';
+import { useHereInSight } from '../lib/use-scroll-to-current.ts';
 import { Away, Badge, Empty, Loading, Refused, Trail } from '../ui/parts.tsx';
 
 const TABS = [

@@ -4,9 +4,9 @@
  */
 import type { MachinePageView } from '../../../views-of-machines.ts';
 import { Workers } from '../endpoint/workers.tsx';
-import { useLive } from '../lib/live.ts';
+import { useLive } from '../lib/use-live.ts';
 import { useIsOperator } from '../lib/session.tsx';
-import { ago, count } from '../lib/words.ts';
+import { ago, count } from '../lib/format.ts';
 import { MachineActions } from '../machine/actions.tsx';
 import { Facts } from '../machine/facts.tsx';
 import { Gpus } from '../machine/gpus.tsx';

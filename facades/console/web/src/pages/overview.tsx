@@ -6,20 +6,20 @@ import { Link, useLocation } from 'wouter';
 import type { EndpointRow, OverviewView, Sample } from '../../../views.ts';
 import { GpuMap, NoMachine } from '../charts/gpu-map.tsx';
 import { Sparkline } from '../charts/sparkline.tsx';
-import { lazyPage } from '../lazy-page.tsx';
-import { useLive } from '../lib/live.ts';
+import { lazyPage } from '../ui/lazy-page.tsx';
+import { useLive } from '../lib/use-live.ts';
 import { useIsOperator, useSession } from '../lib/session.tsx';
 import { useHistory } from '../lib/use-history.ts';
-import type { Listing } from '../lib/use-listing.ts';
-import { useListing } from '../lib/use-listing.ts';
-import { count } from '../lib/words.ts';
+import type { Listing } from '../listing/use-listing.ts';
+import { useListing } from '../listing/use-listing.ts';
+import { count } from '../lib/format.ts';
 import { DialogButton } from '../ui/dialog.tsx';
-import { Filters, Head, Narrowed, namesOf, Pages, Search } from '../ui/listing-parts.tsx';
+import { Filters, Head, Narrowed, namesOf, Pages, Search } from '../listing/listing-parts.tsx';
 import { Away, Badge, Empty, Figure, Loading, NoHit, Panel, Refused } from '../ui/parts.tsx';
 import { Problems } from '../ui/problems.tsx';
-import { ENDPOINT_FILTERS, MACHINE_FILTERS } from './live-filters.ts';
+import { ENDPOINT_FILTERS, MACHINE_FILTERS } from '../listing/live-filters.ts';
 
-const Create = lazyPage(async () => ({ default: (await import('../ui/create.tsx')).Create }));
+const Create = lazyPage(async () => ({ default: (await import('../forms/create.tsx')).Create }));
 
 /** The page. */
 export function Overview() {

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { Link, useRoute } from 'wouter';
 import { useIsOperator, useSession, useSignOut } from '../lib/session.tsx';
 import { useTheme } from '../lib/theme.ts';
-import { useHereInSight } from '../lib/use-here-in-sight.ts';
+import { useHereInSight } from '../lib/use-scroll-to-current.ts';
 
 const OF_ACCOUNT = [
   ['/', 'Overview'],

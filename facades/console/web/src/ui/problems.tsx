@@ -1,7 +1,7 @@
 /** What is wrong right now, each with its reason and the page that tells more. */
 import { Link } from 'wouter';
 import type { ProblemsView } from '../../../views.ts';
-import { count, unbroken } from '../lib/words.ts';
+import { count, unbroken } from '../lib/format.ts';
 import { Badge, Panel } from './parts.tsx';
 
 /** The panel; nothing where all is well. `hasLinks`: they are of several pages. */

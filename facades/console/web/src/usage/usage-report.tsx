@@ -2,11 +2,11 @@
 import type { ListView, UsageRecordView, UsageView } from '../../../views.ts';
 import { BarChart } from '../charts/bar-chart.tsx';
 import { periodsOf } from '../charts/periods.ts';
-import type { Listing } from '../lib/use-listing.ts';
-import { count, span } from '../lib/words.ts';
-import { Head, Pages } from '../ui/listing-parts.tsx';
+import type { Listing } from '../listing/use-listing.ts';
+import { count, span } from '../lib/format.ts';
+import { Head, Pages } from '../listing/listing-parts.tsx';
 import { Empty, Figure, Panel } from '../ui/parts.tsx';
-import { Take } from '../ui/take.tsx';
+import { Take } from '../listing/download-csv.tsx';
 
 const COLUMNS = ['time', 'group', 'name', 'amount', 'billedMs'];
 

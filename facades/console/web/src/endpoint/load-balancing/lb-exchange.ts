@@ -3,11 +3,11 @@
  * of the page's memory, and only its first part is ever made into text: never into anything else.
  */
 
-import { laidOut } from '../../job/lay-out.ts';
+import { laidOut } from '../../lib/format-json.ts';
 import { askAnswer } from '../../lib/api.ts';
 import { stopwatch } from '../../lib/stopwatch.ts';
-import type { Block } from '../../ui/blocks.tsx';
-import { withMore } from '../../ui/blocks.tsx';
+import type { Block } from '../../ui/text-blocks.tsx';
+import { withMore } from '../../ui/text-blocks.tsx';
 import type { LbRequest } from './lb-request.ts';
 import { hasBody, headOf } from './lb-request.ts';
 

@@ -3,9 +3,9 @@
  * begins at the first page.
  */
 import { useState } from 'react';
-import { useAddress } from './use-address.ts';
+import { useAddress } from '../lib/use-address.ts';
 import { usePages } from './use-pages.ts';
-import { useSettled } from './use-settled.ts';
+import { useSettled } from '../lib/use-debounced.ts';
 
 /** What is asked where all of a list is wanted. */
 const ALL = 'search=';

@@ -5,9 +5,9 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import type { FieldView } from '../../../views.ts';
 import { ask } from '../lib/api.ts';
-import { DialogForm } from './dialog.tsx';
+import { DialogForm } from '../ui/dialog.tsx';
 import { Field } from './fields.tsx';
-import { Failed, Loading } from './parts.tsx';
+import { Failed, Loading } from '../ui/parts.tsx';
 import type { Offer, Picked } from './pick.tsx';
 import { Pick } from './pick.tsx';
 

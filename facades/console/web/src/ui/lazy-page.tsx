@@ -5,7 +5,7 @@
 
 import type { ComponentType, LazyExoticComponent, ReactNode } from 'react';
 import { Component, lazy } from 'react';
-import { after } from './lib/stopwatch.ts';
+import { after } from '../lib/stopwatch.ts';
 
 /** Pauses before what could not be loaded is asked for again, in milliseconds. */
 const PAUSES_MS = [500, 1_000, 2_000, 4_000];

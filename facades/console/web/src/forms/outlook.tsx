@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { FieldView, ListView } from '../../../views.ts';
 import { ask } from '../lib/api.ts';
-import { count } from '../lib/words.ts';
+import { count } from '../lib/format.ts';
 
 /** Settings by name. */
 export type Values = Readonly<Record<string, unknown>>;

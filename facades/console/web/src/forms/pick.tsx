@@ -7,8 +7,8 @@ import type { ReactNode } from 'react';
 import { useId, useState } from 'react';
 import type { ListView } from '../../../views.ts';
 import { ask } from '../lib/api.ts';
-import { useSettled } from '../lib/use-settled.ts';
-import { Failed, Overdue } from './parts.tsx';
+import { useSettled } from '../lib/use-debounced.ts';
+import { Failed, Overdue } from '../ui/parts.tsx';
 
 /** Those that are offered at a time. */
 const OFFERED_MAX = 50;

@@ -1,6 +1,6 @@
 /** Numbers and times as the console writes them: no line ends between a number and its unit. */
 
-import { ago, bytes, localTime, mib, roundSpan, span, unbroken } from '@slipway/facades/console/web/src/lib/words';
+import { ago, bytes, localTime, mib, roundSpan, span, unbroken } from '@slipway/facades/console/web/src/lib/format';
 import t from 'tap';
 
 /** A number that stands apart from its unit by a blank at which a line may end. */

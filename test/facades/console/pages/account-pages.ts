@@ -5,8 +5,8 @@
 import { KeyScope, Permission } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { BrowserContextOptions } from 'playwright-core';
 import type { Test } from 'tap';
-import { call } from '../../helpers/grpc/grpc-clients.ts';
-import type { BrowserParts } from './pages/list-pages.ts';
+import { call } from '../../../helpers/grpc/grpc-clients.ts';
+import type { BrowserParts } from './list-pages.ts';
 
 const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 } };
 

@@ -1,7 +1,7 @@
 /** Deleting something, which asks first and says what core says when that cannot be. */
 import { useQueryClient } from '@tanstack/react-query';
 import { ask } from '../lib/api.ts';
-import { DialogButton, DialogForm } from './dialog.tsx';
+import { DialogButton, DialogForm } from '../ui/dialog.tsx';
 
 /**
  * The button with its question. `list`: what REST lists it under; `shown`: the console's list of it; `before`: what

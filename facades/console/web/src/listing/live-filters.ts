@@ -1,7 +1,7 @@
 /** What the lists of the overview and of machines can be filtered by. */
 
-import type { Filter } from '../ui/listing-parts.tsx';
-import { YES_NO } from '../ui/listing-parts.tsx';
+import type { Filter } from './listing-parts.tsx';
+import { YES_NO } from './listing-parts.tsx';
 
 /** What an account's endpoints can be filtered by. */
 export const ENDPOINT_FILTERS: readonly Filter[] = [

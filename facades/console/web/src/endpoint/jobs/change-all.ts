@@ -2,8 +2,8 @@
 
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import { ApiError, ask } from '../lib/api.ts';
-import { count, stateText } from '../lib/words.ts';
+import { ApiError, ask } from '../../lib/api.ts';
+import { count, stateText } from '../../lib/format.ts';
 
 /** What calls came to so far. */
 export interface Progress {

@@ -5,10 +5,10 @@ import { useState } from 'react';
 import type { NewKeyView } from '../../../views.ts';
 import { ask } from '../lib/api.ts';
 import { useIsOperator } from '../lib/session.tsx';
-import { Copy } from '../ui/copy.tsx';
+import { Copy } from '../ui/copy-button.tsx';
 import { Dialog, DialogForm } from '../ui/dialog.tsx';
-import type { Offer, Picked } from '../ui/pick.tsx';
-import { Pick } from '../ui/pick.tsx';
+import type { Offer, Picked } from './pick.tsx';
+import { Pick } from './pick.tsx';
 
 const SCOPES: Readonly<Record<string, string>> = {
   ALL: 'everything in its account',

@@ -1,6 +1,6 @@
 /** JSON as the console lays it out: nothing but blanks is added, whatever it is cut off in. */
 
-import { laidOut, textOf } from '@slipway/facades/console/web/src/job/lay-out';
+import { laidOut, textOf } from '@slipway/facades/console/web/src/lib/format-json';
 import fc from 'fast-check';
 import t from 'tap';
 import { SEED } from '../../helpers/time/seeded-random.ts';

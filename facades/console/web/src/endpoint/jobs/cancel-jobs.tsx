@@ -1,8 +1,8 @@
 /** Cancelling the jobs of a page that were chosen, after one question. */
 import { useState } from 'react';
-import { ApiError, ask } from '../lib/api.ts';
-import { count, counted } from '../lib/words.ts';
-import { DialogButton, DialogForm } from '../ui/dialog.tsx';
+import { ApiError, ask } from '../../lib/api.ts';
+import { count, counted } from '../../lib/format.ts';
+import { DialogButton, DialogForm } from '../../ui/dialog.tsx';
 
 /** Requests at a time: the service takes twenty of an endpoint. */
 const AT_ONCE = 6;

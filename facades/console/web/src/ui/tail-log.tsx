@@ -1,10 +1,10 @@
 /** The end of what a pod or worker wrote, live while it is looked at. */
 import { useMemo } from 'react';
-import type { LogTailView } from '../../views-of-pods.ts';
-import { useLive } from './lib/live.ts';
-import { plainText } from './lib/worker-text.ts';
-import { Tail, withMore } from './ui/blocks.tsx';
-import { Away, Failed, Loading } from './ui/parts.tsx';
+import type { LogTailView } from '../../../views-of-pods.ts';
+import { useLive } from '../lib/use-live.ts';
+import { plainText } from '../lib/worker-text.ts';
+import { Tail, withMore } from './text-blocks.tsx';
+import { Away, Failed, Loading } from './parts.tsx';
 
 /** All that the service tells of one. */
 const SHOWN_MAX = 500_000;

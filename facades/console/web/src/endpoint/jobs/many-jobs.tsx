@@ -3,8 +3,8 @@
  * done or stopped.
  */
 import { useQuery } from '@tanstack/react-query';
-import { count, counted, stateText } from '../lib/words.ts';
-import { DialogButton, DialogForm } from '../ui/dialog.tsx';
+import { count, counted, stateText } from '../../lib/format.ts';
+import { DialogButton, DialogForm } from '../../ui/dialog.tsx';
 import { useChangeAll } from './change-all.ts';
 import type { JobFilter } from './job-filter.tsx';
 import { timesText } from './job-filter.tsx';

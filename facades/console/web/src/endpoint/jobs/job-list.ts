@@ -1,6 +1,6 @@
 /** Jobs of an endpoint as the queue surface lists them. */
-import type { JobRow } from '../../../views-of-jobs.ts';
-import { ask } from '../lib/api.ts';
+import type { JobRow } from '../../../../views-of-jobs.ts';
+import { ask } from '../../lib/api.ts';
 
 /** A page of them. */
 export interface JobPage {

@@ -5,11 +5,11 @@ import { useState } from 'react';
 import type { FieldView } from '../../../views.ts';
 import { ask } from '../lib/api.ts';
 import { FORMS } from './create.tsx';
-import { DialogForm } from './dialog.tsx';
+import { DialogForm } from '../ui/dialog.tsx';
 import { Field } from './fields.tsx';
 import type { Editable, Values } from './outlook.tsx';
 import { Outlook } from './outlook.tsx';
-import { Failed, Loading } from './parts.tsx';
+import { Failed, Loading } from '../ui/parts.tsx';
 
 /** Shows the form in its dialog. `shown` is the path of the list that is read again afterwards. */
 export function Edit({

@@ -1,6 +1,6 @@
 /** From when until when: the last hour, day or 7 days, or two moments. */
 import { useState } from 'react';
-import { localTime, ZONE } from '../lib/words.ts';
+import { localTime, ZONE } from '../lib/format.ts';
 
 /** Times before now that one chooses, and what they are called. */
 export const LAST = [

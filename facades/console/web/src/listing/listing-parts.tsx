@@ -1,7 +1,7 @@
 /** What stands around a list: looking for something, its columns' heads, going to other pages. */
 import type { ReactNode } from 'react';
-import type { Listing } from '../lib/use-listing.ts';
-import { Failed } from './parts.tsx';
+import type { Listing } from './use-listing.ts';
+import { Failed } from '../ui/parts.tsx';
 import { TimeFields } from './time-fields.tsx';
 
 /** Looking for something. `isPlain`: above what it is looked for in, not in its panel. */

@@ -1,10 +1,10 @@
 /** Jobs as a table: each with what became of it, ordered by its heads, and chosen by boxes. */
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import type { JobRow } from '../../../views-of-jobs.ts';
-import { errorText } from '../lib/error-text.ts';
-import { recently, span } from '../lib/words.ts';
-import { Badge, Empty } from '../ui/parts.tsx';
+import type { JobRow } from '../../../../views-of-jobs.ts';
+import { errorText } from '../../lib/error-text.ts';
+import { recently, span } from '../../lib/format.ts';
+import { Badge, Empty } from '../../ui/parts.tsx';
 import type { JobOrder, JobPage } from './job-list.ts';
 
 interface JobRowsProps {

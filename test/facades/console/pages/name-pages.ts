@@ -4,9 +4,9 @@ import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { Page } from 'playwright-core';
 import postgres from 'postgres';
 import type { Test } from 'tap';
-import { call } from '../../helpers/grpc/grpc-clients.ts';
-import { jsHandler } from '../../helpers/system/handlers.ts';
-import type { BrowserParts } from './pages/list-pages.ts';
+import { call } from '../../../helpers/grpc/grpc-clients.ts';
+import { jsHandler } from '../../../helpers/system/handlers.ts';
+import type { BrowserParts } from './list-pages.ts';
 
 /** Adds the tests. */
 export function namePages(t: Test, parts: BrowserParts): void {

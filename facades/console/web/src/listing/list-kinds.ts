@@ -1,7 +1,7 @@
 /** What each list asks for and shows. */
 
-import type { Filter } from '../ui/listing-parts.tsx';
-import { YES_NO } from '../ui/listing-parts.tsx';
+import type { Filter } from './listing-parts.tsx';
+import { YES_NO } from './listing-parts.tsx';
 
 /** A list. */
 export interface Kind {

@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask } from '../lib/api.ts';
 import { DialogButton, DialogForm } from '../ui/dialog.tsx';
-import type { Row } from '../ui/rows-table.tsx';
+import type { Row } from '../listing/rows-table.tsx';
 
 const QUOTA = [
   ['workers', 'Workers', 'At once, of all its endpoints.'],

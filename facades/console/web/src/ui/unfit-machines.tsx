@@ -1,6 +1,6 @@
 /** Machines that could take no further worker of an endpoint, each with the reason and what would change it. */
 
-import { unbroken } from '../lib/words.ts';
+import { unbroken } from '../lib/format.ts';
 import { Panel } from './parts.tsx';
 
 /** As core explains it; those with the same answer stand together, and only the operator is told names. */

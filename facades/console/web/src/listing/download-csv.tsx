@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import type { ListView } from '../../../views.ts';
 import { ask } from '../lib/api.ts';
-import { saveCsv } from '../lib/csv.ts';
+import { saveCsv } from './csv.ts';
 import type { Row } from './rows-table.tsx';
 
 /** Rows of a page that is taken along, and the most pages. */
