@@ -4,11 +4,11 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Suspense, useEffect } from 'react';
 import { Route, Router, Switch, useLocation } from 'wouter';
 import type { SessionView } from '../../views.ts';
-import { LoadBoundary, lazyPage } from './ui/lazy-page.tsx';
 import { ApiError, ask } from './lib/api.ts';
 import { SessionProvider, SignIn } from './lib/session.tsx';
 import { Overview } from './pages/overview.tsx';
 import { Frame } from './ui/frame.tsx';
+import { LoadBoundary, lazyPage } from './ui/lazy-page.tsx';
 import { Empty, Failed, Loading } from './ui/parts.tsx';
 
 // Not part of the first load: most tabs never leave the overview.

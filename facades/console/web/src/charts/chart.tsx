@@ -63,7 +63,7 @@ export function Chart({
 }) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
-  const theme = useThemeTurns();
+  const theme = useThemeChanges();
   const data = [times.map((ms) => ms / 1_000), ...series.map(({ values }) => [...values])] as uPlot.AlignedData;
   const latest = useRef(data);
   latest.current = data;
@@ -198,7 +198,7 @@ function options(
 }
 
 /** Rises when the colours of the page have changed. */
-function useThemeTurns(): number {
+function useThemeChanges(): number {
   const [turns, setTurns] = useState(0);
   useEffect(() => {
     const turn = (): void => setTurns((before) => before + 1);

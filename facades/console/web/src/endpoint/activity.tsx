@@ -1,11 +1,11 @@
 /** What an endpoint does right now: queue and rates, its workers since they began, and core's explanation of both. */
 import type { EndpointView, PastView, Sample } from '../../../views.ts';
 import { Chart } from '../charts/chart.tsx';
-import { useHistory } from '../lib/use-history.ts';
 import { count, span, unbroken } from '../lib/format.ts';
+import { useHistory } from '../lib/use-history.ts';
 import { Figure, Panel } from '../ui/parts.tsx';
 import { Problems } from '../ui/problems.tsx';
-import { Refusing } from '../ui/unfit-machines.tsx';
+import { UnfitMachines } from '../ui/unfit-machines.tsx';
 import { JobTimes } from './job-times.tsx';
 import { Workers } from './workers.tsx';
 
@@ -49,7 +49,7 @@ export function Activity({ view, past }: { view: EndpointView; past: PastView })
       </Panel>
       {row.type === 'QB' && <JobTimes id={row.id} />}
       <Workers view={view} />
-      <Refusing machines={machines} />
+      <UnfitMachines machines={machines} />
     </>
   );
 }

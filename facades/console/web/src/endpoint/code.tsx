@@ -1,5 +1,5 @@
 /** Code that calls an endpoint, to be copied. */
-import { Copy } from '../ui/copy-button.tsx';
+import { CopyButton } from '../ui/copy-button.tsx';
 import { Panel } from '../ui/parts.tsx';
 import { lbCode } from './load-balancing/lb-code.ts';
 
@@ -18,7 +18,7 @@ export function Code({ id, type }: { id: string; type: string }) {
 
 function Sample({ title, text }: { title: string; text: string }) {
   return (
-    <Panel title={title} aside={<Copy text={text} />}>
+    <Panel title={title} aside={<CopyButton text={text} />}>
       <pre className="viewer" tabIndex={0} role="group" aria-label={title}>
         {text}
       </pre>

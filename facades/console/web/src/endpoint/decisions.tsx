@@ -4,11 +4,11 @@ import type { DecisionView, EndpointView } from '../../../views.ts';
 import { DECISIONS_PAGE } from '../../../views.ts';
 import { Chart } from '../charts/chart.tsx';
 import { ask } from '../lib/api.ts';
-import { useLive } from '../lib/use-live.ts';
-import { useListing } from '../listing/use-listing.ts';
 import { moment, span, unbroken } from '../lib/format.ts';
+import { useLive } from '../lib/use-live.ts';
 import type { Filter } from '../listing/listing-parts.tsx';
 import { Filters, namesOf, Search, YES_NO } from '../listing/listing-parts.tsx';
+import { useListing } from '../listing/use-listing.ts';
 import { Away, Badge, Empty, Failed, Loading, Panel } from '../ui/parts.tsx';
 
 /** What decisions can be filtered by; what is looked for is in their reasons. */

@@ -1,6 +1,6 @@
 /** A job's input as a form: a field for each member of the JSON object, which stays the one thing that is written. */
 import { useState } from 'react';
-import { laidOut } from '../lib/format-json.ts';
+import { formatJson } from '../lib/format-json.ts';
 
 /** More members than these are no form any more; and a text that is larger takes long for each letter. */
 const MEMBERS_MAX = 50;
@@ -119,7 +119,7 @@ function membersOf(text: string): Record<string, unknown> | undefined {
     if (typeof value !== 'object' || value === null || Array.isArray(value) || Object.keys(value).length > MEMBERS_MAX)
       return undefined;
     // A number of twenty digits, or a name that stands there twice.
-    const isSame = laidOut(text, Infinity) === laidOut(JSON.stringify(value), Infinity);
+    const isSame = formatJson(text, Infinity) === formatJson(JSON.stringify(value), Infinity);
     return isSame ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;

@@ -7,11 +7,11 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import type { FieldView, WhatIfView } from '../../../views.ts';
+import { Field } from '../forms/fields.tsx';
+import { Remove } from '../forms/remove.tsx';
 import { ask } from '../lib/api.ts';
 import { useSession } from '../lib/session.tsx';
-import { Field } from '../forms/fields.tsx';
 import { Failed, Loading, Panel } from '../ui/parts.tsx';
-import { Remove } from '../forms/remove.tsx';
 import { WhatIf } from './what-if.tsx';
 
 type Values = Record<string, unknown>;

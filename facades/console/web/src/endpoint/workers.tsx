@@ -5,9 +5,9 @@ import type { EndpointView, WorkerView } from '../../../views.ts';
 import { loadsText } from '../charts/gpu-load.ts';
 import { ago, clock, span } from '../lib/format.ts';
 import { plainText } from '../lib/worker-text.ts';
-import { TailLog } from '../ui/tail-log.tsx';
 import { Dialog, DialogButton } from '../ui/dialog.tsx';
 import { Badge, Empty, Panel } from '../ui/parts.tsx';
+import { TailLog } from '../ui/tail-log.tsx';
 import type { Lane, Phase } from './worker-lanes.ts';
 import { lanesOf, phasesOf, timeIn } from './worker-lanes.ts';
 

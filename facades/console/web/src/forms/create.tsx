@@ -6,8 +6,8 @@ import { Link } from 'wouter';
 import type { FieldView } from '../../../views.ts';
 import { ask } from '../lib/api.ts';
 import { DialogForm } from '../ui/dialog.tsx';
-import { Field } from './fields.tsx';
 import { Failed, Loading } from '../ui/parts.tsx';
+import { Field } from './fields.tsx';
 import type { Offer, Picked } from './pick.tsx';
 import { Pick } from './pick.tsx';
 

@@ -4,12 +4,12 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { FieldView } from '../../../views.ts';
 import { ask } from '../lib/api.ts';
-import { FORMS } from './create.tsx';
 import { DialogForm } from '../ui/dialog.tsx';
+import { Failed, Loading } from '../ui/parts.tsx';
+import { FORMS } from './create.tsx';
 import { Field } from './fields.tsx';
 import type { Editable, Values } from './outlook.tsx';
 import { Outlook } from './outlook.tsx';
-import { Failed, Loading } from '../ui/parts.tsx';
 
 /** Shows the form in its dialog. `shown` is the path of the list that is read again afterwards. */
 export function Edit({

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import type { NewKeyView } from '../../../views.ts';
 import { ask } from '../lib/api.ts';
 import { useIsOperator } from '../lib/session.tsx';
-import { Copy } from '../ui/copy-button.tsx';
+import { CopyButton } from '../ui/copy-button.tsx';
 import { Dialog, DialogForm } from '../ui/dialog.tsx';
 import type { Offer, Picked } from './pick.tsx';
 import { Pick } from './pick.tsx';
@@ -190,7 +190,7 @@ function Secret({ wanted, made: { secret }, onClose }: { wanted: Wanted; made: N
           </p>
         )}
         <p>
-          <Copy text={secret} className="main" />
+          <CopyButton text={secret} className="main" />
         </p>
       </div>
     </Dialog>

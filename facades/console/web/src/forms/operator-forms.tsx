@@ -3,8 +3,8 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask } from '../lib/api.ts';
-import { DialogButton, DialogForm } from '../ui/dialog.tsx';
 import type { Row } from '../listing/rows-table.tsx';
+import { DialogButton, DialogForm } from '../ui/dialog.tsx';
 
 const QUOTA = [
   ['workers', 'Workers', 'At once, of all its endpoints.'],

@@ -7,7 +7,7 @@ import type { ReactNode } from 'react';
 import { useId, useState } from 'react';
 import type { ListView } from '../../../views.ts';
 import { ask } from '../lib/api.ts';
-import { useSettled } from '../lib/use-debounced.ts';
+import { useDebounced } from '../lib/use-debounced.ts';
 import { Failed, Overdue } from '../ui/parts.tsx';
 
 /** Those that are offered at a time. */
@@ -46,7 +46,7 @@ export function Pick({ legend, about, offer: { path, filters = {}, what, none },
   const [search, setSearch] = useState('');
   const hint = useId();
   const wanted = search.trim();
-  const settled = useSettled(wanted, wanted !== '');
+  const settled = useDebounced(wanted, wanted !== '');
   const asked = `${path}?${new URLSearchParams({ ...filters, search: settled, order: 'name', size: String(OFFERED_MAX) })}`;
   const { data, error, refetch, failureReason, isPlaceholderData } = useQuery({
     queryKey: ['choices', asked],

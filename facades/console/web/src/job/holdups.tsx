@@ -2,11 +2,11 @@
 import type { LimitView } from '../../../views.ts';
 import { unbroken } from '../lib/format.ts';
 import { Panel } from '../ui/parts.tsx';
-import type { RefusingMachine } from '../ui/unfit-machines.tsx';
-import { Refusing } from '../ui/unfit-machines.tsx';
+import type { UnfitMachine } from '../ui/unfit-machines.tsx';
+import { UnfitMachines } from '../ui/unfit-machines.tsx';
 
 /** The panels; nothing where nothing binds. */
-export function HoldUps({ limits, machines }: { limits: readonly LimitView[]; machines: readonly RefusingMachine[] }) {
+export function HoldUps({ limits, machines }: { limits: readonly LimitView[]; machines: readonly UnfitMachine[] }) {
   return (
     <>
       {limits.length > 0 && (
@@ -26,7 +26,7 @@ export function HoldUps({ limits, machines }: { limits: readonly LimitView[]; ma
           </ul>
         </Panel>
       )}
-      <Refusing machines={machines} />
+      <UnfitMachines machines={machines} />
     </>
   );
 }

@@ -1,13 +1,13 @@
 /** What workers wrote while they ran a job's attempts, live. Lines are shown as they come, many at a time. */
 import { useEffect, useState } from 'react';
 import { ask } from '../lib/api.ts';
-import { useIsShown } from '../lib/use-live.ts';
-import { useSession } from '../lib/session.tsx';
 import { clock, counted } from '../lib/format.ts';
+import { useSession } from '../lib/session.tsx';
+import { useIsShown } from '../lib/use-live.ts';
 import { plainLine } from '../lib/worker-text.ts';
+import { Badge, Empty, Failed, Panel } from '../ui/parts.tsx';
 import type { Block } from '../ui/text-blocks.tsx';
 import { onNextFrame, Tail, withMore } from '../ui/text-blocks.tsx';
-import { Badge, Empty, Failed, Panel } from '../ui/parts.tsx';
 
 /** The newest that are shown, in characters: a job may write for hours. */
 const SHOWN_MAX = 500_000;

@@ -6,11 +6,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { askBlob } from '../lib/api.ts';
-import { saveFile } from '../lib/save-file.ts';
 import { bytes } from '../lib/format.ts';
-import { Blocks } from '../ui/text-blocks.tsx';
+import { formatJson, stringOf } from '../lib/format-json.ts';
+import { saveFile } from '../lib/save-file.ts';
 import { Empty, Failed, Loading, Panel } from '../ui/parts.tsx';
-import { laidOut, textOf } from '../lib/format-json.ts';
+import { Blocks } from '../ui/text-blocks.tsx';
 
 /** What is no larger is shown as a whole, in bytes. */
 const WHOLE_MAX = 200_000;
@@ -82,7 +82,7 @@ function Shown({ payload, title }: { payload: Blob; title: string }) {
   useEffect(() => {
     let isWanted = true;
     void firstOf(payload, wanted).then((part) => {
-      if (isWanted) setText(textOf(part) ?? laidOut(part, wanted * GROWTH_MAX));
+      if (isWanted) setText(stringOf(part) ?? formatJson(part, wanted * GROWTH_MAX));
     });
     return () => {
       isWanted = false;

@@ -1,9 +1,9 @@
 /** What a job streams, as it comes. It reads from a place of its own, so that nobody else misses anything. */
 import { useEffect, useState } from 'react';
 import { counted } from '../lib/format.ts';
+import { Badge, Panel } from '../ui/parts.tsx';
 import type { Block } from '../ui/text-blocks.tsx';
 import { onNextFrame, Tail, withMore } from '../ui/text-blocks.tsx';
-import { Badge, Panel } from '../ui/parts.tsx';
 
 /** The newest that are shown, in characters: a stream may go on for hours. */
 const SHOWN_MAX = 200_000;

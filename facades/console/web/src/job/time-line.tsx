@@ -4,7 +4,7 @@ import type { WebhookView } from '../../../views-of-jobs.ts';
 import { moment, span } from '../lib/format.ts';
 import { plainText } from '../lib/worker-text.ts';
 import { Badge, Panel } from '../ui/parts.tsx';
-import type { RefusingMachine } from '../ui/unfit-machines.tsx';
+import type { UnfitMachine } from '../ui/unfit-machines.tsx';
 
 /** What the feed of a job tells. */
 export interface JobView {
@@ -25,7 +25,7 @@ export interface JobView {
     lostAttempts: number;
     attempts: readonly AttemptView[];
     /** While it waits. */
-    endpoint?: { limits: readonly LimitView[]; machines: readonly RefusingMachine[] };
+    endpoint?: { limits: readonly LimitView[]; machines: readonly UnfitMachine[] };
   };
 }
 

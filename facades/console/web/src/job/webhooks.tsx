@@ -2,11 +2,11 @@
 import { useState } from 'react';
 import type { WebhookView } from '../../../views-of-jobs.ts';
 import { ask } from '../lib/api.ts';
-import { useSession } from '../lib/session.tsx';
-import type { Listing } from '../listing/use-listing.ts';
 import { moment } from '../lib/format.ts';
+import { useSession } from '../lib/session.tsx';
 import type { Filter } from '../listing/listing-parts.tsx';
 import { Filters } from '../listing/listing-parts.tsx';
+import type { Listing } from '../listing/use-listing.ts';
 import { Badge, Empty, Panel } from '../ui/parts.tsx';
 
 const TONES: Readonly<Record<string, string>> = { DELIVERED: 'good', GIVEN_UP: 'bad', WAITING: 'busy' };

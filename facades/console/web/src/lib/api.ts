@@ -58,7 +58,7 @@ export async function askAnswer(
 }
 
 /** Why the feed at `path` is refused, which a browser does not say of feeds; undefined: it is told. */
-export async function refusalOf(path: string, signal: AbortSignal): Promise<ApiError | undefined> {
+export async function rejectionOf(path: string, signal: AbortSignal): Promise<ApiError | undefined> {
   try {
     await (await send('GET', path, undefined, signal)).body?.cancel();
     return undefined;
@@ -82,10 +82,10 @@ async function send(
     throw new ApiError(0, 'unreachable', 'The service is not reached. Is this machine connected?');
   });
   if (response.ok) return response;
-  throw await refusal(response);
+  throw await errorOf(response);
 }
 
-async function refusal(response: Response): Promise<ApiError> {
+async function errorOf(response: Response): Promise<ApiError> {
   const told = (await response.json().catch(() => ({}))) as { error?: unknown; code?: unknown };
   const text = typeof told.error === 'string' ? told.error : `The service answered ${response.status}.`;
   return new ApiError(response.status, typeof told.code === 'string' ? told.code : '', text);

@@ -3,7 +3,7 @@
  * dead, and asks again for one that was refused for a while.
  */
 import { DEAD_MS, LATE_MS, LATE_TEXT, SILENT_MS } from '../../../views.ts';
-import { ApiError, refusalOf } from './api.ts';
+import { ApiError, rejectionOf } from './api.ts';
 import { after } from './stopwatch.ts';
 
 /**
@@ -49,7 +49,7 @@ export function follow(query: string, listener: FeedListener): () => void {
       source.close();
     };
     const askWhy = async (): Promise<void> => {
-      const why = await refusalOf(path, over.signal);
+      const why = await rejectionOf(path, over.signal);
       if (over.signal.aborted) return;
       if (why && isForGood(why)) return end(why);
       notice.miss(why?.message ?? CONNECTING_TEXT);

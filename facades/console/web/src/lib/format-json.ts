@@ -13,7 +13,7 @@ const ROW = 96;
 type Form = 'lines' | 'rows' | 'short';
 
 /** Laid out, as far as that comes to about so many characters. */
-export function laidOut(json: string, charactersMax: number): string {
+export function formatJson(json: string, charactersMax: number): string {
   let text = '';
   let rowAt = 0;
   /** A line is to begin before the next token, unless that closes what is empty. */
@@ -89,7 +89,7 @@ function endOfText(json: string, at: number): number {
 }
 
 /** A JSON text that is a string and nothing else, as it reads; it may be cut off. Undefined: it is something else. */
-export function textOf(json: string): string | undefined {
+export function stringOf(json: string): string | undefined {
   if (!json.startsWith('"')) return undefined;
   const isWhole = endOfText(json, 0) < json.length;
   try {

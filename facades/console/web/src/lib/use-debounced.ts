@@ -6,7 +6,7 @@ import { after } from './stopwatch.ts';
 const PAUSE_MS = 250;
 
 /** `wanted` as it was when one paused last; `isTyped`: not chosen or emptied, which counts at once. */
-export function useSettled(wanted: string, isTyped: boolean): string {
+export function useDebounced(wanted: string, isTyped: boolean): string {
   const [settled, settle] = useState(wanted);
   // Not in an effect: what was wanted before would be asked for once more.
   if (!isTyped && settled !== wanted) settle(wanted);

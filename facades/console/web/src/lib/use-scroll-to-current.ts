@@ -8,7 +8,7 @@ import { useEffect, useRef } from 'react';
 import { useLocation } from 'wouter';
 
 /** For the element around the links. */
-export function useHereInSight(): RefObject<HTMLElement | null> {
+export function useScrollToCurrent(): RefObject<HTMLElement | null> {
   const around = useRef<HTMLElement>(null);
   const [path] = useLocation();
   useEffect(() => {

@@ -10,7 +10,7 @@ const TAKEN_ROWS = 1_000;
 const TAKEN_PAGES_MAX = 20;
 
 /** The button. `query`: what is looked for and in what order, of a list at `path`. */
-export function Take({
+export function DownloadCsv({
   title,
   path,
   columns,

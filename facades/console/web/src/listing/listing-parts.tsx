@@ -1,8 +1,8 @@
 /** What stands around a list: looking for something, its columns' heads, going to other pages. */
 import type { ReactNode } from 'react';
-import type { Listing } from './use-listing.ts';
 import { Failed } from '../ui/parts.tsx';
 import { TimeFields } from './time-fields.tsx';
+import type { Listing } from './use-listing.ts';
 
 /** Looking for something. `isPlain`: above what it is looked for in, not in its panel. */
 export function Search({

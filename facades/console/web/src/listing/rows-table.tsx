@@ -4,10 +4,10 @@ import { tableFeatures, useTable } from '@tanstack/react-table';
 import type { ReactNode } from 'react';
 import { useMemo } from 'react';
 import { Link } from 'wouter';
-import type { Listing } from './use-listing.ts';
 import { moment, span } from '../lib/format.ts';
-import { Head } from './listing-parts.tsx';
 import { Badge } from '../ui/parts.tsx';
+import { Head } from './listing-parts.tsx';
+import type { Listing } from './use-listing.ts';
 
 /** A row as the service has it. */
 export type Row = Readonly<Record<string, unknown>>;

@@ -4,8 +4,8 @@
  */
 import { useState } from 'react';
 import { useAddress } from '../lib/use-address.ts';
+import { useDebounced } from '../lib/use-debounced.ts';
 import { usePages } from './use-pages.ts';
-import { useSettled } from '../lib/use-debounced.ts';
 
 /** What is asked where all of a list is wanted. */
 const ALL = 'search=';
@@ -49,7 +49,7 @@ export function useListing(
   });
   const wanted = new URLSearchParams({ search: search.trim(), ...trimmed(chosen) }).toString();
   const [isTyped, setIsTyped] = useState(false);
-  const settled = useSettled(wanted, isTyped && wanted !== ALL);
+  const settled = useDebounced(wanted, isTyped && wanted !== ALL);
   const asked = `${settled}&${new URLSearchParams({ order, descending: String(descending) })}`;
   const { cursors, go } = usePages(asked);
   const look = (text: string): void => {

@@ -102,7 +102,7 @@ function sizeOf(value: number): string {
 }
 
 /** Endpoints that need a place and find none here; nothing where there are none. */
-export function Refusals({ refusals }: { refusals: readonly MachineRefusalView[] }) {
+export function UnfitEndpoints({ refusals }: { refusals: readonly MachineRefusalView[] }) {
   if (refusals.length === 0) return null;
   return (
     <Panel title="Takes no worker of" aside="endpoints whose workers find no place now">

@@ -3,10 +3,10 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import type { MachineView } from '../../../views.ts';
 import { ask } from '../lib/api.ts';
-import type { Listing } from '../listing/use-listing.ts';
 import { ago, mib } from '../lib/format.ts';
-import { DialogButton, DialogForm } from '../ui/dialog.tsx';
 import { Head } from '../listing/listing-parts.tsx';
+import type { Listing } from '../listing/use-listing.ts';
+import { DialogButton, DialogForm } from '../ui/dialog.tsx';
 import { Badge } from '../ui/parts.tsx';
 
 /** Shows one page of machines. `nowMs` is the server's clock; `isOld` if another page is on its way. */

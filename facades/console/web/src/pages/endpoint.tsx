@@ -10,10 +10,10 @@ import { TryLb } from '../endpoint/load-balancing/try-lb.tsx';
 import { Releases } from '../endpoint/releases.tsx';
 import { Settings } from '../endpoint/settings.tsx';
 import { TryIt } from '../endpoint/try-it.tsx';
+import { useIsOperator, useSession } from '../lib/session.tsx';
 import type { Live } from '../lib/use-live.ts';
 import { useLive } from '../lib/use-live.ts';
-import { useIsOperator, useSession } from '../lib/session.tsx';
-import { useHereInSight } from '../lib/use-scroll-to-current.ts';
+import { useScrollToCurrent } from '../lib/use-scroll-to-current.ts';
 import { Away, Badge, Empty, Loading, Refused, Trail } from '../ui/parts.tsx';
 
 const TABS = [
@@ -102,7 +102,7 @@ export default function EndpointPage({ id, tab }: { id: string; tab: string }) {
 
 function Tabs({ id, tab, names }: { id: string; tab: string; names: readonly string[] }) {
   return (
-    <nav className="tabs" aria-label="Parts of this endpoint" ref={useHereInSight()}>
+    <nav className="tabs" aria-label="Parts of this endpoint" ref={useScrollToCurrent()}>
       {TABS.filter(([name]) => names.includes(name)).map(([name, text]) => (
         <Link
           key={name}

@@ -10,11 +10,11 @@ import { TimeLine } from '../job/time-line.tsx';
 import { CALL_FILTERS, Webhooks } from '../job/webhooks.tsx';
 import { ask } from '../lib/api.ts';
 import { errorText } from '../lib/error-text.ts';
-import { useLive } from '../lib/use-live.ts';
-import { useSession } from '../lib/session.tsx';
-import { useListing } from '../listing/use-listing.ts';
 import { count, span, unbroken } from '../lib/format.ts';
+import { useSession } from '../lib/session.tsx';
+import { useLive } from '../lib/use-live.ts';
 import { namesOf } from '../listing/listing-parts.tsx';
+import { useListing } from '../listing/use-listing.ts';
 import { Away, Badge, Figure, Loading, Panel, Refused, Trail } from '../ui/parts.tsx';
 
 const FINAL = ['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'];

@@ -3,28 +3,28 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { ListView } from '../../../views.ts';
-import { ask } from '../lib/api.ts';
-import { useLive } from '../lib/use-live.ts';
-import { useIsOperator, useSession } from '../lib/session.tsx';
-import type { Listing } from '../listing/use-listing.ts';
-import { useListing } from '../listing/use-listing.ts';
-import { count } from '../lib/format.ts';
 import { Create, FORMS } from '../forms/create.tsx';
-import { DialogButton, DialogForm } from '../ui/dialog.tsx';
 import { Edit } from '../forms/edit.tsx';
-import type { Filter } from '../listing/listing-parts.tsx';
-import { Filters, namesOf, Pages, Search } from '../listing/listing-parts.tsx';
-import type { Editable } from '../forms/outlook.tsx';
-import { Away, Empty, Failed, Loading, Overdue } from '../ui/parts.tsx';
-import { Remove } from '../forms/remove.tsx';
-import type { Row } from '../listing/rows-table.tsx';
-import { RowsTable } from '../listing/rows-table.tsx';
-import { Take } from '../listing/download-csv.tsx';
-import type { Kind } from '../listing/list-kinds.ts';
-import { KINDS } from '../listing/list-kinds.ts';
 import { NewKey } from '../forms/new-key.tsx';
 import { NewAccount, Price, Quota } from '../forms/operator-forms.tsx';
+import type { Editable } from '../forms/outlook.tsx';
+import { Remove } from '../forms/remove.tsx';
+import { ask } from '../lib/api.ts';
+import { count } from '../lib/format.ts';
+import { useIsOperator, useSession } from '../lib/session.tsx';
+import { useLive } from '../lib/use-live.ts';
+import { DownloadCsv } from '../listing/download-csv.tsx';
+import type { Kind } from '../listing/list-kinds.ts';
+import { KINDS } from '../listing/list-kinds.ts';
+import type { Filter } from '../listing/listing-parts.tsx';
+import { Filters, namesOf, Pages, Search } from '../listing/listing-parts.tsx';
+import type { Row } from '../listing/rows-table.tsx';
+import { RowsTable } from '../listing/rows-table.tsx';
+import type { Listing } from '../listing/use-listing.ts';
+import { useListing } from '../listing/use-listing.ts';
 import { PodActions } from '../pod/actions.tsx';
+import { DialogButton, DialogForm } from '../ui/dialog.tsx';
+import { Away, Empty, Failed, Loading, Overdue } from '../ui/parts.tsx';
 
 const VOLUME_STAYS =
   'Its files stay on the disks of machines until the operator removes them: empty it first if nobody shall read them there.';
@@ -132,7 +132,7 @@ function Shown({
         {(isPart || (data && data.rows.length > 0)) && (
           <Search listing={listing} isWhole={kind.isWhole}>
             <Filters listing={listing} filters={filters} />
-            <Take title={title} path={path} columns={kind.columns} query={listing.query} />
+            <DownloadCsv title={title} path={path} columns={kind.columns} query={listing.query} />
             {data && !failed && (
               <span className="hint">
                 {count(data.rows.length)}

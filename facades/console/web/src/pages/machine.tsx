@@ -4,13 +4,13 @@
  */
 import type { MachinePageView } from '../../../views-of-machines.ts';
 import { Workers } from '../endpoint/workers.tsx';
-import { useLive } from '../lib/use-live.ts';
-import { useIsOperator } from '../lib/session.tsx';
 import { ago, count } from '../lib/format.ts';
+import { useIsOperator } from '../lib/session.tsx';
+import { useLive } from '../lib/use-live.ts';
 import { MachineActions } from '../machine/actions.tsx';
 import { Facts } from '../machine/facts.tsx';
 import { Gpus } from '../machine/gpus.tsx';
-import { Images, Pods, Refusals } from '../machine/lists.tsx';
+import { Images, Pods, UnfitEndpoints } from '../machine/lists.tsx';
 import { Away, Badge, Empty, Figure, Loading, Refused, Trail } from '../ui/parts.tsx';
 
 /** The page. `name`: the machine's id or name. */
@@ -67,7 +67,7 @@ export default function MachinePage({ name }: { name: string }) {
           hint={agentSinceMs === 0 ? '' : `this run of it came ${ago(agentSinceMs, nowMs)}`}
         />
       </dl>
-      <Refusals refusals={view.refusals} />
+      <UnfitEndpoints refusals={view.refusals} />
       <Gpus view={view} />
       <Workers view={view} machineName={machine.name} />
       <Pods view={view} />

@@ -1,14 +1,14 @@
 /** Machines of the installation, for the operator: what each has, and whether new work may go there. */
 import type { OverviewView } from '../../../views.ts';
 import { GpuMap, NoMachine } from '../charts/gpu-map.tsx';
+import { NewKey } from '../forms/new-key.tsx';
 import { useLive } from '../lib/use-live.ts';
+import { Filters, Narrowed, namesOf, Pages, Search } from '../listing/listing-parts.tsx';
+import { MACHINE_FILTERS } from '../listing/live-filters.ts';
 import { useListing } from '../listing/use-listing.ts';
 import { MachineTable } from '../machine/table.tsx';
 import { DialogButton } from '../ui/dialog.tsx';
-import { Filters, Narrowed, namesOf, Pages, Search } from '../listing/listing-parts.tsx';
 import { Away, Loading, NoHit, Panel, Refused } from '../ui/parts.tsx';
-import { MACHINE_FILTERS } from '../listing/live-filters.ts';
-import { NewKey } from '../forms/new-key.tsx';
 
 /** The page. */
 export default function MachinesPage() {

@@ -6,18 +6,18 @@ import { Link, useLocation } from 'wouter';
 import type { EndpointRow, OverviewView, Sample } from '../../../views.ts';
 import { GpuMap, NoMachine } from '../charts/gpu-map.tsx';
 import { Sparkline } from '../charts/sparkline.tsx';
-import { lazyPage } from '../ui/lazy-page.tsx';
-import { useLive } from '../lib/use-live.ts';
+import { count } from '../lib/format.ts';
 import { useIsOperator, useSession } from '../lib/session.tsx';
 import { useHistory } from '../lib/use-history.ts';
+import { useLive } from '../lib/use-live.ts';
+import { Filters, Head, Narrowed, namesOf, Pages, Search } from '../listing/listing-parts.tsx';
+import { ENDPOINT_FILTERS, MACHINE_FILTERS } from '../listing/live-filters.ts';
 import type { Listing } from '../listing/use-listing.ts';
 import { useListing } from '../listing/use-listing.ts';
-import { count } from '../lib/format.ts';
 import { DialogButton } from '../ui/dialog.tsx';
-import { Filters, Head, Narrowed, namesOf, Pages, Search } from '../listing/listing-parts.tsx';
+import { lazyPage } from '../ui/lazy-page.tsx';
 import { Away, Badge, Empty, Figure, Loading, NoHit, Panel, Refused } from '../ui/parts.tsx';
 import { Problems } from '../ui/problems.tsx';
-import { ENDPOINT_FILTERS, MACHINE_FILTERS } from '../listing/live-filters.ts';
 
 const Create = lazyPage(async () => ({ default: (await import('../forms/create.tsx')).Create }));
 

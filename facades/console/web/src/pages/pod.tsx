@@ -1,12 +1,12 @@
 /** A pod: what it does and why, where and with what it runs, and what it wrote last. */
 import type { PodView } from '../../../views-of-pods.ts';
-import { useLive } from '../lib/use-live.ts';
-import { useSession } from '../lib/session.tsx';
 import { ago, count } from '../lib/format.ts';
+import { useSession } from '../lib/session.tsx';
+import { useLive } from '../lib/use-live.ts';
 import { plainText } from '../lib/worker-text.ts';
-import { TailLog } from '../ui/tail-log.tsx';
-import { Away, Badge, FactsTable, Figure, Loading, Panel, Refused, Trail } from '../ui/parts.tsx';
 import { PodActions } from '../pod/actions.tsx';
+import { Away, Badge, FactsTable, Figure, Loading, Panel, Refused, Trail } from '../ui/parts.tsx';
+import { TailLog } from '../ui/tail-log.tsx';
 
 /** The page. */
 export default function PodPage({ id }: { id: string }) {

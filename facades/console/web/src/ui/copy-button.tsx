@@ -2,7 +2,7 @@
 import { useState } from 'react';
 
 /** The button; `className`: its own. */
-export function Copy({ text, className }: { text: string; className?: string }) {
+export function CopyButton({ text, className }: { text: string; className?: string }) {
   const [told, setTold] = useState('');
   const copy = (): void => {
     const refused = (): void => setTold('This browser does not let a page copy here: mark it and copy it by hand.');

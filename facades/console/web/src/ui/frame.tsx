@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { Link, useRoute } from 'wouter';
 import { useIsOperator, useSession, useSignOut } from '../lib/session.tsx';
 import { useTheme } from '../lib/theme.ts';
-import { useHereInSight } from '../lib/use-scroll-to-current.ts';
+import { useScrollToCurrent } from '../lib/use-scroll-to-current.ts';
 
 const OF_ACCOUNT = [
   ['/', 'Overview'],
@@ -40,7 +40,7 @@ export function Frame({ children }: { children: ReactNode }) {
         <Link href="/" className="brand">
           Slipway
         </Link>
-        <nav aria-label="Pages" ref={useHereInSight()}>
+        <nav aria-label="Pages" ref={useScrollToCurrent()}>
           {(isOperator ? OF_OPERATOR : manage === 'none' ? OF_JOBS : OF_ACCOUNT).map(([path, text]) => (
             <Place key={path} path={path} text={text} />
           ))}

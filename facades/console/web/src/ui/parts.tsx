@@ -5,8 +5,8 @@ import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { LATE_MS, LATE_TEXT } from '../../../views.ts';
 import { ApiError } from '../lib/api.ts';
-import { after } from '../lib/stopwatch.ts';
 import { stateText } from '../lib/format.ts';
+import { after } from '../lib/stopwatch.ts';
 
 /** A titled part of a page. */
 export function Panel({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {

@@ -3,8 +3,8 @@ import { useMemo } from 'react';
 import type { LogTailView } from '../../../views-of-pods.ts';
 import { useLive } from '../lib/use-live.ts';
 import { plainText } from '../lib/worker-text.ts';
-import { Tail, withMore } from './text-blocks.tsx';
 import { Away, Failed, Loading } from './parts.tsx';
+import { Tail, withMore } from './text-blocks.tsx';
 
 /** All that the service tells of one. */
 const SHOWN_MAX = 500_000;

@@ -4,7 +4,7 @@ import { unbroken } from '../lib/format.ts';
 import { Panel } from './parts.tsx';
 
 /** As core explains it; those with the same answer stand together, and only the operator is told names. */
-export interface RefusingMachine {
+export interface UnfitMachine {
   count: number;
   name?: string;
   fits: boolean;
@@ -13,7 +13,7 @@ export interface RefusingMachine {
 }
 
 /** The panel; nothing where none refuses. */
-export function Refusing({ machines }: { machines: readonly RefusingMachine[] }) {
+export function UnfitMachines({ machines }: { machines: readonly UnfitMachine[] }) {
   const refusing = machines.filter(({ fits, reason }) => !fits && reason !== '');
   if (refusing.length === 0) return null;
   return (

@@ -1,6 +1,7 @@
 /** The choices of the usage page (which usage, how far back, grouped by what), which stand in the address. */
-import type { Listing } from '../listing/use-listing.ts';
+
 import type { Filter } from '../listing/listing-parts.tsx';
+import type { Listing } from '../listing/use-listing.ts';
 
 /** Ranges that can be chosen, in hours, and the periods that each is cut into. */
 const RANGES = [

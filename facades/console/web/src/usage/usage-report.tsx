@@ -2,11 +2,11 @@
 import type { ListView, UsageRecordView, UsageView } from '../../../views.ts';
 import { BarChart } from '../charts/bar-chart.tsx';
 import { periodsOf } from '../charts/periods.ts';
-import type { Listing } from '../listing/use-listing.ts';
 import { count, span } from '../lib/format.ts';
+import { DownloadCsv } from '../listing/download-csv.tsx';
 import { Head, Pages } from '../listing/listing-parts.tsx';
+import type { Listing } from '../listing/use-listing.ts';
 import { Empty, Figure, Panel } from '../ui/parts.tsx';
-import { Take } from '../listing/download-csv.tsx';
 
 const COLUMNS = ['time', 'group', 'name', 'amount', 'billedMs'];
 
@@ -48,7 +48,7 @@ export function UsageReport({
       <Panel title={`Time a ${bucket}`}>
         <BarChart {...chart} of={(each) => each.billedMs} text={span} label="Time" />
       </Panel>
-      <Panel title="Sums" aside={<Take title="Usage" path="/api/usage" columns={COLUMNS} query={query} />}>
+      <Panel title="Sums" aside={<DownloadCsv title="Usage" path="/api/usage" columns={COLUMNS} query={query} />}>
         <Sums sums={sums} isOld={isOld} listing={listing} bucket={bucket} />
         <Pages listing={listing} next={sums.next} isOld={isOld} />
       </Panel>

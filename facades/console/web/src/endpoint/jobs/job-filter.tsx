@@ -1,7 +1,7 @@
 /** Which jobs of an endpoint are listed. It stands in the address, so that a link shows the same. */
 
-import { useAddress } from '../../lib/use-address.ts';
 import { moment, stateText } from '../../lib/format.ts';
+import { useAddress } from '../../lib/use-address.ts';
 import { LAST, TimeFields } from '../../listing/time-fields.tsx';
 import type { JobOrder, Submitted } from './job-list.ts';
 import { STATES } from './job-list.ts';

@@ -1,12 +1,12 @@
 /** The answer of a load-balancing endpoint as it comes: always as text, whatever it says that it is. */
 import { useEffect, useState } from 'react';
 import type { EndpointView } from '../../../../views.ts';
+import { bytes, counted, span, unbroken } from '../../lib/format.ts';
 import { saveFile } from '../../lib/save-file.ts';
 import { every, stopwatch } from '../../lib/stopwatch.ts';
-import { bytes, counted, span, unbroken } from '../../lib/format.ts';
 import { plainText } from '../../lib/worker-text.ts';
-import { Tail } from '../../ui/text-blocks.tsx';
 import { Badge, Empty, Panel } from '../../ui/parts.tsx';
+import { Tail } from '../../ui/text-blocks.tsx';
 import type { AnswerHead, Exchange } from './lb-exchange.ts';
 import { SHOWN_MAX, valueOf } from './lb-exchange.ts';
 

@@ -3,8 +3,8 @@
  * of the page's memory, and only its first part is ever made into text: never into anything else.
  */
 
-import { laidOut } from '../../lib/format-json.ts';
 import { askAnswer } from '../../lib/api.ts';
+import { formatJson } from '../../lib/format-json.ts';
 import { stopwatch } from '../../lib/stopwatch.ts';
 import type { Block } from '../../ui/text-blocks.tsx';
 import { withMore } from '../../ui/text-blocks.tsx';
@@ -160,7 +160,7 @@ class BodyText {
     const isJson = /[/+]json\b/i.test(valueOf(this.#head, 'content-type'));
     if (!this.isText || !isJson || payload.bytes > LAID_OUT_MAX) return this.blocks;
     const text = await payload.blob().text();
-    return withMore([], laidOut(text, text.length * GROWTH_MAX), Infinity);
+    return withMore([], formatJson(text, text.length * GROWTH_MAX), Infinity);
   }
 }
 

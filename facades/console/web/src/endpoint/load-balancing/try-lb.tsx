@@ -2,8 +2,8 @@
 import { useEffect, useRef, useState } from 'react';
 import type { EndpointView } from '../../../../views.ts';
 import { useSession } from '../../lib/session.tsx';
-import { onNextFrame } from '../../ui/text-blocks.tsx';
 import { Empty, Panel } from '../../ui/parts.tsx';
+import { onNextFrame } from '../../ui/text-blocks.tsx';
 import { LbAnswer } from './lb-answer.tsx';
 import type { Exchange } from './lb-exchange.ts';
 import { exchange, NOTHING } from './lb-exchange.ts';
