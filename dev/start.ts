@@ -12,7 +12,7 @@ import { helpText, readOptions, UsageError } from './options.ts';
 import { ProcessError } from './processes/supervised-process.ts';
 import { Progress } from './progress.ts';
 
-const root = join(import.meta.dirname, '../deploy');
+const root = join(import.meta.dirname, '..');
 const callerDir = process.env.INIT_CWD ?? process.cwd();
 const EXIT_USAGE = 2;
 /** Where the command line looks by itself. */

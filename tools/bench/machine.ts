@@ -39,7 +39,7 @@ export const NODE_WITH_HANDLERS: readonly string[] = nodeWithHandlers(ROOT);
 
 /** Path of a file of the bench. */
 export function benchFile(name: string): string {
-  return join(import.meta.dirname, name);
+  return join(import.meta.dirname, 'workers', name);
 }
 
 /** Command of a worker that does nothing. `root`: the checkout whose `slipway/worker` it runs on. */

@@ -72,7 +72,7 @@ export async function startStack(
     start,
   }: { watchLoops?: boolean; root?: string; cores?: number; start?: StartProgram } = {},
 ): Promise<Stack> {
-  const watched = watchLoops ? ['--import', join(import.meta.dirname, 'loop-delay.ts')] : [];
+  const watched = watchLoops ? ['--import', join(import.meta.dirname, 'load/loop-delay.ts')] : [];
   const name = `bench_${randomBytes(4).toString('hex')}`;
   const admin = postgres(bench.database.url, { max: 1 });
   await admin`CREATE DATABASE ${admin(name)}`;

@@ -39,7 +39,7 @@ t.test('Python management functions', { skip: skipWithoutPython('new', 'old') },
       const given = { key: system.key, name: version, command, gpu: GPU, volume: volume.id };
       const { stdout } = await run(
         PYTHONS[version],
-        [join(import.meta.dirname, 'python-management.py'), JSON.stringify(given)],
+        [join(import.meta.dirname, 'management.py'), JSON.stringify(given)],
         {
           env: { ...process.env, RUNPOD_API_BASE_URL: system.url, RUNPOD_ENDPOINT_BASE_URL: `${system.url}/v2` },
           timeout: 200_000,

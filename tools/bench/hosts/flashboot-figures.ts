@@ -43,7 +43,7 @@ export async function measureFlashBoot(podman: TestPodman, rounds: number): Prom
   const figures: Figure[] = [];
   for (const { name, python, looks } of SDKS) {
     const imageName = `localhost/worker:${name.slice(4)}`;
-    await makeWorkerImage(podman, python, join(import.meta.dirname, 'moments_handler.py'), imageName);
+    await makeWorkerImage(podman, python, join(import.meta.dirname, '../workers/moments_handler.py'), imageName);
     figures.push(...figuresOf(name, looks, await ask(system, podman, imageName, rounds)));
   }
   return figures;

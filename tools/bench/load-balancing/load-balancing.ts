@@ -28,7 +28,7 @@ const FROM_ZERO_OVER_MS = 150;
 const RATES = [200, 1_000];
 const CONNECTIONS = 64;
 const NODE = join(import.meta.dirname, '../../../node_modules/.bin/node');
-const WORKER = join(import.meta.dirname, 'lb-worker.mjs');
+const WORKER = join(import.meta.dirname, '../workers/lb-worker.mjs');
 
 /** Measures all of it; nothing where there is no Envoy. */
 export async function measureLb(bench: Bench): Promise<Figure[]> {
