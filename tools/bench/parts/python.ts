@@ -90,7 +90,12 @@ async function measureWorker(
   stack: Stack,
   { concurrency, jobs, waiting }: Shape,
 ): Promise<Omit<Round, 'local'>> {
-  const command = ['env', `CONCURRENCY=${concurrency}`, PYTHONS.new, join(import.meta.dirname, '../workers/short_handler.py')];
+  const command = [
+    'env',
+    `CONCURRENCY=${concurrency}`,
+    PYTHONS.new,
+    join(import.meta.dirname, '../workers/short_handler.py'),
+  ];
   const endpointId = await stack.createEndpoint(1, command);
   const machine = await startMachine(stack, 'agent', endpointId, { workers: 1 });
   try {
