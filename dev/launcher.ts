@@ -17,7 +17,6 @@ import { updateHandler } from './handler/handler-update.ts';
 import { watchHandler } from './handler/handler-watch.ts';
 import type { LocalFacts } from './local-env.ts';
 import { removeLocalEnv, writeLocalEnv } from './local-env.ts';
-import type { LocalOptions } from './options.ts';
 import { UsageError } from './options.ts';
 import { portProblem } from './ports.ts';
 import type { DataDir } from './postgres/data-dir.ts';
@@ -26,29 +25,22 @@ import { diskWarnings } from './postgres/disk-space.ts';
 import { checkDatabase } from './postgres/external-postgres.ts';
 import { createCluster, postgresProcess, postgresUrl, stopLeftover } from './postgres/postgres.ts';
 import { findPostgres } from './postgres/postgres-program.ts';
-import { coreProcess } from './processes/core-process.ts';
 import { ensureCoreRole } from './processes/core-role.ts';
-import { facadeProcess } from './processes/facade-process.ts';
-import { nodeProcess } from './processes/node-process.ts';
 import { ProcessLog } from './processes/process-log.ts';
+import type { LauncherOptions } from './processes/process-plans.ts';
+import { agentPlan, corePlan, facadePlan, httpHost, workerUserSetting } from './processes/process-plans.ts';
 import type { ProcessPlan } from './processes/supervised-process.ts';
 import { SupervisedProcess } from './processes/supervised-process.ts';
 import { WorkerCrashes } from './processes/worker-crashes.ts';
-import type { Progress } from './progress.ts';
 import { waitForWorker } from './readiness.ts';
 import { Repeats } from './repeats.ts';
-import { secretFiles } from './secret-files.ts';
 import type { Secrets } from './secrets.ts';
 import { loadSecrets, saveSecrets } from './secrets.ts';
-import { ACCOUNT_NAME, ensureEndpoint, ensureKeys, gpuNames } from './setup.ts';
-import { chooseWorkerUser } from './worker-user.ts';
+import { ensureEndpoint, ensureKeys, gpuNames } from './setup.ts';
 
 const LAUNCHER_FILE = 'dev/start.ts';
 const EXAMPLE_HANDLER = 'examples/ocr/handler.js';
 const EXAMPLE_LB_HANDLER = 'examples/chat-lb/handler.py';
-const HTTP_HOST = '127.0.0.1';
-/** Data centre of the machine, and that it takes what asks for any hosted one: clients name these by themselves. */
-const LOCATION = 'local,*';
 /** How long a killed run's processes are given to leave the port. */
 const PORT_WAIT_MS = 5_000;
 const POLL_MS = 100;
@@ -60,15 +52,6 @@ export interface LocalSystem extends LocalFacts {
   handler: Handler;
   agent: boolean;
   data: DataDir;
-}
-
-/** What the launcher gets from outside. */
-export interface LauncherOptions {
-  options: LocalOptions;
-  root: string;
-  /** Environment that every process inherits. */
-  env: Readonly<Record<string, string | undefined>>;
-  progress: Progress;
 }
 
 export class Launcher {
@@ -114,10 +97,10 @@ export class Launcher {
   async #start(): Promise<LocalSystem> {
     const { options, root, progress } = this.#given;
     const data = openDataDir(options.dataDir);
-    const seams = { report: (line: string) => progress.step(line), signal: this.#stopping.signal, clock: systemClock };
-    this.#claim = await claimDataDir(data, LAUNCHER_FILE, seams);
+    const deps = { report: (line: string) => progress.step(line), signal: this.#stopping.signal, clock: systemClock };
+    this.#claim = await claimDataDir(data, LAUNCHER_FILE, deps);
     this.#data = data;
-    await this.#claim.leftoversEnded(seams);
+    await this.#claim.leftoversEnded(deps);
     await this.#requirePort(this.#claim.earlierWasKilled ? PORT_WAIT_MS : 0);
     removeLocalEnv(data.localEnvFile);
     const secrets = loadSecrets(data);
@@ -125,7 +108,7 @@ export class Launcher {
       file: options.handlerFile ?? join(root, options.lb ? EXAMPLE_LB_HANDLER : EXAMPLE_HANDLER),
       lb: options.lb,
     };
-    const prepare = () => prepareHandler(served, root, data.venvDir, seams);
+    const prepare = () => prepareHandler(served, root, data.venvDir, deps);
     const handler = await prepare();
     if (options.databaseUrl !== undefined) await checkDatabase(options.databaseUrl);
     const databaseUrl = options.databaseUrl ?? (await this.#startPostgres(data, secrets));
@@ -138,7 +121,12 @@ export class Launcher {
     });
     this.#core = core;
     if (await ensureKeys(core, secrets, data.agentDir)) saveSecrets(data, secrets);
-    const url = await this.#startFrontAndAgent(coreAddress, data, secrets, await this.#workerUser(handler, data));
+    const url = await this.#startFrontAndAgent(
+      coreAddress,
+      data,
+      secrets,
+      await workerUserSetting(this.#given, handler, data),
+    );
     const gpus = await this.#gpusFor(core, secrets.rootKey);
     const endpointId = await ensureEndpoint(core, secrets.apiKey!, handler, gpus);
     const facts = {
@@ -154,7 +142,7 @@ export class Launcher {
     // Before anybody is told where to send jobs, so that none ends unseen.
     if (!options.quiet)
       this.#activity = (
-        await showActivity({ core, ...facts, crashes: this.#crashes, ...seams, step: seams.report })
+        await showActivity({ core, ...facts, crashes: this.#crashes, ...deps, step: deps.report })
       ).over;
     writeLocalEnv(data.localEnvFile, facts);
     if (options.handlerFile !== undefined) {
@@ -162,7 +150,7 @@ export class Launcher {
         core,
         ...facts,
         file: options.handlerFile,
-        report: seams.report,
+        report: deps.report,
         // What fails because everything stops is no news.
         problem: (text) => {
           if (!this.#stopping.signal.aborted) progress.problem(text);
@@ -175,20 +163,10 @@ export class Launcher {
     return { ...facts, handler, agent: options.agent, data };
   }
 
-  get #httpHost(): string {
-    return this.#given.env.SLIPWAY_HTTP_HOST || HTTP_HOST;
-  }
-
-  /** Three processes cannot listen where one setting says. */
-  #metricsOf(place: number): Record<string, string> {
-    const { metricsPort } = this.#given.options;
-    return { SLIPWAY_METRICS_LISTEN: metricsPort === undefined ? '' : `127.0.0.1:${metricsPort + place}` };
-  }
-
   async #requirePort(waitMs: number): Promise<void> {
     const until = systemClock.monotonicMs() + waitMs;
     for (;;) {
-      const problem = await portProblem(this.#given.options.port, this.#httpHost);
+      const problem = await portProblem(this.#given.options.port, httpHost(this.#given.env));
       if (problem === undefined) return;
       if (systemClock.monotonicMs() >= until) throw new UsageError(problem);
       await delay(systemClock, POLL_MS, this.#stopping.signal);
@@ -210,76 +188,16 @@ export class Launcher {
   }
 
   async #startCore(databaseUrl: string, data: DataDir, secrets: Secrets): Promise<string> {
-    const { options, root, env, progress } = this.#given;
-    // Everything runs on this machine, so a webhook to it is what its developer means; other accounts are other people.
-    const allowPrivate = options.webhooksToPrivate ? 'true' : env.SLIPWAY_WEBHOOK_ALLOW_PRIVATE || ACCOUNT_NAME;
-    const plan = await coreProcess({
-      root,
-      portFile: data.corePortFile,
-      logDir: data.logDir,
-      cacheDir: data.cacheDir,
-      env: () => ({
-        ...env,
-        ...this.#metricsOf(0),
-        SLIPWAY_WEBHOOK_ALLOW_PRIVATE: allowPrivate,
-        ...secretFiles(data.secretsDir, {
-          SLIPWAY_DATABASE_URL: databaseUrl,
-          SLIPWAY_ROOT_KEY: secrets.rootKey,
-          SLIPWAY_SECRET_KEY: secrets.sealKey,
-        }),
-      }),
-    });
-    const [address] = await this.#run([plan]);
-    progress.step(`core is up on ${address}`);
+    const [address] = await this.#run([await corePlan(this.#given, databaseUrl, data, secrets)]);
+    this.#given.progress.step(`core is up on ${address}`);
     return address!;
   }
 
-  /** What the environment of this process says goes first. */
-  async #workerUser(handler: Handler, data: DataDir): Promise<string> {
-    const { env, root, progress, options } = this.#given;
-    const { setting, problem } = await chooseWorkerUser(handler, data.dir, root);
-    if (problem !== undefined && options.agent && !env.SLIPWAY_WORKER_USER) progress.problem(problem);
-    return env.SLIPWAY_WORKER_USER || setting;
-  }
-
   async #startFrontAndAgent(coreAddress: string, data: DataDir, secrets: Secrets, workerUser: string): Promise<string> {
-    const { options, root, env, progress } = this.#given;
-    const facade = facadeProcess({
-      root,
-      host: this.#httpHost,
-      port: options.port,
-      logDir: data.logDir,
-      cacheDir: data.cacheDir,
-      env: () => ({
-        ...env,
-        ...this.#metricsOf(1),
-        SLIPWAY_CORE_ADDRESS: coreAddress,
-        // Who starts all of it on one machine waits for it, and few of them ask GraphQL.
-        SLIPWAY_GRAPHQL_AT_START: env.SLIPWAY_GRAPHQL_AT_START || 'false',
-      }),
-    });
-    const plan = nodeProcess({
-      name: 'agent',
-      root,
-      file: 'gpu-agent/main.ts',
-      logDir: data.logDir,
-      cacheDir: data.cacheDir,
-      env: () => ({
-        ...env,
-        ...this.#metricsOf(2),
-        SLIPWAY_CORE_ADDRESS: coreAddress,
-        SLIPWAY_AGENT_DATA_DIR: data.agentDir,
-        SLIPWAY_WORKER_USER: workerUser,
-        // A handler is a command of this machine, whose owner typed it.
-        SLIPWAY_AGENT_ALLOW_COMMANDS: env.SLIPWAY_AGENT_ALLOW_COMMANDS || 'true',
-        // A network volume is in a data centre: without one it could be used nowhere.
-        SLIPWAY_AGENT_LOCATIONS: env.SLIPWAY_AGENT_LOCATIONS || LOCATION,
-        ...secretFiles(data.secretsDir, { SLIPWAY_AGENT_KEY: secrets.agentKey }),
-      }),
-    });
-    // Ctrl-C leaves no container behind.
-    const agent = { ...plan, stopSignal: 'SIGINT' as const };
-    const [ready] = await this.#run(options.agent ? [facade, agent] : [facade]);
+    const { options, progress } = this.#given;
+    const plans = [facadePlan(this.#given, coreAddress, data)];
+    if (options.agent) plans.push(agentPlan(this.#given, coreAddress, data, secrets, workerUser));
+    const [ready] = await this.#run(plans);
     const url = ready?.url ?? `http://127.0.0.1:${options.port}`;
     progress.step(`the HTTP facade is up on ${url}${options.agent ? ', the agent has started' : ''}`);
     return url;

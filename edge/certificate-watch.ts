@@ -23,7 +23,7 @@ export interface WatchedFiles {
   agentClients: ClientCertificates | undefined;
 }
 
-export interface WatchSeams {
+export interface WatchDeps {
   clock: Clock;
   logger: Logger;
   onCertificate(pair: GoodPair): void;
@@ -33,16 +33,16 @@ export interface WatchSeams {
 export class CertificateWatch extends BaseService {
   readonly name = 'certificate watch';
   readonly #files: WatchedFiles;
-  readonly #seams: WatchSeams;
+  readonly #deps: WatchDeps;
   #timer: Timer | undefined;
   #known = { pair: '', authority: '' };
   /** What was said last of each, so that it is said once. */
   readonly #said = new Map<string, string>();
 
-  constructor(files: WatchedFiles, seams: WatchSeams) {
+  constructor(files: WatchedFiles, deps: WatchDeps) {
     super();
     this.#files = files;
-    this.#seams = seams;
+    this.#deps = deps;
   }
 
   protected override onStart(): void {
@@ -66,7 +66,7 @@ export class CertificateWatch extends BaseService {
   }
 
   #again(): void {
-    this.#timer = this.#seams.clock.after(PERIOD_MS, () => {
+    this.#timer = this.#deps.clock.after(PERIOD_MS, () => {
       this.#guarded(PAIR_FAULT, () => this.#lookAtPair());
       this.#guarded(AUTHORITY_FAULT, () => this.#lookAtAuthority());
       this.#again();
@@ -78,7 +78,7 @@ export class CertificateWatch extends BaseService {
     this.#sayTime(pair);
     if (pair.fingerprint === this.#known.pair) return;
     this.#known.pair = pair.fingerprint;
-    this.#seams.onCertificate(pair);
+    this.#deps.onCertificate(pair);
   }
 
   #lookAtAuthority(): void {
@@ -87,11 +87,11 @@ export class CertificateWatch extends BaseService {
     const fingerprint = readAuthority(agentClients);
     if (fingerprint === this.#known.authority) return;
     this.#known.authority = fingerprint;
-    this.#seams.onAuthority();
+    this.#deps.onAuthority();
   }
 
   #sayTime(pair: GoodPair): void {
-    this.#say('clients may refuse the certificate', timeFault(pair, this.#seams.clock.nowMs()));
+    this.#say('clients may refuse the certificate', timeFault(pair, this.#deps.clock.nowMs()));
   }
 
   #guarded(what: string, look: () => void): void {
@@ -104,7 +104,7 @@ export class CertificateWatch extends BaseService {
   }
 
   #say(what: string, cause: string | undefined): void {
-    if (cause !== undefined && cause !== this.#said.get(what)) this.#seams.logger.warn({ cause }, what);
+    if (cause !== undefined && cause !== this.#said.get(what)) this.#deps.logger.warn({ cause }, what);
     if (cause === undefined) this.#said.delete(what);
     else this.#said.set(what, cause);
   }

@@ -31,7 +31,7 @@ import { hostPortText } from './message.ts';
 const INSTANCE_LENGTH = 22;
 
 /** What it takes from outside. */
-export interface EdgeSeams {
+export interface EdgeDeps {
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -44,7 +44,7 @@ export interface EdgeSeams {
 export class Edge extends SingleRunService {
   readonly name = 'edge';
   readonly #config: EdgeConfig;
-  readonly #seams: EdgeSeams;
+  readonly #deps: EdgeDeps;
   readonly #atOnce = new AbortController();
   #envoy: EnvoyProcess | undefined;
   #authorizer: Service | undefined;
@@ -53,10 +53,10 @@ export class Edge extends SingleRunService {
   /** host:port by listener, once it serves. */
   addresses: Readonly<Record<string, string>> = {};
 
-  constructor(config: EdgeConfig, seams: EdgeSeams) {
+  constructor(config: EdgeConfig, deps: EdgeDeps) {
     super();
     this.#config = config;
-    this.#seams = seams;
+    this.#deps = deps;
   }
 
   /** A second wish to stop: requests are not waited for any more. */
@@ -66,7 +66,7 @@ export class Edge extends SingleRunService {
 
   protected override async onStart(): Promise<void> {
     const config = this.#config;
-    const { clock, logger, takeOver } = this.#seams;
+    const { clock, logger, takeOver } = this.#deps;
     const found = await findEnvoy(config.envoy, config.searchPath);
     checkFiles(config);
     const relieved = readRunning(config.dataDir);
@@ -96,7 +96,7 @@ export class Edge extends SingleRunService {
     this.#stopping = true;
     await this.#watch?.stop();
     if (this.#envoy) {
-      this.#seams.logger.info('edge stops: no new connections, requests may end');
+      this.#deps.logger.info('edge stops: no new connections, requests may end');
       await this.#envoy.drain(this.#atOnce.signal);
     }
     await this.#authorizer?.stop();
@@ -108,7 +108,7 @@ export class Edge extends SingleRunService {
     if (edgeKey === '') return;
     const { EdgeAuthorizer } = await import('@slipway/facades/edge-authorizer');
     const { systemTransport: transport } = await import('@slipway/kit/net/channel');
-    const { clock, random, logger } = this.#seams;
+    const { clock, random, logger } = this.#deps;
     const reached = { cores: cores.map(hostPortText), facades: facades.map(hostPortText) };
     const socketFile = authorizerSocket(dataDir, epoch);
     this.#authorizer = new EdgeAuthorizer({
@@ -127,13 +127,13 @@ export class Edge extends SingleRunService {
   #ended(how: string, pid: number): void {
     if (this.#stopping) return;
     const running = readRunning(this.#config.dataDir);
-    this.#seams.onEnded(how, running !== undefined && running.pid !== pid);
+    this.#deps.onEnded(how, running !== undefined && running.pid !== pid);
   }
 
   #startWatch(): void {
     const { certificate, agentClients } = this.#config;
     if (!certificate) return;
-    const { clock, logger } = this.#seams;
+    const { clock, logger } = this.#deps;
     let turn = 0;
     this.#watch = new CertificateWatch(
       { certificate, agentClients },

@@ -20,7 +20,7 @@ import type { RunningEnvoy } from './edge-files.ts';
 import { REQUEST_SILENCE_MS } from './envoy-config/limits.ts';
 
 /** What it runs with. */
-export interface EnvoySeams {
+export interface EnvoyDeps {
   clock: Clock;
   logger: Logger;
 }
@@ -69,7 +69,7 @@ export function findFault(envoy: string, file: string): Promise<string | undefin
 
 export class EnvoyProcess {
   readonly #config: EdgeConfig;
-  readonly #seams: EnvoySeams;
+  readonly #deps: EnvoyDeps;
   readonly #child: ChildProcess;
   readonly #epoch: number;
   readonly #relieved: RunningEnvoy | undefined;
@@ -81,10 +81,10 @@ export class EnvoyProcess {
   constructor(
     envoy: string,
     file: string,
-    { config, relieved, ...seams }: EnvoySeams & { config: EdgeConfig; relieved: RunningEnvoy | undefined },
+    { config, relieved, ...deps }: EnvoyDeps & { config: EdgeConfig; relieved: RunningEnvoy | undefined },
   ) {
     this.#config = config;
-    this.#seams = seams;
+    this.#deps = deps;
     this.#relieved = relieved;
     this.#epoch = relieved ? relieved.epoch + 1 : 0;
     const row = relieved
@@ -124,7 +124,7 @@ export class EnvoyProcess {
 
   /** Resolves when it serves; rejects when it ends before, with EdgeFault where the operator can help. */
   async ready(): Promise<RunningEnvoy> {
-    const { clock } = this.#seams;
+    const { clock } = this.#deps;
     let over: string | undefined;
     void this.ended.then((how) => {
       over = how;
@@ -143,7 +143,7 @@ export class EnvoyProcess {
 
   /** Lets requests end, for a bounded time, then ends it. `atOnce` ends the wait. */
   async drain(atOnce: AbortSignal): Promise<void> {
-    const { clock } = this.#seams;
+    const { clock } = this.#deps;
     const endMs = clock.monotonicMs() + this.#config.drainMs;
     await askAdmin(this.admin, '/healthcheck/fail', 'POST');
     await askAdmin(this.admin, '/drain_listeners?graceful', 'POST');
@@ -163,7 +163,7 @@ export class EnvoyProcess {
     const [, address = '', cause] = BIND_FAULT.exec(line) ?? [];
     if (cause !== undefined) this.#bindFault = `Envoy ${listenFault(new Error(BIND_CODES[cause]), address).message}`;
     const fields = { part: part ?? 'envoy', text: text ?? line };
-    const { logger } = this.#seams;
+    const { logger } = this.#deps;
     if (level === 'critical' || level === 'error' || level === undefined) logger.error(fields, 'Envoy says');
     // Known, and said again at each start; what is used of it is tested with each Envoy that is taken.
     else if (level === 'warning' && !line.includes('marked as work-in-progress')) logger.warn(fields, 'Envoy says');

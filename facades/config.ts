@@ -1,10 +1,10 @@
 /** The one place where the facade reads its environment. All faults are reported together. */
 import { EnvReader } from '@slipway/kit/host/env';
 import { ADDRESS_FORMS, parseAddress } from '@slipway/kit/net/address';
+import { metricsListenFault } from '@slipway/kit/net/metrics-server';
 import { parseNetwork } from '@slipway/kit/net/network';
 import type { TlsFiles } from '@slipway/kit/net/tls';
 import { tlsFaults } from '@slipway/kit/net/tls';
-import { metricsListenFault } from '@slipway/kit/observe/metrics-server';
 import { otlpEndpointFault } from '@slipway/kit/observe/tracing';
 import { LB_HOLD_MS_DEFAULT, LB_PROCESSING_MS_DEFAULT, LB_SOCKET_IDLE_MS_DEFAULT } from '@slipway/proto/wire/limits';
 

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import type { ExampleRequest } from '../example-request.ts';
 import { exampleJob, exampleRequest } from '../example-request.ts';
-import type { VenvSeams } from '../python/python-venv.ts';
+import type { VenvDeps } from '../python/python-venv.ts';
 import { makeVenv } from '../python/python-venv.ts';
 
 /** A handler that can be served. */
@@ -39,14 +39,14 @@ export async function prepareHandler(
   { file, lb }: HandlerFile,
   root: string,
   venvDir: string,
-  seams: VenvSeams,
+  deps: VenvDeps,
 ): Promise<Handler> {
   const example = lb ? exampleRequest(file) : exampleJob(file);
   return {
     name: handlerName(file),
     file,
     lb,
-    command: await handlerCommand({ file, lb }, root, venvDir, seams),
+    command: await handlerCommand({ file, lb }, root, venvDir, deps),
     example,
   };
 }
@@ -74,10 +74,10 @@ async function handlerCommand(
   { file, lb }: HandlerFile,
   root: string,
   venvDir: string,
-  seams: VenvSeams,
+  deps: VenvDeps,
 ): Promise<string[]> {
   if (extname(file) !== '.py') return [process.execPath, '--import', join(root, 'worker', 'register.ts'), file];
-  const python = await makeVenv({ requirements: requirementsOf(file, lb), parentDir: venvDir }, seams);
+  const python = await makeVenv({ requirements: requirementsOf(file, lb), parentDir: venvDir }, deps);
   return [python, '-u', file];
 }
 

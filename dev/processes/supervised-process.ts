@@ -74,21 +74,21 @@ export interface ProcessEvents {
 
 export class SupervisedProcess<Ready> {
   readonly #plan: ProcessPlan<Ready>;
-  readonly #seams: { clock: Clock; random: Random } & ProcessEvents;
+  readonly #deps: { clock: Clock; random: Random } & ProcessEvents;
   readonly #stopping = new AbortController();
   #child: ChildProcess | undefined;
   #ended: Promise<string> = Promise.resolve('not started');
   #failures = 0;
   #keeper: Promise<unknown> = Promise.resolve();
 
-  constructor(plan: ProcessPlan<Ready>, seams: { clock: Clock; random: Random } & ProcessEvents) {
+  constructor(plan: ProcessPlan<Ready>, deps: { clock: Clock; random: Random } & ProcessEvents) {
     this.#plan = plan;
-    this.#seams = seams;
+    this.#deps = deps;
   }
 
   /** Starts it; resolves when it is ready, rejects with its last lines when it cannot be started. */
   async start(): Promise<Ready> {
-    const { clock, random } = this.#seams;
+    const { clock, random } = this.#deps;
     const ready = await retry(() => this.#launch(), {
       clock,
       random,
@@ -115,7 +115,7 @@ export class SupervisedProcess<Ready> {
     const output = log.open();
     const child = await Promise.resolve(this.#plan.spawn(output)).finally(() => closeSync(output));
     this.#child = child;
-    if (child.pid !== undefined) this.#seams.onSpawned?.(name, child.pid);
+    if (child.pid !== undefined) this.#deps.onSpawned?.(name, child.pid);
     const gone = new AbortController();
     this.#ended = new Promise((resolve) => {
       child.once('error', (error) => resolve(error.message));
@@ -125,7 +125,7 @@ export class SupervisedProcess<Ready> {
     let timer: Timer | undefined;
     const tooSlow = new Promise<never>((_, reject) => {
       const giveUp = (): void => reject(new Error(`was not ready after ${this.#plan.readyMsMax / 1000} s`));
-      timer = this.#seams.clock.after(this.#plan.readyMsMax, giveUp);
+      timer = this.#deps.clock.after(this.#plan.readyMsMax, giveUp);
     });
     const died = this.#ended.then((how) => {
       throw new Error(`ended with ${how} before it was ready`);
@@ -147,7 +147,7 @@ export class SupervisedProcess<Ready> {
   }
 
   async #keep(): Promise<void> {
-    const { clock, random, onEnded, onRestarted } = this.#seams;
+    const { clock, random, onEnded, onRestarted } = this.#deps;
     while (!this.#stopping.signal.aborted) {
       const startedAt = clock.monotonicMs();
       const how = await this.#ended;
@@ -161,7 +161,7 @@ export class SupervisedProcess<Ready> {
 
   async #keepLogShort(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      await delay(this.#seams.clock, LOG_LOOK_MS, this.#stopping.signal);
+      await delay(this.#deps.clock, LOG_LOOK_MS, this.#stopping.signal);
       this.#rotateLog();
     }
   }
@@ -177,7 +177,7 @@ export class SupervisedProcess<Ready> {
 
   async #launchUntilReady(random: Random): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      await delay(this.#seams.clock, backoffMs(this.#failures, RESTART_PAUSE, random), this.#stopping.signal);
+      await delay(this.#deps.clock, backoffMs(this.#failures, RESTART_PAUSE, random), this.#stopping.signal);
       if (this.#stopping.signal.aborted) return;
       try {
         await this.#launch();
@@ -185,7 +185,7 @@ export class SupervisedProcess<Ready> {
       } catch (error) {
         this.#failures += 1;
         if (!this.#stopping.signal.aborted)
-          this.#seams.onEnded(this.#plan.name, error instanceof ProcessError ? error.brief : String(error));
+          this.#deps.onEnded(this.#plan.name, error instanceof ProcessError ? error.brief : String(error));
       }
     }
   }
@@ -200,7 +200,7 @@ export class SupervisedProcess<Ready> {
     const child = this.#child;
     if (!child || child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     child.kill(this.#plan.stopSignal ?? 'SIGTERM');
-    const timer = this.#seams.clock.after(STOP_MS_MAX, () => child.kill(this.#plan.killSignal ?? 'SIGKILL'));
+    const timer = this.#deps.clock.after(STOP_MS_MAX, () => child.kill(this.#plan.killSignal ?? 'SIGKILL'));
     await this.#ended;
     timer.cancel();
   }

@@ -19,7 +19,7 @@ export interface Uv {
 }
 
 /** What finding it needs from outside. */
-export interface InstallerSeams {
+export interface InstallerDeps {
   /** Says a line of progress. */
   report(line: string): void;
   /** Ends the work early. */
@@ -59,7 +59,7 @@ const HARMLESS = new Set([
 export async function findUv(
   parentDir: string,
   { program, executable, version }: FoundPython,
-  { report, signal }: InstallerSeams,
+  { report, signal }: InstallerDeps,
 ): Promise<Uv | undefined> {
   const name = createHash('sha256')
     .update(JSON.stringify([UV_REQUIREMENT, executable, version]))

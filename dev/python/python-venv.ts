@@ -21,7 +21,7 @@ export interface VenvOptions {
 }
 
 /** What making one needs from outside. */
-export interface VenvSeams {
+export interface VenvDeps {
   /** Says a line of progress. */
   report(line: string): void;
   /** Ends the work early. */
@@ -37,9 +37,9 @@ const QUIET_MS_MAX = 10_000;
 /**
  * Makes the environment unless it is there already; answers the path of its python. Throws UsageError with what to do.
  */
-export async function makeVenv(options: VenvOptions, seams: VenvSeams): Promise<string> {
+export async function makeVenv(options: VenvOptions, deps: VenvDeps): Promise<string> {
   const { file, more } = options.requirements;
-  const found = await anyPython(seams.signal);
+  const found = await anyPython(deps.signal);
   // A requirements.txt may point to files beside it, so its folder belongs to its identity.
   const identity = JSON.stringify([found, file && dirname(file), file && readFileSync(file, 'utf8'), more]);
   const hash = createHash('sha256').update(identity).digest('hex').slice(0, 12);
@@ -48,10 +48,10 @@ export async function makeVenv(options: VenvOptions, seams: VenvSeams): Promise<
   const stamp = join(dir, STAMP);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash && existsSync(python)) return python;
   makeRoom(options.parentDir, dir);
-  seams.report(`making a Python environment (Python ${found.version}) in ${dir}`);
-  const ticking = sayThatItGoesOn(seams);
+  deps.report(`making a Python environment (Python ${found.version}) in ${dir}`);
+  const ticking = sayThatItGoesOn(deps);
   try {
-    await fill({ found, dir, python }, options, seams);
+    await fill({ found, dir, python }, options, deps);
   } finally {
     ticking.cancel();
   }
@@ -62,21 +62,21 @@ export async function makeVenv(options: VenvOptions, seams: VenvSeams): Promise<
 async function fill(
   { found, dir, python }: { found: FoundPython; dir: string; python: string },
   options: VenvOptions,
-  seams: VenvSeams,
+  deps: VenvDeps,
 ): Promise<void> {
-  const packages = { python, requirements: options.requirements, report: seams.report, signal: seams.signal };
-  const uv = await findUv(options.parentDir, found, seams);
+  const packages = { python, requirements: options.requirements, report: deps.report, signal: deps.signal };
+  const uv = await findUv(options.parentDir, found, deps);
   if (uv) {
-    await makeEmptyVenv(found.program, dir, ['--without-pip'], seams.signal);
+    await makeEmptyVenv(found.program, dir, ['--without-pip'], deps.signal);
     if (await installWithUv(uv, packages)) return;
-    seams.report('  uv could not install them, trying pip');
+    deps.report('  uv could not install them, trying pip');
     rmSync(dir, { recursive: true, force: true });
   }
-  await makeEmptyVenv(found.program, dir, [], seams.signal);
+  await makeEmptyVenv(found.program, dir, [], deps.signal);
   await installWithPip(packages);
 }
 
-function sayThatItGoesOn({ clock, report }: VenvSeams): Timer {
+function sayThatItGoesOn({ clock, report }: VenvDeps): Timer {
   const startedMs = clock.monotonicMs();
   const say = (): void => {
     report(`  still at it after ${Math.round((clock.monotonicMs() - startedMs) / 1000)} s`);

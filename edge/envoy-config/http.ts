@@ -42,7 +42,18 @@ const OWN_HEADERS = ['x-slipway-', 'x-envoy-'];
 /** What only a proxy in front may say. */
 const PROXY_HEADERS = ['x-forwarded-host', 'x-forwarded-prefix', 'x-forwarded-port', 'forwarded', 'x-real-ip'];
 
-/** The filter chain's only filter. */
+/** Returns the mutation that drops headers which clients must not set, by the start of their names. */
+function dropHeaders(trustedProxies: number): Message {
+  const prefixes = [...OWN_HEADERS, ...(trustedProxies === 0 ? PROXY_HEADERS : [])];
+  return {
+    name: 'own',
+    typed_config: typed('envoy.extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation', {
+      mutations: prefixes.map((prefix) => ({ remove_on_match: { key_matcher: { prefix, ignore_case: true } } })),
+    }),
+  };
+}
+
+/** Returns the HTTP connection manager, the only network filter of a filter chain. */
 export function httpManager({
   name,
   trustedProxies,
@@ -58,7 +69,6 @@ export function httpManager({
     suppress_envoy_headers: true,
     ...(upstreamFilters.length > 0 ? { upstream_http_filters: upstreamFilters } : {}),
   };
-  const taken = [...OWN_HEADERS, ...(trustedProxies === 0 ? PROXY_HEADERS : [])];
   return {
     name: 'http',
     typed_config: typed(MANAGER, {
@@ -100,14 +110,7 @@ export function httpManager({
       proxy_100_continue: true,
       server_header_transformation: 'PASS_THROUGH',
       strip_trailing_host_dot: true,
-      early_header_mutation_extensions: [
-        {
-          name: 'own',
-          typed_config: typed('envoy.extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation', {
-            mutations: taken.map((prefix) => ({ remove_on_match: { key_matcher: { prefix, ignore_case: true } } })),
-          }),
-        },
-      ],
+      early_header_mutation_extensions: [dropHeaders(trustedProxies)],
       access_log: accessLogs(accessLog),
       route_config: { name, ignore_port_in_host_matching: true, virtual_hosts: virtualHosts },
       http_filters: [

@@ -17,13 +17,13 @@ export const COMMA = 0x2c;
 export const POINT = 0x2e;
 export const COLON = 0x3a;
 export const LETTER_U = 0x75;
-/** Bytes of a character that is written as an escape, at most. */
+/** Most bytes of an escaped character. */
 const ESCAPED_BYTES_MAX = 6;
-/** Longest name of a member that can be looked for. */
+/** Longest member name that can be found, in characters. */
 const NAME_LENGTH_MAX = 16;
 
-/** 1: the byte needs no second look inside a string. */
-export const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
+/** 1 for bytes that stand for themselves inside a string. */
+const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH),
 );
 export const DIGIT = bytesOf('0123456789');
@@ -31,14 +31,14 @@ const HEX = bytesOf('0123456789abcdefABCDEF');
 const SHORT_ESCAPE = bytesOf('"\\/bfnrt');
 const LITERALS = ['true', 'false', 'null'].map((word) => Buffer.from(word));
 
-/** Kind of a value by its first byte, which must not be blank. */
+/** Returns the kind of the value at an offset, where a non-blank byte must be. */
 export function kindAt(text: Uint8Array, at: number): JsonKind {
   if (text[at] === OPEN_BRACE) return 'object';
   if (text[at] === OPEN_BRACKET) return 'array';
   return text[at] === QUOTE ? 'string' : 'other';
 }
 
-/** Length of the escape at a backslash; 0: it is none. */
+/** Returns the length in bytes of the escape at a backslash; 0 if it is not a valid escape. */
 export function escapeLength(text: Buffer, at: number): number {
   if (at + 1 >= text.length) return 0;
   const letter = text[at + 1]!;
@@ -48,13 +48,13 @@ export function escapeLength(text: Buffer, at: number): number {
   return ESCAPED_BYTES_MAX;
 }
 
-/** Returns the length of the literal true, false or null at an offset. 0 if there is none. */
+/** Returns the length of the literal true, false or null at an offset; 0 if there is none. */
 export function literalLength(text: Uint8Array, at: number): number {
   const word = LITERALS.find((each) => each[0] === text[at]);
   return word !== undefined && word.every((byte, i) => text[at + i] === byte) ? word.length : 0;
 }
 
-/** Returns the index of the name between two offsets, plain or escaped. -1 if none matches. */
+/** Returns the index of the name between two offsets, plain or escaped; -1 if none matches. */
 export function nameAt(text: Buffer, names: readonly string[], start: number, end: number): number {
   const length = end - start;
   for (let i = 0; i < names.length; i += 1) {
@@ -67,7 +67,28 @@ export function nameAt(text: Buffer, names: readonly string[], start: number, en
   return names.indexOf(JSON.parse(text.toString('utf8', start - 1, end + 1)) as string);
 }
 
-/** Returns the offset of the first non-blank byte from here on. */
+/** Returns the offset of the first byte in [from, until) that is not PLAIN; `until` if all are. */
+export function plainEnd(text: Uint8Array, from: number, until: number): number {
+  let at = from;
+  // Four at a time: most bytes of most texts are read here.
+  while (
+    at < until - 3 &&
+    (PLAIN[text[at]!]! & PLAIN[text[at + 1]!]! & PLAIN[text[at + 2]!]! & PLAIN[text[at + 3]!]!) === 1
+  )
+    at += 4;
+  while (at < until && PLAIN[text[at]!] === 1) at += 1;
+  return at;
+}
+
+/** Returns the offset after the UTF-8 character that `offset` is in; `offset` itself if a character begins there. */
+export function characterEnd(text: Uint8Array, offset: number): number {
+  let end = offset;
+  // At most three bytes follow the first one of a character.
+  for (let moved = 0; moved < 3 && end < text.length && (text[end]! & 0xc0) === 0x80; moved += 1) end += 1;
+  return end;
+}
+
+/** Returns the offset of the first non-blank byte from `from` on. */
 export function skipSpace(text: Uint8Array, from: number): number {
   let at = from;
   while (at < text.length && isSpace(text[at]!)) at += 1;

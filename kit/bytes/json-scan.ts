@@ -1,8 +1,8 @@
 /**
- * Checks JSON text without building anything of it: linear in its bytes, whatever its shape, and in steps, so that no
- * text keeps a process from its other work. JSON.parse takes a second for some texts of 10 MB, during which no
- * heartbeat leaves. It also finds where the members with given names stand, so that they can travel on byte for byte.
- * It accepts exactly the texts that are UTF-8 and pass JSON.parse.
+ * Checks JSON text in steps without building values. It takes time linear in the bytes, whatever their shape, and
+ * accepts exactly the texts that are UTF-8 and pass JSON.parse. It also finds given members, so that their bytes can be
+ * forwarded unchanged. JSON.parse blocks the process for a second on some texts of 10 MB, and no heartbeat leaves
+ * meanwhile.
  */
 import { isUtf8 } from 'node:buffer';
 import type { JsonKind } from './json-bytes.ts';
@@ -12,6 +12,7 @@ import {
   CLOSE_BRACKET,
   COLON,
   COMMA,
+  characterEnd,
   DIGIT,
   escapeLength,
   isSpace,
@@ -22,57 +23,44 @@ import {
   nameAt,
   OPEN_BRACE,
   OPEN_BRACKET,
-  PLAIN,
   PLUS,
   POINT,
+  plainEnd,
   QUOTE,
   ZERO,
 } from './json-bytes.ts';
+import { JsonNesting } from './json-nesting.ts';
+import type { JsonFault, Span } from './json-scan-state.ts';
+import {
+  AFTER_KEY,
+  AFTER_VALUE,
+  EXPONENT,
+  FIRST_KEY,
+  FIRST_VALUE,
+  FRACTION,
+  INTEGER,
+  KEY,
+  KEY_TEXT,
+  TEXT,
+  VALUE,
+} from './json-scan-state.ts';
 import type { Work } from './sliced-work.ts';
 
-/** Where a value stands in the text: [start, end), without blanks around it. */
-type Span = { start: number; end: number };
-
-/** Why a text is not JSON. `at`: the first byte that cannot be; the text's length when it ends too early. */
-export interface JsonFault {
-  kind: 'utf8' | 'syntax';
-  at: number;
-}
-
-/** States: what may come next. From TEXT on: in the middle of something that may be long. */
-const VALUE = 0;
-const FIRST_VALUE = 1;
-const KEY = 2;
-const FIRST_KEY = 3;
-const AFTER_KEY = 4;
-const AFTER_VALUE = 5;
-const TEXT = 6;
-const KEY_TEXT = 7;
-const INTEGER = 8;
-const FRACTION = 9;
-const EXPONENT = 10;
-
-/** Levels of nesting that one number remembers, a bit for each. */
-const LEVELS_A_WORD = 32;
-/** Bytes between two pauses: half a millisecond's work for the worst of texts. */
+/** Bytes between two pauses: at most half a millisecond of work. */
 const STEP_BYTES = 16 * 1024;
 
 export class JsonScan {
   readonly #text: Buffer;
   readonly #names: readonly string[];
   readonly #spans: (Span | undefined)[] = [];
-  /** Where the first value starts. */
+  /** Offset of the outermost value. */
   #start = 0;
   #at = 0;
   #utf8Until = 0;
   #state = VALUE;
-  #depth = 0;
-  #deepest = 0;
-  /** Of each open level, the innermost last, whether it is an object. Full words go to `#outer`. */
-  #isObject = 0;
-  readonly #outer: number[] = [];
+  readonly #nesting = new JsonNesting();
   #keyStart = 0;
-  /** The member whose value comes next is this one of `#names`; -1: none of them. */
+  /** Index in `#names` of the member whose value comes next; -1 if it was not asked for. */
   #wanted = -1;
   #itemStart = 0;
   #firstItem: Span | undefined;
@@ -80,23 +68,23 @@ export class JsonScan {
   #items = 0;
   #fault: JsonFault | undefined;
 
-  /** `names`: the members of the outermost object to find, plain ASCII. */
+  /** `names`: members of the outermost object to find, in ASCII. */
   constructor(text: Buffer, names: readonly string[] = []) {
     this.#text = text;
     this.#names = names;
   }
 
-  /** Why the text is not JSON; undefined: nothing is wrong so far. */
+  /** Reason why the text is not JSON; `undefined` if nothing is wrong so far. */
   get fault(): JsonFault | undefined {
     return this.#fault;
   }
 
-  /** Deepest nesting of arrays and objects so far, the outermost counting 1. */
+  /** Deepest nesting of arrays and objects so far. The outermost one counts as 1. */
   get depth(): number {
-    return this.#deepest;
+    return this.#nesting.deepest;
   }
 
-  /** Number of values so far, in all levels; keys do not count. */
+  /** Number of values so far, on all levels. Keys do not count. */
   get values(): number {
     return this.#values;
   }
@@ -106,26 +94,26 @@ export class JsonScan {
     return this.#items;
   }
 
-  /** Kind of the whole text, which must be JSON. */
+  /** Kind of the outermost value. The text must be JSON. */
   get kind(): JsonKind {
     return kindAt(this.#text, this.#start);
   }
 
-  /** The bytes of the first element or member's value of the outermost array or object, once it has ended; a view. */
+  /** View of the first element, or the first member's value, of the outermost array or object, once it has ended. */
   get firstItem(): Buffer | undefined {
     return this.#firstItem && this.#text.subarray(this.#firstItem.start, this.#firstItem.end);
   }
 
   /**
-   * The bytes of a member of the outermost object, which must have ended: a view, not a copy. The last of its name, as
-   * JSON.parse has it.
+   * Returns a view of the value of a member of the outermost object, which must have ended. Of several with the name
+   * the last one counts, as in JSON.parse. `undefined` if there is none.
    */
   member(name: string): Buffer | undefined {
     const span = this.#spans[this.#names.indexOf(name)];
     return span && this.#text.subarray(span.start, span.end);
   }
 
-  /** Goes on for about so many bytes. True: the scan has ended. */
+  /** Scans about `bytes` more bytes. Returns true when the scan has ended, at the end of the text or at a fault. */
   step(bytes: number): boolean {
     const text = this.#text;
     const until = this.#checkUtf8(this.#at + bytes);
@@ -133,16 +121,14 @@ export class JsonScan {
     if (this.#fault) return true;
     if (this.#at < text.length) return false;
     if (this.#state >= INTEGER) this.#valueEnded();
-    if (this.#state !== AFTER_VALUE || this.#depth > 0) this.#refuse();
+    if (this.#state !== AFTER_VALUE || this.#nesting.depth > 0) this.#reject();
     return true;
   }
 
-  /** Looks at whole characters up to about a place; the place. */
-  #checkUtf8(place: number): number {
+  /** Checks the UTF-8 of whole characters up to about `offset`. Returns the offset after the last of them. */
+  #checkUtf8(offset: number): number {
     const text = this.#text;
-    let until = Math.min(place, text.length);
-    // Not between the bytes of one character: at most three follow its first.
-    for (let moved = 0; moved < 3 && until < text.length && (text[until]! & 0xc0) === 0x80; moved += 1) until += 1;
+    const until = characterEnd(text, Math.min(offset, text.length));
     if (until <= this.#utf8Until) return until;
     const whole = this.#utf8Until === 0 && until === text.length;
     if (!isUtf8(whole ? text : text.subarray(this.#utf8Until, until))) this.#fault = { kind: 'utf8', at: this.#at };
@@ -161,7 +147,7 @@ export class JsonScan {
       return this.#value(byte, until);
     }
     if (state === AFTER_KEY) {
-      if (byte !== COLON) return this.#refuse();
+      if (byte !== COLON) return this.#reject();
       this.#state = VALUE;
       this.#at += 1;
     } else if (byte === QUOTE) {
@@ -170,32 +156,32 @@ export class JsonScan {
       this.#state = KEY_TEXT;
       this.#characters(until);
     } else if (state === FIRST_KEY && byte === CLOSE_BRACE) this.#close();
-    else this.#refuse();
+    else this.#reject();
   }
 
   #space(until: number): void {
     const text = this.#text;
     let at = this.#at;
     while (at < until && isSpace(text[at]!)) at += 1;
-    if (at === this.#at) return this.#refuse();
+    if (at === this.#at) return this.#reject();
     this.#at = at;
   }
 
-  /** After a value: a comma, or the end of what it is in. */
+  /** Reads the comma after a value, or the end of its array or object. */
   #next(byte: number): void {
-    if (this.#depth === 0) return this.#refuse();
-    const inObject = (this.#isObject & 1) === 1;
+    if (this.#nesting.depth === 0) return this.#reject();
+    const inObject = this.#nesting.inObject;
     if (byte === COMMA) {
       this.#state = inObject ? KEY : VALUE;
       this.#at += 1;
     } else if (byte === (inObject ? CLOSE_BRACE : CLOSE_BRACKET)) this.#close();
-    else this.#refuse();
+    else this.#reject();
   }
 
   #value(byte: number, until: number): void {
     this.#values += 1;
-    if (this.#depth === 0) this.#start = this.#at;
-    else if (this.#depth === 1) {
+    if (this.#nesting.depth === 0) this.#start = this.#at;
+    else if (this.#nesting.depth === 1) {
       this.#items += 1;
       this.#itemStart = this.#at;
     }
@@ -208,51 +194,39 @@ export class JsonScan {
     else if (byte === MINUS || DIGIT[byte]) this.#number(byte, until);
     else {
       const length = literalLength(this.#text, this.#at);
-      if (length === 0) return this.#refuse();
+      if (length === 0) return this.#reject();
       this.#at += length;
       this.#valueEnded();
     }
   }
 
   #open(isObject: 0 | 1): void {
-    if (this.#depth > 0 && this.#depth % LEVELS_A_WORD === 0) this.#outer.push(this.#isObject);
-    this.#isObject = (this.#isObject << 1) | isObject;
-    this.#depth += 1;
-    if (this.#depth > this.#deepest) this.#deepest = this.#depth;
+    this.#nesting.open(isObject);
     this.#state = isObject === 1 ? FIRST_KEY : FIRST_VALUE;
     this.#at += 1;
   }
 
   #close(): void {
-    this.#depth -= 1;
-    this.#isObject >>>= 1;
-    if (this.#depth > 0 && this.#depth % LEVELS_A_WORD === 0) this.#isObject = this.#outer.pop()!;
+    this.#nesting.close();
     this.#at += 1;
     this.#valueEnded();
   }
 
   #valueEnded(): void {
     this.#state = AFTER_VALUE;
-    if (this.#depth !== 1) return;
+    if (this.#nesting.depth !== 1) return;
     if (this.#items === 1) this.#firstItem = { start: this.#itemStart, end: this.#at };
     if (this.#wanted < 0) return;
     this.#spans[this.#wanted] = { start: this.#itemStart, end: this.#at };
     this.#wanted = -1;
   }
 
-  /** Inside a string, behind its first quote. */
+  /** Reads the rest of a string, up to `until` at most. */
   #characters(until: number): void {
     const text = this.#text;
-    const fours = until - 3;
     let at = this.#at;
     for (;;) {
-      // Four at a time: most of most texts is in here.
-      while (
-        at < fours &&
-        (PLAIN[text[at]!]! & PLAIN[text[at + 1]!]! & PLAIN[text[at + 2]!]! & PLAIN[text[at + 3]!]!) === 1
-      )
-        at += 4;
-      while (at < until && PLAIN[text[at]!] === 1) at += 1;
+      at = plainEnd(text, at, until);
       if (at >= until) break;
       if (text[at] === QUOTE) {
         this.#at = at + 1;
@@ -261,7 +235,7 @@ export class JsonScan {
       const length = text[at] === BACKSLASH ? escapeLength(text, at) : 0;
       if (length === 0) {
         this.#at = at;
-        return this.#refuse();
+        return this.#reject();
       }
       at += length;
     }
@@ -271,17 +245,17 @@ export class JsonScan {
   #stringEnded(): void {
     if (this.#state === TEXT) return this.#valueEnded();
     this.#state = AFTER_KEY;
-    if (this.#depth === 1 && this.#names.length > 0)
+    if (this.#nesting.depth === 1 && this.#names.length > 0)
       this.#wanted = nameAt(this.#text, this.#names, this.#keyStart + 1, this.#at - 1);
   }
 
   #number(byte: number, until: number): void {
     const text = this.#text;
     const first = byte === MINUS ? this.#at + 1 : this.#at;
-    if (!DIGIT[text[first]!]) return this.#refuse(first);
+    if (!DIGIT[text[first]!]) return this.#reject(first);
     this.#at = first + 1;
     this.#state = INTEGER;
-    // Nothing but a point or an exponent may follow a leading zero.
+    // Only a point or an exponent may follow a leading zero.
     if (text[first] === ZERO) this.#fractionOrEnd();
     else this.#digits(until);
   }
@@ -294,7 +268,7 @@ export class JsonScan {
     if (at < until) this.#fractionOrEnd();
   }
 
-  /** After the digits of one part of a number. The first digit of the next part, if there is one, is taken along. */
+  /** Ends a part of a number. Where another part follows, its first digit is read too. */
   #fractionOrEnd(): void {
     const text = this.#text;
     const byte = text[this.#at];
@@ -307,17 +281,17 @@ export class JsonScan {
   }
 
   #part(firstDigit: number, state: number): void {
-    if (!DIGIT[this.#text[firstDigit]!]) return this.#refuse(firstDigit);
+    if (!DIGIT[this.#text[firstDigit]!]) return this.#reject(firstDigit);
     this.#at = firstDigit + 1;
     this.#state = state;
   }
 
-  #refuse(at = this.#at): void {
+  #reject(at = this.#at): void {
     this.#fault = { kind: 'syntax', at: Math.min(at, this.#text.length) };
   }
 }
 
-/** Scans a text in pieces. */
+/** Scans a text, with a pause after every STEP_BYTES. Returns the finished scan. */
 export function* scanJson(text: Buffer, names?: readonly string[]): Work<JsonScan> {
   const scan = new JsonScan(text, names);
   while (!scan.step(STEP_BYTES)) yield;

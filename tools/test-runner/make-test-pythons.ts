@@ -13,18 +13,18 @@ const root = join(import.meta.dirname, '../..');
 const report = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
-const seams = { report, signal: stopping.signal, clock: systemClock };
+const deps = { report, signal: stopping.signal, clock: systemClock };
 
 /**
  * grpcurl is compiled while packages of Pythons are downloaded. The first Python brings the installer that the others
  * and Go's package use.
  */
 async function makeAll(): Promise<Error[]> {
-  const made = await Promise.allSettled([makeTestPythons(root, seams, (name) => name === 'python-new')]);
+  const made = await Promise.allSettled([makeTestPythons(root, deps, (name) => name === 'python-new')]);
   made.push(
     ...(await Promise.allSettled([
-      makeTestPythons(root, seams, (name) => name !== 'python-new'),
-      makeGrpcurl(root, seams),
+      makeTestPythons(root, deps, (name) => name !== 'python-new'),
+      makeGrpcurl(root, deps),
     ])),
   );
   return made.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));

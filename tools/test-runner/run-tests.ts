@@ -238,10 +238,10 @@ async function runAll(args: readonly string[], noSkips: boolean): Promise<number
   mkdirSync(join(root, '.tap'), { recursive: true });
   rmSync(summaryFile, { force: true });
   await buildTap();
-  const seams = { report: say, signal: stopping.signal, clock: systemClock };
+  const deps = { report: say, signal: stopping.signal, clock: systemClock };
   const isWanted = (name: string): boolean => needs.has(name.startsWith('python-') ? 'python' : (name as TestNeed));
-  await makeTestPythons(root, seams, isWanted).catch((error: Error) => skip('Python workers', error));
-  if (needs.has('grpcurl')) await makeGrpcurl(root, seams).catch((error: Error) => skip('grpcurl', error));
+  await makeTestPythons(root, deps, isWanted).catch((error: Error) => skip('Python workers', error));
+  if (needs.has('grpcurl')) await makeGrpcurl(root, deps).catch((error: Error) => skip('grpcurl', error));
   const postgres = needs.has('postgres') && !stopping.signal.aborted ? await startTestPostgres(root) : undefined;
   if (postgres) process.env.SLIPWAY_TEST_POSTGRES = postgres.setting;
   // Hundreds of processes load the same few modules: compiled code is kept between them, which halves their start.

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { UsageError } from '@slipway/dev/options';
 import { runProgram } from '@slipway/dev/processes/run-program';
-import type { VenvSeams } from '@slipway/dev/python/python-venv';
+import type { VenvDeps } from '@slipway/dev/python/python-venv';
 import { makeVenv } from '@slipway/dev/python/python-venv';
 
 const MODULE = 'github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.3';
@@ -18,12 +18,12 @@ const STAMP = 'slipway-module';
 const TAIL_LINES = 15;
 
 /** Makes .slipway-test/grpcurl/grpcurl unless it is there. Throws UsageError with what is missing. */
-export async function makeGrpcurl(root: string, seams: VenvSeams): Promise<void> {
+export async function makeGrpcurl(root: string, deps: VenvDeps): Promise<void> {
   const dir = join(root, '.slipway-test', 'grpcurl');
   const stamp = join(dir, STAMP);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === MODULE) return;
-  const go = await findGo(root, seams);
-  seams.report(`building grpcurl in ${dir}; this takes two minutes, once`);
+  const go = await findGo(root, deps);
+  deps.report(`building grpcurl in ${dir}; this takes two minutes, once`);
   // Go's caches go there too, and away again: a gigabyte that nothing else here needs.
   const scratch = join(dir, 'build');
   rmSync(dir, { recursive: true, force: true });
@@ -36,21 +36,21 @@ export async function makeGrpcurl(root: string, seams: VenvSeams): Promise<void>
     GOFLAGS: '-modcacherw',
     CGO_ENABLED: '0',
   };
-  const { code, output } = await runProgram(go, ['install', MODULE], { signal: seams.signal, env });
+  const { code, output } = await runProgram(go, ['install', MODULE], { signal: deps.signal, env });
   rmSync(scratch, { recursive: true, force: true });
-  if (seams.signal.aborted) throw new UsageError('Stopped while building grpcurl.');
+  if (deps.signal.aborted) throw new UsageError('Stopped while building grpcurl.');
   if (code !== 0)
     throw new UsageError(`grpcurl could not be built with ${go}:\n${output.slice(-TAIL_LINES).join('\n')}`);
   writeFileSync(stamp, MODULE);
 }
 
-async function findGo(root: string, seams: VenvSeams): Promise<string> {
-  const { code, output } = await runProgram('go', ['version'], seams);
+async function findGo(root: string, deps: VenvDeps): Promise<string> {
+  const { code, output } = await runProgram('go', ['version'], deps);
   const minor = /go1\.(\d+)/.exec(output.join(' '))?.[1];
   if (code === 0 && Number(minor) >= GO_MINOR_MIN) return 'go';
   const python = await makeVenv(
     { requirements: { more: [GO_REQUIREMENT] }, parentDir: join(root, '.slipway-test'), name: 'go' },
-    seams,
+    deps,
   );
   return join(python, '..', 'go');
 }

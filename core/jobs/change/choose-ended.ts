@@ -1,7 +1,7 @@
 /** Selects scanned jobs by how they ended: by time and by error group. */
 
-import { inSlices } from '@slipway/kit/in-slices';
 import type { Clock } from '@slipway/kit/time/clock';
+import { inSlices } from '@slipway/kit/time/in-slices';
 import { isOfGroup } from '../../domain/jobs/error-groups.ts';
 import type { JobWalk, ScannedJob } from '../../store/jobs/job-walk.ts';
 import type { Stores } from '../../store/storage.ts';

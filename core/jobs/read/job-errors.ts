@@ -1,7 +1,7 @@
 /** Groups the errors of an endpoint's failed jobs. */
 
-import { inSlices } from '@slipway/kit/in-slices';
 import type { Clock } from '@slipway/kit/time/clock';
+import { inSlices } from '@slipway/kit/time/in-slices';
 import type { ErrorGroup } from '../../domain/jobs/error-groups.ts';
 import { checkGroupId, ErrorGroups, errorSpanMs } from '../../domain/jobs/error-groups.ts';
 import type { FailedSlice } from '../../store/jobs/failed-jobs.ts';

@@ -3,8 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { BaseService } from '../lifecycle/service.ts';
 import type { Logger } from '../log/logger.ts';
-import { createServer } from '../net/node-http.ts';
-import type { Metrics } from './metrics.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { createServer } from './node-http.ts';
 
 const ADDRESS = /^(?<host>[\w.-]+|\[[0-9a-f:]+\]):(?<port>\d{1,5})$/i;
 const PORT_MAX = 65_535;

@@ -1,5 +1,5 @@
 /** Runs work on many items in slices, between which the process handles heartbeats and other requests. */
-import type { Clock } from './time/clock.ts';
+import type { Clock } from './clock.ts';
 
 /** Longest slice, in milliseconds. */
 const SLICE_MS = 5;
