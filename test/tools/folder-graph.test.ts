@@ -1,5 +1,5 @@
 /** The folder graph: arrows between folders, and kit's folders import one way. */
-import { folderArrows, mermaid, importLines } from '@slipway/tools/graph/folder-graph';
+import { folderArrows, importLines, mermaid } from '@slipway/tools/graph/folder-graph';
 import t from 'tap';
 
 t.test('counts imports between folders, by relative path and by package name', async (t) => {
