@@ -145,7 +145,7 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
 
   await t.test('httpx and websockets of Python', { skip: skipWithoutPython('new') }, async (t) => {
     const { stdout } = await promisify(execFile)(PYTHONS.new, [
-      join(import.meta.dirname, '../lb_clients.py'),
+      join(import.meta.dirname, 'lb_clients.py'),
       `https://${host}:${port}`,
       `wss://${host}:${port}`,
       id,
