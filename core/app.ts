@@ -110,7 +110,7 @@ interface OwnFacts {
   /** Where other replicas reach it. */
   replicaAddress(): string;
   /** For how many milliseconds it has worked without a break. */
-  steadyMs(): number;
+  linksStableMs(): number;
 }
 
 /** Everything between the database and the handlers. */
@@ -323,13 +323,13 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
     stability.record(answers);
   };
   const openChannel: Storage['openChannel'] = (options) => storage.openChannel({ ...options, onCheck });
-  const own: OwnFacts = { replicaAddress: () => config.advertise || server.address, steadyMs: () => stability.forMs };
+  const own: OwnFacts = { replicaAddress: () => config.advertise || server.address, linksStableMs: () => stability.forMs };
   const parts = buildParts({ ...storage, openChannel }, sealer, config, dependencies, own);
   const { server, jobCalls, edgeStreams, envoyStreams } = buildServer(parts, health, config, dependencies);
   const measures = new MetricsServer({ listen: config.metricsListen, metrics: parts.metrics, logger });
   const { table, loop, scaling, reports, pods, containers, desired, audit } = parts.dispatch;
   const resigns: Service = {
-    name: 'singletonTasks (end)',
+    name: 'singleton tasks (end)',
     start: async () => undefined,
     stop: async () => parts.singletonTasks.resign(),
   };

@@ -49,7 +49,7 @@ export interface DispatchOptions {
   /** Workers became ready. Default: nobody counts. */
   onStarts?: ((starts: readonly WorkerStart[]) => void) | undefined;
   /** For how many milliseconds facades and edges could tell what they have. */
-  steadyMs(): number;
+  linksStableMs(): number;
   /** Where other replicas reach this one. */
   replicaAddress(): string;
   clock: Clock;
@@ -93,7 +93,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     task,
     openCredentials,
     scaleMeter,
-    steadyMs,
+    linksStableMs,
     replicaAddress,
   } = options;
   const { clock, random, logger } = options;
@@ -109,11 +109,11 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     store: scales,
     scaler: chosenScaler,
     events,
-    duty: task,
+    task: task,
     hasWorker: (endpointId) => pool.hasWorker(endpointId),
     onDesired: (machineIds) => events.emit('desired', machineIds),
     meter: scaleMeter,
-    steadyMs,
+    linksStableMs,
     ...shared,
   });
   const onCapacity = (machineId: string): void => events.emit('capacity', [machineId]);
@@ -134,7 +134,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     images: desiredImages,
     events,
     openCredentials,
-    steadyMs,
+    linksStableMs,
     ...shared,
   });
   const audit = new AttemptAudit({ table, pool, running, attempts, arriving, ...shared });

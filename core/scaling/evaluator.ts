@@ -17,10 +17,10 @@ export interface EvaluatorOptions {
   store: Stores['scales'];
   scaler: Scaler;
   /** The singleton task of the resync. */
-  duty: SingletonTask;
+  task: SingletonTask;
   queue: Pick<WorkQueue, 'isQueued' | 'running'>;
   /** Returns for how many milliseconds facades and edges have been able to report requests. Default: for ever. */
-  steadyMs?(): number;
+  linksStableMs?(): number;
   /** Called when an endpoint must be evaluated again although no event happens. */
   onDue(endpointId: string): void;
   /** Called for each evaluated endpoint that has workers, ready or starting. */
@@ -46,7 +46,7 @@ export class Evaluator {
 
   /** Returns for how long workers without a report are known to be idle, in milliseconds. */
   knownIdleMs(): number {
-    return knownIdleMs(this.#options.steadyMs?.() ?? Infinity);
+    return knownIdleMs(this.#options.linksStableMs?.() ?? Infinity);
   }
 
   /** Forgets all endpoints but these. */
@@ -60,9 +60,9 @@ export class Evaluator {
    * endpoints that only wait for free capacity. Of these, no more are returned than can be placed now.
    */
   async evaluate(endpointIds: readonly string[], unplaced: readonly string[] = []): Promise<QueuedReconcile[]> {
-    const { store, scaler, clock, duty, queue } = this.#options;
+    const { store, scaler, clock, task, queue } = this.#options;
     const ids = endpointIds.filter((id) => !queue.running(id) && !queue.isQueued(id));
-    if (duty.mine) this.timers.begin(ids);
+    if (task.mine) this.timers.begin(ids);
     const knownMs = this.knownIdleMs();
     const samples = (await store.sample(ids)).map((one) => ({
       ...one,
@@ -71,7 +71,7 @@ export class Evaluator {
     const now = clock.monotonicMs();
     for (const { endpoint, sample } of samples) {
       if (sample.demand.workers.some(({ desired }) => desired === 'RUN')) this.#options.onStarting(endpoint.id);
-      const preemptible = duty.mine ? preemptibleWorkers(sample.demand, sample.settings) : [];
+      const preemptible = task.mine ? preemptibleWorkers(sample.demand, sample.settings) : [];
       this.preemptible.update(
         endpoint.id,
         preemptible.map(({ id }) => id),

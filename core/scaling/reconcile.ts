@@ -39,10 +39,10 @@ export interface ReconcileRequest {
 
 /**
  * Returns for how long a worker without a report is known to be idle, in milliseconds. 0 until all facades and edges
- * had time to report. `steadyMs`: for how long they have been able to.
+ * had time to report. `linksStableMs`: for how long they have been able to.
  */
-export function knownIdleMs(steadyMs: number): number {
-  return Math.max(steadyMs - LINK_TIMERS.reportsSettleMs, 0);
+export function knownIdleMs(linksStableMs: number): number {
+  return Math.max(linksStableMs - LINK_TIMERS.reportsSettleMs, 0);
 }
 
 /**

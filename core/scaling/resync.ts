@@ -32,7 +32,7 @@ const NO_IDS: ReadonlySet<string> = new Set();
 export interface ResyncOptions {
   store: Stores['scales'];
   events: CoreEvents;
-  duty: SingletonTask;
+  task: SingletonTask;
   evaluator: Evaluator;
   queue: WorkQueue;
   clock: Clock;
@@ -56,7 +56,7 @@ export class ResyncLoop extends BaseService {
   }
 
   protected override async onStart(): Promise<void> {
-    this.#off = this.#options.duty.onAcquired(() => this.#onTaken());
+    this.#off = this.#options.task.onAcquired(() => this.#onTaken());
     await this.#loop.start();
   }
 
@@ -81,10 +81,10 @@ export class ResyncLoop extends BaseService {
   }
 
   async #resync(): Promise<void> {
-    const { store, clock, duty, evaluator, queue } = this.#options;
+    const { store, clock, task, evaluator, queue } = this.#options;
     const startMs = clock.monotonicMs();
     this.#healthySinceMs ??= startMs;
-    if (!duty.mine) return evaluator.keepOnly(NO_IDS);
+    if (!task.mine) return evaluator.keepOnly(NO_IDS);
     const queues = startMs >= this.#queuesPausedUntilMs;
     const { endpointIds, lost } = await store.endpointsToResync({ queues });
     if (queues) {

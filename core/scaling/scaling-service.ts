@@ -28,11 +28,11 @@ export interface ScalingOptions {
   scaler: Scaler;
   events: CoreEvents;
   /** The singleton task of the resync. */
-  duty: SingletonTask;
+  task: SingletonTask;
   /** Returns whether this replica has sessions of workers of an endpoint. Its queued jobs then need no reconcile. */
   hasWorker(endpointId: string): boolean;
   /** Returns for how many milliseconds facades and edges have been able to report requests. Default: for ever. */
-  steadyMs?(): number;
+  linksStableMs?(): number;
   /** Called after the desired workers of machines changed. Other replicas are notified too. */
   onDesired(machineIds: readonly string[]): void;
   /** Default: no metrics. */

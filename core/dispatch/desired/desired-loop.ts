@@ -34,7 +34,7 @@ export interface DesiredLoopOptions {
   events: CoreEvents;
   openCredentials: OpenCredentials;
   /** For how many milliseconds facades and edges could tell what they have. */
-  steadyMs(): number;
+  linksStableMs(): number;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -132,7 +132,7 @@ export class DesiredLoop extends LoopService {
       this.#options.images.current(),
     ]);
     // Before everybody could speak nobody knows that a worker has no client.
-    const mayBeIdle = this.#options.steadyMs() >= LINK_TIMERS.reportsSettleMs;
+    const mayBeIdle = this.#options.linksStableMs() >= LINK_TIMERS.reportsSettleMs;
     const workers = Map.groupBy(
       mayBeIdle ? workerRows : workerRows.map((row) => ({ ...row, idle: false })),
       (row) => row.machineId,

@@ -161,7 +161,7 @@ t.test('a job with only standby workers waits for no timer', async (t) => {
     store: stores.scales,
     scaler: chosenScaler,
     events,
-    duty: { mine: true, onAcquired: () => () => undefined },
+    task: { mine: true, onAcquired: () => () => undefined },
     hasWorker: () => false,
     onDesired: () => {
       void onDesired();
