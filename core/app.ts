@@ -323,7 +323,10 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
     stability.record(answers);
   };
   const openChannel: Storage['openChannel'] = (options) => storage.openChannel({ ...options, onCheck });
-  const own: OwnFacts = { replicaAddress: () => config.advertise || server.address, linksStableMs: () => stability.forMs };
+  const own: OwnFacts = {
+    replicaAddress: () => config.advertise || server.address,
+    linksStableMs: () => stability.forMs,
+  };
   const parts = buildParts({ ...storage, openChannel }, sealer, config, dependencies, own);
   const { server, jobCalls, edgeStreams, envoyStreams } = buildServer(parts, health, config, dependencies);
   const measures = new MetricsServer({ listen: config.metricsListen, metrics: parts.metrics, logger });
