@@ -20,7 +20,7 @@ t.test('errors: every code in the source has its entry', (t) => {
   const anchors = anchorsOf(readFileSync(join(root, 'docs/reference/errors.md'), 'utf8'));
   for (const [reason, { http }] of Object.entries(REASONS))
     t.ok(help[reason.toLowerCase()]?.http.includes(http), `${reason}: ${http}`);
-  const sources = globSync(['facades/**/*.ts', 'deploy/envoy/*.ts'], {
+  const sources = globSync(['facades/**/*.ts', 'edge/**/*.ts'], {
     cwd: root,
     exclude: (name) => /(^|\/)(web|cli)$/.test(name),
   });

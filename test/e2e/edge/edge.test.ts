@@ -339,12 +339,12 @@ t.test('jobs through the edge', { skip }, async (t) => {
 // edge.
 if (behind) {
   const files = [
-    'spec/operations',
-    'spec/stream',
+    'spec/jobs/operations',
+    'spec/jobs/stream',
     'spec/openai',
-    'spec/errors',
-    'spec/idempotency',
-    'spec/auth',
+    'spec/http/errors',
+    'spec/jobs/idempotency',
+    'spec/http/auth',
     'e2e/js-client',
   ];
   runOnceMore(t, { ...behind, url: `https://127.0.0.1:${behind.port}` }, files);

@@ -26,7 +26,13 @@ if (skip) {
     ...certificates.env,
   });
   const url = `https://${edge.addresses['public']}`;
-  const files = ['spec/states', 'spec/limits', 'spec/health', 'spec/concurrency-limits', 'e2e/python-openai'];
+  const files = [
+    'spec/jobs/states',
+    'spec/http/limits',
+    'spec/health',
+    'spec/jobs/concurrency-limits',
+    'e2e/python/openai',
+  ];
   runOnceMore(t, { system, options: OPTIONS, url, ca: certificates.read('ca.pem') }, files);
   const { checkRate } = limitedCalls({ ...system, url, request: publicRequest(url, system.key) });
   t.test('/status | GET | 2000 requests per 10 s', (t) => checkRate(t, OPERATIONS.status, 2000));

@@ -29,7 +29,7 @@ export function runOnceMore(t: Test, { system, options = {}, url, ca }: OnceMore
     void (
       file !== undefined &&
       t.test(`through the edge: ${file}`, async (t) => {
-        await import(`../${file}.test.ts?edge`);
+        await import(`../../${file}.test.ts?edge`);
         t.pass();
         runAll(rest);
       })

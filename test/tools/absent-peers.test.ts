@@ -2,12 +2,12 @@
 /** Who cannot take part in the race is named, and the others run. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Options } from '@slipway/tools/bench/options';
+import { readOptions } from '@slipway/tools/bench/options';
+import { installAll } from '@slipway/tools/bench/peers/install';
+import { peerOf } from '@slipway/tools/bench/peers/peer-contestant';
+import { ableOf } from '@slipway/tools/bench/peers/race';
 import t from 'tap';
-import type { Options } from '../options.ts';
-import { readOptions } from '../options.ts';
-import { installAll } from './install.ts';
-import { peerOf } from './peer-contestant.ts';
-import { ableOf } from './race.ts';
 
 t.test('a package that cannot be had does not keep the others away', async (t) => {
   const folder = t.testdir({ good: { 'package.json': '{"name":"good","version":"1.0.0"}' } });

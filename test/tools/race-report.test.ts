@@ -1,8 +1,9 @@
 // test: python
 /** What the race says of its figures. */
+
+import type { RaceFacts, Result } from '@slipway/tools/bench/peers/race-report';
+import { raceReport, verdictsOf } from '@slipway/tools/bench/peers/race-report';
 import t from 'tap';
-import type { RaceFacts, Result } from './race-report.ts';
-import { raceReport, verdictsOf } from './race-report.ts';
 
 const scenario = 'POST /runsync ×64';
 const results: Result[] = [
