@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import t from 'tap';
 import ts from 'typescript-api';
+import { BANS } from './banned-code.ts';
 import { ARROWS } from './import-arrows.ts';
 
 const FILE_LINES_MAX = 300;
@@ -16,7 +17,6 @@ const FUNCTION_LINES_MAX = 70;
 const FOLDER_FILES_MAX = 25;
 /** Files and functions that were over the limits when the formatter came. Only ever gets shorter. */
 const OVERLONG_FILES = new Set<string>([
-  'test/tidy.test.ts',
   'core/app.ts',
   'core/dispatch/session/session.ts',
   'core/domain/reports/explanation.ts',
@@ -37,16 +37,6 @@ const OVERLONG_FILES = new Set<string>([
   'gpu-agent/images/image-puller.ts',
   'gpu-agent/units/unit.ts',
   'gpu-agent/units/workers/worker.ts',
-  'test/bad-input/corpus.ts',
-  'test/bad-input/rest-corpus.ts',
-  'test/core/endpoints/endpoints.test.ts',
-  'test/core/pods/pods.test.ts',
-  'test/core/reports/usage.test.ts',
-  'test/core/scaling/decisions/explain.test.ts',
-  'test/core/scaling/placement/fair-share.test.ts',
-  'test/core/scaling/placement/placement.test.ts',
-  'test/e2e/edge/direct.test.ts',
-  'test/spec/rest-v2/matrix.test.ts',
 ]);
 const OVERLONG_FUNCTIONS = new Set<string>([
   'core/app.ts',
@@ -182,118 +172,9 @@ t.test('every type is written', async (t) => {
   }
 });
 
-/** What must not stand in the code: pattern, where it is allowed, what to do instead. */
-const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
-  [
-    /process\.env/,
-    // Of the console these hold samples for users.
-    /(^|\/)config\.ts$|^(test|dev|tools|worker|examples)\/|\/pinned-node\.mjs$|\/(load-balancing\/lb-|endpoint\/)code\.tsx?$/,
-    'read it in the config.ts of the process and hand it in',
-  ],
-  [
-    /\bDate\.now\b|new Date\(\)|\bperformance\.now\b|\bhrtime\b|\bprocess\.uptime\b/,
-    // In browsers there is one clock, and one file has it.
-    /^kit\/time\/clock\.ts$|^facades\/console\/web\/src\/lib\/stopwatch\.ts$|^(test|tools)\/|^worker\/|^examples\//,
-    'use the Clock that is handed in',
-  ],
-  [
-    // Also where it is handed on. Those of a socket bound its silence.
-    /(?<![.\w])set(Timeout|Interval)(?=[(,;)])|\b(globalThis|window)\.set(Timeout|Interval)\b|'node:timers'/,
-    /^kit\/time\/clock\.ts$|^facades\/console\/web\/src\/lib\/stopwatch\.ts$|^worker\/|^examples\/|^tools\/|^test\/(dev|tools|edge|deploy|helpers|handlers)\//,
-    'use Clock.after, delay or Loop; tests wait for a condition',
-  ],
-  [
-    /\bMath\.random\b/,
-    /^examples\/|^test\/helpers\/time\/seeded-random\.ts$/,
-    'use the Random that is handed in; tests use seededRandom',
-  ],
-  // Secrets and names of tests need only differ; what is drawn, picked or sent is had again by its seed.
-  [
-    /\brandomBytes\((?!\d{1,2}\))|\brandomInt\b/,
-    /^(?!test\/|tools\/bench)/,
-    'take it from seededRandom, which says its seed',
-  ],
-  [
-    // Turns of the loop and time limits besides the clock. Ours for workers runs in the users' processes, which have no
-    // seams; a test may let a turn pass.
-    /\b(setImmediate|queueMicrotask)\b|\bprocess\.nextTick\b|\bAbortSignal\.timeout\b|\btimers\/promises\b/,
-    /^kit\/time\/clock\.ts$|^worker\/|^dev\/install\/bootstrap\.mjs$|^kit\/host\/pinned-node\.mjs$|^examples\/|^(test|tools)\//,
-    'use Clock.soon, Clock.after, within or delay',
-  ],
-  [
-    // Chance besides Random. Nonces of seals and secrets of an installation must never be predictable, whatever Random
-    // somebody hands in.
-    /\b(randomBytes|randomUUID|randomInt|getRandomValues|randomFill(Sync)?)\b/,
-    /^kit\/(time\/clock|host\/seal)\.ts$|^dev\/(secrets|postgres\/postgres-program)\.ts$|^worker\/|^examples\/|^(test|tools)\//,
-    'use the Random that is handed in',
-  ],
-  [
-    // Builders have them as defaults, what is a process of its own takes them as they are. Traces are sent by the
-    // machine's clock, whatever one simulates.
-    /\b(systemClock|systemRandom|systemTransport|machineDisk)\b/,
-    new RegExp(
-      '^(' +
-        [
-          'kit/(time/clock|host/disk|observe/tracing|observe/trace-sender)\\.ts',
-          'kit/net/channel\\.ts',
-          '(core|facades|gpu-agent)/app\\.ts',
-          'gpu-agent/(reaper|clean)\\.ts',
-          'cli/main\\.ts',
-          'edge/(main|edge)\\.ts',
-          'dev/(launcher|start)\\.ts',
-          'tools/.*',
-          'test/.*',
-        ].join('|') +
-        ')$',
-    ),
-    'take the Clock, Random, Transport or Disk that is handed in',
-  ],
-  // What must outlive a process is written by the Disk that is handed in; settings, secrets and programs are read from
-  // the machine's.
-  [/'node:fs(\/promises)?'/, /^(?!gpu-agent\/spool\/)/, 'use the Disk that is handed in (kit/host/disk.ts)'],
-  [
-    /\bconsole\./,
-    /^(dev|tools|examples|test|worker)\/|\/(load-balancing\/lb-|endpoint\/)code\.tsx?$/,
-    'use the logger that is handed in',
-  ],
-  [
-    /\bsql`|\bSql\b|\.(sql|hot|urgent)\b|'postgres'|drizzle-orm|\bstore\/sql\/database\b/,
-    /^core\/store\/|^(drizzle|test|dev|tools)\//,
-    'ask a store for it: all SQL is in core/store, and nobody else holds a connection',
-  ],
-  [
-    /^import (?!type).*'drizzle-orm/,
-    /^(test|tools)\//,
-    'import it from drizzle/orm.ts: as ES modules it is loaded a second time',
-  ],
-  [
-    /^import (?!type).*'node:http'/,
-    /^dev\/install\/bootstrap\.mjs$|^examples\/|^(test|tools)\//,
-    'take it from node-http.ts: an ES import loads all of fetch',
-  ],
-  [
-    /\blogger\.child\(/,
-    /^(test|tools)\//,
-    'name the fields in each line: those of a child are not looked through for secrets',
-  ],
-  [/@ts-(ignore|nocheck|expect-error)/, /^$/, 'mend the type'],
-  [
-    /\bcreateInsecure\b|\bbindAsync\b/,
-    /^kit\/net\/channel\.ts$|^(test|tools)\//,
-    'open channels and servers by kit/net/channel.ts',
-  ],
-  [
-    /See the file's first line/,
-    /^$/,
-    'say it here (meaning, units, errors), or nothing where the name and the head of the file say it',
-  ],
-  [/\b(TODO|FIXME|XXX|HACK)\b/, /^$/, 'do it now or write it into an issue'],
-  [/\b(t|test|it|describe)\.(only|skip)\(/, /^test\/.*\.ts$/, 'run every test'],
-];
-
 t.test('banned words', async (t) => {
   // Reproducers of faults in packages are programs for the packages' authors.
-  for (const file of files.filter((name) => name !== 'test/tidy.test.ts' && !name.startsWith('deploy/patches/'))) {
+  for (const file of files.filter((name) => name !== 'test/banned-code.ts' && !name.startsWith('deploy/patches/'))) {
     for (const [pattern, allowed, instead] of BANS) {
       if (allowed.test(file)) continue;
       const line = read(file)

@@ -11,8 +11,9 @@ import { exchange, requestText, sendAndLeave } from '../helpers/net/raw-http.ts'
 import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/system/handlers.ts';
 import { startSystem } from '../helpers/system/system.ts';
-import type { BadRequest } from './corpus.ts';
-import { CORPUS, OTHERWISE } from './corpus.ts';
+import type { BadRequest } from './bad-request.ts';
+import { OTHERWISE } from './bad-request.ts';
+import { CORPUS } from './corpus.ts';
 import { LEGAL } from './legal.ts';
 
 const BODY_IDLE_MS = 400;

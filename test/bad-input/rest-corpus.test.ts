@@ -15,7 +15,7 @@ import type { PublicRequest } from '../helpers/system/public-api.ts';
 import { publicRequest } from '../helpers/system/public-api.ts';
 import { startSystem } from '../helpers/system/system.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
-import type { BadRequest } from './corpus.ts';
+import type { BadRequest } from './bad-request.ts';
 import { REST_CORPUS } from './rest-corpus.ts';
 
 const CASES_MIN = 40;

@@ -4,20 +4,11 @@
  * `{volume}` and `{auth}` are used by it, `{freeTemplate}` and `{freeVolume}` (100 GB) are not, `{pod}` is locked,
  * `{worker}` is one of the endpoint; `{other…}` are another account's.
  */
-import type { BadRequest } from './corpus.ts';
-
-const MIB = 1024 * 1024;
-const bad = { status: 400, code: 'invalid_request' };
-const gone = (code: string) => ({ status: 404, code });
-
-type Cases<Value> = [name: string, value: Value][];
-
-function named<Value>(cases: Cases<Value>, make: (value: Value) => Omit<BadRequest, 'name'>): BadRequest[] {
-  return cases.map(([name, value]) => ({ name, ...make(value) }));
-}
+import type { BadRequest } from './bad-request.ts';
+import { bad, gone, MIB, many, named, template } from './rest-cases.ts';
+import { REST_FIELDS_CORPUS } from './rest-fields-corpus.ts';
 
 /** Bodies that are no JSON object, or no text. All but the last lines are a template with one fault. */
-const template = (name: string) => `{"name":"${name}","imageName":"x"}`;
 const GRAMMAR = named<string | Uint8Array>(
   [
     ['empty body', ''],
@@ -77,202 +68,6 @@ const CONTENT_TYPES = named<[string, string | Uint8Array, Record<string, string>
   ],
   ([type, body, headers]) => ({ path: '/v1/templates', body, headers: { 'content-type': type, ...headers }, ...bad }),
 );
-
-const many = (count: number, value: unknown): unknown[] => Array.from({ length: count }, () => value);
-
-/** Fields of a wrong type or out of range, over a body that is right without them. */
-function fields(method: string, path: string, right: object, cases: Cases<object | string>): BadRequest[] {
-  return named(cases, (wrong) => {
-    const whole = JSON.stringify(right);
-    const body =
-      typeof wrong === 'string'
-        ? `${whole.slice(0, -1)}${whole === '{}' ? '' : ','}${wrong}}`
-        : JSON.stringify({ ...right, ...wrong });
-    return { method, path, body, ...bad };
-  });
-}
-
-const TEMPLATES = fields('POST', '/v1/templates', { name: 'new', imageName: 'x' }, [
-  ['template name missing', { name: undefined }],
-  ['template name null', { name: null }],
-  ['template name a number', { name: 1 }],
-  ['template name empty', { name: '' }],
-  ['template name of 192 characters', { name: 'n'.repeat(192) }],
-  ['template image missing', { imageName: undefined }],
-  ['template image an object', { imageName: {} }],
-  ['template without image and command', { imageName: '' }],
-  ['template env an array', { env: [] }],
-  ['template env with a number', { env: { A: 1 } }],
-  ['template env with null', { env: { A: null } }],
-  ['template env with a name that starts with a digit', { env: { '1A': 'x' } }],
-  [
-    'template env of 1,001 variables',
-    { env: Object.fromEntries(many(1_001, 'x').map((value, i) => [`A${i}`, value])) },
-  ],
-  ['template command a text', { dockerStartCmd: 'python handler.py' }],
-  ['template command of 1,001 words', { dockerStartCmd: many(1_001, 'x') }],
-  ['template disk 0', { containerDiskInGb: 0 }],
-  ['template disk 65,537', { containerDiskInGb: 65_537 }],
-  ['template disk a fraction', { containerDiskInGb: 1.5 }],
-  ['template disk a text', { containerDiskInGb: '50' }],
-  ['template volume negative', { volumeInGb: -1 }],
-  ['template volume beyond all numbers', '"volumeInGb":1e400'],
-  ['template volume beyond 64 bits', '"volumeInGb":18446744073709551616'],
-  ['template volume twice, the last wrong', '"volumeInGb":1,"volumeInGb":-1'],
-  ['template port 0', { ports: ['0/http'] }],
-  ['template port 65,536', { ports: ['65536/tcp'] }],
-  ['template port without a protocol', { ports: ['80'] }],
-  ['template 101 ports', { ports: many(101, '80/http') }],
-  ['template ports a text', { ports: '80/http' }],
-  ['template category unknown', { category: 'TPU' }],
-  ['template isServerless a text', { isServerless: 'true' }],
-  ['template readme of 1,000,001 characters', { readme: 'r'.repeat(1_000_001) }],
-  ['template with unknown registry credentials', { containerRegistryAuthId: 'aaaaaaaaaaaa' }],
-  ["template with another account's registry credentials", { containerRegistryAuthId: '{otherAuth}' }],
-]);
-
-const ENDPOINTS = [
-  ...fields('POST', '/v1/endpoints', { name: 'new', templateId: '{freeTemplate}', workersMax: 0 }, [
-    ['endpoint without a template', { templateId: undefined }],
-    ['endpoint of an unknown template', { templateId: 'aaaaaaaaaa' }],
-    ['endpoint of a template for pods', { templateId: '{podTemplate}' }],
-    ['CPU flavour unknown', { computeType: 'CPU', cpuFlavorIds: ['cpu9x'] }],
-    ['CPU flavour of pods only', { computeType: 'CPU', cpuFlavorIds: ['cpu3m'] }],
-    ['vcpuCount 0', { computeType: 'CPU', vcpuCount: 0 }],
-    ['vcpuCount 1,025', { computeType: 'CPU', vcpuCount: 1_025 }],
-    ['size that is none', { computeType: 'CPU', instanceIds: ['large'] }],
-    ['size of a GPU endpoint', { instanceIds: ['cpu3c-2-4'] }],
-    ["endpoint of another account's template", { templateId: '{otherTemplate}' }],
-    ['endpoint name a list', { name: ['a'] }],
-    ['endpoint name of 192 characters', { name: 'n'.repeat(192) }],
-    ['workersMin above workersMax', { workersMin: 1 }],
-    ['workersMax negative', { workersMax: -1 }],
-    ['workersMax 10,001', { workersMax: 10_001 }],
-    ['workersMax a text', { workersMax: '3' }],
-    ['idleTimeout 0', { idleTimeout: 0 }],
-    ['idleTimeout 3,601', { idleTimeout: 3_601 }],
-    ['scalerType unknown', { scalerType: 'MAGIC' }],
-    ['scalerType in small letters', { scalerType: 'queue_delay' }],
-    ['scalerValue 0', { scalerValue: 0 }],
-    ['workerConcurrency 101', { workerConcurrency: 101 }],
-    ['executionTimeoutMs 4,999', { executionTimeoutMs: 4_999 }],
-    ['executionTimeoutMs of 7 days and 1 ms', { executionTimeoutMs: 604_800_001 }],
-    ['executionTimeoutMs beyond exact numbers', '"executionTimeoutMs":9007199254740993'],
-    ['gpuCount 0', { gpuCount: 0 }],
-    ['gpuCount 65', { gpuCount: 65 }],
-    ['GPU type unknown', { gpuTypeIds: ['NVIDIA Voodoo 2'] }],
-    ['GPU types a text', { gpuTypeIds: 'NVIDIA L4' }],
-    ['101 GPU types', { gpuTypeIds: many(101, 'NVIDIA L4') }],
-    ['CPU endpoint with GPUs', { computeType: 'CPU', gpuTypeIds: ['NVIDIA L4'] }],
-    ['computeType unknown', { computeType: 'TPU' }],
-    ['type unknown', { type: 'BATCH' }],
-    ['flashboot a text', { flashboot: 'yes' }],
-    ['CUDA version that is none', { allowedCudaVersions: ['twelve'] }],
-    ['minCudaVersion that is none', { minCudaVersion: 'new' }],
-    ['unknown network volume', { networkVolumeId: 'aaaaaaaaaa' }],
-    ["another account's network volume", { networkVolumeIds: ['{otherVolume}'] }],
-  ]),
-  ...fields('PATCH', '/v1/endpoints/{endpoint}', {}, [
-    ['change: workersMin above workersMax', { workersMin: 5 }],
-    ["change: another account's template", { templateId: '{otherTemplate}' }],
-    ['change: a template for pods', { templateId: '{podTemplate}' }],
-    ['change: idleTimeout a fraction', { idleTimeout: 5.5 }],
-    ['change: name empty', { name: '' }],
-    ['change: type that every object has', { type: 'toString' }],
-    ['change: computeType a number', { computeType: 5 }],
-  ]),
-  {
-    name: 'delete an endpoint with workers',
-    method: 'DELETE',
-    path: '/v1/endpoints/{endpoint}',
-    status: 400,
-    code: 'workers_not_zero',
-  },
-];
-
-const VOLUMES = [
-  ...fields('POST', '/v1/networkvolumes', { name: 'new', size: 10, dataCenterId: 'EU-RO-1' }, [
-    ['volume without a size', { size: undefined }],
-    ['volume size null', { size: null }],
-    ['volume size negative', { size: -1 }],
-    ['volume size 4,001', { size: 4_001 }],
-    ['volume size a text', { size: '10' }],
-    ['volume size a fraction', { size: 0.5 }],
-    ['volume without a name', { name: undefined }],
-    ['volume name empty', { name: '' }],
-    ['volume without a data centre', { dataCenterId: undefined }],
-    ['volume data centre of 65 characters', { dataCenterId: 'd'.repeat(65) }],
-    ['volume data centre a list', { dataCenterId: ['EU-RO-1'] }],
-  ]),
-  ...fields('PATCH', '/v1/networkvolumes/{freeVolume}', {}, [
-    ['volume shrinks by 1', { size: 99 }],
-    ['volume shrinks to 0', { size: 0 }],
-    ['volume grows to 4,001', { size: 4_001 }],
-    ['volume gets an empty name', { name: '' }],
-    ['volume moves', { dataCenterId: 'US-1' }],
-  ]),
-];
-
-const AUTHS = [
-  ...fields('POST', '/v1/containerregistryauth', { name: 'new', username: 'me', password: 'secret' }, [
-    ['credentials without a name', { name: undefined }],
-    ['credentials without a user', { username: undefined }],
-    ['credentials with an empty password', { password: '' }],
-    ['credentials with a password that is a number', { password: 12 }],
-    ['user of 1,025 characters', { username: 'u'.repeat(1_025) }],
-    ['password of 16,385 characters', { password: 'p'.repeat(16_385) }],
-  ]),
-];
-
-const PODS = [
-  ...fields('POST', '/v1/pods', { name: 'new', computeType: 'CPU', imageName: 'x' }, [
-    ['pod that runs nothing', { imageName: undefined }],
-    ['pod of an unknown template', { templateId: 'aaaaaaaaaa' }],
-    ["pod of another account's template", { templateId: '{otherTemplate}' }],
-    ["pod on another account's volume", { networkVolumeId: '{otherVolume}' }],
-    ["pod with another account's credentials", { containerRegistryAuthId: '{otherAuth}' }],
-    ['pod computeType unknown', { computeType: 'TPU' }],
-    ['pod cloudType unknown', { cloudType: 'MOON' }],
-    ['pod gpuCount 0', { computeType: 'GPU', gpuCount: 0 }],
-    ['pod with 65 GPUs', { computeType: 'GPU', gpuCount: 65 }],
-    ['pod CPU with GPUs', { gpuTypeIds: ['NVIDIA L4'] }],
-    ['pod GPU type unknown', { computeType: 'GPU', gpuTypeIds: ['none'] }],
-    ['pod env a text', { env: 'A=1' }],
-    ['pod port that is none', { ports: ['ssh'] }],
-    ['pod disk 0', { containerDiskInGb: 0 }],
-    ['pod locked a number', { locked: 1 }],
-    ['pod vcpuCount 0', { vcpuCount: 0 }],
-    ['pod size that is none', { instanceIds: ['large'] }],
-    ['pod cpuFlavorPriority unknown', { cpuFlavorPriority: 'price' }],
-    ['pod minDownloadMbps negative', { minDownloadMbps: -1 }],
-  ]),
-  ...named<[string, string, string?]>(
-    [
-      ['stop a locked pod', ['POST', '/v1/pods/{pod}/stop']],
-      ['reset a locked pod', ['POST', '/v1/pods/{pod}/reset']],
-      ['change a locked pod', ['PATCH', '/v1/pods/{pod}', '{"imageName":"y"}']],
-      ['stop a worker', ['POST', '/v1/pods/{worker}/stop']],
-      ['restart a worker', ['POST', '/v1/pods/{worker}/restart']],
-      ['change a worker', ['POST', '/v1/pods/{worker}/update', '{"name":"mine"}']],
-      ['delete a worker', ['DELETE', '/v1/pods/{worker}']],
-    ],
-    ([method, path, body]) => ({ method, path, body: body ?? '', status: 400, code: 'pod_fixed' }),
-  ),
-  {
-    name: 'pod on a GPU that no machine has',
-    path: '/v1/pods',
-    body: '{"imageName":"x","gpuTypeIds":["NVIDIA H200"]}',
-    status: 400,
-    code: 'no_capacity',
-  },
-  {
-    name: 'pod where no machine is',
-    path: '/v1/pods',
-    body: '{"imageName":"x","computeType":"CPU","dataCenterIds":["XX-1"]}',
-    status: 400,
-    code: 'no_capacity',
-  },
-];
 
 const CONFLICTS: BadRequest[] = [
   {
@@ -473,11 +268,7 @@ const SIZES = named<[string, string, number]>(
 export const REST_CORPUS: BadRequest[] = [
   ...GRAMMAR,
   ...CONTENT_TYPES,
-  ...TEMPLATES,
-  ...ENDPOINTS,
-  ...VOLUMES,
-  ...AUTHS,
-  ...PODS,
+  ...REST_FIELDS_CORPUS,
   ...CONFLICTS,
   ...IDS,
   ...FORMS_OF_IDS,

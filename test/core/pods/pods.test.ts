@@ -1,33 +1,15 @@
 // test: postgres, 10 s
-/**
- * Pods over gRPC: merging, bounds, placement, verbs, locks, workers as pods, who sees what. The machines are scripted.
- */
-
+/** Pods over gRPC: defaults, templates, bounds, verbs, updates, locks, who sees what. The machines are scripted. */
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
-import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import { Pod, PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
-import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
-import { podCalls } from '../../helpers/system/pods.ts';
-import { waitFor } from '../../helpers/time/wait-for.ts';
+import type { Calls } from './pod-actions.ts';
+import { act, CPU, create, get, gpu, list, remove, row, update } from './pod-actions.ts';
 
 t.setTimeout(120_000);
-
-const CPU = { computeType: 'CPU', startCommand: ['sleep', '9'] };
-const gpu = (uuid: string, name = 'NVIDIA L4') => ({ uuid, name, memoryMib: 24_576, migProfile: '' });
-
-const podsOf = (core: CoreReplicas) => podCalls(core.clients, core.key);
-type Calls = ReturnType<typeof podCalls>;
-const create = (core: CoreReplicas, ...args: Parameters<Calls['create']>) => podsOf(core).create(...args);
-const get = (core: CoreReplicas, ...args: Parameters<Calls['get']>) => podsOf(core).get(...args);
-const list = (core: CoreReplicas, ...args: Parameters<Calls['list']>) => podsOf(core).list(...args);
-const act = (core: CoreReplicas, ...args: Parameters<Calls['act']>) => podsOf(core).act(...args);
-const update = (core: CoreReplicas, ...args: Parameters<Calls['update']>) => podsOf(core).update(...args);
-const remove = (core: CoreReplicas, ...args: Parameters<Calls['remove']>) => podsOf(core).remove(...args);
-const row = async (core: CoreReplicas, id: string) => (await core.sql`SELECT * FROM pod WHERE id = ${id}`)[0]!;
 
 t.test('defaults, and the machine it is on', async (t) => {
   const core = await startReplicas(t);
@@ -149,83 +131,6 @@ t.test('bad fields change nothing', async (t) => {
   t.equal((await core.sql`SELECT FROM pod`).length + (await core.sql`SELECT FROM usage_span`).length, 0);
 });
 
-t.test('no capacity says why, and names no machine', async (t) => {
-  const core = await startReplicas(t);
-  const text = /^NO_CAPACITY: There are no longer any instances available with the requested specifications\. /;
-  const nobody = await reasonOf(create(core, CPU));
-  t.match(nobody, text);
-  t.match(nobody, /No machine has joined\.$/);
-  await core.joinAgent({ gpus: [gpu('GPU-1'), gpu('GPU-2')], cpuSlots: 1 });
-  const first = await create(core, { imageName: 'i', gpuCount: 2 });
-  t.same(first.gpuUuids, ['GPU-1', 'GPU-2']);
-  await create(core, CPU);
-  t.match(
-    await reasonOf(create(core, { imageName: 'i' })),
-    /No machine has a free GPU: 1 machine has too few of them free\.$/,
-  );
-  t.match(await reasonOf(create(core, CPU)), /1 machine has no slot free\.$/);
-  t.match(
-    await reasonOf(create(core, { imageName: 'i', locations: ['DE'] })),
-    /1 machine is elsewhere \(SLIPWAY_AGENT_LOCATIONS\)\.$/,
-  );
-  await act(core, 'stopPod', first.id);
-  const second = await create(core, { imageName: 'i' });
-  t.match(await reasonOf(act(core, 'startPod', first.id)), text, 'its GPUs were taken meanwhile');
-  t.match(
-    await get(core, first.id),
-    { desiredStatus: PodStatus.EXITED, gpuUuids: [] },
-    'and it stands still as before',
-  );
-  await remove(core, second.id);
-  t.match(await act(core, 'startPod', first.id), { desiredStatus: PodStatus.RUNNING, gpuUuids: ['GPU-1', 'GPU-2'] });
-  const away = await core.joinAgent({ gpus: [gpu('GPU-3')] });
-  const third = await create(core, { imageName: 'i' });
-  await act(core, 'stopPod', third.id);
-  away.drop();
-  await core.sql`UPDATE machine SET lease_expires_at = now() - interval '1 s' WHERE id = ${away.machineId}`;
-  t.match(
-    await reasonOf(act(core, 'startPod', third.id)),
-    /Its files are on one machine only; .*1 machine is not connected\.$/,
-  );
-  t.match(await get(core, third.id), { statusText: 'Its machine is not connected at the moment.' });
-});
-
-t.test('GPUs and slots go to a worker or a pod, never to both', async (t) => {
-  const core = await startReplicas(t, 2);
-  const agent = await core.joinAgent({ gpus: [gpu('GPU-1'), gpu('GPU-2')], cpuSlots: 1 });
-  const pod = await create(core, { imageName: 'i' });
-  const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 2 });
-  await core.ready(endpointId, 1);
-  await waitFor(
-    'the second worker to be refused',
-    async () =>
-      (await core.sql`SELECT FROM scale_decision WHERE endpoint_id = ${endpointId} AND throttled = 1`).length === 1,
-  );
-  t.same(
-    agent.desired.flatMap((worker) => worker.spec!.gpuUuids),
-    ['GPU-1', 'GPU-2'].filter((uuid) => !pod.gpuUuids.includes(uuid)),
-  );
-  t.match(await reasonOf(create(core, { imageName: 'i' })), /^NO_CAPACITY/, 'and no second pod either');
-  await act(core, 'stopPod', pod.id);
-  await core.ready(endpointId, 2);
-  t.match(await reasonOf(act(core, 'startPod', pod.id)), /^NO_CAPACITY/);
-  await create(core, CPU);
-  const cpuEndpoint = await core.createEndpoint({ computeType: 'CPU' });
-  await waitFor(
-    'the slot to be taken',
-    async () =>
-      (await core.sql`SELECT FROM scale_decision WHERE endpoint_id = ${cpuEndpoint} AND throttled = 1`).length === 1,
-  );
-});
-
-t.test('pods that are made at the same moment never share a GPU', async (t) => {
-  const core = await startReplicas(t);
-  await core.joinAgent({ gpus: ['a', 'b', 'c'].map((uuid) => gpu(uuid)) });
-  const made = await Promise.allSettled(Array.from({ length: 6 }, () => create(core, { imageName: 'i' })));
-  const uuids = made.flatMap((result) => (result.status === 'fulfilled' ? result.value.gpuUuids : []));
-  t.same(uuids.sort(), ['a', 'b', 'c']);
-});
-
 t.test('verbs', async (t) => {
   const core = await startReplicas(t);
   await core.joinAgent();
@@ -315,69 +220,6 @@ t.test('a locked pod', async (t) => {
   await act(core, 'stopPod', id);
 });
 
-t.test('workers are shown as pods and cannot be changed', async (t) => {
-  const core = await startReplicas(t);
-  const agent = await core.joinAgent({ gpus: [gpu('GPU-1')], onLogRequest: () => Buffer.from('hello') });
-  const templateId = await core.createTemplate({ env: { SECRET: 's' }, imageName: 'i' });
-  const endpointId = await core.createEndpoint({
-    gpuIds: ['NVIDIA L4'],
-    templateId,
-    env: { MORE: 's' },
-    name: 'my endpoint',
-  });
-  const other = await core.createEndpoint({ workersMin: 1, computeType: 'CPU' });
-  await core.ready(endpointId);
-  await core.ready(other);
-  const pod = await create(core, CPU);
-  const id = agent.desired.find((worker) => worker.endpointId === endpointId)!.workerId;
-  const shown = await get(core, id);
-  t.match(shown, {
-    id,
-    name: 'my endpoint',
-    endpointId,
-    templateId,
-    imageName: 'i',
-    gpuUuids: ['GPU-1'],
-    gpuTypeId: 'NVIDIA L4',
-    gpuCount: 1,
-    version: 0,
-    desiredStatus: PodStatus.RUNNING,
-    state: PodState.RUNNING,
-    machine: { id: agent.machineId },
-  });
-  t.same(shown.env, {}, 'without secrets');
-  t.same(
-    (await list(core)).map((found) => found.id),
-    [pod.id],
-  );
-  t.equal((await list(core, { includeWorkers: true })).length, 3);
-  t.same(
-    (await list(core, { endpointId })).map((found) => found.id),
-    [id],
-  );
-  t.match(await reasonOf(list(core, { endpointId: 'nosuch' })), /^ENDPOINT_NOT_FOUND/);
-  const limited = await core.newKey(KeyScope.ALL, [other]);
-  t.same(
-    (await list(core, { includeWorkers: true }, limited)).map((found) => found.endpointId),
-    [other],
-    'a key for some endpoints sees no pods',
-  );
-  t.match(await reasonOf(get(core, id, limited)), /^NOT_FOUND/);
-  t.match(await reasonOf(list(core, { endpointId }, limited)), /^UNAUTHORIZED/);
-  for (const refused of [
-    () => act(core, 'stopPod', id),
-    () => act(core, 'startPod', id),
-    () => update(core, id, { name: 'x' }),
-    () => remove(core, id),
-  ]) {
-    t.match(await reasonOf(refused()), new RegExp(`^POD_FIXED: ${id} is a worker of the endpoint ${endpointId}`));
-  }
-  t.equal(String((await call(core.clients.pods, 'getPodLog', { id, tailBytes: 0 }, core.key)).log), 'hello');
-  agent.send({ workers: [{ workerId: id, endpointId, state: WorkerState.UNHEALTHY, reason: 'it fell' }] });
-  await waitFor('its end', async () => (await get(core, id)).state === PodState.FAILED);
-  t.match(await get(core, id), { statusText: 'it fell' });
-});
-
 t.test('other accounts and lesser keys', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent();
@@ -409,19 +251,4 @@ t.test('other accounts and lesser keys', async (t) => {
   }
   t.match(await row(core, id), { desired: 'RUNNING', run: 1 });
   t.match(await reasonOf(call(core.clients.pods, 'getPodLog', { id, tailBytes: -1 }, core.key)), /tail_bytes is -1/);
-});
-
-t.test('a network volume says where the pod goes', async (t) => {
-  const core = await startReplicas(t);
-  await core.joinAgent({ locations: ['EU-1'] });
-  await core.sql`INSERT INTO network_volume (id, account_id, name, size_gb, data_center_id) VALUES
-    ('there', ${core.accountId}, 'v', 1, 'EU-2'), ('strange', ${await core.newAccount()}, 'v', 1, 'EU-1')`;
-  const elsewhere = await reasonOf(create(core, { ...CPU, networkVolumeId: 'there' }));
-  t.match(elsewhere, /^NO_CAPACITY: .*1 machine is not where the network volumes are \(SLIPWAY_AGENT_LOCATIONS\)\.$/);
-  t.match(await reasonOf(create(core, { ...CPU, networkVolumeId: 'strange' })), /^INVALID_REQUEST: network_volume_id/);
-  const second = await core.joinAgent({ locations: ['EU-2'] });
-  t.match(await create(core, { ...CPU, networkVolumeId: 'there' }), {
-    networkVolumeId: 'there',
-    machine: { id: second.machineId },
-  });
 });

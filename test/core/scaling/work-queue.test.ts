@@ -1,7 +1,7 @@
 /** The work queue: an endpoint waits for running transactions only, however many others are queued. */
 
 import type { QueuedReconcile } from '@slipway/core/scaling/work-queue';
-import { WorkQueue } from '@slipway/core/scaling/work-queue';
+import { nextBatch, WorkQueue } from '@slipway/core/scaling/work-queue';
 import t from 'tap';
 
 const due = (id: string, accountId: string): QueuedReconcile => ({
@@ -87,4 +87,28 @@ t.test('stop waits for running transactions and resolves the queued ones', async
   t.equal(batches.length, 2);
   await work.add([due('late', 'one')]);
   t.equal(batches.length, 2, 'nothing begins after it');
+});
+
+t.test('a batch takes accounts in rotation, and endpoints without workers first', async (t) => {
+  const due = (id: string, accountId: string, workers: number) => ({
+    endpoint: { id, accountId },
+    sample: { demand: { workers: Array.from({ length: workers }, () => ({ desired: 'RUN' as const })) } },
+  });
+  const flood = Array.from({ length: 20 }, (_, n) => due(`flood${n}`, 'flood', 0));
+  t.same(nextBatch([...flood, due('a', 'one', 0), due('b', 'one', 0), due('c', 'two', 0)]).slice(0, 5), [
+    'flood0',
+    'a',
+    'c',
+    'flood1',
+    'b',
+  ]);
+  t.same(nextBatch([due('more', 'one', 3), due('first', 'one', 0)]), ['first', 'more']);
+  const growing = Array.from({ length: 20 }, (_, n) => due(`more${n}`, 'one', 3));
+  const next = nextBatch([...growing, ...flood, ...flood.map(({ endpoint: { id } }) => due(`${id} too`, 'flood', 0))]);
+  t.same(
+    [next.length, next.filter((id) => id.startsWith('flood')).length],
+    [24, 18],
+    'first workers do not starve scale-ups',
+  );
+  t.equal(nextBatch([...growing, due('first', 'one', 0)]).length, 21);
 });

@@ -4,7 +4,7 @@
  * through is stopped behind it.
  */
 import t from 'tap';
-import { OTHERWISE } from '../../bad-input/corpus.ts';
+import { OTHERWISE } from '../../bad-input/bad-request.ts';
 import { runOnceMore } from '../../helpers/net/once-more.ts';
 import { skipWithoutEnvoy, startEdge } from '../../helpers/system/edge.ts';
 import { startSystem } from '../../helpers/system/system.ts';

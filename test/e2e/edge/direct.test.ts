@@ -2,7 +2,6 @@
 /** Requests to load-balancing endpoints on the way from the real Envoy straight to their workers: nobody in between. */
 import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { delay, systemClock } from '@slipway/kit/time/clock';
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import { Endpoint, EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
@@ -11,13 +10,11 @@ import t from 'tap';
 import { checkConsoleCookie } from '../../helpers/console/console-cookie.ts';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { checkOddAnswers, checkOddRequests } from '../../helpers/net/odd-requests.ts';
-import { exchange } from '../../helpers/net/raw-http.ts';
-import { HIDDEN_PATH, hidingRequests, smugglingCorpus } from '../../helpers/net/smuggling.ts';
 import { talkOn } from '../../helpers/net/talking-socket.ts';
 import { PROCESSING_MS, startDirectWay } from '../../helpers/system/direct-way.ts';
 import { skipWithoutEnvoy } from '../../helpers/system/edge.ts';
-import { PYTHONS, pythonHandler, skipWithoutPython } from '../../helpers/system/handlers.ts';
-import { checkContinue, LB_WORKER, lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
+import { skipWithoutPython } from '../../helpers/system/handlers.ts';
+import { checkContinue, lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
 import { seededRandom } from '../../helpers/time/seeded-random.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
@@ -26,9 +23,6 @@ const random = seededRandom();
 t.setTimeout(240_000);
 /** How long a worker keeps silent connections that is told to. */
 const KEEP_MS = 11_000;
-const PYTHON_WORKER = [PYTHONS.new, join(import.meta.dirname, '../../helpers/system/lb-worker.py')];
-/** A server that many Python programs have, with each of its two parsers. */
-const UVICORN = pythonHandler('new', 'asgi.py');
 
 t.test(
   'straight from Envoy to the workers',
@@ -259,44 +253,6 @@ t.test(
       }
       t.equal(await direct(id), before + 120);
     });
-
-    const servers: [name: string, command: string[], env: Record<string, string>][] = [
-      ['a Node worker', LB_WORKER, {}],
-      ['a Python worker', PYTHON_WORKER, {}],
-      ...['h11', 'httptools'].map((parser): [string, string[], Record<string, string>] => [
-        `uvicorn with ${parser}`,
-        UVICORN,
-        { UVICORN_HTTP: parser },
-      ]),
-    ];
-    for (const [name, command, env] of servers) {
-      await whole.test(`no request hides in another: ${name}`, async (t) => {
-        const worker = await create({ env }, command);
-        const corpus = smugglingCorpus({
-          post: `/v2/${worker}/post`,
-          get: `/v2/${worker}/get`,
-          auth: `authorization: Bearer ${system.key}\r\n`,
-        });
-        for (const [trick, text] of Object.entries(corpus)) {
-          const { status } = await exchange(`http://${edge.addresses['public']}`, { pieces: [text] });
-          t.ok(status === 0 || status >= 400, `${trick}: ${status}`);
-        }
-        for (const [trick, text] of hidingRequests(`/v2/${worker}/p`, system.key)) {
-          const { status } = await exchange(`http://${edge.addresses['public']}`, { pieces: [text] });
-          t.ok(
-            [0, 200, 400, 501, ...(trick === 'a line feed in the path' ? [401] : [])].includes(status),
-            `${trick}: ${status}`,
-          );
-          t.equal((await send(`/v2/${worker}/x`)).status, 200, `what comes after ${trick}`);
-        }
-        const { seen } = await shown(`/v2/${worker}/seen`);
-        t.notOk(seen.join().includes(HIDDEN_PATH), seen.join());
-        t.ok(
-          seen.every((line) => /^(GET|POST|DELETE) \/(p|x|seen)$/.test(line)),
-          [...new Set(seen)].join(', '),
-        );
-      });
-    }
 
     await whole.test('a revoked key is refused', async (t) => {
       const fields = {
