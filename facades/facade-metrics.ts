@@ -11,20 +11,20 @@ import type { OnRejected } from './plugins/limits/rate-limit.ts';
 /** Counters that the parts of a facade report to. */
 export interface FacadeMeter {
   countRequests(app: FastifyInstance): void;
-  onRefused: OnRejected;
+  onRejected: OnRejected;
 }
 
 /** Values that are read at each scrape. */
 export interface FacadeReadings {
   /** Requests that wait for a worker of a load-balancing endpoint. */
-  held(): number;
+  queued(): number;
   /** Memory budgets of request and response bodies. */
   budgets: Readonly<Record<'bodies' | 'responses', MemoryBudget>>;
 }
 
 /** Registers the metrics of a facade. */
-export function facadeMetrics(metrics: Metrics, { held, budgets }: FacadeReadings, clock: Clock): FacadeMeter {
-  const refusals = metrics.counter({
+export function facadeMetrics(metrics: Metrics, { queued, budgets }: FacadeReadings, clock: Clock): FacadeMeter {
+  const rejections = metrics.counter({
     name: 'slipway_facade_rate_limit_rejections_total',
     help: 'Requests rejected with 429.',
     labels: ['operation', 'cause'],
@@ -34,12 +34,12 @@ export function facadeMetrics(metrics: Metrics, { held, budgets }: FacadeReading
       name: 'slipway_facade_requests_queued',
       help: 'Requests to load-balancing endpoints that wait for a worker.',
     },
-    (gauge) => gauge.set(held()),
+    (gauge) => gauge.set(queued()),
   );
   const meter = budgetMetrics(metrics, 'slipway_facade');
   for (const [name, budget] of Object.entries(budgets)) meter.watch(name, () => budget.fill);
   return {
     countRequests: httpMetrics(metrics, 'slipway_facade', clock),
-    onRefused: (operation, cause) => refusals.inc({ operation, cause }),
+    onRejected: (operation, cause) => rejections.inc({ operation, cause }),
   };
 }

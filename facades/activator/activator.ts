@@ -6,15 +6,18 @@ import type { Clock } from '@slipway/kit/time/clock';
 import type { AccessQuestion } from '../plugins/limits/access-cache.ts';
 import type { KeyWatch, WatchKey } from '../plugins/limits/key-watch.ts';
 import { clientGone } from './client-gone.ts';
-import { ConnectionPool } from './connection-pool.ts';
-import type { SlotRequest, WorkerSlot } from './endpoint-queue.ts';
-import type { ClientSide, ForwardLimits, WorkerConnection } from './forward.ts';
-import { dial, forward } from './forward.ts';
+import type { ClientSide } from './forwarding/client-side.ts';
+import { ConnectionPool } from './forwarding/connection-pool.ts';
+import type { ForwardLimits } from './forwarding/forward.ts';
+import { forward } from './forwarding/forward.ts';
+import type { WorkerConnection } from './forwarding/worker-connection.ts';
+import { dial } from './forwarding/worker-connection.ts';
 import { needsEdge, unauthorized } from './lb-error.ts';
 import { WORKER_HEADER } from './lb-headers.ts';
 import type { LbTarget } from './lb-target.ts';
 import type { AuthorizedCaller, LoadBalancer, WaitBounds } from './load-balancer.ts';
 import type { Tunnels } from './tunnels.ts';
+import type { SlotRequest, WorkerSlot } from './worker-slot.ts';
 
 /** Time limits of requests. */
 export interface ActivatorLimits extends ForwardLimits {

@@ -1,76 +1,13 @@
 /**
- * Queues the requests of one endpoint and hands out slots at its workers: first come, first served; the least loaded
- * worker first; on a tie the worker that was served least recently. A worker never gets more requests than its
- * concurrency. Holds no bytes of a request.
+ * Queues the requests of one endpoint and hands out slots at its workers: first come, first served. Holds no bytes of a
+ * request.
  */
 
-import type { Clock, Timer } from '@slipway/kit/time/clock';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { EndpointRotation } from '@slipway/proto/gen/slipway/v1/edge_service';
-import { LB_DIRECT_CONCURRENCY_MIN } from '@slipway/proto/wire/limits';
+import { EndpointWorkers } from './endpoint-workers.ts';
 import { noWorkers, unauthorized, workerGone, workerTimeout } from './lb-error.ts';
-
-/**
- * How long a worker gets no requests after it refused a connection or answered that it is full, in milliseconds. Its
- * agent probes it meanwhile.
- */
-const SUSPECT_MS = 500;
-
-/**
- * How long after a worker is ready core knows how it treats idle connections, in milliseconds: its agent has probed it
- * and reported by then.
- */
-const PROBED_MS = 10_000;
-
-/** Capacity for one request at a worker. */
-export interface WorkerSlot {
-  workerId: string;
-  /** host:port. Empty if the worker is reached by a tunnel. */
-  address: string;
-  /** Machine whose tunnel leads to the worker. Empty if the worker is reached by its address. */
-  tunnelMachineId: string;
-  /** Connections to this worker may be pooled and reused. */
-  isPooled: boolean;
-  /** The request is sent with `Expect: 100-continue`. */
-  expectsContinue: boolean;
-  /** Sends no `Expect: 100-continue` to this worker from now on, because it does not answer it. */
-  disableContinue(): void;
-  /** Releases the slot. Idempotent. */
-  release(): void;
-}
-
-/** A request for a slot. */
-export interface SlotRequest {
-  /** Preferred worker. `undefined` means any. */
-  workerId: string | undefined;
-  /** Only the preferred worker will do. */
-  strict: boolean;
-  /** Longest wait in milliseconds. */
-  waitMs: number;
-  /** The request had a slot at a worker that could not be reached: it goes to the front of the queue. */
-  isRetry: boolean;
-  /** Aborts when the client has disconnected or its key was revoked. */
-  signal: AbortSignal;
-  /** API key of the request. Absent or empty if an edge has authorized it. */
-  apiKey?: string;
-}
-
-interface Worker {
-  id: string;
-  address: string;
-  tunnelMachineId: string;
-  ready: boolean;
-  /** When it became ready, by the monotonic clock. */
-  readyAtMs: number;
-  /** Core no longer lists it. Its running requests are counted until they end. */
-  gone: boolean;
-  inFlight: number;
-  /** Scaling wants to stop it: it gets nothing while another worker has less than its share. */
-  surplus: boolean;
-  /** Sequence number of its latest request within the endpoint. */
-  lastServed: number;
-  expectsContinue: boolean;
-  suspect: Timer | undefined;
-}
+import type { SlotRequest, WorkerSlot } from './worker-slot.ts';
 
 interface Waiter {
   request: SlotRequest;
@@ -81,14 +18,8 @@ interface Waiter {
 export class EndpointQueue {
   readonly #clock: Clock;
   readonly #onChanged: () => void;
-  readonly #workers = new Map<string, Worker>();
+  readonly #workers: EndpointWorkers;
   readonly #waiters = new Set<Waiter>();
-  #concurrency = 1;
-  /** Requests in flight for which scaling starts one worker. 0 if unknown. */
-  #requestsPerWorker = 0;
-  #isH2c = false;
-  #poolsConnections = false;
-  #served = 0;
   #synced = Promise.withResolvers<void>();
   /** Core has sent the workers of the endpoint, or the queue is closed. */
   isSynced = false;
@@ -99,6 +30,13 @@ export class EndpointQueue {
   constructor(clock: Clock, onChanged: () => void) {
     this.#clock = clock;
     this.#onChanged = onChanged;
+    this.#workers = new EndpointWorkers(clock, {
+      onReleased: () => {
+        onChanged();
+        this.#dispatch();
+      },
+      onTrusted: () => this.#dispatch(),
+    });
   }
 
   get waiting(): number {
@@ -112,7 +50,7 @@ export class EndpointQueue {
 
   /** The workers speak HTTP/2 without TLS, which only an edge does. */
   get isH2c(): boolean {
-    return this.#isH2c;
+    return this.#workers.isH2c;
   }
 
   /**
@@ -120,24 +58,20 @@ export class EndpointQueue {
    * requests go through here.
    */
   get isDirect(): boolean {
-    if (!this.#isH2c && (this.#waiters.size > 0 || this.#concurrency < LB_DIRECT_CONCURRENCY_MIN)) return false;
-    const ready = [...this.#workers.values()].filter((worker) => worker.ready);
-    return ready.some(({ suspect }) => !suspect) && ready.every(({ tunnelMachineId }) => tunnelMachineId === '');
+    const overtakes = this.#waiters.size > 0 && !this.isH2c;
+    return !overtakes && this.#workers.takesMany && this.#workers.isReachable;
   }
 
   /** Returns requests and connections in flight by worker. Idle workers are left out. */
   loads(): { workerId: string; inFlight: number }[] {
-    return [...this.#workers.values()]
-      .filter(({ inFlight }) => inFlight > 0)
-      .map(({ id, inFlight }) => ({ workerId: id, inFlight }));
+    return this.#workers.loads();
   }
 
   /**
    * Returns a slot that is free now, or `undefined`. A waiting request could not have used it, so none is overtaken.
    */
   tryAcquire(request: SlotRequest): WorkerSlot | undefined {
-    const worker = this.#pick(request);
-    const slot = worker && this.#occupy(worker);
+    const slot = this.#workers.take(request);
     if (slot) this.#onChanged();
     return slot;
   }
@@ -173,29 +107,11 @@ export class EndpointQueue {
   }
 
   /** Replaces the endpoint set with the one that core sent. */
-  update({ workerConcurrency, requestsPerWorker, h2c, keepsConnections, workers, version }: EndpointRotation): void {
+  update(rotation: EndpointRotation): void {
     this.#markSynced();
-    this.version = version;
-    this.#isH2c = h2c;
-    this.#poolsConnections = keepsConnections;
-    const now = this.#clock.monotonicMs();
-    this.#concurrency = Math.max(1, workerConcurrency);
-    this.#requestsPerWorker = requestsPerWorker;
-    const listed = new Set(workers.map(({ workerId }) => workerId));
-    for (const { workerId: id, address, ready, tunnelMachineId, surplus } of workers) {
-      const worker = this.#workers.get(id) ?? newWorker(id, now);
-      const isReachable = address !== '' || tunnelMachineId !== '';
-      if (!worker.ready) worker.readyAtMs = now;
-      this.#workers.set(
-        id,
-        Object.assign(worker, { address, tunnelMachineId, surplus, ready: ready && isReachable, gone: false }),
-      );
-    }
-    for (const worker of this.#workers.values()) {
-      if (listed.has(worker.id)) continue;
-      Object.assign(worker, { ready: false, gone: true });
-      if (worker.inFlight === 0) this.#workers.delete(worker.id);
-    }
+    this.version = rotation.version;
+    this.#workers.update(rotation);
+    const listed = new Set(rotation.workers.map(({ workerId }) => workerId));
     for (const { request, fail } of this.#waiters)
       if (request.strict && !listed.has(request.workerId ?? '')) fail(workerGone());
     this.#dispatch();
@@ -203,23 +119,15 @@ export class EndpointQueue {
 
   /** Drops the endpoint set, because core no longer updates it. Requests in flight are counted until they end. */
   dropBackends(): void {
-    for (const worker of this.#workers.values()) {
-      Object.assign(worker, { ready: false });
-      if (worker.inFlight === 0) this.#workers.delete(worker.id);
-    }
+    this.#workers.drop();
     this.version = '';
     this.isSynced = false;
     this.#synced = Promise.withResolvers<void>();
   }
 
-  /** Sends no requests to a worker for SUSPECT_MS, because it could not be reached or is full. */
+  /** Sends no requests to a worker for a moment, because it could not be reached or is full. */
   suspect(workerId: string): void {
-    const worker = this.#workers.get(workerId);
-    if (!worker || worker.suspect) return;
-    worker.suspect = this.#clock.after(SUSPECT_MS, () => {
-      worker.suspect = undefined;
-      this.#dispatch();
-    });
+    this.#workers.suspect(workerId);
   }
 
   /** Fails the waiting requests of a key that is no longer valid. */
@@ -236,7 +144,7 @@ export class EndpointQueue {
   close(error: Error): void {
     this.#markSynced();
     for (const waiter of this.#waiters) waiter.fail(error);
-    for (const worker of this.#workers.values()) worker.suspect?.cancel();
+    this.#workers.close();
   }
 
   #markSynced(): void {
@@ -254,12 +162,12 @@ export class EndpointQueue {
   #dispatch(): void {
     for (const waiter of this.#waiters) {
       const { workerId, strict } = waiter.request;
-      if (strict && this.isSynced && this.#workers.get(workerId!)?.gone !== false) {
+      if (strict && this.isSynced && !this.#workers.has(workerId!)) {
         waiter.fail(workerGone());
         continue;
       }
-      const worker = this.#pick(waiter.request);
-      if (worker) waiter.grant(this.#occupy(worker));
+      const slot = this.#workers.take(waiter.request);
+      if (slot) waiter.grant(slot);
       // Later requests would overtake this one. A strict request blocks nobody.
       else if (!strict) break;
     }
@@ -272,68 +180,8 @@ export class EndpointQueue {
    */
   #dispatchStrict(): void {
     for (const waiter of this.#waiters) {
-      const worker = waiter.request.strict ? this.#pick(waiter.request) : undefined;
-      if (worker) waiter.grant(this.#occupy(worker));
+      const slot = waiter.request.strict ? this.#workers.take(waiter.request) : undefined;
+      if (slot) waiter.grant(slot);
     }
   }
-
-  #pick({ workerId, strict }: SlotRequest): Worker | undefined {
-    const preferred = workerId === undefined ? undefined : this.#workers.get(workerId);
-    if (preferred && this.#hasCapacity(preferred)) return preferred;
-    if (strict) return undefined;
-    let best: Worker | undefined;
-    for (const worker of this.#workers.values())
-      if (this.#hasCapacity(worker) && (!best || this.#isBetter(worker, best))) best = worker;
-    return best;
-  }
-
-  #hasCapacity({ ready, suspect, inFlight }: Worker): boolean {
-    return ready && !suspect && inFlight < this.#concurrency;
-  }
-
-  /** Prefers workers that are no surplus, up to their share; then the least loaded; then the least recently served. */
-  #isBetter(one: Worker, other: Worker): boolean {
-    const [packed, otherPacked] = [one, other].map(
-      ({ surplus, inFlight }) => !surplus && inFlight < this.#requestsPerWorker,
-    );
-    if (one.surplus !== other.surplus && packed !== otherPacked) return packed!;
-    return one.inFlight === other.inFlight ? one.lastServed < other.lastServed : one.inFlight < other.inFlight;
-  }
-
-  #occupy(worker: Worker): WorkerSlot {
-    worker.inFlight += 1;
-    worker.lastServed = this.#served += 1;
-    let held = true;
-    const release = (): void => {
-      if (!held) return;
-      held = false;
-      worker.inFlight -= 1;
-      if (worker.inFlight === 0 && worker.gone) this.#workers.delete(worker.id);
-      this.#onChanged();
-      this.#dispatch();
-    };
-    const { id: workerId, address, tunnelMachineId, expectsContinue, readyAtMs } = worker;
-    const isPooled =
-      this.#poolsConnections && tunnelMachineId === '' && this.#clock.monotonicMs() - readyAtMs >= PROBED_MS;
-    const disableContinue = (): void => {
-      worker.expectsContinue = false;
-    };
-    return { workerId, address, tunnelMachineId, isPooled, expectsContinue, disableContinue, release };
-  }
-}
-
-function newWorker(id: string, readyAtMs: number): Worker {
-  return {
-    id,
-    address: '',
-    tunnelMachineId: '',
-    ready: false,
-    readyAtMs,
-    gone: false,
-    inFlight: 0,
-    surplus: false,
-    lastServed: 0,
-    expectsContinue: true,
-    suspect: undefined,
-  };
 }

@@ -11,9 +11,9 @@ import type { DemandRefusal, EndpointRotation } from '@slipway/proto/gen/slipway
 import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { EndpointSetLink } from '../core-client/endpoint-set-link.ts';
-import type { SlotRequest, WorkerSlot } from './endpoint-queue.ts';
 import { EndpointQueue } from './endpoint-queue.ts';
 import { queueFull } from './lb-error.ts';
+import type { SlotRequest, WorkerSlot } from './worker-slot.ts';
 
 /** Requests that arrive within this time are reported to core together, in milliseconds. */
 const BATCH_MS = 5;

@@ -64,7 +64,7 @@ interface Watched {
   has: string | undefined;
   /** Undefined: it was not read yet. */
   current: EndpointRotation | undefined;
-  /** When the current rotation was sent first; undefined: not yet. */
+  /** When the current rotation was first sent to a facade that names `told`. `undefined` if it was not. */
   sentAtMs: number | undefined;
   off(): void;
 }
@@ -150,6 +150,8 @@ export class WatchRotation {
     const now = this.#parts.clock.monotonicMs();
     const isRepeated = version !== undefined && version === watched.told;
     Object.assign(watched, { heardAtMs: now, told: version, has: version });
+    // A facade that has dropped the endpoint since asks anew: only what is sent from now on can be missing.
+    if (!isRepeated) watched.sentAtMs = undefined;
     const { current, sentAtMs } = watched;
     if (!current || version === current.version) return;
     if (isRepeated && sentAtMs !== undefined && now - sentAtMs >= TAKEN_MS) this.#parts.onResent();

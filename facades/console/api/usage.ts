@@ -6,8 +6,9 @@ import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { ConsoleParts } from '../console-parts.ts';
 import { isOperator } from '../console-parts.ts';
-import type { ListView, UsageView } from '../views.ts';
-import { USAGE_TOP } from '../views.ts';
+import type { ListView } from '../views.ts';
+import type { UsageView } from '../views-of-usage.ts';
+import { USAGE_TOP } from '../views-of-usage.ts';
 import { iso, optionsOf, pageAsked, textOf } from './list-query.ts';
 
 const KINDS = { workers: UsageKind.WORKER, pods: UsageKind.POD, volumes: UsageKind.NETWORK_VOLUME };

@@ -4,10 +4,12 @@
  * and whatever broke in between.
  */
 
+import type { WatchRotationResponse } from '@slipway/proto/gen/slipway/v1/edge_service';
 import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import type { Test } from 'tap';
 import t from 'tap';
 import { SEED, seededRandom } from '../../helpers/time/seeded-random.ts';
+import { turns } from '../../helpers/time/stepping-clock.ts';
 import type { Asked, Old } from './endpoint-set-world.ts';
 import { EndpointSetWorld } from './endpoint-set-world.ts';
 
@@ -52,6 +54,32 @@ for (const old of ['none', 'facades', 'cores'] as const) {
     t.same(await heldTable(t, old), {});
   });
 }
+
+t.test('only a set that a facade has not applied 2 s after it was sent counts as resent', async (t) => {
+  const world = new EndpointSetWorld(seededRandom());
+  await world.start({ facades: 1, endpoints: 1, replicas: 1 });
+  const [endpointId] = [...world.endpoints.keys()] as [string];
+  await world.clock.pass(1_000);
+  const [stream] = [...world.streams];
+  let received = '';
+  stream!.on('data', ({ rotations }: WatchRotationResponse) => {
+    received = rotations[0]?.version ?? received;
+  });
+  const report = async (version: string, thenMs: number): Promise<void> => {
+    world.facades[0]!.link.report({ endpointId, apiKey: 'key1', waiting: 1, workers: [], version });
+    await turns(8);
+    await world.clock.pass(thenMs);
+  };
+  await report('', 2_000);
+  t.not(received, '');
+  await report(received, 5_000);
+  await report('', 50);
+  await report('', 3_000);
+  t.equal(world.resent, 0, 'it has dropped the endpoint, and asks anew and again');
+  await report('', 50);
+  t.equal(world.resent, 1, 'it has had 3 s to apply the set');
+  await world.stop();
+});
 
 t.test('a late end of a stream that has a successor changes nothing', async (t) => {
   const world = new EndpointSetWorld(seededRandom());

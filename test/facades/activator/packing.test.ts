@@ -3,8 +3,8 @@
  * their share.
  */
 
-import type { WorkerSlot } from '@slipway/facades/activator/endpoint-queue';
 import { EndpointQueue } from '@slipway/facades/activator/endpoint-queue';
+import type { WorkerSlot } from '@slipway/facades/activator/worker-slot';
 import { EndpointRotation } from '@slipway/proto/gen/slipway/v1/edge_service';
 import t from 'tap';
 import { ManualClock } from '../../helpers/time/manual-clock.ts';

@@ -2,7 +2,7 @@
  * Sums by period as stacked bars. The largest groups have a colour each, all others share one. A legend names them, so
  * that nothing depends on colour alone.
  */
-import type { UsageRecordView } from '../../../views.ts';
+import type { UsageRecordView } from '../../../views-of-usage.ts';
 import { count } from '../lib/format.ts';
 import { periodText } from './periods.ts';
 

@@ -1,6 +1,7 @@
 /** Usage and its cost: charts over time, and the sums of each period and group, ordered and paged by core. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import type { ListView, UsageView } from '../../../views.ts';
+import type { ListView } from '../../../views.ts';
+import type { UsageView } from '../../../views-of-usage.ts';
 import { ask } from '../lib/api.ts';
 import { useIsOperator } from '../lib/session.tsx';
 import { useAddress } from '../lib/use-address.ts';

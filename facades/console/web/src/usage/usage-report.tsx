@@ -1,5 +1,6 @@
 /** Usage as figures, charts and a table of sums. */
-import type { ListView, UsageRecordView, UsageView } from '../../../views.ts';
+import type { ListView } from '../../../views.ts';
+import type { UsageRecordView, UsageView } from '../../../views-of-usage.ts';
 import { BarChart } from '../charts/bar-chart.tsx';
 import { periodsOf } from '../charts/periods.ts';
 import { count, span } from '../lib/format.ts';

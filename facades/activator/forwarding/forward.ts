@@ -3,28 +3,22 @@
  * (request-body.ts); bytes that were read go to that worker only. Both directions apply backpressure: no more than a
  * stream's own buffer is held.
  */
-import type { ClientRequest, IncomingMessage, InformationEvent, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
-import { connect } from 'node:net';
+import type { ClientRequest, IncomingMessage, InformationEvent } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { FULL_HEADER } from '@slipway/kit/net/edge-authorizer';
 import { request as httpRequest } from '@slipway/kit/net/node-http';
 import type { PathForm } from '@slipway/kit/net/path-form';
 import type { Clock } from '@slipway/kit/time/clock';
 import { LB_ANSWER_HEADER_BYTES_MAX, LB_ANSWER_HEADERS_MAX, LB_BODY_BYTES_MAX } from '@slipway/proto/wire/limits';
-import type { WatchKey } from '../plugins/limits/key-watch.ts';
-import type { ConnectionPool } from './connection-pool.ts';
-import { hostPortOf } from './connection-pool.ts';
-import type { WorkerSlot } from './endpoint-queue.ts';
+import type { LbError } from '../lb-error.ts';
+import { headerOverflow, payloadTooLarge, processingTimeout, protocolError, workerFailed } from '../lb-error.ts';
+import { pathFormOf, requestHeaders, responseHeaders } from '../lb-headers.ts';
+import type { LbTarget } from '../lb-target.ts';
+import type { WorkerSlot } from '../worker-slot.ts';
+import type { ClientSide } from './client-side.ts';
 import { joinSockets } from './join-sockets.ts';
-import type { LbError } from './lb-error.ts';
-import { headerOverflow, payloadTooLarge, processingTimeout, protocolError, workerFailed } from './lb-error.ts';
-import { pathFormOf, requestHeaders, responseHeaders } from './lb-headers.ts';
-import type { LbTarget } from './lb-target.ts';
 import { hasBody, RequestBody, sendHeaders } from './request-body.ts';
-
-/** Longest time to open a connection to a worker, in milliseconds. */
-const CONNECT_MS = 3_000;
+import type { WorkerConnection } from './worker-connection.ts';
 
 /** Most informational responses (1xx) of one request that are forwarded. They have no backpressure. */
 const INFORMATIONAL_MAX = 20;
@@ -35,45 +29,12 @@ const REASON_PHRASE = /^[\t\x20-\x7e\x80-\xff]+$/;
 /** Content-Security-Policy that gives a page an origin of its own. */
 const SANDBOX = 'sandbox allow-scripts allow-forms allow-popups allow-modals allow-downloads';
 
-/** The client's side of a forwarded request. */
-export interface ClientSide {
-  request: IncomingMessage;
-  reply: ServerResponse;
-  target: LbTarget;
-  /** Aborts when the client has disconnected. */
-  gone: AbortSignal;
-  /** Socket of a request that asks for another protocol, and the bytes that followed the request. */
-  upgrade?: { socket: Socket; head: Buffer } | undefined;
-  /** Watches the key while an upgraded connection is open. Absent if no key opened it. */
-  watchKey?: WatchKey | undefined;
-}
-
 /** Time limits of a forwarded request. */
 export interface ForwardLimits {
   /** Longest time from the request to the end of the response, in milliseconds. */
   processingMs: number;
   /** Longest silence of an upgraded connection, in milliseconds. */
   socketIdleMs: number;
-}
-
-/** Opens a connection to a worker. Resolves to `undefined` if nothing listens there. */
-export function dial(address: string, gone: AbortSignal): Promise<Socket | undefined> {
-  return new Promise((resolve) => {
-    const socket = connect({ ...hostPortOf(address), noDelay: true });
-    const giveUp = (): void => {
-      socket.destroy();
-    };
-    const done = (result: Socket | undefined): void => {
-      gone.removeEventListener('abort', giveUp);
-      socket.setTimeout(0);
-      resolve(result);
-    };
-    gone.addEventListener('abort', giveUp, { once: true });
-    socket.setTimeout(CONNECT_MS, giveUp);
-    socket.once('connect', () => done(socket));
-    socket.on('error', () => done(undefined));
-    socket.once('close', () => done(undefined));
-  });
 }
 
 /**
@@ -84,11 +45,6 @@ export type Outcome = 'SERVED' | 'FULL' | 'AGAIN';
 
 /** Target of a forwarded request: a worker, or a pod if `workerId` is empty. */
 export type ForwardTarget = Pick<WorkerSlot, 'workerId' | 'expectsContinue' | 'disableContinue'>;
-
-/** A connection for this request only, a new one that is pooled afterwards, or a pooled one (ConnectionPool.has). */
-export type WorkerConnection =
-  | { socket: Duplex; pool?: undefined }
-  | { socket?: Duplex | undefined; pool: ConnectionPool; address: string };
 
 /**
  * Forwards a request. Resolves when it is over. Rejects with an LbError if the client can still get an error response.
@@ -236,9 +192,7 @@ class Forward {
     reply.on('drain', () => response.resume());
     response.on('error', () => this.#fail(workerFailed()));
     response.once('end', () => {
-      const { rawTrailers } = response;
-      const trailers: [string, string][] = [];
-      for (let i = 0; i + 1 < rawTrailers.length; i += 2) trailers.push([rawTrailers[i]!, rawTrailers[i + 1]!]);
+      const trailers = pairsOf(response.rawTrailers);
       if (trailers.length > 0) reply.addTrailers(trailers);
       reply.end();
       this.#finish();
@@ -286,7 +240,7 @@ class Forward {
       `Upgrade: ${response.headers.upgrade ?? 'websocket'}`,
       'Connection: Upgrade',
     ];
-    for (let i = 0; i + 1 < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
+    for (const [name, value] of pairsOf(headers)) lines.push(`${name}: ${value}`);
     socket.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
     if (head.length > 0) worker.unshift(head);
     if (upgrade.head.length > 0) worker.write(upgrade.head);
@@ -330,4 +284,11 @@ class Forward {
  */
 function needsSandbox({ prefix, queryKey }: LbTarget): boolean {
   return prefix !== '' && queryKey !== undefined;
+}
+
+/** Returns the pairs of a flat list of names and values. */
+function pairsOf(flat: readonly string[]): [name: string, value: string][] {
+  const pairs: [string, string][] = [];
+  for (let i = 0; i + 1 < flat.length; i += 2) pairs.push([flat[i]!, flat[i + 1]!]);
+  return pairs;
 }

@@ -2,8 +2,8 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '@slipway/kit/time/clock';
-import type { WatchKey } from '../plugins/limits/key-watch.ts';
-import { closeFrame, FrameEnds, POLICY_VIOLATION } from './socket-frames.ts';
+import type { WatchKey } from '../../plugins/limits/key-watch.ts';
+import { closeFrame, FrameEnds, POLICY_VIOLATION } from '../socket-frames.ts';
 
 /** How long one side may take to end after the other has ended, in milliseconds. */
 const END_MS = 5_000;

@@ -1,0 +1,79 @@
+/** Builds the parts that serve load-balancing endpoints and pods: routing, endpoint sets, tunnels and proxies. */
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Tracing } from '@slipway/kit/observe/tracing';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import { EdgeServiceClient } from '@slipway/proto/gen/slipway/v1/edge_service';
+import { Activator } from './activator/activator.ts';
+import { HostKeys } from './activator/host-keys.ts';
+import type { LbRouting } from './activator/lb-routing.ts';
+import type { WaitBounds } from './activator/load-balancer.ts';
+import { LoadBalancer, WAIT_BOUNDS } from './activator/load-balancer.ts';
+import type { PodProxyOptions } from './activator/pod-proxy.ts';
+import { PodProxy } from './activator/pod-proxy.ts';
+import type { LbParts } from './activator/routes.ts';
+import { TrustedPeers } from './activator/trusted-peers.ts';
+import { Tunnels } from './activator/tunnels.ts';
+import type { FacadeConfig } from './config.ts';
+import type { CoreClient } from './core-client/core-client.ts';
+import { EndpointSetLink } from './core-client/endpoint-set-link.ts';
+import type { ReplicaParts } from './core-client/replica-parts.ts';
+import type { GateParts } from './plugins/authenticate.ts';
+import { Preflights } from './plugins/cors.ts';
+import type { KeyWatch } from './plugins/limits/key-watch.ts';
+
+/** Dependencies of the parts. */
+export interface BalancingParts {
+  core: CoreClient;
+  replicas: ReplicaParts;
+  gate: GateParts;
+  keys: KeyWatch;
+  routing: LbRouting;
+  /** `undefined` if nothing is traced. */
+  tracing: Tracing | undefined;
+  /** Bounds of the queues. Default: as documented. */
+  waits: WaitBounds | undefined;
+  /** How often core is asked whether a tunnel may stay open, in milliseconds. Default: as documented. */
+  tunnelAuthorizeMs: number | undefined;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** The built parts: those that the routes need, and the services among them. */
+export interface Balancing extends Omit<LbParts, 'readFirst'> {
+  link: EndpointSetLink;
+  loadBalancer: LoadBalancer;
+}
+
+/** Builds the parts; nothing runs before they are started. */
+export function buildBalancing(config: FacadeConfig, parts: BalancingParts): Balancing {
+  const { core, replicas, gate, keys, routing, tracing, tunnelAuthorizeMs, clock, random, logger } = parts;
+  const limits = {
+    holdMs: config.lbHoldMs,
+    processingMs: config.lbProcessingMs,
+    socketIdleMs: config.lbSocketIdleMs,
+    waits: parts.waits ?? WAIT_BOUNDS,
+  };
+  const edges = core.callsOf(EdgeServiceClient);
+  const authorize = async (apiKey: string): Promise<string> =>
+    (await edges.call((client) => client.admitTunnel, {}, { apiKey, repeatable: true })).machineId;
+  const locate: PodProxyOptions['locate'] = (request, apiKey) =>
+    edges.call((client) => client.locatePod, request, { apiKey, repeatable: true });
+  const link = new EndpointSetLink({ ...replicas, edgeKey: config.edgeKey, logger });
+  const tunnels = new Tunnels({ authorize, authorizeMs: tunnelAuthorizeMs, clock, logger });
+  const loadBalancer = new LoadBalancer({ link, waits: limits.waits, clock, logger });
+  return {
+    link,
+    tunnels,
+    loadBalancer,
+    activator: new Activator({ loadBalancer, tunnels, keys, limits, clock }),
+    pods: new PodProxy({ locate, tunnels, rateLimit: gate.rateLimit, keys, limits, clock }),
+    preflights: new Preflights(),
+    hostKeys: new HostKeys(config.edgeKey, clock, random),
+    peers: new TrustedPeers(config.edgeKey, config.trustedProxies),
+    gate,
+    routing,
+    tracing,
+    logger,
+  };
+}
