@@ -1,4 +1,4 @@
-/** What a handler gets and gives: the vocabulary of `slipway/worker`. */
+/** What a handler gets and gives: the vocabulary of `slipway-worker`. */
 
 /** A job. Whatever else the platform sends with it is there too. */
 export interface Job<Input = unknown> {

@@ -1,5 +1,5 @@
 /**
- * The module `slipway/worker`: runs a JavaScript or TypeScript handler as a worker. It speaks the worker protocol of
+ * The module `slipway-worker`: runs a JavaScript or TypeScript handler as a worker. It speaks the worker protocol of
  * the Python SDK, so the same agent serves both.
  */
 import { BridgeClient, pause } from './bridge-client.ts';

@@ -1,5 +1,5 @@
 /**
- * job-link: a connection on which a worker of `slipway/worker` makes all calls that come with every job
+ * job-link: a connection on which a worker of `slipway-worker` makes all calls that come with every job
  * (worker/frames.ts). They mean what the requests of the same name mean, and are answered when those would
  * be; only requests and answers of one moment travel together.
  */

@@ -27,7 +27,7 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { progress, start } from 'slipway/worker';
+import { progress, start } from 'slipway-worker';
 
 /** Waits for a file, or for the end of the attempt. */
 async function waitForFile(file, signal) {

@@ -1,6 +1,6 @@
 /** A JavaScript handler that takes `input.ms` milliseconds of no processor, then fails with the text `input.error` where that is given. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { start } from 'slipway/worker';
+import { start } from 'slipway-worker';
 
 start({
   async handler({ input }) {

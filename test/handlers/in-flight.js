@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { start } from 'slipway/worker';
+import { start } from 'slipway-worker';
 
 async function handler({ id, input }) {
   while (!existsSync(input.gate)) await delay(10);

@@ -11,7 +11,7 @@
  */
 import { appendFileSync, existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { start } from 'slipway/worker';
+import { start } from 'slipway-worker';
 
 const MODEL = 'echo-1';
 const event = (value) => `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`;

@@ -3,7 +3,7 @@
  * "read". Writes the texts of `write` by file first; returns who it is, its environment and its folder as well.
  */
 import { lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { start } from 'slipway/worker';
+import { start } from 'slipway-worker';
 
 function look(path) {
   try {

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { progress, start } from 'slipway/worker';
+import { progress, start } from 'slipway-worker';
 
 process.stdout.write('the talker is here\n');
 

@@ -1,5 +1,5 @@
 /** Returns the trace context that it was given, and the names of all that the job has; with `fail` it throws. */
-import { start } from 'slipway/worker';
+import { start } from 'slipway-worker';
 
 start({
   concurrency: 4,

@@ -23,7 +23,7 @@ mkdirSync(out, { recursive: true });
 for (const folder of positionals) {
   const staged = mkdtempSync(join(tmpdir(), 'slipway-pack-'));
   try {
-    const { modules } = stagePackage(root, folder, staged);
+    const { modules } = await stagePackage(root, folder, staged);
     const file = execFileSync('npm', ['pack', '--silent', '--pack-destination', out], {
       cwd: staged,
       encoding: 'utf8',

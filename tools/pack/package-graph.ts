@@ -24,7 +24,7 @@ export interface ShippedModule {
 /** What a package ships. */
 export interface PackageGraph {
   modules: readonly ShippedModule[];
-  /** Names of npm packages that the modules import. */
+  /** What the modules import of npm packages, as they name it: `fastify`, `@bufbuild/protobuf/wire`. */
   external: ReadonlySet<string>;
 }
 
@@ -41,7 +41,7 @@ export function packageGraph(root: string, folder: string, folders: ReadonlyMap<
     for (const specifier of importsOf(code)) {
       const target = resolveInside(root, file, specifier, folders);
       if (target !== undefined) waiting.push(target);
-      else if (!/^(node:|\.)/.test(specifier)) external.add(packageName(specifier));
+      else if (!/^(node:|\.)/.test(specifier) && !folders.has(packageName(specifier))) external.add(specifier);
     }
   }
   return { modules: [...modules.values()], external };
@@ -53,8 +53,7 @@ function javascriptOf(file: string): string {
 }
 
 function importsOf(code: string): string[] {
-  const bare = code.replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, '');
-  return [...bare.matchAll(IMPORT)].map(([, from, alone, called]) => (from ?? alone ?? called)!);
+  return [...withoutComments(code).matchAll(IMPORT)].map(([, from, alone, called]) => (from ?? alone ?? called)!);
 }
 
 /** Returns the file of a specifier that names a module of this repository, `undefined` for all others. */
@@ -82,4 +81,8 @@ export function packageName(specifier: string): string {
     .split('/')
     .slice(0, specifier.startsWith('@') ? 2 : 1)
     .join('/');
+}
+
+export function withoutComments(code: string): string {
+  return code.replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, '');
 }

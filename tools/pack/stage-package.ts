@@ -1,10 +1,13 @@
 /**
  * Writes a package as it is published: JavaScript instead of TypeScript, and below node_modules what it bundles, which
- * is the other packages of this repository that it uses, and patched copies of the packages that we patch.
+ * is the other packages of this repository that it uses, patched copies of the packages that we patch, and the inlined
+ * code of all others.
  */
-import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { packageGraph } from './package-graph.ts';
+import { inlinePackages } from './inline-packages.ts';
+import { packageGraph, packageName } from './package-graph.ts';
 
 /** Fields of a package.json that are used here. */
 export interface Manifest {
@@ -17,12 +20,16 @@ export interface Manifest {
   exports?: Record<string, string>;
   engines?: Record<string, string>;
   dependencies?: Record<string, string>;
+  private?: boolean;
+  scripts?: Record<string, string>;
   /** Files beside the modules, as globs. */
   files?: string[];
 }
 
 /** Packages that are published as we patch them: an installation from a registry runs no patch of ours. */
 const PATCHED = ['postgres', 'drizzle-orm'];
+/** Packages that npm installs beside an artifact: they read files of their own. */
+const INSTALLED = ['grpc-health-check'];
 /** Our own packages that nothing imports: whoever wants them installs them. */
 const FOLDERS_WITHOUT_MODULES = ['examples/ocr', 'facades/graphql/core-grpc'];
 
@@ -44,7 +51,7 @@ export function packageFolders(root: string): Map<string, string> {
 }
 
 /** Writes the package of `folder` into the empty folder `out`. */
-export function stagePackage(root: string, folder: string, out: string): StagedPackage {
+export async function stagePackage(root: string, folder: string, out: string): Promise<StagedPackage> {
   const folders = packageFolders(root);
   const { modules, external } = packageGraph(root, folder, folders);
   const own = readManifest(join(root, folder));
@@ -57,29 +64,65 @@ export function stagePackage(root: string, folder: string, out: string): StagedP
     copyFiles(join(root, each), homeOf(each));
     if (each !== folder) write(join(homeOf(each), 'package.json'), inner(readManifest(join(root, each))));
   }
-  const patched = PATCHED.filter((name) => external.has(name));
-  for (const name of patched)
-    cpSync(join(root, 'node_modules', name), join(out, 'node_modules', name), { recursive: true });
-  const { files: _, ...shown } = own;
-  const manifest = {
-    ...shown,
-    private: undefined,
-    ...(own.exports && { exports: javascriptExports(own.exports) }),
-    dependencies: versions(root, [...used], external, own),
-    bundleDependencies: [...[...used].filter((each) => each !== folder).map((each) => names.get(each)!), ...patched],
-  };
-  for (const name of manifest.bundleDependencies) manifest.dependencies[name] ??= own.version;
+  const bundled = [
+    ...[...used].filter((each) => each !== folder).map((each) => names.get(each)!),
+    ...stagePatched(root, external, out),
+    ...(await stageInlined(root, own.version, external, out)),
+  ];
+  const manifest = publishedManifest(own, versions(root, [...used], external, own), bundled);
   write(join(out, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
-  for (const file of ['LICENSE']) cpSync(join(root, file), join(out, file));
-  if (existsSync(join(root, folder, 'README.md'))) cpSync(join(root, folder, 'README.md'), join(out, 'README.md'));
+  cpSync(join(root, 'LICENSE'), join(out, 'LICENSE'));
+  cpSync(join(root, folder, 'README.md'), join(out, 'README.md'));
   for (const program of Object.values(own.bin ?? {})) chmodSync(join(out, program), 0o755);
   return { manifest, modules: modules.length };
+}
+
+function publishedManifest(
+  own: Manifest,
+  dependencies: Record<string, string>,
+  bundled: readonly string[],
+): StagedPackage['manifest'] {
+  const { files: _, scripts: __, private: ___, workspaces: ____, ...shown } = own;
+  for (const name of bundled) dependencies[name] ??= own.version;
+  return {
+    ...shown,
+    ...(own.exports && { exports: javascriptExports(own.exports) }),
+    dependencies,
+    bundleDependencies: [...bundled],
+  };
+}
+
+/** Copies the packages that we patch, patched. Returns their names. */
+function stagePatched(root: string, external: ReadonlySet<string>, out: string): string[] {
+  const imported = new Set([...external].map(packageName));
+  const names = PATCHED.filter((name) => imported.has(name));
+  for (const name of names)
+    cpSync(join(root, 'node_modules', name), join(out, 'node_modules', name), { recursive: true });
+  // An installation without install scripts has none of the patches, and one with them has copies of what they change.
+  execFileSync(process.execPath, [join(root, 'dev/install/patch-packages.ts'), '--into', out], { stdio: 'pipe' });
+  return names;
+}
+
+/** Writes all other npm packages as few files. Returns the names of the packages that now need no installation. */
+async function stageInlined(
+  root: string,
+  version: string,
+  external: ReadonlySet<string>,
+  out: string,
+): Promise<readonly string[]> {
+  const specifiers = [...external].filter((each) => ![...PATCHED, ...INSTALLED].includes(packageName(each))).sort();
+  if (specifiers.length === 0) return [];
+  const { files, bundled, licences } = await inlinePackages(root, version, specifiers);
+  for (const { file, text } of files) write(join(out, 'node_modules', file), text);
+  write(join(out, 'THIRD_PARTY_LICENSES'), licences);
+  return bundled;
 }
 
 /** Returns the version of each npm package, from the package.json files of those that import it. */
 function versions(root: string, used: string[], external: ReadonlySet<string>, own: Manifest): Record<string, string> {
   const known = Object.assign({}, ...used.map((each) => readManifest(join(root, each)).dependencies ?? {}));
-  const needed = [...external, ...(own.dependencies?.node ? ['node'] : [])].sort();
+  const imported = [...new Set([...external].map(packageName))];
+  const needed = [...imported, ...(own.dependencies?.node ? ['node'] : [])].sort();
   const missing = needed.filter((name) => !(name in known));
   if (missing.length > 0) throw new Error(`${own.name} imports ${missing.join(', ')}: name it in a package.json`);
   return Object.fromEntries(needed.map((name) => [name, known[name] as string]));

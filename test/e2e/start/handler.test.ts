@@ -22,7 +22,7 @@ def handler(job):
 runpod.serverless.start({"handler": handler})
 `;
 
-const JAVASCRIPT = `import { start } from 'slipway/worker';
+const JAVASCRIPT = `import { start } from 'slipway-worker';
 
 start({ handler: async (job) => ({ hello: job.input.name }) });
 `;

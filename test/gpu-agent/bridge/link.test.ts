@@ -1,5 +1,5 @@
 /**
- * The link of a worker of slipway/worker with its agent (docs/reference/worker-protocol.md#link): its own end of it,
+ * The link of a worker of slipway-worker with its agent (docs/reference/worker-protocol.md#link): its own end of it,
  * over a real connection.
  */
 
@@ -239,7 +239,7 @@ t.test('a take on a link ends the one before it, whatever the worker says that i
   t.notOk((await second).empty);
 });
 
-/** A process of slipway/worker at concurrency 1, whose results are safe only once the test acknowledges them. */
+/** A process of slipway-worker at concurrency 1, whose results are safe only once the test acknowledges them. */
 async function realWorker(t: Test) {
   const agent = await linked(t, { diskAfterMs: 10 });
   const at = (route: string, tail = ''): string =>

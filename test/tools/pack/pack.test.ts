@@ -1,0 +1,168 @@
+// test: postgres, 60 s
+/**
+ * What `npm run pack` makes can be installed into an empty folder and runs there: a core on its patched driver, the
+ * command line, an agent, and a handler that has installed slipway-worker.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ReadyMessage } from '@slipway/dev/processes/node-process';
+import { nodeProcess } from '@slipway/dev/processes/node-process';
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import { SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
+import { SubmitJobRequest } from '@slipway/proto/gen/slipway/v1/job_service';
+import type { Test } from 'tap';
+import t from 'tap';
+import { createDatabase } from '../../helpers/db/database.ts';
+import { call, grpcClients } from '../../helpers/grpc/grpc-clients.ts';
+import { receiveTraces } from '../../helpers/grpc/otlp.ts';
+import { openFolder } from '../../helpers/net/open-folder.ts';
+import { Child } from '../../helpers/system/child.ts';
+import { createEndpoint } from '../../helpers/system/create-endpoint.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
+import { addTo, install, manifestOf, npm, output, pack, root, sizeOf } from './installed.ts';
+
+/** Of an agent's installation, the pinned Node apart. */
+const AGENT_PACKAGES_MAX = 80;
+const AGENT_MIB_MAX = 60;
+const PACKED = ['gpu-agent', 'cli', 'worker', 'core'];
+const TRACEPARENT = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
+const HANDLER = `import { start } from 'slipway-worker';
+
+start({ handler: ({ input }) => ({ hello: input.name, from: import.meta.resolve('slipway-worker') }) });
+`;
+/** Prints the names that a package's module exports, for each specifier. */
+const EXPORTS = `const found = process.argv.slice(2).map(async (each) => [each, Object.keys(await import(each)).sort()]);
+console.log(JSON.stringify(await Promise.all(found)));
+`;
+
+t.setTimeout(280_000);
+const folder = await openFolder(t);
+const at = (...names: string[]): string => join(folder, ...names);
+const tarballs = await pack(at('packed'), ...PACKED);
+await Promise.all([
+  install(at('agent'), tarballs.get('gpu-agent')!, { scripts: true }),
+  install(at('handler'), tarballs.get('worker')!),
+  install(at('cli'), tarballs.get('cli')!),
+]);
+const slipway = at('cli/node_modules/@slipway/cli/slipway.mjs');
+
+t.test('an agent is a few packages', async (t) => {
+  const { packages, mib } = sizeOf(at('agent'));
+  t.comment(`${packages} packages, ${mib.toFixed(1)} MiB`);
+  t.ok(packages > 3 && packages <= AGENT_PACKAGES_MAX, `${packages} packages`);
+  t.ok(mib > 1 && mib <= AGENT_MIB_MAX, `${mib} MiB`);
+  const licences = readFileSync(at('agent/node_modules/@slipway/gpu-agent/THIRD_PARTY_LICENSES'), 'utf8');
+  for (const name of ['fastify', 'protobufjs', '@grpc/grpc-js']) t.match(licences, new RegExp(`^${name} \\d`, 'm'));
+  t.ok(existsSync(at('agent/node_modules/node/bin/node')), 'the pinned Node came along');
+});
+
+t.test('the command line runs', async (t) => {
+  t.match(await output(slipway, ['--version']), manifestOf(at('cli'), '@slipway/cli').version as string);
+  await t.rejects(
+    output(slipway, ['core']),
+    { message: /npm install @slipway\/core/ },
+    'parts are packages of their own',
+  );
+});
+
+t.test('inlined packages export what they export by themselves', async (t) => {
+  for (const [home, name] of [
+    ['agent', '@slipway/gpu-agent'],
+    ['cli', '@slipway/cli'],
+  ] as const) {
+    const inside = at(home, 'node_modules', name);
+    const specifiers = (manifestOf(at(home), name).bundleDependencies as string[])
+      .filter((each) => !each.startsWith('@slipway/') && each !== 'slipway-worker')
+      .flatMap((each) => {
+        const { exports } = manifestOf(inside, each) as { exports: Record<string, string> };
+        return Object.keys(exports).map((path) => each + path.slice(1));
+      });
+    t.ok(specifiers.length > 4);
+    writeFileSync(join(inside, 'exports.mjs'), EXPORTS);
+    const found = JSON.parse(await output(join(inside, 'exports.mjs'), specifiers)) as [string, string[]][];
+    for (const [specifier, names] of found) {
+      const expected = Object.keys((await import(specifier)) as object).sort();
+      const ofCommonJs = ['__esModule', 'module.exports'];
+      t.same(
+        names,
+        expected.filter((each) => !ofCommonJs.includes(each)),
+        specifier,
+      );
+    }
+  }
+});
+
+t.test('core, an agent and a handler from their packages run a job', async (t) => {
+  await addTo(at('cli'), tarballs.get('core')!);
+  const { url } = await createDatabase(t, { empty: true });
+  const rootKey = randomBytes(24).toString('hex');
+  const { address = '' } = await start(t, 'cli', '@slipway/core/main.js', {
+    SLIPWAY_DATABASE_URL: url,
+    SLIPWAY_CORE_LISTEN: '127.0.0.1:0',
+    SLIPWAY_ROOT_KEY: rootKey,
+    SLIPWAY_SECRET_KEY: randomBytes(32).toString('hex'),
+  });
+  const clients = grpcClients(address);
+  t.teardown(() => clients.close());
+  const { accountId } = await call(clients.access, 'createAccount', { name: 'packed' }, rootKey);
+  const newKey = async (scope: KeyScope, owner: string): Promise<string> => {
+    const fields = { name: 'packed', scope, endpointIds: [], accountId: owner, permissions: undefined };
+    return (await call(clients.keys, 'createKey', fields, rootKey)).secret;
+  };
+  const collector = await receiveTraces(t);
+  mkdirSync(at('data'));
+  await start(t, 'agent', '@slipway/gpu-agent/slipway-agent.mjs', {
+    SLIPWAY_CORE_ADDRESS: address,
+    SLIPWAY_AGENT_KEY: await newKey(KeyScope.AGENT, ''),
+    SLIPWAY_AGENT_DATA_DIR: at('data'),
+    SLIPWAY_WORKER_USER: 'same',
+    SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
+    SLIPWAY_AGENT_CONTAINERS: 'none',
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    SLIPWAY_TRACE_PERCENT: '100',
+  });
+  const key = await newKey(KeyScope.ALL, accountId);
+  writeFileSync(at('handler/handler.mjs'), HANDLER);
+  const endpoint = await createEndpoint(clients, key, {
+    command: [process.execPath, at('handler/handler.mjs')],
+    workersMax: 1,
+  });
+  const answer = await output(
+    slipway,
+    ['--json', 'jobs', 'run', '--endpoint', endpoint, '--input', '{"name":"Ada"}', '--wait'],
+    { SLIPWAY_CORE_ADDRESS: address, SLIPWAY_API_KEY: key },
+  );
+  t.match(answer, /"hello": ?"Ada"/);
+  t.match(answer, at('handler/node_modules/slipway-worker/worker.js'), 'on the package that it installed');
+  const traced = { endpointId: endpoint, kind: SubmitKind.SYNC, input: Buffer.from('{"name":"Ada"}') };
+  await call(clients.jobs, 'submitJob', SubmitJobRequest.fromPartial({ ...traced, traceparent: TRACEPARENT }), key);
+  await waitFor('a span of the agent', () => collector.spans.some(({ service }) => service === 'slipway-agent'));
+  t.same(collector.faults, []);
+});
+
+t.test('npm alone packs none of them', async (t) => {
+  await Promise.all(
+    PACKED.map((each) =>
+      t.rejects(npm(root, 'pack', '--dry-run', '-w', each), { message: new RegExp(`npm run pack -- ${each}`) }, each),
+    ),
+  );
+});
+
+/** Starts a program of an installation, which ends with the test. Returns what it says when it is ready. */
+async function start(t: Test, home: string, file: string, env: Record<string, string>): Promise<ReadyMessage> {
+  const child = new Child<ReadyMessage>(
+    nodeProcess({
+      name: home,
+      root: at(home),
+      file: join('node_modules', file),
+      logDir: folder,
+      env: () => ({ ...process.env, ...env }),
+    }),
+  );
+  child.onEndedByItself = (how) => {
+    t.fail(how);
+  };
+  t.teardown(() => child.stop());
+  return child.start();
+}
