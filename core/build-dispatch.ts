@@ -82,20 +82,7 @@ export function buildSlots(): SlotWiring {
 
 /** Dispatch and scaling. Nothing runs before the services are started. */
 export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options: DispatchOptions) {
-  const {
-    machines,
-    workers,
-    running,
-    scales,
-    podReports,
-    images,
-    events,
-    task,
-    openCredentials,
-    scaleMeter,
-    linksStableMs,
-    replicaAddress,
-  } = options;
+  const { machines, workers, running, scales, podReports, images, events, openCredentials, linksStableMs } = options;
   const { clock, random, logger } = options;
   const { pool } = slots;
   const shared = { clock, random, logger };
@@ -109,10 +96,10 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     store: scales,
     scaler: chosenScaler,
     events,
-    task: task,
+    task: options.task,
     hasWorker: (endpointId) => pool.hasWorker(endpointId),
     onDesired: (machineIds) => events.emit('desired', machineIds),
-    meter: scaleMeter,
+    meter: options.scaleMeter,
     linksStableMs,
     ...shared,
   });
@@ -127,47 +114,28 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     ...shared,
   });
   const desiredImages = new DesiredImages({ images, machines, openCredentials, sessions: () => table.all(), clock });
-  const desired = new DesiredLoop({
-    table,
-    workers,
-    podReports,
-    images: desiredImages,
-    events,
-    openCredentials,
-    linksStableMs,
-    ...shared,
-  });
+  const ofMachines = { table, workers, podReports, images: desiredImages };
+  const desired = new DesiredLoop({ ...ofMachines, events, openCredentials, linksStableMs, ...shared });
   const audit = new AttemptAudit({ table, pool, running, attempts, arriving, ...shared });
   const pods = new PodReports({ podReports, ...shared });
   const containers = new ContainerReports({ images, ...shared });
   const logs = new WorkerLogs(table, clock);
-  const drainOne = async (workerId: string, machineId: string): Promise<void> => {
+  const drain = async (workerId: string, machineId: string): Promise<void> => {
     const endpointId = await scales.drainOne(workerId, machineId);
     events.emit('desired', [machineId]);
     if (endpointId !== undefined) scaling.trigger([endpointId]);
   };
   const sessions: SessionContext = {
-    table,
-    pool,
-    times,
-    machines,
-    workers,
-    running,
-    attempts,
-    reports,
-    pods,
-    containers,
-    desired,
-    arriving,
-    replicaAddress,
+    ...{ table, pool, times, machines, workers, running, attempts, reports, pods, containers, desired, arriving },
+    replicaAddress: options.replicaAddress,
     onCapacity,
     ...shared,
     leases: new LeaseRenewer(machines, options.clock, options.batches),
     onLogReply: (machineId, reply) => logs.answer(machineId, reply),
     onRefresh: (workerId, machineId) => {
       const onFailure = (error: unknown): void =>
-        logger.warn({ err: error, workerId, machineId }, 'a worker was not replaced as it asks');
-      table.own(drainOne(workerId, machineId).catch(onFailure));
+        logger.warn({ err: error, workerId, machineId }, 'a worker that asked for its replacement was not drained');
+      table.own(drain(workerId, machineId).catch(onFailure));
     },
   };
   return { sessions, table, loop, scaling, reports, pods, containers, desired, audit, logs };

@@ -21,8 +21,9 @@ import type { WorkerState as State, WorkerHealth } from '../domain/machines/work
 import { checkName, checkText, checkTexts, invalid } from '../domain/settings/fields.ts';
 import type { AttemptOutcome } from '../jobs/job-engine.ts';
 import type { ClaimedJob } from '../jobs/slots.ts';
-import type { MachineFacts } from '../store/machines/machine-store.ts';
-import type { DesiredWorkerRow, WorkerFacts, WorkerSpecRow } from '../store/machines/worker-store.ts';
+import type { MachineFacts } from '../store/machines/machine-rows.ts';
+import type { WorkerSpecRow } from '../store/machines/worker-specs.ts';
+import type { DesiredWorkerRow, WorkerFacts } from '../store/machines/worker-store.ts';
 import { engineFromMessage } from './container-messages.ts';
 import type { HeldAttempt } from './slot-pool.ts';
 

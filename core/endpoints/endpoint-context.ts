@@ -4,7 +4,7 @@ import type { Sealer } from '@slipway/kit/host/seal';
 import type { Random } from '@slipway/kit/time/clock';
 import type { EndpointSettings } from '../domain/resources/endpoint.ts';
 import type { MayAsk } from '../domain/resources/image-name.ts';
-import type { WhatIf } from '../domain/scaling/what-if.ts';
+import type { WhatIf } from '../domain/scaling/model/what-if.ts';
 import type { Stores } from '../store/storage.ts';
 import type { CannotRun } from './cannot-run.ts';
 import type { ExplainContext } from './explain.ts';
@@ -24,7 +24,7 @@ type OwnStores =
 export interface EndpointContext extends Pick<Stores, OwnStores> {
   sealer: Sealer;
   cannotRun: CannotRun;
-  refusals: ExplainContext['refusals'];
+  rejections: ExplainContext['rejections'];
   whatIfs: {
     answer(accountId: string, endpointId: string, change: Partial<EndpointSettings>, hours: number): Promise<WhatIf>;
   };

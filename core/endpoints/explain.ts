@@ -10,11 +10,12 @@ import type {
   ExplainedJob,
   LoggedDecision,
 } from '../domain/reports/explanation.ts';
-import { explainWorker, queueLimits, summarizeEndpoint, summarizeJob } from '../domain/reports/explanation.ts';
+import { queueLimits, summarizeEndpoint, summarizeJob } from '../domain/reports/explanation.ts';
 import { explainMachines } from '../domain/reports/machine-explanation.ts';
 import type { RolloutTold } from '../domain/reports/rollout-text.ts';
 import { HELD_CHANGE, tellRollout } from '../domain/reports/rollout-text.ts';
 import { withChange } from '../domain/reports/what-would-change.ts';
+import { explainWorker } from '../domain/reports/worker-explanation.ts';
 import { runsSomewhere, withCrashes } from '../domain/scaling/machine-crashes.ts';
 import { preemptionLimits, preemptionText } from '../domain/scaling/preemption.ts';
 import { wishedChanges } from '../domain/scaling/scale-decision.ts';
@@ -30,7 +31,7 @@ export interface ExplainContext {
   scales: Pick<Stores['scales'], 'refusals' | 'crashes'>;
   cannotRun: Pick<CannotRun, 'of' | 'machines'>;
   /** Requests that rate limits rejected recently. */
-  refusals: { of(accountId: string, endpointId: string): ScaleLimit[] };
+  rejections: { of(accountId: string, endpointId: string): ScaleLimit[] };
 }
 
 /** What the caller may see beside jobs. */
@@ -121,7 +122,7 @@ export async function explainEndpoint(
       ...limits,
       ...preemptionLimits(gaveWay),
       ...queueLimits(queue),
-      ...context.refusals.of(seen.endpoint.accountId, endpointId),
+      ...context.rejections.of(seen.endpoint.accountId, endpointId),
     ].map((limit) => withChange(limit)),
     machines: shownMachines,
   };

@@ -6,7 +6,7 @@ import type { MachineExplanation } from '../domain/reports/machine-explanation.t
 import { explainMachine } from '../domain/reports/machine-explanation.ts';
 import { withCrashes } from '../domain/scaling/machine-crashes.ts';
 import { checkText, invalid } from '../domain/settings/fields.ts';
-import type { MachineStatus } from '../store/machines/machine-store.ts';
+import type { MachineStatus } from '../store/machines/machine-rows.ts';
 import type {
   MachineAddress,
   MachineImages,

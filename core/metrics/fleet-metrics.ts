@@ -25,16 +25,29 @@ interface Load extends Omit<EndpointLoad, 'id' | 'releaseHeld'> {
   releasesHeld: number;
 }
 
+interface Fleet {
+  counts: FleetCounts;
+  loads: ReadonlyMap<string, Load>;
+}
+
 /** Registers the gauges. */
-export function fleetMetrics({ metrics, store, names, forget, clock }: FleetMetricsOptions): void {
-  let known: Promise<{ counts: FleetCounts; loads: ReadonlyMap<string, Load> }> | undefined;
+export function fleetMetrics(options: FleetMetricsOptions): void {
+  const fleet = fleetReader(options);
+  endpointGauges(options.metrics, fleet);
+  databaseMetrics(options);
+  machineGauges(options.metrics, fleet);
+}
+
+/** Returns a function that reads the fleet, at most once per FRESH_MS. */
+function fleetReader({ store, names, forget, clock }: FleetMetricsOptions): () => Promise<Fleet> {
+  let known: Promise<Fleet> | undefined;
   let readAtMs = -Infinity;
-  const read = async () => {
+  const read = async (): Promise<Fleet> => {
     const counts = await store.fleet();
     for (const gone of names.keep(new Set(counts.endpoints.map(({ id }) => id)))) forget(gone);
     return { counts, loads: byLabel(counts.endpoints, names) };
   };
-  const fleet = () => {
+  return () => {
     const now = clock.monotonicMs();
     if (known && now - readAtMs < FRESH_MS) return known;
     readAtMs = now;
@@ -44,6 +57,9 @@ export function fleetMetrics({ metrics, store, names, forget, clock }: FleetMetr
     });
     return known;
   };
+}
+
+function endpointGauges(metrics: Metrics, fleet: () => Promise<Fleet>): void {
   const each = (
     name: string,
     help: string,
@@ -78,15 +94,9 @@ export function fleetMetrics({ metrics, store, names, forget, clock }: FleetMetr
     (load) => ({ '': load.releasesHeld }),
     undefined,
   );
-  const machines = (
-    name: string,
-    help: string,
-    value: (counts: FleetCounts['machines']) => Record<string, number>,
-  ): void => {
-    metrics.gauge({ name, help, labels: ['state'] }, async (gauge) => {
-      for (const [state, count] of Object.entries(value((await fleet()).counts.machines))) gauge.set({ state }, count);
-    });
-  };
+}
+
+function databaseMetrics({ metrics, store, clock }: FleetMetricsOptions): void {
   const poolWait = metrics.histogram(
     {
       name: 'slipway_core_database_pool_wait_seconds',
@@ -116,8 +126,20 @@ export function fleetMetrics({ metrics, store, names, forget, clock }: FleetMetr
       for (const [pool, ms] of waits) gauge.set({ pool }, ms / 1_000);
     },
   );
-  const machinesHelp = 'Machines seen in the last day; cordoned machines are also counted as connected or away.';
-  machines('slipway_core_machines', machinesHelp, ({ connected, away, cordoned }) => ({ connected, away, cordoned }));
+}
+
+function machineGauges(metrics: Metrics, fleet: () => Promise<Fleet>): void {
+  const machines = (
+    name: string,
+    help: string,
+    value: (counts: FleetCounts['machines']) => Record<string, number>,
+  ): void => {
+    metrics.gauge({ name, help, labels: ['state'] }, async (gauge) => {
+      for (const [state, count] of Object.entries(value((await fleet()).counts.machines))) gauge.set({ state }, count);
+    });
+  };
+  const help = 'Machines seen in the last day; cordoned machines are also counted as connected or away.';
+  machines('slipway_core_machines', help, ({ connected, away, cordoned }) => ({ connected, away, cordoned }));
   machines('slipway_core_gpus', 'GPUs of connected machines.', ({ gpusUsed, gpusFree, gpusUnhealthy }) => ({
     used: gpusUsed,
     free: gpusFree,

@@ -21,7 +21,7 @@ export interface ProblemsOptions {
   stores: Pick<Stores, 'problems'>;
   cannotRun: { of(endpointIds: readonly string[]): Promise<ReadonlyMap<string, PlacementRefusal>> };
   /** Requests that rate limits refused lately. */
-  refusals: { ofEndpoint(endpointId: string): ScaleLimit[]; ofAccount(accountId: string): ScaleLimit[] };
+  rejections: { ofEndpoint(endpointId: string): ScaleLimit[]; ofAccount(accountId: string): ScaleLimit[] };
   clock: Clock;
 }
 
@@ -62,7 +62,7 @@ export class Problems {
     const {
       stores: { problems },
       cannotRun,
-      refusals,
+      rejections,
     } = this.#options;
     const operator = accountId === '';
     // One after the other: nobody waits for this, and others want the connections.
@@ -79,8 +79,8 @@ export class Problems {
         givenUp: await problems.givenUp(accountId),
         pods: await problems.failedPods(accountId),
         machines: operator ? await problems.machines() : [],
-        refusedAt: (id) => refusals.ofEndpoint(id),
-        refusedOf: (id) => refusals.ofAccount(id),
+        refusedAt: (id) => rejections.ofEndpoint(id),
+        refusedOf: (id) => rejections.ofAccount(id),
       },
       operator,
     );

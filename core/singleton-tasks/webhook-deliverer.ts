@@ -16,11 +16,12 @@ import type { PrivateWebhooks } from '../domain/jobs/webhook-url.ts';
 import { mayCallPrivate } from '../domain/jobs/webhook-url.ts';
 import { webhookIdentity, webhookSecretIdentity } from '../domain/settings/sealed-identity.ts';
 import type { EngineMeter } from '../jobs/engine-meter.ts';
-import type { AtLimit, Delivery } from '../store/jobs/webhook-store.ts';
+import type { Delivery } from '../store/jobs/webhook-store.ts';
 import { persist } from '../store/sql/transient.ts';
 import type { Stores } from '../store/storage.ts';
 import type { WebhookAuthorities } from './webhook-caller.ts';
-import { AT_ONCE_MAX, TRY_MS_MAX, WebhookCaller } from './webhook-caller.ts';
+import { TRY_MS_MAX, WebhookCaller } from './webhook-caller.ts';
+import { WebhookCapacity } from './webhook-capacity.ts';
 
 export interface WebhookDelivererOptions {
   stores: Pick<Stores, 'webhooks'>;
@@ -45,13 +46,6 @@ export const TRIES_MAX = 3;
 const PAUSE_MS = 10_000;
 /** Time in milliseconds that a replica has for a call before another takes it. */
 const HOLD_MS = TRY_MS_MAX + 10_000;
-/**
- * Concurrent calls of one endpoint: a slow receiver must not block the others. An account may have as many calls and
- * bytes as are still free: alone that is half of them, and an account with none always gets some.
- */
-const AT_ONCE_PER_ENDPOINT_MAX = 16;
-/** Bytes of bodies in memory at once; a larger body goes alone. */
-const BYTES_AT_ONCE_MAX = 64 * 1024 * 1024;
 /** Delay of a call that found no capacity, in milliseconds. */
 const DEFER_MS = 500;
 /** How often the holder of this task checks for calls that no outcome here ordered, in milliseconds. */
@@ -63,14 +57,9 @@ export class WebhookDeliverer extends LoopService {
   readonly #options: WebhookDelivererOptions;
   readonly #caller: WebhookCaller;
   readonly #tasks = new TaskGroup('webhook calls');
-  /** Calls in flight, by endpoint and by account. */
-  readonly #ofEndpoint = new Map<string, number>();
-  readonly #ofAccount = new Map<string, number>();
-  readonly #bytesOfAccount = new Map<string, number>();
-  #count = 0;
+  readonly #capacity = new WebhookCapacity();
   /** Whether calls may be due here. */
   #wanted = true;
-  #bytes = 0;
   #alarm: Timer | undefined;
 
   constructor(options: WebhookDelivererOptions) {
@@ -127,7 +116,7 @@ export class WebhookDeliverer extends LoopService {
   }
 
   async #begin(): Promise<void> {
-    if (this.#count >= AT_ONCE_MAX) return;
+    if (this.#capacity.free <= 0) return;
     for (const delivery of await this.#take()) {
       this.#tasks.own(
         this.#deliver(delivery).finally(() => this.wake()),
@@ -143,16 +132,16 @@ export class WebhookDeliverer extends LoopService {
 
   /** Returns `undefined` if no call is due or there is no capacity; then the next call that ends triggers a pass. */
   async #nextDueMs(): Promise<number | undefined> {
-    return this.#count < AT_ONCE_MAX ? this.#options.stores.webhooks.nextDueMs(this.#atLimit()) : undefined;
+    return this.#capacity.free > 0 ? this.#options.stores.webhooks.nextDueMs(this.#capacity.atLimit()) : undefined;
   }
 
   async #take(): Promise<Delivery[]> {
-    const due = await this.#options.stores.webhooks.takeDue(AT_ONCE_MAX - this.#count, HOLD_MS, this.#atLimit());
+    const due = await this.#options.stores.webhooks.takeDue(this.#capacity.free, HOLD_MS, this.#capacity.atLimit());
     const taken: Delivery[] = [];
     const deferred: Delivery[] = [];
     for (const delivery of due) {
-      if (this.#hasCapacity(delivery)) {
-        this.#enter(delivery);
+      if (this.#capacity.allows(delivery)) {
+        this.#capacity.enter(delivery);
         taken.push(delivery);
       } else deferred.push(delivery);
     }
@@ -177,45 +166,6 @@ export class WebhookDeliverer extends LoopService {
     });
   }
 
-  #hasCapacity({ endpointId, accountId, bodyBytes }: Delivery): boolean {
-    if (this.#bytes > 0 && this.#bytes + bodyBytes > BYTES_AT_ONCE_MAX) return false;
-    const ownBytes = this.#bytesOfAccount.get(accountId) ?? 0;
-    if (ownBytes > 0 && ownBytes + bodyBytes > BYTES_AT_ONCE_MAX - this.#bytes) return false;
-    return (
-      (this.#ofEndpoint.get(endpointId) ?? 0) < AT_ONCE_PER_ENDPOINT_MAX &&
-      (this.#ofAccount.get(accountId) ?? 0) < this.#free
-    );
-  }
-
-  /** Returns the calls that can begin, and how many of one account. */
-  get #free(): number {
-    return AT_ONCE_MAX - this.#count;
-  }
-
-  #enter({ endpointId, accountId, bodyBytes }: Delivery): void {
-    count(this.#ofEndpoint, endpointId, 1);
-    count(this.#ofAccount, accountId, 1);
-    count(this.#bytesOfAccount, accountId, bodyBytes);
-    this.#count += 1;
-    this.#bytes += bodyBytes;
-  }
-
-  #end({ endpointId, accountId, bodyBytes }: Delivery): void {
-    count(this.#ofEndpoint, endpointId, -1);
-    count(this.#ofAccount, accountId, -1);
-    count(this.#bytesOfAccount, accountId, -bodyBytes);
-    this.#count -= 1;
-    this.#bytes -= bodyBytes;
-  }
-
-  /** Their waiting calls stay untouched, so that calls of others are found at once. */
-  #atLimit(): AtLimit {
-    return {
-      endpointIds: atLeast(this.#ofEndpoint, AT_ONCE_PER_ENDPOINT_MAX),
-      accountIds: atLeast(this.#ofAccount, this.#free),
-    };
-  }
-
   async #deliver(delivery: Delivery): Promise<void> {
     const { clock, random, meter, tracing } = this.#options;
     const { endpointId, jobId, tries, traceparent } = delivery;
@@ -236,7 +186,7 @@ export class WebhookDeliverer extends LoopService {
       const forMs = signal.aborted ? 0 : HOLD_MS;
       await persist(() => this.#record(delivery, url, failure, signal.aborted), { clock, random, forMs, signal });
     } finally {
-      this.#end(delivery);
+      this.#capacity.leave(delivery);
     }
   }
 
@@ -313,14 +263,4 @@ function webhookOf({ endpointId, jobId, id }: Delivery) {
 /** The record with its webhook, which is not stored in it. */
 function withWebhook(body: Buffer, url: string): Buffer {
   return Buffer.concat([body.subarray(0, -1), Buffer.from(`,"webhook":${JSON.stringify(url)}}`)]);
-}
-
-function count(calls: Map<string, number>, id: string, change: number): void {
-  const now = (calls.get(id) ?? 0) + change;
-  if (now > 0) calls.set(id, now);
-  else calls.delete(id);
-}
-
-function atLeast(calls: ReadonlyMap<string, number>, min: number): string[] {
-  return [...calls].flatMap(([id, running]) => (running >= min ? [id] : []));
 }

@@ -2,7 +2,7 @@
  * Recorded loads, from our own files and as others publish them: arrival and run time of jobs. If tokens are recorded
  * instead, a job runs as long as a model with PREFILL_PER_SECOND and DECODE_PER_SECOND needs for them.
  */
-import type { ModelJob } from '@slipway/core/domain/scaling/scale-model';
+import type { ModelJob } from '@slipway/core/domain/scaling/model/scale-model';
 
 /** Tokens read and generated per second: a model of about ten billion parameters on one GPU, one request at a time. */
 const PREFILL_PER_SECOND = 5_000;

@@ -1,10 +1,10 @@
 /**
- * Compares the SLO scaler with QUEUE_DELAY on the same loads in the model (core/domain/scaling/scale-model.ts): `npm run fleet
+ * Compares the SLO scaler with QUEUE_DELAY on the same loads in the model (core/domain/scaling/model/scale-model.ts): `npm run fleet
  * -- --scalers`.
  */
 
-import type { ModelResult } from '@slipway/core/domain/scaling/scale-model';
-import { runModel } from '@slipway/core/domain/scaling/scale-model';
+import type { ModelResult } from '@slipway/core/domain/scaling/model/scale-model';
+import { runModel } from '@slipway/core/domain/scaling/model/scale-model';
 import type { ScaleSettings } from '@slipway/core/domain/scaling/scaler';
 import type { Quantiles } from './lengths.ts';
 import type { Cut } from './recorded.ts';

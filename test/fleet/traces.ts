@@ -1,7 +1,7 @@
 /**
  * Loads of one endpoint: generated ones in realistic shapes, where a seed gives the same load again, and recorded ones.
  */
-import type { ModelJob } from '@slipway/core/domain/scaling/scale-model';
+import type { ModelJob } from '@slipway/core/domain/scaling/model/scale-model';
 import type { SeededRandom } from '../helpers/time/random-of.ts';
 import { randomOf } from '../helpers/time/random-of.ts';
 import type { Quantiles } from './lengths.ts';

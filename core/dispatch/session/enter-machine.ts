@@ -6,7 +6,8 @@
 import type { Hello } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { DomainError } from '../../domain/settings/errors.ts';
 import { invalid } from '../../domain/settings/fields.ts';
-import type { LeaseHolder, MachineFacts } from '../../store/machines/machine-store.ts';
+import type { MachineFacts } from '../../store/machines/machine-rows.ts';
+import type { LeaseHolder } from '../../store/machines/machine-store.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { LiveSession } from '../live-session.ts';
 import type { SessionTable } from '../session-table.ts';

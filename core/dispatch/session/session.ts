@@ -11,24 +11,24 @@ import type {
 } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { SessionEndReason } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { AttemptKey } from '../../domain/jobs/job.ts';
-import type { GpuLoad } from '../../domain/machines/gpu-load.ts';
 import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '../../domain/machines/lease.ts';
-import { DomainError } from '../../domain/settings/errors.ts';
 import type { ClaimedJob } from '../../jobs/slots.ts';
 import type { DesiredWorkerRow } from '../../store/machines/worker-store.ts';
-import { assignmentOf, heldFromRefs, machineFromMessage, refOf } from '../agent-messages.ts';
+import { heldFromRefs, machineFromMessage, refOf } from '../agent-messages.ts';
 import type { LiveSession, SessionKey } from '../live-session.ts';
 import { gpuLoadsFromMessage } from '../reports/gpu-load-messages.ts';
 import { SessionOutbox } from '../session-outbox.ts';
 import type { AssignmentSink, HeldAttempt } from '../slot-pool.ts';
 import { attemptId } from '../slot-pool.ts';
 import { enterMachine, instanceOf } from './enter-machine.ts';
+import { openAssignment } from './open-assignment.ts';
 import { PrefetchRevoker } from './prefetch-revoker.ts';
 import type { SessionContext, SessionStream } from './session-context.ts';
+import { SessionHeartbeat } from './session-heartbeat.ts';
 import { SessionInbox } from './session-inbox.ts';
 import { SessionWorkers } from './session-workers.ts';
 
-const OTHER_SESSION = 'another session speaks for the machine';
+const OTHER_SESSION = 'another session owns the machine';
 
 export class Session implements AssignmentSink, LiveSession {
   readonly id: string;
@@ -37,6 +37,7 @@ export class Session implements AssignmentSink, LiveSession {
   readonly #key: SessionKey;
   readonly #outbox: SessionOutbox;
   readonly #inbox: SessionInbox;
+  readonly #heartbeat: SessionHeartbeat;
   #workers: SessionWorkers | undefined;
   #machineId = '';
   #instance = '';
@@ -46,10 +47,7 @@ export class Session implements AssignmentSink, LiveSession {
   #lastSeenAtMs: number;
   /** Attempts recorded as lost at the hello: a claim in flight at that moment must not be sent. */
   #lost = new Set<string>();
-  #beating: number | undefined;
   #gpuUuids: ReadonlySet<string> = new Set();
-  /** GPU loads that are not stored yet. */
-  #gpuLoads: readonly GpuLoad[] | undefined;
   #joined: Promise<void> | undefined;
   #state: 'new' | 'open' | 'closed' = 'new';
 
@@ -61,14 +59,23 @@ export class Session implements AssignmentSink, LiveSession {
     this.#key = key;
     this.#lastSeenAtMs = context.clock.monotonicMs();
     this.#outbox = new SessionOutbox(stream, context.clock);
-    const recalls = new PrefetchRevoker({ ...context, outbox: this.#outbox });
+    this.#heartbeat = new SessionHeartbeat({
+      ...context,
+      key,
+      session: () => ({ machineId: this.#machineId, sessionId: this.id }),
+      isOpen: () => this.#state === 'open',
+      onExtended: (sequence) => this.#outbox.heartbeat(sequence),
+      onSuperseded: () => this.close(OTHER_SESSION, SessionEndReason.SUPERSEDED),
+      onUnauthorized: (error) => this.#refuse(error),
+    });
+    const revoker = new PrefetchRevoker({ ...context, outbox: this.#outbox });
     this.#inbox = new SessionInbox({
       ...context,
       outbox: this.#outbox,
       machineId: () => this.#machineId,
       onHealthy: (workerId) => this.healthy(workerId),
       onWaiting: (waiting) => {
-        if (this.#canRevoke) context.table.own(recalls.waiting(waiting));
+        if (this.#canRevoke) context.table.own(revoker.waiting(waiting));
       },
       onPressure: (high) => (high ? stream.pause() : stream.resume()),
     });
@@ -137,7 +144,7 @@ export class Session implements AssignmentSink, LiveSession {
   assign(jobs: readonly ClaimedJob[]): void {
     const assignments = jobs.flatMap((job) => {
       this.#context.reports.used(job.workerId);
-      if (!this.#lost.has(attemptId(job))) return this.#assignment(job) ?? [];
+      if (!this.#lost.has(attemptId(job))) return openAssignment(job, this.#context) ?? [];
       this.#context.pool.release(job);
       return [];
     });
@@ -197,17 +204,10 @@ export class Session implements AssignmentSink, LiveSession {
     if (!(await leases.extend({ machineId: machine.id, sessionId: this.id })))
       return this.close(OTHER_SESSION, SessionEndReason.SUPERSEDED);
     this.#lost = new Set(lost.map(attemptId));
+    const ended = { kind: 'LOST', output: undefined, error: 'its agent came back without it' } as const;
     await Promise.all(
       lost.map(({ endpointId, jobId, attempt, machineId }) =>
-        attempts.recordOutcome({
-          endpointId,
-          jobId,
-          attempt,
-          machineId,
-          kind: 'LOST',
-          output: undefined,
-          error: 'its agent came back without it',
-        }),
+        attempts.recordOutcome({ endpointId, jobId, attempt, machineId, ...ended }),
       ),
     );
     await workers.endUnlisted(
@@ -248,7 +248,7 @@ export class Session implements AssignmentSink, LiveSession {
   }
 
   #handle(message: SessionRequest): void {
-    if (message.heartbeat) this.#beat(message.heartbeat.sequence);
+    if (message.heartbeat) this.#heartbeat.extend(message.heartbeat.sequence);
     this.#workers?.report(message.workers);
     this.#inbox.chunks(message.chunks);
     this.#inbox.progress(message.progress);
@@ -256,61 +256,12 @@ export class Session implements AssignmentSink, LiveSession {
     if (message.waiting.length > 0) this.#inbox.waiting(message.waiting);
     const session = { machineId: this.#machineId, sessionId: this.id };
     this.#context.pods.changed(session, message.pods);
-    if (message.gpuLoads) this.#gpuLoads = gpuLoadsFromMessage(message.gpuLoads, this.#gpuUuids);
+    if (message.gpuLoads) this.#heartbeat.gpuLoads(gpuLoadsFromMessage(message.gpuLoads, this.#gpuUuids));
     for (const reply of message.logReplies) this.#context.onLogReply(this.#machineId, reply);
     try {
       if (message.containers) this.#context.containers.changed(session, message.containers);
     } catch (error) {
       this.#refuse(error);
-    }
-  }
-
-  /** Extends the lease. While an extension is in flight only the latest heartbeat waits. */
-  #beat(sequence: number): void {
-    const flying = this.#beating !== undefined;
-    this.#beating = sequence;
-    if (!flying) this.#context.table.own(this.#extend(sequence));
-  }
-
-  /** Never rejects. A failed extension is not acknowledged; the agent's next heartbeat retries. */
-  async #extend(sequence: number): Promise<void> {
-    const { leases, logger } = this.#context;
-    try {
-      await this.#key.check();
-      const gpuLoads = this.#gpuLoads;
-      const extended = await leases.extend({ machineId: this.#machineId, sessionId: this.id, gpuLoads });
-      // Keep a newer value that came meanwhile.
-      if (this.#gpuLoads === gpuLoads) this.#gpuLoads = undefined;
-      if (!extended) this.close(OTHER_SESSION, SessionEndReason.SUPERSEDED);
-      else this.#outbox.heartbeat(sequence);
-    } catch (error) {
-      if (error instanceof DomainError && error.reason === 'UNAUTHORIZED') this.#refuse(error);
-      else logger.warn({ err: error, machineId: this.#machineId }, 'lease was not renewed');
-    }
-    const latest = this.#beating!;
-    this.#beating = undefined;
-    if (latest !== sequence && this.#state === 'open') this.#beat(latest);
-  }
-
-  #assignment(job: ClaimedJob) {
-    const { attempts, pool, logger } = this.#context;
-    try {
-      return assignmentOf(job, attempts.openS3Config(job));
-    } catch (error) {
-      const { endpointId, jobId, attempt, workerId, machineId } = job;
-      const ids = { endpointId, jobId, attempt, workerId, machineId };
-      logger.error({ err: error, ...ids }, 's3Config does not decrypt');
-      pool.release(job);
-      const reason = 'its s3Config cannot be read any more; submit the job again';
-      this.#context.table.own(
-        attempts
-          .recordOutcome({ endpointId, jobId, attempt, machineId, kind: 'FAILED', output: undefined, error: reason })
-          .then(
-            () => undefined,
-            (cause: unknown) => logger.warn({ err: cause, ...ids }, 'outcome was not recorded'),
-          ),
-      );
-      return undefined;
     }
   }
 

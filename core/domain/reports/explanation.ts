@@ -1,22 +1,16 @@
 /** Explains why an endpoint has its workers, and why a job waits: as fields and as a sentence. Pure. */
 import type { JobState } from '../jobs/job-state.ts';
 import { queueLengthMax } from '../jobs/queue-limit.ts';
-import type { WorkerHealth } from '../machines/worker.ts';
 import type { WorkerAction } from '../scaling/place-workers.ts';
 import { NO_WORKERS_TEXT } from '../scaling/placement-refusal.ts';
 import type { DecisionNumbers } from '../scaling/scale-decision.ts';
 import type { ScaleLimit } from '../scaling/scale-target.ts';
-import type { ScaleSample, ScaleSettings, WorkerSample } from '../scaling/scaler.ts';
+import type { ScaleSample, ScaleSettings } from '../scaling/scaler.ts';
 import { closed } from '../settings/sentence.ts';
 import type { MachineExplanation } from './machine-explanation.ts';
-import {
-  AWAY_CHANGE,
-  busyChange,
-  CORDON_CHANGE,
-  CRASH_CHANGE,
-  machineChange,
-  placeChange,
-} from './what-would-change.ts';
+import { busyChange, machineChange, placeChange } from './what-would-change.ts';
+import type { WorkerExplanation } from './worker-explanation.ts';
+import { AWAY_TEXT } from './worker-explanation.ts';
 
 /** A logged decision. */
 export interface LoggedDecision {
@@ -29,16 +23,6 @@ export interface LoggedDecision {
   limits: readonly ScaleLimit[];
   numbers: DecisionNumbers;
   actions: readonly WorkerAction[];
-}
-
-/** A worker. */
-export interface WorkerExplanation {
-  id: string;
-  state: 'STARTING' | 'UNREADY' | 'IDLE' | 'BUSY' | 'FROZEN' | 'DRAINING' | 'OUTDATED' | 'CRASHED' | 'AWAY';
-  held: number;
-  reason: string;
-  /** The remedy. Empty if none is needed. */
-  change: string;
 }
 
 /** A limit with its remedy. */
@@ -142,85 +126,8 @@ export const JOBS_AHEAD_MAX = 10_000;
 const LOW_PRIORITY_TEXT = ', behind all jobs without low priority';
 const LOW_STARTS_NONE_TEXT =
   ' Jobs of low priority start no worker: they run once another job has started one, or with workersMin above 0.';
-const AWAY_TEXT = 'its machine is not connected';
 /** Maximum length of an error in a summary, in characters. */
 const ERROR_LENGTH_MAX = 300;
-
-/** Further facts about a worker. */
-export interface WorkerAside {
-  /** Report of its machine. Empty for keys that may not read workers. */
-  told: string;
-  /** Why it was preempted. Empty if it was not. */
-  gaveWay: string;
-  /** Its machine is not connected. */
-  away: boolean;
-  /** State of the health path of a load-balancing endpoint. Absent for queue endpoints. */
-  health?: WorkerHealth;
-}
-
-/** Returns the state of a worker in words. */
-export function explainWorker(
-  worker: WorkerSample,
-  { version, idleTimeoutSeconds, rollout }: ScaleSettings,
-  aside: WorkerAside,
-): WorkerExplanation {
-  const { told, gaveWay, away, health } = aside;
-  const { id, held } = worker;
-  const what = health === undefined ? 'job' : 'request';
-  const as = (state: WorkerExplanation['state'], reason: string, change = ''): WorkerExplanation => ({
-    id,
-    state,
-    held,
-    reason,
-    change,
-  });
-  const more = told === '' ? '' : `: ${told}`;
-  if (worker.state === 'UNHEALTHY') {
-    const next = worker.retryDue ? 'another takes its place' : 'its place waits for the end of a pause';
-    const often = worker.failures > 1 ? `, ${worker.failures} times in a row` : '';
-    return as('CRASHED', `it crashed${often}; ${next}${more}`, CRASH_CHANGE);
-  }
-  if (worker.state === 'FROZEN' || worker.desired === 'FREEZE') {
-    const not = away ? AWAY_TEXT : 'its machine takes nothing new';
-    if (worker.reachable) return as('FROZEN', 'it is frozen and wakes for the next job');
-    return as('FROZEN', `it is frozen and does not wake while ${not}`, away ? AWAY_CHANGE : CORDON_CHANGE);
-  }
-  const others = health === undefined ? ', and others do what it holds,' : '';
-  if (away) return as('AWAY', `${AWAY_TEXT}; it is given up${others} unless that is back within seconds`, AWAY_CHANGE);
-  if (worker.blocked) {
-    return as(
-      'BUSY',
-      'it takes no jobs until one that was cancelled or timed out has ended; another may start in its stead',
-    );
-  }
-  if (worker.desired === 'DRAIN' || worker.state === 'DRAINING') {
-    const why = gaveWay === '' ? '' : `: it only does jobs of low priority, and ${gaveWay}`;
-    return as('DRAINING', `it takes no more ${what}s and ends when it holds none${why}`);
-  }
-  const isOther = worker.version !== version;
-  if (isOther && rollout?.phase !== 'BESIDE' && worker.state !== 'READY')
-    return as('OUTDATED', 'it is of another version and is replaced');
-  const ofVersion = rollout?.good !== undefined ? `it is of version ${worker.version}, and ` : '';
-  if (worker.state === 'INITIALIZING') {
-    const yet = health === undefined ? 'it has not asked for work yet' : 'it is not ready yet';
-    return as(
-      'STARTING',
-      `${ofVersion}${yet}${afterCrashes(worker.failures)}${more}`,
-      worker.failures > 0 ? CRASH_CHANGE : '',
-    );
-  }
-  if (health === 'INITIALIZING' || health === 'UNHEALTHY') {
-    return as('UNREADY', `${ofVersion}it is not ready any more, and gets no requests until it is${more}`);
-  }
-  const until =
-    isOther && rollout?.phase === 'REPLACE' ? `; it goes once one of version ${version} is available in its place` : '';
-  if (worker.held > 0) return as('BUSY', `${ofVersion}it holds ${worker.held}${until}`);
-  if (until !== '') return as('IDLE', `${ofVersion}it can take a ${what}${until}`);
-  return as(
-    'IDLE',
-    `${ofVersion}it can take a ${what}; without one it goes after ${idleTimeoutSeconds} s of idleness unless workersMin keeps it`,
-  );
-}
 
 /**
  * Further facts. `what`: its work. `reason`: why the scaler wants its target. `cannotRun`: why no machine could ever
@@ -336,12 +243,6 @@ export function summarizeJob(job: ExplainedJob, endpointSummary: string, away = 
 
 function someOf(count: number, all: number, one: string, several: string): string {
   return all === 1 ? `Its only worker ${one}` : `${count} of ${all} workers ${count === 1 ? one : several}`;
-}
-
-/** Names the crashes before a starting worker, as its start is not the only cause of the wait. */
-function afterCrashes(failures: number): string {
-  if (failures === 0) return '';
-  return `, and ${failures === 1 ? 'the one' : `${failures} in a row`} before it crashed (slipway workers tells how)`;
 }
 
 /** Returns what happened and the worker's last log line, which mostly names the cause. */

@@ -39,8 +39,8 @@ export interface JobHandlersOptions {
 }
 
 /**
- * The handlers, and a service whose stop ends all waits and pipelines; stop it before the server, which else waits for
- * them.
+ * The handlers, and a service whose stop ends all waits and pipelines. Stop it before the server, which otherwise waits
+ * for them.
  */
 export interface JobHandlers {
   handlers: JobServiceServer;
@@ -70,31 +70,20 @@ class OpenCalls extends BaseService {
   }
 }
 
-export function createJobHandlers({
-  calls,
-  explains,
-  logs,
-  lists,
-  access,
-  checks,
-  tracing,
-  clock,
-  logger,
-}: JobHandlersOptions): JobHandlers {
+export function createJobHandlers(options: JobHandlersOptions): JobHandlers {
+  const { calls, lists, access, checks, tracing, clock, logger } = options;
   const rpc = new JobRpc({ calls, access, checks, tracing });
-  const many = new ManyJobs({ calls, access });
   const open = new OpenCalls();
   return {
     service: open,
     handlers: {
       ...jobErrorHandlers(access, calls, lists),
+      ...bulkHandlers(options),
+      ...readHandlers(options),
+      ...explainHandlers(options),
       pipeline: (stream) => open.add((onEnd) => new Pipeline(stream, { rpc, clock, logger, onEnd })),
       submitJob: unary(logger, (request, apiKey) => rpc.submit(request, apiKey)),
       getJob: unary(logger, (request, apiKey) => rpc.get(request, apiKey)),
-      getJobInput: unary(logger, async ({ endpointId, jobId }, apiKey) => {
-        await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
-        return { input: await calls.input({ endpointId, jobId }) };
-      }),
       waitJob: waiting(logger, open, (request, apiKey, signal) => rpc.wait(request, apiKey, signal)),
       readChunks: waiting(logger, open, (request, apiKey, signal) => rpc.chunks(request, apiKey, signal)),
       cancelJob: unary(logger, (request, apiKey) => rpc.cancel(request, apiKey)),
@@ -102,58 +91,94 @@ export function createJobHandlers({
         await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
         return { job: jobToMessage(await calls.retry({ endpointId, jobId })) };
       }),
-      cancelJobs: unary(logger, (request, apiKey) =>
-        many.change('cancel', { ...request, errorGroup: '', endedFrom: undefined }, apiKey),
-      ),
-      retryJobs: unary(logger, (request, apiKey) => many.change('retry', request, apiKey)),
-      purgeQueue: unary(logger, async ({ endpointId }, apiKey) => {
-        await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
-        return { removed: await calls.purge(endpointId) };
-      }),
-      listJobs: unary(logger, async ({ endpointId, pageToken, ...request }, apiKey) => {
-        await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
-        const page = await calls.list(endpointId, {
-          ...selectionFromMessage(request),
-          after: positionFromToken(pageToken),
-        });
-        return {
-          jobs: page.jobs.map(jobToMessage),
-          total: page.total,
-          totalCapped: page.totalCapped,
-          nextPageToken: positionToken(page.next),
-        };
-      }),
-      explain: unary(logger, async ({ endpointId, jobId }, apiKey) => {
-        const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId });
-        explains.rate.admit(caller.accountId);
-        const sight = await sightOf(access, apiKey, endpointId, caller);
-        return { explanation: jobExplanationToMessage(await explainJob(explains, { endpointId, jobId }, sight)) };
-      }),
-      getJobLog: unary(logger, (request, apiKey, metadata) =>
-        readJobLog({ ...logs, access, explains: explains.explains }, request, apiKey, metadata),
-      ),
-      listWebhookDeliveries: unary(logger, async ({ endpointId, jobId, view }, apiKey) => {
-        await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
-        if (searchOf(view) !== '') throw invalid('view.search must be empty: webhook calls are not searched');
-        return {
-          deliveries: (await calls.webhooks({ endpointId, jobId }, logViewOf(view).filters)).map((record) =>
-            webhookToMessage(jobId, record),
-          ),
-        };
-      }),
       redriveWebhook: unary(logger, async ({ endpointId, jobId }, apiKey) => {
         await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
         return { delivery: webhookToMessage(jobId, await calls.redriveWebhook({ endpointId, jobId })) };
-      }),
-      getHealth: unary(logger, async ({ endpointId }, apiKey) => {
-        const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
-        return healthToMessage(await calls.health(endpointId), caller.scope === 'ROOT');
       }),
     },
   };
 }
 
-/** A handler that may wait: its signal aborts when the caller has gone or the process stops. */
+/** Handlers that change many jobs. */
+function bulkHandlers({
+  calls,
+  access,
+  logger,
+}: JobHandlersOptions): Pick<JobServiceServer, 'cancelJobs' | 'retryJobs' | 'purgeQueue'> {
+  const many = new ManyJobs({ calls, access });
+  return {
+    cancelJobs: unary(logger, (request, apiKey) =>
+      many.change('cancel', { ...request, errorGroup: '', endedFrom: undefined }, apiKey),
+    ),
+    retryJobs: unary(logger, (request, apiKey) => many.change('retry', request, apiKey)),
+    purgeQueue: unary(logger, async ({ endpointId }, apiKey) => {
+      await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
+      return { removed: await calls.purge(endpointId) };
+    }),
+  };
+}
+
+/** Handlers that read jobs. */
+function readHandlers({
+  calls,
+  access,
+  logger,
+}: JobHandlersOptions): Pick<JobServiceServer, 'getJobInput' | 'listJobs' | 'listWebhookDeliveries' | 'getHealth'> {
+  return {
+    getJobInput: unary(logger, async ({ endpointId, jobId }, apiKey) => {
+      await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
+      return { input: await calls.input({ endpointId, jobId }) };
+    }),
+    listJobs: unary(logger, async ({ endpointId, pageToken, ...request }, apiKey) => {
+      await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
+      const page = await calls.list(endpointId, {
+        ...selectionFromMessage(request),
+        after: positionFromToken(pageToken),
+      });
+      return {
+        jobs: page.jobs.map(jobToMessage),
+        total: page.total,
+        totalCapped: page.totalCapped,
+        nextPageToken: positionToken(page.next),
+      };
+    }),
+    listWebhookDeliveries: unary(logger, async ({ endpointId, jobId, view }, apiKey) => {
+      await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
+      if (searchOf(view) !== '') throw invalid('view.search must be empty: webhook calls are not searched');
+      return {
+        deliveries: (await calls.webhooks({ endpointId, jobId }, logViewOf(view).filters)).map((record) =>
+          webhookToMessage(jobId, record),
+        ),
+      };
+    }),
+    getHealth: unary(logger, async ({ endpointId }, apiKey) => {
+      const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
+      return healthToMessage(await calls.health(endpointId), caller.scope === 'ROOT');
+    }),
+  };
+}
+
+/** Handlers that explain a job and read its log. */
+function explainHandlers({
+  explains,
+  logs,
+  access,
+  logger,
+}: JobHandlersOptions): Pick<JobServiceServer, 'explain' | 'getJobLog'> {
+  return {
+    explain: unary(logger, async ({ endpointId, jobId }, apiKey) => {
+      const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId });
+      explains.rate.admit(caller.accountId);
+      const sight = await sightOf(access, apiKey, endpointId, caller);
+      return { explanation: jobExplanationToMessage(await explainJob(explains, { endpointId, jobId }, sight)) };
+    }),
+    getJobLog: unary(logger, (request, apiKey, metadata) =>
+      readJobLog({ ...logs, access, explains: explains.explains }, request, apiKey, metadata),
+    ),
+  };
+}
+
+/** Returns a handler that may wait. Its signal aborts when the caller leaves or the process stops. */
 function waiting<Request, Response>(
   logger: Logger,
   open: OpenCalls,

@@ -34,7 +34,7 @@ export interface AgentHandlersOptions {
   /** A key has become that of a machine: tells all replicas. */
   onBound(keyId: string): void;
   context: SessionContext;
-  /** Hears of the room for large outcomes. */
+  /** Meters the memory budget of large outcomes. */
   meter: BudgetMeter;
   logger: Logger;
 }
@@ -49,7 +49,7 @@ export function agentHandlers({
   meter,
   logger,
 }: AgentHandlersOptions): AgentServiceServer {
-  const room = new OutcomeBudget({ meter });
+  const budget = new OutcomeBudget({ meter });
   return {
     session: (call) => {
       const check = (): Promise<Caller> => agentOf(access, keyOf(call.metadata));
@@ -77,7 +77,7 @@ export function agentHandlers({
     }),
     reportOutcome: (call, done) => {
       machineOf(access, keyOf(call.metadata))
-        .then((machineId) => receiveOutcome(call, machineId, { ...context, room }))
+        .then((machineId) => receiveOutcome(call, machineId, { ...context, budget }))
         .then(
           () => done(null, {}),
           (error: unknown) => done(statusOf(error, call, logger)),

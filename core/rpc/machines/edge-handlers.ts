@@ -40,9 +40,9 @@ class OpenStreams extends BaseService {
 
 /** Handlers of the service. */
 export function createEdgeHandlers(
-  parts: WatchParts & { edge: Pick<Stores['edge'], 'pod'>; refusals: RejectionTracker },
+  parts: WatchParts & { edge: Pick<Stores['edge'], 'pod'>; rejections: RejectionTracker },
 ): EdgeHandlers {
-  const { access, edge, refusals, logger } = parts;
+  const { access, edge, rejections, logger } = parts;
   const open = new OpenStreams();
   /** A key that is for some endpoints only sees no pods. */
   const ownerOf = async (apiKey: string, write: boolean, podId: string): Promise<string> => {
@@ -56,7 +56,7 @@ export function createEdgeHandlers(
       watchRotation: (stream) => open.add((onEnd) => new WatchRotation(stream, parts, onEnd)),
       admitTunnel: unary(logger, async (_request, apiKey) => ({ machineId: await machineOf(access, apiKey) })),
       tellRefusals: unary(logger, async ({ endpoints }) => {
-        await tellRefusals(access, refusals, endpoints);
+        await tellRefusals(access, rejections, endpoints);
         return {};
       }),
       locatePod: unary(logger, async ({ podId, port, write, open: needsNoKey }, apiKey) =>

@@ -26,7 +26,7 @@ export interface MachineHandlersOptions {
   access: Access;
   context: EndpointContext;
   logs: LogParts;
-  room: PageBudget;
+  budget: PageBudget;
   logger: Logger;
 }
 

@@ -18,7 +18,7 @@ import type { EndedGroup } from '../../domain/machines/ended-workers.ts';
 import { gpuDisplayName, gpuTypeOf } from '../../domain/machines/gpu-facts.ts';
 import type { Stretch, Worker } from '../../domain/machines/worker.ts';
 import type { MachinePage } from '../../endpoints/read-machine.ts';
-import type { MachineFacts, MachineStatus } from '../../store/machines/machine-store.ts';
+import type { MachineFacts, MachineStatus } from '../../store/machines/machine-rows.ts';
 
 /** A machine and whether it is here. */
 export function machineToMessage({

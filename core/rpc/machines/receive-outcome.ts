@@ -1,9 +1,10 @@
 /**
- * Receives a large outcome piece by piece. Its attempt keeps its slot until all of it has arrived. One of an attempt
- * that is not current, or not the machine's, is read to its end and forgotten.
+ * Receives a large outcome piece by piece. Its attempt keeps its slot until all of it has arrived. If the attempt is
+ * not current, or belongs to another machine, the upload is read to its end and discarded.
  */
 import type { ServerReadableStream } from '@grpc/grpc-js';
 import { BytePieces } from '@slipway/kit/bytes/byte-pieces';
+import type { Timer } from '@slipway/kit/time/clock';
 import type { ReportOutcomeRequest, ReportOutcomeResponse } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { OUTPUT_BYTES_MAX } from '@slipway/proto/wire/limits';
 import { outcomeFromMessage } from '../../dispatch/agent-messages.ts';
@@ -16,25 +17,24 @@ import { outputTooLarge } from '../../jobs/submit/check-json.ts';
 import type { OutcomeBudget } from '../server/outcome-budget.ts';
 
 /**
- * An upload of which nothing came for this long is over, in milliseconds: a piece takes so long on the slowest link.
- * Its agent tries again.
+ * Maximum silence of an upload, in milliseconds: a piece takes so long on the slowest link. The agent then retries.
  */
 const IDLE_MS_MAX = 60_000;
 
 type IncomingStream = ServerReadableStream<ReportOutcomeRequest, ReportOutcomeResponse>;
 
-/** What receiving needs. */
+/** Dependencies of an upload. */
 export interface ReceiveContext extends Pick<SessionContext, 'attempts' | 'pool' | 'arriving' | 'clock'> {
   table: Pick<SessionContext['table'], 'get'>;
-  room: OutcomeBudget;
+  budget: OutcomeBudget;
 }
 
 /**
- * Resolves after the commit. INVALID_REQUEST: the first message carries no outcome. RATE_LIMITED: too much is arriving,
- * in all or of the machine. UNAVAILABLE: the upload stalled, or its agent went away.
+ * Records an outcome; resolves after the commit. Throws INVALID_REQUEST if the first message carries no outcome,
+ * RATE_LIMITED if too many bytes arrive (in all, or from the machine), UNAVAILABLE if the upload stalls or breaks off.
  */
 export async function receiveOutcome(call: IncomingStream, machineId: string, context: ReceiveContext): Promise<void> {
-  const { attempts, pool, arriving, table, room } = context;
+  const { attempts, pool, arriving, table, budget } = context;
   const received = await receivePieces(call, machineId, context);
   if (!received) return;
   const { outcome, workerId, pieces, bytes, held } = received;
@@ -42,7 +42,7 @@ export async function receiveOutcome(call: IncomingStream, machineId: string, co
     if (pool.release(outcome)) table.get(machineId)?.healthy(workerId);
     await attempts.recordOutcome(withOutput(outcome, pieces, bytes));
   } finally {
-    room.release(machineId, held);
+    budget.release(machineId, held);
     arriving.delete(attemptId(outcome));
   }
 }
@@ -56,92 +56,130 @@ interface Received {
   outcome: AttemptOutcome;
   workerId: string;
   pieces: BytePieces;
-  /** Size of the whole output, also of what was too much to keep. */
+  /** Size of the whole output, including the part that exceeds the limit. */
   bytes: number;
   /** Bytes of it in memory. */
   held: number;
 }
 
-/** Undefined: nobody waits for it. */
+/** Resolves with the outcome, `undefined` if its attempt is not current. */
 function receivePieces(
   call: IncomingStream,
   machineId: string,
-  { attempts, pool, arriving, clock, room }: ReceiveContext,
+  context: ReceiveContext,
 ): Promise<Received | undefined> {
   return new Promise((resolve, reject) => {
-    let first: (Pick<Received, 'outcome' | 'workerId'> & { size: number | undefined }) | undefined;
-    const pieces = new BytePieces();
-    let bytes = 0;
-    let held = 0;
-    let isKept = true;
-    // A call may be cancelled after its last piece, or after it was refused: what it holds is given back once.
-    let over = false;
-    const drop = (): void => {
-      room.release(machineId, held);
-      held = 0;
-      pieces.clear();
-    };
-    const forget = (): void => {
-      drop();
-      if (first) arriving.delete(attemptId(first.outcome));
-    };
-    const fail = (error: unknown): void => {
-      if (over) return;
-      over = true;
-      idle.cancel();
-      if (isKept) forget();
-      call.removeAllListeners('data').removeAllListeners('end').resume();
-      reject(error);
-    };
-    const waitOn = () =>
-      clock.after(IDLE_MS_MAX, () =>
-        fail(new DomainError('UNAVAILABLE', `Nothing came for ${IDLE_MS_MAX / 1_000} s; send it again.`)),
-      );
-    let idle = waitOn();
-    const begin = ({ outcome: message, size }: ReportOutcomeRequest): void => {
-      const outcome = message && outcomeFromMessage(message, machineId);
-      if (!outcome) return fail(invalid('the first message must carry outcome, with an attempt and its end'));
-      first = { outcome, workerId: message.ref!.workerId, size };
-      arriving.add(attemptId(outcome));
-      if (pool.holds(outcome)) return;
-      // Memory is for those only who bring what somebody waits for.
-      call.pause();
-      attempts.isCurrent(outcome).then((isCurrent) => {
-        if (!isCurrent && !over) forget();
-        isKept &&= isCurrent;
-        call.resume();
-      }, fail);
-    };
-    const keep = (piece: Buffer): void => {
-      bytes += piece.length;
-      // What is too large is only counted.
-      if (bytes > OUTPUT_BYTES_MAX) return drop();
-      if (!room.reserve(machineId, piece.length))
-        return fail(new DomainError('RATE_LIMITED', 'Too many large outcomes are arriving; try again shortly.'));
-      held += piece.length;
-      pieces.add(piece);
-    };
-    call.on('data', (request: ReportOutcomeRequest) => {
-      idle.cancel();
-      idle = waitOn();
-      if (!first) begin(request);
-      if (!over && isKept) keep(request.piece);
-    });
-    call.on('cancelled', () => fail(new DomainError('UNAVAILABLE', 'The stream ended early.')));
-    // A connection that ends in order between two pieces looks like the end of the upload at first; that it is gone is
-    // told in the same turn. What came by then is a part, and its agent, which hears nothing, sends all of it again.
-    call.on('end', () =>
-      clock.soon(() => {
-        if (over) return;
-        if (!first) return fail(invalid('the first message must carry outcome'));
-        const fault = isKept ? sizeFault(bytes, first.size) : undefined;
-        if (fault) return fail(fault);
-        over = true;
-        idle.cancel();
-        resolve(isKept ? { ...first, pieces, bytes, held } : undefined);
-      }),
-    );
+    new Upload(call, machineId, context, { resolve, reject }).start();
   });
+}
+
+interface Settlement {
+  resolve(received: Received | undefined): void;
+  reject(error: unknown): void;
+}
+
+/** An outcome that arrives piece by piece. */
+class Upload {
+  readonly #call: IncomingStream;
+  readonly #machineId: string;
+  readonly #context: ReceiveContext;
+  readonly #settlement: Settlement;
+  readonly #pieces = new BytePieces();
+  #first: (Pick<Received, 'outcome' | 'workerId'> & { size: number | undefined }) | undefined;
+  #bytes = 0;
+  #held = 0;
+  #isKept = true;
+  /** A call may be cancelled after its last piece, or after it was rejected: its memory is released once. */
+  #isOver = false;
+  #idle: Timer | undefined;
+
+  constructor(call: IncomingStream, machineId: string, context: ReceiveContext, settlement: Settlement) {
+    this.#call = call;
+    this.#machineId = machineId;
+    this.#context = context;
+    this.#settlement = settlement;
+  }
+
+  start(): void {
+    this.#restartIdleTimer();
+    this.#call.on('data', (request: ReportOutcomeRequest) => {
+      this.#restartIdleTimer();
+      if (!this.#first) this.#begin(request);
+      if (!this.#isOver && this.#isKept) this.#keep(request.piece);
+    });
+    this.#call.on('cancelled', () => this.#fail(new DomainError('UNAVAILABLE', 'The stream ended early.')));
+    // A connection that closes cleanly between two pieces first looks like the end of the upload; the cancellation
+    // follows in the same tick. Then the pieces are incomplete, and the agent, which gets no response, sends all again.
+    this.#call.on('end', () => this.#context.clock.soon(() => this.#end()));
+  }
+
+  #restartIdleTimer(): void {
+    this.#idle?.cancel();
+    this.#idle = this.#context.clock.after(IDLE_MS_MAX, () =>
+      this.#fail(new DomainError('UNAVAILABLE', `Nothing came for ${IDLE_MS_MAX / 1_000} s; send it again.`)),
+    );
+  }
+
+  #begin({ outcome: message, size }: ReportOutcomeRequest): void {
+    const { attempts, pool, arriving } = this.#context;
+    const outcome = message && outcomeFromMessage(message, this.#machineId);
+    if (!outcome) return this.#fail(invalid('the first message must carry outcome, with an attempt and its end'));
+    this.#first = { outcome, workerId: message.ref!.workerId, size };
+    arriving.add(attemptId(outcome));
+    if (pool.holds(outcome)) return;
+    // Memory is only for outcomes that are awaited.
+    this.#call.pause();
+    attempts.isCurrent(outcome).then(
+      (isCurrent) => {
+        if (!isCurrent && !this.#isOver) this.#forget();
+        this.#isKept &&= isCurrent;
+        this.#call.resume();
+      },
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  #keep(piece: Buffer): void {
+    this.#bytes += piece.length;
+    // Bytes over the limit are only counted.
+    if (this.#bytes > OUTPUT_BYTES_MAX) return this.#drop();
+    if (!this.#context.budget.reserve(this.#machineId, piece.length))
+      return this.#fail(new DomainError('RATE_LIMITED', 'Too many large outcomes are arriving; try again shortly.'));
+    this.#held += piece.length;
+    this.#pieces.add(piece);
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    if (!this.#first) return this.#fail(invalid('the first message must carry outcome'));
+    const fault = this.#isKept ? sizeFault(this.#bytes, this.#first.size) : undefined;
+    if (fault) return this.#fail(fault);
+    this.#isOver = true;
+    this.#idle?.cancel();
+    const { outcome, workerId } = this.#first;
+    const received = { outcome, workerId, pieces: this.#pieces, bytes: this.#bytes, held: this.#held };
+    this.#settlement.resolve(this.#isKept ? received : undefined);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#idle?.cancel();
+    if (this.#isKept) this.#forget();
+    this.#call.removeAllListeners('data').removeAllListeners('end').resume();
+    this.#settlement.reject(error);
+  }
+
+  #drop(): void {
+    this.#context.budget.release(this.#machineId, this.#held);
+    this.#held = 0;
+    this.#pieces.clear();
+  }
+
+  #forget(): void {
+    this.#drop();
+    if (this.#first) this.#context.arriving.delete(attemptId(this.#first.outcome));
+  }
 }
 
 function sizeFault(bytes: number, size: number | undefined): DomainError | undefined {

@@ -1,4 +1,5 @@
 /** PodService: decode, call a use case, encode. */
+import type { handleUnaryCall, Metadata } from '@grpc/grpc-js';
 import type { PodServiceServer } from '@slipway/proto/gen/slipway/v1/pod_service';
 import type { Access } from '../../access/access.ts';
 import { invalid } from '../../domain/settings/fields.ts';
@@ -25,7 +26,7 @@ export function podHandlers(
 ): PodServiceServer {
   const { logger } = lists;
   type Verb = typeof startPod;
-  /** A call that names a pod and answers it as it is afterwards. */
+  /** Handles a call that changes a pod, and returns the pod. */
   const changing = (verb: Verb) =>
     unary(logger, async ({ id }: { id: string }, apiKey) => ({
       pod: podToMessage(await verb(context, await ownAccount(access, apiKey, true), id)),
@@ -72,24 +73,32 @@ export function podHandlers(
       await deletePod(context, await ownAccount(access, apiKey, true), id);
       return {};
     }),
-    getPodLog: unary(logger, async (request, apiKey, metadata) => {
-      const { accountId, caller } = await ownAccount(access, apiKey, false);
-      const { place } = request;
-      const tailBytes = tailBytesOf(request.tailBytes);
-      if (place && (place.jobId !== '' || place.attempt !== 0))
-        throw invalid('place names a job or an attempt, of which a pod has none');
-      const job = place && { ...place, limit: linesOf(place.limit) };
-      const { id, machineId, endpointId } = await getPod(context, accountId, request.id, caller.endpointIds);
-      const logRequest = {
-        kind: endpointId === '' ? 'pod' : 'worker',
-        id,
-        machineId,
-        accountId,
-        tailBytes,
-        job,
-      } as const;
-      const { log, job: page } = await readLog(logParts, logRequest, apiKey, metadata);
-      return { log, page };
-    }),
+    getPodLog: unary(logger, podLogHandler(access, context, logParts)),
+  };
+}
+
+type Handler<Method extends keyof PodServiceServer> =
+  PodServiceServer[Method] extends handleUnaryCall<infer Request, infer Response>
+    ? (request: Request, apiKey: string, metadata: Metadata) => Promise<Response>
+    : never;
+
+/** Reads the log of a pod, or of a worker. */
+function podLogHandler(access: Access, context: PodContext, logParts: LogParts): Handler<'getPodLog'> {
+  return async (request, apiKey, metadata) => {
+    const { accountId, caller } = await ownAccount(access, apiKey, false);
+    const { place } = request;
+    const tailBytes = tailBytesOf(request.tailBytes);
+    if (place && (place.jobId !== '' || place.attempt !== 0))
+      throw invalid('place must not name a job or an attempt: a pod has none');
+    const job = place && { ...place, limit: linesOf(place.limit) };
+    const { id, machineId, endpointId } = await getPod(context, accountId, request.id, caller.endpointIds);
+    const kind = endpointId === '' ? 'pod' : 'worker';
+    const { log, job: page } = await readLog(
+      logParts,
+      { kind, id, machineId, accountId, tailBytes, job },
+      apiKey,
+      metadata,
+    );
+    return { log, page };
   };
 }

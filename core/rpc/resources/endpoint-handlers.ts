@@ -30,34 +30,7 @@ export function endpointHandlers(
   lists: ListParts,
 ): EndpointServiceServer {
   const { logger } = lists;
-  /** With the reasons why workers find no place. */
-  const shown = async (endpoints: readonly EndpointView[], { scope }: Caller): Promise<EndpointMessage[]> => {
-    const ids = endpoints.map(({ id }) => id);
-    const [throttled, nowhere, rollouts] = await Promise.all([
-      context.scales.refusals(ids),
-      context.cannotRun.of(ids),
-      context.releases.rollouts(ids),
-    ]);
-    return endpoints.map((endpoint) =>
-      endpointToMessage(
-        endpoint,
-        {
-          throttledReason: reasonFor(throttled.get(endpoint.id), scope === 'ROOT'),
-          cannotRunReason: reasonFor(nowhere.get(endpoint.id), scope === 'ROOT'),
-        },
-        rollouts.get(endpoint.id),
-      ),
-    );
-  };
-  /** An answer to a change: what can run nowhere is told at once. */
-  const changed = async (endpoint: EndpointView, { scope }: Caller): Promise<EndpointMessage> => {
-    const [nowhere, rollouts] = await Promise.all([
-      context.cannotRun.of([endpoint.id]),
-      context.releases.rollouts([endpoint.id]),
-    ]);
-    const reasons = { throttledReason: '', cannotRunReason: reasonFor(nowhere.get(endpoint.id), scope === 'ROOT') };
-    return endpointToMessage(endpoint, reasons, rollouts.get(endpoint.id));
-  };
+  const { shown, changed } = endpointViews(context);
   return {
     ...jobTimesHandler(access, context, lists),
     ...releaseHandlers(access, context, { logger, changed }),
@@ -100,6 +73,59 @@ export function endpointHandlers(
         ),
       };
     }),
+    ...explanationHandlers(access, context, lists),
+    deleteEndpoint: unary(logger, async ({ id, stopWorkers = false }, apiKey) => {
+      await deleteEndpoint(
+        context,
+        await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true }),
+        id,
+        stopWorkers,
+      );
+      return {};
+    }),
+  };
+}
+
+/** Returns functions that present endpoints to a caller. */
+function endpointViews(context: EndpointContext) {
+  /** Presents endpoints with the reasons why workers cannot be placed. */
+  const shown = async (endpoints: readonly EndpointView[], { scope }: Caller): Promise<EndpointMessage[]> => {
+    const ids = endpoints.map(({ id }) => id);
+    const [throttled, nowhere, rollouts] = await Promise.all([
+      context.scales.refusals(ids),
+      context.cannotRun.of(ids),
+      context.releases.rollouts(ids),
+    ]);
+    return endpoints.map((endpoint) =>
+      endpointToMessage(
+        endpoint,
+        {
+          throttledReason: reasonFor(throttled.get(endpoint.id), scope === 'ROOT'),
+          cannotRunReason: reasonFor(nowhere.get(endpoint.id), scope === 'ROOT'),
+        },
+        rollouts.get(endpoint.id),
+      ),
+    );
+  };
+  /** Presents an endpoint after a change, with the reason why no machine can run it. */
+  const changed = async (endpoint: EndpointView, { scope }: Caller): Promise<EndpointMessage> => {
+    const [nowhere, rollouts] = await Promise.all([
+      context.cannotRun.of([endpoint.id]),
+      context.releases.rollouts([endpoint.id]),
+    ]);
+    const reasons = { throttledReason: '', cannotRunReason: reasonFor(nowhere.get(endpoint.id), scope === 'ROOT') };
+    return endpointToMessage(endpoint, reasons, rollouts.get(endpoint.id));
+  };
+  return { shown, changed };
+}
+
+/** Handlers that explain an endpoint: its state, its decisions, and what other settings would have done. */
+function explanationHandlers(
+  access: Access,
+  context: EndpointContext & { rate: CallRate },
+  { logger }: ListParts,
+): Pick<EndpointServiceServer, 'explain' | 'listDecisions' | 'whatIf'> {
+  return {
     explain: unary(logger, async ({ endpointId }, apiKey) => {
       const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId });
       context.rate.admit(caller.accountId);
@@ -119,15 +145,6 @@ export function endpointHandlers(
       if (!endpoint) throw invalid('endpoint is required');
       const change = updateMask?.length ? changeFromMessage(endpoint, updateMask).settings : {};
       return whatIfToMessage(await context.whatIfs.answer(accountId, endpoint.id, change, hours));
-    }),
-    deleteEndpoint: unary(logger, async ({ id, stopWorkers = false }, apiKey) => {
-      await deleteEndpoint(
-        context,
-        await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true }),
-        id,
-        stopWorkers,
-      );
-      return {};
     }),
   };
 }

@@ -1,6 +1,6 @@
 /** Converts answers of what-if questions to messages. */
 import type { WhatIfPeriod as PeriodMessage, WhatIfResponse } from '@slipway/proto/gen/slipway/v1/endpoint_service';
-import type { WhatIf, WhatIfFigures, WhatIfPeriod } from '../../domain/scaling/what-if.ts';
+import type { WhatIf, WhatIfFigures, WhatIfPeriod } from '../../domain/scaling/model/what-if.ts';
 
 export function whatIfToMessage({ periods, total, replayed, changed, notes }: WhatIf): WhatIfResponse {
   return {

@@ -11,7 +11,7 @@ import { keyOf, statusOf } from './unary.ts';
 export const PAGE_SIZE_MAX = 1_000;
 
 export interface ListParts {
-  room: PageBudget;
+  budget: PageBudget;
   logger: Logger;
 }
 
@@ -141,14 +141,14 @@ function keyFromToken(token: string): PageKey {
  * for room, which is given back when the answer has left or the caller has gone.
  */
 export function listing<Request, Response>(
-  { room, logger }: ListParts,
+  { budget, logger }: ListParts,
   handle: (request: Request, apiKey: string, enter: (accountId: string) => Promise<void>) => Promise<Response>,
 ): handleUnaryCall<Request, Response> {
   return (call, done) => {
     // The event comes when the stream closes, however it ends.
     const goesOn = ((call.request as PagedMessage).pageToken ?? '') !== '';
     const enter = (accountId: string): Promise<void> =>
-      room.enter(accountId, goesOn, (gone) => {
+      budget.enter(accountId, goesOn, (gone) => {
         if (call.cancelled) gone();
         else call.once('cancelled', gone);
       });

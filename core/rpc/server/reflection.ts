@@ -45,8 +45,8 @@ async function answerAll(stream: Stream, read: () => Promise<Contract>): Promise
   const contract = await read();
   for await (const request of stream as AsyncIterable<ServerReflectionRequest>) {
     const messageResponse = answer(request, contract);
-    const room = stream.write({ validHost: request.host, originalRequest: request, messageResponse });
-    if (!room) await once(stream, 'drain', { signal: gone.signal });
+    const hasCapacity = stream.write({ validHost: request.host, originalRequest: request, messageResponse });
+    if (!hasCapacity) await once(stream, 'drain', { signal: gone.signal });
   }
   stream.end();
 }

@@ -3,10 +3,6 @@
  * clock.
  */
 
-import { sql as part } from '@slipway/drizzle/orm';
-import { apiKey } from '@slipway/drizzle/schema/api-key';
-import type { EngineRow, GpuRow } from '@slipway/drizzle/schema/machine';
-import { machine as machineTable } from '@slipway/drizzle/schema/machine';
 import type { PendingQuery, Row } from 'postgres';
 import { gpuTypeOf } from '../../domain/machines/gpu-facts.ts';
 import type { GpuLoad } from '../../domain/machines/gpu-load.ts';
@@ -19,82 +15,16 @@ import type { MachineRow } from '../scaling/placement-view.ts';
 import { readPlacement } from '../scaling/placement-view.ts';
 import type { Database } from '../sql/database.ts';
 import { statementOf } from '../sql/database.ts';
-import { whereWord } from '../sql/list-filter.ts';
 import type { Page, PageRequest } from '../sql/page.ts';
-import { byNumber, byText, byTime, readPage } from '../sql/page.ts';
+import { readPage } from '../sql/page.ts';
+import { MACHINE_LIST } from './machine-list.ts';
+import type { MachineFacts, MachineStatus } from './machine-rows.ts';
+import { factsOf } from './machine-rows.ts';
 
 /** More machines than one installation has. */
 const MACHINES_MAX = 100_000;
 /** Machines of one name that are told apart. */
 const NAMESAKES_TOLD = 10;
-const IS_HERE = part`(${machineTable.sessionId} IS NOT NULL AND ${machineTable.leaseExpiresAt} > now())`;
-/** One that has no key any more can never come again. */
-const KEYS = part`SELECT FROM ${apiKey} WHERE ${apiKey.machineId} = ${machineTable.id}`;
-/** What a list of them can be searched for, ordered and filtered by. */
-const LISTED = {
-  from: machineTable,
-  id: machineTable.id,
-  createdAt: machineTable.seenAt,
-  where: undefined,
-  bytes: part`2000 + octet_length(${machineTable.gpus}::text)`,
-  searched: [machineTable.name, machineTable.agentVersion, part`array_to_string(${machineTable.locations}, ' ')`],
-  sorts: {
-    name: byText(machineTable.name),
-    seen: byTime(machineTable.seenAt),
-    memory: byNumber(machineTable.memoryMib),
-    processors: byNumber(machineTable.cpuCount),
-    gpus: byNumber(part`jsonb_array_length(${machineTable.gpus})`),
-    state: byNumber(part`${IS_HERE}::int * 2 + (NOT ${machineTable.cordoned})::int`),
-  },
-  filters: {
-    state: whereWord({
-      here: IS_HERE,
-      away: part`NOT ${IS_HERE}`,
-      cordoned: part`${machineTable.cordoned}`,
-      revoked: part`EXISTS (${KEYS}) AND NOT EXISTS (${KEYS} AND ${apiKey.revokedAt} IS NULL)`,
-    }),
-    gpu: {
-      keeps: (value: string) => part`EXISTS (
-        SELECT FROM jsonb_array_elements(${machineTable.gpus}) AS g
-        WHERE strpos(lower(concat_ws(' MIG ', g ->> 'name', nullif(g ->> 'migProfile', ''))), lower(${value})) > 0)`,
-      words: undefined,
-    },
-  },
-};
-
-/** What an agent says about its machine. */
-export interface MachineFacts {
-  id: string;
-  name: string;
-  gpus: GpuRow[];
-  locations: string[];
-  cpuSlots: number;
-  agentVersion: string;
-  cudaVersion: string;
-  cpuCount: number;
-  memoryMib: number;
-  cpuModel: string;
-  cpuThreadsPerCore: number;
-  /** Frozen workers that it keeps at most. */
-  standbyMax: number;
-  runsCommands: boolean;
-  /** Null: nothing runs images there. */
-  engine: EngineRow | null;
-  noEngineReason: string;
-}
-
-/** A machine and whether it is here. */
-export interface MachineStatus extends MachineFacts {
-  connected: boolean;
-  /** Its operator wants nothing new there. */
-  cordoned: boolean;
-  seenAtMs: number;
-  /** GPUs that pods hold, by uuid. */
-  podGpuUuids: string[];
-  /** None while it is away. */
-  gpuLoads: GpuLoad[];
-}
-
 /** A session that wants to speak for its machine. */
 export interface NewSession {
   sessionId: string;
@@ -219,7 +149,9 @@ export class MachineStore {
 
   /** A page of the machines that ever joined. */
   async page(page: PageRequest): Promise<Page<MachineStatus>> {
-    return readPage(this.#database, LISTED, page, (ids) => this.#read(this.#database.sql`WHERE id = ANY(${ids})`));
+    return readPage(this.#database, MACHINE_LIST, page, (ids) =>
+      this.#read(this.#database.sql`WHERE id = ANY(${ids})`),
+    );
   }
 
   /** The one with this id; else those with this name, as many as tell that it is not the only one. */
@@ -311,25 +243,4 @@ export class MachineStore {
   async view(): Promise<PlacementMachine[]> {
     return readPlacement(this.#database.sql, { endpointId: '', imageName: '', imageDigest: '' });
   }
-}
-
-function factsOf(row: MachineRow): MachineFacts {
-  const { id, name, gpus, locations } = row;
-  return {
-    id,
-    name,
-    gpus,
-    locations,
-    cpuSlots: row.cpu_slots,
-    agentVersion: row.agent_version,
-    cudaVersion: row.cuda_version,
-    cpuCount: row.cpu_count,
-    memoryMib: row.memory_mib,
-    cpuModel: row.cpu_model,
-    cpuThreadsPerCore: row.cpu_threads_per_core,
-    standbyMax: row.standby_max,
-    runsCommands: row.runs_commands,
-    engine: row.engine,
-    noEngineReason: row.no_engine_reason,
-  };
 }

@@ -3,16 +3,13 @@
  * in scale-store.
  */
 
-import type { GpuRow } from '@slipway/drizzle/schema/machine';
 import type { Sealer } from '@slipway/kit/host/seal';
 import type { EndedWorker } from '../../domain/machines/ended-workers.ts';
 import type { Worker, WorkerHealth, WorkerState } from '../../domain/machines/worker.ts';
 import { crashPauseSeconds, UNLISTED_REASON } from '../../domain/machines/worker.ts';
-import { endpointEnvIdentity, templateEnvIdentity } from '../../domain/settings/sealed-identity.ts';
-import type { Database, Fragment, Sql } from '../sql/database.ts';
+import type { Database, Sql } from '../sql/database.ts';
 import { inTransaction } from '../sql/database.ts';
 import { DEMAND_VALID_MS } from '../sql/demand-rows.ts';
-import { openEnv } from '../sql/env-seals.ts';
 import { flagArray, textArray } from '../sql/pack.ts';
 import type { Page, PageRequest } from '../sql/page.ts';
 import { lockedInOrder } from '../sql/worker-order.ts';
@@ -20,7 +17,10 @@ import { busyTimes, frozenTimes } from '../sql/worker-times.ts';
 import type { MachineSession } from './machine-store.ts';
 import type { WorkerSelection } from './worker-list.ts';
 import { endedWorkers, listWorkers, recentWorkers } from './worker-list.ts';
-import { type StartRow, startColumns, startsOf, type WorkerStart } from './worker-starts.ts';
+import type { WorkerSpecRow } from './worker-specs.ts';
+import { readWorkerSpecs } from './worker-specs.ts';
+import type { StartRow, WorkerStart } from './worker-starts.ts';
+import { startColumns, startsOf } from './worker-starts.ts';
 
 /** One worker as its agent sees it. */
 export interface WorkerFacts {
@@ -49,51 +49,6 @@ export interface DesiredWorkerRow {
   desired: 'RUN' | 'FREEZE' | 'DRAIN';
   /** It drains, is of a load-balancing endpoint, and nobody says that it has a request. */
   idle: boolean;
-}
-
-/** How to start a worker, as endpoint and template say now. */
-export interface WorkerSpecRow {
-  id: string;
-  startCommand: string[];
-  workingDirectory: string;
-  imageName: string;
-  /** The bytes that it means; empty: not settled yet. */
-  imageDigest: string;
-  entrypoint: string[];
-  containerDiskGb: number;
-  ports: string[];
-  /** Of the endpoint. */
-  type: 'QB' | 'LB';
-  /** The template's environment with the endpoint's over it. */
-  env: Record<string, string>;
-  gpuUuids: string[];
-  /** Its size; empty for none. */
-  instanceId: string;
-  concurrency: number;
-  version: number;
-  /** Of the endpoint's account. */
-  accountNumber: number;
-  /** GPUs of its machine. */
-  gpus: GpuRow[];
-  /** The endpoint's network volume in the data centre of its machine. */
-  networkVolumeId: string | null;
-  /** Its size; null without one. */
-  networkVolumeGb: number | null;
-  /** The template's registry credentials; null: none, or those of another account, whose public template it is. */
-  registryAuthId: string | null;
-  credentialsSealed: Buffer | null;
-  /** What their owner calls them. */
-  registryAuthName: string | null;
-}
-
-/** Where the environment of a worker lies. */
-interface WorkerEnvRow {
-  templateId: string;
-  endpointId: string;
-  templateEnv: Record<string, string>;
-  endpointEnv: Record<string, string>;
-  templateEnvSealed: Buffer | null;
-  endpointEnvSealed: Buffer | null;
 }
 
 export class WorkerStore {
@@ -212,35 +167,9 @@ export class WorkerStore {
       ORDER BY w.created_at, w.id`;
   }
 
-  /** How to start these workers. */
+  /** Returns how to start these workers. */
   async specsOf(workerIds: readonly string[]): Promise<WorkerSpecRow[]> {
-    const rows = await this.#database.sql<(Omit<WorkerSpecRow, 'env'> & WorkerEnvRow)[]>`
-      SELECT w.id, run.template_id AS "templateId", run.start_command AS "startCommand", run.working_directory AS "workingDirectory",
-        run.image_name AS "imageName", run.entrypoint, run.env AS "templateEnv", run.env_sealed AS "templateEnvSealed",
-        run.container_disk_gb AS "containerDiskGb", run.ports,
-        coalesce((SELECT i.digest FROM endpoint_image i WHERE i.endpoint_id = e.id AND i.version = w.version AND i.image_name = run.image_name), '')
-          AS "imageDigest",
-        e.type, e.id AS "endpointId", own.env AS "endpointEnv", own.env_sealed AS "endpointEnvSealed",
-        w.gpu_uuids AS "gpuUuids", w.instance_id AS "instanceId", own.worker_concurrency AS concurrency, w.version, m.gpus, a.number AS "accountNumber",
-        (SELECT v.id FROM network_volume v WHERE v.id = ANY(own.network_volume_ids) AND v.data_center_id = ANY(m.locations)
-          ORDER BY array_position(own.network_volume_ids, v.id) LIMIT 1) AS "networkVolumeId",
-        (SELECT v.size_gb FROM network_volume v WHERE v.id = ANY(own.network_volume_ids) AND v.data_center_id = ANY(m.locations)
-          ORDER BY array_position(own.network_volume_ids, v.id) LIMIT 1) AS "networkVolumeGb",
-        r.id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed", r.name AS "registryAuthName"
-      FROM worker w JOIN endpoint e ON e.id = w.endpoint_id JOIN machine m ON m.id = w.machine_id
-        LEFT JOIN endpoint_version k ON k.endpoint_id = w.endpoint_id AND k.version = w.version AND k.version <> e.version
-        ${workerProgram(this.#database.sql)}
-        JOIN account a ON a.id = e.account_id LEFT JOIN registry_auth r ON r.id = run.registry_auth_id AND r.account_id = e.account_id
-      WHERE w.id = ANY(${[...workerIds]})`;
-    return rows.map(
-      ({ templateId, endpointId, templateEnv, endpointEnv, templateEnvSealed, endpointEnvSealed, ...row }) => ({
-        ...row,
-        env: {
-          ...openEnv(this.#sealer, { env: templateEnv, envSealed: templateEnvSealed }, templateEnvIdentity(templateId)),
-          ...openEnv(this.#sealer, { env: endpointEnv, envSealed: endpointEnvSealed }, endpointEnvIdentity(endpointId)),
-        },
-      }),
-    );
+    return readWorkerSpecs(this.#database.sql, this.#sealer, workerIds);
   }
 
   /** Which of these workers are the machine's, with their endpoints. */
@@ -294,23 +223,4 @@ export class WorkerStore {
 /** No later session speaks for the machine. What one that ended in order said last still counts. */
 function speaks(sql: Sql, { machineId, sessionId }: MachineSession) {
   return sql`EXISTS (SELECT FROM machine m WHERE m.id = ${machineId} AND coalesce(m.session_id, ${sessionId}) = ${sessionId})`;
-}
-
-/**
- * What a worker of an endpoint `e` runs (`run`) and is given (`own`): as the version `k` that was kept says, else as
- * endpoint and template say now.
- */
-function workerProgram(sql: Sql): Fragment {
-  return sql`CROSS JOIN LATERAL (
-      SELECT k.template_id, k.start_command, k.working_directory, k.image_name, k.entrypoint, '{}'::jsonb AS env, k.template_env_sealed AS env_sealed,
-        k.container_disk_gb, k.ports, k.registry_auth_id WHERE k.version IS NOT NULL
-      UNION ALL SELECT t.id, g.start_command, g.working_directory, g.image_name, g.entrypoint, g.env, g.env_sealed, g.container_disk_gb, g.ports,
-        t.registry_auth_id FROM given_template g JOIN template t ON t.id = e.template_id WHERE g.endpoint_id = e.id AND k.version IS NULL
-      UNION ALL SELECT t.id, t.start_command, t.working_directory, t.image_name, t.entrypoint, t.env, t.env_sealed, t.container_disk_gb, t.ports,
-        t.registry_auth_id FROM template t
-      WHERE t.id = e.template_id AND k.version IS NULL AND NOT EXISTS (SELECT FROM given_template g WHERE g.endpoint_id = e.id)
-    ) run CROSS JOIN LATERAL (
-      SELECT '{}'::jsonb AS env, k.endpoint_env_sealed AS env_sealed, k.worker_concurrency, k.network_volume_ids WHERE k.version IS NOT NULL
-      UNION ALL SELECT e.env, e.env_sealed, e.worker_concurrency, e.network_volume_ids WHERE k.version IS NULL
-    ) own`;
 }

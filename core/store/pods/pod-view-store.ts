@@ -13,7 +13,7 @@ import { sameCard } from '../../domain/machines/gpu-pools.ts';
 import type { WorkerState } from '../../domain/machines/worker.ts';
 import type { Pod, PodState } from '../../domain/pods/pod.ts';
 import { invalid } from '../../domain/settings/fields.ts';
-import type { MachineFacts } from '../machines/machine-store.ts';
+import type { MachineFacts } from '../machines/machine-rows.ts';
 import { asGiven } from '../resources/given-template-rows.ts';
 import type { Database } from '../sql/database.ts';
 import { envBytes } from '../sql/env-seals.ts';

@@ -11,12 +11,12 @@ import { filledFields } from '../../domain/settings/fields.ts';
 import { endpointEnvIdentity } from '../../domain/settings/sealed-identity.ts';
 import { recordChange } from '../accounts/audit-rows.ts';
 import type { Database, Transaction } from '../sql/database.ts';
-import { envBytes, openEnv, sealEnv } from '../sql/env-seals.ts';
-import { whereValue, whereWord, whereYes } from '../sql/list-filter.ts';
+import { envBytes, sealEnv } from '../sql/env-seals.ts';
 import { textArray } from '../sql/pack.ts';
 import type { Page, PageRequest } from '../sql/page.ts';
 import { byNumber, byText, readPage } from '../sql/page.ts';
 import { retryOnDeadlock } from '../sql/transient.ts';
+import { ENDPOINT_FILTERS, endpointFromRow } from './endpoint-rows.ts';
 import { giveTemplate } from './given-template-rows.ts';
 import type { NewOwnTemplate } from './own-template-rows.ts';
 import {
@@ -56,24 +56,6 @@ const AGAIN = 'again';
 
 /** An endpoint as far as access to it goes. */
 export type OwnedEndpoint = Pick<Endpoint, 'id' | 'accountId' | 'type'>;
-
-/**
- * What a list of them can be filtered by. Signs of trouble are those of problem-store.ts that one statement finds by
- * indexes.
- */
-const FILTERS = {
-  type: whereValue(endpoint.type, ['QB', 'LB']),
-  compute: whereValue(endpoint.computeType, ['GPU', 'CPU']),
-  paused: whereYes(sql`${endpoint.workersMax} = 0`),
-  template: whereValue(endpoint.templateId),
-  trouble: whereWord({
-    no_place: sql`EXISTS (SELECT FROM scale_decision d WHERE d.endpoint_id = ${endpoint.id} AND d.throttled > 0)`,
-    crashed: sql`EXISTS (
-      SELECT FROM worker w WHERE w.endpoint_id = ${endpoint.id} AND w.ended_at IS NULL AND w.endpoint_id <> '' AND w.state = 'UNHEALTHY')`,
-    webhooks: sql`EXISTS (
-      SELECT FROM webhook_result r WHERE r.endpoint_id = ${endpoint.id} AND NOT r.delivered AND r.ended_at > now() - interval '1 hour')`,
-  }),
-};
 
 export class EndpointStore {
   readonly #database: Database;
@@ -170,7 +152,7 @@ export class EndpointStore {
       where,
       searched: [endpoint.name],
       sorts,
-      filters: FILTERS,
+      filters: ENDPOINT_FILTERS,
     };
     return readPage(this.#database, listed, page, async (ids) =>
       (await this.#database.db.select().from(endpoint).where(inArray(endpoint.id, ids))).map((row) =>
@@ -302,25 +284,4 @@ export class EndpointStore {
   #sealed(id: string, { env }: EndpointSettings) {
     return sealEnv(this.#sealer, env, endpointEnvIdentity(id));
   }
-}
-
-function endpointFromRow(sealer: Sealer, row: typeof endpoint.$inferSelect): Endpoint {
-  const {
-    requestId: _requestId,
-    webhookSecretSealed: _sealed,
-    envSealed,
-    type,
-    scalerType,
-    flashBootType,
-    computeType,
-    ...rest
-  } = row;
-  return {
-    ...rest,
-    env: openEnv(sealer, { env: row.env, envSealed }, endpointEnvIdentity(row.id)),
-    type: type as Endpoint['type'],
-    scalerType: scalerType as Endpoint['scalerType'],
-    flashBootType: flashBootType as Endpoint['flashBootType'],
-    computeType: computeType as Endpoint['computeType'],
-  };
 }

@@ -6,12 +6,13 @@
 import type { QuotaState } from '../../domain/accounts/quota.ts';
 import { workerOverQuota } from '../../domain/accounts/quota.ts';
 import type { GpuContention } from '../../domain/scaling/fair-share.ts';
+import { checkFleetSample, fleetSample } from '../../domain/scaling/fleet-sample.ts';
 import type { MachineCrashes } from '../../domain/scaling/machine-crashes.ts';
 import type { FleetSample } from '../../domain/scaling/place-workers.ts';
 import { placeWorker } from '../../domain/scaling/placement.ts';
 import type { PlacementMachine, PlacementRequest } from '../../domain/scaling/placement-machine.ts';
 import type { Decision, DecisionSample, DecisionSummary } from '../../domain/scaling/scale-decision.ts';
-import { checkFleetSample, fleetSample, wishedChanges } from '../../domain/scaling/scale-decision.ts';
+import { wishedChanges } from '../../domain/scaling/scale-decision.ts';
 import type { Scaler } from '../../domain/scaling/scaler.ts';
 import type { Sql } from '../sql/database.ts';
 import { settledDigest } from '../sql/image-rows.ts';

@@ -3,13 +3,13 @@
  * endpoints.
  */
 
+import { requestOf } from '../../domain/scaling/fleet-sample.ts';
 import type { MachineCrashes } from '../../domain/scaling/machine-crashes.ts';
 import { CRASHES_REMEMBERED_HOURS } from '../../domain/scaling/machine-crashes.ts';
 import type { PlacementRequest } from '../../domain/scaling/placement-machine.ts';
 import { scaledSettings } from '../../domain/scaling/rollout.ts';
 import type { Rollout } from '../../domain/scaling/rollout-settings.ts';
 import type { DecisionSample, DecisionSettings, DecisionSummary } from '../../domain/scaling/scale-decision.ts';
-import { requestOf } from '../../domain/scaling/scale-decision.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from '../../domain/scaling/scaler.ts';
 import type { RunningJobs } from '../jobs/running-jobs.ts';
 import { rolloutColumns, rolloutJoins } from '../resources/rollout-rows.ts';

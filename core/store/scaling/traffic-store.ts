@@ -2,7 +2,7 @@
 import type { TimesCounted } from '../../domain/jobs/job-times.ts';
 import type { TrafficSpan } from '../../domain/scaling/traffic.ts';
 import { BINS_MAX, TRAFFIC_KEPT_HOURS } from '../../domain/scaling/traffic.ts';
-import type { Recorded, RecordedDecision } from '../../domain/scaling/what-if.ts';
+import type { Recorded, RecordedDecision } from '../../domain/scaling/model/what-if.ts';
 import type { Database } from '../sql/database.ts';
 import { lastStarts, slotsOf } from './traffic-rows.ts';
 

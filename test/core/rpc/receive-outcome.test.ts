@@ -1,5 +1,5 @@
 // test: postgres
-/** Uploads of large outcomes: one that stalls ends, and a machine leaves room to the others. */
+/** Uploads of large outcomes: one that stalls ends, and a machine leaves budget to the others. */
 import { PassThrough } from 'node:stream';
 import { SlotPool } from '@slipway/core/dispatch/slot-pool';
 import type { MachineAttempt } from '@slipway/core/domain/jobs/job';
@@ -20,8 +20,8 @@ const endpointId = await engines.endpoint();
 const clock = new ManualClock();
 const pool = new SlotPool({ onCapacity: () => undefined, onOrphans: () => undefined });
 const arriving = new Set<string>();
-const room = new OutcomeBudget({ bytesMax: 100, machineBytesMax: 60 });
-const context = { attempts, pool, arriving, table: { get: () => undefined }, clock, room };
+const budget = new OutcomeBudget({ bytesMax: 100, machineBytesMax: 60 });
+const context = { attempts, pool, arriving, table: { get: () => undefined }, clock, budget };
 
 /** An upload whose first piece is sent; the test says how it goes on. */
 function upload(
@@ -42,8 +42,8 @@ function upload(
   return { send, done, end: () => stream.end() };
 }
 
-/** A machine has so many bytes left, in the room or another one. */
-function hasLeft(machineId: string, bytes: number, of = room): boolean {
+/** A machine has so many bytes left, in the budget or another one. */
+function hasLeft(machineId: string, bytes: number, of = budget): boolean {
   const has = of.reserve(machineId, bytes);
   if (has) of.release(machineId, bytes);
   return has;
@@ -51,14 +51,14 @@ function hasLeft(machineId: string, bytes: number, of = room): boolean {
 
 const text = (bytes: number): Buffer => Buffer.from(`"${'x'.repeat(bytes - 2)}"`);
 
-t.test('what stalls ends, its room is free again, and it may be sent again', async (t) => {
+t.test('what stalls ends, its budget is free again, and it may be sent again', async (t) => {
   const job = await runningJob(engines, endpointId);
   const whole = text(50);
   const stalled = upload(job, whole.subarray(0, 40));
   await waitFor('its beginning', () => arriving.size === 1);
   clock.pass(59_000);
   stalled.send(whole.subarray(40, 45));
-  await waitFor('room to be short', () => !hasLeft(job.machineId, 16));
+  await waitFor('budget to be short', () => !hasLeft(job.machineId, 16));
   clock.pass(59_000);
   t.equal(arriving.size, 1, 'counted from the last piece');
   clock.pass(1_000);
@@ -82,7 +82,7 @@ t.test('what ends before all of it came has broken off, and is sent again', asyn
   longer.end();
   await refused(t, longer.done, 'INVALID_REQUEST');
   t.equal(arriving.size, 0);
-  t.ok(hasLeft(job.machineId, 60), 'its room is free');
+  t.ok(hasLeft(job.machineId, 60), 'its budget is free');
   t.equal((await calls.get(job, { omitOutput: true, ttlMs: 0 })).state, 'IN_PROGRESS');
   const again = upload(job, whole.subarray(0, 40), { size: whole.length });
   again.send(whole.subarray(40));
@@ -109,13 +109,13 @@ t.test('one machine that sends much is refused, another is not', async (t) => {
     t.equal((await calls.get(job, { omitOutput: true, ttlMs: 0 })).state, 'COMPLETED');
 });
 
-t.test('what is too large takes no room, however large it is', async (t) => {
+t.test('what is too large takes no budget, however large it is', async (t) => {
   const job = await runningJob(engines, endpointId);
-  const roomy = new OutcomeBudget({ bytesMax: OUTPUT_BYTES_MAX, machineBytesMax: OUTPUT_BYTES_MAX });
+  const ample = new OutcomeBudget({ bytesMax: OUTPUT_BYTES_MAX, machineBytesMax: OUTPUT_BYTES_MAX });
   const half = Buffer.alloc(OUTPUT_BYTES_MAX / 2, 'x');
-  const sent = upload(job, half, { given: { ...context, room: roomy } });
+  const sent = upload(job, half, { given: { ...context, budget: ample } });
   for (let more = 0; more < 4; more += 1) sent.send(half);
-  await waitFor('it to be dropped', () => hasLeft('another', OUTPUT_BYTES_MAX, roomy));
+  await waitFor('it to be dropped', () => hasLeft('another', OUTPUT_BYTES_MAX, ample));
   sent.end();
   await sent.done;
   t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), {

@@ -1,6 +1,6 @@
 /** Loads around a threshold over thousands of decisions: workers do not flap with any scaler, and stop in the end. */
 
-import type { ModelJob } from '@slipway/core/domain/scaling/scale-model';
+import type { ModelJob } from '@slipway/core/domain/scaling/model/scale-model';
 import type { ScaleSettings } from '@slipway/core/domain/scaling/scaler';
 import t from 'tap';
 import { play, settingsOf } from '../../fleet/scalers.ts';

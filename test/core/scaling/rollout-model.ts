@@ -4,18 +4,13 @@
  */
 
 import { NO_QUOTA } from '@slipway/core/domain/accounts/quota';
+import { checkFleetSample, fleetSample, requestOf } from '@slipway/core/domain/scaling/fleet-sample';
 import { placeWorker } from '@slipway/core/domain/scaling/placement';
 import type { PlacementMachine } from '@slipway/core/domain/scaling/placement-machine';
 import { scaledSettings } from '@slipway/core/domain/scaling/rollout';
 import type { Rollout } from '@slipway/core/domain/scaling/rollout-settings';
 import type { Decision, DecisionSample, DecisionSettings } from '@slipway/core/domain/scaling/scale-decision';
-import {
-  checkFleetSample,
-  decide,
-  fleetSample,
-  requestOf,
-  wishedChanges,
-} from '@slipway/core/domain/scaling/scale-decision';
+import { decide, wishedChanges } from '@slipway/core/domain/scaling/scale-decision';
 import type { WorkerSample } from '@slipway/core/domain/scaling/scaler';
 
 export interface World {

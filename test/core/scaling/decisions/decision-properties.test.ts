@@ -2,11 +2,12 @@
 /** Properties of decisions over generated samples and fleets. */
 
 import type { QuotaState } from '@slipway/core/domain/accounts/quota';
+import { fleetSample } from '@slipway/core/domain/scaling/fleet-sample';
 import { survey } from '@slipway/core/domain/scaling/placement';
 import { machineRefusal } from '@slipway/core/domain/scaling/placement-filters';
 import type { PlacementMachine } from '@slipway/core/domain/scaling/placement-machine';
 import type { Decision, DecisionSample, DecisionSettings } from '@slipway/core/domain/scaling/scale-decision';
-import { decide, fleetSample } from '@slipway/core/domain/scaling/scale-decision';
+import { decide } from '@slipway/core/domain/scaling/scale-decision';
 import type { WorkerSample } from '@slipway/core/domain/scaling/scaler';
 import { ASSUMED_TIMES } from '@slipway/core/domain/scaling/traffic';
 import fc from 'fast-check';

@@ -3,7 +3,7 @@
  * The SLO scaler: its recommendations and reasons, its cost compared with QUEUE_DELAY, no flapping, and scale to zero.
  */
 
-import type { ModelJob } from '@slipway/core/domain/scaling/scale-model';
+import type { ModelJob } from '@slipway/core/domain/scaling/model/scale-model';
 import type { ScaleSample, WorkerSample } from '@slipway/core/domain/scaling/scaler';
 import { sloScaler } from '@slipway/core/domain/scaling/slo-scaler';
 import type { TrafficSample } from '@slipway/core/domain/scaling/traffic';

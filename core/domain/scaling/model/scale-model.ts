@@ -4,14 +4,16 @@
  * failures and the network are not modelled. Pure. Runs in steps, as hours of a busy endpoint take a while.
  */
 
-import type { DomainError } from '../settings/errors.ts';
-import { invalid } from '../settings/fields.ts';
-import { chosenScaler } from './scale-target.ts';
-import type { Scaler, ScaleSample, ScaleSettings, WorkerSample } from './scaler.ts';
-import type { TrafficSample, TrafficSpan } from './traffic.ts';
-import { STARTS_SEEN_MAX, sumTraffic, TRAFFIC_SPAN_MS, TRAFFIC_SPANS_SEEN_MAX, trafficSample } from './traffic.ts';
-import type { WorkerChanges } from './worker-reconcile.ts';
-import { reconcileWorkers } from './worker-reconcile.ts';
+import type { DomainError } from '../../settings/errors.ts';
+import { invalid } from '../../settings/fields.ts';
+import type { ModelWorker } from './model-worker.ts';
+import { eventOf, workerSampleAt } from './model-worker.ts';
+import { chosenScaler } from '../scale-target.ts';
+import type { Scaler, ScaleSample, ScaleSettings } from '../scaler.ts';
+import type { TrafficSample, TrafficSpan } from '../traffic.ts';
+import { STARTS_SEEN_MAX, sumTraffic, TRAFFIC_SPAN_MS, TRAFFIC_SPANS_SEEN_MAX, trafficSample } from '../traffic.ts';
+import type { WorkerChanges } from '../worker-reconcile.ts';
+import { reconcileWorkers } from '../worker-reconcile.ts';
 
 /** A job of the model. */
 export interface ModelJob {
@@ -58,17 +60,6 @@ export interface ModelResult {
 const TICK_MS = 1_000;
 /** Maximum number of waiting jobs that is counted, as in the stores. */
 const QUEUED_MAX = 10_000;
-
-interface ModelWorker {
-  id: string;
-  desired: 'RUN' | 'FREEZE' | 'DRAIN';
-  sinceMs: number;
-  desiredAtMs: number;
-  readyMs: number;
-  /** End and run time of each job that it holds. */
-  held: { endMs: number; executionMs: number }[];
-  idleSinceMs: number;
-}
 
 /**
  * Runs the model. Yields about once per tick, so that the caller can pause or stop it. Throws INVALID_REQUEST if there
@@ -225,7 +216,7 @@ class Model {
       oldestWaitMs: waiting ? this.#now - waiting.atMs : 0,
       running,
       ...traffic,
-      workers: this.#workers.map((worker) => this.#workerSample(worker, settings)),
+      workers: this.#workers.map((worker) => workerSampleAt(worker, settings, this.#now)),
     };
   }
 
@@ -237,28 +228,6 @@ class Model {
       seen.map(({ startMs }) => startMs),
       this.#options.slots,
     );
-  }
-
-  #workerSample(
-    { id, desired, readyMs, held, idleSinceMs, desiredAtMs }: ModelWorker,
-    { version }: ScaleSettings,
-  ): WorkerSample {
-    const up = readyMs <= this.#now;
-    const state = desired === 'FREEZE' ? 'FROZEN' : desired === 'DRAIN' ? 'DRAINING' : up ? 'READY' : 'INITIALIZING';
-    return {
-      id,
-      desired,
-      state,
-      version,
-      machineId: '',
-      gpus: 1,
-      reachable: true,
-      failures: 0,
-      retryDue: false,
-      held: held.length,
-      idleMs: up && held.length === 0 ? this.#now - Math.max(idleSinceMs, readyMs) : 0,
-      ageMs: this.#now - desiredAtMs,
-    };
   }
 
   #apply({ add, resume, freeze, drain }: WorkerChanges): void {
@@ -303,9 +272,4 @@ class Model {
     if (atMs > worker.sinceMs) this.#spans.push({ fromMs: worker.sinceMs, untilMs: atMs });
     worker.sinceMs = Infinity;
   }
-}
-
-/** Returns the time of a worker's next event, in milliseconds. */
-function eventOf({ desired, readyMs, held }: ModelWorker, nowMs: number): number {
-  return Math.min(desired === 'RUN' && readyMs > nowMs ? readyMs : Infinity, ...held.map(({ endMs }) => endMs));
 }

@@ -1,0 +1,161 @@
+/** Builds the parts of a replica between its database and its handlers: use cases, loops, metrics. */
+
+import { Sealer } from '@slipway/kit/host/seal';
+import { mayAskByName } from '@slipway/kit/net/private-registries';
+import { Metrics } from '@slipway/kit/observe/metrics';
+import { tracingOf } from '@slipway/kit/observe/tracing';
+import { REQUEST_WINDOW_SECONDS } from '@slipway/proto/wire/limits';
+import { Access } from './access/access.ts';
+import { buildDispatch, buildSlots } from './build-dispatch.ts';
+import { buildJobEngine } from './build-job-engine.ts';
+import type { CoreConfig } from './config.ts';
+import type { Dependencies } from './core-dependencies.ts';
+import { openRegistryCredentials } from './dispatch/desired/registry-credentials.ts';
+import { BackendDirectory } from './edge/backend-directory.ts';
+import { BackendRegistry } from './edge/backend-registry.ts';
+import { DemandWriter } from './edge/demand-writer.ts';
+import { RejectionTracker } from './edge/rejection-tracker.ts';
+import { CannotRun } from './endpoints/cannot-run.ts';
+import type { EndpointContext } from './endpoints/endpoint-context.ts';
+import { WhatIfAnswers } from './endpoints/what-if-answers.ts';
+import { CoreEvents } from './events/core-events.ts';
+import { SingletonTaskRegistry } from './events/singleton-task-registry.ts';
+import type { JobEngine } from './jobs/job-engine.ts';
+import { coreMetrics } from './metrics/core-metrics.ts';
+import type { ScalingService } from './scaling/scaling-service.ts';
+import type { Storage, Stores } from './store/storage.ts';
+import { webhookTrust } from './webhook-trust.ts';
+
+/** Facts about the replica as a whole. */
+export interface ReplicaFacts {
+  /** Returns the address at which other replicas reach it. */
+  replicaAddress(): string;
+  /** Returns for how many milliseconds it has worked without a break. */
+  linksStableMs(): number;
+}
+
+/** Builds everything between the database and the handlers. */
+export function buildParts(
+  { stores, openChannel }: Storage,
+  sealer: Sealer,
+  config: CoreConfig,
+  dependencies: Dependencies,
+  own: ReplicaFacts,
+) {
+  const { clock, logger } = dependencies;
+  const events = new CoreEvents();
+  const slots = buildSlots();
+  const metrics = new Metrics();
+  const meter = coreMetrics({
+    metrics,
+    store: stores.metrics,
+    endpointsMax: config.metricsEndpointsMax,
+    sessions: () => dispatch.table.all().length,
+    clock,
+  });
+  const tracing = tracingOf('core', config);
+  const singletonTasks = new SingletonTaskRegistry();
+  const cannotRun = new CannotRun(stores, clock);
+  const trust = webhookTrust(config.webhookCaFile, { metrics, ...dependencies });
+  const engine = buildJobEngine({
+    stores,
+    openChannel,
+    events,
+    singletonTasks,
+    slots: slots.pool,
+    sealer,
+    cannotRun,
+    meter: meter.engine,
+    tracing,
+    ...dependencies,
+    config,
+    webhookAuthorities: trust.authorities,
+  });
+  const dispatch = buildDispatch(slots, engine.attempts, {
+    ...stores,
+    events,
+    task: singletonTasks.of('scaling'),
+    ...own,
+    scaleMeter: meter.scales,
+    onStarts: meter.onStarts,
+    batches: meter.engine.batches,
+    ...dependencies,
+    openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
+  });
+  const rejections = new RejectionTracker(clock, REQUEST_WINDOW_SECONDS);
+  const shared = { stores, sealer, events, rejections, cannotRun, engine, scaling: dispatch.scaling };
+  const context = buildEndpointContext(shared, config, dependencies);
+  const access = new Access({ ...stores, events, rootKey: config.rootKey, clock });
+  const edge = buildEdge(shared, dependencies);
+  return {
+    stores,
+    sealer,
+    engine,
+    dispatch,
+    singletonTasks,
+    context,
+    rejections,
+    access,
+    edge,
+    meter,
+    metrics,
+    tracing,
+    trust,
+  };
+}
+
+/** Parts that use cases and the edge share. */
+interface SharedParts {
+  stores: Stores;
+  sealer: Sealer;
+  events: CoreEvents;
+  rejections: RejectionTracker;
+  cannotRun: CannotRun;
+  engine: JobEngine;
+  scaling: ScalingService;
+}
+
+/** Builds the context of the use cases of endpoints, templates and pods. */
+function buildEndpointContext(
+  { stores, sealer, events, rejections, cannotRun, engine, scaling }: SharedParts,
+  config: CoreConfig,
+  { clock, random }: Dependencies,
+): EndpointContext {
+  return {
+    ...stores,
+    rejections,
+    sealer,
+    random,
+    cannotRun,
+    mayAsk: mayAskByName(config.privateRegistries),
+    whatIfs: new WhatIfAnswers({ stores, clock }),
+    deleteJobs: engine.deleteJobs,
+    onDesired: (machineIds) => {
+      events.emit('desired', machineIds);
+      // A pod that ends frees its GPUs and memory.
+      events.emit('capacity', machineIds);
+    },
+    onCapacity: (machineIds) => events.emit('capacity', machineIds),
+    onKeysChanged: (keyIds) => events.emit('keys', keyIds),
+    onChanged: (endpointIds) => {
+      events.emit('endpoints', endpointIds);
+      scaling.trigger(endpointIds);
+    },
+  };
+}
+
+/** Builds the parts that load balancing uses. */
+function buildEdge({ stores, events, scaling }: SharedParts, dependencies: Dependencies) {
+  return {
+    registry: new BackendRegistry({ edge: stores.edge, events, ...dependencies }),
+    directory: new BackendDirectory({ edge: stores.edge, events, ...dependencies }),
+    demands: new DemandWriter({
+      edge: stores.edge,
+      onWaiting: (endpointIds) => scaling.trigger(endpointIds),
+      ...dependencies,
+    }),
+  };
+}
+
+/** The parts of a replica. */
+export type CoreParts = ReturnType<typeof buildParts>;

@@ -1,0 +1,175 @@
+/** Builds the gRPC side of a replica: every service with its handlers, access checks and rate limits. */
+
+import { LargeJobService } from '@slipway/kit/net/large-message';
+import { PieceAgentService } from '@slipway/kit/net/piece-messages';
+import { AggregatedDiscoveryServiceService } from '@slipway/proto/gen/envoy/service/discovery/v3/discovery';
+import { LoadReportingServiceService } from '@slipway/proto/gen/envoy/service/load_stats/v3/lrs';
+import { AccessServiceService, KeyServiceService } from '@slipway/proto/gen/slipway/v1/access_service';
+import type { RegistryCredentials } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { AuditServiceService } from '@slipway/proto/gen/slipway/v1/audit_service';
+import { CatalogServiceService } from '@slipway/proto/gen/slipway/v1/catalog_service';
+import { EdgeServiceService } from '@slipway/proto/gen/slipway/v1/edge_service';
+import { EndpointServiceService } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import { MachineServiceService } from '@slipway/proto/gen/slipway/v1/machine_service';
+import { PodServiceService } from '@slipway/proto/gen/slipway/v1/pod_service';
+import { ProblemServiceService } from '@slipway/proto/gen/slipway/v1/problem_service';
+import { RegistryAuthServiceService } from '@slipway/proto/gen/slipway/v1/registry_auth_service';
+import { TemplateServiceService } from '@slipway/proto/gen/slipway/v1/template_service';
+import { UsageServiceService } from '@slipway/proto/gen/slipway/v1/usage_service';
+import { VolumeServiceService } from '@slipway/proto/gen/slipway/v1/volume_service';
+import { StartedWorkers } from './access/started-workers.ts';
+import type { CoreParts } from './build-parts.ts';
+import type { CoreConfig } from './config.ts';
+import type { Dependencies } from './core-dependencies.ts';
+import { sealRegistryCredentials } from './dispatch/desired/registry-credentials.ts';
+import { EXPLANATIONS_MAX, MANAGEMENT_CALLS_MAX } from './domain/accounts/call-limits.ts';
+import { Problems } from './reports/problems.ts';
+import { UsageTurns } from './reports/usage-turns.ts';
+import { AccessChecks } from './rpc/accounts/access-checks.ts';
+import { accessHandlers } from './rpc/accounts/access-handlers.ts';
+import { auditHandlers } from './rpc/accounts/audit-handlers.ts';
+import { keyHandlers } from './rpc/accounts/key-handlers.ts';
+import { createControlPlane } from './rpc/ads/ads-handlers.ts';
+import { createJobHandlers } from './rpc/jobs/job-handlers.ts';
+import type { LogParts } from './rpc/jobs/read-log.ts';
+import { agentHandlers } from './rpc/machines/agent-handlers.ts';
+import { createEdgeHandlers } from './rpc/machines/edge-handlers.ts';
+import { machineHandlers } from './rpc/machines/machine-handlers.ts';
+import { podHandlers } from './rpc/pods/pod-handlers.ts';
+import { problemHandlers } from './rpc/reports/problem-handlers.ts';
+import { usageHandlers } from './rpc/reports/usage-handlers.ts';
+import { catalogHandlers } from './rpc/resources/catalog-handlers.ts';
+import { endpointHandlers } from './rpc/resources/endpoint-handlers.ts';
+import { registryAuthHandlers } from './rpc/resources/registry-auth-handlers.ts';
+import { templateHandlers } from './rpc/resources/template-handlers.ts';
+import { volumeHandlers } from './rpc/resources/volume-handlers.ts';
+import { CallRate } from './rpc/server/call-rate.ts';
+import { Health } from './rpc/server/health.ts';
+import { requestInterceptor } from './rpc/server/interceptors.ts';
+import { PageBudget } from './rpc/server/page-budget.ts';
+import type { ListParts } from './rpc/server/paging.ts';
+import { addReflection } from './rpc/server/reflection.ts';
+import { RpcServer } from './rpc/server/server.ts';
+
+/** Builds the gRPC server with all services. */
+export function buildServer(parts: CoreParts, health: Health, config: CoreConfig, dependencies: Dependencies) {
+  const { clock, random, transport, logger } = dependencies;
+  const { stores, engine, dispatch, context, access } = parts;
+  const edge = createEdgeHandlers({
+    access,
+    rejections: parts.rejections,
+    edge: stores.edge,
+    ...parts.edge,
+    edgeKey: config.edgeKey,
+    onResent: parts.meter.onRotationResent,
+    ...dependencies,
+  });
+  const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, random, logger });
+  const shared: SharedParts = {
+    ...parts,
+    explainRate: new CallRate({ callsMax: EXPLANATIONS_MAX, access, clock, logger }),
+    rate: new CallRate({ callsMax: MANAGEMENT_CALLS_MAX, access, clock, logger }),
+    logs: { machines: context.machines, logs: dispatch.logs, transport, clock },
+    checks: new AccessChecks({ access, startedWorkers: new StartedWorkers(stores.workers, clock), clock }),
+    lists: { budget: new PageBudget(parts.meter.engine.budgets), logger },
+    onKeyChanged: (keyId) => context.onKeysChanged([keyId]),
+  };
+  const jobCalls = {
+    calls: engine.calls,
+    explains: { ...context, rate: shared.explainRate },
+    logs: shared.logs,
+    access,
+    checks: shared.checks,
+    tracing: parts.tracing,
+  };
+  const jobs = createJobHandlers({ ...jobCalls, lists: shared.lists, clock, logger });
+  const server = new RpcServer({
+    listen: config.listen,
+    transport,
+    clock,
+    logger,
+    interceptors: [requestInterceptor({ ...dependencies, onCall: parts.meter.onCall })],
+    extend: [(grpc) => health.addTo(grpc), addReflection],
+    services: [
+      [LargeJobService, jobs.handlers],
+      [EdgeServiceService, edge.handlers],
+      [AggregatedDiscoveryServiceService, controlPlane.discovery],
+      [LoadReportingServiceService, controlPlane.loadReports],
+      ...accountServices(shared, dependencies),
+      ...resourceServices(shared, dependencies),
+      ...operatorServices(shared, dependencies),
+    ],
+  });
+  return { server, jobCalls: jobs.service, edgeStreams: edge.service, envoyStreams: controlPlane.service };
+}
+
+/** Parts that the services share. */
+interface SharedParts extends CoreParts {
+  explainRate: CallRate;
+  /** Rate limit of management calls. */
+  rate: CallRate;
+  logs: LogParts;
+  checks: AccessChecks;
+  lists: ListParts;
+  onKeyChanged(keyId: string): void;
+}
+
+type Services = ConstructorParameters<typeof RpcServer>[0]['services'];
+
+/** Builds the services of accounts: access, keys, audit trail and usage. */
+function accountServices(
+  { stores, access, checks, rate, lists, meter, onKeyChanged }: SharedParts,
+  { clock, random, logger }: Dependencies,
+): Services {
+  const usage = new UsageTurns(stores, clock, meter.engine.batches);
+  return [
+    [AccessServiceService, accessHandlers({ access, accounts: stores.accounts, checks, random, logger })],
+    [KeyServiceService, rate.limit(keyHandlers(access, { ...stores, random }, onKeyChanged, lists))],
+    [AuditServiceService, rate.limit(auditHandlers(access, stores.audit, logger))],
+    [UsageServiceService, rate.limit(usageHandlers(access, { ...stores, usage, clock }, logger))],
+  ];
+}
+
+/** Builds the services of what users deploy: endpoints, templates, volumes, credentials and pods. */
+function resourceServices(
+  { stores, sealer, context, access, rate, explainRate, logs, lists }: SharedParts,
+  { random }: Dependencies,
+): Services {
+  const registryAuths = {
+    registryAuths: stores.registryAuths,
+    onChanged: context.onChanged,
+    onDesired: context.onDesired,
+    random,
+    seal: (id: string, credentials: RegistryCredentials) => sealRegistryCredentials(sealer, id, credentials),
+  };
+  return [
+    [EndpointServiceService, rate.limit(endpointHandlers(access, { ...context, rate: explainRate }, lists))],
+    [TemplateServiceService, rate.limit(templateHandlers(access, context, lists))],
+    [VolumeServiceService, rate.limit(volumeHandlers(access, { volumes: stores.volumes, random }, lists))],
+    [RegistryAuthServiceService, rate.limit(registryAuthHandlers(access, registryAuths, lists))],
+    [PodServiceService, rate.limit(podHandlers(access, { ...stores, ...context }, logs, lists))],
+  ];
+}
+
+/** Builds the services of operators and agents: machines, catalogue, problems and sessions. */
+function operatorServices(
+  { stores, dispatch, context, rejections, access, rate, logs, lists, meter, onKeyChanged }: SharedParts,
+  { clock, logger }: Dependencies,
+): Services {
+  const problems = new Problems({ stores, cannotRun: context.cannotRun, rejections, clock });
+  const agents = agentHandlers({
+    access,
+    keys: stores.keys,
+    images: stores.images,
+    onBound: onKeyChanged,
+    context: dispatch.sessions,
+    meter: meter.engine.budgets,
+    logger,
+  });
+  return [
+    [ProblemServiceService, rate.limit(problemHandlers(access, problems, logger))],
+    [MachineServiceService, rate.limit(machineHandlers({ access, context, logs, ...lists }))],
+    [CatalogServiceService, rate.limit(catalogHandlers(access, stores, logger))],
+    [PieceAgentService, agents],
+  ];
+}

@@ -1,0 +1,63 @@
+/** Extends a machine's lease by the heartbeats of its session, and stores the GPU loads that come with them. */
+
+import type { GpuLoad } from '../../domain/machines/gpu-load.ts';
+import { DomainError } from '../../domain/settings/errors.ts';
+import type { MachineSession } from '../../store/machines/machine-store.ts';
+import type { SessionKey } from '../live-session.ts';
+import type { SessionContext } from './session-context.ts';
+
+export interface SessionHeartbeatOptions extends Pick<SessionContext, 'leases' | 'table' | 'logger'> {
+  /** Checked with every heartbeat. */
+  key: SessionKey;
+  session(): MachineSession;
+  isOpen(): boolean;
+  /** The lease was extended by this heartbeat. */
+  onExtended(sequence: number): void;
+  /** Another session owns the machine. */
+  onSuperseded(): void;
+  onUnauthorized(error: DomainError): void;
+}
+
+export class SessionHeartbeat {
+  readonly #options: SessionHeartbeatOptions;
+  /** Latest heartbeat while an extension is in flight. */
+  #latest: number | undefined;
+  /** GPU loads that are not stored yet. */
+  #gpuLoads: readonly GpuLoad[] | undefined;
+
+  constructor(options: SessionHeartbeatOptions) {
+    this.#options = options;
+  }
+
+  /** Sets the GPU loads that the next heartbeat stores. */
+  gpuLoads(loads: readonly GpuLoad[]): void {
+    this.#gpuLoads = loads;
+  }
+
+  /** Extends the lease. While an extension is in flight only the latest heartbeat waits. */
+  extend(sequence: number): void {
+    const isInFlight = this.#latest !== undefined;
+    this.#latest = sequence;
+    if (!isInFlight) this.#options.table.own(this.#extend(sequence));
+  }
+
+  /** Never rejects. A failed extension is not acknowledged; the agent's next heartbeat retries. */
+  async #extend(sequence: number): Promise<void> {
+    const { key, leases, logger, session, isOpen, onExtended, onSuperseded, onUnauthorized } = this.#options;
+    try {
+      await key.check();
+      const gpuLoads = this.#gpuLoads;
+      const extended = await leases.extend({ ...session(), gpuLoads });
+      // Keep a newer value that came meanwhile.
+      if (this.#gpuLoads === gpuLoads) this.#gpuLoads = undefined;
+      if (!extended) onSuperseded();
+      else onExtended(sequence);
+    } catch (error) {
+      if (error instanceof DomainError && error.reason === 'UNAUTHORIZED') onUnauthorized(error);
+      else logger.warn({ err: error, machineId: session().machineId }, 'lease was not renewed');
+    }
+    const latest = this.#latest!;
+    this.#latest = undefined;
+    if (latest !== sequence && isOpen()) this.extend(latest);
+  }
+}

@@ -1,0 +1,99 @@
+/** Explains the state of a worker: as fields and as a sentence. Pure. */
+
+/** A worker. */
+
+import type { WorkerHealth } from '../machines/worker.ts';
+import type { ScaleSettings, WorkerSample } from '../scaling/scaler.ts';
+import { AWAY_CHANGE, CORDON_CHANGE, CRASH_CHANGE } from './what-would-change.ts';
+
+export interface WorkerExplanation {
+  id: string;
+  state: 'STARTING' | 'UNREADY' | 'IDLE' | 'BUSY' | 'FROZEN' | 'DRAINING' | 'OUTDATED' | 'CRASHED' | 'AWAY';
+  held: number;
+  reason: string;
+  /** The remedy. Empty if none is needed. */
+  change: string;
+}
+
+export const AWAY_TEXT = 'its machine is not connected';
+/** Further facts about a worker. */
+export interface WorkerAside {
+  /** Report of its machine. Empty for keys that may not read workers. */
+  told: string;
+  /** Why it was preempted. Empty if it was not. */
+  gaveWay: string;
+  /** Its machine is not connected. */
+  away: boolean;
+  /** State of the health path of a load-balancing endpoint. Absent for queue endpoints. */
+  health?: WorkerHealth;
+}
+
+/** Returns the state of a worker in words. */
+export function explainWorker(
+  worker: WorkerSample,
+  { version, idleTimeoutSeconds, rollout }: ScaleSettings,
+  aside: WorkerAside,
+): WorkerExplanation {
+  const { told, gaveWay, away, health } = aside;
+  const { id, held } = worker;
+  const what = health === undefined ? 'job' : 'request';
+  const as = (state: WorkerExplanation['state'], reason: string, change = ''): WorkerExplanation => ({
+    id,
+    state,
+    held,
+    reason,
+    change,
+  });
+  const more = told === '' ? '' : `: ${told}`;
+  if (worker.state === 'UNHEALTHY') {
+    const next = worker.retryDue ? 'another takes its place' : 'its place waits for the end of a pause';
+    const often = worker.failures > 1 ? `, ${worker.failures} times in a row` : '';
+    return as('CRASHED', `it crashed${often}; ${next}${more}`, CRASH_CHANGE);
+  }
+  if (worker.state === 'FROZEN' || worker.desired === 'FREEZE') {
+    const not = away ? AWAY_TEXT : 'its machine takes nothing new';
+    if (worker.reachable) return as('FROZEN', 'it is frozen and wakes for the next job');
+    return as('FROZEN', `it is frozen and does not wake while ${not}`, away ? AWAY_CHANGE : CORDON_CHANGE);
+  }
+  const others = health === undefined ? ', and others do what it holds,' : '';
+  if (away) return as('AWAY', `${AWAY_TEXT}; it is given up${others} unless that is back within seconds`, AWAY_CHANGE);
+  if (worker.blocked) {
+    return as(
+      'BUSY',
+      'it takes no jobs until one that was cancelled or timed out has ended; another may start in its stead',
+    );
+  }
+  if (worker.desired === 'DRAIN' || worker.state === 'DRAINING') {
+    const why = gaveWay === '' ? '' : `: it only does jobs of low priority, and ${gaveWay}`;
+    return as('DRAINING', `it takes no more ${what}s and ends when it holds none${why}`);
+  }
+  const isOther = worker.version !== version;
+  if (isOther && rollout?.phase !== 'BESIDE' && worker.state !== 'READY')
+    return as('OUTDATED', 'it is of another version and is replaced');
+  const ofVersion = rollout?.good !== undefined ? `it is of version ${worker.version}, and ` : '';
+  if (worker.state === 'INITIALIZING') {
+    const yet = health === undefined ? 'it has not asked for work yet' : 'it is not ready yet';
+    return as(
+      'STARTING',
+      `${ofVersion}${yet}${afterCrashes(worker.failures)}${more}`,
+      worker.failures > 0 ? CRASH_CHANGE : '',
+    );
+  }
+  if (health === 'INITIALIZING' || health === 'UNHEALTHY') {
+    return as('UNREADY', `${ofVersion}it is not ready any more, and gets no requests until it is${more}`);
+  }
+  const until =
+    isOther && rollout?.phase === 'REPLACE' ? `; it goes once one of version ${version} is available in its place` : '';
+  if (worker.held > 0) return as('BUSY', `${ofVersion}it holds ${worker.held}${until}`);
+  if (until !== '') return as('IDLE', `${ofVersion}it can take a ${what}${until}`);
+  return as(
+    'IDLE',
+    `${ofVersion}it can take a ${what}; without one it goes after ${idleTimeoutSeconds} s of idleness unless workersMin keeps it`,
+  );
+}
+
+/** Names the crashes before a starting worker, as its start is not the only cause of the wait. */
+export function afterCrashes(failures: number): string {
+  if (failures === 0) return '';
+  return `, and ${failures === 1 ? 'the one' : `${failures} in a row`} before it crashed (slipway workers tells how)`;
+}

@@ -1,0 +1,60 @@
+/** A replica as one service: its database first, then its services in order. */
+
+import type { Service } from '@slipway/kit/lifecycle/service';
+import { SingleRunService, startAll, stopAll } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import { isAccessRefused, isDiskFull, isReadOnly, isTransient, persist } from './store/sql/transient.ts';
+import type { Storage } from './store/storage.ts';
+
+/**
+ * How long a starting core waits for its database, in milliseconds; while only the database's disk is full it waits on.
+ */
+const DATABASE_WAIT_MS = 30_000;
+/** Dependencies of a replica's start and stop. */
+export interface ReplicaDependencies {
+  logger: Logger;
+  clock: Clock;
+  random: Random;
+}
+
+/** Starts the database, then the services in order; stops them in reverse. */
+export class Replica extends SingleRunService {
+  readonly name = 'core';
+  readonly #storage: Storage;
+  readonly #services: readonly Service[];
+  readonly #dependencies: ReplicaDependencies;
+
+  constructor(storage: Storage, services: readonly Service[], dependencies: ReplicaDependencies) {
+    super();
+    this.#storage = storage;
+    this.#services = services;
+    this.#dependencies = dependencies;
+  }
+
+  protected override async onStart(): Promise<void> {
+    const { logger } = this.#dependencies;
+    let reported = '';
+    const onFailure = (error: unknown): void => {
+      if (isReadOnly(error)) {
+        // The wait has no end, so the reason is logged once.
+        const { message } = error as Error;
+        if (message !== reported) logger.warn(message);
+        reported = message;
+      } else if (isTransient(error)) logger.warn({ err: error }, 'the database is not there yet');
+    };
+    const forMs = (error: unknown): number => (isDiskFull(error) || isReadOnly(error) ? Infinity : DATABASE_WAIT_MS);
+    try {
+      await persist(this.#storage.prepare, { ...this.#dependencies, forMs, signal: this.ending, onFailure });
+    } catch (error) {
+      if (!isAccessRefused(error)) throw error;
+      throw new Error(`SLIPWAY_DATABASE_URL does not let core in: ${(error as Error).message}`, { cause: error });
+    }
+    await startAll(this.#services, logger, this.ending);
+  }
+
+  protected override async onStop(): Promise<void> {
+    await stopAll(this.#services, this.#dependencies.logger);
+    await this.#storage.close();
+  }
+}
