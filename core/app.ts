@@ -3,7 +3,7 @@
 import { Sealer } from '@slipway/kit/host/seal';
 import type { Service } from '@slipway/kit/lifecycle/service';
 import { systemTransport } from '@slipway/kit/net/channel';
-import { MetricsServer } from '@slipway/kit/observe/metrics-server';
+import { MetricsServer } from '@slipway/kit/net/metrics-server';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import { Stability } from '@slipway/kit/time/stability';
 import { buildParts, type ReplicaFacts } from './build-parts.ts';
