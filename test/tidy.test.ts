@@ -24,10 +24,7 @@ const OVERLONG_FILES = new Set<string>([
   'gpu-agent/units/unit.ts',
   'gpu-agent/units/workers/worker.ts',
 ]);
-const OVERLONG_FUNCTIONS = new Set<string>([
-  'gpu-agent/app.ts',
-  'gpu-agent/build-attempts.ts',
-]);
+const OVERLONG_FUNCTIONS = new Set<string>(['gpu-agent/app.ts', 'gpu-agent/build-attempts.ts']);
 const LINE_COLUMNS_MAX = 160;
 const PROTO_COMMENT_SHARE_MIN = 0.4;
 const COMMENT_SHARE_MIN = 0.08;

@@ -1,8 +1,8 @@
 /** Traffic of endpoints: written by each replica, read by the SLO scaler and for what-if questions. */
 import type { TimesCounted } from '../../domain/jobs/job-times.ts';
+import type { Recorded, RecordedDecision } from '../../domain/scaling/model/what-if.ts';
 import type { TrafficSpan } from '../../domain/scaling/traffic.ts';
 import { BINS_MAX, TRAFFIC_KEPT_HOURS } from '../../domain/scaling/traffic.ts';
-import type { Recorded, RecordedDecision } from '../../domain/scaling/model/what-if.ts';
 import type { Database } from '../sql/database.ts';
 import { lastStarts, slotsOf } from './traffic-rows.ts';
 

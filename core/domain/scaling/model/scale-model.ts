@@ -6,14 +6,14 @@
 
 import type { DomainError } from '../../settings/errors.ts';
 import { invalid } from '../../settings/fields.ts';
-import type { ModelWorker } from './model-worker.ts';
-import { eventOf, workerSampleAt } from './model-worker.ts';
 import { chosenScaler } from '../scale-target.ts';
 import type { Scaler, ScaleSample, ScaleSettings } from '../scaler.ts';
 import type { TrafficSample, TrafficSpan } from '../traffic.ts';
 import { STARTS_SEEN_MAX, sumTraffic, TRAFFIC_SPAN_MS, TRAFFIC_SPANS_SEEN_MAX, trafficSample } from '../traffic.ts';
 import type { WorkerChanges } from '../worker-reconcile.ts';
 import { reconcileWorkers } from '../worker-reconcile.ts';
+import type { ModelWorker } from './model-worker.ts';
+import { eventOf, workerSampleAt } from './model-worker.ts';
 
 /** A job of the model. */
 export interface ModelJob {

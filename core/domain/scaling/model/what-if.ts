@@ -6,11 +6,11 @@
 
 import type { DecisionSample, DecisionSettings } from '../scale-decision.ts';
 import { wishedChanges } from '../scale-decision.ts';
-import type { ModelJob, ModelResult } from './scale-model.ts';
-import { runModel } from './scale-model.ts';
 import type { ScaleSettings } from '../scaler.ts';
 import type { TrafficSpan } from '../traffic.ts';
 import { ASSUMED_TIMES, addHistogram, quantileOf } from '../traffic.ts';
+import type { ModelJob, ModelResult } from './scale-model.ts';
+import { runModel } from './scale-model.ts';
 
 /** Settings that a question may change. */
 export const WHAT_IF_FIELDS = [

@@ -1,7 +1,8 @@
 // test: postgres, 10 s
 /** Explanations of workers that serve nothing: crashed, starting, not ready, or on a machine that is not connected. */
-import { explainWorker, summarizeEndpoint } from '@slipway/core/domain/reports/explanation';
+import { summarizeEndpoint } from '@slipway/core/domain/reports/explanation';
 import { CRASH_CHANGE } from '@slipway/core/domain/reports/what-would-change';
+import { explainWorker } from '@slipway/core/domain/reports/worker-explanation';
 import type { ScaleLimit } from '@slipway/core/domain/scaling/scale-target';
 import type { ScaleSettings, WorkerSample } from '@slipway/core/domain/scaling/scaler';
 import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';

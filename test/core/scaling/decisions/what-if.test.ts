@@ -5,10 +5,10 @@
  */
 
 import type { ModelResult } from '@slipway/core/domain/scaling/model/scale-model';
+import { answerWhatIf } from '@slipway/core/domain/scaling/model/what-if';
 import type { ScaleSettings } from '@slipway/core/domain/scaling/scaler';
 import type { TrafficSpan } from '@slipway/core/domain/scaling/traffic';
 import { binOf } from '@slipway/core/domain/scaling/traffic';
-import { answerWhatIf } from '@slipway/core/domain/scaling/model/what-if';
 import { workNow } from '@slipway/kit/bytes/sliced-work';
 import { Endpoint, EndpointType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import t from 'tap';
