@@ -1,6 +1,6 @@
 /** Builds the parts of a replica between its database and its handlers: use cases, loops, metrics. */
 
-import { Sealer } from '@slipway/kit/host/seal';
+import type { Sealer } from '@slipway/kit/host/seal';
 import { mayAskByName } from '@slipway/kit/net/private-registries';
 import { Metrics } from '@slipway/kit/observe/metrics';
 import { tracingOf } from '@slipway/kit/observe/tracing';

@@ -44,7 +44,7 @@ import { registryAuthHandlers } from './rpc/resources/registry-auth-handlers.ts'
 import { templateHandlers } from './rpc/resources/template-handlers.ts';
 import { volumeHandlers } from './rpc/resources/volume-handlers.ts';
 import { CallRate } from './rpc/server/call-rate.ts';
-import { Health } from './rpc/server/health.ts';
+import type { Health } from './rpc/server/health.ts';
 import { requestInterceptor } from './rpc/server/interceptors.ts';
 import { PageBudget } from './rpc/server/page-budget.ts';
 import type { ListParts } from './rpc/server/paging.ts';
