@@ -17,9 +17,9 @@ import type { WorkerCrashes } from './processes/worker-crashes.ts';
 import { plain } from './repeats.ts';
 
 const PERIOD_MS = 1_000;
-/** The list of endpoints is read again after so many looks. */
-const LOOKS_PER_LIST = 10;
-/** Endpoints that are looked at: the served one and the newest of the others. */
+/** The list of endpoints is read again after so many polls. */
+const POLLS_PER_LIST = 10;
+/** Endpoints that are polled: the served one and the newest of the others. */
 const ENDPOINTS_MAX = 10;
 /** Most lines of jobs in a second; more jobs become one line. */
 const LINES_MAX = 10;
@@ -28,7 +28,7 @@ const REST_FACTOR = 20;
 const SHOWN_MAX = 500;
 const ERROR_LENGTH_MAX = 120;
 
-/** What it needs. */
+
 export interface ActivityOptions {
   core: CoreServices;
   apiKey: string;
@@ -54,19 +54,19 @@ interface Watched {
  */
 export async function showActivity(options: ActivityOptions): Promise<{ over: Promise<void> }> {
   const activity = new Activity(options);
-  const look = async (count: number): Promise<void> => {
+  const poll = async (count: number): Promise<void> => {
     try {
-      if (count % LOOKS_PER_LIST === 0) await activity.listEndpoints();
-      await activity.look();
+      if (count % POLLS_PER_LIST === 0) await activity.listEndpoints();
+      await activity.poll();
     } catch {
       // Core is being started again; what ended meanwhile is told afterwards.
     }
   };
-  await look(0);
+  await poll(0);
   const run = async (): Promise<void> => {
     for (let count = 1; !options.signal.aborted; count += 1) {
       await delay(options.clock, PERIOD_MS, options.signal);
-      await look(count);
+      await poll(count);
     }
   };
   return { over: run() };
@@ -89,20 +89,20 @@ class Activity {
   async listEndpoints(): Promise<void> {
     const { core, apiKey, endpointId } = this.#options;
     const { endpoints } = await core.endpoints.call((client) => client.listEndpoints, {}, by(apiKey));
-    for (const endpoint of endpoints) this.#tellHeld(endpoint);
+    for (const endpoint of endpoints) this.#reportHeld(endpoint);
     const own = endpoints.filter(({ id }) => id === endpointId);
     this.#endpoints = [...own, ...endpoints.filter(({ id }) => id !== endpointId).toReversed()].slice(0, ENDPOINTS_MAX);
   }
 
   /** Tells once of a version that does not start. */
-  #tellHeld({ id, name, version, rolloutState, rolloutReason }: Endpoint): void {
+  #reportHeld({ id, name, version, rolloutState, rolloutReason }: Endpoint): void {
     const key = `${id} ${version}`;
     if (rolloutState !== 'HELD' || this.#held.has(key)) return;
     this.#held.set(key, true);
     this.#options.step(`the release of ${name} is held: ${plain(rolloutReason)}`);
   }
 
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     const { core, apiKey, crashes } = this.#options;
     for (const { id, name } of this.#endpoints) {
       await this.#jobs(id, name);
@@ -111,13 +111,13 @@ class Activity {
         { endpointId: id },
         by(apiKey),
       );
-      crashes.look(name, workers, ended);
+      crashes.update(name, workers, ended);
     }
     for (const {
       endpoint: { id, name },
       jobs,
-    } of await this.#cancelled.look(this.#endpoints))
-      this.#tellCancelled(jobs, this.#placeOf(id, name));
+    } of await this.#cancelled.poll(this.#endpoints))
+      this.#reportCancelled(jobs, this.#suffixOf(id, name));
   }
 
   async #jobs(id: string, name: string): Promise<void> {
@@ -127,11 +127,11 @@ class Activity {
     const before = this.#watched.get(id);
     const completed = now.completed - (before?.completed ?? now.completed);
     const failed = now.failed - (before?.failed ?? now.failed);
-    if (before && completed + failed > 0) await this.#tell(before, now, { completed, failed });
+    if (before && completed + failed > 0) await this.#report(before, now, { completed, failed });
     this.#watched.set(id, now);
   }
 
-  async #tell(
+  async #report(
     before: Watched,
     { id, name, atMs }: Watched,
     ended: { completed: number; failed: number },
@@ -140,28 +140,28 @@ class Activity {
     const count = ended.completed + ended.failed;
     const few = count <= LINES_MAX && atMs >= this.#restUntilMs;
     const found = few ? await this.#list(id, ended) : [];
-    for (const job of found) step(jobLine(job, this.#placeOf(id, name)));
+    for (const job of found) step(jobLine(job, this.#suffixOf(id, name)));
     const left = count - found.length;
     if (left === 0) return;
     const seconds = Math.max(1, Math.round((atMs - before.atMs) / 1_000));
     const failures = found.length === 0 && ended.failed > 0 ? `, ${ended.failed} failed` : '';
     step(
-      `… ${left} ${found.length > 0 ? 'more ' : ''}${left === 1 ? 'job' : 'jobs'}${this.#placeOf(id, name)} in the last ` +
+      `… ${left} ${found.length > 0 ? 'more ' : ''}${left === 1 ? 'job' : 'jobs'}${this.#suffixOf(id, name)} in the last ` +
         `${seconds === 1 ? 'second' : `${seconds} seconds`}${failures}`,
     );
   }
 
-  #tellCancelled(jobs: readonly Job[], place: string): void {
+  #reportCancelled(jobs: readonly Job[], suffix: string): void {
     const { step } = this.#options;
-    for (const job of jobs.slice(0, LINES_MAX)) step(jobLine(job, place));
+    for (const job of jobs.slice(0, LINES_MAX)) step(jobLine(job, suffix));
     const left = jobs.length - LINES_MAX;
     if (left > 0)
       step(
-        `… ${left === CANCELLED_LISTED - LINES_MAX ? 'many' : left} more ${left === 1 ? 'job' : 'jobs'}${place} CANCELLED`,
+        `… ${left === CANCELLED_LISTED - LINES_MAX ? 'many' : left} more ${left === 1 ? 'job' : 'jobs'}${suffix} CANCELLED`,
       );
   }
 
-  /** Those that ended since the last look, as far as they are found; in the order in which they ended. */
+  /** Those that ended since the last poll, as far as they are found; in the order in which they ended. */
   async #list(endpointId: string, ended: { completed: number; failed: number }): Promise<Job[]> {
     const { core, apiKey, clock } = this.#options;
     const startedMs = clock.monotonicMs();
@@ -185,18 +185,18 @@ class Activity {
     return newest;
   }
 
-  #placeOf(id: string, name: string): string {
+  #suffixOf(id: string, name: string): string {
     return id === this.#options.endpointId ? '' : ` of ${name}`;
   }
 }
 
 const msOf = ({ finishTime }: Job): number => finishTime?.getTime() ?? 0;
 
-function jobLine({ id, state, delayMs, executionMs, error }: Job, place: string): string {
+function jobLine({ id, state, delayMs, executionMs, error }: Job, suffix: string): string {
   // The end of its UUID: the beginning is the time, which jobs of a minute share.
   const short = /-([0-9a-f]{12})-u1$/.exec(id)?.[1] ?? id;
   const times = executionMs === undefined ? '' : ` in ${executionMs} ms after waiting ${delayMs ?? 0} ms`;
   const why = error === undefined ? '' : `: ${plain(error).replace(/\s+/g, ' ').slice(0, ERROR_LENGTH_MAX)}`;
   const status = Object.entries(JobState).find(([, value]) => value === state)?.[0] ?? 'ended';
-  return `job ${short}${place} ${status}${times}${why}`;
+  return `job ${short}${suffix} ${status}${times}${why}`;
 }

@@ -40,7 +40,7 @@ export class CancelledJobs {
    * Those of each endpoint, in the order in which they were cancelled. An endpoint's first look finds none: it learns
    * which are old.
    */
-  async look(endpoints: readonly Endpoint[]): Promise<{ endpoint: Endpoint; jobs: Job[] }[]> {
+  async poll(endpoints: readonly Endpoint[]): Promise<{ endpoint: Endpoint; jobs: Job[] }[]> {
     const { clock, restFactor } = this.#options;
     const startedMs = clock.monotonicMs();
     if (startedMs < this.#restUntilMs) return [];

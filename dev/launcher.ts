@@ -225,11 +225,11 @@ export class Launcher {
       core,
       clock: systemClock,
       signal: this.#stopping.signal,
-      onWorkers: (workers, ended) => this.#crashes.look(handler.name, workers, ended),
+      onWorkers: (workers, ended) => this.#crashes.update(handler.name, workers, ended),
     });
   }
 
-  #tellEnd(name: string, how: string): void {
+  #reportEnd(name: string, how: string): void {
     const times = this.#ends.count(`${name} ${how}`);
     const again = times === 1 ? '' : ` again, ${times} times in all`;
     if (times !== undefined) this.#given.progress.step(`${name} ended${again} (${how}); starting it again`);
@@ -255,7 +255,7 @@ export class Launcher {
           clock: systemClock,
           random: systemRandom,
           onSpawned: (name, pid) => this.#claim?.note(name, pid),
-          onEnded: (name, how) => this.#tellEnd(name, how),
+          onEnded: (name, how) => this.#reportEnd(name, how),
           onRestarted: (name) => progress.step(`${name} is up again`),
         }),
     );

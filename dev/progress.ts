@@ -1,4 +1,4 @@
-/** What the launcher says on the terminal: one short line a step, with the seconds since the start. */
+/** Output of npm start: one short line per step, with the seconds since the start. */
 import type { Clock } from '@slipway/kit/time/clock';
 
 /** Lines for the user. */
@@ -14,22 +14,22 @@ export class Progress {
     process.stderr.on('error', () => {});
   }
 
-  /** Seconds since the start, with one decimal. */
+  /** Returns seconds since the start, with one decimal. */
   elapsedSeconds(): string {
     return ((this.#clock.monotonicMs() - this.#startedAt) / 1000).toFixed(1);
   }
 
-  /** A step that has just been done or is being done. */
+  /** Prints a step that is done or under way. */
   step(text: string): void {
     process.stdout.write(`${`${this.elapsedSeconds()} s`.padStart(8)}  ${text}\n`);
   }
 
-  /** Text as it is. */
+  /** Prints a text unchanged. */
   say(text: string): void {
     process.stdout.write(`${text}\n`);
   }
 
-  /** Something the user must know or do. */
+  /** Prints a problem that the user must know or fix, to stderr. */
   problem(text: string): void {
     process.stderr.write(`\n${text}\n`);
   }

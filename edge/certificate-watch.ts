@@ -37,7 +37,7 @@ export class CertificateWatch extends BaseService {
   #timer: Timer | undefined;
   #known = { pair: '', authority: '' };
   /** What was said last of each, so that it is said once. */
-  readonly #said = new Map<string, string>();
+  readonly #logged = new Map<string, string>();
 
   constructor(files: WatchedFiles, deps: WatchDeps) {
     super();
@@ -52,7 +52,7 @@ export class CertificateWatch extends BaseService {
     this.#guarded(PAIR_FAULT, () => {
       const pair = readPair(certificate);
       this.#known.pair = pair.fingerprint;
-      this.#sayTime(pair);
+      this.#logValidity(pair);
     });
     if (agentClients)
       this.#guarded(AUTHORITY_FAULT, () => {
@@ -75,7 +75,7 @@ export class CertificateWatch extends BaseService {
 
   #lookAtPair(): void {
     const pair = readPair(this.#files.certificate);
-    this.#sayTime(pair);
+    this.#logValidity(pair);
     if (pair.fingerprint === this.#known.pair) return;
     this.#known.pair = pair.fingerprint;
     this.#deps.onCertificate(pair);
@@ -90,22 +90,22 @@ export class CertificateWatch extends BaseService {
     this.#deps.onAuthority();
   }
 
-  #sayTime(pair: GoodPair): void {
-    this.#say('clients may refuse the certificate', timeFault(pair, this.#deps.clock.nowMs()));
+  #logValidity(pair: GoodPair): void {
+    this.#log('clients may refuse the certificate', timeFault(pair, this.#deps.clock.nowMs()));
   }
 
-  #guarded(what: string, look: () => void): void {
+  #guarded(what: string, check: () => void): void {
     try {
-      look();
-      this.#said.delete(what);
+      check();
+      this.#logged.delete(what);
     } catch (error) {
-      this.#say(what, (error as Error).message);
+      this.#log(what, (error as Error).message);
     }
   }
 
-  #say(what: string, cause: string | undefined): void {
-    if (cause !== undefined && cause !== this.#said.get(what)) this.#deps.logger.warn({ cause }, what);
-    if (cause === undefined) this.#said.delete(what);
-    else this.#said.set(what, cause);
+  #log(what: string, cause: string | undefined): void {
+    if (cause !== undefined && cause !== this.#logged.get(what)) this.#deps.logger.warn({ cause }, what);
+    if (cause === undefined) this.#logged.delete(what);
+    else this.#logged.set(what, cause);
   }
 }

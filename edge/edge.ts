@@ -89,14 +89,14 @@ export class Edge extends SingleRunService {
     this.addresses = await listenerAddresses(envoy.admin);
     void envoy.ended.then((how) => this.#ended(how, running.pid));
     this.#startWatch();
-    logger.info({ ...this.addresses, envoy: found.version, relieved: relieved?.pid }, 'edge listens');
+    logger.info({ ...this.addresses, envoy: found.version, relieved: relieved?.pid }, 'edge is listening');
   }
 
   protected override async onStop(): Promise<void> {
     this.#stopping = true;
     await this.#watch?.stop();
     if (this.#envoy) {
-      this.#deps.logger.info('edge stops: no new connections, requests may end');
+      this.#deps.logger.info('edge is draining: no new connections, waiting for requests to end');
       await this.#envoy.drain(this.#atOnce.signal);
     }
     await this.#authorizer?.stop();
@@ -134,19 +134,19 @@ export class Edge extends SingleRunService {
     const { certificate, agentClients } = this.#config;
     if (!certificate) return;
     const { clock, logger } = this.#deps;
-    let turn = 0;
+    let version = 0;
     this.#watch = new CertificateWatch(
       { certificate, agentClients },
       {
         clock,
         logger,
         onCertificate: ({ validTo }) => {
-          writeCertificate(this.#config, (turn += 1));
-          logger.info({ validTo }, 'new certificate');
+          writeCertificate(this.#config, (version += 1));
+          logger.info({ validTo }, 'new certificate is in use');
         },
         onAuthority: () => {
-          writeAuthority(this.#config, (turn += 1));
-          logger.info('new authority of agents');
+          writeAuthority(this.#config, (version += 1));
+          logger.info('new authority of agents is in use');
         },
       },
     );

@@ -164,9 +164,9 @@ export class EnvoyProcess {
     if (cause !== undefined) this.#bindFault = `Envoy ${listenFault(new Error(BIND_CODES[cause]), address).message}`;
     const fields = { part: part ?? 'envoy', text: text ?? line };
     const { logger } = this.#deps;
-    if (level === 'critical' || level === 'error' || level === undefined) logger.error(fields, 'Envoy says');
+    if (level === 'critical' || level === 'error' || level === undefined) logger.error(fields, 'Envoy log');
     // Known, and said again at each start; what is used of it is tested with each Envoy that is taken.
-    else if (level === 'warning' && !line.includes('marked as work-in-progress')) logger.warn(fields, 'Envoy says');
-    else logger.debug(fields, 'Envoy says');
+    else if (level === 'warning' && !line.includes('marked as work-in-progress')) logger.warn(fields, 'Envoy log');
+    else logger.debug(fields, 'Envoy log');
   }
 }

@@ -37,8 +37,8 @@ async function run(config: EdgeConfig): Promise<void> {
     logger,
     takeOver: process.argv.includes('--take-over'),
     onEnded: (how, relieved) => {
-      if (relieved) logger.info('a successor serves now; this edge ends');
-      else logger.fatal({ how }, 'Envoy ended by itself');
+      if (relieved) logger.info('a new edge has taken over; this one ends');
+      else logger.fatal({ how }, 'Envoy ended unexpectedly');
       process.exit(relieved ? 0 : 1);
     },
   });
@@ -49,7 +49,7 @@ async function run(config: EdgeConfig): Promise<void> {
     try {
       await edge.stop();
     } catch (error) {
-      logger.error({ err: error }, 'the edge did not stop in order');
+      logger.error({ err: error }, 'edge did not stop cleanly');
       process.exit(1);
     }
     process.exit(0);

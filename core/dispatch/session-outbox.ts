@@ -5,7 +5,7 @@
  * capacity bounds assignments, its own sending bounds acknowledgements.
  */
 
-import { BatchQueue, MessageRoom } from '@slipway/kit/net/batch-queue';
+import { BatchQueue, MessageBudget } from '@slipway/kit/net/batch-queue';
 import type { MessageSink } from '@slipway/kit/net/batching-stream';
 import { BatchingStream } from '@slipway/kit/net/batching-stream';
 import type { Clock } from '@slipway/kit/time/clock';
@@ -123,7 +123,7 @@ export class SessionOutbox {
 
   #take(): SessionResponse | undefined {
     if (this.#isEmpty()) return undefined;
-    const room = new MessageRoom();
+    const room = new MessageBudget();
     const message: SessionResponse = {
       welcome: undefined,
       heartbeat: undefined,

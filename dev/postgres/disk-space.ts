@@ -1,4 +1,4 @@
-/** Room on the disks that a data folder is on: PostgreSQL takes no job, and no outcome, on a full one. */
+/** Warns of full disks under a data folder: on a full one PostgreSQL stores no job and no outcome. */
 import { existsSync, realpathSync, statfsSync, statSync } from 'node:fs';
 
 /**
@@ -20,8 +20,8 @@ export function diskWarnings(folders: readonly string[], freeBytesMin = FREE_BYT
       if (seen.has(dev) || bavail * bsize >= freeBytesMin) return [];
       seen.add(dev);
       return [
-        `The disk of ${place} is nearly full: ${Math.floor((bavail * bsize) / MIB)} MiB are free. Make room: on a full disk jobs are refused, ` +
-          'and those that end wait on the agent until there is room again.',
+        `The disk of ${place} is nearly full: ${Math.floor((bavail * bsize) / MIB)} MiB are free. Free some space: on a full disk jobs are rejected, ` +
+          'and results wait on the agent until there is space again.',
       ];
     });
 }

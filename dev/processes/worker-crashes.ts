@@ -22,7 +22,7 @@ export class WorkerCrashes {
    * Looks through the workers of an endpoint, and through those that ended: one that was replaced at once is only among
    * these. Each is told of once.
    */
-  look(endpoint: string, workers: readonly Worker[], ended: readonly EndedWorkers[] = []): void {
+  update(endpoint: string, workers: readonly Worker[], ended: readonly EndedWorkers[] = []): void {
     for (const { lastWorkerId, reason, exitCode, lastEndTime } of ended.toReversed()) {
       if ((lastEndTime?.getTime() ?? 0) < this.#sinceMs || !this.#isNew(lastWorkerId)) continue;
       // It is lost, or a signal ended it and it had written nothing: no reason that takes several lines.

@@ -5,7 +5,7 @@
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { BaseService } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
-import { BatchQueue, MessageRoom } from '@slipway/kit/net/batch-queue';
+import { BatchQueue, MessageBudget } from '@slipway/kit/net/batch-queue';
 import { BatchingStream } from '@slipway/kit/net/batching-stream';
 import type { Transport } from '@slipway/kit/net/channel';
 import type { TlsSource } from '@slipway/kit/net/tls-source';
@@ -167,7 +167,7 @@ export class PipelineLink extends BaseService {
       stream.on('close', end);
       this.#stream = stream;
       const take = (): PipelineRequest | undefined => {
-        const calls = this.#outbox.take(new MessageRoom({ items: PIPELINE_CALLS_MAX }));
+        const calls = this.#outbox.take(new MessageBudget({ items: PIPELINE_CALLS_MAX }));
         return calls.length > 0 ? { calls } : undefined;
       };
       this.#sending = new BatchingStream({ sink: stream, clock, take });

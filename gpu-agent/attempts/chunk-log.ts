@@ -5,7 +5,7 @@
  * way to core that a core which stores slowly goes on reading what comes behind it, heartbeats above all.
  */
 
-import type { MessageRoom } from '@slipway/kit/net/batch-queue';
+import type { MessageBudget } from '@slipway/kit/net/batch-queue';
 import type { BudgetFill } from '@slipway/kit/observe/budget-metrics';
 import type { AttemptChunk, ChunkAck } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { attemptKey } from '../spool/attempt-key.ts';
@@ -107,7 +107,7 @@ export class ChunkLog {
   }
 
   /** What a message takes of the chunks that are not on their way: one of each attempt in turn. */
-  take(room: MessageRoom): AttemptChunk[] {
+  take(room: MessageBudget): AttemptChunk[] {
     const taken: AttemptChunk[] = [];
     // One that goes to the end comes again in the same loop.
     for (const entry of this.#turns) {

@@ -5,7 +5,7 @@
  * and the chunk log's own limits.
  */
 
-import { BatchQueue, MessageRoom } from '@slipway/kit/net/batch-queue';
+import { BatchQueue, MessageBudget } from '@slipway/kit/net/batch-queue';
 import type {
   AttemptOutcome,
   AttemptProgress,
@@ -150,7 +150,7 @@ export class Outbox implements ToCore {
     if (!this.#hasOthers && !this.#chunks.isReady) return undefined;
     this.#leaving = true;
     const message = SessionRequest.create();
-    const room = new MessageRoom();
+    const room = new MessageBudget();
     if (this.#heartbeat !== undefined) message.heartbeat = { sequence: this.#heartbeat };
     this.#heartbeat = undefined;
     message.workers = [...this.#workers].flatMap((id) => reports.worker(id) ?? []);

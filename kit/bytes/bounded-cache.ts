@@ -1,11 +1,10 @@
 /**
- * A cache of the entries that were used last. One of lru-cache that is told `max` makes room for all of them at once, 1
- * ms for 10,000: with core's ten caches that was a third of what its start took in a warm process. This one grows as it
- * is filled.
+ * A least-recently-used cache that allocates as it is filled. With `max` lru-cache allocates all entries at once, 1 ms
+ * for 10,000: with core's ten caches that was a third of a warm start.
  */
 import { LRUCache } from 'lru-cache';
 
-/** Makes one of at most so many entries. */
+/** Makes a cache of at most `entriesMax` entries. */
 export function boundedCache<Key extends {}, Value extends {}>(
   entriesMax: number,
   options: Partial<LRUCache.OptionsBase<Key, Value, unknown>> = {},

@@ -1,6 +1,6 @@
 /**
- * Bytes that arrive in pieces, kept until all are here. Whoever sends chooses how small the pieces are: HTTP allows one
- * byte each, which kept as they came take three hundred times their size.
+ * Collects bytes that arrive in pieces. The sender chooses their size: HTTP allows one byte each, and as separate
+ * buffers those would take three hundred times their size.
  */
 
 /**
@@ -15,13 +15,13 @@ export class BytePieces {
   #bytes = 0;
   #small = 0;
   #pieces: Buffer[] = [];
-  /** The last one of the pieces, while it has room. */
+  /** Last of the pieces, while it is not full. */
   #block: Buffer | undefined;
   #filled = 0;
 
   /**
-   * `announced`: how many bytes are to come, where that is known and there is room for them. Many then go into their
-   * place as they come: joined at the end they would keep the process from everything else.
+   * `announced`: expected number of bytes, if known; that memory is allocated at once. Large bodies are then copied as
+   * they arrive, instead of blocking the process when they are joined at the end. Default: unknown.
    */
   constructor(announced = 0) {
     if (announced < BLOCK_BYTES) return;
@@ -29,17 +29,17 @@ export class BytePieces {
     this.#pieces.push((this.#block = Buffer.allocUnsafeSlow(announced)));
   }
 
-  /** Of all pieces. */
+  /** Total size of the pieces. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** In how many pieces of memory they are: at most 16, and one for each 4 KiB. */
+  /** Number of buffers: at most 16, and one for each 4 KiB. */
   get held(): number {
     return this.#pieces.length;
   }
 
-  /** Keeps a piece; the caller must not write to it any more. */
+  /** Adds a piece, which the caller must no longer change. */
   add(piece: Buffer): void {
     this.#bytes += piece.length;
     if (this.#small >= SMALL_MAX) return this.#copy(piece);
@@ -47,7 +47,7 @@ export class BytePieces {
     this.#pieces.push(piece);
   }
 
-  /** All of it in order. Nothing is kept any more. */
+  /** Returns all bytes in order, and clears the collection. */
   take(): Buffer {
     if (this.#block) this.#pieces[this.#pieces.length - 1] = this.#block.subarray(0, this.#filled);
     const all = this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces, this.#bytes);
@@ -55,7 +55,7 @@ export class BytePieces {
     return all;
   }
 
-  /** Forgets all. */
+  /** Drops all pieces. */
   clear(): void {
     this.#bytes = 0;
     this.#small = 0;

@@ -1,10 +1,10 @@
-/** Goes through the elements of a JSON array on its raw text, which must be valid and begin with its bracket. */
+/** Splits the raw text of a JSON array into its elements. The text must be valid and begin with the bracket. */
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './json-bytes.ts';
 
-/** Bytes looked at between two pauses. */
+/** Bytes between two pauses. */
 const STEP_BYTES = 32 * 1024;
 
-/** Where each element of the outermost array ends; undefined is a pause. */
+/** Yields the end offset of each element of the outermost array, exclusive; `undefined` for a pause. */
 export function* itemEnds(value: Uint8Array): Generator<number | undefined> {
   let depth = 0;
   let inText = false;

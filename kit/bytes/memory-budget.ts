@@ -44,7 +44,7 @@ export class MemoryBudget {
     this.#options = options;
   }
 
-  /** Most bytes of one owner; who wants more at once would wait for ever. */
+  /** Most bytes of one owner. A larger request would wait forever. */
   get ownerBytesMax(): number {
     return this.#options.ownerBytesMax;
   }

@@ -1,7 +1,7 @@
 /**
- * Work on large texts of users in slices of a few milliseconds, between which the process does its other work:
- * heartbeats, answers, the texts of others. Owners take turns, so that one with much work keeps no other waiting; each
- * one's work is done in the order in which it came.
+ * Does work on large texts of users in slices of a few milliseconds. Between slices the process handles heartbeats and
+ * requests. Owners are served round-robin, so that one with much work delays no other; work of one owner keeps its
+ * order.
  */
 
 import type { BudgetMeter } from '../observe/budget-metrics.ts';
@@ -23,11 +23,11 @@ export interface SlicedWorkOptions {
   clock: Clock;
 }
 
-/** Bytes up to which work is done at once. */
+/** Largest work in bytes that is done at once. */
 export const AT_ONCE_BYTES_MAX = 64 * 1024;
 /** Length of a slice in milliseconds. */
 const SLICE_MS = 2;
-/** What waits counts as at least this many bytes, so that its number is bounded too. */
+/** Least bytes that an item counts as, so that the number of items is bounded too. */
 const BYTES_MIN = 256;
 
 interface Waiting {
@@ -55,8 +55,8 @@ export class SlicedWork {
   }
 
   /**
-   * Does the work on so many bytes: small work at once, unless earlier work of its owner waits. OverloadError: too much
-   * of the owner's, or in all, waits already.
+   * Does work on `bytes` bytes: small work at once, unless earlier work of the owner waits. Rejects with OverloadError if
+   * too much work waits already, of the owner or in total.
    */
   run<Result>(owner: string, bytes: number, work: Work<Result>): Result | Promise<Result> {
     if (bytes <= AT_ONCE_BYTES_MAX && !this.#waiting.has(owner)) return workNow(work);
@@ -85,7 +85,7 @@ export class SlicedWork {
   #schedule(): void {
     if (this.#scheduled || this.#waiting.size === 0) return;
     this.#scheduled = true;
-    // Whatever else is ready in this turn of the loop comes first.
+    // After the other events of this tick.
     this.#options.clock.soon(() => {
       this.#scheduled = false;
       this.#slice();
@@ -93,7 +93,7 @@ export class SlicedWork {
     });
   }
 
-  /** One owner's slice: his oldest work, and more of it while time is left. */
+  /** Runs one slice of the next owner: its oldest work, and more of it while time is left. */
   #slice(): void {
     const { clock } = this.#options;
     const untilMs = clock.monotonicMs() + SLICE_MS;
@@ -113,7 +113,7 @@ export class SlicedWork {
   }
 }
 
-/** Goes on with a piece of work as long as it may; true: it is done. */
+/** Continues work while `mayGoOn`. Returns true when it is done. */
 function goOn({ work, resolve, reject }: Waiting, mayGoOn: () => boolean): boolean {
   try {
     do {
@@ -129,7 +129,7 @@ function goOn({ work, resolve, reject }: Waiting, mayGoOn: () => boolean): boole
   }
 }
 
-/** Does work to its end without a pause. */
+/** Does all of the work without a pause. Returns its result. */
 export function workNow<Result>(work: Work<Result>): Result {
   for (;;) {
     const { done, value } = work.next();

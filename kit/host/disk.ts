@@ -8,14 +8,14 @@ export interface DiskFile {
   appendFile(text: string): Promise<void>;
   /** Makes written data survive a power loss. */
   datasync(): Promise<void>;
-  /** The same of a folder: the names in it. */
+  /** Makes the names in a folder survive a power loss. */
   sync(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface Disk {
   mkdir(path: string, options: { recursive: true; mode: number }): Promise<unknown>;
-  /** `w`: made anew and empty. `r`: a file or a folder as it is. */
+  /** Opens a file or folder. `w`: creates it or empties it. `r`: reads it. */
   open(path: string, flags: 'r' | 'w', mode?: number): Promise<DiskFile>;
   readFile(path: string): Promise<Buffer>;
   readdir(path: string): Promise<string[]>;
@@ -23,5 +23,5 @@ export interface Disk {
   rm(path: string, options: { force: true }): Promise<void>;
 }
 
-/** The machine's own. */
+/** The disk of this machine. */
 export const machineDisk: Disk = files;

@@ -32,9 +32,9 @@ export class EnvReader {
   }
 
   /**
-   * A text that nobody else may see, given as it is or as the name of a file that holds it (`NAME_FILE`), whose last
-   * line end is dropped. Everybody who runs as the same user, and root, can read the environment that a process was
-   * started with; a file can be guarded.
+   * Returns a secret: the value of `NAME`, or the content of the file that `NAME_FILE` names, without its last line end.
+   * A file is safer: every process of the same user can read the environment of a process. Required if there is no
+   * default.
    */
   secret(name: string, fallback?: string): string {
     const file = this.#env[`${name}_FILE`];
@@ -70,7 +70,7 @@ export class EnvReader {
     return fallback;
   }
 
-  /** Returns a flag (`true`, `false`, `1`, `0`), or the list of names for which it is true. */
+  /** Returns a flag: `true`, `1`, `false` or `0`. */
   flag(name: string, fallback: boolean): boolean {
     const text = this.#env[name];
     if (text === undefined || text === '') return fallback;
@@ -80,7 +80,7 @@ export class EnvReader {
     return fallback;
   }
 
-  /** One of the listed words. */
+  /** Returns one of the listed words. */
   choice<const Word extends string>(name: string, words: readonly Word[], fallback: Word): Word {
     const text = this.#env[name];
     if (text === undefined || text === '') return fallback;
@@ -100,7 +100,7 @@ export class EnvReader {
       .filter((part) => part !== '');
   }
 
-  /** One of `true`, `false`, `1`, `0`, or a list of what it is true for. */
+  /** Returns a flag (`true`, `false`, `1`, `0`), or the comma-separated names for which it is true. */
   flagOrList(name: string, fallback: boolean): boolean | string[] {
     const listed = this.list(name, []);
     const isFlag = listed.length === 0 || (listed.length === 1 && ['true', 'false', '1', '0'].includes(listed[0]!));

@@ -20,14 +20,14 @@ export const ACCOUNT_UID_BASE = 2_000_000_000;
 /** Nothing is inherited: others who run as that user could read it. */
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** This process may start others as any user. */
+/** Returns whether this process may start others as any user. */
 export function runsAsRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
 /**
- * Runs a short script of /bin/sh as a user, with arguments from `$1`. Answers undefined when it ended well, otherwise
- * what went wrong.
+ * Runs a short script of /bin/sh as a user, with arguments from `$1`. Returns `undefined` on success, else
+ * the error text.
  */
 export async function tryAs(user: HostUser, script: string, ...args: string[]): Promise<string | undefined> {
   try {

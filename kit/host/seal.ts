@@ -4,7 +4,7 @@
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
-/** First byte of a sealed value: which way of sealing. */
+/** First byte of a sealed value: version of the layout. */
 const VERSION = 1;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;

@@ -59,7 +59,7 @@ export async function retryUntil<Result>(
   try {
     return await retry(work, { ...plan, signal });
   } catch {
-    // It was aborted; the failure was told.
+    // Aborted; `onFailure` has reported the failure.
     return undefined;
   }
 }

@@ -54,7 +54,7 @@ export abstract class BaseService implements Service {
       run.up = this.#begin(run).finally(() => {
         run.settled = true;
       });
-      // Whoever called hears of a failure; one who does not listen must not end the process.
+      // The caller gets the rejection. Without a handler it must not end the process.
       run.up.catch(() => {});
     }
     return this.#run.up;
@@ -96,9 +96,9 @@ export abstract class BaseService implements Service {
   protected abstract onStop(): void | Promise<void>;
 
   async #begin(run: Run): Promise<void> {
-    // A failure of the stop before is told to whoever called that.
+    // A failure of the previous stop is reported to its caller.
     if (this.#down) await this.#down.catch(() => {});
-    this.#refuse(run);
+    this.#rejectIfStopped(run);
     this.#ending = run.ending;
     run.began = true;
     try {
@@ -107,10 +107,10 @@ export abstract class BaseService implements Service {
       if (!run.ending.signal.aborted) await this.#fail(run);
       throw error;
     }
-    this.#refuse(run);
+    this.#rejectIfStopped(run);
   }
 
-  #refuse(run: Run): void {
+  #rejectIfStopped(run: Run): void {
     if (run.ending.signal.aborted) throw new StoppedError(this.name);
   }
 

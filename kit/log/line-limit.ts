@@ -1,7 +1,7 @@
 /**
- * Bounds the lines of a log. Whoever can cause a line, a worker, a tenant or a client, could else fill the disk with
- * it. A cause is a sentence and what it is about: after some lines of it within a window the others are counted, and
- * one line with their number ends the window.
+ * Bounds the lines of a log, so that no worker, tenant or client can fill the disk. A cause is a sentence and the thing
+ * it is about. After some lines of a cause in a window further ones are only counted, and one line with their number
+ * ends the window.
  */
 import type { Clock, Timer } from '../time/clock.ts';
 
@@ -9,23 +9,22 @@ const WINDOW_MS = 10_000;
 /** Lines of one cause in a window. */
 const OF_CAUSE_MAX = 20;
 /**
- * Lines of one sentence in a window, whatever they are about: who makes endpoints by the hundred has no more lines by
- * that.
+ * Lines of one sentence in a window, whatever they are about: a tenant with hundreds of endpoints gets no more.
  */
 const OF_SENTENCE_MAX = 200;
 /** Causes that are counted apart in a window; all others are counted together. */
 const CAUSES_MAX = 1_000;
 const OTHERS = 'others';
-/** Causes whose lines that were left out are told of at the end of a window, those with the most. */
-const TOLD_MAX = 50;
-/** What a line is about, the first that it names. */
+/** Causes reported at the end of a window: those with the most omitted lines. */
+const REPORTED_MAX = 50;
+/** Fields that name the thing a line is about; the first one counts. */
 const OWNERS = ['endpointId', 'podId', 'accountId', 'workerId', 'unitId', 'machineId', 'url', 'address'] as const;
 const NAME_LENGTH_MAX = 200;
 
-/** Lines that were left out of a log in a window. */
+/** Omitted lines of one cause in a window. */
 export interface LeftOut {
   sentence: string;
-  /** Name and value of what the lines were about; undefined where they name nothing, or many things. */
+  /** Field name and value of the thing the lines are about; `undefined` if they name none, or several. */
   owner: [name: string, value: string] | undefined;
   lines: number;
   seconds: number;
@@ -37,19 +36,19 @@ interface Cause extends Omit<LeftOut, 'seconds'> {
 
 export class LineLimit {
   readonly #clock: Pick<Clock, 'after'>;
-  readonly #tell: (left: LeftOut) => void;
+  readonly #report: (left: LeftOut) => void;
   readonly #causes = new Map<string, Cause>();
   /** Lines by sentence that were written in this window. */
   readonly #written = new Map<string, number>();
   #window: Timer | undefined;
 
-  /** `tell` is called at the end of a window, once for each cause with left-out lines. */
-  constructor(clock: Pick<Clock, 'after'>, tell: (left: LeftOut) => void) {
+  /** `report` is called at the end of a window, once for each cause with left-out lines. */
+  constructor(clock: Pick<Clock, 'after'>, report: (left: LeftOut) => void) {
     this.#clock = clock;
-    this.#tell = tell;
+    this.#report = report;
   }
 
-  /** Returns whether a line is to be written, and counts it where it is not. `args` are those of the logger's call. */
+  /** Returns whether to write a line, and counts it if not. `args`: arguments of the logger's call. */
   admits(args: readonly unknown[]): boolean {
     this.#window ??= this.#clock.after(WINDOW_MS, () => this.#end());
     const cause = this.#causeOf(
@@ -70,7 +69,7 @@ export class LineLimit {
     const key = `${sentence}\n${owner?.join() ?? ''}`;
     const known = this.#causes.get(key);
     if (known) return known;
-    // What is about nobody is the process's own: it has room that no tenant can fill.
+    // Lines about nothing are the process's own: they have a share that no tenant can use up.
     const isFull = this.#causes.size >= (owner ? CAUSES_MAX : 2 * CAUSES_MAX);
     if (isFull && sentence !== OTHERS) return this.#causeOf(OTHERS, undefined);
     const cause = { sentence, owner, lines: 0, written: 0 };
@@ -85,12 +84,12 @@ export class LineLimit {
     this.#causes.clear();
     this.#written.clear();
     this.#window = undefined;
-    for (const { sentence, owner, lines } of left.slice(0, TOLD_MAX))
-      this.#tell({ sentence, owner, lines, seconds: WINDOW_MS / 1_000 });
+    for (const { sentence, owner, lines } of left.slice(0, REPORTED_MAX))
+      this.#report({ sentence, owner, lines, seconds: WINDOW_MS / 1_000 });
   }
 }
 
-/** A value of a caller is read with care: a line must never fail. */
+/** Returns the thing a line is about. Never throws, whatever the caller passed. */
 function ownerIn(fields: unknown): LeftOut['owner'] {
   if (typeof fields !== 'object' || fields === null || fields instanceof Error) return undefined;
   try {

@@ -12,14 +12,14 @@ const VALUES_MAX = 1_000;
 const TEXT_LENGTH_MAX = 8_192;
 /** Name and password in an address. */
 const USERINFO_LENGTH_MAX = 1_000;
-/** Of an object with more members or an array with more entries the first ones are told. */
+/** Most members of an object and entries of an array that are logged: the first ones. */
 const MEMBERS_MAX = 200;
 
 /** Parts of names in lower case without `_`, `-` and the like: apiKey, API_KEY and x-api-key are one. */
 const SECRET_PARTS =
   /authorization|apikey|secret|passw|passphrase|token|cookie|s3config|accesskey|privatekey|joinkey|edgekey|credential|session(key|cookie)/;
 /**
- * Whole names that hold a secret: settings of users, addresses with a key in their path, what a statement was to write.
+ * Whole names that hold a secret: settings of users, addresses with a key in their path, parameters of statements.
  */
 const SECRET_NAMES = new Set([
   'key',
@@ -44,7 +44,7 @@ function isSecret(name: string): boolean {
 
 /** Up to the last `@`, as addresses are read. */
 const USERINFO = new RegExp(`://[^\\s/?"']{1,${USERINFO_LENGTH_MAX}}@`, 'g');
-/** What was to be written by a failed statement: drizzle ends its message with it, which the stack repeats. */
+/** Parameters of a failed statement, at the end of drizzle's message and in its stack. */
 const STATEMENT_VALUES = /\nparams: [^]*$/;
 
 /** Returns a text without keys in addresses and headers, cut at TEXT_LENGTH_MAX. */
@@ -82,7 +82,7 @@ class Copy {
 
   #value(name: string, value: unknown, depth: number): unknown {
     this.#left -= 1;
-    // Counts and flags tell nothing: `tokens: 20` stays.
+    // Counts and flags reveal nothing: `tokens: 20` stays.
     if (value === undefined || value === null || typeof value === 'number' || typeof value === 'boolean') return value;
     if (isSecret(name)) return CENSORED;
     if (typeof value === 'string') return plainText(value);

@@ -39,7 +39,7 @@ export function createLogger(
     name,
     level,
     base: { pid: process.pid },
-    // It is told before, by withoutSecrets.
+    // withoutSecrets has serialized it already.
     serializers: { err: (error: unknown) => error },
     hooks: {
       logMethod(this: PinoLogger, args: Parameters<pino.LogFn>, method: pino.LogFn, level: number) {
@@ -58,7 +58,7 @@ function plain(arg: unknown): unknown {
   return typeof arg === 'object' && arg !== null ? withoutSecrets(arg) : arg;
 }
 
-/** Which attempts (or jobs) a line about many is about: the first ones, for a line must stay short. */
+/** Returns fields for a log line about many attempts or jobs: their number, and the first 20. */
 export function someAttempts(
   attempts: readonly { endpointId: string; jobId: string; attempt?: number; workerId?: string; machineId?: string }[],
 ): object {
@@ -72,7 +72,7 @@ export function someAttempts(
   return { count: attempts.length, attempts: told };
 }
 
-/** The same of workers. */
+/** Returns fields for a log line about many workers: their number, and the first 20. */
 export function someWorkers(ids: Iterable<string>): object {
   const workerIds = [...ids];
   return { count: workerIds.length, workerIds: workerIds.slice(0, ATTEMPTS_TOLD_MAX) };

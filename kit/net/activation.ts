@@ -1,7 +1,7 @@
 /**
- * What an edge says to an activator when it hands over a request that it has let in: whose endpoint the request is for.
- * Core makes it, Envoy adds it for activators alone, a facade believes it; all three have the edges' key, clients and
- * workers have not.
+ * Token by which an edge tells an activator the endpoint of a request that it has authorized. Core signs it, Envoy adds
+ * it to requests to activators only, and the facade verifies it. These three have the edges' key; clients and workers do
+ * not.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 

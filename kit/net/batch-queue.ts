@@ -1,11 +1,11 @@
 /**
- * What waits for a stream, in its order, and how much of it one message takes. A queue knows when it is full: whoever
- * feeds it refuses more, or stops reading what brings more, until it no longer is.
+ * Queues of items that wait for a stream, and the budget of one message. While a queue is full its producer must reject
+ * items, or stop reading their source.
  */
 import { BATCH_MESSAGE_BYTES } from '@slipway/proto/wire/limits';
 
 /** Remaining capacity of one message. The first item always fits, however large it is. */
-export class MessageRoom {
+export class MessageBudget {
   #bytesLeft: number;
   #itemsLeft: number;
   #taken = false;
@@ -51,12 +51,12 @@ export class BatchQueue<Item> {
     this.#bytesMax = bytes;
   }
 
-  /** Items that wait. */
+  /** Number of waiting items. */
   get length(): number {
     return this.#items.length;
   }
 
-  /** Bytes that wait, as they were given. */
+  /** Bytes of the waiting items, as given to `add`. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -75,9 +75,9 @@ export class BatchQueue<Item> {
   }
 
   /** Removes the items that fit from the front. */
-  take(room: MessageRoom): Item[] {
+  take(budget: MessageBudget): Item[] {
     let count = 0;
-    while (count < this.#items.length && room.take(this.#sizes[count]!)) {
+    while (count < this.#items.length && budget.take(this.#sizes[count]!)) {
       this.#bytes -= this.#sizes[count]!;
       count += 1;
     }

@@ -1,8 +1,8 @@
 /**
- * The sending side of a long stream. One message is in flight at a time; what gathers until the transport has taken it
- * leaves together with the next one. There is no timer: a single thing leaves after the present turn, under load the
- * messages grow by themselves, and a peer that does not read gets nothing more, so that what waits stays with its
- * owner, who bounds it (`BatchQueue`) and decides what goes first.
+ * The sending side of a long stream. One message is in flight at a time; items that arrive until the transport has taken
+ * it leave together in the next message. There is no timer: a single item leaves after the current tick, and under load
+ * messages grow. A peer that does not read gets nothing more: items wait with their owner, who bounds them
+ * (`BatchQueue`) and decides their order.
  */
 
 /** A stream to write to, as gRPC has it. */
@@ -18,7 +18,7 @@ export interface BatchingOptions<Message> {
   sink: MessageSink<Message>;
   /** `soon` calls `fn` after the other events of this tick. */
   clock: { soon(fn: () => void): void };
-  /** Returns the next message (see `MessageRoom` for its size). `undefined` if nothing waits. */
+  /** Returns the next message (see `MessageBudget` for its size). `undefined` if nothing waits. */
   take(): Message | undefined;
   /** Called when a message has left. */
   onLeft?(message: Message): void;
@@ -39,7 +39,7 @@ export class BatchingStream<Message> {
     return this.#inFlight;
   }
 
-  /** Something waits. Call it whenever something was added. */
+  /** Sends soon. Call it after adding an item. */
   wake(): void {
     if (this.#scheduled || this.#inFlight || this.#closed) return;
     this.#scheduled = true;
@@ -70,7 +70,7 @@ export class BatchingStream<Message> {
     if (message === undefined) return false;
     this.#inFlight = true;
     this.#options.sink.write(message, (error) => {
-      // How a stream breaks its owner learns from the stream itself.
+      // The stream itself reports to its owner how it broke.
       if (error) return;
       this.#inFlight = false;
       this.#options.onLeft?.(message);

@@ -1,7 +1,6 @@
 /**
- * The one place that opens channels and servers: credentials, keepalive, message limits, retries, and the metadata that
- * every call carries. What shall hold for all connections between our processes (TLS, trace context) is added here and
- * nowhere else.
+ * Opens all gRPC channels and servers, with credentials, keepalive, message limits, retries and metadata. Settings of all
+ * connections between Slipway's processes belong here and nowhere else.
  */
 
 import type {
@@ -48,11 +47,10 @@ export interface ChannelSettings {
   /** Interval and timeout of keepalive pings, in milliseconds. Default: 20 s and 10 s. */
   pings?: { everyMs: number; answerMs: number };
   /**
-   * For addresses with TLS. Default: servers are judged by the authorities that this machine trusts, and this client
-   * has no certificate.
+   * Certificates for grpcs addresses. Default: the authorities that this machine trusts, and no client certificate.
    */
   tls?: TlsSource | undefined;
-  /** See every call as it leaves, first one first. Default none. */
+  /** Interceptors of every call, in this order. Default none. */
   interceptors?: Interceptor[];
 }
 
@@ -67,9 +65,8 @@ export type ClientConstructor<Kind> = new (
 export type ServedService = readonly [definition: ServiceDefinition, handlers: UntypedServiceImplementation];
 
 /**
- * Calls that clients may give up at once on one connection, and a second after that. Node's own bounds (1,000 and 33)
- * are for one browser: behind an edge or a proxy many clients share a connection, and beyond the bound it is ended for
- * all of them.
+ * Most stream resets on one connection: in a burst, and per second after it. Node's defaults (1,000 and 33) are meant
+ * for one browser. Behind an edge many clients share a connection, and beyond the bound it is closed for all of them.
  */
 const RESETS = { streamResetBurst: 20_000, streamResetRate: 2_000 };
 
@@ -102,7 +99,7 @@ export interface Transport {
    * or a gRPC target. Close the client at the end. Throws when the files of `tls` were never good.
    */
   openClient<Kind>(Constructor: ClientConstructor<Kind>, address: string, settings?: ChannelSettings): Kind;
-  /** Lets a server listen at host:port, port 0 = any free one; answers the port. */
+  /** Lets a server listen at host:port; port 0: any free one. Returns the port. */
   listen(server: Server, address: string): Promise<number>;
 }
 
@@ -127,7 +124,7 @@ export const systemTransport: Transport = {
     }),
 };
 
-/** The metadata of a call in the name of a key; empty: no key. */
+/** Returns the metadata of a call with an API key. Empty: without a key. */
 export function callMetadata(apiKey: string, options?: MetadataOptions): Metadata {
   const metadata = new Metadata(options);
   if (apiKey !== '') metadata.set('authorization', `Bearer ${apiKey}`);

@@ -4,7 +4,7 @@
  */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
-/** A field whose bytes are these pieces: a text, or a message whose fields may stand in any order. */
+/** Encodes a length-delimited field from pieces of its value, without copying them. Returns the pieces of the field. */
 export function inField(field: number, pieces: readonly Uint8Array[]): Uint8Array[] {
   const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
   return [new BinaryWriter().tag(field, WireType.LengthDelimited).uint32(bytes).finish(), ...pieces];

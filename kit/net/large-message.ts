@@ -21,17 +21,17 @@ const JOB_OF_ANSWER = 1;
 const REPLIES = 1;
 const REPLY_KINDS = { get: 3, wait: 4 } as const;
 const INPUT = 4;
-/** What is smaller is encoded as generated. */
+/** Largest text that the generated encoder handles, in bytes. */
 const SMALL_BYTES_MAX = 16 * 1024;
 
-/** Bytes of a PipelineResponse. */
+/** Encodes a PipelineResponse. */
 export function encodePipelineResponse(response: PipelineResponse): Buffer {
   if (!response.replies.some((reply) => largeJob(reply)))
     return Buffer.from(PipelineResponse.encode(response).finish());
   return Buffer.concat(response.replies.flatMap((reply) => inField(REPLIES, replyPieces(reply))));
 }
 
-/** Bytes of a SubmitJobRequest. */
+/** Encodes a SubmitJobRequest. */
 export function encodeSubmitJobRequest(request: SubmitJobRequest): Buffer {
   const { input } = request;
   if (input.length <= SMALL_BYTES_MAX) return Buffer.from(SubmitJobRequest.encode(request).finish());
@@ -60,14 +60,14 @@ function largeJob({ reply }: PipelineReply): { kind: number; job: Job; output: B
     : undefined;
 }
 
-/** JobService whose large messages are encoded so. */
+/** JobService with these encoders for large messages. */
 export const LargeJobService = {
   ...JobServiceService,
   pipeline: { ...JobServiceService.pipeline, responseSerialize: encodePipelineResponse },
   submitJob: { ...JobServiceService.submitJob, requestSerialize: encodeSubmitJobRequest },
 } as const;
 
-/** Its client. */
+/** Client of LargeJobService. */
 export const LargeJobServiceClient = makeGenericClientConstructor(
   LargeJobService,
   'slipway.v1.JobService',

@@ -1,4 +1,4 @@
-/** Why a server cannot listen, by the code in the error's text: grpc-js brings the cause as text only. */
+/** Advice by error code. grpc-js reports the code only as part of the text. */
 const FAULTS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there; end it, or choose another port',
   EADDRNOTAVAIL: 'this machine has no such address; choose one of its own, or 0.0.0.0 for all',

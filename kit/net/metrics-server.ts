@@ -10,7 +10,7 @@ const ADDRESS = /^(?<host>[\w.-]+|\[[0-9a-f:]+\]):(?<port>\d{1,5})$/i;
 const PORT_MAX = 65_535;
 const PLAIN = { 'content-type': 'text/plain; charset=utf-8' };
 
-/** Returns why a setting is no listen address. `undefined` if it is one, or empty. */
+/** Returns the fault of a listen address, as text for the operator; `undefined` if it is valid or empty. */
 export function metricsListenFault(address: string): string | undefined {
   const port = ADDRESS.exec(address)?.groups?.['port'];
   if (address === '' || (port !== undefined && Number(port) <= PORT_MAX)) return undefined;
@@ -19,7 +19,7 @@ export function metricsListenFault(address: string): string | undefined {
 
 /** Options of the server. */
 export interface MetricsServerOptions {
-  /** host:port, port 0 = any free one; empty: nowhere. */
+  /** host:port; port 0: any free one. Empty: do not listen. */
   listen: string;
   metrics: Metrics;
   logger: Logger;
@@ -36,7 +36,7 @@ export class MetricsServer extends BaseService {
     this.#options = options;
   }
 
-  /** host:port; empty: nowhere. */
+  /** host:port that it listens on; empty if it does not. */
   get address(): string {
     return this.#address;
   }
@@ -55,7 +55,7 @@ export class MetricsServer extends BaseService {
       server.listen(Number(port), host.replace(/^\[|\]$/g, ''), resolve);
     });
     this.#address = `${host}:${(server.address() as AddressInfo).port}`;
-    logger.info({ address: this.#address }, 'metrics can be read');
+    logger.info({ address: this.#address }, 'metrics server is listening');
   }
 
   protected override async onStop(): Promise<void> {
@@ -69,14 +69,14 @@ export class MetricsServer extends BaseService {
   }
 
   async #answer({ method, url = '' }: IncomingMessage, reply: ServerResponse): Promise<void> {
-    if (url.split('?', 1)[0] !== '/metrics') return void reply.writeHead(404, PLAIN).end('Only /metrics is here.\n');
-    if (method !== 'GET') return void reply.writeHead(405, { ...PLAIN, allow: 'GET' }).end('Only GET is understood.\n');
+    if (url.split('?', 1)[0] !== '/metrics') return void reply.writeHead(404, PLAIN).end('Not found. Only /metrics is served here.\n');
+    if (method !== 'GET') return void reply.writeHead(405, { ...PLAIN, allow: 'GET' }).end('Method not allowed. Use GET.\n');
     try {
       const { type, text } = await this.#options.metrics.read();
       reply.writeHead(200, { 'content-type': type }).end(text);
     } catch (error) {
-      this.#options.logger.warn({ err: error }, 'metrics could not be read');
-      reply.writeHead(503, PLAIN).end('The metrics cannot be read now; the log says why.\n');
+      this.#options.logger.warn({ err: error }, 'collecting metrics failed');
+      reply.writeHead(503, PLAIN).end('Collecting metrics failed. The log of the process has the cause.\n');
     }
   }
 }

@@ -35,7 +35,7 @@ export function setsOwnCookie(setCookie: string): boolean {
   return IS_OURS.test(setCookie);
 }
 
-/** Sealed values of a cookie by the name that it has with and without TLS: several, where somebody has set more. */
+/** Returns the values of a cookie by its name with TLS (`secure`) and without. Several if somebody else set one too. */
 export function cookieValues(cookie: string | undefined, name: string): { secure: boolean; value: string }[] {
   return (cookie ?? '').split(';').flatMap((pair) => {
     const at = pair.indexOf('=');

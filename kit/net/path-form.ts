@@ -37,17 +37,17 @@ const WITH_HOST = /^(?:(https?):)?\/\/([^/?#]*)([^]*)$/i;
 const COOKIE_PATH = /^\s*path\s*=\s*(.*?)\s*$/i;
 const COOKIE_DOMAIN = /^\s*domain\s*(?:=|$)/i;
 
-/** How a request came. */
+/** Address of a request. */
 export interface PathForm {
-  /** What was cut off in front of its path: `/v2/{endpoint_id}`. */
+  /** Prefix that was removed from its path: `/v2/{endpoint_id}`. */
   prefix: string;
-  /** Host that its client named. */
+  /** Value of the Host header. */
   host: string | undefined;
-  /** `https` or `http`, where that is known. */
+  /** `https` or `http`; `undefined` if unknown. */
   proto: string | undefined;
 }
 
-/** The value of an answer's header as its client gets it; undefined: the header is dropped. */
+/** Returns a response header's value for the client; `undefined` if the header is dropped. */
 export function inPathForm(name: string, value: string, form: PathForm): string | undefined {
   const lower = name.toLowerCase();
   if (OF_ORIGIN.has(lower)) return undefined;

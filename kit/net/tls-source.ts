@@ -1,6 +1,5 @@
 /**
- * Certificates of a client of ours. Its files are read anew for each handshake, so that renewed ones count without a
- * restart.
+ * Certificates of a gRPC client. Their files are read for each handshake, so that renewed ones need no restart.
  */
 import { createSecureContext } from 'node:tls';
 import { ChannelCredentials, credentials } from '@grpc/grpc-js';
@@ -9,7 +8,7 @@ import { authoritiesValidity, chainValidity, RenewedFiles, validities } from './
 import type { TlsFiles } from './tls.ts';
 import { trustedHere } from './tls.ts';
 
-/** As Node's own TLS takes them. */
+/** Options of Node's TLS. */
 export interface TlsMaterial {
   ca: Buffer;
   cert?: Buffer;
@@ -48,7 +47,7 @@ export class TlsSource {
   }
 
   /**
-   * Reads the files; returns when the certificates in use end, by what they are, and what is wrong with the files. For
+   * Reads the files. Returns the validity of the certificates in use, by kind, and the fault of the files. For
    * CertificateWatch.
    */
   check(): { version: number; fault: string | undefined; validity: Readonly<Record<string, Validity>> } {

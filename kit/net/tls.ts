@@ -1,8 +1,8 @@
-/** TLS of our own connections: whom a client believes, as whom it comes, and what a failed handshake says to people. */
+/** TLS of connections to core: checks of a client's files, trusted authorities, explanations of failed handshakes. */
 import { readFileSync } from 'node:fs';
 import { createSecureContext, getCACertificates } from 'node:tls';
 
-/** PEM files; an empty name: none. */
+/** Names of PEM files. Empty: none. */
 export interface TlsFiles {
   /** The authorities that may sign a server's certificate. Default: those that this machine trusts. */
   caFile: string;
@@ -12,7 +12,7 @@ export interface TlsFiles {
   certKeyFile: string;
 }
 
-/** What is wrong with them, for people; nothing: none. */
+/** Returns the faults of the files as texts for the operator. Empty if there are none. */
 export function tlsFaults({ caFile, certFile, certKeyFile }: TlsFiles): string[] {
   if ((certFile === '') !== (certKeyFile === ''))
     return ['SLIPWAY_CORE_CERT_FILE and SLIPWAY_CORE_CERT_KEY_FILE belong together, but only one is set'];
@@ -54,7 +54,7 @@ export function trustedHere(): Buffer {
   );
 }
 
-/** Words of OpenSSL and Node, and what they mean for who reads them. */
+/** Error texts of OpenSSL and Node, with their explanations. */
 const MEANINGS: readonly (readonly [RegExp, (address: string) => string])[] = [
   [
     /unable to (?:verify|get)|self[- ]signed/i,
@@ -81,13 +81,13 @@ const MEANINGS: readonly (readonly [RegExp, (address: string) => string])[] = [
   [
     /\balert\b/i,
     (address) =>
-      `${address} refuses the certificate of this machine: it is of another authority, has expired, or names something else than is wanted there`,
+      `${address} rejects the certificate of this machine: it is signed by another authority, has expired, or has another name than is required there`,
   ],
   [
     /wrong version number|packet length too long/i,
     (address) => `${address} does not speak TLS; without it the address is HOST:PORT alone`,
   ],
-  [/ECONNREFUSED/, () => 'nobody listens there'],
+  [/ECONNREFUSED/, () => 'no process listens there'],
   [
     /Last error: Failed to connect/,
     (address) =>
@@ -97,7 +97,7 @@ const MEANINGS: readonly (readonly [RegExp, (address: string) => string])[] = [
   ],
 ];
 
-/** What a failed connection means, where that is known: one line. `details`: of the gRPC status. */
+/** Explains a failed connection in one line; `undefined` if the cause is unknown. `details`: of the gRPC status. */
 export function explainConnection(details: string, address: string): string | undefined {
   return MEANINGS.find(([words]) => words.test(details))?.[1](address);
 }

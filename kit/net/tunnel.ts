@@ -15,9 +15,9 @@ export const TUNNEL_ADDRESS = 'tunnel';
  * tunnel.
  */
 export const TUNNEL_PATH = '/edge/tunnel/';
-/** What the request asks for an upgrade to. */
+/** Protocol of the upgrade. */
 export const TUNNEL_PROTOCOL = 'slipway-tunnel';
-/** In the answer of an edge: how many facades it has. Without it there is one. */
+/** Response header of an edge: its number of facades. Without it there is one. */
 export const TUNNEL_COUNT_HEADER = 'x-slipway-facades';
 /** Facades of one edge that an agent opens tunnels to, the most. */
 export const TUNNEL_FACADES_MAX = 64;

@@ -1,16 +1,16 @@
 /**
- * Counts the requests of a Fastify application by route, which is a closed set, never by path, which anybody may make
- * up.
+ * Counts the requests of a Fastify application by route, never by path: routes are a closed set, paths are made up by
+ * clients.
  */
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../time/clock.ts';
 import type { Metrics } from './metrics.ts';
 import { CALL_SECONDS } from './metrics.ts';
 
-/** Of requests that no route takes. */
+/** Label of requests without a route. */
 const NO_ROUTE = 'none';
 
-/** Makes the metrics, and adds the counting to an application. `prefix`: how their names begin, `slipway_facade`. */
+/** Registers the metrics. Call the result with the application. `prefix` begins their names, for example `slipway_facade`. */
 export function httpMetrics(metrics: Metrics, prefix: string, clock: Clock): (app: FastifyInstance) => void {
   const requests = metrics.counter({
     name: `${prefix}_http_requests_total`,

@@ -1,7 +1,6 @@
 /**
- * Numbers about a process, for Prometheus. Each core, facade and agent has a registry of its own, which is handed down:
- * several run in one process of a test. prom-client is what Node services expose metrics with: it has the text format,
- * histograms and the measures of Node itself.
+ * Metrics of a process for Prometheus. Each core, facade and agent has its own registry, which is handed down, because
+ * several run in one process of a test.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
@@ -24,8 +23,8 @@ export class Metrics {
   #measuresNode = false;
 
   /**
-   * `known`: values of its one label, which are told from the start: from nothing to 1 is no increase to Prometheus,
-   * from 0 to 1 is.
+   * Makes a counter. `known`: values of its only label that are reported as 0 from the start, because Prometheus sees no
+   * increase from no value to 1.
    */
   counter<Label extends string = never>(
     { name, help, labels = [] }: Described<Label>,
@@ -36,7 +35,7 @@ export class Metrics {
     return counter;
   }
 
-  /** `read` is called at each reading and sets it. */
+  /** Makes a gauge. `read` is called at each scrape and sets it. Default: whoever has the gauge sets it. */
   gauge<Label extends string = never>(
     { name, help, labels = [] }: Described<Label>,
     read?: (gauge: Gauge<Label>) => void | Promise<void>,
@@ -62,8 +61,8 @@ export class Metrics {
   }
 
   /**
-   * Adds processor time, memory, garbage collection and the lag of the event loop. Only where somebody reads: it keeps
-   * a timer going.
+   * Adds processor time, memory, garbage collection and the lag of the event loop. Call it only where metrics are
+   * served: it keeps a timer running.
    */
   measureNode(): void {
     if (this.#measuresNode) return;

@@ -3,26 +3,27 @@
  * one call writes what was joined. Numbers of fields are those of opentelemetry/proto/trace/v1 and common/v1.
  */
 
-/** Of a span. Only what is known here belongs into them: no input, no output, no key. */
+/** Attributes of a span. Never put in data of users: no input, no output, no key. */
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
-/** What is the same in UTF-8, which nearly all texts of spans are. */
+/** Texts that are the same in UTF-8: nearly all of a span's. */
 const ASCII = /^[\0-\x7f]*$/;
-/** Lengths of values whose beginnings are remembered: ids and names. */
+/** Longest value whose header is cached: ids and names. */
 const REMEMBERED_LENGTH_MAX = 64;
 const UINT64_BITS = 64;
 
-/** By key, what stands before a text of that length. Keys are those of the code, and few. */
+/** Headers of text attributes, by key and by length. Keys come from the code and are few. */
 const begins = new Map<string, string[]>();
 
 /**
- * Bytes of a text. A cut may have left half a character, over which a collector would refuse all spans of a request.
+ * Returns the UTF-8 bytes of a text. Half a character, left by a cut, is replaced: a collector would reject the whole
+ * request for it.
  */
 export function bytesOf(value: string): string {
   return ASCII.test(value) ? value : Buffer.from(value.toWellFormed()).toString('latin1');
 }
 
-/** A whole number that is not negative. */
+/** Encodes a non-negative integer. */
 export function varint(value: number): string {
   let bytes = '';
   let left = value;
@@ -30,12 +31,12 @@ export function varint(value: number): string {
   return bytes + String.fromCharCode(left);
 }
 
-/** A field that has a length. `tag`: its number and wire type. */
+/** Encodes a length-delimited field. `tag`: field number and wire type. */
 export function field(tag: string, bytes: string): string {
   return tag + varint(bytes.length) + bytes;
 }
 
-/** `Span.attributes`, all of them. */
+/** Encodes all of `Span.attributes`. */
 export function attributesOf(attributes: Attributes): string {
   let all = '';
   for (const key in attributes) {

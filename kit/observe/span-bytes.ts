@@ -2,7 +2,7 @@
 
 /** A span that ended. */
 export interface SpanBytes {
-  /** Its own, valid, as the others are. */
+  /** Of the span itself. All traceparents here must be valid. */
   traceparent: string;
   parent: string | undefined;
   links: readonly string[];
@@ -32,8 +32,8 @@ const NS_PER_US = 1_000;
 /** Values of hexadecimal digits, by their code. */
 const DIGITS = Uint8Array.from({ length: 128 }, (_, code) => parseInt(String.fromCharCode(code), 16) || 0);
 
-/** Room that it needs, with its frame. */
-export function roomFor(span: SpanBytes): number {
+/** Returns the most bytes that a span takes, with its frame. */
+export function spanBytesMax(span: SpanBytes): number {
   return FRAME_BYTES_MAX + lengthOf(span);
 }
 
@@ -48,7 +48,7 @@ function lengthOf({ parent, links, named, attributes, status }: SpanBytes): numb
   );
 }
 
-/** Writes it as one of `ScopeSpans.spans`; times are milliseconds since 1970. Answers where it ends. */
+/** Writes a span as one of `ScopeSpans.spans`. Times are milliseconds since 1970. Returns the offset after it. */
 export function writeSpan(to: Buffer, from: number, span: SpanBytes, startMs: number, endMs: number): number {
   const { traceparent, parent, links, named, attributes, status } = span;
   let at = writeVarint(to, tag(to, from, 0x12), lengthOf(span));
@@ -104,8 +104,7 @@ function writeWord(to: Buffer, at: number, word: number): number {
 }
 
 /**
- * In nanoseconds, which are more than a number holds, to the microsecond: of more a number of milliseconds since 1970
- * knows nothing.
+ * Writes nanoseconds, which do not fit into a number, from milliseconds since 1970, which are exact to a microsecond.
  */
 function writeTime(to: Buffer, at: number, ms: number): number {
   const us = Math.round(ms * 1_000);

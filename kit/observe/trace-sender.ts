@@ -6,7 +6,7 @@
 import type { Clock, Timer } from '../time/clock.ts';
 import { delay, systemClock } from '../time/clock.ts';
 import { attributesOf, field, varint } from './otlp.ts';
-import { roomFor, writeSpan } from './span-bytes.ts';
+import { spanBytesMax, writeSpan } from './span-bytes.ts';
 import type { Trace } from './trace.ts';
 
 /** Spans wait no longer than this before they are sent. What is sent costs by the request, not by the span. */
@@ -79,22 +79,22 @@ export class TraceSender {
 
   /** Takes one span. `endMs`: since 1970. */
   add(trace: Trace, endMs: number): void {
-    const room = roomFor(trace);
-    if (this.#chunk && this.#size + room > this.#chunk.length) this.#send();
-    this.#chunk ??= this.#begin(room);
+    const bytes = spanBytesMax(trace);
+    if (this.#chunk && this.#size + bytes > this.#chunk.length) this.#send();
+    this.#chunk ??= this.#begin(bytes);
     this.#size = writeSpan(this.#chunk, this.#size, trace, trace.startMs, endMs);
   }
 
-  /** What waits is sent, if the collector takes it; whether it does is nobody's fault here. */
+  /** Sends the waiting spans and waits for at most FAREWELL_MS. Never fails: lost spans are accepted. */
   async close(): Promise<void> {
     this.#send();
     await Promise.race([this.#delegate.shutdown(), delay(this.#clock, FAREWELL_MS)]);
   }
 
-  #begin(room: number): Buffer {
+  #begin(bytes: number): Buffer {
     this.#size = this.#headBytesMax;
     this.#timer = this.#clock.after(SEND_MS, () => this.#send());
-    return Buffer.allocUnsafeSlow(Math.max(SENT_BYTES_MAX, this.#headBytesMax + room));
+    return Buffer.allocUnsafeSlow(Math.max(SENT_BYTES_MAX, this.#headBytesMax + bytes));
   }
 
   #send(): void {
@@ -105,7 +105,7 @@ export class TraceSender {
     this.#delegate.export(body, () => undefined);
   }
 
-  /** Writes what stands before the spans. Answers where that begins. */
+  /** Writes the header before the spans. Returns its offset. */
   #headed(chunk: Buffer): number {
     const scopeSpans = SCOPE.length + this.#size - this.#headBytesMax;
     const scopeHead = `\x12${varint(scopeSpans)}${SCOPE}`;

@@ -8,7 +8,7 @@ import type { Attributes } from './otlp.ts';
 import { attributesOf, bytesOf, field } from './otlp.ts';
 import type { SpanBytes } from './span-bytes.ts';
 
-/** What a span is of the two sides of a call; the field `Span.kind` with OTLP's value of it. */
+/** Kinds of spans, as the encoded field `Span.kind`. */
 const KINDS = { internal: '0\x01', server: '0\x02', client: '0\x03', consumer: '0\x05' } as const;
 export type TraceKind = keyof typeof KINDS;
 
@@ -18,7 +18,7 @@ const SAMPLED = 1;
 /** Field `Status.code`: an error. */
 const STATUS_ERROR = '\x18\x02';
 
-/** Where a valid traceparent stands, and whether its trace is recorded. */
+/** Parses a traceparent. Returns `undefined` if it is not valid. `recorded`: its trace is sampled. */
 export function readTraceparent(
   text: string | undefined,
 ): { traceId: string; spanId: string; recorded: boolean } | undefined {
@@ -30,36 +30,36 @@ export function readTraceparent(
   };
 }
 
-/** A valid traceparent of a trace that is recorded; undefined: anything else. */
+/** Returns the text if it is a valid traceparent of a sampled trace, else `undefined`. */
 export function recordedTrace(text: string | undefined): string | undefined {
   return readTraceparent(text)?.recorded ? text : undefined;
 }
 
-/** How a span begins. */
+/** Start of a span. */
 export interface TraceStart {
   name: string;
   kind: TraceKind;
-  /** Its own, new. */
+  /** Of the new span itself. */
   traceparent: string;
-  /** Valid where it came in, as the links are: submissions are read by `recordedTrace`. */
+  /** Must be valid, as the links must be: `recordedTrace` checks them where they arrive. */
   parent: string | undefined;
   links: readonly string[];
   /** Milliseconds since 1970. */
   startMs: number;
-  /** The same by the steady clock, by which the end goes: a wall clock may be set back meanwhile. */
+  /** The same by the monotonic clock, which measures the length: a wall clock may be set back meanwhile. */
   sinceMs: number;
 }
 
 /** Takes a span that ended. */
-export interface TraceBook {
+export interface TraceRecorder {
   take(trace: Trace): void;
 }
 
 /** One span that is being recorded. */
 export class Trace implements SpanBytes {
-  readonly #book: TraceBook;
+  readonly #recorder: TraceRecorder;
   #ended = false;
-  /** For whoever goes on with it. */
+  /** Traceparent for the next process. */
   readonly traceparent: string;
   readonly parent: string | undefined;
   readonly links: readonly string[];
@@ -70,11 +70,11 @@ export class Trace implements SpanBytes {
   status = '';
 
   constructor(
-    book: TraceBook,
+    recorder: TraceRecorder,
     { name, kind, traceparent, parent, links, startMs, sinceMs }: TraceStart,
     attributes: Attributes,
   ) {
-    this.#book = book;
+    this.#recorder = recorder;
     this.traceparent = traceparent;
     this.parent = parent;
     this.links = links;
@@ -88,12 +88,12 @@ export class Trace implements SpanBytes {
     this.attributes += attributesOf(attributes);
   }
 
-  /** Ends it, once; `error` says why it failed. Nothing of a user's data belongs into it. */
+  /** Ends the span; further calls do nothing. `error`: reason of a failure, without data of users. */
   end(error?: string): void {
     if (this.#ended) return;
     this.#ended = true;
     if (error !== undefined)
       this.status = field('z', (error === '' ? '' : field('\x12', bytesOf(error))) + STATUS_ERROR);
-    this.#book.take(this);
+    this.#recorder.take(this);
   }
 }

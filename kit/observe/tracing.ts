@@ -1,39 +1,37 @@
 /**
- * Traces in OpenTelemetry's terms, sent by OTLP. Off unless it is configured: its package is then not even loaded. Only
- * what is sampled makes spans: everything else carries no context and costs a comparison. OpenTelemetry is what
- * collectors of all makers take.
+ * Traces, sent by OTLP. Off unless configured; then the package is not even loaded. Only sampled requests make spans:
+ * all others carry no context and cost one comparison.
  */
 
 import { BaseService } from '../lifecycle/service.ts';
 import type { Clock, Random } from '../time/clock.ts';
 import { systemClock, systemRandom } from '../time/clock.ts';
 import type { Attributes } from './otlp.ts';
-import type { TraceBook, TraceKind, TraceStart } from './trace.ts';
+import type { TraceRecorder, TraceKind, TraceStart } from './trace.ts';
 import { readTraceparent, Trace } from './trace.ts';
 import { TraceSender } from './trace-sender.ts';
 
-/** Links of one batch. */
+/** Most links of one batch. */
 const LINKS_MAX = 128;
 /**
- * Jobs of recorded traces whose end is waited for; of more the first are forgotten, and their outcomes stand in no
- * span.
+ * Most running jobs whose traces are remembered. Beyond it the oldest are forgotten, and their outcomes get no span.
  */
 const KEPT_MAX = 10_000;
-/** Random bytes that are got at once. */
+/** Random bytes fetched at a time. */
 const ID_BYTES = 8_192;
 const TRACE_ID_DIGITS = 32;
 const SPAN_ID_DIGITS = 16;
 const NO_LINKS: string[] = [];
-/** Of a traceparent, to where the span's id stands. */
+/** Offset of the span id in a traceparent. */
 const TO_SPAN_ID = 36;
 
 /** How to trace. */
 export interface TracingOptions {
-  /** Of the process: core, facade or agent. */
+  /** Name of the process: core, facade or agent. */
   service: string;
   /** Base URL of a collector, for instance http://127.0.0.1:4318. */
   endpoint: string;
-  /** Part of the traces that begin here which is recorded, 0 to 1. */
+  /** Share of the traces that begin here to record, 0 to 1. */
   ratio: number;
   /** Default: the machine's own. */
   random?: Pick<Random, 'fraction' | 'bytes'>;
@@ -54,7 +52,7 @@ interface Kept {
   traceparent: string;
 }
 
-export class Tracing extends BaseService implements TraceBook {
+export class Tracing extends BaseService implements TraceRecorder {
   readonly name = 'traces';
   readonly #options: TracingOptions;
   readonly #random: Pick<Random, 'fraction' | 'bytes'>;
@@ -72,8 +70,8 @@ export class Tracing extends BaseService implements TraceBook {
   }
 
   /**
-   * Whether a request is recorded: a client's traceparent says so, of others the ratio. Asked before anything of a span
-   * is made, because most are not.
+   * Returns whether a request is recorded: as its traceparent says, without one by the ratio. Call it before making
+   * attributes, because most requests are not recorded.
    */
   records(header: string | undefined): boolean {
     if (!this.#sender) return false;
@@ -81,14 +79,14 @@ export class Tracing extends BaseService implements TraceBook {
   }
 
   /**
-   * A trace that begins here or goes on from a client's traceparent, of a request that is recorded. Undefined: nothing
-   * is, any more.
+   * Begins the server span of a recorded request, in the trace of a valid `header`, else in a new trace. `undefined` if
+   * tracing has stopped.
    */
   root(name: string, header: string | undefined, attributes: Attributes): Trace | undefined {
     return this.#begin({ name, kind: 'server', parent: readTraceparent(header) && header }, attributes);
   }
 
-  /** Remembers the traces of jobs that begin to run, for what happens at their end. */
+  /** Remembers the traces of jobs that begin to run, for `ends`. */
   keep(jobs: readonly { endpointId: string; jobId: string; traceparent?: string | undefined }[]): void {
     for (const { endpointId, jobId, traceparent } of jobs) {
       if (traceparent === undefined) continue;
@@ -97,26 +95,26 @@ export class Tracing extends BaseService implements TraceBook {
     }
   }
 
-  /** What is done at once at the end of jobs: as `batch`, of those that are remembered. */
+  /** Begins the span of work at the end of jobs: as `batch`, for the remembered jobs. */
   ends(name: string, jobs: readonly JobName[]): Trace | undefined {
     if (this.#kept.size === 0) return undefined;
     return this.batch(name, jobs, (job) => this.#keptOf(job)?.traceparent);
   }
 
-  /** Jobs that have ended are remembered no longer. */
+  /** Forgets jobs that have ended. */
   forget(jobs: readonly JobName[]): void {
     for (const job of jobs) if (this.#keptOf(job)) this.#kept.delete(job.jobId);
   }
 
-  /** A part of a trace that is recorded. Undefined: there is none. */
+  /** Begins a child span. `undefined` without a recorded trace. */
   child(name: string, kind: TraceKind, traceparent: string | undefined, attributes: Attributes): Trace | undefined {
     if (traceparent === undefined || !this.#sender) return undefined;
     return this.#begin({ name, kind, parent: traceparent }, attributes);
   }
 
   /**
-   * What is done for several at once: a part of the first trace, with a link to each of the others. `startMs`: since
-   * 1970; default: now.
+   * Begins the span of work for several items: a child in the trace of the first, with a link to each of the others.
+   * `startMs`: since 1970; default: now. `undefined` if no item has a trace.
    */
   batch<Item>(
     name: string,
@@ -143,7 +141,7 @@ export class Tracing extends BaseService implements TraceBook {
     );
   }
 
-  /** A span that ended. */
+  /** Sends a span that ended. */
   take(trace: Trace): void {
     this.#sender?.add(trace, trace.startMs + Math.max(0, this.#clock.monotonicMs() - trace.sinceMs));
   }
@@ -173,7 +171,7 @@ export class Tracing extends BaseService implements TraceBook {
     return new Trace(this, { name, kind, traceparent, parent, links, startMs: startMs ?? nowMs, sinceMs }, attributes);
   }
 
-  /** Random digits, of which many are asked for at once. */
+  /** Returns random hex digits, which are fetched in bulk. */
   #id(digits: number): string {
     if (this.#idsAt + digits > this.#ids.length) {
       this.#ids = this.#random.bytes(ID_BYTES).toString('hex');
@@ -184,7 +182,7 @@ export class Tracing extends BaseService implements TraceBook {
   }
 }
 
-/** Undefined: it is off. */
+/** Returns the tracing of a process; `undefined` if it is off, without an endpoint. */
 export function tracingOf(
   service: string,
   { otlpEndpoint, tracePercent }: { otlpEndpoint: string; tracePercent?: number },
@@ -194,7 +192,7 @@ export function tracingOf(
     : new Tracing({ service: `slipway-${service}`, endpoint: otlpEndpoint, ratio: (tracePercent ?? 100) / 100 });
 }
 
-/** Why a setting is no URL to send to; undefined: it is one, or empty. */
+/** Returns the fault of an OTLP endpoint, as text for the operator; `undefined` if it is valid or empty. */
 export function otlpEndpointFault(url: string): string | undefined {
   if (url === '' || (URL.canParse(url) && /^https?:/.test(url))) return undefined;
   return `OTEL_EXPORTER_OTLP_ENDPOINT is ${JSON.stringify(url)}, but must be a URL, for instance http://127.0.0.1:4318`;

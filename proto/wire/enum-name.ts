@@ -1,6 +1,6 @@
-/** Names of values of the contract's enums, for logs: `READY` says more than 2. */
+/** Names of enum values for logs. */
 
-/** The value's name; its number when this version does not know it. */
+/** Returns the name of a value; its number if this version does not know it. */
 export function enumName(values: Readonly<Record<string, number>>, value: number): string {
   return Object.keys(values).find((name) => values[name] === value) ?? String(value);
 }

@@ -1,7 +1,7 @@
 /** States that a job leaves only when it is retried. */
 import { JobState } from '../gen/slipway/v1/job.ts';
 
-/** The job will not change any more unless it is retried. */
+/** Returns whether a job changes only when it is retried. */
 export function isFinal(state: JobState): boolean {
   return (
     state === JobState.COMPLETED ||

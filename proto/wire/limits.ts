@@ -52,7 +52,7 @@ export const REFUSALS_TOLD_MAX = 50;
 export const HTTP_HEADER_BYTES_MAX = 16 * KIB;
 /** Headers of an HTTP request by number; beyond it 431 too. A browser sends thirty. */
 export const HTTP_HEADERS_MAX = 200;
-/** What their sender is told. */
+/** Error text for the sender. */
 export const HEADERS_TOO_LARGE = `The URI and the headers may take ${HTTP_HEADER_BYTES_MAX} bytes together, and there may be ${HTTP_HEADERS_MAX} headers.`;
 /** Longest time for the headers of an HTTP request, in milliseconds. */
 export const HTTP_HEADERS_MS = 20_000;
@@ -92,13 +92,13 @@ if (RUNSYNC_PAYLOAD_BYTES_MAX >= MESSAGE_BYTES_MAX || OUTPUT_BYTES_MAX >= MESSAG
 if (CHUNK_BYTES_MAX >= MESSAGE_BYTES_MAX / 2) throw new Error('chunks do not fit into a message');
 
 /**
- * Requests to the job API that a facade has under way at a time, of all accounts: each is a call to core, and many
- * wait. They are shared out, since the limits of one endpoint times many endpoints are all there are.
+ * Most requests to the job API in flight at a facade, of all accounts: each is a call to core, and many wait. They are
+ * shared between accounts, because one account with many endpoints could otherwise use them all.
  */
 export const FACADE_REQUESTS_MAX = 16_000;
 
 /**
- * Calls to core that a facade has under way; one more is refused. Keys are checked by such calls too: some are always
- * left beside the requests.
+ * Most calls to core in flight at a facade; further ones are rejected. The checks of API keys need some beside the
+ * requests.
  */
 export const FACADE_CALLS_MAX = FACADE_REQUESTS_MAX + 4_000;

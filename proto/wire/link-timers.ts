@@ -1,8 +1,7 @@
 /**
- * Times of parts that share a fact by repeating it over a connection. Whoever forgets what it heard must wait for
- * longer than a dead connection stays unnoticed, another one takes to open, and the fact takes to be repeated: silence
- * means that nothing is known, never that there is nothing. All pairs stand in PAIRS, and the relation is checked when
- * the file loads.
+ * Timers of parts that repeat a fact over a connection. The receiver must keep a fact for longer than it takes to detect
+ * a dead connection, to open another, and to repeat the fact: silence means that nothing is known, never that there is
+ * nothing. PAIRS lists all pairs; the relation is checked when the file loads.
  */
 
 const SUBSCRIPTION_MS = 15_000;
@@ -15,8 +14,7 @@ export const LINK_TIMERS = {
   /** How long a facade reports an endpoint after its last request has ended. */
   demandRememberedMs: 60_000,
   /**
-   * How long core tells a stream of an endpoint's changes after the last demand; it looks this often, so at most twice
-   * as long.
+   * How long core sends an endpoint's changes after the last demand. It checks this often, so at most twice as long.
    */
   subscriptionMs: SUBSCRIPTION_MS,
   /** How long a facade keeps what it knows of an endpoint after its last demand where core compares no versions. */
@@ -26,18 +24,18 @@ export const LINK_TIMERS = {
   /** How long a report of a facade or edge is valid. */
   demandValidMs: 45_000,
   /**
-   * Without a break for this long, core has heard everybody who was cut off by a start or an outage: from then on
+   * After this long without a break, core has the reports of all that were cut off by a start or an outage: from then on
    * workers without requests are idle.
    */
   reportsSettleMs: 10_000,
   /**
-   * An agent takes core's word that no client is with a draining worker only when their session has lasted this long.
+   * An agent believes core that a draining worker has no clients only when their session has lasted this long.
    */
   drainSettleMs: 15_000,
   /** Pings of channels and of Envoys' connections: how often, and how long the answer may take. */
   pingMs: 20_000,
   pingAnswerMs: 10_000,
-  /** The same of a facade's stream of demands: requests wait while core does not hear of them. */
+  /** The same of a facade's stream of demands: requests wait while core does not know of them. */
   demandPingMs: 5_000,
   demandPingAnswerMs: 5_000,
   /** Longest time until our own streams reconnect: one try and one pause. */
@@ -45,7 +43,7 @@ export const LINK_TIMERS = {
   reopenPauseMs: 1_000,
   /** How often an Envoy reports load. */
   loadReportMs: 1_000,
-  /** How often each side of a tunnel asks whether the other is there, and how long it may be silent. */
+  /** Interval of a tunnel's pings, and the longest silence of the other side. */
   tunnelPingMs: 5_000,
   tunnelSilenceMs: 15_000,
 };
@@ -53,7 +51,7 @@ export const LINK_TIMERS = {
 /** An Envoy opens a broken stream of load reports again after this many milliseconds. It has no setting for it. */
 export const LOAD_REOPEN_MS = 5_000;
 
-/** Two parts, one of which forgets what the other repeats. All in milliseconds. */
+/** A sender that repeats a fact and a receiver that forgets it. All in milliseconds. */
 export interface Pair {
   /** Name of the pair. */
   name: string;
@@ -131,5 +129,5 @@ export const PAIRS: readonly Pair[] = [
 
 for (const pair of PAIRS) {
   if (pair.forgetMs <= pair.repeatMs + pair.detectMs + pair.reopenMs)
-    throw new Error(`${pair.name}: forgotten before it can be said again`);
+    throw new Error(`${pair.name}: forgotten before it can be repeated`);
 }

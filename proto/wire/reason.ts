@@ -9,7 +9,7 @@ import type { ErrorReason } from '../gen/slipway/v1/error.ts';
 /** Name of a reason without its prefix, for instance JOB_NOT_FOUND. */
 export type Reason = Exclude<keyof typeof ErrorReason, 'UNSPECIFIED'>;
 
-/** How a reason looks on the two surfaces. */
+/** Status of a reason over gRPC and HTTP. */
 export interface ReasonMapping {
   /** gRPC status code. */
   grpc: Code;
@@ -71,8 +71,8 @@ const STATUS_DETAILS_KEY = 'grpc-status-details-bin';
 const TEXT_LENGTH_MAX = 4_000;
 
 /**
- * The status of a failed unary call: code, text and a google.rpc.Status detail with the reason. A text that repeats
- * what was sent may be cut.
+ * Returns the status of a failed unary call: code, text and a google.rpc.Status detail with the reason. A text longer
+ * than TEXT_LENGTH_MAX is cut.
  */
 export function toGrpcStatus(reason: Reason, message: string): { code: Code; details: string; metadata: Metadata } {
   const code = REASONS[reason].grpc;
@@ -98,7 +98,7 @@ export function fromGrpcError(error: unknown): CoreError {
   return new CoreError('INTERNAL', failed.details ?? failed.message ?? 'unknown fault', { cause: error });
 }
 
-/** The reason named by a text, or INTERNAL when this build does not know it. */
+/** Returns the reason of this name; INTERNAL if this version does not know it. */
 export function reasonFromName(name: string): Reason {
   return name in REASONS ? (name as Reason) : 'INTERNAL';
 }
@@ -110,7 +110,7 @@ function encodeStatus(code: number, message: string, reason: string): Buffer {
   );
 }
 
-/** The reason of our own detail; what a proxy in between made of a status may hold others, or be no status at all. */
+/** Returns the reason in a status detail; `undefined` if there is none, for instance because a proxy wrote the status. */
 function decodeReason(bytes: Uint8Array): Reason | undefined {
   try {
     const info = Status.decode(bytes).details.find(({ typeUrl }) => typeUrl === ERROR_INFO_TYPE);

@@ -88,7 +88,7 @@ t.test('no key, and core not reachable', async (t) => {
   });
   const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_API_KEY: SECRET });
   const text =
-    /^error: Core cannot be reached at 127\.0\.0\.1:1 \(nobody listens there\)\. Start it.*--core HOST:PORT\.\n$/;
+    /^error: Core cannot be reached at 127\.0\.0\.1:1 \(no process listens there\)\. Start it.*--core HOST:PORT\.\n$/;
   const expected = { code: 3, stdout: '', stderr: text };
   t.match(await cli.start('endpoints', 'list').ended, expected);
   t.match(await cli.run('endpoints', 'list', '--json'), expected, 'nothing on stdout for programs either');

@@ -314,7 +314,7 @@ t.test('jobs', async (t) => {
         systemClock.nowMs(),
       );
       const { ended } = await call(system.clients.machines, 'listWorkers', { endpointId: once.id }, system.key);
-      later.look('once', [], ended);
+      later.update('once', [], ended);
       t.same([ended.length, silent.length], [1, 0], 'a later npm start takes it for old');
     },
   );

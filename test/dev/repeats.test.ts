@@ -20,14 +20,14 @@ t.test('crashes of workers', async (t) => {
   const crashes = new WorkerCrashes({ problem: (text) => said.push(`! ${text}`), step: (text) => said.push(text) });
   const crashed = (id: string, reason: string) => Worker.fromPartial({ id, state: WorkerState.UNHEALTHY, reason });
   const trace = (id: string): string => `exit code 1\nTraceback of ${id}\nValueError: no model\n`;
-  crashes.look('ocr', [crashed('w1', trace('w1')), Worker.fromPartial({ id: 'w2', state: WorkerState.READY })]);
-  crashes.look('ocr', [
+  crashes.update('ocr', [crashed('w1', trace('w1')), Worker.fromPartial({ id: 'w2', state: WorkerState.READY })]);
+  crashes.update('ocr', [
     crashed('w1', trace('w1')),
     crashed('w3', trace('w3')),
     crashed('w4', trace('w4')),
     crashed('w5', trace('w5')),
   ]);
-  crashes.look('llm', [crashed('w6', trace('w6'))]);
+  crashes.update('llm', [crashed('w6', trace('w6'))]);
   t.same(said, [
     '! Worker w1 of ocr crashed; another one will be started in its place:\nexit code 1\nTraceback of w1\nValueError: no model',
     'worker w3 of ocr crashed again (2 times), same error: ValueError: no model',

@@ -3,7 +3,7 @@
  * is told to.
  */
 import { setImmediate as turn } from 'node:timers/promises';
-import { BatchQueue, MessageRoom } from '@slipway/kit/net/batch-queue';
+import { BatchQueue, MessageBudget } from '@slipway/kit/net/batch-queue';
 import type { MessageSink } from '@slipway/kit/net/batching-stream';
 import { BatchingStream } from '@slipway/kit/net/batching-stream';
 import { systemClock } from '@slipway/kit/time/clock';
@@ -32,7 +32,7 @@ class HeldSink<Item> implements MessageSink<Item[]> {
   }
 }
 
-function setup<Item>(room = () => new MessageRoom(), queue = new BatchQueue<Item>()) {
+function setup<Item>(room = () => new MessageBudget(), queue = new BatchQueue<Item>()) {
   const sink = new HeldSink<Item>();
   const left: Item[] = [];
   const take = (): Item[] | undefined => {
@@ -71,7 +71,7 @@ t.test('what comes in one turn leaves in one message, what comes while it is in 
 });
 
 t.test('closing writes all that waits, stopping writes nothing', async (t) => {
-  const open = setup<number>(() => new MessageRoom({ items: 2 }));
+  const open = setup<number>(() => new MessageBudget({ items: 2 }));
   for (let item = 1; item <= 5; item += 1) open.add(item);
   open.stream.close();
   open.add(6);
@@ -111,7 +111,7 @@ t.test('a write that failed is the last one', async (t) => {
 });
 
 t.test('the first thing fits into a message however large it is, and no other that is too large', async (t) => {
-  const { sink, add } = setup<string>(() => new MessageRoom({ bytes: 100 }));
+  const { sink, add } = setup<string>(() => new MessageBudget({ bytes: 100 }));
   for (const [item, bytes] of [
     ['huge', 1_000],
     ['b', 60],
@@ -132,9 +132,9 @@ t.test('a queue is full at its bound, and has room again when a quarter has left
     queue.add(item, 1);
   }
   t.ok(queue.isFull);
-  queue.take(new MessageRoom({ items: 1 }));
+  queue.take(new MessageBudget({ items: 1 }));
   t.ok(queue.isFull, 'not for every single item');
-  queue.take(new MessageRoom({ items: 1 }));
+  queue.take(new MessageBudget({ items: 1 }));
   t.notOk(queue.isFull);
   queue.add(9, 1_000);
   t.ok(queue.isFull, 'by its bytes');
@@ -163,7 +163,7 @@ t.test(
     await fc.assert(
       fc.asyncProperty(steps, rooms, bounds, async (steps, room, bound) => {
         const queue = new BatchQueue<{ number: number; bytes: number }>(bound);
-        const { sink, stream, left, add } = setup(() => new MessageRoom(room), queue);
+        const { sink, stream, left, add } = setup(() => new MessageBudget(room), queue);
         const added: number[] = [];
         for (const step of steps) {
           if (step.do === 'turn') await turn();

@@ -108,7 +108,7 @@ t.test('meanings: no secret, the address once', async (t) => {
     ['SSL alert number 116 certificate required', /takes only clients with a certificate/],
     ['tlsv1 alert unknown ca', /refuses the certificate/],
     ['wrong version number', /does not speak TLS/],
-    ['connect ECONNREFUSED 127.0.0.1:1', /nobody listens there/],
+    ['connect ECONNREFUSED 127.0.0.1:1', /no process listens there/],
   ] as const) {
     t.match(explainConnection(`Last error: ${details}`, 'grpcs://x:1'), text);
   }

@@ -4,7 +4,7 @@
  */
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { Logger } from '@slipway/kit/log/logger';
-import { BatchQueue, MessageRoom } from '@slipway/kit/net/batch-queue';
+import { BatchQueue, MessageBudget } from '@slipway/kit/net/batch-queue';
 import { BatchingStream } from '@slipway/kit/net/batching-stream';
 import type { Clock } from '@slipway/kit/time/clock';
 import type {
@@ -192,7 +192,7 @@ export class Pipeline {
   }
 
   #take(): PipelineResponse | undefined {
-    const replies = this.#replies.take(new MessageRoom({ items: REPLIES_MAX }));
+    const replies = this.#replies.take(new MessageBudget({ items: REPLIES_MAX }));
     return replies.length > 0 ? { replies } : undefined;
   }
 

@@ -83,11 +83,11 @@ t.test('through the edge', { skip: skipWithoutEnvoy() }, async (t) => {
       /authority that is not trusted here; name its file/,
     );
     await told(t, agents, CA, /takes only clients with a certificate/);
-    await told(t, agents, as('alien'), /refuses the certificate of this machine/);
-    await told(t, agents, as('late'), /refuses the certificate of this machine/);
+    await told(t, agents, as('alien'), /rejects the certificate of this machine/);
+    await told(t, agents, as('late'), /rejects the certificate of this machine/);
     await told(t, edge.addresses['agents']!, {}, /where TLS is spoken the address is grpcs:/);
     await told(t, `grpcs://${system.cores[0]!.address}`, CA, /does not speak TLS/);
-    await told(t, 'grpcs://127.0.0.1:1', CA, /nobody listens there/);
+    await told(t, 'grpcs://127.0.0.1:1', CA, /no process listens there/);
     await told(t, grpc, as('rack-1'), /UNIMPLEMENTED/);
   });
 

@@ -1,7 +1,7 @@
 import type { ChunkBounds } from '@slipway/gpu-agent/attempts/chunk-log';
 import { ChunkLog } from '@slipway/gpu-agent/attempts/chunk-log';
 import { attemptKey } from '@slipway/gpu-agent/spool/attempt-key';
-import { MessageRoom } from '@slipway/kit/net/batch-queue';
+import { MessageBudget } from '@slipway/kit/net/batch-queue';
 import t from 'tap';
 import { chunkOf, refOf } from '../make-outcome.ts';
 
@@ -11,7 +11,7 @@ const keyOf = (job: string): string => attemptKey(refOf(job));
 function setup(bounds: Partial<ChunkBounds> = {}) {
   const log = new ChunkLog(bounds);
   const take = (items = Infinity): string[] =>
-    log.take(new MessageRoom({ items })).map(({ ref, number }) => `${ref!.jobId}${number}`);
+    log.take(new MessageBudget({ items })).map(({ ref, number }) => `${ref!.jobId}${number}`);
   const add = (job: string, ...numbers: number[]): void => {
     for (const number of numbers) log.add(chunkOf(job, number));
   };

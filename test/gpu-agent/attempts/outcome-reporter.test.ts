@@ -8,7 +8,7 @@ import { attemptKey } from '@slipway/gpu-agent/spool/attempt-key';
 import { OutcomeSpool } from '@slipway/gpu-agent/spool/outcome-spool';
 import { machineDisk } from '@slipway/kit/host/disk';
 import { createLogger } from '@slipway/kit/log/logger';
-import { MessageRoom } from '@slipway/kit/net/batch-queue';
+import { MessageBudget } from '@slipway/kit/net/batch-queue';
 import type { Clock } from '@slipway/kit/time/clock';
 import { systemClock } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
@@ -27,7 +27,7 @@ async function reporterIn(t: Test, folder: string, clock: Clock = systemClock) {
   const large: LargeOutcome[] = [];
   const chunks = new ChunkLog();
   chunks.onWaiting = () => {
-    for (const { ref, number } of chunks.take(new MessageRoom())) sent.push(`${ref!.jobId} ${number}`);
+    for (const { ref, number } of chunks.take(new MessageBudget())) sent.push(`${ref!.jobId} ${number}`);
   };
   const reporter = new OutcomeReporter({
     spool,

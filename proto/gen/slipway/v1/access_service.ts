@@ -22,7 +22,7 @@ import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { EndpointType } from "./endpoint.ts";
 import { ListView } from "./list_view.ts";
 
-/** What a key may do. */
+/** Scope of a key. */
 export const KeyScope = {
   /** UNSPECIFIED - Refused with INVALID_ARGUMENT. */
   UNSPECIFIED: 0,
@@ -35,7 +35,7 @@ export const KeyScope = {
    * operator only.
    */
   AGENT: 3,
-  /** RESTRICTED - What `permissions` says and nothing else. */
+  /** RESTRICTED - Exactly the given `permissions`. */
   RESTRICTED: 4,
 } as const;
 
@@ -67,7 +67,7 @@ export namespace Api {
   export type JOBS = typeof Api.JOBS;
 }
 
-/** What a restricted key may do with one API. */
+/** Access of a restricted key to one API. */
 export const Permission = {
   /** UNSPECIFIED - Nothing. */
   UNSPECIFIED: 0,
@@ -85,7 +85,7 @@ export namespace Permission {
   export type READ_WRITE = typeof Permission.READ_WRITE;
 }
 
-/** What a restricted key may do. */
+/** Permissions of a restricted key. */
 export interface KeyPermissions {
   /** With what jobs run on. */
   management: Permission;
@@ -99,7 +99,7 @@ export interface Key {
   id: string;
   /** For people, at most 191 characters. */
   name: string;
-  /** What it may do. */
+  /** Scope of the key. */
   scope: KeyScope;
   /**
    * Only these endpoints: their jobs, workers and logs, the templates that they use, the network volumes that they have, the keys for them
@@ -126,7 +126,7 @@ export interface Key {
   accountId: string;
 }
 
-/** What an account may use at most. Absent fields are no limit. */
+/** Quotas of an account. Absent fields: no limit. */
 export interface Quota {
   /** Workers that have not ended, of all its endpoints, 0 to 1,000,000. More are throttled. */
   workers?:
@@ -166,7 +166,7 @@ export interface Account {
   createTime:
     | Date
     | undefined;
-  /** What it may use at most. Set by the operator. Output only. */
+  /** Quotas of the account. Set by the operator. Output only. */
   quota: Quota | undefined;
 }
 
@@ -182,7 +182,7 @@ export interface CreateAccountResponse {
   accountId: string;
 }
 
-/** What a facade wants to know before it reads a body. */
+/** Facts that a facade needs before it reads a body. */
 export interface CheckAccessRequest {
   /** The endpoint the request names. Empty: check the key alone. */
   endpointId: string;
@@ -233,7 +233,7 @@ export interface ListAccountsResponse {
   nextPageToken: string;
 }
 
-/** Whose quota, and the new one. */
+/** Request of SetQuota. */
 export interface SetQuotaRequest {
   /** The account. */
   accountId: string;
@@ -247,7 +247,7 @@ export interface SetQuotaResponse {
   account: Account | undefined;
 }
 
-/** Which account. */
+/** Request of GetAccount. */
 export interface GetAccountRequest {
   /** With the root key: the account. Otherwise absent or the caller's own. */
   accountId?: string | undefined;
@@ -259,7 +259,7 @@ export interface GetAccountResponse {
   account: Account | undefined;
 }
 
-/** What to change. */
+/** Request of UpdateAccount. */
 export interface UpdateAccountRequest {
   /** The new SSH key; empty: none. */
   publicKey: string;
@@ -275,7 +275,7 @@ export interface UpdateAccountResponse {
 export interface CreateKeyRequest {
   /** For people. */
   name: string;
-  /** What it may do. */
+  /** Scope of the key. */
   scope: KeyScope;
   /** Only these endpoints. Empty: all. */
   endpointIds: string[];
@@ -295,7 +295,7 @@ export interface CreateKeyResponse {
   secret: string;
 }
 
-/** Whose keys. */
+/** Request of ListKeys. */
 export interface ListKeysRequest {
   /** Which account. Only with the root key; otherwise empty or the caller's own. With the root key, empty: keys of machines (scope AGENT). */
   accountId: string;

@@ -37,11 +37,11 @@ export const OutcomeKind = {
   COMPLETED: 1,
   /** FAILED - The handler reported an error: the job is FAILED with `error`. */
   FAILED: 2,
-  /** LOST - The worker died or went silent: the job is put back at the front, or FAILED with `error` at the endpoint's limit. */
+  /** LOST - The worker died or stopped responding: the job is requeued at the front, or FAILED with `error` at the endpoint's limit. */
   LOST: 3,
-  /** RETURNED - No worker has seen the job: it is put back at the front and nothing is counted. */
+  /** RETURNED - No worker has seen the job: it is requeued at the front, and no attempt is counted. */
   RETURNED: 4,
-  /** STOPPED - It ended because core said so (AttemptStop): its slot is free. */
+  /** STOPPED - Core stopped it (AttemptStop): its slot is free. */
   STOPPED: 5,
 } as const;
 
@@ -56,11 +56,11 @@ export namespace OutcomeKind {
   export type STOPPED = typeof OutcomeKind.STOPPED;
 }
 
-/** Why an attempt was lost, where that decides about another one. */
+/** Cause of a lost attempt, where it decides whether the job is retried. */
 export const LossCause = {
-  /** UNSPECIFIED - Nothing is known. */
+  /** UNSPECIFIED - Unknown. */
   UNSPECIFIED: 0,
-  /** OUT_OF_MEMORY - Its worker ran out of memory and held no other attempt: the job is FAILED with `error`, because one on the same size would end in the same way. */
+  /** OUT_OF_MEMORY - Its worker ran out of memory and had no other attempt: the job is FAILED with `error`, because a retry on the same size would fail too. */
   OUT_OF_MEMORY: 1,
 } as const;
 
@@ -71,15 +71,15 @@ export namespace LossCause {
   export type OUT_OF_MEMORY = typeof LossCause.OUT_OF_MEMORY;
 }
 
-/** Why core ends a session. */
+/** Reason for the end of a session. */
 export const SessionEndReason = {
   /** UNSPECIFIED - Never sent. */
   UNSPECIFIED: 0,
   /** SHUTTING_DOWN - This replica shuts down. */
   SHUTTING_DOWN: 1,
-  /** SUPERSEDED - A newer session speaks for the machine. */
+  /** SUPERSEDED - A newer session of the machine replaced it. */
   SUPERSEDED: 2,
-  /** LEASE_OVER - Nothing was heard from the agent for as long as a lease lasts. */
+  /** LEASE_OVER - The agent sent nothing for the length of a lease. */
   LEASE_OVER: 3,
 } as const;
 
@@ -92,7 +92,7 @@ export namespace SessionEndReason {
   export type LEASE_OVER = typeof SessionEndReason.LEASE_OVER;
 }
 
-/** What core wants of a worker. */
+/** Desired state of a worker. */
 export const DesiredState = {
   /** UNSPECIFIED - Never sent. */
   UNSPECIFIED: 0,
@@ -100,7 +100,7 @@ export const DesiredState = {
   RUN: 1,
   /** DRAIN - Give it no more work and stop it when it holds no attempt. */
   DRAIN: 2,
-  /** FREEZE - Give it no more work, and let it stand still when it holds no attempt. RUN wakes it. */
+  /** FREEZE - Give it no more work, and put it into standby when it holds no attempt. RUN resumes it. */
   FREEZE: 3,
 } as const;
 
@@ -135,49 +135,46 @@ export interface SessionRequest {
   logReplies: WorkerLogReply[];
   /** Pods that changed. A pod that is not listed is as it was. */
   pods: PodReport[];
-  /** When set, what the machine has for containers now: whenever its engine or its images changed, at most once a second. Absent: as it was. */
+  /** Container engine and images of the machine. Send it when they change, at most once a second. Absent: unchanged. */
   containers:
     | MachineContainers
     | undefined;
   /**
-   * Attempts handed over ahead (Assignment.ahead) that their workers have not begun after 2 s, because those before take longer than expected.
-   * Said again every second until they begin: their execution time and its limit count from the last time.
+   * Prefetched attempts (Assignment.ahead) that their workers have not begun after 2 s, because earlier ones take longer than expected. Repeat every
+   * second until they begin: their execution time and its limit count from the last report.
    */
   waiting: AttemptRef[];
-  /** When set, how busy its GPUs are now. Core writes it down with the next heartbeat. Absent: as it was; without any in a session: not known. */
+  /** Current load of the GPUs. Core stores it with the next heartbeat. Absent: unchanged; never set in a session: unknown. */
   gpuLoads: GpuLoads | undefined;
 }
 
-/** How busy the GPUs of a machine are. */
+/** Load of a machine's GPUs. */
 export interface GpuLoads {
-  /** Of each GPU that its driver tells something of; those of `hello` alone count. */
+  /** One entry per GPU whose driver reports load. GPUs that `hello` does not list are ignored. */
   loads: GpuLoad[];
 }
 
-/** What a machine has for containers, in full. */
+/** Container engine and images of a machine, complete. */
 export interface MachineContainers {
-  /** What runs images. Absent: nothing does. */
+  /** The engine. Absent: there is none. */
   engine:
     | ContainerEngine
     | undefined;
-  /** Why nothing does. Empty with an engine. */
+  /** Reason why there is no engine. Empty with an engine. */
   noEngineReason: string;
-  /** Images it has, the latest used first; core keeps the first 1,000. */
+  /** Images on the machine, last used first. Core stores the first 1,000. */
   images: MachineImage[];
 }
 
-/** The full picture, once per session. */
+/** Complete state of the machine, once per session. */
 export interface Hello {
-  /** What this machine is. */
+  /** The machine. */
   machine:
     | Machine
     | undefined;
-  /** All workers that run, and those that ended since core last heard of them. */
+  /** All running workers, and those that ended since the last report. */
   workers: WorkerReport[];
-  /**
-   * All attempts the agent holds, those with an outcome that waits for its acknowledgement included. Core takes every other attempt of
-   * this machine as lost.
-   */
+  /** All attempts of the agent, including those whose outcome is not acknowledged yet. Core treats every other attempt of this machine as lost. */
   attempts: AttemptRef[];
   /** All pods the agent knows. */
   pods: PodReport[];
@@ -188,11 +185,11 @@ export interface Hello {
   instance: string;
   /** The run that had the agent's data folder before: this one is its successor. Empty: the first. */
   replaces: string;
-  /** Images the machine has, the latest used first; core keeps the first 1,000. */
+  /** Images on the machine, last used first. Core stores the first 1,000. */
   images: MachineImage[];
-  /** It pulls images before they are needed: DesiredWorkers.images then comes with credentials. */
+  /** The agent pulls images before they are needed: DesiredWorkers.images then comes with credentials. */
   prefetches: boolean;
-  /** It understands `recalls` of SessionResponse. */
+  /** The agent understands `recalls` of SessionResponse. */
   recalls: boolean;
 }
 
@@ -208,7 +205,7 @@ export interface AttemptRef {
   workerId: string;
 }
 
-/** A sign of life. */
+/** Extends the lease. */
 export interface Heartbeat {
   /** Rises by one within a session. */
   sequence: number;
@@ -216,11 +213,11 @@ export interface Heartbeat {
 
 /** One worker as the agent sees it. */
 export interface WorkerReport {
-  /** Which one; ids come from DesiredWorker. */
+  /** The worker, by the id of DesiredWorker. */
   workerId: string;
-  /** Whose copy it is. */
+  /** Endpoint of the worker. */
   endpointId: string;
-  /** What it does. UNHEALTHY and STOPPED only once core has acknowledged every outcome of its attempts, DRAINING until then. */
+  /** Observed state. UNHEALTHY and STOPPED only once core has acknowledged every outcome of its attempts, DRAINING until then. */
   state: WorkerState;
   /** How many attempts it can hold at once right now: those it holds plus those it asked for. 0 until it asks for work. */
   capacity: number;
@@ -245,32 +242,35 @@ export interface WorkerReport {
   address: string;
   /** What its health path answers. UNSPECIFIED: as `address`. */
   health: HttpHealth;
-  /** Its open take may be answered with more jobs than it asked for: it begins them one after the other, and cannot give them back. */
+  /**
+   * The worker's open request for work may be answered with more jobs than it asked for (prefetch). It runs them one after the other and cannot
+   * return them.
+   */
   takesAhead: boolean;
   /**
-   * Its agent keeps jobs beyond `capacity` until the worker has room for them, so that it never stands idle while core is asked. Those that wait for
-   * more than 3 s it gives back, as RETURNED.
+   * The agent prefetches: it keeps jobs beyond `capacity` until the worker has a free slot, so that the worker is never idle for a round trip. Jobs that
+   * wait for more than 3 s are given back as RETURNED.
    */
   keepsAhead: boolean;
   /**
-   * Each connection to its HTTP server is for one request: it ends silent ones within 2 s, so that a request sent just then would be lost, or it serves
-   * nobody else as long as one is open. False: neither is known of it.
+   * Use each connection to its HTTP server for one request: the server closes idle connections within 2 s, so that a request sent just then would be lost,
+   * or it serves one connection at a time. False: neither is known.
    */
   singleUse: boolean;
   /**
-   * It gets no jobs until one that core stopped has ended: it cannot hear of the stop, or does not obey. Core starts
-   * another in its stead where jobs wait.
+   * The worker gets no jobs until an attempt that core stopped has ended, because it cannot be notified of the stop or ignores it. Core starts another
+   * worker instead if jobs wait.
    */
   blocked: boolean;
 }
 
 /** One pod as the agent sees it. */
 export interface PodReport {
-  /** Which one. */
+  /** The pod. */
   podId: string;
-  /** The run it is about; core ignores reports of earlier runs. */
+  /** Run of the pod. Core ignores reports of earlier runs. */
   run: number;
-  /** What it does. */
+  /** Observed state. */
   state: PodState;
   /** Why it ended, with the last lines it wrote (at most 4 KiB). While STARTING what it is at, as WorkerReport has it. Empty while it runs. */
   reason: string;
@@ -297,19 +297,18 @@ export interface AttemptChunk {
     | AttemptRef
     | undefined;
   /**
-   * From 1 within the attempt, each one more than the one before: to leave none out is the agent's duty. Core waits for no missing number, because
-   * only the agent knows what its worker yielded, and a number that never comes must not keep a job from its readers: each chunk that arrives
-   * is stored and acknowledged, and readers get what is there in order of number. One that arrives after a reader has passed its place is
-   * stored and that reader does not see it. Sent again until acknowledged: a number that is stored stays as it was. Below 1: ignored.
+   * Sequence number from 1 within the attempt, without gaps; the agent guarantees that. Core never waits for a missing number: it stores and acknowledges
+   * each chunk, and readers get the stored ones in order of number. A reader that is already past a number does not see a late chunk. Resend until
+   * acknowledged: a stored number is never overwritten. Below 1: ignored.
    */
   number: number;
   /** JSON text, at most 1 MB. */
   output: Buffer;
-  /** Handler-defined metrics as a JSON object. Absent when there are none. */
+  /** Metrics of the handler as a JSON object. Absent: none. */
   metrics?: Buffer | undefined;
 }
 
-/** A progress value. Replaces the one before; ignored once the job is final. */
+/** A progress value. Replaces the previous one; ignored once the job is final. */
 export interface AttemptProgress {
   /** The attempt. */
   ref:
@@ -325,34 +324,31 @@ export interface AttemptOutcome {
   ref:
     | AttemptRef
     | undefined;
-  /** How it ended. */
+  /** Kind of the outcome. */
   kind: OutcomeKind;
-  /** What the handler returned, as the JSON text it sent. Absent when it returned nothing. */
+  /** JSON text that the handler returned. Absent: it returned nothing. */
   output?:
     | Buffer
     | undefined;
-  /** For FAILED and LOST: why. Text for a person; the Python SDK puts a JSON document here. */
+  /** For FAILED and LOST: the reason, as text for a person. The Python SDK puts a JSON document here. */
   error: string;
-  /**
-   * For COMPLETED and FAILED: how long the worker was at it, in milliseconds, from the end of the one before where it was handed over ahead.
-   * Absent: not known.
-   */
+  /** For COMPLETED and FAILED: execution time in milliseconds; of a prefetched attempt from the end of the previous one. Absent: unknown. */
   executionMs?:
     | number
     | undefined;
-  /** For LOST: what is known of the cause. Absent: nothing beyond `error`. */
+  /** For LOST: the cause. Absent: nothing is known beyond `error`. */
   cause?: LossCause | undefined;
 }
 
-/** What a worker wrote. */
+/** Log of a worker. */
 export interface WorkerLogReply {
   /** Quotes the request. */
   requestId: number;
-  /** The end of its log. Empty when the agent has none. */
+  /** Last bytes of the log. Empty: the agent has none. */
   log: Buffer;
   /** The agent knows this worker. */
   found: boolean;
-  /** With `job` of the request: its lines; then `log` is empty. Absent: the agent does not know how. */
+  /** With `job` in the request: the lines of that attempt, and `log` is empty. Absent: the agent does not support it. */
   job?: JobLogPage | undefined;
 }
 
@@ -362,11 +358,11 @@ export interface SessionResponse {
   welcome:
     | Welcome
     | undefined;
-  /** Answers the latest heartbeat: the lease now runs lease_ms from the moment that heartbeat was sent. */
+  /** Answers the latest heartbeat: the lease now lasts lease_ms from the moment that heartbeat was sent. */
   heartbeat:
     | Heartbeat
     | undefined;
-  /** When set, all workers that this machine should have; the agent starts and stops what differs. */
+  /** All workers and pods that this machine should have; the agent starts and stops the difference. Absent: unchanged. */
   desired:
     | DesiredWorkers
     | undefined;
@@ -385,18 +381,18 @@ export interface SessionResponse {
     | SessionEnd
     | undefined;
   /**
-   * Attempts told as `waiting` that another worker could begin, at most one of each worker. When its worker has still not begun it, it and all that
-   * this worker has in hand end RETURNED, and the worker is replaced: it gets no answer to its last result any more and is ended, so that it begins none
-   * of them. Otherwise nothing happens. Said again as long as they are told as waiting; only to an agent whose hello says that it understands it.
+   * Revokes prefetched attempts reported as `waiting` that another worker could begin, at most one per worker. If the worker has not begun the attempt,
+   * it and all other prefetched attempts of the worker end RETURNED, and the worker is replaced: its last result is not answered and it is ended, so that
+   * it begins none of them. Otherwise nothing happens. Repeated while the attempts are reported as waiting; only sent to an agent with Hello.recalls.
    */
   recalls: AttemptRef[];
 }
 
 /** The end of a session. */
 export interface SessionEnd {
-  /** Why. */
+  /** Reason. */
   reason: SessionEndReason;
-  /** The same for a person. */
+  /** The reason as text for a person. */
   text: string;
 }
 
@@ -404,21 +400,21 @@ export interface SessionEnd {
 export interface Welcome {
   /** Names this connection in logs. */
   sessionId: string;
-  /** How often to send a heartbeat, in milliseconds. */
+  /** Interval of heartbeats in milliseconds. */
   heartbeatPeriodMs: number;
-  /** How long an attempt may go on after the last answered heartbeat was sent, in milliseconds. */
+  /** Length of the lease in milliseconds: attempts may run this long after the last answered heartbeat was sent. */
   leaseMs: number;
 }
 
 /** All workers a machine should have. */
 export interface DesiredWorkers {
-  /** Those not listed are stopped at once; their attempts are lost. */
+  /** Workers of the machine. Workers that are not listed are stopped at once; their attempts are lost. */
   workers: DesiredWorker[];
-  /** All pods of the machine. Those not listed are stopped and their files removed. */
+  /** Pods of the machine. Pods that are not listed are stopped and their files removed. */
   pods: DesiredPod[];
   /**
-   * Images that endpoints which may run on this machine name, and those of its pods, at most 1,000: a disk budget removes none of them, and
-   * an agent that prefetches pulls those that it has not. Empty for a machine without an engine.
+   * Images of endpoints that may run on this machine and of its pods, at most 1,000. The disk budget removes none of them, and an agent that prefetches
+   * pulls the missing ones. Empty for a machine without an engine.
    */
   images: DesiredImage[];
 }
@@ -427,7 +423,7 @@ export interface DesiredWorkers {
 export interface DesiredImage {
   /** As its owner wrote it. */
   name: string;
-  /** `sha256:…` where it is settled; empty: not yet. To prefetch it settles nothing. */
+  /** `sha256:…` once the tag is resolved; empty: not yet. A prefetch does not resolve it. */
   digest: string;
   /** For its registry. Absent: none, or the agent's hello does not say that it prefetches. Never logged. */
   registryCredentials: RegistryCredentials | undefined;
@@ -437,11 +433,11 @@ export interface DesiredImage {
 export interface DesiredPod {
   /** Names the pod for its whole life. */
   podId: string;
-  /** It shall run; otherwise it is stopped and its files are kept. */
+  /** True: run it. False: stop it and keep its files. */
   running: boolean;
   /** Raised by core for every fresh start; the agent ends the process of another run and starts this one. */
   run: number;
-  /** Number of the pod's disk. The agent gives each number an empty directory and removes the others. */
+  /** Number of the pod's disk. Each number is an empty directory; the agent removes the others. */
   disk: number;
   /** How to start it. Fixed for one run. */
   spec: WorkerSpec | undefined;
@@ -451,17 +447,17 @@ export interface DesiredPod {
 export interface DesiredWorker {
   /** Names the worker for its whole life. */
   workerId: string;
-  /** Whose copy it is. */
+  /** Endpoint of the worker. */
   endpointId: string;
-  /** What to do with it. */
+  /** Desired state. */
   desired: DesiredState;
   /** How to start it. Never changes for one worker id. */
   spec:
     | WorkerSpec
     | undefined;
   /**
-   * With DRAIN, of a worker with an http_server: no request or connection of a client is with it any more, as far as facades and proxies tell.
-   * Its agent stops it then, a moment after it has left the rotation; without this word after 6 minutes.
+   * With DRAIN, for a worker with an http_server: it has no more requests or client connections, as far as facades and proxies report. The agent then
+   * stops it, a moment after it left the endpoint set; without this flag after 6 minutes.
    */
   idle: boolean;
 }
@@ -501,17 +497,17 @@ export interface WorkerSpec {
    * on the host takes that user from it. 0: core does not know numbers yet.
    */
   accountNumber: number;
-  /** `sha256:…` that image_name means for this version or run. Empty: not settled yet, or no image; SettleImage settles it. */
+  /** `sha256:…` of image_name for this version or run. Empty: not resolved yet (call SettleImage), or no image. */
   imageDigest: string;
-  /** What a container may write outside its volumes, in GB, where the engine can hold it. 0: no limit. */
+  /** Most that a container may write outside its volumes, in GB, where the engine can enforce it. 0: no limit. */
   containerDiskGb: number;
   /** Memory it was sized for, in GB. 0: it has no size, and may take the machine's share. */
   memoryGb: number;
   /** Ports that it listens on, like `8888/http` or `22/tcp`. */
   ports: string[];
-  /** Volume of a pod that is kept over its runs, in GB. 0: none. Always 0 for workers. */
+  /** Size of a pod's volume, which outlives its runs, in GB. 0: none. Always 0 for workers. */
   volumeGb: number;
-  /** Where that volume appears in the pod. Empty: nowhere. */
+  /** Mount path of that volume. Empty: not mounted. */
   volumeMountPath: string;
   /**
    * Of a worker of a load-balancing endpoint: it is an HTTP server, gets requests instead of attempts and speaks no worker protocol. Absent: it
@@ -525,7 +521,7 @@ export interface WorkerSpec_EnvEntry {
   value: string;
 }
 
-/** How a worker serves HTTP. */
+/** HTTP server of a worker. */
 export interface HttpServer {
   /**
    * Port that it shall listen on, told to it as PORT: that of its environment, else the first http port of its template, else 80. For commands of
@@ -550,9 +546,9 @@ export interface HttpServer {
 export interface VolumeMount {
   /** The volume. */
   networkVolumeId: string;
-  /** Where it appears in an image. A command finds its place in RUNPOD_VOLUME_PATH. */
+  /** Mount path in a container. A command of the host finds the directory in RUNPOD_VOLUME_PATH. */
   mountPath: string;
-  /** Its size in GB, which an agent holds it to where its file system can. 0: none is said. */
+  /** Size in GB, enforced where the file system can. 0: not set. */
   sizeGb: number;
 }
 
@@ -562,7 +558,7 @@ export interface RegistryCredentials {
   username: string;
   /** Password or token. */
   password: string;
-  /** What their owner calls them, to name them where a registry refuses them. Empty: not known. */
+  /** Name that their owner gave them, for messages about a rejected login. Empty: unknown. */
   name: string;
 }
 
@@ -582,7 +578,7 @@ export interface Assignment {
   s3Config:
     | S3Config
     | undefined;
-  /** Beyond what the worker asked for: to be handed over together with the others of this message for the worker, behind them. */
+  /** Prefetch: beyond what the worker asked for. Hand it over together with the worker's other assignments of this message, after them. */
   ahead: boolean;
   /** W3C trace context of a job whose trace is recorded. Absent: none. */
   traceparent?: string | undefined;
@@ -594,7 +590,7 @@ export interface AttemptStop {
   ref:
     | AttemptRef
     | undefined;
-  /** Why, for the log. */
+  /** Reason, for the log. */
   reason: string;
 }
 
@@ -605,8 +601,8 @@ export interface ChunkAck {
     | AttemptRef
     | undefined;
   /**
-   * All chunks up to this number that the agent sent before it on this session are stored. One below an earlier acknowledgement says nothing new
-   * of those above it.
+   * All chunks up to this number that the agent sent before on this session are stored. A number below an earlier acknowledgement does not take that
+   * back.
    */
   number: number;
 }
@@ -615,21 +611,21 @@ export interface ChunkAck {
 export interface WorkerLogRequest {
   /** The reply quotes it. */
   requestId: number;
-  /** Whose log. */
+  /** The worker. */
   workerId: string;
-  /** How many bytes from its end, at most 1 MiB. */
+  /** Number of bytes from the end of the log, at most 1 MiB. */
   tailBytes: number;
-  /** Only the lines of one attempt, instead of these bytes. Absent: the bytes. */
+  /** Return the lines of one attempt instead. Absent: the last `tail_bytes`. */
   job?: JobLogPlace | undefined;
 }
 
-/** Which input. */
+/** Request of FetchInput. */
 export interface FetchInputRequest {
   /** The attempt, which must be current. */
   ref: AttemptRef | undefined;
 }
 
-/** A piece of it. */
+/** A piece of the input. */
 export interface FetchInputResponse {
   /** At most 256 KiB. */
   piece: Buffer;
@@ -644,17 +640,17 @@ export interface ReportOutcomeRequest {
   /** Next piece of the output, at most 256 KiB. */
   piece: Buffer;
   /**
-   * Bytes of the whole output, in the first message: what ends before has broken off, and is refused with UNAVAILABLE. More are INVALID_ARGUMENT.
-   * Absent, as agents of before leave it: what came is all of it.
+   * Size of the whole output in bytes, in the first message. Fewer bytes: UNAVAILABLE, the upload broke off. More: INVALID_ARGUMENT. Absent (older
+   * agents): the output is complete as it came.
    */
   size?: number | undefined;
 }
 
-/** It is committed, or no longer matters. */
+/** Response of ReportOutcome: the outcome is committed, or no longer matters. */
 export interface ReportOutcomeResponse {
 }
 
-/** What a tag resolved to on one machine. */
+/** Request of SettleImage: the digest that a tag resolved to on one machine. */
 export interface SettleImageRequest {
   /** Endpoint of a worker of this machine. Empty for a pod. */
   endpointId: string;
@@ -666,13 +662,13 @@ export interface SettleImageRequest {
   run: number;
   /** `image_name` of the spec. */
   imageName: string;
-  /** `sha256:` and 64 hexadecimal digits, as the registry said it here. */
+  /** `sha256:` and 64 hexadecimal digits, as the registry returned it on this machine. */
   digest: string;
 }
 
-/** What it means for all. */
+/** Response of SettleImage. */
 export interface SettleImageResponse {
-  /** The digest to run, which another machine may have said first. */
+  /** Digest to run. Another machine may have reported it first. */
   digest: string;
 }
 
@@ -4177,24 +4173,24 @@ export const SettleImageResponse: MessageFns<SettleImageResponse> = {
 };
 
 /**
- * How an agent talks to core. Metadata `authorization: Bearer <key>` with a key of scope AGENT. A key is that of the machine that used it
- * first, and a machine has one key that works; another pair is UNAUTHENTICATED with a text that says what to do. Whatever an agent says
- * counts for the workers and attempts of its machine only: what names others is accepted and ignored, like an attempt that is not current.
+ * Connects agents to core. Metadata `authorization: Bearer <key>` with a key of scope AGENT. A key belongs to the machine that used it
+ * first, and a machine has one valid key; another pair is UNAUTHENTICATED with a text that says what to do. Reports of an agent count for the workers
+ * and attempts of its own machine only. Reports about others are accepted and ignored, like those about an attempt that is not current.
  *
  * One Session stream per agent carries everything that is small: liveness, workers, assignments, chunks and outcomes, many to a
  * message. Payloads over 256 KiB travel on FetchInput and ReportOutcome, so that a 20 MB result never delays a heartbeat.
  *
- * What holds: (1) an assignment is sent only after its claim is committed; (2) an agent keeps an outcome on its disk until core has
+ * Invariants: (1) an assignment is sent only after its claim is committed; (2) an agent keeps an outcome on its disk until core has
  * acknowledged it; (3) an agent ends its attempts when lease_ms have passed since it sent the last heartbeat that was answered,
- * because core may then give them away; (4) whatever names an attempt that is not the current one is accepted and ignored.
+ * because core may then give them away; (4) reports about an attempt that is not the current one are accepted and ignored.
  */
 export type AgentServiceService = typeof AgentServiceService;
 export const AgentServiceService = {
   /**
-   * One connection's whole life. The agent's first message carries `hello`, core's first `welcome`; a reconnect is a new session and
-   * ends the machine's earlier one. UNAUTHENTICATED: bad key. FAILED_PRECONDITION: another agent with this machine id holds the lease; the text
-   * names it, and the holder goes on undisturbed. Both last until somebody acts: try again with growing pauses. Otherwise core ends the
-   * stream normally and says why in `end`: reconnect with jitter.
+   * Carries everything for the life of one connection. The agent's first message has `hello`, core's first has `welcome`. A reconnect is a new session
+   * and ends the machine's earlier one. UNAUTHENTICATED: bad key. FAILED_PRECONDITION: another agent with this machine id holds the lease; the text
+   * names it, and the holder is not disturbed. Both last until an operator acts: retry with growing pauses. In all other cases core ends the stream
+   * normally, with the reason in `end`: reconnect with jitter.
    */
   session: {
     path: "/slipway.v1.AgentService/Session" as const,
@@ -4206,7 +4202,7 @@ export const AgentServiceService = {
     responseDeserialize: (value: Buffer): SessionResponse => SessionResponse.decode(value),
   },
   /**
-   * The input of an assignment whose `input` was left out, in pieces of at most 256 KiB. NOT_FOUND: the attempt is not
+   * Streams the input of an assignment whose `input` was left out, in pieces of at most 256 KiB. NOT_FOUND: the attempt is not
    * current, or not this machine's.
    */
   fetchInput: {
@@ -4219,9 +4215,9 @@ export const AgentServiceService = {
     responseDeserialize: (value: Buffer): FetchInputResponse => FetchInputResponse.decode(value),
   },
   /**
-   * An outcome whose output is over 256 KiB: its first message carries `outcome` without output, the others the output's pieces.
-   * Answered after the commit, like an acknowledgement on the session. RESOURCE_EXHAUSTED: too much is arriving, in all or of this machine;
-   * UNAVAILABLE: nothing came for 60 s. Send it again after a pause.
+   * Uploads an outcome whose output is over 256 KiB. The first message has `outcome` without output, the others the output's pieces. The response comes
+   * after the commit, like an acknowledgement on the session. RESOURCE_EXHAUSTED: too many bytes are arriving, in total or from this machine.
+   * UNAVAILABLE: no piece came for 60 s. Retry both after a pause.
    */
   reportOutcome: {
     path: "/slipway.v1.AgentService/ReportOutcome" as const,
@@ -4234,9 +4230,9 @@ export const AgentServiceService = {
     responseDeserialize: (value: Buffer): ReportOutcomeResponse => ReportOutcomeResponse.decode(value),
   },
   /**
-   * Settles which bytes a tag means for one version of an endpoint, or one run of a pod: the first to say wins, and everybody is told the same
-   * from then on, restarts of core included. Call it before the start of a worker or pod whose spec has an image without a digest. NOT_FOUND:
-   * this machine has no such worker or pod any more. INVALID_ARGUMENT: a digest that is none, or a name of over 512 characters.
+   * Resolves an image tag to one digest for a version of an endpoint, or a run of a pod. The first report wins; every later call returns the same
+   * digest, also after a restart of core. Call it before the start of a worker or pod whose spec has an image without a digest. NOT_FOUND:
+   * this machine has no such worker or pod any more. INVALID_ARGUMENT: a malformed digest, or a name of over 512 characters.
    */
   settleImage: {
     path: "/slipway.v1.AgentService/SettleImage" as const,
@@ -4251,43 +4247,43 @@ export const AgentServiceService = {
 
 export interface AgentServiceServer extends UntypedServiceImplementation {
   /**
-   * One connection's whole life. The agent's first message carries `hello`, core's first `welcome`; a reconnect is a new session and
-   * ends the machine's earlier one. UNAUTHENTICATED: bad key. FAILED_PRECONDITION: another agent with this machine id holds the lease; the text
-   * names it, and the holder goes on undisturbed. Both last until somebody acts: try again with growing pauses. Otherwise core ends the
-   * stream normally and says why in `end`: reconnect with jitter.
+   * Carries everything for the life of one connection. The agent's first message has `hello`, core's first has `welcome`. A reconnect is a new session
+   * and ends the machine's earlier one. UNAUTHENTICATED: bad key. FAILED_PRECONDITION: another agent with this machine id holds the lease; the text
+   * names it, and the holder is not disturbed. Both last until an operator acts: retry with growing pauses. In all other cases core ends the stream
+   * normally, with the reason in `end`: reconnect with jitter.
    */
   session: handleBidiStreamingCall<SessionRequest, SessionResponse>;
   /**
-   * The input of an assignment whose `input` was left out, in pieces of at most 256 KiB. NOT_FOUND: the attempt is not
+   * Streams the input of an assignment whose `input` was left out, in pieces of at most 256 KiB. NOT_FOUND: the attempt is not
    * current, or not this machine's.
    */
   fetchInput: handleServerStreamingCall<FetchInputRequest, FetchInputResponse>;
   /**
-   * An outcome whose output is over 256 KiB: its first message carries `outcome` without output, the others the output's pieces.
-   * Answered after the commit, like an acknowledgement on the session. RESOURCE_EXHAUSTED: too much is arriving, in all or of this machine;
-   * UNAVAILABLE: nothing came for 60 s. Send it again after a pause.
+   * Uploads an outcome whose output is over 256 KiB. The first message has `outcome` without output, the others the output's pieces. The response comes
+   * after the commit, like an acknowledgement on the session. RESOURCE_EXHAUSTED: too many bytes are arriving, in total or from this machine.
+   * UNAVAILABLE: no piece came for 60 s. Retry both after a pause.
    */
   reportOutcome: handleClientStreamingCall<ReportOutcomeRequest, ReportOutcomeResponse>;
   /**
-   * Settles which bytes a tag means for one version of an endpoint, or one run of a pod: the first to say wins, and everybody is told the same
-   * from then on, restarts of core included. Call it before the start of a worker or pod whose spec has an image without a digest. NOT_FOUND:
-   * this machine has no such worker or pod any more. INVALID_ARGUMENT: a digest that is none, or a name of over 512 characters.
+   * Resolves an image tag to one digest for a version of an endpoint, or a run of a pod. The first report wins; every later call returns the same
+   * digest, also after a restart of core. Call it before the start of a worker or pod whose spec has an image without a digest. NOT_FOUND:
+   * this machine has no such worker or pod any more. INVALID_ARGUMENT: a malformed digest, or a name of over 512 characters.
    */
   settleImage: handleUnaryCall<SettleImageRequest, SettleImageResponse>;
 }
 
 export interface AgentServiceClient extends Client {
   /**
-   * One connection's whole life. The agent's first message carries `hello`, core's first `welcome`; a reconnect is a new session and
-   * ends the machine's earlier one. UNAUTHENTICATED: bad key. FAILED_PRECONDITION: another agent with this machine id holds the lease; the text
-   * names it, and the holder goes on undisturbed. Both last until somebody acts: try again with growing pauses. Otherwise core ends the
-   * stream normally and says why in `end`: reconnect with jitter.
+   * Carries everything for the life of one connection. The agent's first message has `hello`, core's first has `welcome`. A reconnect is a new session
+   * and ends the machine's earlier one. UNAUTHENTICATED: bad key. FAILED_PRECONDITION: another agent with this machine id holds the lease; the text
+   * names it, and the holder is not disturbed. Both last until an operator acts: retry with growing pauses. In all other cases core ends the stream
+   * normally, with the reason in `end`: reconnect with jitter.
    */
   session(): ClientDuplexStream<SessionRequest, SessionResponse>;
   session(options: Partial<CallOptions>): ClientDuplexStream<SessionRequest, SessionResponse>;
   session(metadata: Metadata, options?: Partial<CallOptions>): ClientDuplexStream<SessionRequest, SessionResponse>;
   /**
-   * The input of an assignment whose `input` was left out, in pieces of at most 256 KiB. NOT_FOUND: the attempt is not
+   * Streams the input of an assignment whose `input` was left out, in pieces of at most 256 KiB. NOT_FOUND: the attempt is not
    * current, or not this machine's.
    */
   fetchInput(request: FetchInputRequest, options?: Partial<CallOptions>): ClientReadableStream<FetchInputResponse>;
@@ -4297,9 +4293,9 @@ export interface AgentServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientReadableStream<FetchInputResponse>;
   /**
-   * An outcome whose output is over 256 KiB: its first message carries `outcome` without output, the others the output's pieces.
-   * Answered after the commit, like an acknowledgement on the session. RESOURCE_EXHAUSTED: too much is arriving, in all or of this machine;
-   * UNAVAILABLE: nothing came for 60 s. Send it again after a pause.
+   * Uploads an outcome whose output is over 256 KiB. The first message has `outcome` without output, the others the output's pieces. The response comes
+   * after the commit, like an acknowledgement on the session. RESOURCE_EXHAUSTED: too many bytes are arriving, in total or from this machine.
+   * UNAVAILABLE: no piece came for 60 s. Retry both after a pause.
    */
   reportOutcome(
     callback: (error: ServiceError | null, response: ReportOutcomeResponse) => void,
@@ -4318,9 +4314,9 @@ export interface AgentServiceClient extends Client {
     callback: (error: ServiceError | null, response: ReportOutcomeResponse) => void,
   ): ClientWritableStream<ReportOutcomeRequest>;
   /**
-   * Settles which bytes a tag means for one version of an endpoint, or one run of a pod: the first to say wins, and everybody is told the same
-   * from then on, restarts of core included. Call it before the start of a worker or pod whose spec has an image without a digest. NOT_FOUND:
-   * this machine has no such worker or pod any more. INVALID_ARGUMENT: a digest that is none, or a name of over 512 characters.
+   * Resolves an image tag to one digest for a version of an endpoint, or a run of a pod. The first report wins; every later call returns the same
+   * digest, also after a restart of core. Call it before the start of a worker or pod whose spec has an image without a digest. NOT_FOUND:
+   * this machine has no such worker or pod any more. INVALID_ARGUMENT: a malformed digest, or a name of over 512 characters.
    */
   settleImage(
     request: SettleImageRequest,

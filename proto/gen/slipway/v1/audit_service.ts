@@ -44,7 +44,7 @@ export interface AuditEvent {
   accountId: string;
 }
 
-/** Which page. */
+/** Request of ListAuditEvents. */
 export interface ListAuditEventsRequest {
   /** Most events, 1 to 1,000. Default 100. */
   pageSize: number;

@@ -910,7 +910,7 @@ export const ListDataCentersResponse: MessageFns<ListDataCentersResponse> = {
   },
 };
 
-/** What there is to choose from, for any key that may read. */
+/** Lists the GPUs, sizes and data centres to choose from. For any key that may read. */
 export type CatalogServiceService = typeof CatalogServiceService;
 export const CatalogServiceService = {
   /** All known types, also those that no machine has. */

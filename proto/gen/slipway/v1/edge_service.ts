@@ -21,15 +21,15 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 
-/** A limit that refuses requests with 429. */
+/** A limit that rejects requests with 429. */
 export const RequestLimit = {
-  /** UNSPECIFIED - Not told. */
+  /** UNSPECIFIED - Unknown. */
   UNSPECIFIED: 0,
   /** RATE - Requests of an operation in 10 s. */
   RATE: 1,
-  /** AT_ONCE - Requests of an operation at a time. */
+  /** AT_ONCE - Requests of an operation in flight. */
   AT_ONCE: 2,
-  /** ACCOUNT_SHARE - The part that one account may have of all requests that a facade has under way. */
+  /** ACCOUNT_SHARE - One account's share of all requests in flight at a facade. */
   ACCOUNT_SHARE: 3,
   /** QUOTA - The account's quota of requests in 10 s. */
   QUOTA: 4,
@@ -45,9 +45,9 @@ export namespace RequestLimit {
   export type QUOTA = typeof RequestLimit.QUOTA;
 }
 
-/** What is asked of an endpoint, as far as it has limits of its own (docs/reference/api.md#rate-limits). */
+/** An operation with a rate limit of its own (docs/reference/api.md#rate-limits). */
 export const RequestOperation = {
-  /** UNSPECIFIED - Not told. */
+  /** UNSPECIFIED - Unknown. */
   UNSPECIFIED: 0,
   /** RUNSYNC - POST /runsync. */
   RUNSYNC: 1,
@@ -93,166 +93,165 @@ export namespace RequestOperation {
   export type LB = typeof RequestOperation.LB;
 }
 
-/** What a facade has to do. */
+/** Demand of one facade. */
 export interface WatchRotationRequest {
   /**
-   * Of each endpoint the whole of it, at most 1,000 a message and 5,000 endpoints a stream; those beyond are refused with RATE_LIMITED. To be
-   * told when the first request waits, when it changes, at most once a second, and at least every 5 s while the facade wants to know of the
-   * endpoint.
+   * Complete demand of each listed endpoint. At most 1,000 per message and 5,000 endpoints per stream; more are rejected with RATE_LIMITED. Send a
+   * demand when the first request waits, at each change but at most once a second, and at least every 5 s while the facade needs the endpoint set.
    */
   demands: EndpointDemand[];
   /**
-   * Tells the caller from others: 16 lowercase letters and digits that nobody can guess, the same on all of its streams, so that what it says on a new one
-   * takes the place of what it said on one that broke. Empty: each stream counts as a caller of its own.
+   * Identifies the caller: 16 unguessable lowercase letters and digits, the same on all of its streams. Reports on a new stream replace those of a broken
+   * one. Empty: each stream counts as a caller of its own.
    */
   reporter: string;
-  /** The caller ends in order, and nothing that it told counts any more. Last message of a stream. */
+  /** The caller shuts down: its reports no longer count. Only in the last message of a stream. */
   leaves: boolean;
 }
 
-/** What one facade has to do for one endpoint. */
+/** Demand of one facade for one endpoint. */
 export interface EndpointDemand {
   /** The endpoint. */
   endpointId: string;
-  /** A key on whose behalf it asks. Empty: the facade's own demand, taken only when the call itself carries the edges' key. */
+  /** API key of a request. Empty: the facade's own demand, accepted only if the call carries the edges' key. */
   apiKey: string;
-  /** Requests that wait for a worker. */
+  /** Number of requests that wait for a worker. */
   waiting: number;
-  /** Requests and open connections of clients that workers have. Workers that have none are left out. */
+  /** Requests and client connections in flight, by worker. Workers without any are left out. */
   workers: WorkerLoad[];
   /**
-   * `version` of the rotation of this endpoint that the caller has now; empty: it has none. Core answers every demand whose version is not the current one
-   * with the rotation, whatever it has sent before. Unset: a caller that knows no versions; it gets the rotation with each demand.
+   * `version` of the endpoint set that the caller has; empty: none. Core answers every other version than the current one with the endpoint set,
+   * whatever it sent before. Unset: the caller knows no versions and gets the endpoint set with each demand.
    */
   version?: string | undefined;
 }
 
-/** What one worker has to do. */
+/** Load of one worker. */
 export interface WorkerLoad {
   /** The worker. */
   workerId: string;
-  /** Requests and connections. */
+  /** Number of requests and client connections at the worker. */
   inFlight: number;
 }
 
-/** News of some endpoints. */
+/** Changes of some endpoints. */
 export interface WatchRotationResponse {
-  /** Each in full; what was told of the endpoint before is void. */
+  /** Complete endpoint sets. Each replaces the earlier one of its endpoint. */
   rotations: EndpointRotation[];
-  /** Demands that were not taken, and whose endpoints the stream hears no more of. */
+  /** Rejected demands. The stream sends no more changes of their endpoints. */
   refusals: DemandRefusal[];
 }
 
-/** The workers of one endpoint. */
+/** Endpoint set: the workers of one endpoint that may get requests. */
 export interface EndpointRotation {
   /** The endpoint. */
   endpointId: string;
-  /** Requests that a worker gets at once, 1 and up. */
+  /** Most requests that a worker gets at a time, at least 1. */
   workerConcurrency: number;
-  /** Those that run and are to go on. */
+  /** Workers that run and are not to stop. */
   workers: RotationWorker[];
-  /** They speak HTTP/2 without TLS: only proxies that do carry requests to them. */
+  /** The workers speak HTTP/2 without TLS (h2c), so only proxies that speak it too can reach them. */
   h2c: boolean;
   /**
-   * None of its workers was seen to end silent connections soon, or to serve one at a time: one that is ready for 10 s or longer keeps connections for
-   * other requests, if they are silent for 1 s at most. False: each is for one request.
+   * Connections may be reused: those to a worker that has been ready for at least 10 s, if they were idle for at most 1 s. False: use each
+   * connection for one request, because a worker closes idle ones soon or serves one connection at a time.
    */
   keepsConnections: boolean;
   /**
-   * Hash of the rest of the message: equal content has an equal version, from every replica and after every restart. At most 64 characters. Empty: the core is
-   * older than versions and sends a rotation only when it changes.
+   * Hash of the other fields, at most 64 characters. Equal content has an equal version, from every replica and after a restart. Empty: this core knows no
+   * versions and sends an endpoint set only when it changes.
    */
   version: string;
   /**
-   * Requests for which one worker is wanted, 1 and up. Nothing new goes to a worker that is `surplus` while another that is ready and not `surplus` has
-   * fewer than these, so that it becomes idle and can go. 0: the core is older than that.
+   * Requests per worker that scaling aims at, at least 1. Send nothing new to a `surplus` worker while another ready worker has fewer requests than
+   * this, so that the surplus one becomes idle and can stop. 0: this core does not set it.
    */
   requestsPerWorker: number;
 }
 
-/** One worker of an endpoint. */
+/** One worker of an endpoint set. */
 export interface RotationWorker {
   /** The worker. */
   workerId: string;
-  /** Where it listens, host:port. Empty: not known yet, or `tunnel_machine_id` says how it is reached. */
+  /** Address of its server, host:port. Empty: not known yet, or the worker is reached through `tunnel_machine_id`. */
   address: string;
-  /** It takes requests now. */
+  /** The worker accepts requests. */
   ready: boolean;
-  /** The machine through whose tunnel alone it is reached. Empty: it is reached by its address. */
+  /** Machine whose tunnel is the only way to reach it. Empty: use `address`. */
   tunnelMachineId: string;
-  /** Fewer workers are enough for the requests that there are, and this is none of these. */
+  /** More than the current requests need; the worker may stop soon. */
   surplus: boolean;
 }
 
-/** A demand that was not taken. */
+/** A rejected demand. */
 export interface DemandRefusal {
   /** The endpoint. */
   endpointId: string;
-  /** UNAUTHORIZED, ENDPOINT_NOT_FOUND, WRONG_ENDPOINT_TYPE or RATE_LIMITED. Forget the key that was used; another may do. */
+  /** UNAUTHORIZED, ENDPOINT_NOT_FOUND, WRONG_ENDPOINT_TYPE or RATE_LIMITED. Forget the key of the demand; another key may work. */
   reason: string;
 }
 
-/** Asks by the key of the call alone. */
+/** Request of AdmitTunnel: the key of the call is all that it needs. */
 export interface AdmitTunnelRequest {
 }
 
-/** It may. */
+/** Response of AdmitTunnel: the tunnel is accepted. */
 export interface AdmitTunnelResponse {
-  /** The key's machine. */
+  /** Machine of the key. */
   machineId: string;
 }
 
-/** Which port. */
+/** Request of LocatePod. */
 export interface LocatePodRequest {
   /** The pod. */
   podId: string;
-  /** Its port. */
+  /** Port of the pod, as its spec names it, 1 to 65535. */
   port: number;
-  /** The request may change something. */
+  /** The key must be allowed to change things, not only to read. */
   write: boolean;
-  /** It needs no key. */
+  /** No key is needed. */
   open: boolean;
 }
 
-/** Where it listens. */
+/** Response of LocatePod. */
 export interface LocatePodResponse {
   /** Owner of the pod. */
   accountId: string;
-  /** host:port. Empty: it does not run now, or `tunnel_machine_id` says how it is reached. */
+  /** Address, host:port. Empty: the pod does not run now, or it is reached through `tunnel_machine_id`. */
   address: string;
-  /** The machine through whose tunnel alone it is reached. Empty: it is reached by its address. */
+  /** Machine whose tunnel is the only way to reach it. Empty: use `address`. */
   tunnelMachineId: string;
 }
 
-/** What was refused since the last call. */
+/** Requests that were rejected since the last call. */
 export interface TellRefusalsRequest {
-  /** At most 50, one for each endpoint. */
+  /** One entry per endpoint, at most 50. */
   endpoints: EndpointRefusals[];
 }
 
-/** It was heard. */
+/** Response of TellRefusals. */
 export interface TellRefusalsResponse {
 }
 
-/** Requests to one endpoint that were refused. */
+/** Rejected requests of one endpoint. */
 export interface EndpointRefusals {
   /** The endpoint. */
   endpointId: string;
-  /** A key that one of them came with. */
+  /** API key of one of the requests. */
   apiKey: string;
-  /** One for each limit and operation; of those that are neither known nor possible nothing is remembered. */
+  /** One entry per limit and operation. Entries with unknown or impossible values are ignored. */
   refused: RefusedRequests[];
 }
 
-/** Requests that one limit refused. */
+/** Requests that one limit rejected. */
 export interface RefusedRequests {
-  /** Which. */
+  /** The limit. */
   limit: RequestLimit;
-  /** What was asked for. */
+  /** Operation of the requests. */
   operation: RequestOperation;
-  /** The most that the limit lets through; 0 of ACCOUNT_SHARE, which is no number. */
+  /** Value of the limit. 0 for ACCOUNT_SHARE, which has no fixed value. */
   most: number;
-  /** How many it refused, 1 and up. */
+  /** Number of rejected requests, at least 1. */
   count: number;
 }
 
@@ -1414,17 +1413,17 @@ export const RefusedRequests: MessageFns<RefusedRequests> = {
 };
 
 /**
- * How facades and proxies learn where the workers of load-balancing endpoints are, and tell what these have to do. Requests never pass core:
+ * Tells facades and edges where the workers of load-balancing endpoints are, and takes their reports of demand. Requests never pass through core:
  * they go from the edge straight to a worker.
  */
 export type EdgeServiceService = typeof EdgeServiceService;
 export const EdgeServiceService = {
   /**
-   * One stream for each facade. It tells its demand of every endpoint that it has requests for, with the version of what it knows of it; core answers with
-   * the workers of that endpoint, in full, whenever they are others than these and whenever they change, until nothing was told of it for 15 s. A demand is
-   * the caller's: each carries a key that may use the endpoint's jobs API, because one facade serves many. When the stream breaks, go on with what is known
-   * and tell all demands on the next one: what was told counts for 45 s. However a stream ends,
-   * that alone says nothing of requests.
+   * Streams the endpoint sets (workers) of load-balancing endpoints. Each facade opens one stream and reports its demand for every endpoint that it has
+   * requests for, with the version of the endpoint set it knows. Core sends the whole endpoint set when that version is not the current one, and at
+   * each change. It stops 15 s after the last report for the endpoint. Each demand carries a key that may use the endpoint's jobs API, because one
+   * facade serves many accounts. When the stream breaks, keep the known endpoint sets and report all demands again on the next stream. A report
+   * is valid for 45 s. The end of a stream says nothing about requests.
    */
   watchRotation: {
     path: "/slipway.v1.EdgeService/WatchRotation" as const,
@@ -1437,8 +1436,8 @@ export const EdgeServiceService = {
     responseDeserialize: (value: Buffer): WatchRotationResponse => WatchRotationResponse.decode(value),
   },
   /**
-   * Whose tunnel it is that an agent wants to open to a facade (kit/net/tunnel.ts): the call carries the agent's own key. To be asked again while
-   * the tunnel stands, at least every 30 s. UNAUTHENTICATED: the key is none of an agent, is not valid any more, or no machine has joined with it yet.
+   * Returns the machine of an agent that opens a tunnel to a facade (kit/net/tunnel.ts). The call carries the agent's own key. Repeat it at least every
+   * 30 s while the tunnel is open. UNAUTHENTICATED: the key has not the scope AGENT, is no longer valid, or no machine has joined with it yet.
    */
   admitTunnel: {
     path: "/slipway.v1.EdgeService/AdmitTunnel" as const,
@@ -1450,9 +1449,9 @@ export const EdgeServiceService = {
     responseDeserialize: (value: Buffer): AdmitTunnelResponse => AdmitTunnelResponse.decode(value),
   },
   /**
-   * Where an http port of a pod listens. In the name of a key of its account that may read, or change with `write`; with `open` in nobody's: the
-   * operator shows pods to everybody who knows their address, and the key of the call counts for nothing. NOT_FOUND: there is no such pod in the
-   * account, or the port is none of its http ports. To be kept for 2 s at most.
+   * Returns the address of an http port of a pod. The key must belong to the pod's account and may read, or with `write` change. With `open` the key
+   * is ignored, because the operator shows pods to everybody who knows their address. Cache the response for at most 2 s. NOT_FOUND: the account has
+   * no such pod, or the port is none of its http ports.
    */
   locatePod: {
     path: "/slipway.v1.EdgeService/LocatePod" as const,
@@ -1464,9 +1463,9 @@ export const EdgeServiceService = {
     responseDeserialize: (value: Buffer): LocatePodResponse => LocatePodResponse.decode(value),
   },
   /**
-   * Requests that the caller refused by its rate limits, for EndpointService.Explain and JobService.Explain. To be told to every replica, at most once a
-   * second, and not again when the call fails: what is told is added up. It is remembered for 60 s. Each entry carries the key of a request that was
-   * refused; entries whose key may not use the endpoint's jobs API are left out, and the call fails as the last of them when nothing else is left.
+   * Reports requests that the caller rejected by its rate limits, for EndpointService.Explain and JobService.Explain. Call every replica, at most once a
+   * second. Do not retry a failed call: counts are added up. Core remembers them for 60 s. Each entry carries the key of a rejected request. Entries
+   * whose key may not use the endpoint's jobs API are ignored; if no other entry is left, the call fails with the error of the last of them.
    * INVALID_REQUEST: more than 50 entries.
    */
   tellRefusals: {
@@ -1483,28 +1482,28 @@ export const EdgeServiceService = {
 
 export interface EdgeServiceServer extends UntypedServiceImplementation {
   /**
-   * One stream for each facade. It tells its demand of every endpoint that it has requests for, with the version of what it knows of it; core answers with
-   * the workers of that endpoint, in full, whenever they are others than these and whenever they change, until nothing was told of it for 15 s. A demand is
-   * the caller's: each carries a key that may use the endpoint's jobs API, because one facade serves many. When the stream breaks, go on with what is known
-   * and tell all demands on the next one: what was told counts for 45 s. However a stream ends,
-   * that alone says nothing of requests.
+   * Streams the endpoint sets (workers) of load-balancing endpoints. Each facade opens one stream and reports its demand for every endpoint that it has
+   * requests for, with the version of the endpoint set it knows. Core sends the whole endpoint set when that version is not the current one, and at
+   * each change. It stops 15 s after the last report for the endpoint. Each demand carries a key that may use the endpoint's jobs API, because one
+   * facade serves many accounts. When the stream breaks, keep the known endpoint sets and report all demands again on the next stream. A report
+   * is valid for 45 s. The end of a stream says nothing about requests.
    */
   watchRotation: handleBidiStreamingCall<WatchRotationRequest, WatchRotationResponse>;
   /**
-   * Whose tunnel it is that an agent wants to open to a facade (kit/net/tunnel.ts): the call carries the agent's own key. To be asked again while
-   * the tunnel stands, at least every 30 s. UNAUTHENTICATED: the key is none of an agent, is not valid any more, or no machine has joined with it yet.
+   * Returns the machine of an agent that opens a tunnel to a facade (kit/net/tunnel.ts). The call carries the agent's own key. Repeat it at least every
+   * 30 s while the tunnel is open. UNAUTHENTICATED: the key has not the scope AGENT, is no longer valid, or no machine has joined with it yet.
    */
   admitTunnel: handleUnaryCall<AdmitTunnelRequest, AdmitTunnelResponse>;
   /**
-   * Where an http port of a pod listens. In the name of a key of its account that may read, or change with `write`; with `open` in nobody's: the
-   * operator shows pods to everybody who knows their address, and the key of the call counts for nothing. NOT_FOUND: there is no such pod in the
-   * account, or the port is none of its http ports. To be kept for 2 s at most.
+   * Returns the address of an http port of a pod. The key must belong to the pod's account and may read, or with `write` change. With `open` the key
+   * is ignored, because the operator shows pods to everybody who knows their address. Cache the response for at most 2 s. NOT_FOUND: the account has
+   * no such pod, or the port is none of its http ports.
    */
   locatePod: handleUnaryCall<LocatePodRequest, LocatePodResponse>;
   /**
-   * Requests that the caller refused by its rate limits, for EndpointService.Explain and JobService.Explain. To be told to every replica, at most once a
-   * second, and not again when the call fails: what is told is added up. It is remembered for 60 s. Each entry carries the key of a request that was
-   * refused; entries whose key may not use the endpoint's jobs API are left out, and the call fails as the last of them when nothing else is left.
+   * Reports requests that the caller rejected by its rate limits, for EndpointService.Explain and JobService.Explain. Call every replica, at most once a
+   * second. Do not retry a failed call: counts are added up. Core remembers them for 60 s. Each entry carries the key of a rejected request. Entries
+   * whose key may not use the endpoint's jobs API are ignored; if no other entry is left, the call fails with the error of the last of them.
    * INVALID_REQUEST: more than 50 entries.
    */
   tellRefusals: handleUnaryCall<TellRefusalsRequest, TellRefusalsResponse>;
@@ -1512,11 +1511,11 @@ export interface EdgeServiceServer extends UntypedServiceImplementation {
 
 export interface EdgeServiceClient extends Client {
   /**
-   * One stream for each facade. It tells its demand of every endpoint that it has requests for, with the version of what it knows of it; core answers with
-   * the workers of that endpoint, in full, whenever they are others than these and whenever they change, until nothing was told of it for 15 s. A demand is
-   * the caller's: each carries a key that may use the endpoint's jobs API, because one facade serves many. When the stream breaks, go on with what is known
-   * and tell all demands on the next one: what was told counts for 45 s. However a stream ends,
-   * that alone says nothing of requests.
+   * Streams the endpoint sets (workers) of load-balancing endpoints. Each facade opens one stream and reports its demand for every endpoint that it has
+   * requests for, with the version of the endpoint set it knows. Core sends the whole endpoint set when that version is not the current one, and at
+   * each change. It stops 15 s after the last report for the endpoint. Each demand carries a key that may use the endpoint's jobs API, because one
+   * facade serves many accounts. When the stream breaks, keep the known endpoint sets and report all demands again on the next stream. A report
+   * is valid for 45 s. The end of a stream says nothing about requests.
    */
   watchRotation(): ClientDuplexStream<WatchRotationRequest, WatchRotationResponse>;
   watchRotation(options: Partial<CallOptions>): ClientDuplexStream<WatchRotationRequest, WatchRotationResponse>;
@@ -1525,8 +1524,8 @@ export interface EdgeServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientDuplexStream<WatchRotationRequest, WatchRotationResponse>;
   /**
-   * Whose tunnel it is that an agent wants to open to a facade (kit/net/tunnel.ts): the call carries the agent's own key. To be asked again while
-   * the tunnel stands, at least every 30 s. UNAUTHENTICATED: the key is none of an agent, is not valid any more, or no machine has joined with it yet.
+   * Returns the machine of an agent that opens a tunnel to a facade (kit/net/tunnel.ts). The call carries the agent's own key. Repeat it at least every
+   * 30 s while the tunnel is open. UNAUTHENTICATED: the key has not the scope AGENT, is no longer valid, or no machine has joined with it yet.
    */
   admitTunnel(
     request: AdmitTunnelRequest,
@@ -1544,9 +1543,9 @@ export interface EdgeServiceClient extends Client {
     callback: (error: ServiceError | null, response: AdmitTunnelResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Where an http port of a pod listens. In the name of a key of its account that may read, or change with `write`; with `open` in nobody's: the
-   * operator shows pods to everybody who knows their address, and the key of the call counts for nothing. NOT_FOUND: there is no such pod in the
-   * account, or the port is none of its http ports. To be kept for 2 s at most.
+   * Returns the address of an http port of a pod. The key must belong to the pod's account and may read, or with `write` change. With `open` the key
+   * is ignored, because the operator shows pods to everybody who knows their address. Cache the response for at most 2 s. NOT_FOUND: the account has
+   * no such pod, or the port is none of its http ports.
    */
   locatePod(
     request: LocatePodRequest,
@@ -1564,9 +1563,9 @@ export interface EdgeServiceClient extends Client {
     callback: (error: ServiceError | null, response: LocatePodResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Requests that the caller refused by its rate limits, for EndpointService.Explain and JobService.Explain. To be told to every replica, at most once a
-   * second, and not again when the call fails: what is told is added up. It is remembered for 60 s. Each entry carries the key of a request that was
-   * refused; entries whose key may not use the endpoint's jobs API are left out, and the call fails as the last of them when nothing else is left.
+   * Reports requests that the caller rejected by its rate limits, for EndpointService.Explain and JobService.Explain. Call every replica, at most once a
+   * second. Do not retry a failed call: counts are added up. Core remembers them for 60 s. Each entry carries the key of a rejected request. Entries
+   * whose key may not use the endpoint's jobs API are ignored; if no other entry is left, the call fails with the error of the last of them.
    * INVALID_REQUEST: more than 50 entries.
    */
   tellRefusals(

@@ -27,7 +27,7 @@ export namespace EndpointType {
   export type LB = typeof EndpointType.LB;
 }
 
-/** What a scaler looks at. */
+/** Metric that a scaler uses. */
 export const ScalerType = {
   /** UNSPECIFIED - Taken as QUEUE_DELAY on create, for type LB as REQUEST_COUNT. */
   UNSPECIFIED: 0,
@@ -51,7 +51,7 @@ export namespace ScalerType {
   export type SLO = typeof ScalerType.SLO;
 }
 
-/** Whether scaled-down workers are kept frozen for a fast start. */
+/** Decides whether scaled-down workers are kept in standby for a fast start. */
 export const FlashBootType = {
   /** UNSPECIFIED - Taken as OFF on create. */
   UNSPECIFIED: 0,
@@ -69,7 +69,7 @@ export namespace FlashBootType {
   export type FLASHBOOT = typeof FlashBootType.FLASHBOOT;
 }
 
-/** What a user deploys: a template, a choice of GPUs and scaling settings. */
+/** A deployment of a user: template, choice of GPUs and scaling settings. */
 export interface Endpoint {
   /** 14 lowercase letters and digits. Output only. */
   id: string;
@@ -95,7 +95,7 @@ export interface Endpoint {
   workersMax: number;
   /** Seconds a worker stays without a job before it is stopped, 1 to 3,600. Default 5. */
   idleTimeoutSeconds: number;
-  /** What the scaler looks at. Default QUEUE_DELAY; for type LB REQUEST_COUNT, the only one there. */
+  /** Metric of the scaler. Default QUEUE_DELAY; for type LB REQUEST_COUNT, the only one there. */
   scalerType: ScalerType;
   /** Target of the scaler, at least 1; with SLO the wait in seconds that 95 of 100 jobs shall not exceed. Default 4. */
   scalerValue: number;

@@ -46,7 +46,7 @@ export interface OwnTemplate {
   fromTemplateId: string;
 }
 
-/** What to create. */
+/** Request of CreateEndpoint. */
 export interface CreateEndpointRequest {
   /** Zero values take the defaults written at each field, except workers_min and workers_max, which are taken from `workers`. */
   endpoint:
@@ -62,17 +62,17 @@ export interface CreateEndpointRequest {
   retryLimit?:
     | number
     | undefined;
-  /** What it alone runs; then `endpoint.template_id` must be empty. Absent: it runs that. */
+  /** Template of its own; then `endpoint.template_id` must be empty. Absent: it runs that. */
   ownTemplate?: OwnTemplate | undefined;
 }
 
-/** What was created. */
+/** Response of CreateEndpoint. */
 export interface CreateEndpointResponse {
   /** With its id. */
   endpoint: Endpoint | undefined;
 }
 
-/** Which one to read. */
+/** Request of GetEndpoint. */
 export interface GetEndpointRequest {
   /** Its id. */
   id: string;
@@ -116,7 +116,7 @@ export interface ListEndpointsResponse {
   nextPageToken: string;
 }
 
-/** What to change. */
+/** Request of UpdateEndpoint. */
 export interface UpdateEndpointRequest {
   /** Its id and the new values. */
   endpoint:
@@ -136,7 +136,7 @@ export interface UpdateEndpointResponse {
   endpoint: Endpoint | undefined;
 }
 
-/** Which one's workers to replace. */
+/** Request of RestartEndpoint. */
 export interface RestartEndpointRequest {
   /** Its id. */
   id: string;
@@ -150,7 +150,7 @@ export interface RestartEndpointResponse {
   endpoint: Endpoint | undefined;
 }
 
-/** Which one to return to a good version. */
+/** Request of RollBackEndpoint. */
 export interface RollBackEndpointRequest {
   /** Its id. */
   id: string;
@@ -164,11 +164,11 @@ export interface RollBackEndpointResponse {
   endpoint: Endpoint | undefined;
 }
 
-/** Which one to delete. */
+/** Request of DeleteEndpoint. */
 export interface DeleteEndpointRequest {
   /** Its id. */
   id: string;
-  /** Whatever its workers_min and workers_max are: its workers are stopped and its jobs end. Default false. */
+  /** Delete it also with workers_min or workers_max above 0: its workers are stopped and its jobs end. Default false. */
   stopWorkers?: boolean | undefined;
 }
 
@@ -176,7 +176,7 @@ export interface DeleteEndpointRequest {
 export interface DeleteEndpointResponse {
 }
 
-/** What to explain. */
+/** Request of EndpointServiceExplain. */
 export interface EndpointServiceExplainRequest {
   /** The endpoint. */
   endpointId: string;
@@ -188,7 +188,7 @@ export interface EndpointServiceExplainResponse {
   explanation: EndpointExplanation | undefined;
 }
 
-/** Whose decisions. */
+/** Request of ListDecisions. */
 export interface ListDecisionsRequest {
   /** The endpoint. */
   endpointId: string;
@@ -209,7 +209,7 @@ export interface ListDecisionsResponse {
   decisions: ScaleDecision[];
 }
 
-/** What if it had had other settings. */
+/** Request of WhatIf. */
 export interface WhatIfRequest {
   /** The endpoint's id, and the values of the settings that are to be others. */
   endpoint:
@@ -226,7 +226,7 @@ export interface WhatIfRequest {
   hours: number;
 }
 
-/** What was and what would have been. */
+/** Response of WhatIf. */
 export interface WhatIfResponse {
   /** At most twelve, of equal length, in order. None: no job came. */
   periods: WhatIfPeriod[];
@@ -238,7 +238,7 @@ export interface WhatIfResponse {
   replayedDecisions: number;
   /** See replayed_decisions. */
   changedDecisions: number;
-  /** What is measured, what is modelled and what is left out, in sentences. */
+  /** Explains in sentences which values are measured, which are modelled, and what is left out. */
   notes: string[];
 }
 
@@ -278,7 +278,7 @@ export interface WhatIfFigures {
   p95WaitMs: number;
 }
 
-/** Which page. */
+/** Request of ListReleases. */
 export interface ListReleasesRequest {
   /** The endpoint. */
   endpointId: string;
@@ -320,7 +320,7 @@ export interface ListReleasesResponse {
   releases: Release[];
 }
 
-/** Which times. */
+/** Request of GetJobTimes. */
 export interface GetJobTimesRequest {
   /** The endpoint. */
   endpointId: string;
@@ -2912,7 +2912,7 @@ export const EndpointServiceService = {
     responseDeserialize: (value: Buffer): EndpointServiceExplainResponse =>
       EndpointServiceExplainResponse.decode(value),
   },
-  /** What its scaler decided, the latest first: what changed something or gave another reason than before. Kept for 7 days, at most 1,000. */
+  /** Lists decisions of the scaler, newest first: those that changed something or had another reason than the previous one. Kept for 7 days, at most 1,000. */
   listDecisions: {
     path: "/slipway.v1.EndpointService/ListDecisions" as const,
     requestStream: false as const,
@@ -2923,7 +2923,7 @@ export const EndpointServiceService = {
       Buffer.from(ListDecisionsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListDecisionsResponse => ListDecisionsResponse.decode(value),
   },
-  /** What was changed of it, the latest first, by whom, and which version it came to. At most 1,000 are kept, from the release that began to write them. */
+  /** Lists changes of the endpoint, newest first, with their author and the version they led to. At most 1,000 are kept, from the release that began to write them. */
   listReleases: {
     path: "/slipway.v1.EndpointService/ListReleases" as const,
     requestStream: false as const,
@@ -2935,7 +2935,7 @@ export const EndpointServiceService = {
     responseDeserialize: (value: Buffer): ListReleasesResponse => ListReleasesResponse.decode(value),
   },
   /**
-   * What its workers, waits and GPU seconds would have been with other settings, from what was recorded of the last hours, beside what they were.
+   * Simulates other scaling settings over the recorded load of the last hours. Returns workers, waits and GPU seconds beside the real ones.
    * Changes nothing. INVALID_ARGUMENT: a setting is out of range or none of scaling, or the endpoint is of type LB.
    * RESOURCE_EXHAUSTED: the account asks too much of this at once.
    */
@@ -2993,12 +2993,12 @@ export interface EndpointServiceServer extends UntypedServiceImplementation {
   deleteEndpoint: handleUnaryCall<DeleteEndpointRequest, DeleteEndpointResponse>;
   /** Why it has the workers that it has and not others. For keys that may read its jobs, and no more than they may see. */
   explain: handleUnaryCall<EndpointServiceExplainRequest, EndpointServiceExplainResponse>;
-  /** What its scaler decided, the latest first: what changed something or gave another reason than before. Kept for 7 days, at most 1,000. */
+  /** Lists decisions of the scaler, newest first: those that changed something or had another reason than the previous one. Kept for 7 days, at most 1,000. */
   listDecisions: handleUnaryCall<ListDecisionsRequest, ListDecisionsResponse>;
-  /** What was changed of it, the latest first, by whom, and which version it came to. At most 1,000 are kept, from the release that began to write them. */
+  /** Lists changes of the endpoint, newest first, with their author and the version they led to. At most 1,000 are kept, from the release that began to write them. */
   listReleases: handleUnaryCall<ListReleasesRequest, ListReleasesResponse>;
   /**
-   * What its workers, waits and GPU seconds would have been with other settings, from what was recorded of the last hours, beside what they were.
+   * Simulates other scaling settings over the recorded load of the last hours. Returns workers, waits and GPU seconds beside the real ones.
    * Changes nothing. INVALID_ARGUMENT: a setting is out of range or none of scaling, or the endpoint is of type LB.
    * RESOURCE_EXHAUSTED: the account asks too much of this at once.
    */
@@ -3152,7 +3152,7 @@ export interface EndpointServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: EndpointServiceExplainResponse) => void,
   ): ClientUnaryCall;
-  /** What its scaler decided, the latest first: what changed something or gave another reason than before. Kept for 7 days, at most 1,000. */
+  /** Lists decisions of the scaler, newest first: those that changed something or had another reason than the previous one. Kept for 7 days, at most 1,000. */
   listDecisions(
     request: ListDecisionsRequest,
     callback: (error: ServiceError | null, response: ListDecisionsResponse) => void,
@@ -3168,7 +3168,7 @@ export interface EndpointServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListDecisionsResponse) => void,
   ): ClientUnaryCall;
-  /** What was changed of it, the latest first, by whom, and which version it came to. At most 1,000 are kept, from the release that began to write them. */
+  /** Lists changes of the endpoint, newest first, with their author and the version they led to. At most 1,000 are kept, from the release that began to write them. */
   listReleases(
     request: ListReleasesRequest,
     callback: (error: ServiceError | null, response: ListReleasesResponse) => void,
@@ -3185,7 +3185,7 @@ export interface EndpointServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListReleasesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * What its workers, waits and GPU seconds would have been with other settings, from what was recorded of the last hours, beside what they were.
+   * Simulates other scaling settings over the recorded load of the last hours. Returns workers, waits and GPU seconds beside the real ones.
    * Changes nothing. INVALID_ARGUMENT: a setting is out of range or none of scaling, or the endpoint is of type LB.
    * RESOURCE_EXHAUSTED: the account asks too much of this at once.
    */

@@ -21,7 +21,7 @@ export interface EndpointExplanation {
   oldestWaitMs: number;
   /** Jobs that run. */
   running: number;
-  /** What scaling decided last that was anything new. Absent: nothing yet. */
+  /** Latest scaling decision that changed something. Absent: none yet. */
   lastDecision:
     | ScaleDecision
     | undefined;
@@ -57,7 +57,7 @@ export interface JobExplanation {
   endpoint: EndpointExplanation | undefined;
 }
 
-/** What became of one attempt. */
+/** History of one attempt. */
 export interface AttemptExplanation {
   /** Its number. */
   attempt: number;
@@ -103,7 +103,7 @@ export interface ScaleDecision {
   throttled: number;
   /** Why this target. */
   reason: string;
-  /** What cut the wish. */
+  /** Limits that capped the wanted number. */
   limits: ScaleLimit[];
   /** Jobs that waited, how long the first of them had in milliseconds, and jobs that ran. */
   queued: number;
@@ -113,7 +113,7 @@ export interface ScaleDecision {
   running: number;
   /** Workers that there should be and were. */
   present: number;
-  /** What was done, in the order in which it was. */
+  /** Actions, in the order in which they were taken. */
   actions: ScaleAction[];
 }
 
@@ -140,11 +140,11 @@ export interface ScaleLimit {
   cut: number;
   /** In words. */
   text: string;
-  /** What would change it, in words. */
+  /** Action that would change it, in words. */
   change: string;
 }
 
-/** What one worker is at, and why. */
+/** State of one worker, with the reason. */
 export interface WorkerExplanation {
   /** Its id. */
   id: string;
@@ -157,23 +157,23 @@ export interface WorkerExplanation {
   held: number;
   /** In words; for a worker that starts, is not ready or has crashed with what its machine told, where the key may read workers. */
   reason: string;
-  /** What would change it, in words. Empty: nothing has to. */
+  /** Action that would change it, in words. Empty: nothing is needed. */
   change: string;
 }
 
-/** Whether machines could take one more worker of the endpoint now. */
+/** Placement check: can machines take one more worker of the endpoint now? */
 export interface MachineExplanation {
   /** Its name, for the operator alone. */
   name: string;
   /** How many machines this is about. */
   count: number;
-  /** They could. */
+  /** True: they can. */
   fits: boolean;
   /** The first thing that keeps them from it, as a word, for instance GPUS_TAKEN. Empty: nothing does. */
   refusedBy: string;
   /** The same in words. */
   reason: string;
-  /** What would change it. Empty when nothing keeps them from it. */
+  /** Action that would change it. Empty: nothing prevents it. */
   change: string;
 }
 

@@ -105,7 +105,7 @@ export interface Job {
   /** Where it stands. */
   state: JobState;
   /**
-   * What the handler returned, as the JSON text it sent, byte for byte; while IN_PROGRESS the latest progress value.
+   * JSON text that the handler returned, byte for byte; while IN_PROGRESS the latest progress value.
    * Absent when there is none. Only filled where the request asked for output.
    */
   output?:

@@ -116,7 +116,7 @@ export interface RedriveWebhookResponse {
   delivery: WebhookDelivery | undefined;
 }
 
-/** Which lines of which job. */
+/** Request of GetJobLog. */
 export interface GetJobLogRequest {
   /** Its endpoint. */
   endpointId: string;
@@ -163,7 +163,7 @@ export interface PipelineCall {
   callId: number;
   /** API key on whose behalf the call is made. Replaces the metadata of a unary call, because one facade serves many callers. */
   apiKey: string;
-  /** What to do. */
+  /** The call. */
   call:
     | //
     /** SubmitJob. */
@@ -242,7 +242,7 @@ export interface PipelineReply {
   wasQueued?: boolean | undefined;
 }
 
-/** What a unary call would have carried as its status. */
+/** Status that a unary call would have. */
 export interface PipelineError {
   /** google.rpc.Code. */
   code: number;
@@ -438,11 +438,11 @@ export interface JobsLeft {
   count: number;
 }
 
-/** What one call came to. */
+/** Result of one call. */
 export interface CancelJobsResponse {
   /** Jobs that were cancelled. */
   done: number;
-  /** Those that were not, each state once. */
+  /** States of the others, each once. */
   left: JobsLeft[];
   /** For the next call. Empty: none is left that matches. */
   nextCursor: string;
@@ -478,11 +478,11 @@ export interface RetryJobsRequest {
   endedFrom?: Date | undefined;
 }
 
-/** What one call came to. */
+/** Result of one call. */
 export interface RetryJobsResponse {
   /** Jobs that were queued again. */
   done: number;
-  /** Those that were not, each state once. */
+  /** States of the others, each once. */
   left: JobsLeft[];
   /** For the next call. Empty: none is left that matches. */
   nextCursor: string;
@@ -494,7 +494,7 @@ export interface PurgeQueueRequest {
   endpointId: string;
 }
 
-/** What was removed. */
+/** Response of PurgeQueue. */
 export interface PurgeQueueResponse {
   /** Number of queued jobs that were deleted. */
   removed: number;
@@ -545,7 +545,7 @@ export interface ListJobsResponse {
   totalCapped: boolean;
 }
 
-/** Whose errors to group. */
+/** Request of ListErrors. */
 export interface ListErrorsRequest {
   /** The endpoint. */
   endpointId: string;
@@ -557,7 +557,7 @@ export interface ListErrorsRequest {
 
 /** Its groups. */
 export interface ListErrorsResponse {
-  /** Those with the most jobs first, at most 100; or the one that was asked for. */
+  /** Groups with the most jobs first, at most 100; or the requested one. */
   groups: ErrorGroup[];
   /** How many groups there are. */
   groupCount: number;

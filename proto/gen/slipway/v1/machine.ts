@@ -8,7 +8,7 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 
-/** What a worker is doing, as its agent observes it. */
+/** State of a worker, as its agent observes it. */
 export const WorkerState = {
   /** UNSPECIFIED - Never sent. */
   UNSPECIFIED: 0,
@@ -19,16 +19,16 @@ export const WorkerState = {
   /** DRAINING - It gets no more work and ends when it holds no attempt. */
   DRAINING: 3,
   /**
-   * UNHEALTHY - It ended without being told to, or reported itself unhealthy. Shown with its reason until the back-off has passed and another takes
+   * UNHEALTHY - It ended unexpectedly, or reported itself unhealthy. Shown with its reason until the back-off has passed and another takes
    * its place; after that it is one of the ended ones.
    */
   UNHEALTHY: 4,
-  /** STOPPED - It ended as it was told to. */
+  /** STOPPED - It ended as requested. */
   STOPPED: 5,
   /** OUTDATED - It was started from an earlier version of its endpoint: it finishes what it holds and goes. Shown by core; agents never say it. */
   OUTDATED: 6,
   /**
-   * FROZEN - It stands still with all that it has in memory, holds no attempt and gets none until it is woken (DESIRED_STATE_RUN), which takes milliseconds
+   * FROZEN - Standby: it is frozen with all of its memory, holds no attempt and gets none until it is resumed (DESIRED_STATE_RUN), which takes milliseconds
    * (FlashBoot). Neither counted as running nor metered.
    */
   FROZEN: 7,
@@ -47,7 +47,7 @@ export namespace WorkerState {
   export type FROZEN = typeof WorkerState.FROZEN;
 }
 
-/** What the health path of a worker of a load-balancing endpoint answers. */
+/** Health of a load-balancing worker, by the response of its health path. */
 export const HttpHealth = {
   /** UNSPECIFIED - No such worker, or nobody has asked yet. */
   UNSPECIFIED: 0,
@@ -89,9 +89,9 @@ export namespace GpuHandover {
   export type VIRTUAL = typeof GpuHandover.VIRTUAL;
 }
 
-/** What runs images on a machine. */
+/** Container engine of a machine. */
 export interface ContainerEngine {
-  /** What it calls itself, for instance `docker` or `podman`. */
+  /** Its own name, for instance `docker` or `podman`. */
   name: string;
   /** Its version. */
   version: string;
@@ -104,7 +104,7 @@ export interface ContainerEngine {
   limits: string[];
   /** Disk for images in MiB, in all. 0: not known. */
   imageTotalMib: number;
-  /** What of it is free, when the agent last said so. 0 with an `image_total_mib` of 0: not known. */
+  /** Free part of it, as last reported by the agent. 0 with an `image_total_mib` of 0: not known. */
   imageFreeMib: number;
 }
 
@@ -150,7 +150,7 @@ export interface GpuLoad {
   temperatureCelsius?:
     | number
     | undefined;
-  /** What its card draws, in watts. */
+  /** Power draw of the card in watts. */
   powerWatts?: number | undefined;
 }
 
@@ -180,7 +180,7 @@ export interface Machine {
   cpuThreadsPerCore: number;
   /** Its operator allows commands of the host: workers and pods without an image. */
   runsCommands: boolean;
-  /** What runs images here. Absent: nothing does. */
+  /** Container engine. Absent: none. */
   containerEngine:
     | ContainerEngine
     | undefined;
@@ -277,7 +277,7 @@ export interface EndedWorkers {
     | undefined;
   /** The latest of them, whose log may still be read. */
   lastWorkerId: string;
-  /** What is known of the latest: the sentence and its last lines. */
+  /** Details of the latest one: the sentence and its last lines. */
   reason: string;
   /** How they ended, for people. */
   sentence: string;

@@ -24,7 +24,7 @@ import { ListView } from "./list_view.ts";
 import { EndedWorkers, GpuLoad, Machine, MachineImage, Worker } from "./machine.ts";
 import { PodState, PodStatus } from "./pod.ts";
 
-/** Which page of the machines. */
+/** Request of ListMachines. */
 export interface ListMachinesRequest {
   /** Most entries of a page, 1 to 1,000. Default 1,000. */
   pageSize?:
@@ -70,7 +70,7 @@ export interface ListMachinesResponse {
   nextPageToken: string;
 }
 
-/** Which machine. */
+/** Request of GetMachine. */
 export interface GetMachineRequest {
   /** Its id, or its name. */
   id: string;
@@ -119,9 +119,9 @@ export interface MachinePod {
   name: string;
   /** Whose it is. */
   accountId: string;
-  /** What it does. */
+  /** Observed state. */
   state: PodState;
-  /** What it shall do. */
+  /** Desired state. */
   desiredStatus: PodStatus;
   /** Image that it runs. Empty: a command of the host. */
   imageName: string;
@@ -149,21 +149,21 @@ export interface MachineRefusal {
   endpointName: string;
   /** Whose it is. */
   accountId: string;
-  /** What refused, as in MachineExplanation. */
+  /** Limit that prevented it, as in MachineExplanation. */
   refusedBy: string;
   /** For people. */
   reason: string;
-  /** What would change it, for people. */
+  /** Action that would change it, as text for a person. */
   change: string;
 }
 
-/** Which machine. */
+/** Request of ForgetMachine. */
 export interface ForgetMachineRequest {
   /** Its id. */
   id: string;
 }
 
-/** Which machine, and what for. */
+/** Request of CordonMachine. */
 export interface CordonMachineRequest {
   /** Its id. */
   id: string;
@@ -175,7 +175,7 @@ export interface CordonMachineRequest {
 export interface CordonMachineResponse {
 }
 
-/** What went with it. */
+/** Deleted along with it. */
 export interface ForgetMachineResponse {
   /** Workers that count as lost; those that are still wanted start elsewhere. */
   lostWorkers: number;
@@ -189,7 +189,7 @@ export interface MachineSelection {
   ids: string[];
 }
 
-/** Whose workers. */
+/** Request of ListWorkers. */
 export interface ListWorkersRequest {
   /** The endpoint. With the root key empty for those of all endpoints. */
   endpointId: string;
@@ -215,7 +215,7 @@ export interface ListWorkersResponse {
   workers: Worker[];
   /** Names the next page. Empty: there is none. */
   nextPageToken: string;
-  /** Those that ended without being told to, grouped by endpoint, exit code and last line, the latest first. On the first page only. */
+  /** Workers that ended unexpectedly, grouped by endpoint, exit code and last line, the latest first. On the first page only. */
   ended: EndedWorkers[];
   /**
    * Those of the endpoint that ended within the last day however they did, at most 20, the latest first; with one machine instead of an endpoint those that
@@ -224,7 +224,7 @@ export interface ListWorkersResponse {
   recent: Worker[];
 }
 
-/** Which log. */
+/** Request of GetWorkerLog. */
 export interface GetWorkerLogRequest {
   /** The worker. */
   workerId: string;
@@ -241,7 +241,7 @@ export interface GetWorkerLogRequest {
   endpointId?: string | undefined;
 }
 
-/** What it wrote. */
+/** Response of GetWorkerLog. */
 export interface GetWorkerLogResponse {
   /** stdout and stderr as they were written, interleaved. */
   log: Buffer;

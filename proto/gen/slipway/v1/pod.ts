@@ -9,7 +9,7 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { Machine } from "./machine.ts";
 
-/** What a pod shall do. */
+/** Desired state of a pod. */
 export const PodStatus = {
   /** UNSPECIFIED - Never sent. */
   UNSPECIFIED: 0,
@@ -27,7 +27,7 @@ export namespace PodStatus {
   export type EXITED = typeof PodStatus.EXITED;
 }
 
-/** What a pod does, as its agent observes it. */
+/** State of a pod, as its agent observes it. */
 export const PodState = {
   /** UNSPECIFIED - Never sent. */
   UNSPECIFIED: 0,
@@ -35,7 +35,7 @@ export const PodState = {
   STARTING: 1,
   /** RUNNING - Its process runs. */
   RUNNING: 2,
-  /** EXITED - It stands still as it was told to. */
+  /** EXITED - It was stopped as requested. */
   EXITED: 3,
   /** FAILED - Its process ended by itself and will be started again; `status_text` says why. */
   FAILED: 4,
@@ -98,11 +98,11 @@ export interface Pod {
   locked: boolean;
   /** Kept as given; one's own machines have no spot market. */
   interruptible: boolean;
-  /** What it shall do. Output only. */
+  /** Desired state. Output only. */
   desiredStatus: PodStatus;
-  /** What it does. Output only. */
+  /** Observed state. Output only. */
   state: PodState;
-  /** What happened last, for a person: why it ended, with the last lines it wrote. Output only. */
+  /** Last event, for a person: why it ended, with its last lines. Output only. */
   statusText: string;
   /** Where it runs. Its fields `gpus` are all of the machine's. Output only. */
   machine:

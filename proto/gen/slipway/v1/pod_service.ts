@@ -24,7 +24,7 @@ import { ListView } from "./list_view.ts";
 import { EndedWorkers } from "./machine.ts";
 import { Pod } from "./pod.ts";
 
-/** What to create. */
+/** Request of CreatePod. */
 export interface CreatePodRequest {
   /** Zero values take the template's values, and without a template the defaults written at each field. */
   pod:
@@ -34,13 +34,13 @@ export interface CreatePodRequest {
   volumeGb?: number | undefined;
 }
 
-/** What was created. */
+/** Response of CreatePod. */
 export interface CreatePodResponse {
   /** With its id and its machine. */
   pod: Pod | undefined;
 }
 
-/** Which one to read. */
+/** Request of GetPod. */
 export interface GetPodRequest {
   /** Its id. */
   id: string;
@@ -52,7 +52,7 @@ export interface GetPodResponse {
   pod: Pod | undefined;
 }
 
-/** Which ones to list. */
+/** Request of ListPods. */
 export interface ListPodsRequest {
   /** Add the workers of endpoints. Default false. */
   includeWorkers: boolean;
@@ -88,7 +88,7 @@ export interface ListPodsResponse {
   endedWorkers: EndedWorkers[];
 }
 
-/** What to change. */
+/** Request of UpdatePod. */
 export interface UpdatePodRequest {
   /** Its id and the new values. */
   pod:
@@ -107,7 +107,7 @@ export interface UpdatePodResponse {
   pod: Pod | undefined;
 }
 
-/** Which one to start. */
+/** Request of StartPod. */
 export interface StartPodRequest {
   /** Its id. */
   id: string;
@@ -119,7 +119,7 @@ export interface StartPodResponse {
   pod: Pod | undefined;
 }
 
-/** Which one to stop. */
+/** Request of StopPod. */
 export interface StopPodRequest {
   /** Its id. */
   id: string;
@@ -131,7 +131,7 @@ export interface StopPodResponse {
   pod: Pod | undefined;
 }
 
-/** Which one to reset. */
+/** Request of ResetPod. */
 export interface ResetPodRequest {
   /** Its id. */
   id: string;
@@ -143,7 +143,7 @@ export interface ResetPodResponse {
   pod: Pod | undefined;
 }
 
-/** Which one to restart. */
+/** Request of RestartPod. */
 export interface RestartPodRequest {
   /** Its id. */
   id: string;
@@ -155,7 +155,7 @@ export interface RestartPodResponse {
   pod: Pod | undefined;
 }
 
-/** Which one to delete. */
+/** Request of DeletePod. */
 export interface DeletePodRequest {
   /** Its id. */
   id: string;
@@ -165,7 +165,7 @@ export interface DeletePodRequest {
 export interface DeletePodResponse {
 }
 
-/** Which log. */
+/** Request of GetPodLog. */
 export interface GetPodLogRequest {
   /** The pod or worker. */
   id: string;
@@ -175,7 +175,7 @@ export interface GetPodLogRequest {
   place?: JobLogPlace | undefined;
 }
 
-/** What it wrote. */
+/** Response of GetPodLog. */
 export interface GetPodLogResponse {
   /** stdout and stderr as they were written, interleaved. */
   log: Buffer;

@@ -27,7 +27,7 @@ export interface ListProblemsRequest {
   endpointId: string;
 }
 
-/** What is wrong. */
+/** One problem. */
 export interface ListProblemsResponse {
   /** The worst first. */
   problems: Problem[];
@@ -38,15 +38,15 @@ export interface ListProblemsResponse {
 /** Something that is wrong now. */
 export interface Problem {
   /**
-   * What it is, as a word. Of endpoints CANNOT_RUN (no machine could ever take a worker), WORKERS_CRASHED, RELEASE_HELD (its version does not start, and
+   * Kind of problem. Of endpoints CANNOT_RUN (no machine could ever take a worker), WORKERS_CRASHED, RELEASE_HELD (its version does not start, and
    * the one before goes on), OLD_QUEUE (a job has waited for ten minutes), WORKERS_NOT_USED (requests wait beside a ready worker that has none), NO_PLACE
    * (workers wait for a place), WEBHOOKS_GIVEN_UP (within the last hour), or a limit that binds (ScaleLimit.limit); of an account QUEUED_JOBS,
    * REQUEST_QUOTA or REQUESTS_AT_ONCE; of pods POD_FAILED; of machines MACHINE_AWAY, GPU_UNHEALTHY or MACHINE_CORDONED. Others may follow.
    */
   kind: string;
-  /** It will not end by itself, or something was lost; otherwise things wait. */
+  /** True: it does not end by itself, or something was lost. False: things only wait. */
   broken: boolean;
-  /** What it is about: ENDPOINT, POD, MACHINE or ACCOUNT. */
+  /** Kind of resource: ENDPOINT, POD, MACHINE or ACCOUNT. */
   about: string;
   /** Id of that. */
   id: string;
@@ -56,7 +56,7 @@ export interface Problem {
   accountId: string;
   /** A job that shows it, where one does. Empty: none. */
   jobId: string;
-  /** What is wrong and why, in words; of a limit with what would change it. */
+  /** Problem and cause, in words; of a limit with what would change it. */
   text: string;
 }
 
@@ -333,7 +333,7 @@ export const Problem: MessageFns<Problem> = {
   },
 };
 
-/** What is wrong now: with the caller's endpoints and pods, or for the operator with those of all accounts and with the machines. */
+/** Lists current problems: of the caller's endpoints and pods; for the operator also of all accounts and of the machines. */
 export type ProblemServiceService = typeof ProblemServiceService;
 export const ProblemServiceService = {
   /**

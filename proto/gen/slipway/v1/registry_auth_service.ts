@@ -34,7 +34,7 @@ export interface RegistryAuth {
   createTime: Date | undefined;
 }
 
-/** What to store. */
+/** Request of CreateRegistryAuth. */
 export interface CreateRegistryAuthRequest {
   /** For people. */
   name: string;
@@ -44,13 +44,13 @@ export interface CreateRegistryAuthRequest {
   password: string;
 }
 
-/** What was stored. */
+/** Response of CreateRegistryAuth. */
 export interface CreateRegistryAuthResponse {
   /** With its id. */
   registryAuth: RegistryAuth | undefined;
 }
 
-/** Which one to read. */
+/** Request of GetRegistryAuth. */
 export interface GetRegistryAuthRequest {
   /** Its id. */
   id: string;
@@ -100,7 +100,7 @@ export interface UpdateRegistryAuthResponse {
   registryAuth: RegistryAuth | undefined;
 }
 
-/** Which one to delete. */
+/** Request of DeleteRegistryAuth. */
 export interface DeleteRegistryAuthRequest {
   /** Its id. */
   id: string;

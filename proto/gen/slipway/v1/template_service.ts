@@ -22,7 +22,7 @@ import { FieldMask } from "../../google/protobuf/field_mask.ts";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { ListView } from "./list_view.ts";
 
-/** What workers run: an image for the container executor or a command for the process executor. */
+/** Program of workers and pods: an image for the container executor, or a command for the process executor. */
 export interface Template {
   /** 10 lowercase letters and digits. Output only. */
   id: string;
@@ -79,19 +79,19 @@ export interface Template_EnvEntry {
   value: string;
 }
 
-/** What to create. */
+/** Request of CreateTemplate. */
 export interface CreateTemplateRequest {
   /** Its fields. */
   template: Template | undefined;
 }
 
-/** What was created. */
+/** Response of CreateTemplate. */
 export interface CreateTemplateResponse {
   /** With its id. */
   template: Template | undefined;
 }
 
-/** Which one to read. */
+/** Request of GetTemplate. */
 export interface GetTemplateRequest {
   /** Its id. */
   id: string;
@@ -103,7 +103,7 @@ export interface GetTemplateResponse {
   template: Template | undefined;
 }
 
-/** Which ones to list. */
+/** Request of ListTemplates. */
 export interface ListTemplatesRequest {
   /** Add the public templates of other accounts. Default false. */
   includePublic: boolean;
@@ -134,7 +134,7 @@ export interface ListTemplatesResponse {
   nextPageToken: string;
 }
 
-/** What to change. */
+/** Request of UpdateTemplate. */
 export interface UpdateTemplateRequest {
   /** Its id and the new values. */
   template:
@@ -150,7 +150,7 @@ export interface UpdateTemplateResponse {
   template: Template | undefined;
 }
 
-/** Which one to delete. */
+/** Request of DeleteTemplate. */
 export interface DeleteTemplateRequest {
   /** Its id. */
   id: string;

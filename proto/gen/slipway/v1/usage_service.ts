@@ -21,7 +21,7 @@ import {
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { ListView } from "./list_view.ts";
 
-/** What was used. */
+/** Reports usage. */
 export const UsageKind = {
   /** UNSPECIFIED - Refused with INVALID_ARGUMENT. */
   UNSPECIFIED: 0,
@@ -93,9 +93,9 @@ export namespace UsageGrouping {
   export type ACCOUNT = typeof UsageGrouping.ACCOUNT;
 }
 
-/** What to sum up. */
+/** Request of ListUsage. */
 export interface ListUsageRequest {
-  /** What kind of thing. */
+  /** Kind of resource. */
   kind: UsageKind;
   /** Length of a period. */
   bucket: UsageBucket;
@@ -197,7 +197,7 @@ export interface ListUsageResponse {
 export interface ListPricesRequest {
 }
 
-/** What one unit costs. */
+/** Price of one unit. */
 export interface Price {
   /** A GPU type name, `CPU` for a worker or pod without a GPU, or `VOLUME_GB` for a GB of network volume. */
   item: string;

@@ -43,19 +43,19 @@ export interface NetworkVolume {
   createTime: Date | undefined;
 }
 
-/** What to create. */
+/** Request of CreateNetworkVolume. */
 export interface CreateNetworkVolumeRequest {
   /** Its fields. */
   networkVolume: NetworkVolume | undefined;
 }
 
-/** What was created. */
+/** Response of CreateNetworkVolume. */
 export interface CreateNetworkVolumeResponse {
   /** With its id. */
   networkVolume: NetworkVolume | undefined;
 }
 
-/** Which one to read. */
+/** Request of GetNetworkVolume. */
 export interface GetNetworkVolumeRequest {
   /** Its id. */
   id: string;
@@ -92,7 +92,7 @@ export interface ListNetworkVolumesResponse {
   nextPageToken: string;
 }
 
-/** What to change. */
+/** Request of UpdateNetworkVolume. */
 export interface UpdateNetworkVolumeRequest {
   /** Its id and the new values. */
   networkVolume:
@@ -108,7 +108,7 @@ export interface UpdateNetworkVolumeResponse {
   networkVolume: NetworkVolume | undefined;
 }
 
-/** Which one to delete. */
+/** Request of DeleteNetworkVolume. */
 export interface DeleteNetworkVolumeRequest {
   /** Its id. */
   id: string;
