@@ -28,7 +28,6 @@ const REST_FACTOR = 20;
 const SHOWN_MAX = 500;
 const ERROR_LENGTH_MAX = 120;
 
-
 export interface ActivityOptions {
   core: CoreServices;
   apiKey: string;

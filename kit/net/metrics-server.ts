@@ -69,8 +69,10 @@ export class MetricsServer extends BaseService {
   }
 
   async #answer({ method, url = '' }: IncomingMessage, reply: ServerResponse): Promise<void> {
-    if (url.split('?', 1)[0] !== '/metrics') return void reply.writeHead(404, PLAIN).end('Not found. Only /metrics is served here.\n');
-    if (method !== 'GET') return void reply.writeHead(405, { ...PLAIN, allow: 'GET' }).end('Method not allowed. Use GET.\n');
+    if (url.split('?', 1)[0] !== '/metrics')
+      return void reply.writeHead(404, PLAIN).end('Not found. Only /metrics is served here.\n');
+    if (method !== 'GET')
+      return void reply.writeHead(405, { ...PLAIN, allow: 'GET' }).end('Method not allowed. Use GET.\n');
     try {
       const { type, text } = await this.#options.metrics.read();
       reply.writeHead(200, { 'content-type': type }).end(text);

@@ -7,7 +7,7 @@ import { BaseService } from '../lifecycle/service.ts';
 import type { Clock, Random } from '../time/clock.ts';
 import { systemClock, systemRandom } from '../time/clock.ts';
 import type { Attributes } from './otlp.ts';
-import type { TraceRecorder, TraceKind, TraceStart } from './trace.ts';
+import type { TraceKind, TraceRecorder, TraceStart } from './trace.ts';
 import { readTraceparent, Trace } from './trace.ts';
 import { TraceSender } from './trace-sender.ts';
 

@@ -106,7 +106,7 @@ t.test('meanings: no secret, the address once', async (t) => {
     ['certificate is not yet valid', /not valid yet/],
     ["Hostname/IP does not match certificate's altnames", /is for other names/],
     ['SSL alert number 116 certificate required', /takes only clients with a certificate/],
-    ['tlsv1 alert unknown ca', /refuses the certificate/],
+    ['tlsv1 alert unknown ca', /rejects the certificate/],
     ['wrong version number', /does not speak TLS/],
     ['connect ECONNREFUSED 127.0.0.1:1', /no process listens there/],
   ] as const) {
