@@ -30,7 +30,7 @@ for (let i = 0; i < 20; i += 1) open();
 `;
 
 t.setTimeout(120_000);
-t.test('beside a worker that breaks its links', async (t) => {
+t.test('jobs complete beside a worker that breaks its links', async (t) => {
   const lines: { msg: string }[] = [];
   const logger = createLogger('test', 'info', {
     write: (line: string) => {

@@ -8,8 +8,8 @@ import { delay, systemClock } from '@slipway/kit/time/clock';
 import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import postgres from 'postgres';
 import t from 'tap';
-import { forgettingProxy } from '../helpers/net/forgetting-proxy.ts';
 import { quietPort } from '../helpers/net/ports.ts';
+import { silentDropProxy } from '../helpers/net/silent-drop-proxy.ts';
 import { lbClient, lbEndpoint } from '../helpers/system/lb-endpoint.ts';
 import { startSystem } from '../helpers/system/system.ts';
 import { DIVISOR } from '../helpers/time/short-timers.ts';
@@ -18,7 +18,7 @@ t.setTimeout(240_000);
 t.equal(LINK_TIMERS.demandValidMs, 45_000 / DIVISOR, 'the times are divided');
 
 const port = await quietPort();
-const proxy = await forgettingProxy(t, { host: '127.0.0.1', port });
+const proxy = await silentDropProxy(t, { host: '127.0.0.1', port });
 const system = await startSystem(t, {
   coreEnv: { SLIPWAY_CORE_LISTEN: `127.0.0.1:${port}` },
   facadeEnv: { SLIPWAY_CORE_ADDRESS: `127.0.0.1:${proxy.port}`, SLIPWAY_LB_PROCESSING_MS: '120000' },

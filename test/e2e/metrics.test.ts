@@ -57,7 +57,7 @@ await waitFor(
     valueOf(await readMetrics(addresses.core), 'slipway_core_batch_items_count', { batcher: 'lease extensions' }) > 0,
 );
 
-t.test('every metric is in the tables, and nothing else', async (t) => {
+t.test('every metric is documented, and no other', async (t) => {
   const ofNode = documented('Every process');
   for (const [process, address] of Object.entries(addresses)) {
     const served = await readMetrics(address);
@@ -75,7 +75,7 @@ t.test('every metric is in the tables, and nothing else', async (t) => {
   }
 });
 
-t.test('promtool has nothing against them', { skip: whyNoPromtool() }, async (t) => {
+t.test('promtool accepts the metrics', { skip: whyNoPromtool() }, async (t) => {
   for (const [process, address] of Object.entries(addresses)) {
     const text = await (await fetch(`http://${address}/metrics`)).text();
     // What Node is measured by has names that others chose.
@@ -87,7 +87,7 @@ t.test('promtool has nothing against them', { skip: whyNoPromtool() }, async (t)
   }
 });
 
-t.test('they say what happened', async (t) => {
+t.test('the metrics count what happened', async (t) => {
   const core = await readMetrics(addresses.core);
   t.equal(valueOf(core, 'slipway_core_jobs_submitted_total', { endpoint: endpointId }), 2);
   t.equal(valueOf(core, 'slipway_core_outcomes_total', { endpoint: endpointId, state: 'COMPLETED' }), 1);
@@ -130,7 +130,7 @@ t.test('they say what happened', async (t) => {
   t.ok(valueOf(agent, 'slipway_agent_bridge_http_requests_total') >= 1);
 });
 
-t.test('endpoints beyond the limit are together', async (t) => {
+t.test('endpoints beyond the limit share one label', async (t) => {
   const another = await system.createEndpoint({
     command: jsHandler('all.js'),
     fields: { workersMin: 0 },
@@ -154,7 +154,7 @@ t.test('endpoints beyond the limit are together', async (t) => {
   }
 });
 
-t.test('the place of an endpoint that was deleted is given to another', async (t) => {
+t.test('the label of a deleted endpoint becomes free for another', async (t) => {
   const { endpoints } = await call(system.clients.endpoints, 'listEndpoints', {}, system.key);
   const waiting = endpoints.find(({ id }) => id !== endpointId);
   t.equal(valueOf(await readMetrics(addresses.core), 'slipway_core_jobs', { endpoint: waiting!.id }), 0);
@@ -176,7 +176,7 @@ t.test('the place of an endpoint that was deleted is given to another', async (t
   }
 });
 
-t.test('nothing else is served there', async (t) => {
+t.test('the metrics port serves nothing else', async (t) => {
   t.equal((await fetch(`http://${addresses.core}/`)).status, 404);
   const answer = await fetch(`http://${addresses.core}/metrics`, { method: 'POST' });
   t.equal(answer.status, 405);

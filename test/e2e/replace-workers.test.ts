@@ -146,7 +146,7 @@ for (const [what, change, seen] of CHANGES) {
   });
 }
 
-t.test('a volume outlives workers, and all of its workers see the same files', async (t) => {
+t.test('a volume outlives workers, and all workers with it see the same files', async (t) => {
   const networkVolumeIds = [await createVolume()];
   const first = endpointJobs(system, await system.createEndpoint({ command, fields: { networkVolumeIds } }));
   t.same((await first.reached(await first.run({ mode: 'files', write: { note: 'kept' } }), 'COMPLETED')).output, {

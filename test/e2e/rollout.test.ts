@@ -110,7 +110,7 @@ const BAD: [
 ];
 
 for (const [what, release, mend] of BAD) {
-  t.test(`${what}: the version before answers all, the release is held, and the next one serves`, async (t) => {
+  t.test(`${what}: the previous version answers all, the release is held, and the next one serves`, async (t) => {
     const command = [...BROKEN_BY_ENV, ...jsHandler('all.js')];
     const id = await system.createEndpoint({
       command,
@@ -159,7 +159,7 @@ for (const [what, release, mend] of BAD) {
   });
 }
 
-t.test('a rollback returns to the version before without a gap, and the next release serves again', async (t) => {
+t.test('a rollback returns to the previous version without a gap, and the next release serves', async (t) => {
   const fields = { workersMin: 2, gpuIds: ['NVIDIA A40'] };
   const id = await system.createEndpoint({
     command: jsHandler('all.js'),
@@ -205,7 +205,7 @@ t.test('a rollback returns to the version before without a gap, and the next rel
   await close(id);
 });
 
-t.test('a restart at once: nothing is held', async (t) => {
+t.test('a restart at once holds no release', async (t) => {
   const command = [...BROKEN_BY_ENV, ...jsHandler('all.js')];
   const id = await system.createEndpoint({ command, fields: { workersMin: 1, gpuIds: ['NVIDIA A40'] }, workersMax: 1 });
   await rollout(id, 'COMPLETE');
@@ -217,7 +217,7 @@ t.test('a restart at once: nothing is held', async (t) => {
   await close(id);
 });
 
-t.test('a held version: a worker of the one before that is lost comes back as it was', async (t) => {
+t.test('while a release is held, a lost worker of the previous version is replaced', async (t) => {
   const command = [...BROKEN_BY_ENV, ...jsHandler('all.js')];
   const id = await system.createEndpoint({
     command,
@@ -239,7 +239,7 @@ t.test('a held version: a worker of the one before that is lost comes back as it
   await close(id);
 });
 
-t.test('every GPU taken: one makes room for one, and all requests are answered', async (t) => {
+t.test('with every GPU in use, workers are replaced one by one, and all requests are answered', async (t) => {
   const id = await system.createEndpoint({
     command: jsHandler('all.js'),
     fields: { workersMin: 2, gpuIds: ['NVIDIA L4'] },
@@ -265,7 +265,7 @@ t.test('every GPU taken: one makes room for one, and all requests are answered',
   await close(id);
 });
 
-t.test('load balancing: a health path that says 404, and a server that takes a while', async (t) => {
+t.test('load balancing: a health path that answers 404, and a server that starts slowly', async (t) => {
   const { at } = lbClient(system);
   const id = await lbEndpoint(system, { workersMin: 2, workersMax: 2 });
   await rollout(id, 'COMPLETE');
@@ -296,7 +296,7 @@ t.test('load balancing: a health path that says 404, and a server that takes a w
 const SICK =
   'require("node:http").createServer((request, reply) => { reply.statusCode = 404; reply.end(); }).listen(process.env.PORT, "127.0.0.1")';
 
-t.test('an endpoint without workers: what does not start is found before a job comes', async (t) => {
+t.test('an endpoint without workers: a version that does not start is found before a job comes', async (t) => {
   const command = [...BROKEN_BY_ENV, ...jsHandler('all.js')];
   const id = await system.createEndpoint({
     command,

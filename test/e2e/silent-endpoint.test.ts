@@ -20,7 +20,7 @@ const SILENCES = [0, 66, 140];
 /** Seconds that a request takes which uses the endpoint longer than it is remembered. */
 const LONG = 66;
 
-t.test('after silence and after a long request', { skip: skipWithoutEnvoy() }, async (t) => {
+t.test('requests succeed after a silence and after a long request', { skip: skipWithoutEnvoy() }, async (t) => {
   t.equal(LINK_TIMERS.demandRememberedMs, 60_000 / DIVISOR, 'the times are divided');
   const { system, send, create, direct } = await startDirectWay(t, { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' });
   const id = await create({ workersMin: 1, idleTimeoutSeconds: 60 });

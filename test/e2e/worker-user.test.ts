@@ -89,7 +89,7 @@ t.test(
     const mine = await ask(first, {});
     const theirs = await ask(other, {});
 
-    await t.test('who they are', async (t) => {
+    await t.test('workers run as the user of their account', async (t) => {
       for (const { uid, gid, groups, env, cwd } of [mine, theirs]) {
         t.ok(uid > ACCOUNT_UID_BASE, `user ${uid}`);
         t.equal(gid, uid);
@@ -108,7 +108,7 @@ t.test(
       t.not(mine.uid, theirs.uid);
     });
 
-    await t.test('they write where they should', async (t) => {
+    await t.test('workers write to their own folders only', async (t) => {
       const files = [
         join(mine.env.HOME!, 'a'),
         join(mine.env.TMPDIR!, 'b'),
@@ -128,7 +128,7 @@ t.test(
     });
 
     const pods = podCalls(system.clients, system.key);
-    await t.test('pods too', async (t) => {
+    await t.test('pods run as the user of their account', async (t) => {
       const pod = await pods.create({
         name: 'box',
         startCommand: ['sh', '-c', 'id -u; pwd; echo kept > file; exec sleep 1000'],
@@ -145,7 +145,7 @@ t.test(
       await waitFor('its files to go', () => !existsSync(join(dataDir, 'pods', pod.id)));
     });
 
-    await t.test("nobody sees what is the agent's or another account's", async (t) => {
+    await t.test('no worker reads files of the agent or of another account', async (t) => {
       const paths = [
         dataDir,
         join(dataDir, 'machine-id'),
@@ -170,7 +170,7 @@ t.test(
       t.same(seen, Object.fromEntries(paths.map((path) => [path, 'EACCES'])));
     });
 
-    await t.test('a working directory that its user cannot reach ends it with a word', async (t) => {
+    await t.test('a working directory that the user cannot reach ends the worker with a reason', async (t) => {
       const closed = await mkdtemp(join(tmpdir(), 'slipway-closed-'));
       t.teardown(() => rm(closed, { recursive: true, force: true }));
       mkdirSync(join(closed, 'open'), { mode: 0o755 });
@@ -185,7 +185,7 @@ t.test(
       await pods.remove(pod.id);
     });
 
-    await t.test('its folder goes with it, whatever it left there, and nothing else', async (t) => {
+    await t.test('the folder of a worker is deleted with everything in it and nothing else', async (t) => {
       const kept = await mkdtemp(join(tmpdir(), 'slipway-kept-'));
       t.teardown(() => rm(kept, { recursive: true, force: true }));
       writeFileSync(join(kept, 'file'), 'text');

@@ -6,7 +6,7 @@ import { checkKill, checkOutcomes, checkRestart, startJobs } from './jobs-in-fli
 
 t.setTimeout(120_000);
 
-t.test('agent', async (t) => {
+t.test('a killed agent loses no acknowledged job', async (t) => {
   const slipway = await startProcesses(t);
   const [agent] = slipway.agents;
   const inFlight = await startJobs(t, slipway);
@@ -16,7 +16,7 @@ t.test('agent', async (t) => {
   await checkRestart(t, slipway, agent!, { withinMs: 5_000, fresh: true });
 });
 
-t.test('worker', async (t) => {
+t.test('a killed worker loses no acknowledged job', async (t) => {
   const slipway = await startProcesses(t);
   const inFlight = await startJobs(t, slipway);
   const killedAtMs = Date.now();

@@ -24,7 +24,7 @@ interface Output {
 
 t.setTimeout(240_000);
 
-t.test('jobs in containers', { skip: podmanSkip || skipWithoutPython('new') }, async (t) => {
+t.test('kills lose no job that runs in a container', { skip: podmanSkip || skipWithoutPython('new') }, async (t) => {
   const podman = await startPodman();
   await makeWorkerImage(podman, PYTHONS.new, join(import.meta.dirname, '../handlers/mark.py'), 'localhost/mark:1');
   const slipway = await startProcesses(t, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket } });

@@ -6,7 +6,7 @@ import { checkDrained, checkOutcomes, checkRestart, startJobs } from './jobs-in-
 
 t.setTimeout(120_000);
 
-t.test('core', async (t) => {
+t.test('a killed core loses no acknowledged job', async (t) => {
   const slipway = await startProcesses(t);
   const [core] = slipway.cores;
   const inFlight = await startJobs(t, slipway);
@@ -18,7 +18,7 @@ t.test('core', async (t) => {
   await checkRestart(t, slipway, core!, { withinMs: 10_000 });
 });
 
-t.test('one of two cores', async (t) => {
+t.test('one killed core of two loses no acknowledged job', async (t) => {
   const slipway = await startProcesses(t, { cores: 2, agents: 2 });
   const inFlight = await startJobs(t, slipway, { workers: 2 });
   const more = inFlight.submit(60);

@@ -51,7 +51,7 @@ async function changeThings(slipway: Processes, name: string, wanted: () => bool
   return answers;
 }
 
-t.test('500 cuts', async (t) => {
+t.test('500 connection cuts lose no acknowledged job', async (t) => {
   let proxy!: CuttingProxy;
   const slipway = await startProcesses(t, {
     databaseUrl: async (text) => {

@@ -6,7 +6,7 @@ import { checkOutcomes, checkRestart, startJobs } from './jobs-in-flight.ts';
 
 t.setTimeout(120_000);
 
-t.test('PostgreSQL', async (t) => {
+t.test('a killed PostgreSQL loses no acknowledged job', async (t) => {
   const slipway = await startProcesses(t);
   const inFlight = await startJobs(t, slipway);
   const more = inFlight.submit(60);

@@ -10,7 +10,7 @@ import { waitFor } from '../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 
-t.test('its duties are taken, all of them, by one of the others, and done', async (t) => {
+t.test('another core takes over all singleton tasks of a killed core and does them', async (t) => {
   const { sql, cores, request, createEndpoint } = await startProcesses(t, { cores: 3, agents: 1 });
   const holders = () => sql<{ pid: number; duties: number }[]>`
     SELECT pid, count(*)::int AS duties FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 GROUP BY pid`;

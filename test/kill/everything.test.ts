@@ -9,7 +9,7 @@ import { checkOutcomes, checkRestart, startJobs } from './jobs-in-flight.ts';
 
 t.setTimeout(120_000);
 
-t.test('everything at once', async (t) => {
+t.test('a kill of all processes at once loses no acknowledged job', async (t) => {
   const slipway = await startProcesses(t);
   const all = [...slipway.agents, slipway.facade, ...slipway.cores, slipway.database];
   const inFlight = await startJobs(t, slipway);
@@ -19,7 +19,7 @@ t.test('everything at once', async (t) => {
   await checkRestart(t, slipway, all, { withinMs: 10_000 });
 });
 
-t.test('results on the disk of the agent, then agent and core', async (t) => {
+t.test("results on the agent's disk survive a kill of agent and core", async (t) => {
   const slipway = await startProcesses(t);
   const [[core], [agent]] = [slipway.cores, slipway.agents];
   const inFlight = await startJobs(t, slipway);

@@ -37,7 +37,7 @@ const session = (): Promise<Link> => waitFor('a session', () => links.open('agen
 const queued = async (): Promise<number> =>
   (await call(system.clients.jobs, 'getHealth', { endpointId: parked.id }, system.key)).jobs!.inQueue;
 
-t.test('what core stored and the facade never heard of is answered with the id under which it is stored', async (t) => {
+t.test('a job that core stored, but whose reply the facade lost, is answered with its id', async (t) => {
   const first = await parked.run({});
   for (const link of pipelines) link.hold(['back']);
   const answers = Promise.all(Array.from({ length: 20 }, (_, i) => parked.run({ i })));
@@ -49,57 +49,57 @@ t.test('what core stored and the facade never heard of is answered with the id u
   for (const [i, id] of ids.entries()) t.match(await parked.look(id), { id, status: 'IN_QUEUE' }, `job ${i}`);
 });
 
-t.test('an outcome that core stored and the agent never heard of stays as it is, and nothing runs twice', async (t) => {
-  const [note, file] = [files.path('ran'), files.path('gate')];
-  const id = await jobs.run({ mode: 'until', file, note });
-  await files.noted('ran');
-  const link = await session();
-  link.hold(['back']);
-  files.open('gate');
-  const done = await jobs.reached(id, 'COMPLETED');
-  link.cut();
-  t.match(
-    await jobs.runSync({ mode: 'echo', next: true }),
-    { status: 'COMPLETED', output: { next: true } },
-    'a new session takes jobs',
-  );
-  t.not(await session(), link);
-  t.same(await jobs.look(id), done);
-  t.equal(files.lines('ran').length, 1);
-  t.equal((await jobs.health()).jobs.retried, 0);
-});
-
 t.test(
-  'a stream whose session and whose reader lose their connections goes on, each value once and in order',
+  'an outcome that core stored, but whose acknowledgement the agent lost, stays, and no job runs twice',
   async (t) => {
-    files.makeFolder('values');
-    const values = ['a', 'b', 'c', 'd', 'e', 'f'];
-    const id = await jobs.run({ mode: 'stream', values, gate: files.path('values'), end: true });
-    const pass = (which: number | 'end'): void => files.open(`values/${which}`);
-    const feed = await readEvents(t, system, `${jobs.base}/stream/${id}`);
-    const next = async (): Promise<unknown> => (JSON.parse((await feed.next())!.data) as { output: unknown }).output;
-    pass(1);
-    const seen = [await next()];
+    const [note, file] = [files.path('ran'), files.path('gate')];
+    const id = await jobs.run({ mode: 'until', file, note });
+    await files.noted('ran');
     const link = await session();
-    link.hold();
-    pass(2);
-    pass(3);
+    link.hold(['back']);
+    files.open('gate');
+    const done = await jobs.reached(id, 'COMPLETED');
     link.cut();
-    seen.push(await next(), await next());
-    for (const pipeline of pipelines) pipeline.hold(['back']);
-    pass(4);
-    pass(5);
-    for (const pipeline of pipelines) pipeline.cut();
-    seen.push(await next(), await next());
-    pass(6);
-    seen.push(await next());
-    pass('end');
-    t.same(seen, values);
-    t.same((await jobs.drain(id)).outputs, values);
+    t.match(
+      await jobs.runSync({ mode: 'echo', next: true }),
+      { status: 'COMPLETED', output: { next: true } },
+      'a new session takes jobs',
+    );
+    t.not(await session(), link);
+    t.same(await jobs.look(id), done);
+    t.equal(files.lines('ran').length, 1);
+    t.equal((await jobs.health()).jobs.retried, 0);
   },
 );
 
-t.test('a large payload that does not arrive holds up neither heartbeats nor small jobs', async (t) => {
+t.test('a stream survives lost connections of its session and its reader: each value once, in order', async (t) => {
+  files.makeFolder('values');
+  const values = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const id = await jobs.run({ mode: 'stream', values, gate: files.path('values'), end: true });
+  const pass = (which: number | 'end'): void => files.open(`values/${which}`);
+  const feed = await readEvents(t, system, `${jobs.base}/stream/${id}`);
+  const next = async (): Promise<unknown> => (JSON.parse((await feed.next())!.data) as { output: unknown }).output;
+  pass(1);
+  const seen = [await next()];
+  const link = await session();
+  link.hold();
+  pass(2);
+  pass(3);
+  link.cut();
+  seen.push(await next(), await next());
+  for (const pipeline of pipelines) pipeline.hold(['back']);
+  pass(4);
+  pass(5);
+  for (const pipeline of pipelines) pipeline.cut();
+  seen.push(await next(), await next());
+  pass(6);
+  seen.push(await next());
+  pass('end');
+  t.same(seen, values);
+  t.same((await jobs.drain(id)).outputs, values);
+});
+
+t.test('a stuck large payload delays neither heartbeats nor small jobs', async (t) => {
   t.match(await jobs.runSync({ mode: 'size', pad: 'x'.repeat(LARGE) }), { output: { size: LARGE } });
   const own = await session();
   const side = links.open('agent 1', 'AgentService').find((link) => link !== own)!;
@@ -115,7 +115,7 @@ t.test('a large payload that does not arrive holds up neither heartbeats nor sma
   t.equal(await session(), own, 'the session never ended');
 });
 
-t.test('an outcome that is cut on its way is sent again: a part of it never counts as all', async (t) => {
+t.test('a partly sent outcome is sent again and is never recorded in part', async (t) => {
   const own = await session();
   const side = links.open('agent 1', 'AgentService').find((link) => link !== own)!;
   // Pieces are of 256 KiB: within each of them, and where one ends.
@@ -130,7 +130,7 @@ t.test('an outcome that is cut on its way is sent again: a part of it never coun
   }
 });
 
-t.test('a replica asks the one that has the machine, by a connection of its own', async (t) => {
+t.test('a replica asks the replica that holds the machine over a connection of its own', async (t) => {
   const client = links.of('test').openClient(MachineServiceClient, system.cores[1]!.address);
   t.teardown(() => client.close());
   const { workers } = await call(client, 'listWorkers', { endpointId: jobs.id }, system.key);
@@ -142,7 +142,7 @@ t.test('a replica asks the one that has the machine, by a connection of its own'
   );
 });
 
-t.test(`${ROUNDS} links held and cut at random: every acknowledged job ends well`, async (t) => {
+t.test(`${ROUNDS} links held and cut at random: every acknowledged job completes`, async (t) => {
   const random = seededRandom();
   const sayings: readonly (readonly Saying[])[] = [['there'], ['back'], ['there', 'back']];
   const acknowledged: string[] = [];

@@ -40,7 +40,7 @@ async function placed({ sql }: Processes, each: number): Promise<void> {
   );
 }
 
-t.test('in the middle of a transaction, and between two', async (t) => {
+t.test('a core killed inside and between placement transactions loses no worker and no GPU', async (t) => {
   const slipway = await startProcesses(t, { cores: 2, agents: 0 });
   const { clients, key, rootKey, sql, cores, coreAddresses } = slipway;
   for (let n = 1; n <= MACHINES; n += 1) {

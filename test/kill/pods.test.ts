@@ -34,7 +34,7 @@ async function startPod(t: Test) {
   return { slipway, pods, id, starts };
 }
 
-t.test('agent: the pod ends with it and comes back with its files', async (t) => {
+t.test('a killed agent ends the pod, and the next one starts it with its files', async (t) => {
   const { slipway, pods, id, starts } = await startPod(t);
   const [agent] = slipway.agents;
   await agent!.kill();
@@ -47,7 +47,7 @@ t.test('agent: the pod ends with it and comes back with its files', async (t) =>
   t.ok(isAlive(second!.pid));
 });
 
-t.test('core: the pod goes on, and obeys again afterwards', async (t) => {
+t.test('a killed core leaves the pod running, and the next one controls it', async (t) => {
   const { slipway, pods, id, starts } = await startPod(t);
   const [core] = slipway.cores;
   await core!.kill();

@@ -15,7 +15,7 @@ const BETWEEN = 20;
 
 t.setTimeout(240_000);
 
-t.test('random kills', async (t) => {
+t.test('random kills lose no acknowledged job', async (t) => {
   const slipway = await startProcesses(t, { cores: 2, agents: 2 });
   // A job may be hit again and again; that its limit ends it is not the matter here.
   const inFlight = await startJobs(t, slipway, { workers: 2, retryLimit: 10 });

@@ -29,7 +29,7 @@ await waitFor(
   async () => (await endpoint.health()).jobs.completed + (await endpoint.health()).jobs.failed === 2,
 );
 
-t.test('what happened, under the names of the page', async (t) => {
+t.test('metrics have the documented names and the counted values', async (t) => {
   const answer = await read(`/v2/${endpoint.id}/metrics`);
   t.equal(answer.status, 200);
   t.match(answer.headers.get('content-type'), /^text\/plain; version=0\.0\.4/);
@@ -51,7 +51,7 @@ t.test('what happened, under the names of the page', async (t) => {
   if (!whyNoPromtool()) t.equal(execFileSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' }), '');
 });
 
-t.test('the same by REST, and of a load-balancing endpoint there alone', async (t) => {
+t.test('REST has the same metrics, and those of load-balancing endpoints', async (t) => {
   const balancing = await system.createEndpoint({
     command: jsHandler('all.js'),
     fields: { type: EndpointType.LB, workersMin: 0 },
@@ -64,7 +64,7 @@ t.test('the same by REST, and of a load-balancing endpoint there alone', async (
   }
 });
 
-t.test('nobody else reads them', async (t) => {
+t.test('other accounts read none of them', async (t) => {
   const { key } = system;
   const bound = await system.newKey(undefined, system.accountId, [another]);
   t.equal((await read(`/v2/${endpoint.id}/metrics`, bound)).status, 401);

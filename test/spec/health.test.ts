@@ -156,7 +156,7 @@ t.test('workers.throttled counts workers that no machine has room for', async (t
   await toldEverywhere(t, jobs, throttledReason);
 });
 
-t.test('jobs that wait while workersMax is 0 are told of, though no worker is throttled', async (t) => {
+t.test('jobs that wait while workersMax is 0 are reported, though no worker is throttled', async (t) => {
   const jobs = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }));
   t.notOk('throttledReason' in (await inRest(jobs)), 'nothing waits yet');
   await jobs.run({});

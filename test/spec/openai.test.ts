@@ -64,7 +64,7 @@ t.test('chat, streamed by a worker that yields objects: each is framed as an eve
   t.equal(words.join(''), 'as dicts');
 });
 
-t.test('not streamed, of a worker that yields many values and does not aggregate them: all of them', async (t) => {
+t.test('not streamed: a worker that yields many values without aggregating is answered with all of them', async (t) => {
   const command = jsHandler('openai.js');
   const separate = endpointJobs(system, await system.createEndpoint({ command, env: { AGGREGATE: 'false' } }));
   const numbers = Array.from({ length: 1_200 }, (_, index) => ({ number: index + 1 }));
@@ -161,7 +161,7 @@ t.test('a client that goes away cancels its job', async (t) => {
   t.match(await client.chat.completions.create(chat('still here')), { object: 'chat.completion' });
 });
 
-t.test('files as a form: refused in a sentence, and nothing is stored', async (t) => {
+t.test('a form upload is rejected with a sentence, and nothing is stored', async (t) => {
   const before = await rows.count();
   const error = await failure(
     client.audio.transcriptions.create({ model: 'echo-1', file: new File(['RIFF'], 'a.wav') }),

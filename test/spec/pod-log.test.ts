@@ -44,7 +44,7 @@ const lines = async (t: Test, count: number, path: string, headers = {}): Promis
   return found;
 };
 
-t.test('the last lines, then what comes, over its starts, until it is stopped', async (t) => {
+t.test('the log has the last lines, then follows over restarts until the pod stops', async (t) => {
   const id = await create(
     t,
     `echo one; echo two; while [ ! -e ${files.path('go')} ]; do sleep 0.05; done; echo three; exec sleep 1000`,
@@ -88,7 +88,7 @@ t.test('the last lines, then what comes, over its starts, until it is stopped', 
   t.same(await lines(t, 9, `${path}?since=now-1h`), [...all, 'one', 'two', 'three']);
 });
 
-t.test('of a long log exactly so many', async (t) => {
+t.test('a long log answers exactly as many lines as asked for', async (t) => {
   const written = 3_000;
   const id = await create(
     t,
@@ -108,7 +108,7 @@ t.test('of a long log exactly so many', async (t) => {
   }
 });
 
-t.test('a worker has a log by its id alone too, as REST v1 shows it among pods', async (t) => {
+t.test("a worker's log is found by its id alone, because REST v1 lists workers as pods", async (t) => {
   const endpointId = await system.createEndpoint({ command: jsHandler('talker.js'), workersMax: 1 });
   const worker = await waitFor(
     'its worker',
@@ -119,7 +119,7 @@ t.test('a worker has a log by its id alone too, as REST v1 shows it among pods',
   t.equal((await readEvents(t, own, pathOf(worker))).status, 200, 'with a key for its endpoint');
 });
 
-t.test('what cannot be is refused as a problem, and only who may read pods reads their logs', async (t) => {
+t.test('invalid requests are rejected as a problem, and only keys that may read pods read their logs', async (t) => {
   const id = await create(t, 'echo one; exec sleep 1000');
   const path = pathOf(id);
   await pods.reach(id, 'RUNNING');

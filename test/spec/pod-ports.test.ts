@@ -11,9 +11,9 @@ import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { Test } from 'tap';
 import t from 'tap';
 import { call } from '../helpers/grpc/grpc-clients.ts';
-import { checkOddAnswers, checkOddRequests } from '../helpers/net/odd-requests.ts';
+import { echoWebSocket } from '../helpers/net/echo-websocket.ts';
 import { quietPort } from '../helpers/net/ports.ts';
-import { talkOn } from '../helpers/net/talking-socket.ts';
+import { checkUnusualAnswers, checkUnusualRequests } from '../helpers/net/unusual-requests.ts';
 import { LB_WORKER } from '../helpers/system/lb-endpoint.ts';
 import { podCalls } from '../helpers/system/pods.ts';
 import { startSystem } from '../helpers/system/system.ts';
@@ -78,8 +78,8 @@ async function serves(t: Test, { id, port }: { id: string; port: number }): Prom
   t.match((await send(`${path}?a=b`, { headers: bearer(key) })).json, { url: '/?a=b' });
   t.equal((await send(`${path}/stream`, { headers: bearer(key) })).text, 'data: 1\n\ndata: 2\n\ndata: 3\n\n');
 
-  await checkOddRequests(t, { url, base: path, key });
-  await checkOddAnswers(t, { url, base: path, key });
+  await checkUnusualRequests(t, { url, base: path, key });
+  await checkUnusualAnswers(t, { url, base: path, key });
 
   const host = `${id}-${port}.pods.localhost`;
   const open = await send('/v2/abc/run?api_key=its-own', { headers: { host, ...bearer("the pod's own") } });
@@ -104,13 +104,13 @@ async function serves(t: Test, { id, port }: { id: string; port: number }): Prom
   socket.destroy();
 }
 
-await t.test('on a machine that can be dialled', async (t) => {
+await t.test('ports of a pod on a machine that can be reached', async (t) => {
   const agent = await system.startAgent();
   const pod = await startPod();
   await serves(t, pod);
   const path = `/pods/${pod.id}/${pod.port}/x`;
 
-  await t.test('who may', async (t) => {
+  await t.test('only keys that may use the pod reach its ports', async (t) => {
     t.match(await send(path), { status: 401, json: { code: 'unauthorized' } });
     t.match(await send(path, { headers: bearer('rpa_unknown') }), { status: 401 });
     const { accountId } = await call(system.clients.access, 'createAccount', { name: 'other' }, system.rootKey);
@@ -124,7 +124,7 @@ await t.test('on a machine that can be dialled', async (t) => {
     t.equal((await send(path, { headers: bearer(narrow) })).status, 404, 'a key for endpoints sees no pods');
   });
 
-  await t.test('a revoked key ends the WebSockets that it has opened by path', async (t) => {
+  await t.test('a revoked key closes the WebSockets that it opened by path', async (t) => {
     const fields = {
       name: 'leaked',
       scope: KeyScope.ALL,
@@ -134,7 +134,7 @@ await t.test('on a machine that can be dialled', async (t) => {
     };
     const made = await call(system.clients.keys, 'createKey', fields, system.rootKey);
     const chat = `${url.replace('http', 'ws')}/pods/${pod.id}/${pod.port}/chat`;
-    const [talk, kept] = [talkOn(chat, made.secret), talkOn(chat, key)];
+    const [talk, kept] = [echoWebSocket(chat, made.secret), echoWebSocket(chat, key)];
     await waitFor('words', () => talk.words > 0 && kept.words > 0);
     await call(system.clients.keys, 'revokeKey', { id: made.key!.id }, key);
     await waitFor('its end', () => !talk.isOpen);
@@ -144,7 +144,7 @@ await t.test('on a machine that can be dialled', async (t) => {
     kept.stop();
   });
 
-  await t.test('what is not shown', async (t) => {
+  await t.test('ports that are not exposed are not reachable', async (t) => {
     t.match(await send(`/pods/${pod.id}/22/`, { headers: bearer(key) }), { status: 404, text: /no port \\"22\/http/ });
     t.equal((await send('/x', { headers: { host: `${pod.id}-22.pods.localhost` } })).status, 404);
     t.equal((await send('/pods/abcdefghijklmn/80/', { headers: bearer(key) })).status, 404);
@@ -162,7 +162,7 @@ await t.test('on a machine that can be dialled', async (t) => {
   await agent.stop();
 });
 
-await t.test('on one that cannot', async (t) => {
+await t.test('ports of a pod on a machine that cannot be reached', async (t) => {
   await system.startAgent(undefined, { SLIPWAY_TUNNEL_ADDRESS: url });
   await serves(t, await startPod());
 });

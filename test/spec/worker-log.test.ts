@@ -43,7 +43,7 @@ const lines = async (t: Test, count: number, query = '', headers = {}): Promise<
   return found;
 };
 
-t.test('the last lines, and then what comes', async (t) => {
+t.test('the log has the last lines, then follows', async (t) => {
   await say('one', 'two');
   const feed = await readEvents(t, system, path);
   t.equal(feed.status, 200);
@@ -62,7 +62,7 @@ t.test('the last lines, and then what comes', async (t) => {
     t.same(await lines(t, 2, `?tail=2${source}`), ['saying two', 'saying three']);
 });
 
-t.test('from a time on, and behind an event', async (t) => {
+t.test('the log starts at a time or after an event', async (t) => {
   const all = await readEvents(t, system, `${path}?since=now-1h&tail=1`);
   const events = [await all.next(), await all.next(), await all.next(), await all.next()];
   t.same(
@@ -84,7 +84,7 @@ t.test('from a time on, and behind an event', async (t) => {
   t.same(ended.map(lineOf), ['the talker is here', ...['one', 'two', 'three', 'four'].map((word) => `saying ${word}`)]);
 });
 
-t.test('of a long log exactly so many', async (t) => {
+t.test('a long log answers exactly as many lines as asked for', async (t) => {
   const script = `i=0; while [ $i -lt ${WRITTEN} ]; do i=$((i+1)); echo $i; done; exit 3`;
   const id = await system.createEndpoint({ command: ['/bin/sh', '-c', script], ready: 0, workersMax: 1 });
   const worker = await waitFor(
@@ -101,7 +101,7 @@ t.test('of a long log exactly so many', async (t) => {
   await system.endWorkers(id);
 });
 
-t.test('what is kept of many lines has its room among answers until it is read', async (t) => {
+t.test('buffered lines count against the answer budget until they are read', async (t) => {
   const files = await scratch(t);
   const script = `i=0; while [ $i -lt ${LONG_LINES} ]; do i=$((i+1)); printf '%0${LONG_LINE}d\\n' $i; done; echo x > ${files.path('done')}; exec sleep 1000`;
   const id = await system.createEndpoint({ command: ['/bin/sh', '-c', script], ready: 0, workersMax: 1 });
@@ -122,13 +122,13 @@ t.test('what is kept of many lines has its room among answers until it is read',
   await system.endWorkers(id);
 });
 
-t.test('of a load-balancing endpoint too', async (t) => {
+t.test('workers of a load-balancing endpoint have logs', async (t) => {
   const id = await lbEndpoint(system, { workersMin: 1, workersMax: 1 });
   const path = pathOf(id, await workerOf(id));
   await waitFor('its machine to know it', async () => (await readEvents(t, system, path)).status === 200);
 });
 
-t.test('what cannot be is refused as a problem', async (t) => {
+t.test('invalid requests are rejected as a problem', async (t) => {
   const other = await system.createEndpoint({
     command: jsHandler('talker.js'),
     ready: 0,

@@ -65,7 +65,7 @@ t.test('through the edge', { skip: skipWithoutEnvoy() }, async (t) => {
     SLIPWAY_CORE_CERT_KEY_FILE: file(`${name}.key`),
   });
 
-  await t.test('what an agent is told when it does not come in', async (t) => {
+  await t.test('an agent that is not admitted gets the reason', async (t) => {
     const told = async (t: Test, address: string, env: Record<string, string>, text: RegExp): Promise<void> => {
       log.lines.length = 0;
       const agent = await system.startAgent(address, env);
@@ -100,12 +100,12 @@ t.test('through the edge', { skip: skipWithoutEnvoy() }, async (t) => {
     const done = await jobs.runSync({ mode: 'echo', value: large });
     t.equal(JSON.stringify(done.output).length > large.length, true, 'large payloads have a connection of their own');
 
-    await t.test('the certificate of the edge is renewed, the agent goes on', async (t) => {
+    await t.test('the agent survives a renewed certificate of the edge', async (t) => {
       await certificates.renew(2);
       t.match(await jobs.runSync({ mode: 'echo', value: 8 }), { status: 'COMPLETED' });
     });
 
-    await t.test('a facade by TLS', async (t) => {
+    await t.test('a facade connects by TLS', async (t) => {
       const facade = buildFacade(
         readFacadeConfig({
           SLIPWAY_CORE_ADDRESS: grpc,
@@ -123,7 +123,7 @@ t.test('through the edge', { skip: skipWithoutEnvoy() }, async (t) => {
     });
   });
 
-  await t.test('commands by TLS', async (t) => {
+  await t.test('commands connect by TLS', async (t) => {
     const env = { PATH: process.env.PATH, SLIPWAY_API_KEY: system.key };
     const slipway = (...args: string[]) => run(process.execPath, [CLI, ...args], { env, cwd: certificates.folder });
     t.match((await slipway('endpoints', 'list', '--core', grpc, '--ca-file', 'ca.pem')).stdout, /QB/);
@@ -141,7 +141,7 @@ t.test('through the edge', { skip: skipWithoutEnvoy() }, async (t) => {
     }
   });
 
-  await t.test('grpcurl by TLS', { skip: skipWithoutGrpcurl() }, async (t) => {
+  await t.test('grpcurl connects by TLS', { skip: skipWithoutGrpcurl() }, async (t) => {
     const options = ['-cacert', file('ca.pem'), '-H', `authorization: Bearer ${system.key}`, '-d', '{}'];
     const { code, output } = await grpcurl(
       edge.addresses['grpc']!,

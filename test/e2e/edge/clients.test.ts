@@ -21,11 +21,11 @@ t.test('clients of an edge', { skip: skipWithoutEnvoy() }, async (whole) => {
   const url = `http://${edge.addresses['public']}`;
   const id = await create({ workersMin: 1 });
 
-  await whole.test('a revoked key ends what it has opened and what waits with it', (t) =>
+  await whole.test('a revoked key ends its open connections and its waiting requests', (t) =>
     checkRevoked(t, system, url, id),
   );
 
-  await whole.test('headers of answers, straight by path and by host, and by a facade', async (t) => {
+  await whole.test('headers of answers, direct by path and by host, and through a facade', async (t) => {
     const { host } = new URL(url);
     const few = await lbEndpoint(system, { workersMin: 1, workerConcurrency: 99 });
     await waitFor('its worker', async () => (await send(`/v2/${few}/x`)).status === 200);
@@ -41,7 +41,7 @@ t.test('clients of an edge', { skip: skipWithoutEnvoy() }, async (whole) => {
     await checkHostKeys(t, { url, host: `${id}.lb.localhost`, other: `${other}.lb.localhost`, system });
   });
 
-  await whole.test('a worker and a facade are gone at once: what was not sent goes another way', async (t) => {
+  await whole.test('when a worker and a facade stop at once, unsent requests take another way', async (t) => {
     const dead = Array.from({ length: 3 }, () => quietPort());
     const facades = [new URL(system.url).host, ...(await Promise.all(dead)).map((port) => `127.0.0.1:${port}`)];
     const half = await startEdge(t, {

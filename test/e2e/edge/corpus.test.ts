@@ -5,7 +5,7 @@
  */
 import t from 'tap';
 import { OTHERWISE } from '../../bad-input/bad-request.ts';
-import { runOnceMore } from '../../helpers/net/once-more.ts';
+import { rerunThroughEdge } from '../../helpers/net/rerun-through-edge.ts';
 import { skipWithoutEnvoy, startEdge } from '../../helpers/system/edge.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 
@@ -28,5 +28,5 @@ if (skip) {
   });
   for (const [name, answer] of Object.entries(BY_ENVOY)) OTHERWISE.set(name, answer);
   t.teardown(() => OTHERWISE.clear());
-  runOnceMore(t, { system, options: OPTIONS, url: `http://${edge.addresses['public']}` }, ['bad-input/corpus']);
+  rerunThroughEdge(t, { system, options: OPTIONS, url: `http://${edge.addresses['public']}` }, ['bad-input/corpus']);
 }

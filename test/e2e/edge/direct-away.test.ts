@@ -22,7 +22,7 @@ const random = seededRandom();
 t.setTimeout(240_000);
 
 t.test(
-  'straight from Envoy to the workers, while parts go',
+  'direct requests while other processes stop',
   { skip: skipWithoutEnvoy() || skipWithoutPython('new') },
   async (whole) => {
     const { system, settings, edge, send, shown, create, waitDirect, direct } = await startDirectWay(whole);
@@ -38,7 +38,7 @@ t.test(
         ).text.includes(': 1'),
       );
 
-    await whole.test('several Envoys; one that is relieved: no request fails', async (t) => {
+    await whole.test('replacing one of several Envoys fails no request', async (t) => {
       const other = await startEdge(t, { ...settings, SLIPWAY_EDGE_LISTEN: '127.0.0.1:0' });
       await waitDirect(id, other);
       const statuses = new Map<number, number>();
@@ -60,7 +60,7 @@ t.test(
       edge.epoch = 1;
     });
 
-    await whole.test('core is away: requests go straight on, unknown keys get 503', async (t) => {
+    await whole.test('without core, direct requests pass and unknown keys get 503', async (t) => {
       // The authorizer of the edge that took over has been asked about this key, and another is known to the facade
       // alone.
       await authorizerAsked();
@@ -129,7 +129,7 @@ t.test(
       await waitDirect(id, relief);
     });
 
-    await whole.test('limits of the account hold on the direct way', async (t) => {
+    await whole.test('account limits hold on the direct way', async (t) => {
       const { accountId, rootKey, clients } = system;
       await authorizerAsked();
       const quota = (requests: number | undefined) =>
@@ -156,7 +156,7 @@ t.test(
     });
 
     await whole.test(
-      'no facade answers: requests go straight on, also while core is away too; revoked and unknown keys end',
+      'without facades, direct requests pass, also without core; revoked and unknown keys are rejected',
       async (t) => {
         const fields = {
           name: 'passing',

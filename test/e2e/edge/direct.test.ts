@@ -9,8 +9,8 @@ import { LB_BODY_BYTES_MAX } from '@slipway/proto/wire/limits';
 import t from 'tap';
 import { checkConsoleCookie } from '../../helpers/console/console-cookie.ts';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
-import { checkOddAnswers, checkOddRequests } from '../../helpers/net/odd-requests.ts';
-import { talkOn } from '../../helpers/net/talking-socket.ts';
+import { echoWebSocket } from '../../helpers/net/echo-websocket.ts';
+import { checkUnusualAnswers, checkUnusualRequests } from '../../helpers/net/unusual-requests.ts';
 import { PROCESSING_MS, startDirectWay } from '../../helpers/system/direct-way.ts';
 import { skipWithoutEnvoy } from '../../helpers/system/edge.ts';
 import { skipWithoutPython } from '../../helpers/system/handlers.ts';
@@ -25,14 +25,14 @@ t.setTimeout(240_000);
 const KEEP_MS = 11_000;
 
 t.test(
-  'straight from Envoy to the workers',
+  'direct requests from Envoy to the workers',
   { skip: skipWithoutEnvoy() || skipWithoutPython('new') },
   async (whole) => {
     const { system, edge, send, shown, create, direct } = await startDirectWay(whole);
     const id = await create({ workersMin: 2, workersMax: 2 });
 
     await whole.test(
-      'by path and by host: all of it unchanged, no key, nothing of ours; the answer names the worker',
+      'by path and by host: the request is unchanged, without the key and internal headers; the answer names the worker',
       async (t) => {
         const body = random.bytes(20 * 1024 * 1024);
         const headers = {
@@ -81,31 +81,25 @@ t.test(
       },
     );
 
-    await whole.test(
-      'whatever HTTP allows arrives as it came, and goes back so, straight and by a facade',
-      async (t) => {
-        const few = await lbEndpoint(system, { workerConcurrency: 99, workersMin: 1 });
-        await waitFor('its worker', async () => (await send(`/v2/${few}/x`)).status === 200);
-        for (const way of [id, few]) {
-          const asked = { url: `http://${edge.addresses['public']}`, base: `/v2/${way}`, key: system.key };
-          await checkOddRequests(t, asked);
-          await checkOddAnswers(t, asked);
-        }
-        t.equal(await direct(few), 0);
-      },
-    );
+    await whole.test('unusual but legal HTTP passes unchanged both ways, directly and through a facade', async (t) => {
+      const few = await lbEndpoint(system, { workerConcurrency: 99, workersMin: 1 });
+      await waitFor('its worker', async () => (await send(`/v2/${few}/x`)).status === 200);
+      for (const way of [id, few]) {
+        const asked = { url: `http://${edge.addresses['public']}`, base: `/v2/${way}`, key: system.key };
+        await checkUnusualRequests(t, asked);
+        await checkUnusualAnswers(t, asked);
+      }
+      t.equal(await direct(few), 0);
+    });
 
     const keeping = await create({ workersMin: 1, env: { KEEP_MS: String(KEEP_MS) } });
-    await whole.test(
-      'connections to a worker that keeps them are used again, and ended before it could end them',
-      async (t) => {
-        for (let count = 0; count < 40; count += 1) t.equal((await send(`/v2/${keeping}/x`)).status, 200);
-        const [requests, connections] = [await direct(keeping), await direct(keeping, edge, 'cx_total')];
-        t.ok(connections < requests, `${connections} connections for ${requests} requests`);
-        await waitFor('their end', async () => (await direct(keeping, edge, 'cx_active')) === 0);
-        t.equal((await send(`/v2/${keeping}/count`)).json['silent'], 0, 'the worker has ended none of them');
-      },
-    );
+    await whole.test('kept connections to a worker are reused, and closed before the worker closes them', async (t) => {
+      for (let count = 0; count < 40; count += 1) t.equal((await send(`/v2/${keeping}/x`)).status, 200);
+      const [requests, connections] = [await direct(keeping), await direct(keeping, edge, 'cx_total')];
+      t.ok(connections < requests, `${connections} connections for ${requests} requests`);
+      await waitFor('their end', async () => (await direct(keeping, edge, 'cx_active')) === 0);
+      t.equal((await send(`/v2/${keeping}/count`)).json['silent'], 0, 'the worker has ended none of them');
+    });
     /**
      * Each after a silence of its own, about as long as the worker keeps a connection. Runs beside the tests that
      * follow.
@@ -134,10 +128,10 @@ t.test(
     };
     drip();
     whole.teardown(() => slow.destroy());
-    const talk = talkOn(`ws://${edge.addresses['public']}/v2/${id}/chat`, system.key);
+    const talk = echoWebSocket(`ws://${edge.addresses['public']}/v2/${id}/chat`, system.key);
 
     await whole.test(
-      'what a facade carries all the same: stickiness, a key in the query, few at a time, queue operations',
+      'requests that still go through a facade: affinity, a key in the query, low concurrency, queue operations',
       async (t) => {
         const { worker } = await shown(`/v2/${id}/x`);
         const few = await call(system.clients.endpoints, 'getEndpoint', { id }, system.key).then(
@@ -181,7 +175,7 @@ t.test(
       },
     );
 
-    await whole.test('errors are JSON in the words of the facade', async (t) => {
+    await whole.test('errors are the JSON of the facade', async (t) => {
       t.match(await send(`/v2/${id}/x`, { key: '' }), {
         status: 401,
         json: { title: 'Unauthorized', detail: 'no token provided' },
@@ -208,7 +202,7 @@ t.test(
       });
     });
 
-    await whole.test('a worker that says that it is full', async (t) => {
+    await whole.test('a request that a full worker rejects goes to another', async (t) => {
       const { worker } = await shown(`/v2/${id}/x`);
       for (let count = 0; count < 6; count += 1)
         t.equal((await shown(`/v2/${id}/full?but=${worker}`)).worker, worker, 'another takes it');
@@ -216,33 +210,30 @@ t.test(
       t.same([withBody.status, withBody.text], [503, 'full'], 'what may have been read goes to nobody else');
     });
 
-    await whole.test(
-      'a WebSocket goes by a facade, which checks its key again, and ends after the silence that is set',
-      async (t) => {
-        const before = await direct(id);
-        const { hostname, port } = new URL(`http://${edge.addresses['public']}`);
-        const socket = connect(Number(port), hostname);
-        let text = '';
-        let ended = false;
-        socket
-          .on('data', (piece: Buffer) => {
-            text += piece.toString('latin1');
-          })
-          .once('close', () => {
-            ended = true;
-          });
-        socket.write(
-          `GET /v2/${id}/chat HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${system.key}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n` +
-            `sec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`,
-        );
-        await waitFor('the upgrade', () => text.startsWith('HTTP/1.1 101') && text.includes('\r\n\r\n'));
-        // A masked text frame of two letters, with the mask 0.
-        socket.write(Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69]));
-        await waitFor('the echo', () => text.endsWith('\x02hi'));
-        await waitFor('the end', () => ended);
-        t.equal(await direct(id), before);
-      },
-    );
+    await whole.test('a WebSocket goes through a facade and ends after its idle limit', async (t) => {
+      const before = await direct(id);
+      const { hostname, port } = new URL(`http://${edge.addresses['public']}`);
+      const socket = connect(Number(port), hostname);
+      let text = '';
+      let ended = false;
+      socket
+        .on('data', (piece: Buffer) => {
+          text += piece.toString('latin1');
+        })
+        .once('close', () => {
+          ended = true;
+        });
+      socket.write(
+        `GET /v2/${id}/chat HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${system.key}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n` +
+          `sec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`,
+      );
+      await waitFor('the upgrade', () => text.startsWith('HTTP/1.1 101') && text.includes('\r\n\r\n'));
+      // A masked text frame of two letters, with the mask 0.
+      socket.write(Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69]));
+      await waitFor('the echo', () => text.endsWith('\x02hi'));
+      await waitFor('the end', () => ended);
+      t.equal(await direct(id), before);
+    });
 
     await whole.test('a worker that closes idle connections loses no request', async (t) => {
       const before = await direct(id);
@@ -254,7 +245,7 @@ t.test(
       t.equal(await direct(id), before + 120);
     });
 
-    await whole.test('a revoked key is refused', async (t) => {
+    await whole.test('a revoked key is rejected', async (t) => {
       const fields = {
         name: 'passing',
         scope: KeyScope.ALL,
@@ -269,7 +260,7 @@ t.test(
       await waitFor('a refusal', async () => (await status()) === 401);
     });
 
-    await whole.test('a worker that is killed takes only its own requests along', async (t) => {
+    await whole.test('a killed worker fails only its own requests', async (t) => {
       const two = await create({ workersMin: 2, workersMax: 2 });
       await waitFor('both workers', async () => {
         const eight = await Promise.all(Array.from({ length: 8 }, () => shown(`/v2/${two}/x`)));
@@ -303,7 +294,7 @@ t.test(
       t.notMatch((held[0]!.json['headers'] as string[]).join('\n'), /x-slipway|authorization/i);
     });
 
-    await whole.test('a worker that is to go finishes what Envoy has sent it', async (t) => {
+    await whole.test('a draining worker finishes the requests that Envoy sent it', async (t) => {
       const going = await create({ workersMin: 1, workersMax: 1 });
       const long = send(`/v2/${going}/slow?ms=6500`);
       await waitFor('it to be there', async () => (await direct(going)) >= 2);
@@ -317,53 +308,44 @@ t.test(
       t.equal((await long).status, 200);
     });
 
-    await whole.test(
-      'a WebSocket that talks lives longer than it may be silent, and than an answer may take',
-      async (t) => {
-        await waitFor('it to be old', () => talk.ageMs > PROCESSING_MS + 2_000 || !talk.isOpen);
-        const { words } = talk;
-        await waitFor('another word', () => talk.words > words || !talk.isOpen);
-        t.ok(talk.isOpen, `${words} words`);
-        talk.stop();
-      },
-    );
+    await whole.test('a WebSocket in use outlives the idle limit and the processing limit', async (t) => {
+      await waitFor('it to be old', () => talk.ageMs > PROCESSING_MS + 2_000 || !talk.isOpen);
+      const { words } = talk;
+      await waitFor('another word', () => talk.words > words || !talk.isOpen);
+      t.ok(talk.isOpen, `${words} words`);
+      talk.stop();
+    });
 
-    await whole.test(
-      'a worker that keeps silent connections for more than 10 s, and then ends them, loses no request',
-      async (t) => {
-        for (const statuses of await afterSilence) t.same(statuses, [200, 200]);
-      },
-    );
+    await whole.test('a worker that closes connections after more than 10 s of silence loses no request', async (t) => {
+      for (const statuses of await afterSilence) t.same(statuses, [200, 200]);
+    });
 
-    await whole.test(
-      'a client that leaves is seen by the worker, also one that only says that it sends no more',
-      async (t) => {
-        const one = await create({ workersMin: 1 });
-        const { hostname, port } = new URL(`http://${edge.addresses['public']}`);
-        const count = async (): Promise<Record<string, unknown>> => (await send(`/v2/${one}/count`)).json;
-        for (const [times, leave] of (['destroy', 'end'] as const).entries()) {
-          const before = await direct(one);
-          const socket = connect(Number(port), hostname);
-          let answer = '';
-          const closed = new Promise((resolve) => {
-            socket.on('error', () => undefined).once('close', resolve);
-          });
-          socket.on('data', (piece: Buffer) => {
-            answer += piece.toString();
-          });
-          socket.write(`GET /v2/${one}/hang HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${system.key}\r\n\r\n`);
-          await waitFor('it to be there', async () => (await count())['hangs'] === times + 1);
-          const { left } = await count();
-          socket[leave]();
-          await waitFor('the worker to see it', async () => Number((await count())['left']) > Number(left));
-          await closed;
-          t.equal(answer, '', leave);
-          t.ok((await direct(one)) > before);
-        }
-      },
-    );
+    await whole.test('the worker sees a client disconnect, also by a half-close', async (t) => {
+      const one = await create({ workersMin: 1 });
+      const { hostname, port } = new URL(`http://${edge.addresses['public']}`);
+      const count = async (): Promise<Record<string, unknown>> => (await send(`/v2/${one}/count`)).json;
+      for (const [times, leave] of (['destroy', 'end'] as const).entries()) {
+        const before = await direct(one);
+        const socket = connect(Number(port), hostname);
+        let answer = '';
+        const closed = new Promise((resolve) => {
+          socket.on('error', () => undefined).once('close', resolve);
+        });
+        socket.on('data', (piece: Buffer) => {
+          answer += piece.toString();
+        });
+        socket.write(`GET /v2/${one}/hang HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${system.key}\r\n\r\n`);
+        await waitFor('it to be there', async () => (await count())['hangs'] === times + 1);
+        const { left } = await count();
+        socket[leave]();
+        await waitFor('the worker to see it', async () => Number((await count())['left']) > Number(left));
+        await closed;
+        t.equal(answer, '', leave);
+        t.ok((await direct(one)) > before);
+      }
+    });
 
-    await whole.test('headers that never end are ended, and nobody else waited for them', async (t) => {
+    await whole.test('endless request headers are cut off and delay nobody', async (t) => {
       await cut;
       // Who still sends while the other side closes may lose its last words.
       t.match(told, /^(HTTP\/1.1 408 [^]*"code":"invalid_request"[^]*)?$/);

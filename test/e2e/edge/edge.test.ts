@@ -15,7 +15,7 @@ import { MESSAGE_BYTES_MAX, OUTPUT_BYTES_MAX, RUNSYNC_PAYLOAD_BYTES_MAX } from '
 import type { Test } from 'tap';
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
-import { runOnceMore } from '../../helpers/net/once-more.ts';
+import { rerunThroughEdge } from '../../helpers/net/rerun-through-edge.ts';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../../helpers/system/edge.ts';
 import { jsHandler } from '../../helpers/system/handlers.ts';
 import { startSystem } from '../../helpers/system/system.ts';
@@ -116,7 +116,7 @@ t.test('jobs through the edge', { skip }, async (t) => {
     t.equal((await request('GET', '/edge/readyz')).status, 200, 'the edge itself');
   });
 
-  await t.test('20 MB there and back', async (t) => {
+  await t.test('20 MB pass each way', async (t) => {
     const pad = 'x'.repeat(RUNSYNC_PAYLOAD_BYTES_MAX - 200);
     t.match((await request('POST', `${path}/runsync`, input({ mode: 'size', pad }))).json, {
       status: 'COMPLETED',
@@ -128,7 +128,7 @@ t.test('jobs through the edge', { skip }, async (t) => {
     t.ok(big.status === 200 && big.text.length > OUTPUT_BYTES_MAX - 200, big.text.slice(0, 300));
   });
 
-  await t.test('a stream comes piece by piece', async (t) => {
+  await t.test('a stream arrives piece by piece', async (t) => {
     const gate = t.testdir();
     const {
       json: { id },
@@ -162,7 +162,7 @@ t.test('jobs through the edge', { skip }, async (t) => {
     await waitFor('the end', () => pieces.includes('END'));
   });
 
-  await t.test('a client that asks before it sends hears no at once', async (t) => {
+  await t.test('a client with Expect: 100-continue is rejected before it sends the body', async (t) => {
     const expecting = (authorization: string): Promise<string> =>
       new Promise((resolve, reject) => {
         const asking = httpsRequest(
@@ -281,7 +281,7 @@ t.test('jobs through the edge', { skip }, async (t) => {
     t.match(await session(undefined, edge.addresses['grpc']!), /UNIMPLEMENTED/, 'no way round it');
   });
 
-  await t.test('numbers for Prometheus, and nothing else of the admin', async (t) => {
+  await t.test('the admin port serves metrics for Prometheus and nothing else', async (t) => {
     const metrics = await fetch(`http://${edge.addresses['metrics']}/metrics`);
     const text = await metrics.text();
     t.match(text, /envoy_http_downstream_rq_total\{envoy_http_conn_manager_prefix="public"\} \d+/);
@@ -291,7 +291,7 @@ t.test('jobs through the edge', { skip }, async (t) => {
     t.equal((await fetch(`http://${edge.addresses['metrics']}/config_dump`)).status, 404);
   });
 
-  await t.test('a new certificate while requests run', async (t) => {
+  await t.test('a certificate is replaced while requests run', async (t) => {
     const fingerprint = (): Promise<string> =>
       new Promise((resolve, reject) => {
         const socket = connectTls({ host, port, ca, servername: 'localhost' }, () => {
@@ -312,7 +312,7 @@ t.test('jobs through the edge', { skip }, async (t) => {
     t.match(await waiting, { status: 200, json: { status: 'COMPLETED' } }, 'the request of before is answered');
   });
 
-  await t.test('the log shows requests and no key', async (t) => {
+  await t.test('the log has requests and no key', async (t) => {
     await request('GET', `${path}/health?api_key=${system.key}`, undefined, { authorization: '' });
     await request('GET', `${path}/status/nothing?api_key=secret-in-a-query`, undefined, {
       referer: 'https://x/?api_key=secret-in-a-referer',
@@ -347,5 +347,5 @@ if (behind) {
     'spec/http/auth',
     'e2e/js-client',
   ];
-  runOnceMore(t, { ...behind, url: `https://127.0.0.1:${behind.port}` }, files);
+  rerunThroughEdge(t, { ...behind, url: `https://127.0.0.1:${behind.port}` }, files);
 }

@@ -13,7 +13,7 @@ import { LB_DIRECT_CONCURRENCY_MIN } from '@slipway/proto/wire/limits';
 import { memoryMib } from '@slipway/tools/bench/load/process-usage';
 import type { Test } from 'tap';
 import t from 'tap';
-import { goDeaf } from '../../helpers/net/deaf-socket.ts';
+import { openUnread } from '../../helpers/net/unread-websocket.ts';
 import { directCount } from '../../helpers/system/direct-way.ts';
 import { skipWithoutEnvoy, startEdge } from '../../helpers/system/edge.ts';
 import { lbClient, lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
@@ -76,7 +76,7 @@ t.test('floods of WebSockets', { skip: skipWithoutEnvoy() }, async (t) => {
     };
     await waitFor('its worker', async () => (await client.at(id, '/x')).ok && (await client.at(other, '/x')).ok);
 
-    await t.test(`${way}: more than may be are opened`, async (t) => {
+    await t.test(`${way}: WebSockets above the limit are rejected`, async (t) => {
       const before = used();
       const seen = { 101: 0, 429: 0 } as Record<string, number>;
       const asked =
@@ -103,7 +103,7 @@ t.test('floods of WebSockets', { skip: skipWithoutEnvoy() }, async (t) => {
       t.ok(used() - before < 250, `${Math.round(used() - before)} MiB more`);
       for (const socket of sockets) socket.destroy();
       await waitFor('room for the next', async () => {
-        const socket = await goDeaf(connect(Number(port), hostname), `/v2/${id}/chat`, system.key).catch(
+        const socket = await openUnread(connect(Number(port), hostname), `/v2/${id}/chat`, system.key).catch(
           () => undefined,
         );
         socket?.destroy();
@@ -113,11 +113,11 @@ t.test('floods of WebSockets', { skip: skipWithoutEnvoy() }, async (t) => {
 
     // Of the one path the worker reads nothing, of the other it reads and answers, and its client reads none of it.
     for (const path of ['/talk?bytes=0', '/chat']) {
-      await t.test(`${way}: pings without end at ${path}`, async (t) => {
+      await t.test(`${way}: endless pings at ${path}`, async (t) => {
         const before = used();
         const sockets = await Promise.all(
           Array.from({ length: SENDERS }, () =>
-            goDeaf(connect(Number(port), hostname), `/v2/${id}${path}`, system.key),
+            openUnread(connect(Number(port), hostname), `/v2/${id}${path}`, system.key),
           ),
         );
         t.teardown(() => {

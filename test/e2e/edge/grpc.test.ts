@@ -87,7 +87,7 @@ t.test('gRPC workers behind the edge', { skip: skipWithoutEnvoy() }, async (t) =
         });
     });
 
-  await t.test('from zero: calls wait for the worker, and all are answered', async (t) => {
+  await t.test('scale from zero: calls wait for the worker, and all are answered', async (t) => {
     const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => whole(Buffer.from(`hello ${n}`))));
     t.same(
       answers.map(({ error }) => error),
@@ -99,7 +99,7 @@ t.test('gRPC workers behind the edge', { skip: skipWithoutEnvoy() }, async (t) =
     );
   });
 
-  await t.test('trailers, errors, 3 MB, and nothing of ours', async (t) => {
+  await t.test('trailers, errors and 3 MB pass without internal headers', async (t) => {
     const { trailers } = await whole(Buffer.alloc(10));
     const seen = String(trailers.get('x-seen')[0]).split(',');
     t.ok(seen.includes('x-mine'));
@@ -114,7 +114,7 @@ t.test('gRPC workers behind the edge', { skip: skipWithoutEnvoy() }, async (t) =
     t.match((await whole(Buffer.alloc(1), 'rpa_unknown')).error, { code: status.UNAUTHENTICATED });
   });
 
-  await t.test('a stream both ways, message by message', async (t) => {
+  await t.test('a bidirectional stream passes message by message', async (t) => {
     const call = client.makeBidiStreamRequest('/test.Echo/Stream', same, same, metadata());
     const got: string[] = [];
     const end = new Promise<Metadata>((resolve, reject) => {
@@ -131,7 +131,7 @@ t.test('gRPC workers behind the edge', { skip: skipWithoutEnvoy() }, async (t) =
     t.same(got, ['0', '1', '2', '3', '4']);
   });
 
-  await t.test('grpcurl, by a contract of its own', { skip: skipWithoutGrpcurl() }, async (t) => {
+  await t.test('grpcurl works with its own proto file', { skip: skipWithoutGrpcurl() }, async (t) => {
     const folder = t.testdir({ 'echo.proto': ECHO_PROTO });
     const options = [
       '-cacert',
@@ -156,7 +156,7 @@ t.test('gRPC workers behind the edge', { skip: skipWithoutEnvoy() }, async (t) =
     t.match((await ask('rpa_unknown', 'Whole', '{}')).output, /Code: Unauthenticated/);
   });
 
-  await t.test('readers that take nothing fill no memory, and nobody waits for them', async (t) => {
+  await t.test('clients that read nothing fill no memory and delay nobody', async (t) => {
     const { pid } = JSON.parse(readFileSync(join(edge.dataDir, 'running.json'), 'utf8')) as { pid: number };
     const session = connect(`https://${edge.addresses['public']}`, {
       ca: certificates.read('ca.pem'),
@@ -197,7 +197,7 @@ t.test('gRPC workers behind the edge', { skip: skipWithoutEnvoy() }, async (t) =
     for (const reader of readers) reader.close();
   });
 
-  await t.test('who comes past the edge is told', async (t) => {
+  await t.test('a client that bypasses the edge is told so', async (t) => {
     const answer = await lbClient(system).at(id, '/test.Echo/Whole', { method: 'POST', body: 'x' });
     t.equal(answer.status, 503);
     t.match(await answer.json(), { code: 'needs_edge' });

@@ -58,7 +58,7 @@ t.test('the edge between bad clients and a real service', { skip }, async (t) =>
     t.equal((await request('GET', `${path}/health`)).status, 200, 'the edge serves on');
   });
 
-  await t.test('headers: too large, too many, ours', async (t) => {
+  await t.test('headers that are too large, too many or internal', async (t) => {
     const large = await request('GET', `${path}/health`, undefined, { 'x-large': 'x'.repeat(HTTP_HEADER_BYTES_MAX) });
     t.match(large, { status: 431, json: { code: 'headers_too_large' } }, large.text);
     const many = Object.fromEntries(Array.from({ length: 250 }, (_, i) => [`x-${i}`, '1']));
@@ -79,7 +79,7 @@ t.test('the edge between bad clients and a real service', { skip }, async (t) =>
     );
   });
 
-  await t.test('errors of the edge have the shape of the surface', async (t) => {
+  await t.test('errors of the edge have the form of the surface', async (t) => {
     const rest = await request('GET', '/v1/endpoints', undefined, { 'x-large': 'x'.repeat(HTTP_HEADER_BYTES_MAX) });
     // Envoy stops reading before it knows the path.
     t.match(rest, { status: 431, json: { code: 'headers_too_large' } });
@@ -148,7 +148,7 @@ t.test('the edge between bad clients and a real service', { skip }, async (t) =>
     },
   );
 
-  await t.test('answers of 20 MB that nobody reads fill no memory of the edge, beside a normal client', async (t) => {
+  await t.test('unread answers of 20 MB fill no memory of the edge', async (t) => {
     const big = await request('POST', `${path}/runsync`, { input: { mode: 'big', length: OUTPUT_BYTES_MAX - 200 } });
     const { id } = big.json as { id: string };
     const before = envoyMib();
@@ -194,7 +194,7 @@ t.test('the edge between bad clients and a real service', { skip }, async (t) =>
     const before = await directCount(balanced, by);
     return (await request('GET', `/v2/${balanced}/x`)).status === 200 && (await directCount(balanced, by)) > before;
   };
-  await t.test('core is killed: requests go straight on to the workers, and jobs when it is back', async (t) => {
+  await t.test('while core is killed, direct requests pass, and jobs pass when it is back', async (t) => {
     await waitFor('the direct way', () => isDirect(edge));
     const core = system.cores[0]!;
     const seen = new Set<string>();
@@ -221,31 +221,28 @@ t.test('the edge between bad clients and a real service', { skip }, async (t) =>
     t.same([...seen], ['200']);
   });
 
-  await t.test(
-    'who looks after Envoy is killed: Envoy ends with it, and the next start serves where it did',
-    async (t) => {
-      const own = { ...settings, SLIPWAY_EDGE_LISTEN: `127.0.0.1:${await quietPort()}` };
-      const first = await startEdge(t, own);
-      const at = publicRequest(`http://${first.addresses['public']}`, system.key);
-      t.equal((await at('GET', `${path}/health`)).status, 200);
-      await first.child.kill();
-      await waitFor('nobody to listen there', () =>
-        at('GET', `${path}/health`).then(
-          () => false,
-          () => true,
-        ),
-      );
-      await startEdge(t, { ...own, SLIPWAY_EDGE_DATA_DIR: first.dataDir });
-      await waitFor('its facade', async () => (await at('GET', '/edge/readyz')).status === 200);
-      t.match(await at('POST', `${path}/runsync`, { input: { mode: 'echo' } }), {
-        status: 200,
-        json: { status: 'COMPLETED' },
-      });
-      t.equal((await at('GET', `/v2/${balanced}/x`)).status, 200);
-    },
-  );
+  await t.test('a killed supervisor ends its Envoy, and the next start serves on the same port', async (t) => {
+    const own = { ...settings, SLIPWAY_EDGE_LISTEN: `127.0.0.1:${await quietPort()}` };
+    const first = await startEdge(t, own);
+    const at = publicRequest(`http://${first.addresses['public']}`, system.key);
+    t.equal((await at('GET', `${path}/health`)).status, 200);
+    await first.child.kill();
+    await waitFor('nobody to listen there', () =>
+      at('GET', `${path}/health`).then(
+        () => false,
+        () => true,
+      ),
+    );
+    await startEdge(t, { ...own, SLIPWAY_EDGE_DATA_DIR: first.dataDir });
+    await waitFor('its facade', async () => (await at('GET', '/edge/readyz')).status === 200);
+    t.match(await at('POST', `${path}/runsync`, { input: { mode: 'echo' } }), {
+      status: 200,
+      json: { status: 'COMPLETED' },
+    });
+    t.equal((await at('GET', `/v2/${balanced}/x`)).status, 200);
+  });
 
-  await t.test('a successor takes over: no request fails, not even one that waits', async (t) => {
+  await t.test('a hot restart fails no request, not even a waiting one', async (t) => {
     const file = join(t.testdir(), 'done');
     const waiting = until(file);
     const statuses = new Map<number, number>();
@@ -288,7 +285,7 @@ t.test('the edge between bad clients and a real service', { skip }, async (t) =>
     await stopped;
   });
 
-  await t.test('a flood from one address is stopped, and said so', async (t) => {
+  await t.test('a flood from one address is rejected and logged', async (t) => {
     const guarded = await startEdge(t, {
       ...settings,
       SLIPWAY_EDGE_LISTEN: '127.0.0.1:0',

@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { LB_BODY_BYTES_MAX } from '@slipway/proto/wire/limits';
 import { memoryMib } from '@slipway/tools/bench/load/process-usage';
 import t from 'tap';
-import { DEAF, goDeaf, TALK_BYTES } from '../../helpers/net/deaf-socket.ts';
+import { openUnread, TALK_BYTES, UNREAD_SOCKETS } from '../../helpers/net/unread-websocket.ts';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../../helpers/system/edge.ts';
 import { PYTHONS, skipWithoutPython } from '../../helpers/system/handlers.ts';
 import { lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
@@ -75,7 +75,7 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
   const shown = async (path: string, sent?: Sent): Promise<Record<string, unknown>> =>
     JSON.parse((await send(path, sent)).bytes.toString()) as Record<string, unknown>;
 
-  await t.test('from zero: what comes at once is held, and none is lost', async (t) => {
+  await t.test('scale from zero: a burst of requests is held, and none is lost', async (t) => {
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, n) =>
         shown(`/v2/${id}/any?n=${n}`, { method: 'POST', body: Buffer.from(`${n}`) }),
@@ -87,36 +87,39 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
     );
   });
 
-  await t.test('by path and by host: method, path, query and body unchanged; no key, nothing spoofed', async (t) => {
-    const body = random.bytes(20 * 1024 * 1024);
-    const headers = {
-      'x-mine': 'yes',
-      'x-slipway-upstream': 'evil',
-      'x-forwarded-host': 'evil',
-      'x-forwarded-for': '9.9.9.9',
-      'content-length': body.length,
-    };
-    const given = await shown(`/v2/${id}/a//b%20c%2Fd/?x=1&api_key=zzz&y=%41`, { method: 'PUT', body, headers });
-    t.match(given, {
-      method: 'PUT',
-      url: '/a//b%20c%2Fd/?x=1&y=%41',
-      sha256: createHash('sha256').update(body).digest('hex'),
-    });
-    const seen = (given['headers'] as string[]).join('\n').toLowerCase();
-    t.match(seen, 'x-mine\nyes');
-    for (const word of [key, 'authorization', 'evil', 'x-slipway', 'zzz']) t.notOk(seen.includes(word), word);
-    t.match(
-      await shown('/run', { headers: { host: `${id}.lb.localhost:${port}` } }),
-      { url: '/run' },
-      'the host form has all paths',
-    );
-    t.equal((await send(`/v2/${id}/download?bytes=20000000`)).bytes.length, 20_000_000);
-    t.match((await send(`/v2/${id}/x`)).headers['x-runpod-worker-id'], /^[a-z0-9]{14}$/);
-    t.match(JSON.parse((await send(`/v2/${id}/x`, { headers: { authorization: '' } })).bytes.toString()), {
-      status: 401,
-      title: 'Unauthorized',
-    });
-  });
+  await t.test(
+    'by path and by host: method, path, query and body pass unchanged, without key and spoofed headers',
+    async (t) => {
+      const body = random.bytes(20 * 1024 * 1024);
+      const headers = {
+        'x-mine': 'yes',
+        'x-slipway-upstream': 'evil',
+        'x-forwarded-host': 'evil',
+        'x-forwarded-for': '9.9.9.9',
+        'content-length': body.length,
+      };
+      const given = await shown(`/v2/${id}/a//b%20c%2Fd/?x=1&api_key=zzz&y=%41`, { method: 'PUT', body, headers });
+      t.match(given, {
+        method: 'PUT',
+        url: '/a//b%20c%2Fd/?x=1&y=%41',
+        sha256: createHash('sha256').update(body).digest('hex'),
+      });
+      const seen = (given['headers'] as string[]).join('\n').toLowerCase();
+      t.match(seen, 'x-mine\nyes');
+      for (const word of [key, 'authorization', 'evil', 'x-slipway', 'zzz']) t.notOk(seen.includes(word), word);
+      t.match(
+        await shown('/run', { headers: { host: `${id}.lb.localhost:${port}` } }),
+        { url: '/run' },
+        'the host form has all paths',
+      );
+      t.equal((await send(`/v2/${id}/download?bytes=20000000`)).bytes.length, 20_000_000);
+      t.match((await send(`/v2/${id}/x`)).headers['x-runpod-worker-id'], /^[a-z0-9]{14}$/);
+      t.match(JSON.parse((await send(`/v2/${id}/x`, { headers: { authorization: '' } })).bytes.toString()), {
+        status: 401,
+        title: 'Unauthorized',
+      });
+    },
+  );
 
   await t.test('curl by HTTP/2', async (t) => {
     const { stdout } = await promisify(execFile)('curl', [
@@ -160,7 +163,7 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
     });
   });
 
-  await t.test('what the edge says of the client counts on every way, as it has the key', async (t) => {
+  await t.test('the client address from the edge counts on every way, because the edge has the key', async (t) => {
     for (const more of [{}, { 'x-runpod-worker-id': 'nobody' }] as OutgoingHttpHeaders[]) {
       const seen = (await shown(`/v2/${id}/x`, { headers: more }))['headers'] as string[];
       t.match(seen.join('\n').toLowerCase(), /x-forwarded-proto\nhttps/);
@@ -202,53 +205,56 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
     }
   });
 
-  await t.test('30 MB each way without a length, straight and by a facade; slow readers fill no memory', async (t) => {
-    const few = await lbEndpoint(system, { workerConcurrency: 99 });
-    const { pid } = JSON.parse(readFileSync(join(edge.dataDir, 'running.json'), 'utf8')) as { pid: number };
-    const body = random.bytes(LB_BODY_BYTES_MAX);
-    const sha256 = createHash('sha256').update(body).digest('hex');
-    for (const [way, endpointId] of [
-      ['straight', id],
-      ['by a facade', few],
-    ] as const) {
-      const headers = { 'transfer-encoding': 'chunked' };
-      t.match(
-        await shown(`/v2/${endpointId}/up`, { method: 'PUT', headers, body }),
-        { bytes: body.length, sha256 },
-        way,
+  await t.test(
+    '30 MB pass each way without a length, directly and through a facade; slow readers fill no memory',
+    async (t) => {
+      const few = await lbEndpoint(system, { workerConcurrency: 99 });
+      const { pid } = JSON.parse(readFileSync(join(edge.dataDir, 'running.json'), 'utf8')) as { pid: number };
+      const body = random.bytes(LB_BODY_BYTES_MAX);
+      const sha256 = createHash('sha256').update(body).digest('hex');
+      for (const [way, endpointId] of [
+        ['straight', id],
+        ['by a facade', few],
+      ] as const) {
+        const headers = { 'transfer-encoding': 'chunked' };
+        t.match(
+          await shown(`/v2/${endpointId}/up`, { method: 'PUT', headers, body }),
+          { bytes: body.length, sha256 },
+          way,
+        );
+        t.equal(
+          (await send(`/v2/${endpointId}/download?bytes=${LB_BODY_BYTES_MAX}`)).bytes.length,
+          LB_BODY_BYTES_MAX,
+          way,
+        );
+        const before = { envoy: memoryMib(pid).now, facade: memoryMib(process.pid).now };
+        const slow = await Promise.all(
+          Array.from({ length: SLOW }, () => open(`/v2/${endpointId}/flow?bytes=${LB_BODY_BYTES_MAX}`)),
+        );
+        t.notOk('content-length' in slow[0]!.headers);
+        const flowed: unknown[] = [];
+        await waitFor('nothing more to flow', async () => {
+          flowed.push((await shown(`/v2/${endpointId}/count`))['flowedInAll']);
+          return flowed.length > 20 && flowed.at(-20) === flowed.at(-1);
+        });
+        const grown = { envoy: memoryMib(pid).now - before.envoy, facade: memoryMib(process.pid).now - before.facade };
+        for (const [part, mib] of Object.entries(grown))
+          t.ok(mib < (SLOW * 30) / 2, `${way}: ${part} ${Math.round(mib)} MiB more`);
+        let bytes = 0;
+        for await (const piece of slow[0]! as AsyncIterable<Buffer>) bytes += piece.length;
+        t.equal(bytes, LB_BODY_BYTES_MAX, `${way}: whole, at the reader's pace`);
+        for (const each of slow) each.destroy();
+      }
+      const longer = await open(`/v2/${few}/flow?bytes=${LB_BODY_BYTES_MAX + 65_536}`);
+      await t.rejects(
+        Array.fromAsync(longer as AsyncIterable<Buffer>),
+        'what is longer than it may be and does not say so beforehand breaks off',
       );
-      t.equal(
-        (await send(`/v2/${endpointId}/download?bytes=${LB_BODY_BYTES_MAX}`)).bytes.length,
-        LB_BODY_BYTES_MAX,
-        way,
-      );
-      const before = { envoy: memoryMib(pid).now, facade: memoryMib(process.pid).now };
-      const slow = await Promise.all(
-        Array.from({ length: SLOW }, () => open(`/v2/${endpointId}/flow?bytes=${LB_BODY_BYTES_MAX}`)),
-      );
-      t.notOk('content-length' in slow[0]!.headers);
-      const flowed: unknown[] = [];
-      await waitFor('nothing more to flow', async () => {
-        flowed.push((await shown(`/v2/${endpointId}/count`))['flowedInAll']);
-        return flowed.length > 20 && flowed.at(-20) === flowed.at(-1);
-      });
-      const grown = { envoy: memoryMib(pid).now - before.envoy, facade: memoryMib(process.pid).now - before.facade };
-      for (const [part, mib] of Object.entries(grown))
-        t.ok(mib < (SLOW * 30) / 2, `${way}: ${part} ${Math.round(mib)} MiB more`);
-      let bytes = 0;
-      for await (const piece of slow[0]! as AsyncIterable<Buffer>) bytes += piece.length;
-      t.equal(bytes, LB_BODY_BYTES_MAX, `${way}: whole, at the reader's pace`);
-      for (const each of slow) each.destroy();
-    }
-    const longer = await open(`/v2/${few}/flow?bytes=${LB_BODY_BYTES_MAX + 65_536}`);
-    await t.rejects(
-      Array.fromAsync(longer as AsyncIterable<Buffer>),
-      'what is longer than it may be and does not say so beforehand breaks off',
-    );
-  });
+    },
+  );
 
   await t.test(
-    'WebSockets that read nothing, straight and by a facade: they fill no memory, and nobody waits for them',
+    'WebSockets that read nothing, direct and through a facade, fill no memory and delay nobody',
     async (t) => {
       const few = await lbEndpoint(system, { workerConcurrency: 99 });
       const { pid } = JSON.parse(readFileSync(join(edge.dataDir, 'running.json'), 'utf8')) as { pid: number };
@@ -261,8 +267,8 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
         const sofar = await flowedInAll();
         const before = { envoy: memoryMib(pid).now, facade: memoryMib(process.pid).now };
         const deaf = await Promise.all(
-          Array.from({ length: DEAF }, () =>
-            goDeaf(connectTls(tls), `/v2/${endpointId}/talk?bytes=${TALK_BYTES}`, key),
+          Array.from({ length: UNREAD_SOCKETS }, () =>
+            openUnread(connectTls(tls), `/v2/${endpointId}/talk?bytes=${TALK_BYTES}`, key),
           ),
         );
         const flowed: number[] = [];
@@ -271,7 +277,7 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
           return flowed.length > 20 && flowed.at(-20) === flowed.at(-1);
         });
         t.ok(
-          flowed.at(-1)! - sofar < (DEAF * TALK_BYTES) / 2,
+          flowed.at(-1)! - sofar < (UNREAD_SOCKETS * TALK_BYTES) / 2,
           `${way}: the worker is held up (${flowed.at(-1)! - sofar} bytes)`,
         );
         const grown = { envoy: memoryMib(pid).now - before.envoy, facade: memoryMib(process.pid).now - before.facade };
@@ -286,7 +292,7 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
     },
   );
 
-  await t.test('a worker that dies takes only its own request along', async (t) => {
+  await t.test('a worker that dies fails only its own request', async (t) => {
     const died = await send(`/v2/${id}/die`, { method: 'POST' });
     t.equal(died.statusCode, 502, died.bytes.toString());
     // Until its agent has seen its end, the facade may try it once more.

@@ -13,7 +13,7 @@ t.setTimeout(180_000);
 /** Each fills a buffer of Envoy. */
 const CLIENTS = 400;
 
-t.test('an edge without memory', { skip: skipWithoutEnvoy() }, async (t) => {
+t.test('an edge without memory rejects requests and recovers', { skip: skipWithoutEnvoy() }, async (t) => {
   const { system, settings, send, create } = await startDirectWay(t);
   const id = await create({ workersMin: 1 });
   const small = await startEdge(t, { ...settings, SLIPWAY_EDGE_LISTEN: '127.0.0.1:0', SLIPWAY_EDGE_MEMORY_MIB: '128' });

@@ -6,7 +6,7 @@
  */
 import t from 'tap';
 import { limitedCalls, OPERATIONS } from '../../helpers/net/limited-calls.ts';
-import { runOnceMore } from '../../helpers/net/once-more.ts';
+import { rerunThroughEdge } from '../../helpers/net/rerun-through-edge.ts';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../../helpers/system/edge.ts';
 import { publicRequest } from '../../helpers/system/public-api.ts';
 import { startSystem } from '../../helpers/system/system.ts';
@@ -33,7 +33,7 @@ if (skip) {
     'spec/jobs/concurrency-limits',
     'e2e/python/openai',
   ];
-  runOnceMore(t, { system, options: OPTIONS, url, ca: certificates.read('ca.pem') }, files);
+  rerunThroughEdge(t, { system, options: OPTIONS, url, ca: certificates.read('ca.pem') }, files);
   const { checkRate } = limitedCalls({ ...system, url, request: publicRequest(url, system.key) });
   t.test('/status | GET | 2000 requests per 10 s', (t) => checkRate(t, OPERATIONS.status, 2000));
 }

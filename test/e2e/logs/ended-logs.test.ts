@@ -40,7 +40,7 @@ t.test('the logs of workers that have ended', async (t) => {
   const crashing = await endpoint(['/bin/sh', '-c', 'echo loading the model; echo no such file >&2; exit 7']);
   const { id: crashed } = await ended(crashing);
 
-  await t.test('of one that crashed at its start: all of it, by the contract and the command line', async (t) => {
+  await t.test('a worker that crashed at start has its whole log, by gRPC and the command line', async (t) => {
     t.equal(await read(crashed), 'loading the model\nno such file\n');
     t.match(await cli.run('logs', crashed), { code: 0, stdout: 'loading the model\nno such file\n', stderr: '' });
     t.match(
@@ -50,7 +50,7 @@ t.test('the logs of workers that have ended', async (t) => {
     );
   });
 
-  await t.test('of one that was scaled away, and what it wrote for a job', async (t) => {
+  await t.test('a worker that was scaled down has its log, and that of a job', async (t) => {
     const talker = await endpoint(jsHandler('talker.js'));
     const job = await core.submit(talker, { words: ['ahoy'] });
     await core.wait(talker, job.id);
@@ -69,7 +69,7 @@ t.test('the logs of workers that have ended', async (t) => {
     );
   });
 
-  await t.test('nobody else reads it', async (t) => {
+  await t.test('other accounts cannot read it', async (t) => {
     const stranger = await core.newKey(undefined, [], await core.newAccount());
     t.match(await reasonOf(read(crashed, stranger)), /^NOT_FOUND: There is no worker/);
     t.match(await reasonOf(read('nosuchworker00')), /^NOT_FOUND: There is no worker .* are known for a day\.$/);
@@ -81,7 +81,7 @@ t.test('the logs of workers that have ended', async (t) => {
     );
   });
 
-  await t.test('of one that writes 100 MB the end is kept, within the bounds of the machine', async (t) => {
+  await t.test('of a 100 MB log the end is kept, within the limits of the machine', async (t) => {
     const { id } = await ended(
       await endpoint(['/bin/sh', '-c', 'yes "far more than anybody reads" | head -c 104857600; echo the end; exit 1']),
     );
@@ -97,7 +97,7 @@ t.test('the logs of workers that have ended', async (t) => {
     t.equal(await read(crashed), 'loading the model\nno such file\n', 'and that of others stays');
   });
 
-  await t.test('while its machine is away one is told so; an agent that is started anew has it', async (t) => {
+  await t.test('a disconnected machine is reported, and a restarted agent has the log', async (t) => {
     await core.updateEndpoint(crashing, { workersMin: 0, workersMax: 0 });
     await first.stop();
     const away = await waitFor('the machine to be away', async () => {

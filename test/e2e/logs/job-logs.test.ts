@@ -50,7 +50,7 @@ const whole = (jobs: EndpointJobs, id: string): Promise<Log> =>
   });
 const textsOf = (log: Log): string[] => log.lines.map(({ line }) => line);
 
-t.test('live, while a JavaScript worker writes', async (t) => {
+t.test('the log of a running job follows a JavaScript worker', async (t) => {
   const { path, open } = await scratch(t);
   const id = await js.run({ words: ['one', 'two'], gate: path('') });
   const feed = await waitFor('the job to have a log', async () => {
@@ -80,7 +80,7 @@ t.test('live, while a JavaScript worker writes', async (t) => {
   );
 });
 
-t.test('each job has its own lines, of a worker that has ended too, and pages of them', async (t) => {
+t.test('each job has its own lines, paged, also after its worker ended', async (t) => {
   const ids = [await js.run({ words: ['red', 'green', 'blue'] }), await js.run({ words: ['black'] })];
   for (const id of ids) await js.settled(id);
   const [colours, black] = [await whole(js, ids[0]!), await whole(js, ids[1]!)];
@@ -103,7 +103,7 @@ t.test('each job has its own lines, of a worker that has ended too, and pages of
   t.same(textsOf(await whole(js, ids[0]!)), ['saying red', 'saying green', 'saying blue'], 'its machine keeps them');
 });
 
-t.test('a job whose worker wrote nothing has a log that ends, though the worker has others', async (t) => {
+t.test('a job without output has an empty log, though its worker has other lines', async (t) => {
   const { path, open } = await scratch(t);
   const silent = endpointJobs(
     system,
@@ -120,7 +120,7 @@ t.test('a job whose worker wrote nothing has a log that ends, though the worker 
   await silent.settled(busy);
 });
 
-t.test('refusals', async (t) => {
+t.test('invalid requests are rejected', async (t) => {
   t.match(await system.request('GET', `/v2/${js.id}/logs/none`), { status: 404, json: { code: 'job_not_found' } });
   const id = await js.run({ words: [] });
   t.match(await read(js, id), { status: 'IN_QUEUE', lines: [], over: false });

@@ -14,7 +14,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 
-t.test('core, then the agent', async (t) => {
+t.test('the log of a pod follows over a killed core and a killed agent', async (t) => {
   const slipway = await startProcesses(t);
   await waitFor(
     'a machine to join',

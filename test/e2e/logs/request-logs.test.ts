@@ -44,7 +44,7 @@ const line = (process: string, msg: string, ids: Record<string, unknown>): Promi
     ),
   );
 
-t.test('from the request to its job, its attempt, its worker and what that wrote', async (t) => {
+t.test('log lines lead from a request to its job, attempt, worker and output', async (t) => {
   const hooks = await webhookReceiver(t);
   const requestId = 'from-a-client:1';
   const made = await jobs.run(
@@ -73,7 +73,7 @@ t.test('from the request to its job, its attempt, its worker and what that wrote
   t.match(lines, [{ line: 'saying aye', attempt, workerId }]);
 });
 
-t.test('each request about a job names it: of /runsync too, also when its client leaves', async (t) => {
+t.test('each request about a job logs its id, /runsync included, also when the client disconnects', async (t) => {
   const answered = await jobs.runSync({ words: [] });
   t.match(await line('facade', 'request', { jobId: answered.id }), { endpointId, path: `/v2/${endpointId}/runsync` });
   await jobs.look(answered.id);
@@ -100,7 +100,7 @@ t.test('each request about a job names it: of /runsync too, also when its client
   });
 });
 
-t.test('no line has a secret', async (t) => {
+t.test('no line holds a secret', async (t) => {
   for (const process of ['facade', 'core-1', 'agent-1']) {
     for (const secret of [SECRET, system.key, system.rootKey]) t.notOk(textOf(process).includes(secret), process);
   }

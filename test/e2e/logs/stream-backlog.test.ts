@@ -24,7 +24,7 @@ const others = endpointJobs(system, await system.createEndpoint({ command }));
 const sql = postgres(system.database.url, { max: 2 });
 t.teardown(() => sql.end());
 
-t.test('chunks cannot be stored for longer than a lease', async (t) => {
+t.test('a worker keeps its job while chunks cannot be stored for longer than a lease', async (t) => {
   await others.call('POST', '/runsync', { input: { mode: 'echo' } });
   const lock = await sql.reserve();
   await lock`BEGIN`;

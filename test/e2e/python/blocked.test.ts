@@ -21,7 +21,7 @@ const BLOCKED_S = { new: 36, old: 51 };
 
 const skip = skipWithoutPython('new') || skipWithoutPython('old');
 
-t.test('jobs that are handed over to a blocked event loop run once', { skip }, async (t) => {
+t.test('jobs sent to a worker with a blocked event loop run once', { skip }, async (t) => {
   const system = await startSystem(t);
   await Promise.all(
     (Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]).map((version) => handedWhileBlocked(t, system, version)),

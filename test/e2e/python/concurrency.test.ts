@@ -37,8 +37,8 @@ for (const version of ['old'] as Version[]) {
         workersMax: 1,
       }),
     );
-    await t.test('as many as the worker says, not more', (t) => capped(t, system, jobs, version));
-    await t.test('cancelling one leaves the others alone', (t) => cancelOne(t, jobs, version));
+    await t.test('a worker runs as many jobs as it allows, not more', (t) => capped(t, system, jobs, version));
+    await t.test('cancelling one job leaves the others running', (t) => cancelOne(t, jobs, version));
     await t.test('a job after a cancel does not wait for the cancelled one', (t) => afterCancel(t, jobs));
   });
 }

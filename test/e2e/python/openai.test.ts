@@ -60,7 +60,7 @@ for (const version of Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]) {
       }
     });
 
-    await t.test('an answer over 1 MB comes whole', async (t) => {
+    await t.test('an answer over 1 MB arrives whole', async (t) => {
       const answer = await client.chat.completions.create(chat('3000000'));
       t.equal(answer.choices[0]!.message.content?.length, 3_000_000);
     });

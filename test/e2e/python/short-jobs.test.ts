@@ -34,13 +34,13 @@ for (const version of versions) {
       system!,
       await system!.createEndpoint({ command: pythonHandler(version, 'all.py'), workersMax: 1, retryLimit: 0 }),
     );
-    await t.test('far more than one a second', (t) => fast(t, jobs));
-    await t.test('a worker that dies with several in hand', (t) => killed(t, jobs));
-    await t.test('one that hangs before others', (t) => hangs(t, jobs));
+    await t.test('a worker runs far more than one short job a second', (t) => fast(t, jobs));
+    await t.test('a worker that dies with several prefetched jobs', (t) => killed(t, jobs));
+    await t.test('a job that hangs before prefetched ones', (t) => hangs(t, jobs));
   });
 }
 
-t.test('short jobs that stream, and several at once', { skip: skipWithoutPython('new') }, async (t) => {
+t.test('short jobs that stream, and concurrent ones', { skip: skipWithoutPython('new') }, async (t) => {
   const streams = endpointJobs(
     system!,
     await system!.createEndpoint({ command: pythonHandler('new', 'generator.py'), workersMax: 1 }),
@@ -68,7 +68,7 @@ t.test('short jobs that stream, and several at once', { skip: skipWithoutPython(
   }
 });
 
-t.test('a worker that has room for many', { skip: skipWithoutPython('new') }, async (t) => {
+t.test('a worker with capacity for many jobs', { skip: skipWithoutPython('new') }, async (t) => {
   const jobs = endpointJobs(
     system!,
     await system!.createEndpoint({
@@ -78,17 +78,17 @@ t.test('a worker that has room for many', { skip: skipWithoutPython('new') }, as
       retryLimit: 0,
     }),
   );
-  await t.test('stays awake while jobs are short', (t) => awake(t, jobs));
-  await t.test('has all of its room once they are long', (t) => filled(t, jobs));
+  await t.test('it stays running while jobs are short', (t) => awake(t, jobs));
+  await t.test('it has its full capacity once jobs are long', (t) => filled(t, jobs));
 });
 
-t.test('a worker that must not begin what it has in hand', { skip: skipWithoutPython('new') }, async (t) => {
+t.test('prefetched jobs that a worker must not begin', { skip: skipWithoutPython('new') }, async (t) => {
   const jobs = endpointJobs(
     system!,
     await system!.createEndpoint({ command: pythonHandler('new', 'all.py'), workersMax: 1, retryLimit: 0 }),
   );
-  await t.test('because a job asks for another worker', (t) => refreshes(t, jobs));
-  await t.test('because another worker can while a job takes long', (t) => recalled(t, jobs));
+  await t.test('because a job requests another worker', (t) => refreshes(t, jobs));
+  await t.test('because another worker is free while a job takes long', (t) => recalled(t, jobs));
 });
 
 /** The SDK alone takes one job at a time, and sleeps for a second after each. */

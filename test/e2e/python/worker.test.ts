@@ -25,7 +25,7 @@ for (const version of Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]) {
       endpointJobs(system, await system.createEndpoint({ command: pythonHandler(version, file) }));
     const all = await jobsFor('all.py');
     await t.test('results', (t) => results(t, all));
-    await t.test('what the handler sees', (t) => inputs(t, all));
+    await t.test('the handler gets the job', (t) => inputs(t, all));
     await t.test('errors', (t) => errors(t, all));
     await t.test('results that cannot be sent', (t) => unsendable(t, all));
     await t.test('large payloads', (t) => large(t, all));

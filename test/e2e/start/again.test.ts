@@ -33,7 +33,7 @@ async function startAndHold(t: Test) {
   return { args, first, facade, letGo };
 }
 
-t.test('after kill -9', async (t) => {
+t.test('a start after kill -9', async (t) => {
   const { args, first, facade, letGo } = await startAndHold(t);
   await first.end('SIGKILL');
   const second = new Launcher(t, ...args);
@@ -49,7 +49,7 @@ t.test('after kill -9', async (t) => {
   t.equal(await second.end('SIGTERM'), 0);
 });
 
-t.test('while the first one is stopping', async (t) => {
+t.test('a start while the first one is stopping', async (t) => {
   const { args, first, letGo } = await startAndHold(t);
   const ended = first.end('SIGTERM');
   const second = new Launcher(t, ...args);

@@ -118,7 +118,7 @@ t.test('--database-url and --no-agent', async (t) => {
   t.equal(await launcher.end('SIGTERM'), 0);
 });
 
-t.test('a database that cannot be reached', async (t) => {
+t.test('a database that cannot be reached ends the start with a clear error', async (t) => {
   const folder = await openFolder(t);
   const port = String(await quietPort());
   const nobody = new Launcher(

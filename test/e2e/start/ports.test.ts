@@ -12,7 +12,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(240_000);
 
-t.test('two that start at the same moment', async (t) => {
+t.test('two starts at the same moment', async (t) => {
   const folders = [await openFolder(t), await openFolder(t)];
   // Core's port of both, as if each had had it in an earlier run: the one that everybody prefers may be taken on this
   // machine already.
@@ -34,7 +34,7 @@ t.test('two that start at the same moment', async (t) => {
   for (const launcher of launchers) t.equal(await launcher.end('SIGTERM'), 0);
 });
 
-t.test("the user's port is taken after it was looked at", async (t) => {
+t.test("the user's port is taken after it was checked", async (t) => {
   const port = await quietPort();
   const launcher = new Launcher(t, '--port', String(port), '--data-dir', await openFolder(t));
   await waitFor('the look at the port to be over', () => launcher.text.includes('PostgreSQL is up'), 60_000);

@@ -28,7 +28,7 @@ t.test('npm start', { skip: skipWithoutProc() }, async (t) => {
     'those that are looked for',
   );
 
-  await t.test('neither environment nor command line of any process holds one', async (t) => {
+  await t.test('no process has a secret in its environment or command line', async (t) => {
     const processes = launcher.processes();
     for (const part of ['core/main.ts', 'facades/main.ts', 'gpu-agent/main.ts', 'postgres', 'handlers/snoop.js']) {
       t.ok(
@@ -78,7 +78,7 @@ t.test('npm start', { skip: skipWithoutProc() }, async (t) => {
   );
   t.equal(await launcher.end('SIGTERM'), 0);
 
-  await t.test('another secret key than the database was made with is refused, with a line that says so', async (t) => {
+  await t.test('a secret key that differs from that of the database is rejected with a clear line', async (t) => {
     const file = join(folder, 'secrets.json');
     writeFileSync(file, JSON.stringify({ ...secrets, sealKey: 'f'.repeat(secrets.sealKey!.length) }));
     const other = new Launcher(t, '--port', String(await quietPort()), '--data-dir', folder, '--handler', handler);

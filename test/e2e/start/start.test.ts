@@ -38,7 +38,7 @@ t.test('npm start', async (t) => {
     `ready within ${Math.round(allowed)} s, which is ${READY_SECONDS_MAX} s on a machine with nothing else to do`,
   );
   const facts = readFacts(localEnv);
-  await t.test('the facts', (t) => checkFacts(t, first, localEnv, port, facts));
+  await t.test('the printed facts are true', (t) => checkFacts(t, first, localEnv, port, facts));
   const jobs = jobsOf(facts);
   const { input } = JSON.parse(facts.SLIPWAY_EXAMPLE_INPUT!) as { input: unknown };
   const id = await jobs.run(input);

@@ -12,7 +12,7 @@ import type { Clock } from '@slipway/kit/time/clock';
 import { systemClock } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
 import t from 'tap';
-import { forgettingProxy } from '../../helpers/net/forgetting-proxy.ts';
+import { silentDropProxy } from '../../helpers/net/silent-drop-proxy.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const TIMES = 10;
@@ -61,7 +61,7 @@ t.test('a core that answers nothing and is there keeps its connection', async (t
 
 t.test('a connection that is forgotten is replaced, once', async (t) => {
   const [host, port] = (await listening(t)).split(':');
-  const proxy = await forgettingProxy(t, { host: host!, port: Number(port) });
+  const proxy = await silentDropProxy(t, { host: host!, port: Number(port) });
   const { line, seen } = waitingLine(t, `127.0.0.1:${proxy.port}`);
   await waitFor('a question', () => seen.asked === 1);
   proxy.forgetAll();

@@ -8,7 +8,7 @@ import { Api } from '@slipway/proto/gen/slipway/v1/access_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 import t from 'tap';
 import { ManualClock } from '../../helpers/time/manual-clock.ts';
-import { nextTurn } from '../../helpers/time/next-turn.ts';
+import { nextTick } from '../../helpers/time/next-tick.ts';
 
 const GOOD: CheckAccessResponse = {
   accountId: 'user_1',
@@ -33,7 +33,7 @@ function setup() {
   );
   const pass = async (ms: number): Promise<void> => {
     clock.pass(ms);
-    await nextTurn();
+    await nextTick();
   };
   return { keys, core, pass };
 }
@@ -87,6 +87,6 @@ t.test('an answer that comes when nobody watches any more is for nobody', async 
     refused += 1;
   });
   late.resolve(new CoreError('UNAUTHORIZED', 'no'));
-  await nextTurn();
+  await nextTick();
   t.equal(refused, 0, 'whoever watches now asks by itself');
 });

@@ -8,7 +8,7 @@ import { call } from '../grpc/grpc-clients.ts';
 import { lbEndpoint } from '../system/lb-endpoint.ts';
 import type { System } from '../system/system.ts';
 import { waitFor } from '../time/wait-for.ts';
-import { talkOn } from './talking-socket.ts';
+import { echoWebSocket } from './echo-websocket.ts';
 
 /** `url`: of the facade, or of an edge in front of it. `endpointId`: an endpoint with a ready worker. */
 export async function checkRevoked(t: Test, system: System, url: string, endpointId: string): Promise<void> {
@@ -28,12 +28,12 @@ export async function checkRevoked(t: Test, system: System, url: string, endpoin
     () => 'left',
   );
   const streaming = await fetch(`${url}/v2/${endpointId}/stream`, auth);
-  const talk = talkOn(`${url.replace('http', 'ws')}/v2/${endpointId}/chat`, secret);
+  const talk = echoWebSocket(`${url.replace('http', 'ws')}/v2/${endpointId}/chat`, secret);
   const quiet = new WebSocket(`${url.replace('http', 'ws')}/v2/${endpointId}/chat`, auth);
   const closed = new Promise<CloseEvent>((resolve) => {
     quiet.addEventListener('close', resolve);
   });
-  const kept = talkOn(`${url.replace('http', 'ws')}/v2/${endpointId}/chat`, system.key);
+  const kept = echoWebSocket(`${url.replace('http', 'ws')}/v2/${endpointId}/chat`, system.key);
   await waitFor('the WebSockets', () => talk.words > 0 && kept.words > 0 && quiet.readyState === WebSocket.OPEN);
   await call(clients.keys, 'revokeKey', { id: key!.id }, system.key);
   t.equal(

@@ -39,7 +39,7 @@ t.test('GraphQL endpoints', async (t) => {
   const templateId = saveTemplate.id;
   const idle = { templateId, workersMax: 0, gpuIds: '' };
 
-  await t.test('a template of its own', async (t) => {
+  await t.test('an endpoint with a template of its own', async (t) => {
     const template = {
       name: 'inline',
       imageName: 'worker:2',
@@ -146,7 +146,7 @@ t.test('GraphQL endpoints', async (t) => {
     });
   });
 
-  await t.test('jobs at once on a worker', async (t) => {
+  await t.test('worker concurrency', async (t) => {
     const { saveEndpoint } = await save(
       { name: 'many', ...idle, workerConcurrency: 4 },
       'id workerConcurrency version',
@@ -161,7 +161,7 @@ t.test('GraphQL endpoints', async (t) => {
     t.match((await refusal({ id: saveEndpoint.id, workerConcurrency: 101 })).message, /^workerConcurrency is 101/);
   });
 
-  await t.test('the type is fixed, but may be named again', async (t) => {
+  await t.test('the type is fixed, but may be repeated', async (t) => {
     const { saveEndpoint } = await save({ name: 'lb', ...idle, type: 'LB' }, 'id type');
     t.match(saveEndpoint, { type: 'LB' });
     t.match(await save({ id: saveEndpoint.id, type: 'LB', name: 'lb 2' }, 'type name'), {
@@ -191,7 +191,7 @@ t.test('GraphQL endpoints', async (t) => {
     },
   );
 
-  await t.test('null and what cannot be change nothing', async (t) => {
+  await t.test('null and invalid values change nothing', async (t) => {
     const fields = 'id version gpuIds allowedCudaVersions gpuCount env { key }';
     const { saveEndpoint } = await save(
       { ...idle, name: 'kept', gpuIds: 'AMPERE_80', allowedCudaVersions: '12.8' },
@@ -211,7 +211,7 @@ t.test('GraphQL endpoints', async (t) => {
   });
 
   await t.test(
-    'a template of another account that is public no more: endpoints with it stay as they are and can be changed',
+    'endpoints keep a template of another account that is no longer public, and can be changed',
     async (t) => {
       const { accountId } = await call(system.clients.access, 'createAccount', { name: 'publisher' }, system.rootKey);
       const owner = graphqlClient(t, system.url, await system.newKey(undefined, accountId));
@@ -254,7 +254,7 @@ t.test('GraphQL endpoints', async (t) => {
     },
   );
 
-  await t.test('what does not exist here may be named only with nothing in it', async (t) => {
+  await t.test('fields of features that do not exist here are accepted only when empty', async (t) => {
     await save({
       name: 'empty',
       ...idle,
@@ -308,7 +308,7 @@ t.test('GraphQL endpoints', async (t) => {
     t.match(own, { id: templateId, isRunpod: false, portsConfig: [], boundEndpointId: null, config: null });
   });
 
-  await t.test('workers, without what is in their environment', async (t) => {
+  await t.test('workers are shown without their environment', async (t) => {
     const id = await system.createEndpoint({
       command: jsHandler('all.js'),
       env: { SECRET: 'hidden' },
@@ -336,7 +336,7 @@ t.test('GraphQL endpoints', async (t) => {
     t.same(myself.endpoints.find((endpoint) => endpoint.id === id)!.pods, [{ desiredStatus: 'RUNNING' }]);
   });
 
-  await t.test('a long list costs as many calls as a short one', async (t) => {
+  await t.test('a long list needs as many calls as a short one', async (t) => {
     await Promise.all(Array.from({ length: 40 }, (_, n) => save({ name: `many ${n}`, ...idle })));
     calls.splice(0);
     const { myself } = await ok<{

@@ -35,7 +35,7 @@ t.test('GraphQL', async (t) => {
   const template = saved['saveTemplate'] as { id: string; dockerArgs: string };
   t.equal(template.dockerArgs, `python -u 'my handler.py'`);
 
-  await t.test('a template is changed by a client that sends all it knows', async (t) => {
+  await t.test('a client that sends every field it read changes a template', async (t) => {
     const input = {
       id: template.id,
       name: 'tpl',
@@ -80,7 +80,7 @@ t.test('GraphQL', async (t) => {
     });
   });
 
-  await t.test('modify: what is omitted stays', async () => {
+  await t.test('modify: omitted fields stay', async () => {
     const query = `mutation { saveEndpoint(input: { id: "${made.id}", gpuIds: "AMPERE_16", name: "renamed", templateId: "${template.id}",
       workersMax: 0, workersMin: 0 })
       { id name workersMin workersMax idleTimeout locations flashBootType } }`;
@@ -174,7 +174,7 @@ t.test('GraphQL', async (t) => {
     t.same(await ok('mutation { deleteTemplate(templateName: "tpl") }'), { deleteTemplate: null });
   });
 
-  await t.test('refusals', async (t) => {
+  await t.test('invalid documents are rejected', async (t) => {
     t.equal((await post({ query: '{ myself { endpoints { id } } }' }, { key: 'nope' })).status, 401);
     t.equal((await post({ query: '{ __typename }' }, { key: 'nope' })).status, 401, 'a bad key learns nothing');
     const reader = await system.newKey(KeyScope.READ_ONLY);
@@ -242,7 +242,7 @@ t.test('GraphQL', async (t) => {
     t.equal((await post({ query: deep })).status, 400, 'depth is bounded');
   });
 
-  await t.test('what belongs to nobody needs no key', async (t) => {
+  await t.test('fields that belong to no account need no key', async (t) => {
     const ask = async (body: unknown): Promise<GraphqlAnswer> => {
       const headers = { 'content-type': 'application/json' };
       const response = await fetch(`${system.url}/graphql`, { method: 'POST', headers, body: JSON.stringify(body) });

@@ -60,7 +60,7 @@ t.test('GraphQL resources', async (t) => {
     t.match(await ok(save, { input: { pubKey: '' } }), { updateUserSettings: { pubKey: '' } });
   });
 
-  await t.test('catalogue: types, pools, places', async (t) => {
+  await t.test('catalogue: GPU types, pools, locations', async (t) => {
     const fields = `id displayName manufacturer memoryInGb cudaCores maxGpuCount secureCloud communityCloud securePrice communityPrice oneMonthPrice
       threeMonthPrice oneWeekPrice communitySpotPrice secureSpotPrice`;
     const query = `query Types($filter: GpuTypeFilter, $price: GpuLowestPriceInput) { gpuTypes(input: $filter) { ${fields}
@@ -284,7 +284,7 @@ t.test('GraphQL resources', async (t) => {
       await ok(`mutation { podTerminate(input: { podId: "${id}" }) }`);
   });
 
-  await t.test('another account sees none of it', async (t) => {
+  await t.test('another account sees none of these resources', async (t) => {
     const { accountId } = await call(system.clients.access, 'createAccount', { name: 'stranger' }, system.rootKey);
     const key = await system.newKey(KeyScope.ALL, accountId);
     const { createNetworkVolume } = await ok<{ createNetworkVolume: { id: string } }>(

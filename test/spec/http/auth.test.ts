@@ -74,7 +74,7 @@ t.test('an invalid key or none | 401 on every operation', async (t) => {
   t.equal(await rows.count(), before, 'nothing was stored');
 });
 
-t.test('values that are no key | 401', async (t) => {
+t.test('malformed keys | 401', async (t) => {
   const wrong = [
     'Bearer',
     'Bearer ',
@@ -113,7 +113,7 @@ t.test('a key without permission | 401: keys of agents are no API keys', async (
   checkRefused(t, await ask('GET', '/health', { authorization: `Bearer ${system.agentKey}` }), 'agent key, reading');
 });
 
-t.test('a key for single endpoints opens only those', async (t) => {
+t.test('a key for single endpoints reaches only them', async (t) => {
   const other = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 } }));
   const authorization = `Bearer ${await system.newKey(KeyScope.ALL, system.accountId, [other.id])}`;
   t.equal((await other.call('GET', '/health', undefined, { authorization })).status, 200);
@@ -181,7 +181,7 @@ t.test('a revoked key stops working', async (t) => {
   });
 });
 
-t.test('a revoked key ends what waits and listens with it', async (t) => {
+t.test('a revoked key ends the calls and streams that it opened', async (t) => {
   const { key, secret } = await call(
     system.clients.keys,
     'createKey',

@@ -58,7 +58,7 @@ const rest = async (method: string, path: string, body?: object): Promise<Entry>
   return json as unknown as Entry;
 };
 
-t.test('flash deploys and deploys again', async (t) => {
+t.test('runpod-flash deploys twice', async (t) => {
   const template = { ...TEMPLATE, name: 'ServerlessEndpoint_1__PodTemplate_1' };
   const queue = { ...ENDPOINT, ...GPUS, name: 'ocr', scalerType: 'QUEUE_DELAY', type: 'QB', template };
   const {

@@ -15,7 +15,7 @@ const send = (path: string, init: RequestInit): Promise<Response> => fetch(`${sy
 const auth = { authorization: `Bearer ${system.key}` };
 const allowed = ({ headers }: Response): string | null => headers.get('access-control-allow-origin');
 
-t.test('pages of the origins that are named may ask, call and read, refusals too', async (t) => {
+t.test('pages of the configured origins may preflight, call and read, errors included', async (t) => {
   const asking = {
     origin: PAGE,
     'access-control-request-method': 'POST',
@@ -51,7 +51,7 @@ t.test('pages of the origins that are named may ask, call and read, refusals too
   t.same([completion.status, allowed(completion)], [401, PAGE]);
 });
 
-t.test('others may not, and requests of no page are as ever', async (t) => {
+t.test('other origins may not, and requests without an origin are unchanged', async (t) => {
   for (const origin of ['https://page.example', 'http://page.example:8443', 'https://evil.example', 'null']) {
     const asked = await send(`${jobs.base}/run`, {
       method: 'OPTIONS',
@@ -69,7 +69,7 @@ t.test('others may not, and requests of no page are as ever', async (t) => {
   );
 });
 
-t.test('a header that could be more than one is not given back', async (t) => {
+t.test('a header value that could be split in two is not echoed', async (t) => {
   const asked = await send(`${jobs.base}/run`, {
     method: 'OPTIONS',
     headers: {
@@ -88,7 +88,7 @@ t.test('a header that could be more than one is not given back', async (t) => {
   );
 });
 
-t.test('what is no origin is refused as a setting', async (t) => {
+t.test('an invalid origin is rejected as a setting', async (t) => {
   for (const text of ['page.example', 'https://page.example/', 'https://page.example/path', '**']) {
     t.throws(() => readFacadeConfig({ SLIPWAY_CORS_ORIGINS: text }), ConfigError, text);
   }

@@ -92,7 +92,7 @@ t.test('one Host, and no expectation but 100-continue', async (t) => {
   t.match(await post(run, { expect: '100-continue' }, body), { status: 200, json: { status: 'IN_QUEUE' } });
 });
 
-t.test('bodies packed with gzip are taken; other encodings are 415', async (t) => {
+t.test('gzip bodies are accepted; other encodings are 415', async (t) => {
   const body = JSON.stringify({ input: { text: 'ä'.repeat(100_000) } });
   const taken = await post(run, { 'content-encoding': 'gzip' }, gzipSync(body));
   t.match(taken, { status: 200, json: { status: 'IN_QUEUE' } });
@@ -132,7 +132,7 @@ t.test('bodies packed with gzip are taken; other encodings are 415', async (t) =
   }
 });
 
-t.test('a bomb costs no more than the limit of what it unpacks to', async (t) => {
+t.test('a decompression bomb costs no more than the body limit', async (t) => {
   const bomb = gzipSync(Buffer.alloc(300 * MIB, 0x20), { level: 9 });
   const before = process.memoryUsage().rss;
   const answers = await Promise.all(Array.from({ length: 10 }, () => post(run, { 'content-encoding': 'gzip' }, bomb)));
@@ -144,7 +144,7 @@ t.test('a bomb costs no more than the limit of what it unpacks to', async (t) =>
   t.match(await post(run, {}, '{"input":{}}'), { status: 200 }, 'the service goes on');
 });
 
-t.test('curl: a packed body, and a large one, before which it asks', async (t) => {
+t.test('curl: a compressed body, and a large one with Expect: 100-continue', async (t) => {
   const curl = (body: Buffer, ...args: string[]): Promise<string> =>
     new Promise((resolve, reject) => {
       const child = execFile(
@@ -182,7 +182,7 @@ t.test("each error has the id of its request, the client's own when it is one", 
   t.same(await ids('client:42.a_b-c'), Array(3).fill('client:42.a_b-c'));
 });
 
-t.test('a path of REST v2 with dots in it is refused as a problem too', async (t) => {
+t.test('a REST v2 path with dot segments is rejected as a problem', async (t) => {
   const { status, json, headers } = await exchange(system.url, {
     pieces: [requestText('GET', '/v2/pods/%2e%2e/logs', {}, Buffer.alloc(0))],
   });
@@ -190,7 +190,7 @@ t.test('a path of REST v2 with dots in it is refused as a problem too', async (t
   t.equal(headers.get('content-type'), 'application/problem+json; charset=utf-8');
 });
 
-t.test('the front: a page for browsers, JSON for programs; alive and ready', async (t) => {
+t.test('the root answers HTML to browsers and JSON to programs; liveness and readiness', async (t) => {
   const page = await fetch(system.url, { headers: { accept: 'text/html,*/*' } });
   const html = await page.text();
   t.match(page.headers.get('content-type'), /^text\/html/);

@@ -23,7 +23,7 @@ const reason = (endpointId: string) => waitFor('a reason', async () => (await he
 const stop = (endpointId: string) =>
   system.request('PATCH', `/v1/endpoints/${endpointId}`, { workersMin: 0, workersMax: 0 });
 
-t.test('workers: endpoints on two replicas never have more together', async (t) => {
+t.test('workers: two replicas never exceed the quota together', async (t) => {
   await setQuota({ workers: 3 });
   const ids = await Promise.all(
     [1, 2, 3].map(() => system.createEndpoint({ command, fields: { workersMin: 2, computeType: 'CPU' }, ready: 0 })),
@@ -47,7 +47,7 @@ t.test('workers: endpoints on two replicas never have more together', async (t) 
   await Promise.all(ids.map(stop));
 });
 
-t.test('GPUs: workers and pods share them', async (t) => {
+t.test('GPUs: workers and pods share the quota', async (t) => {
   await setQuota({ gpus: 2 });
   const pod = await system.request('POST', '/v1/pods', { gpuTypeIds: [GPU], dockerStartCmd: ['sleep', '600'] });
   t.equal(pod.status, 201, pod.text);
@@ -60,7 +60,7 @@ t.test('GPUs: workers and pods share them', async (t) => {
   await stop(endpointId);
 });
 
-t.test('queued jobs: those of all endpoints', async (t) => {
+t.test('queued jobs: all endpoints count together', async (t) => {
   const ids = await Promise.all(
     [1, 2].map(() => system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 })),
   );
@@ -78,7 +78,7 @@ t.test('queued jobs: those of all endpoints', async (t) => {
   await setQuota({});
 });
 
-t.test('requests in 10 s, and the command line', async (t) => {
+t.test('requests: the quota holds per 10 s, and the command line shows it', async (t) => {
   const endpointId = await system.createEndpoint({ command, fields: { workersMin: 0 } });
   const root = commandLine(t, {
     SLIPWAY_CORE_ADDRESS: system.cores[0]!.address,

@@ -59,7 +59,7 @@ t.test('limits are per endpoint and per operation', async (t) => {
   t.equal((await send(full, OPERATIONS.cancel)).status, 404, 'another operation');
 });
 
-t.test("/explain tells which limit refused requests, and no other endpoint's", async (t) => {
+t.test('/explain names the limit that rejected requests, for its own endpoint only', async (t) => {
   const [full, other] = [await freshEndpoint(), await freshEndpoint()];
   t.same(await sendMany(full, OPERATIONS.purge, 5), [2, 3]);
   type Limits = { limits: { limit: string; cut: number; text: string }[] };
@@ -143,7 +143,7 @@ t.test('management | 1000 requests per 10 s of an account', async (t) => {
   );
 });
 
-t.test('management | calls of core itself count together with those of facades', async (t) => {
+t.test('management | calls to core count together with calls through facades', async (t) => {
   const [busy, calm] = [await freshAccount('busy directly'), await freshAccount('calm directly')];
   // Refused before anything is read.
   const ask = async (key: string): Promise<string> =>

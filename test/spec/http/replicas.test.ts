@@ -61,7 +61,7 @@ async function longerMs(times: number, measure: (core: typeof far) => Promise<vo
   return away! - near!;
 }
 
-t.test('submitted through one core, run by a worker of the other, awaited at the first: quickly', async (t) => {
+t.test('a job submitted at one core and run by a worker of the other is answered quickly at the first', async (t) => {
   const overMs = await longerMs(9, async (core) => {
     const jobId = await submit({ mode: 'value', value: 7 }, SubmitKind.SYNC, core);
     const { job } = await call(core.jobs, 'waitJob', { endpointId, jobId, waitMs: 30_000 }, system.key);
@@ -83,7 +83,7 @@ async function takenAtOnce(of: EndpointJobs, name: string): Promise<boolean> {
   return row!.at_once;
 }
 
-t.test('the facade submits where a worker is free: next to no job waits for a claim by another core', async (t) => {
+t.test('the facade submits to the core with a free worker: few jobs wait for a claim by the other core', async (t) => {
   let atOnce = 0;
   const startedMs = performance.now();
   for (let n = 0; n < 20; n += 1) if (await takenAtOnce(jobs, `free-${n}`)) atOnce += 1;
@@ -115,7 +115,7 @@ t.test('a chunk wakes a reader at the other core', async (t) => {
   await jobs.reached(jobId, 'COMPLETED');
 });
 
-t.test('cancel crosses: the worker at the other core is stopped', async (t) => {
+t.test('cancel at one core stops the worker of the other', async (t) => {
   const jobId = await submit({ mode: 'block', note: files.path('blocked') });
   const pid = Number(await files.noted('blocked'));
   const waiting = call(system.clients.jobs, 'waitJob', { endpointId, jobId, waitMs: 30_000 }, system.key);
@@ -125,7 +125,7 @@ t.test('cancel crosses: the worker at the other core is stopped', async (t) => {
   await waitFor('the worker to be ended', () => !isAlive(pid), 15_000);
 });
 
-t.test('retry and purge cross', async (t) => {
+t.test('retry and purge at one core act on jobs of the other', async (t) => {
   const failed = await submit({ mode: 'fail-then', file: files.path('mended'), value: 1 });
   await jobs.reached(failed, 'FAILED');
   files.open('mended');
@@ -137,7 +137,7 @@ t.test('retry and purge cross', async (t) => {
   t.equal((await endpointJobs(system, parked).status(queued)).status, 404);
 });
 
-t.test('a job is claimed once, whoever claims', async (t) => {
+t.test('a job is claimed once by either core', async (t) => {
   const agent = await system.startAgent(system.cores[1]!.address);
   t.ok(agent);
   const both = await system.createEndpoint({ command, fields: { workersMin: 8 }, workersMax: 8 });
@@ -196,7 +196,7 @@ t.test('a key revoked at one core stops at the other', async (_t) => {
   );
 });
 
-t.test('when a core stops, the other goes on with its endpoints', async (t) => {
+t.test('when a core stops, the other continues with its endpoints', async (t) => {
   const queued = await endpointJobs(
     system,
     await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }),

@@ -93,7 +93,7 @@ for (const [what, management, jobs, limited, may] of KEYS) {
   });
 }
 
-t.test('a key with endpoints sees only those in lists', async (t) => {
+t.test('a key for some endpoints sees only them in lists', async (t) => {
   const { secret } = await createKey(READ, NONE, [mine.id]);
   const { json } = await system.request('GET', '/v1/endpoints', undefined, { authorization: `Bearer ${secret}` });
   t.same(
@@ -102,7 +102,7 @@ t.test('a key with endpoints sees only those in lists', async (t) => {
   );
 });
 
-t.test('a restricted key that is revoked stops, on the queue and on REST', async (t) => {
+t.test('a revoked restricted key is rejected on the queue and on REST', async (t) => {
   const { key, secret } = await createKey(READ_WRITE, READ_WRITE);
   const headers = { authorization: `Bearer ${secret}` };
   const statuses = async () =>

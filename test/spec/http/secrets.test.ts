@@ -118,13 +118,13 @@ t.test('s3Config is in no answer', async (t) => {
   }
 });
 
-t.test('a refused submission does not echo it', async (t) => {
+t.test('a rejected submission does not echo s3Config', async (t) => {
   const answer = await jobs.call('POST', '/run', { input: {}, s3Config: { ...s3Config, bucketName: 5 } });
   t.equal(answer.status, 400);
   t.notMatch(answer.text, s3Config.accessSecret);
 });
 
-t.test('nothing of it stands plain in the database', async (t) => {
+t.test('the database holds no secret in plaintext', async (t) => {
   await pods.update(pod.id, { env: { OF_POD: given.podEnv, MORE: given.podEnv } });
   await jobs.reached(calling, 'COMPLETED');
   t.equal((await rows.sql`SELECT FROM webhook_delivery WHERE job_id = ${calling}`).length, 1, 'a call is waiting');
@@ -136,7 +136,7 @@ t.test('nothing of it stands plain in the database', async (t) => {
   }
 });
 
-t.test('a sealed value is another one each time', async (t) => {
+t.test('the same value is sealed differently each time', async (t) => {
   const sealed = await rows.sql<
     { s3_config_sealed: Buffer }[]
   >`SELECT s3_config_sealed FROM job_input WHERE s3_config_sealed IS NOT NULL`;

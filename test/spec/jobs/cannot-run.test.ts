@@ -37,7 +37,7 @@ async function endpointOf(template: object, fields: object = {}): Promise<string
 const health = async (id: string) =>
   (await system.request('GET', `/v2/${id}/health`)).json['workers'] as Record<string, unknown>;
 
-t.test('an image where no engine is', async (t) => {
+t.test('an image on a fleet without a container engine', async (t) => {
   const why = 'no machine can run it, which needs a container engine for its image: 1 machine has no container engine';
   await waitFor('the machine', async () => (await cli.run('machines')).stdout.includes('laptop'));
   const id = await endpointOf({ imageName: 'ollama/ollama:latest', dockerStartCmd: ['serve'] });
@@ -78,7 +78,7 @@ t.test('an image where no engine is', async (t) => {
   ]);
 });
 
-t.test('a command where the operator allows none', async (t) => {
+t.test('a command on a fleet that allows none', async (t) => {
   await system.startAgent(undefined, {
     SLIPWAY_AGENT_ALLOW_COMMANDS: 'false',
     SLIPWAY_AGENT_LOCATIONS: 'EU-RO-1',

@@ -37,7 +37,7 @@ const fail = async (message: string): Promise<string> => {
   return id;
 };
 
-t.test('where none failed there is nothing', async (t) => {
+t.test('an endpoint without failed jobs has no error groups', async (t) => {
   t.same(await read(), { jobs: 0, groupCount: 0, hasMore: false, groups: [] });
   t.match(await cli.run('errors', jobs.id), {
     code: 0,
@@ -46,7 +46,7 @@ t.test('where none failed there is nothing', async (t) => {
   });
 });
 
-t.test('by what they say, numbers and ids left out; the same on the command line', async (t) => {
+t.test('errors are grouped by their text without numbers and ids, also on the command line', async (t) => {
   const cards = [await fail('card 3 is too small'), await fail('card 11 is too small')];
   const prompt = await fail('the prompt is too long');
   const late = await jobs.run({ mode: 'block' }, { policy: { executionTimeout: 5_000 } });
@@ -74,7 +74,7 @@ t.test('by what they say, numbers and ids left out; the same on the command line
   t.equal(more.length, 2);
 });
 
-t.test('one group has the ids of all its jobs; by them, and by the command line, it runs again', async (t) => {
+t.test('a group lists the ids of all its jobs, and is retried by them and by the command line', async (t) => {
   const { groups, ...all } = await read();
   const [cards] = groups;
   const prompt = groups.find(({ text }) => text.includes('prompt'))!;
@@ -87,7 +87,7 @@ t.test('one group has the ids of all its jobs; by them, and by the command line,
   t.same(await cli.json('errors', jobs.id, '--retry', '0'.repeat(16)), { group: '0'.repeat(16), queued: 0 });
 });
 
-t.test('refusals', async (t) => {
+t.test('invalid requests are rejected', async (t) => {
   for (const bad of ['59s', '8d', '10', '-1h', 'x', '1h&since=2h']) {
     t.match(
       await get(`?since=${bad}`),

@@ -29,7 +29,7 @@ const endpoint = endpointJobs(
 );
 const get = (path: string) => system.request('GET', `/v2/${endpoint.id}${path}`);
 
-t.test('an endpoint and a job that waits there, over HTTP and on the command line', async (t) => {
+t.test('an endpoint and its waiting job are explained over HTTP and on the command line', async (t) => {
   const { id } = (await system.request('POST', `/v2/${endpoint.id}/run`, { input: {} })).json as unknown as {
     id: string;
   };
@@ -91,7 +91,7 @@ t.test('an endpoint and a job that waits there, over HTTP and on the command lin
   });
 });
 
-t.test('--what-if: workers, waits and GPU seconds of each period side by side, and of all of it', async (t) => {
+t.test('--what-if shows workers, waits and GPU seconds side by side, by period and in total', async (t) => {
   const fields = { workersMin: 0, scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1, idleTimeoutSeconds: 1 };
   const id = await system.createEndpoint({ command: jsHandler('all.js'), fields, workersMax: 4 });
   const sql = postgres(system.database.url, { max: 1 });
@@ -163,7 +163,7 @@ t.test(
 );
 
 t.test(
-  'ids of another account say as little as ids of nobody, over HTTP, on the command line and by gRPC',
+  'ids of another account are answered like unknown ids, over HTTP, on the command line and by gRPC',
   async (t) => {
     const { clients, rootKey, url } = system;
     const { accountId } = await call(clients.access, 'createAccount', { name: 'stranger' }, rootKey);

@@ -64,7 +64,7 @@ t.test('a key belongs to its endpoint', async (t) => {
   t.not(await jobs.run({ n: 2 }, {}, keyed('shared')), first);
 });
 
-t.test('a key is forgotten with its job', async (t) => {
+t.test('a key expires with its job', async (t) => {
   const first = await parked.run({ n: 1 }, {}, keyed('short'));
   await rows.elapseTtl(first);
   await rows.sql`UPDATE idempotency_key SET expires_at = now() WHERE job_id = ${first}`;

@@ -46,7 +46,7 @@ function large(i: number): Template {
 for (let i = 0; i < TEMPLATES; i += 1)
   await call(system.clients.templates, 'createTemplate', { template: large(i) }, system.key);
 
-t.test('24 lists of 32 templates with 240 kB of environment', async (t) => {
+t.test('24 concurrent lists of 32 templates with 240 kB of environment', async (t) => {
   const { accountId } = await call(system.clients.access, 'createAccount', { name: 'other' }, system.rootKey);
   const otherKey = (
     await call(
@@ -103,7 +103,7 @@ t.test('24 lists of 32 templates with 240 kB of environment', async (t) => {
   t.ok(peak - before.now < GROWTH_BYTES_MAX, `core grew by ${Math.round((peak - before.now) / MIB)} MiB`);
 });
 
-t.test('the same over GraphQL, each with a document of its own', async (t) => {
+t.test('24 concurrent GraphQL lists, each with a document of its own', async (t) => {
   const before = await memoryOf(system.cores[0]!.pid);
   const statuses = await Promise.all(
     Array.from({ length: 4 }, async (_, i) => {
@@ -125,7 +125,7 @@ t.test('the same over GraphQL, each with a document of its own', async (t) => {
   t.ok(peak - before.now < GROWTH_BYTES_MAX, `core grew by ${Math.round((peak - before.now) / MIB)} MiB`);
 });
 
-t.test('pages of the contract', async (t) => {
+t.test('gRPC lists are paged', async (t) => {
   const read = (pageSize: number, pageToken: string) =>
     call(system.clients.templates, 'listTemplates', { includePublic: false, pageSize, pageToken }, system.key);
   const first = await read(3, '');

@@ -39,7 +39,7 @@ async function ask(jobs: EndpointJobs, path: string): Promise<Told> {
   return json as PublicJson & Told;
 }
 
-t.test('POST /jobs/cancel: page after page, and what came later is left', async (t) => {
+t.test('POST /jobs/cancel goes page by page and leaves jobs that came later', async (t) => {
   const jobs = await parked();
   const ids = await submit(jobs, 25);
   const first = await ask(jobs, 'cancel?limit=10');
@@ -60,7 +60,7 @@ t.test('POST /jobs/cancel: page after page, and what came later is left', async 
   t.match(await ask(jobs, 'cancel'), { done: 1, hasMore: false });
 });
 
-t.test('by state and by when they were submitted; a cursor keeps what was meant by now', async (t) => {
+t.test('jobs are selected by state and submission time; a cursor keeps its meaning of now', async (t) => {
   const jobs = await parked();
   const ids = await submit(jobs, 6);
   await sql`UPDATE job SET submitted_at = '2026-01-31 12:00:00+00' WHERE id = ANY(${ids.slice(0, 2)})`;
@@ -157,7 +157,7 @@ t.test('POST /jobs/retry?errorGroup: only jobs of that group, page after page', 
   await jobs.counted({ inQueue: 3 });
 });
 
-t.test('only with a key that may write, and only the endpoint that is named', async (t) => {
+t.test('only keys that may write, and only jobs of the named endpoint', async (t) => {
   const [jobs, other] = [await parked(), await parked()];
   await submit(jobs, 2);
   await submit(other, 2);
@@ -180,43 +180,40 @@ t.test('only with a key that may write, and only the endpoint that is named', as
   await other.counted({ inQueue: 2 });
 });
 
-t.test(
-  'a client that goes away in the middle: its call ends as it would, and of an account only two are under way',
-  async (t) => {
-    const jobs = await parked();
-    const ids = await submit(jobs, 30);
-    const [one, other] = [await sql.reserve(), await parked()];
-    t.teardown(() => one.release());
-    await one`BEGIN`;
-    await one`SELECT FROM job WHERE id = ANY(${ids}) FOR UPDATE`;
-    const waiting = (count: number): Promise<unknown> =>
-      waitFor(`${count} calls to wait for the jobs`, async () => {
-        const [row] = await sql<
-          { n: number }[]
-        >`SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-        return row!.n === count;
-      });
-    const leaving = new AbortController();
-    const left = fetch(`${system.url}/v2/${jobs.id}/jobs/cancel?limit=10`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${system.key}` },
-      signal: leaving.signal,
-    }).catch((error: Error) => error.name);
-    await waiting(1);
-    const staying = ask(jobs, 'cancel?limit=5&status=IN_QUEUE');
-    await waiting(2);
-    const refused = await other.call('POST', '/jobs/retry');
-    t.match(
-      [refused.status, refused.json],
-      [429, { error: /^As many calls that change many jobs are under way as there may be/ }],
-    );
-    leaving.abort();
-    t.equal(await left, 'AbortError');
-    t.equal((await other.call('POST', '/jobs/cancel')).status, 429, 'it goes on without its client');
-    await one`COMMIT`;
-    await staying;
-    await jobs.counted({ inQueue: 20 });
-    t.match(await ask(other, 'retry'), { done: 0 }, 'their places are free again');
-    t.match(await ask(jobs, 'cancel'), { done: 20, hasMore: false }, 'what is left is found from the beginning');
-  },
-);
+t.test('the call of a client that disconnects runs to its end, and an account has at most two at a time', async (t) => {
+  const jobs = await parked();
+  const ids = await submit(jobs, 30);
+  const [one, other] = [await sql.reserve(), await parked()];
+  t.teardown(() => one.release());
+  await one`BEGIN`;
+  await one`SELECT FROM job WHERE id = ANY(${ids}) FOR UPDATE`;
+  const waiting = (count: number): Promise<unknown> =>
+    waitFor(`${count} calls to wait for the jobs`, async () => {
+      const [row] = await sql<
+        { n: number }[]
+      >`SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      return row!.n === count;
+    });
+  const leaving = new AbortController();
+  const left = fetch(`${system.url}/v2/${jobs.id}/jobs/cancel?limit=10`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${system.key}` },
+    signal: leaving.signal,
+  }).catch((error: Error) => error.name);
+  await waiting(1);
+  const staying = ask(jobs, 'cancel?limit=5&status=IN_QUEUE');
+  await waiting(2);
+  const refused = await other.call('POST', '/jobs/retry');
+  t.match(
+    [refused.status, refused.json],
+    [429, { error: /^As many calls that change many jobs are under way as there may be/ }],
+  );
+  leaving.abort();
+  t.equal(await left, 'AbortError');
+  t.equal((await other.call('POST', '/jobs/cancel')).status, 429, 'it goes on without its client');
+  await one`COMMIT`;
+  await staying;
+  await jobs.counted({ inQueue: 20 });
+  t.match(await ask(other, 'retry'), { done: 0 }, 'their places are free again');
+  t.match(await ask(jobs, 'cancel'), { done: 20, hasMore: false }, 'what is left is found from the beginning');
+});

@@ -44,7 +44,7 @@ t.test('POST /run', async (t) => {
   t.match(busy.json, { status: 'IN_QUEUE' }, 'also when a worker takes it at once');
 });
 
-t.test('POST /run: what is not in the list is dropped and changes nothing', async (t) => {
+t.test('POST /run: unknown members are dropped and change nothing', async (t) => {
   const id = await jobs.run({ mode: 'echo', n: 1 }, { webhookV2: null, colour: 'red', status: 'FAILED', id: 'mine' });
   t.match(await jobs.reached(id, 'COMPLETED'), { output: { mode: 'echo', n: 1 } });
 });
@@ -313,7 +313,7 @@ t.test('GET /requests, submitted within a time', async (t) => {
   t.same(await within('submittedFrom=now-9999d&submittedUntil=now-60s'), { ids: ids.toReversed(), total: 3 });
 });
 
-t.test('a double slash in the path is one', async (t) => {
+t.test('a double slash in the path counts as one', async (t) => {
   const id = await parked.run({});
   const answer = await system.request('GET', `/v2//${parked.id}/status/${id}`);
   t.match(answer.json, { id, status: 'IN_QUEUE' });

@@ -49,13 +49,13 @@ const recorded = async (minutesAgo: number, executions: number[], waits: number[
 /** As near as a bin is. */
 const near = (found: number, wanted: number): boolean => found > wanted / 1.42 && found < wanted * 1.42;
 
-t.test('where nothing ended there is nothing', async (t) => {
+t.test('an endpoint without finished jobs has no times', async (t) => {
   const nothing = { count: 0, p50Ms: 0, p95Ms: 0, p99Ms: 0 };
   t.match(await read(), { startedAt: /^20.*Z$/, delay: nothing, execution: nothing, stepMs: 60_000, steps: [] });
   t.match(await cli.run('times', jobs.id), { code: 0, stdout: '', stderr: 'No job ended in this time.\n' });
 });
 
-t.test('a job counts when it has ended, and what is recorded as it was', async (t) => {
+t.test('a job counts once it has finished, and recorded traffic is summed as recorded', async (t) => {
   await jobs.settled(await jobs.run({ mode: 'odd', kind: 'date' }));
   const own = await waitFor('it to count', async () => {
     const times = await read();
@@ -82,7 +82,7 @@ t.test('a job counts when it has ended, and what is recorded as it was', async (
   t.match(await read('?since=12h'), { stepMs: 720_000, execution: { count: 101 } });
 });
 
-t.test('the same on the command line', async (t) => {
+t.test('the command line shows the same times', async (t) => {
   const { startedAt: _, ...times } = await cli.json<Times>('times', jobs.id);
   const { startedAt: __, ...shown } = await read();
   t.same(times, shown);
@@ -98,7 +98,7 @@ t.test('the same on the command line', async (t) => {
   t.match(await cli.run('times', jobs.id, '--since', 'long'), { code: 2, stderr: /a number with a unit/ });
 });
 
-t.test('refusals', async (t) => {
+t.test('invalid requests are rejected', async (t) => {
   for (const bad of ['59s', '13h', '1d', '10', '-1h', 'x', '1h&since=2h']) {
     t.match(
       await get(`?since=${bad}`),

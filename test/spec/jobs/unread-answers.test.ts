@@ -50,18 +50,21 @@ async function readOn(answer: IncomingMessage): Promise<{ bytes: number; whole: 
   return { bytes, whole: answer.complete };
 }
 
-t.test('one that does not read is cut off; others of its account wait for that, and get all', async (t) => {
-  const stalled = await askAndStall(t, `/status/${id}`);
-  t.equal(stalled.statusCode, 200);
-  const answer = await jobs.call('GET', `/status/${id}`);
-  t.equal(answer.status, 200);
-  t.equal((answer.json.output as string).length, LENGTH, 'the second got its answer');
-  const { whole, bytes } = await readOn(stalled);
-  t.notOk(whole, 'after the first was cut off');
-  t.ok(bytes < LENGTH, `${bytes} bytes had gone`);
-});
+t.test(
+  'a client that does not read is cut off; other clients of its account wait for that and get everything',
+  async (t) => {
+    const stalled = await askAndStall(t, `/status/${id}`);
+    t.equal(stalled.statusCode, 200);
+    const answer = await jobs.call('GET', `/status/${id}`);
+    t.equal(answer.status, 200);
+    t.equal((answer.json.output as string).length, LENGTH, 'the second got its answer');
+    const { whole, bytes } = await readOn(stalled);
+    t.notOk(whole, 'after the first was cut off');
+    t.ok(bytes < LENGTH, `${bytes} bytes had gone`);
+  },
+);
 
-t.test('one that reads again in time gets all, and so does one that waits', async (t) => {
+t.test('a client that resumes reading in time gets everything, and so does a waiting one', async (t) => {
   const slow = await askAndStall(t, `/status/${id}`);
   const waiting = jobs.call('GET', `/status-sync/${id}`);
   const [read, answer] = await Promise.all([readOn(slow), waiting]);
@@ -91,7 +94,7 @@ t.test('other accounts do not wait', async (t) => {
   stalled.destroy();
 });
 
-t.test('small answers do not wait, and a client that leaves stops waiting', async (t) => {
+t.test('small answers do not wait, and a client that disconnects stops waiting', async (t) => {
   const stalled = await askAndStall(t, `/status/${id}`);
   const leaving = new AbortController();
   const left = fetch(`${system.url}/v2/${endpointId}/status/${id}`, {
@@ -110,14 +113,14 @@ t.test('small answers do not wait, and a client that leaves stops waiting', asyn
   stalled.destroy();
 });
 
-t.test('/runsync: an output without room is answered as soon as there is some', async (t) => {
+t.test('/runsync: an output waits for buffer capacity', async (t) => {
   const stalled = await askAndStall(t, `/status/${id}`);
   const job = await jobs.runSync({ mode: 'big', length: LENGTH });
   t.equal((job.output as string).length, LENGTH);
   t.notOk((await readOn(stalled)).whole);
 });
 
-t.test('/openai: an answer without room comes when there is some', async (t) => {
+t.test('/openai: an answer waits for buffer capacity', async (t) => {
   const stalled = await askAndStall(t, `/status/${id}`);
   const answer = await jobs.call('POST', '/openai/v1/echo', { pad: 'x'.repeat(LENGTH) });
   t.equal(answer.status, 200);
@@ -126,7 +129,7 @@ t.test('/openai: an answer without room comes when there is some', async (t) => 
   t.notOk((await readOn(stalled)).whole);
 });
 
-t.test('/stream: a page without room comes later, each chunk once and in order', async (t) => {
+t.test('/stream: a page waits for buffer capacity, each chunk once and in order', async (t) => {
   const text = 'abcdefghij';
   const streamId = await jobs.run({ mode: 'repeat', text, length: STREAM_LENGTH / text.length });
   await jobs.settled(streamId);

@@ -47,14 +47,14 @@ t.test('private addresses | 400 invalid_webhook', async (t) => {
   t.equal(await rows.count(), 0, 'nothing was stored');
 });
 
-t.test('a public address is taken', async (t) => {
+t.test('a public address is accepted', async (t) => {
   // 192.0.2.0/24 and the name are reserved for documentation: nobody answers there.
   const answer = await jobs.call('POST', '/run', { input: {}, webhook: 'https://example.com/hook' });
   t.equal(answer.status, 200);
   await jobs.reached(answer.json.id, 'COMPLETED');
 });
 
-t.test('a name that leads to a private address is not called', async (t) => {
+t.test('a name that resolves to a private address is not called', async (t) => {
   const webhook = `http://localhost:${hooks.port}/200/by-name`;
   const answer = await jobs.call('POST', '/run', { input: {}, webhook });
   if (answer.status === 200) {
@@ -73,7 +73,7 @@ t.test('a name that leads to a private address is not called', async (t) => {
   t.equal(hooks.calls('literal').length, 0);
 });
 
-t.test('an account that the operator trusts', async (t) => {
+t.test('an account that the operator allows may call private addresses', async (t) => {
   const { accountId } = await call(system.clients.access, 'createAccount', { name: 'trusted' }, system.rootKey);
   const key = await system.newKey(undefined, accountId);
   const trusted = endpointJobs(

@@ -27,7 +27,7 @@ async function pending(id: string): Promise<{ tries: number; last_error: string 
   return rows.sql`SELECT tries, last_error FROM webhook_delivery WHERE job_id = ${id}`;
 }
 
-t.test('POST with the whole job record, its input and the webhook', async (t) => {
+t.test('the webhook gets a POST with the whole job record, its input and the webhook URL', async (t) => {
   const webhook = hooks.url('completed');
   const id = await jobs.run({ mode: 'value', value: { text: 'é😀' } }, { webhook });
   const call = await hooks.received('completed');
@@ -39,7 +39,7 @@ t.test('POST with the whole job record, its input and the webhook', async (t) =>
   t.equal(call.headers['webhook-signature'], undefined, 'not signed without a secret');
 });
 
-t.test('every field is that of /status, whatever the fraction of a millisecond', async (t) => {
+t.test('every field equals that of /status, to the millisecond', async (t) => {
   type End = (name: string, id: string) => unknown;
   const ends: [status: string, end: End][] = [
     ['COMPLETED', (name) => files.open(name)],
@@ -76,7 +76,7 @@ t.test('a large output is sent in full', async (t) => {
   t.equal(output.length, 3_000_000);
 });
 
-t.test('webhookV2 stands in for a webhook that is not given', async (t) => {
+t.test('webhookV2 is used when webhook is absent', async (t) => {
   await jobs.run({}, { webhookV2: hooks.url('second') });
   t.match(JSON.parse((await hooks.received('second')).body), { status: 'COMPLETED', webhook: hooks.url('second') });
 });
@@ -89,7 +89,7 @@ t.test('/runsync calls it too', async (t) => {
   t.match(JSON.parse((await hooks.received('sync')).body), { id: json.id, status: 'COMPLETED', output: 1 });
 });
 
-t.test('it is called for FAILED and TIMED_OUT, and not for CANCELLED, purged or expired jobs', async (t) => {
+t.test('the webhook is called for FAILED and TIMED_OUT, and not for CANCELLED, purged or expired jobs', async (t) => {
   await jobs.run({ mode: 'error', error: 'no colour' }, { webhook: hooks.url('failed') });
   t.match(JSON.parse((await hooks.received('failed')).body), {
     status: 'FAILED',
@@ -114,7 +114,7 @@ t.test('it is called for FAILED and TIMED_OUT, and not for CANCELLED, purged or 
   for (const name of ['cancelled', 'purged', 'expired']) t.equal(hooks.calls(name).length, 0, name);
 });
 
-t.test('once per end: a job that was retried is announced again', async (t) => {
+t.test('one webhook per outcome: a retried job sends another', async (t) => {
   const input = { mode: 'fail-then', file: files.path('mended'), value: 2 };
   const id = await jobs.run(input, { webhook: hooks.url('twice') });
   t.match(JSON.parse((await hooks.received('twice', 1)).body), { id, status: 'FAILED' });
@@ -146,7 +146,7 @@ t.test('a receiver that fails never keeps the job or other webhooks waiting', as
   t.match(await jobs.reached(unreachable, 'COMPLETED'), { status: 'COMPLETED' });
 });
 
-t.test("signed with the endpoint's secret as Standard Webhooks", async (t) => {
+t.test("the request is signed with the endpoint's secret as Standard Webhooks", async (t) => {
   const webhookSecret = `whsec_${randomBytes(24).toString('base64')}`;
   const signed = endpointJobs(system, await system.createEndpoint({ command, fields: { webhookSecret } }));
   const id = await signed.run({ mode: 'value', value: 'x' }, { webhook: hooks.url('signed') });
@@ -195,7 +195,7 @@ t.test('a webhook that is no http(s) URL | 400 invalid_webhook', async (t) => {
   t.ok((await rows.count()) - before <= 1, 'nothing was stored');
 });
 
-t.test('it survives a restart of core and a receiver that was down', async (_t) => {
+t.test('a webhook survives a restart of core and a receiver that was down', async (_t) => {
   const id = await jobs.run({}, { webhook: hooks.url('restart', 500) });
   await hooks.received('restart', 1);
   await waitFor('the failure to be recorded', async () => (await pending(id))[0]?.last_error);

@@ -1,7 +1,7 @@
 // test: postgres, python, 50 s
 /**
  * What bounds requests to load-balancing endpoints: those that wait, how long, workers that refuse or are full, and
- * clients that are slow.
+ * slow clients.
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -12,9 +12,9 @@ import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import { memoryMib } from '@slipway/tools/bench/load/process-usage';
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
-import { DEAF, goDeaf, TALK_BYTES } from '../../helpers/net/deaf-socket.ts';
+import { echoWebSocket } from '../../helpers/net/echo-websocket.ts';
 import { exchange } from '../../helpers/net/raw-http.ts';
-import { talkOn } from '../../helpers/net/talking-socket.ts';
+import { openUnread, TALK_BYTES, UNREAD_SOCKETS } from '../../helpers/net/unread-websocket.ts';
 import { pythonHandler, skipWithoutPython } from '../../helpers/system/handlers.ts';
 import { checkContinue, lbClient, lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
 import { startSystem } from '../../helpers/system/system.ts';
@@ -59,7 +59,7 @@ async function bothWorkers(endpointId: string): Promise<[string, string]> {
 const orWaits = <Value>(answer: Promise<Value>, ms: number): Promise<Value | undefined> =>
   Promise.race([answer, delay(systemClock, ms).then(() => undefined)]);
 
-t.test('how many may wait: for an endpoint, of an account, at all', async (t) => {
+t.test('waiting requests are limited per endpoint, per account and in total', async (t) => {
   const [a, b] = [await lbEndpoint(system, { workersMax: 0 }), await lbEndpoint(system, { workersMax: 0 })];
   const { accountId } = await call(system.clients.access, 'createAccount', { name: 'other' }, system.rootKey);
   const otherKey = await system.newKey(KeyScope.ALL, accountId);
@@ -101,53 +101,50 @@ t.test('how many may wait: for an endpoint, of an account, at all', async (t) =>
   for (const each of [room, ofAccount, ofAll]) each.leave();
 });
 
-t.test(
-  'more at once than may wait: as many as may wait do, the others are told, and who waits is served',
-  async (t) => {
-    const one = await lbEndpoint(system, { workersMin: 1, workersMax: 1, workerConcurrency: 1 });
-    await shown(at(one, '/x'));
-    const holder = new AbortController();
-    at(one, '/hang', { signal: holder.signal }).catch(() => undefined);
-    await waitFor('it to hold the place', async () => {
-      const { jobs } = (await (await at(one, '/health')).json()) as { jobs: Record<string, number> };
-      return jobs['inProgress'] === 1;
-    });
-    const refused: unknown[] = [];
-    const ask = async (endpointId: string): Promise<number> => {
-      const response = await at(endpointId, '/x', { method: 'POST', body: 'x' });
-      if (response.status === 429)
-        refused.push({ ...((await response.json()) as object), retry: response.headers.get('retry-after') });
-      return response.status;
-    };
-    const all = Array.from({ length: 60 }, () => ask(one));
-    await waitFor('the refusals', () => refused.length >= 55);
-    holder.abort();
-    const statuses = await Promise.all(all);
-    t.equal(statuses.filter((status) => status === 200).length, 5);
-    t.equal(statuses.filter((status) => status === 429).length, 55);
-    const error = 'Too many requests of this endpoint wait for a worker; try again shortly.';
-    t.same(
-      refused,
-      refused.map(() => ({ error, code: 'queue_full', retry: '1' })),
-    );
+t.test('a burst above the limit: the allowed ones wait and are served, the others are rejected', async (t) => {
+  const one = await lbEndpoint(system, { workersMin: 1, workersMax: 1, workerConcurrency: 1 });
+  await shown(at(one, '/x'));
+  const holder = new AbortController();
+  at(one, '/hang', { signal: holder.signal }).catch(() => undefined);
+  await waitFor('it to hold the place', async () => {
+    const { jobs } = (await (await at(one, '/health')).json()) as { jobs: Record<string, number> };
+    return jobs['inProgress'] === 1;
+  });
+  const refused: unknown[] = [];
+  const ask = async (endpointId: string): Promise<number> => {
+    const response = await at(endpointId, '/x', { method: 'POST', body: 'x' });
+    if (response.status === 429)
+      refused.push({ ...((await response.json()) as object), retry: response.headers.get('retry-after') });
+    return response.status;
+  };
+  const all = Array.from({ length: 60 }, () => ask(one));
+  await waitFor('the refusals', () => refused.length >= 55);
+  holder.abort();
+  const statuses = await Promise.all(all);
+  t.equal(statuses.filter((status) => status === 200).length, 5);
+  t.equal(statuses.filter((status) => status === 429).length, 55);
+  const error = 'Too many requests of this endpoint wait for a worker; try again shortly.';
+  t.same(
+    refused,
+    refused.map(() => ({ error, code: 'queue_full', retry: '1' })),
+  );
 
-    const both = [await lbEndpoint(system, { workersMax: 0 }), await lbEndpoint(system, { workersMax: 0 })];
-    const held = both.map((endpointId) => waiting({ at, shown }, endpointId, 30));
-    let told = 0;
-    for (const { all: answers } of held)
-      for (const answer of answers)
-        answer.then(
-          ({ status }) => {
-            if (status === 429) told += 1;
-          },
-          () => undefined,
-        );
-    await waitFor('all beyond what an account may have', () => told === 60 - 8);
-    for (const { leave } of held) leave();
-  },
-);
+  const both = [await lbEndpoint(system, { workersMax: 0 }), await lbEndpoint(system, { workersMax: 0 })];
+  const held = both.map((endpointId) => waiting({ at, shown }, endpointId, 30));
+  let told = 0;
+  for (const { all: answers } of held)
+    for (const answer of answers)
+      answer.then(
+        ({ status }) => {
+          if (status === 429) told += 1;
+        },
+        () => undefined,
+      );
+  await waitFor('all beyond what an account may have', () => told === 60 - 8);
+  for (const { leave } of held) leave();
+});
 
-t.test('the wait ends: no worker in time, and the one that is insisted on', async (t) => {
+t.test('the wait ends without a worker in time, also for a required worker', async (t) => {
   const empty = await lbEndpoint(system, { workersMax: 0 });
   const startedAt = performance.now();
   const response = await at(empty, '/x', { method: 'POST', body: 'unread' });
@@ -168,9 +165,9 @@ t.test('the wait ends: no worker in time, and the one that is insisted on', asyn
   t.match(await late.json(), { code: 'worker_timeout', reason: 'worker_timeout' });
 });
 
-t.test('a worker that is to go: WebSockets that do not end are cut after the longest drain', async (t) => {
+t.test('a draining worker cuts open WebSockets after the drain limit', async (t) => {
   const going = await lbEndpoint(system, { workersMin: 1, workersMax: 1 });
-  const talk = talkOn(`${url.replace('http', 'ws')}/v2/${going}/chat`, key);
+  const talk = echoWebSocket(`${url.replace('http', 'ws')}/v2/${going}/chat`, key);
   await waitFor('words', () => talk.words > 0 || !talk.isOpen);
   const since = performance.now();
   await system.endWorkers(going);
@@ -180,7 +177,7 @@ t.test('a worker that is to go: WebSockets that do not end are cut after the lon
   await waitFor('its end', async () => (await workers()).length === 0);
 });
 
-t.test('a worker that refuses connections: the request goes to another, unread', async (t) => {
+t.test('a request whose connection is refused goes to another worker, unread', async (t) => {
   const two = await lbEndpoint(system, { workersMin: 2, workersMax: 2 });
   const [deaf, hearing] = await bothWorkers(two);
   await shown(at(two, '/deaf', { headers: { 'x-runpod-worker-id': deaf } }));
@@ -206,7 +203,7 @@ t.test('a worker that refuses connections: the request goes to another, unread',
   );
 });
 
-t.test('a worker that has begun to read a body ends: never sent again', async (t) => {
+t.test('a request whose body a worker has begun to read is never sent again', async (t) => {
   const two = await lbEndpoint(system, { workersMin: 2, workersMax: 2 });
   await bothWorkers(two);
   const response = await at(two, '/read-and-die', { method: 'POST', body: 'x' });
@@ -215,7 +212,7 @@ t.test('a worker that has begun to read a body ends: never sent again', async (t
   t.notOk((await shown(at(two, '/seen'))).seen.includes('POST /read-and-die'), 'the other never saw it');
 });
 
-t.test('a worker that says that it is full', async (t) => {
+t.test('a worker that answers that it is full', async (t) => {
   const two = await lbEndpoint(system, { workersMin: 2, workersMax: 2 });
   const [first] = await bothWorkers(two);
   for (const status of [503, 429]) {
@@ -238,7 +235,7 @@ t.test('a worker that says that it is full', async (t) => {
   t.match(await never.json(), { error: 'no workers available' });
 });
 
-t.test('a worker is asked before it gets a body, and may answer as it likes', async (t) => {
+t.test('Expect: 100-continue reaches the worker, which may answer before the body', async (t) => {
   const one = await lbEndpoint(system, { workersMin: 1, workersMax: 1 });
   const post = (path: string): Promise<Response> => at(one, path, { method: 'POST', body: 'x'.repeat(100_000) });
   t.match(await shown(post('/x')), { bytes: 100_000 });
@@ -295,7 +292,7 @@ for (const parser of ['h11', 'httptools']) {
   );
 }
 
-t.test('clients that are slow', async (t) => {
+t.test('slow clients', async (t) => {
   const one = await lbEndpoint(system, { workersMin: 1, workersMax: 1, workerConcurrency: 2 });
   await shown(at(one, '/x'));
   const BYTES = 28 * 1024 * 1024;
@@ -335,14 +332,14 @@ t.test('clients that are slow', async (t) => {
   t.equal(both.length, 2, 'both places are free again');
 });
 
-t.test('WebSockets that read nothing hold their worker up, fill no memory, and nobody waits for them', async (t) => {
+t.test('WebSockets that read nothing hold up their worker only and fill no memory', async (t) => {
   const one = await lbEndpoint(system, { workersMin: 1, workersMax: 1 });
   await shown(at(one, '/x'));
   const { hostname, port } = new URL(url);
   const before = memoryMib(process.pid).now;
   const deaf = await Promise.all(
-    Array.from({ length: DEAF }, () =>
-      goDeaf(connect(Number(port), hostname), `/v2/${one}/talk?bytes=${TALK_BYTES}`, key),
+    Array.from({ length: UNREAD_SOCKETS }, () =>
+      openUnread(connect(Number(port), hostname), `/v2/${one}/talk?bytes=${TALK_BYTES}`, key),
     ),
   );
   const flowed: number[] = [];
@@ -351,7 +348,7 @@ t.test('WebSockets that read nothing hold their worker up, fill no memory, and n
     return flowed.length > 20 && flowed.at(-20) === flowed.at(-1);
   });
   const grown = memoryMib(process.pid).now - before;
-  t.ok(flowed.at(-1)! < (DEAF * TALK_BYTES) / 2, `${flowed.at(-1)} bytes`);
+  t.ok(flowed.at(-1)! < (UNREAD_SOCKETS * TALK_BYTES) / 2, `${flowed.at(-1)} bytes`);
   t.ok(grown < 64, `${Math.round(grown)} MiB more`);
   t.match(await shown(at(one, '/up', { method: 'PUT', body: 'beside' })), { bytes: 6 }, 'a normal client');
   for (const socket of deaf) socket.destroy();

@@ -9,7 +9,7 @@ import { connect } from 'node:net';
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import postgres from 'postgres';
 import t from 'tap';
-import { talkOn } from '../../helpers/net/talking-socket.ts';
+import { echoWebSocket } from '../../helpers/net/echo-websocket.ts';
 import { lbClient, lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
@@ -26,7 +26,7 @@ const AUTH = { authorization: `Bearer ${key}` };
 const endpointId = await balanced({ workersMin: 2, workersMax: 2 });
 
 t.test('WebSocket: echo, the key in the query, the idle limit', async (t) => {
-  const talk = talkOn(`${url.replace('http', 'ws')}/v2/${endpointId}/chat`, key);
+  const talk = echoWebSocket(`${url.replace('http', 'ws')}/v2/${endpointId}/chat`, key);
   const socket = new WebSocket(`${url.replace('http', 'ws')}/v2/${endpointId}/chat?api_key=${key}`);
   const heard: string[] = [];
   socket.addEventListener('message', ({ data }) => heard.push(String(data)));
@@ -52,7 +52,7 @@ t.test('WebSocket: echo, the key in the query, the idle limit', async (t) => {
   t.equal(refused.readyState, WebSocket.CLOSED, 'no key, no connection');
 });
 
-t.test('a large answer to a request for a WebSocket comes whole', async (t) => {
+t.test('a large answer to a WebSocket upgrade arrives whole', async (t) => {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   let bytes = 0;
@@ -73,9 +73,9 @@ t.test('a large answer to a request for a WebSocket comes whole', async (t) => {
   t.ok(bytes > 4_000_000, `${bytes} bytes`);
 });
 
-t.test('a worker that is to go keeps its WebSockets until these end', async (t) => {
+t.test('a draining worker keeps its WebSockets until they close', async (t) => {
   const going = await balanced({ workersMin: 1, workersMax: 1 });
-  const talk = talkOn(`${url.replace('http', 'ws')}/v2/${going}/chat`, key);
+  const talk = echoWebSocket(`${url.replace('http', 'ws')}/v2/${going}/chat`, key);
   await waitFor('words', () => talk.words > 0 || !talk.isOpen);
   const sql = postgres(system.database.url, { max: 1 });
   t.teardown(() => sql.end());
@@ -114,7 +114,7 @@ t.test('trailers both ways', async (t) => {
   t.same(answer, { body: '{"x-up":"mine"}', trailers: { 'x-sum': 'all' } });
 });
 
-t.test('a client that leaves is seen by the worker, and its place is free', async (t) => {
+t.test('the worker sees a client disconnect, and its slot is free', async (t) => {
   const alone = await balanced({ workersMax: 1, workerConcurrency: 1, workersMin: 1 });
   await (await at(alone, '/x')).text();
   const leaving = new AbortController();
@@ -189,7 +189,7 @@ t.test('a worker that closes idle connections loses no request', async (t) => {
   t.pass('none');
 });
 
-t.test('core is away: ready workers go on, unknown keys get 503', async (t) => {
+t.test('without core, ready workers serve and unknown keys get 503', async (t) => {
   await (await at(endpointId, '/x')).text();
   await system.cores[0]!.stop();
   const until = performance.now() + 7_000;

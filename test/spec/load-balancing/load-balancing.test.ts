@@ -9,11 +9,11 @@ import t from 'tap';
 import { commandLine } from '../../cli/command-line.ts';
 import { checkConsoleCookie } from '../../helpers/console/console-cookie.ts';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
-import { checkOddAnswers, checkOddRequests } from '../../helpers/net/odd-requests.ts';
 import { checkAnswers } from '../../helpers/net/path-form.ts';
 import { checkPreflight } from '../../helpers/net/preflight.ts';
 import { exchange } from '../../helpers/net/raw-http.ts';
 import { checkRevoked } from '../../helpers/net/revoked-key.ts';
+import { checkUnusualAnswers, checkUnusualRequests } from '../../helpers/net/unusual-requests.ts';
 import { checkHostKeys } from '../../helpers/system/host-keys.ts';
 import type { ShownRequest } from '../../helpers/system/lb-endpoint.ts';
 import { lbClient, lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
@@ -39,7 +39,7 @@ const headersOf = ({ headers }: ShownRequest): Record<string, string> =>
 const endpointId = await balanced({ workersMin: 2, workersMax: 2 });
 const otherId = await balanced();
 
-await t.test('from zero: 200 first requests, none lost, one decision', async (t) => {
+await t.test('scale from zero: 200 first requests, none lost, one scaling decision', async (t) => {
   const cold = await balanced({ workersMax: 1, env: { START_MS: '300' } });
   const answers = await Promise.all(
     Array.from({ length: 200 }, (_, index) => shown(at(cold, `/any?n=${index}`, { method: 'POST', body: `${index}` }))),
@@ -104,10 +104,10 @@ t.test('method, path, query, body and headers arrive; the key and spoofed header
   t.equal(await policyOf(at(endpointId, '/page')), null, 'what programs ask for is as the worker sent it');
 });
 
-t.test('whatever HTTP allows arrives as it came, and goes back so', async (t) => {
+t.test('unusual but legal HTTP passes unchanged both ways', async (t) => {
   const asked = { url, base: `/v2/${endpointId}`, key };
-  await checkOddRequests(t, asked);
-  await checkOddAnswers(t, asked);
+  await checkUnusualRequests(t, asked);
+  await checkUnusualAnswers(t, asked);
   const foreign = [
     `GET http://elsewhere.example/v2/${endpointId}/health HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n\r\n`,
   ];
@@ -124,14 +124,16 @@ t.test('whatever HTTP allows arrives as it came, and goes back so', async (t) =>
   );
 });
 
-t.test('the cookie of the console reaches no worker, and none sets it', (t) =>
+t.test('the console cookie reaches no worker, and no worker sets it', (t) =>
   checkConsoleCookie(t, async (path, cookie) => {
     const response = await at(endpointId, path, { headers: { cookie } });
     return { headers: ((await response.json()) as ShownRequest).headers, setCookie: response.headers.getSetCookie() };
   }),
 );
 
-t.test('a revoked key ends what it has opened and what waits with it', (t) => checkRevoked(t, system, url, endpointId));
+t.test('a revoked key ends its open connections and its waiting requests', (t) =>
+  checkRevoked(t, system, url, endpointId),
+);
 
 t.test('headers of answers, by path and by host', async (t) => {
   const { host } = new URL(url);
@@ -143,7 +145,7 @@ t.test("a browser signs in to an endpoint's host", (t) =>
   checkHostKeys(t, { url, host: `${endpointId}.localhost`, system, other: `${otherId}.localhost` }),
 );
 
-t.test('a client that sends all before it reads learns why it was refused', async (t) => {
+t.test('a client that sends everything before it reads still gets the error', async (t) => {
   const { hostname, port } = new URL(url);
   for (const [path, secret, status] of [
     [endpointId, key, 413],
@@ -175,7 +177,7 @@ t.test('a client that sends all before it reads learns why it was refused', asyn
 
 t.test('pages of other origins', (t) => checkPreflight(t, system, url, endpointId));
 
-t.test('one request after the other: workers take turns', async (t) => {
+t.test('consecutive requests go to the workers in rotation', async (t) => {
   await waitFor('both workers', async () => {
     const { workers } = (await (await at(endpointId, '/health')).json()) as { workers: Record<string, number> };
     return workers['ready'] === 2;
@@ -188,7 +190,7 @@ t.test('one request after the other: workers take turns', async (t) => {
   );
 });
 
-t.test('the host form carries every path, those of the queue too', async (t) => {
+t.test('the host form passes every path, queue paths included', async (t) => {
   const { port } = new URL(url);
   const answer = await new Promise<ShownRequest>((resolve, reject) => {
     const headers = { ...AUTH, host: `${endpointId}.localhost:${port}` };
@@ -212,7 +214,7 @@ t.test("/explain, /times, /errors and /jobs/… of it are its workers' own", asy
   }
 });
 
-t.test('queue operations on it, and its paths on a queue-based endpoint, say what is wrong', async (t) => {
+t.test('queue operations here, and worker paths on a queue-based endpoint, are rejected with the reason', async (t) => {
   for (const path of ['/run', '/runsync', '/purge-queue', '/status/x']) {
     const response = await at(endpointId, path, { method: 'POST', body: '{"input":{}}' });
     t.equal(response.status, 400, path);
@@ -231,7 +233,7 @@ t.test('queue operations on it, and its paths on a queue-based endpoint, say wha
   t.match(await response.json(), { error: /queue-based endpoint/ });
 });
 
-t.test('a scaler that looks at a queue is refused on every surface, which says what to use', async (t) => {
+t.test('a queue-based scaler is rejected on every surface, with the one to use', async (t) => {
   const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, SLIPWAY_API_KEY: key });
   const { templateId } = (await call(system.clients.endpoints, 'getEndpoint', { id: endpointId }, key)).endpoint!;
   const rest = async (method: string, path: string, fields: object): Promise<string> => {
@@ -274,7 +276,7 @@ t.test('a scaler that looks at a queue is refused on every surface, which says w
   t.equal(endpoint!.scalerType, ScalerType.REQUEST_COUNT, 'what it has when nobody chooses');
 });
 
-t.test('refusals have the bodies of the public service', async (t) => {
+t.test('errors have the bodies of the public service', async (t) => {
   const none = await fetch(`${url}/v2/${endpointId}/x`);
   t.equal(none.status, 401);
   t.same(await none.json(), { status: 401, title: 'Unauthorized', detail: 'no token provided' });
@@ -287,7 +289,7 @@ t.test('refusals have the bodies of the public service', async (t) => {
   t.match(await slow.json(), { code: 'processing_timeout' });
 });
 
-t.test('20 MB up and down; 30 MB are refused each way', async (t) => {
+t.test('20 MB pass each way; 30 MB are rejected each way', async (t) => {
   const body = Buffer.alloc(20 * 1024 * 1024, 'y');
   t.match(await shown(at(endpointId, '/up', { method: 'POST', body })), {
     bytes: body.length,
@@ -316,7 +318,7 @@ t.test('20 MB up and down; 30 MB are refused each way', async (t) => {
   t.equal(up, 413, 'refused before any byte of it');
 });
 
-t.test('events come as they are written, and each answer names its worker', async (t) => {
+t.test('events arrive as they are written, and each answer names its worker', async (t) => {
   const response = await at(endpointId, '/stream');
   t.match(response.headers.get('x-runpod-worker-id'), /^[a-z0-9]{14}$/);
   t.equal(await response.text(), 'data: 1\n\ndata: 2\n\ndata: 3\n\n');
@@ -328,7 +330,7 @@ t.test('events come as they are written, and each answer names its worker', asyn
   t.match(text, /^tick 1\ntick 2\ntick 3\n/, 'of an answer that never ends');
 });
 
-t.test('stickiness: soft, strict, and a worker that is gone', async (t) => {
+t.test('affinity: soft, strict, and to a worker that no longer exists', async (t) => {
   const { worker } = await shown(at(endpointId, '/x'));
   for (const value of [worker, `strict ${worker}`, `strict-resume ${worker}`]) {
     for (let count = 0; count < 4; count += 1) {

@@ -38,7 +38,7 @@ const { at, shown } = lbClient(system);
 const id = await lbEndpoint(system);
 const AUTH = { authorization: `Bearer ${key}` };
 
-await t.test('from zero, with a body', async (t) => {
+await t.test('scale from zero: a request with a body', async (t) => {
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, n) => shown(at(id, `/any?n=${n}`, { method: 'POST', body: `${n}` }))),
   );
@@ -48,13 +48,13 @@ await t.test('from zero, with a body', async (t) => {
   );
 });
 
-await t.test('nobody is told of another way', async (t) => {
+await t.test('no client is redirected to another address', async (t) => {
   const sql = postgres(system.database.url, { max: 1 });
   t.same(await sql`SELECT address FROM worker WHERE endpoint_id = ${id}`, [{ address: 'tunnel' }]);
   await sql.end();
 });
 
-await t.test('30 MB there, 30 MB back, events, trailers', async (t) => {
+await t.test('30 MB each way, events and trailers', async (t) => {
   const body = random.bytes(LB_BODY_BYTES_MAX);
   t.match(await shown(at(id, '/up', { method: 'PUT', body })), {
     bytes: body.length,
@@ -75,7 +75,7 @@ await t.test('30 MB there, 30 MB back, events, trailers', async (t) => {
   t.same([answer.text, answer.trailers], ['{"x-up":"mine"}', { 'x-sum': 'all' }]);
 });
 
-await t.test('a WebSocket; silence ends it', async (t) => {
+await t.test('a WebSocket passes, and ends after its idle limit', async (t) => {
   const socket = connect(Number(port), hostname);
   let text = '';
   socket.on('data', (piece: Buffer) => {
@@ -95,29 +95,26 @@ await t.test('a WebSocket; silence ends it', async (t) => {
   t.pass('ended');
 });
 
-await t.test(
-  'a client that leaves is seen to leave; one that does not read holds the worker up, and nobody else',
-  async (t) => {
-    const leaving = new AbortController();
-    const left = at(id, '/hang', { signal: leaving.signal }).catch(() => undefined);
-    await waitFor('the request', async () => (await shown(at(id, '/count'))).hangs === 1);
-    leaving.abort();
-    await left;
-    await waitFor('its end', async () => (await shown(at(id, '/count'))).left > 0);
-    const bytes = 28 * 1024 * 1024;
-    const slow = await at(id, `/flow?bytes=${bytes}`);
-    const seen: number[] = [];
-    await waitFor('no more to flow', async () => {
-      seen.push((await shown(at(id, '/count'))).flowed);
-      return seen.length > 20 && seen.at(-20) === seen.at(-1);
-    });
-    const flowed = seen.at(-1)!;
-    t.ok(flowed < bytes, `${flowed} bytes of ${bytes}`);
-    t.equal((await slow.arrayBuffer()).byteLength, bytes, 'all of it comes when it is read');
-  },
-);
+await t.test('the worker sees a client disconnect; a client that does not read holds up its worker only', async (t) => {
+  const leaving = new AbortController();
+  const left = at(id, '/hang', { signal: leaving.signal }).catch(() => undefined);
+  await waitFor('the request', async () => (await shown(at(id, '/count'))).hangs === 1);
+  leaving.abort();
+  await left;
+  await waitFor('its end', async () => (await shown(at(id, '/count'))).left > 0);
+  const bytes = 28 * 1024 * 1024;
+  const slow = await at(id, `/flow?bytes=${bytes}`);
+  const seen: number[] = [];
+  await waitFor('no more to flow', async () => {
+    seen.push((await shown(at(id, '/count'))).flowed);
+    return seen.length > 20 && seen.at(-20) === seen.at(-1);
+  });
+  const flowed = seen.at(-1)!;
+  t.ok(flowed < bytes, `${flowed} bytes of ${bytes}`);
+  t.equal((await slow.arrayBuffer()).byteLength, bytes, 'all of it comes when it is read');
+});
 
-await t.test('a cut fails what is in the tunnel and nothing else', async (t) => {
+await t.test('a cut tunnel fails its own requests only', async (t) => {
   const inFlight = at(id, '/slow?ms=60000');
   await waitFor('it runs', async () => (await shown(at(id, '/seen'))).seen.some((line) => line.includes('/slow')));
   proxy.cut(0, 'RESET');
@@ -127,7 +124,7 @@ await t.test('a cut fails what is in the tunnel and nothing else', async (t) => 
   t.match(await shown(at(id, '/after')), { url: '/after' }, 'what comes after waits for the next tunnel');
 });
 
-await t.test('who may open one', async (t) => {
+await t.test('only agents may open a tunnel', async (t) => {
   const ask = (secret?: string) =>
     exchange(url, {
       pieces: [
@@ -155,7 +152,7 @@ await t.test('who may open one', async (t) => {
   );
 });
 
-await t.test('a machine whose key is revoked loses its tunnel', async (t) => {
+await t.test('a machine with a revoked key loses its tunnel', async (t) => {
   const fields = { name: 'leaver', scope: KeyScope.AGENT, endpointIds: [], accountId: '', permissions: undefined };
   const { key: leaver, secret } = await call(system.clients.keys, 'createKey', fields, system.rootKey);
   await system.startAgent(undefined, { SLIPWAY_AGENT_KEY: secret });

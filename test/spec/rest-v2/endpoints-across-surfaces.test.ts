@@ -8,7 +8,7 @@ const system = await startSystem(t, { agents: 1, agentEnv: { SLIPWAY_AGENT_LOCAT
 const { request } = system;
 const { v1, v2, graphql } = surfacesOf(system);
 
-t.test('an endpoint of an image: its own template lives and dies with it', async (t) => {
+t.test('an endpoint made from an image owns its template, which is deleted with it', async (t) => {
   const made = await v2('POST', '/serverless', {
     name: 'direct',
     type: 'QUEUE',
@@ -73,7 +73,7 @@ t.test('an endpoint of an image: its own template lives and dies with it', async
   t.equal((await request('GET', `/v1/templates/${seen.templateId}`)).status, 404, 'its template went with it');
 });
 
-t.test('an endpoint of a template: taken apart once, and v1 makes it follow another', async (t) => {
+t.test('an endpoint made from a template copies it once, and v1 links it to another', async (t) => {
   const template = await v2('POST', '/templates', {
     name: 'source',
     image: 'a/b:1',

@@ -50,7 +50,7 @@ const read = async (): Promise<Workers> =>
 const total = ({ summary: { total, ...counts } }: Workers): boolean =>
   total === Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-t.test('a job finds the environment, and workers say what they are at', async (t) => {
+t.test('a job sees the environment, and workers report their state', async (t) => {
   const { json } = await request('POST', `/v2/${id}/runsync`, { input: { mode: 'env', names: ['GREETING'] } });
   t.match(json, { status: 'COMPLETED', output: { GREETING: 'hello' } });
   const idle = await waitFor('a worker without a job', async () => {
@@ -82,7 +82,7 @@ t.test('half a second of waiting starts another worker', async (t) => {
   t.match(short.workers.at(-1), { status: 'THROTTLED', isStale: false, dataCenterId: null });
 });
 
-t.test('deleted while it works: workers end, jobs are gone, nobody sets anything to 0 first', async (t) => {
+t.test('an endpoint deleted while it works: workers end and jobs are deleted without workersMax 0', async (t) => {
   const noted = join(folder, 'pid');
   const { json: job } = await request('POST', `/v2/${id}/run`, {
     input: { mode: 'until', file: join(folder, 'never'), note: noted },

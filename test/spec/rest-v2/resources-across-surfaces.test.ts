@@ -70,7 +70,7 @@ t.test('templates', async (t) => {
   await v2('DELETE', `/templates/${pod.id}`);
 });
 
-t.test('registries: a template loses them, a pod keeps them', async (t) => {
+t.test('a deleted registry is removed from its templates', async (t) => {
   const { id } = await v2('POST', '/registries', { name: 'r', username: 'u', password: 'p'.repeat(16_384) });
   t.match(await v1('GET', `/containerregistryauth/${id}`), { name: 'r' });
   const template = await v2('POST', '/templates', { name: 'private', image: 'a/b:1', serverless: true, registry: id });
@@ -154,7 +154,7 @@ t.test('pods', async (t) => {
   t.same([status, json.code], [400, 'no_capacity']);
 });
 
-t.test('releases, billing, and what is not here', async (t) => {
+t.test('releases, billing, and features that do not exist here', async (t) => {
   const made = await v2('POST', '/serverless', {
     name: 'released',
     type: 'QUEUE',
@@ -199,7 +199,7 @@ t.test('releases, billing, and what is not here', async (t) => {
   }
 });
 
-t.test('the catalogue says what the fleet has', async (t) => {
+t.test('the catalogue has the availability of the fleet', async (t) => {
   const { gpus } = (await v2('GET', '/catalog/gpus')) as unknown as { gpus: Json[] };
   t.ok(gpus.length >= 49);
   const known = await v2('GET', '/catalog/gpus/NVIDIA%20GeForce%20RTX%204090?include=AVAILABILITY&product=POD');

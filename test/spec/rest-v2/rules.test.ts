@@ -43,7 +43,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 );
 const keyed = operations.filter(({ security }) => security?.length !== 0);
 
-t.test('no key is 401, an unknown one too, before anything else is looked at', async (t) => {
+t.test('a missing or unknown key is 401 before anything else is checked', async (t) => {
   for (const { operationId, method, path, requestBody } of keyed) {
     const body = requestBody && { no: 'such member' };
     for (const ask of [withoutKey, unknownKey]) {
@@ -56,11 +56,11 @@ t.test('no key is 401, an unknown one too, before anything else is looked at', a
   }
 });
 
-t.test('a key of the query does not do', async (t) => {
+t.test('a key in the query is not accepted', async (t) => {
   t.equal((await withoutKey('GET', `/v2/templates?api_key=${key}`)).status, 401);
 });
 
-t.test('another method is 405 with those that there are', async (t) => {
+t.test('another method is 405 with the allowed ones', async (t) => {
   for (const { path, methods } of new Map(keyed.map((each) => [each.path, each])).values()) {
     const wrong = ['PUT', 'DELETE', 'PATCH', 'POST'].find((method) => !methods.includes(method))!;
     const { status, headers, json } = await request(wrong, path);
@@ -86,7 +86,7 @@ t.test('an unknown member is 422 and named; null is not left out', async (t) => 
   }
 });
 
-t.test('an unknown id is a 404 problem, and a name of the query that means nothing is ignored', async (t) => {
+t.test('an unknown id is a 404 problem, and an unknown query parameter is ignored', async (t) => {
   for (const { operationId, method, path, requestBody } of keyed.filter(
     ({ responses, ...each }) => '404' in responses && each.method !== 'PATCH',
   )) {
@@ -97,7 +97,7 @@ t.test('an unknown id is a 404 problem, and a name of the query that means nothi
   }
 });
 
-t.test('a key without the right is 403', async (t) => {
+t.test('a key without permission is 403', async (t) => {
   const made = (await request('POST', '/v2/templates', { name: 'seen', image: 'a/b:1', serverless: true })).json;
   t.equal((await readOnly('GET', `/v2/templates/${made.id}`)).status, 200);
   for (const [method, path, body] of [
@@ -111,7 +111,7 @@ t.test('a key without the right is 403', async (t) => {
   }
 });
 
-t.test('a key for one endpoint changes that and nothing else, and gives it nothing that it may not see', async (t) => {
+t.test('a key for one endpoint changes only that, and cannot give it resources that it may not see', async (t) => {
   const made = (
     await request('POST', '/v2/serverless', {
       name: 'mine',
@@ -141,7 +141,7 @@ t.test('a key for one endpoint changes that and nothing else, and gives it nothi
   await request('DELETE', `/v2/registries/${registry.id}`);
 });
 
-t.test('every list has pages, the newest first, by a cursor that is its own', async (t) => {
+t.test('every list is paged, newest first, by a cursor of its own', async (t) => {
   for (const name of ['first', 'second', 'third'])
     await request('POST', '/v2/registries', { name, username: 'u', password: 'p' });
   const lists = keyed.filter(
@@ -175,7 +175,7 @@ t.test('every list has pages, the newest first, by a cursor that is its own', as
   t.match(foreign.json['errors'], [/^query\.cursor: /]);
 });
 
-t.test('answers to a good key say what is left of its rate', async (t) => {
+t.test('answers to a valid key have its remaining rate', async (t) => {
   const first = await request('GET', '/v2/templates');
   const policy = first.headers.get('ratelimit-policy');
   t.match(policy, /^"window";q=\d+;w=\d+$/);

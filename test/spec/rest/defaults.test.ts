@@ -55,7 +55,7 @@ t.test('defaults in the document are those of an answer', async (t) => {
   }
 });
 
-t.test('a client that fills in every default of the document says nothing by it', async (t) => {
+t.test('a client that sends every documented default changes nothing', async (t) => {
   const defaults = declared('EndpointCreateInput');
   for (const named of [{}, { type: 'LB' }, { computeType: 'CPU' }]) {
     const body = { templateId, workersMax: 0, ...named };
@@ -137,7 +137,7 @@ t.test('defaults of a creation', async (t) => {
   t.match(json, { code: 'no_capacity', message: /No machine has a free GPU: 1 machine has no GPU/ }, 'GPU, and one');
 });
 
-t.test('what a change of an endpoint replaces', async (t) => {
+t.test('an update of an endpoint replaces the fields it names', async (t) => {
   const { id } = await rest('POST', 'endpoints', { templateId, gpuTypeIds: ['NVIDIA L4'], workersMax: 0 });
   const { id: cpuId } = await rest('POST', 'endpoints', {
     templateId,
@@ -191,7 +191,7 @@ t.test('what a change of an endpoint replaces', async (t) => {
   }
 });
 
-t.test('what a change of a template replaces', async (t) => {
+t.test('an update of a template replaces the fields it names', async (t) => {
   const { id: of } = await rest('POST', 'templates', { name: 'changing', imageName: 'i', isServerless: true });
   const { id } = await rest('POST', 'endpoints', { templateId: of, workersMax: 0 });
   const { id: auth } = await rest('POST', 'containerregistryauth', { name: 'a', username: 'u', password: 'p' });
@@ -221,7 +221,7 @@ t.test('what a change of a template replaces', async (t) => {
   }
 });
 
-t.test('what was sent can be sent again, and so can the answer', async (t) => {
+t.test('a request body and its answer can both be sent again', async (t) => {
   const bodies = [
     { templateId, workersMax: 0 },
     { templateId, workersMax: 0, gpuCount: 2, gpuTypeIds: ['NVIDIA L4'], vcpuCount: 2 },
@@ -239,7 +239,7 @@ t.test('what was sent can be sent again, and so can the answer', async (t) => {
   }
 });
 
-t.test('the example body of the public documents without a GPU in the house', async (t) => {
+t.test('the documented example body works on a fleet without a GPU', async (t) => {
   const body = { name: 'first', templateId, workersMin: 1, workersMax: 1, idleTimeout: 60 };
   const { id } = await rest('POST', 'endpoints', body);
   const answer = await system.request('POST', `/v2/${id}/runsync`, { input: { mode: 'value', value: 7 } });
@@ -252,7 +252,7 @@ t.test('the example body of the public documents without a GPU in the house', as
   );
 });
 
-t.test('a template for pods is refused, with what to do', async (t) => {
+t.test('a template for pods is rejected, with what to do', async (t) => {
   const { id: ofPods } = await rest('POST', 'templates', { name: 'of pods', imageName: 'i' });
   const message =
     `templateId: "${ofPods}" is a template for pods, and that is fixed; endpoints run serverless ones: make one by ` +
@@ -264,7 +264,7 @@ t.test('a template for pods is refused, with what to do', async (t) => {
   });
 });
 
-t.test('a word that is none of those allowed is refused, with these', async (t) => {
+t.test('an unknown enum value is rejected with the allowed ones', async (t) => {
   const refusal = async (method: string, path: string, body?: object) =>
     (await system.request(method, `/v1/${path}`, body)).json['message'];
   t.equal(

@@ -226,7 +226,7 @@ const BODIES = bodies({ auth, volume, ofPods, serverless });
 
 t.setTimeout(120_000);
 const made: Record<string, string> = {};
-t.test('every field of a body is described, and taken with all others', async (t) => {
+t.test('every field of a body is documented, and accepted together with all others', async (t) => {
   const paths: Record<string, string> = {
     Endpoint: 'endpoints',
     Pod: 'pods',
@@ -252,7 +252,7 @@ t.test('every field of a body is described, and taken with all others', async (t
   }
 });
 
-t.test('every field of an answer is described, and answered', async (t) => {
+t.test('every field of an answer is documented, and present', async (t) => {
   const worked = await id('endpoints', { templateId: serverless, gpuTypeIds: [GPU], workersMin: 1, workersMax: 1 });
   const sized = await id('pods', {
     computeType: 'CPU',
@@ -318,7 +318,7 @@ t.test('every field of an answer is described, and answered', async (t) => {
   t.match(await rest('GET', 'pods?cpuFlavorId=cpu3c'), [{ id: sized }]);
 });
 
-t.test('every query parameter is described', async (t) => {
+t.test('every query parameter is documented', async (t) => {
   for (const [path, names] of Object.entries(QUERIES)) {
     const described = (description.paths[path]!['get']!.parameters ?? [])
       .filter((parameter) => parameter.in === 'query')
@@ -327,7 +327,7 @@ t.test('every query parameter is described', async (t) => {
   }
 });
 
-t.test('what means nothing in a body is named in a header, and has no effect', async (t) => {
+t.test('ignored fields of a body are named in a header and have no effect', async (t) => {
   const bound = await rest('POST', 'endpoints', { name: 'ignores', templateId: serverless, workersMax: 0 });
   const pathOf: Record<string, string> = {
     EndpointUpdateInput: `endpoints/${bound['id'] as string}`,
@@ -373,7 +373,7 @@ t.test('what means nothing in a body is named in a header, and has no effect', a
   t.ok(named.length <= 1024, `${named.length} characters`);
 });
 
-t.test('the header is described where a body is taken', async (t) => {
+t.test('the header is documented on each operation that has a body', async (t) => {
   const bodied = Object.entries(description.paths)
     .flatMap(([path, operations]) =>
       Object.entries(operations).map(([method, operation]) => ({

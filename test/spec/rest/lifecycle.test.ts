@@ -76,7 +76,7 @@ t.test('REST from the first resource to the last', async (t) => {
     201,
   );
 
-  await t.test('what was made', async (t) => {
+  await t.test('created resources are answered as created', async (t) => {
     t.same(auth, { id: auth.id, name: 'ghcr' }, 'no secrets');
     t.same(volume, { id: volume.id, name: 'models', size: 10, dataCenterId: 'EU-RO-1' });
     t.match(template, {
@@ -132,7 +132,7 @@ t.test('REST from the first resource to the last', async (t) => {
     });
   });
 
-  await t.test('reads, with what they can add', async (t) => {
+  await t.test('reads with their include parameters', async (t) => {
     for (const [path, { id }] of Object.entries({
       containerregistryauth: auth,
       networkvolumes: volume,
@@ -172,7 +172,7 @@ t.test('REST from the first resource to the last', async (t) => {
     t.notOk('machine' in (await rest('GET', `pods/${pod.id}`)).json, 'nothing that was not asked for');
   });
 
-  await t.test('filters of pods', async (t) => {
+  await t.test('pods are filtered', async (t) => {
     const ids = async (query: string): Promise<unknown[]> => (await list(`pods?${query}`)).map(({ id }) => id);
     t.same(await ids(''), [pod.id], 'no workers');
     t.equal((await ids('includeWorkers=true')).length, 2);
@@ -221,7 +221,7 @@ t.test('REST from the first resource to the last', async (t) => {
     await change(`pods/${pod.id}`, {}, { name: 'renamed' });
   });
 
-  await t.test('what was read may be sent back, and what is fixed stays', async (t) => {
+  await t.test('a resource that was read can be sent back, and fixed fields stay', async (t) => {
     const { json: plain } = await rest('POST', 'endpoints', {
       name: 'without GPU',
       templateId: template.id,
@@ -296,7 +296,7 @@ t.test('REST from the first resource to the last', async (t) => {
     ]);
   });
 
-  await t.test('all is deleted, in order', async (t) => {
+  await t.test('all resources are deleted, in order', async (t) => {
     for (const path of [
       `templates/${template.id}`,
       `containerregistryauth/${auth.id}`,

@@ -12,7 +12,7 @@ import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import type { Test } from 'tap';
 import t from 'tap';
 import { createDatabase } from '../../../helpers/db/database.ts';
-import { forgettingProxy } from '../../../helpers/net/forgetting-proxy.ts';
+import { silentDropProxy } from '../../../helpers/net/silent-drop-proxy.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
@@ -23,7 +23,7 @@ const logger = createLogger('test', 'silent');
 /** A database by way of a proxy. `own` leads to it past that. */
 async function start(t: Test) {
   const url = new URL((await createDatabase(t)).url);
-  const proxy = await forgettingProxy(t, { host: url.hostname, port: Number(url.port) });
+  const proxy = await silentDropProxy(t, { host: url.hostname, port: Number(url.port) });
   const own = connect(url.href, 'test', 2, logger);
   t.teardown(() => own.end({ timeout: 1 }));
   return { proxy, own, url: url.href.replace(url.host, `127.0.0.1:${proxy.port}`) };

@@ -58,7 +58,7 @@ const namesOf = ({ headers }: ShownRequest): Record<string, string> =>
     headers.flatMap((name, index) => (index % 2 === 0 ? [[name.toLowerCase(), headers[index + 1]!]] : [])),
   );
 
-t.test('what only we may say, in all spellings', async (t) => {
+t.test('internal headers from clients are dropped in every spelling', async (t) => {
   const endpointId = await lbEndpoint(system, { workersMin: 1 });
   const spoofed = {
     'X-SLIPWAY-Endpoint': 'other',
@@ -89,7 +89,7 @@ t.test('what only we may say, in all spellings', async (t) => {
   t.notOk('x-gone' in kept);
 });
 
-t.test('whose request it is: host and path that say two things', async (t) => {
+t.test('requests whose host and path name different endpoints', async (t) => {
   const [a, b] = [await lbEndpoint(system, { workersMin: 1 }), await lbEndpoint(system, { workersMin: 1 })];
   const [ofA, ofB] = [(await shown(at(a, '/x'))).worker, (await shown(at(b, '/x'))).worker];
   const { port } = new URL(url);
@@ -153,7 +153,7 @@ t.test('2,000 idle connections beside a normal client', async (t) => {
   for (const each of idle) each.destroy();
 });
 
-t.test('what only a proxy may say of the client counts from nobody else', async (t) => {
+t.test('client addresses count from trusted proxies only', async (t) => {
   const id = await lbEndpoint(system);
   const said = {
     'x-forwarded-for': '6.6.6.6',

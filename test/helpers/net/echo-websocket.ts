@@ -1,11 +1,11 @@
-/** A WebSocket that talks on and on with a worker that echoes, so that it is never silent for long. */
+/** A WebSocket that exchanges messages with an echoing worker all the time, so that it is never idle for long. */
 import { delay, systemClock } from '@slipway/kit/time/clock';
 
 /** Between an echo and the next word, in milliseconds. */
 const PAUSE_MS = 50;
 
-/** Begins to talk. `url`: ws:// of the worker's path. */
-export function talkOn(url: string, key: string) {
+/** Opens it and begins to send. `url` is the ws:// address of the worker's path. */
+export function echoWebSocket(url: string, key: string) {
   const socket = new WebSocket(url, { headers: { authorization: `Bearer ${key}` } });
   const since = performance.now();
   let words = 0;
@@ -24,14 +24,14 @@ export function talkOn(url: string, key: string) {
       isOpen = false;
     });
   return {
-    /** Words that came back. */
+    /** Messages that were echoed. */
     get words(): number {
       return words;
     },
     get isOpen(): boolean {
       return isOpen;
     },
-    /** How long it has talked, in milliseconds. */
+    /** Time since it was opened, in milliseconds. */
     get ageMs(): number {
       return performance.now() - since;
     },

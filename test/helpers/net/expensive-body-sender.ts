@@ -1,20 +1,20 @@
 /**
- * Sends bodies of the nastiest shapes, from a thread of its own so that making and sending them costs the tested
+ * Sends bodies that are expensive to parse. It works in a thread of its own, so that making them costs the tested
  * process nothing.
  */
 import { request } from 'node:http';
 import { parentPort, Worker } from 'node:worker_threads';
 
-/** What to send. `wrap`: what stands before and behind the shape in the body. */
-export interface NastyBody {
+/** A body to send: `wrap` has the text before and after the shape. */
+export interface ExpensiveBody {
   url: string;
   headers: Record<string, string>;
   shape: string;
   wrap: [before: string, behind: string];
 }
 
-/** Answers of one body. */
-export interface NastyAnswer {
+/** The answer to one body. */
+export interface ExpensiveAnswer {
   status: number;
   text: string;
 }
@@ -24,7 +24,7 @@ const many = (count: number, one: (i: number) => string): string =>
   Array.from({ length: count }, (_, i) => one(i)).join(',');
 
 /**
- * Texts of about 5 MB, all but one of them JSON: what makes many objects, levels, numbers, pieces, or one that is long.
+ * Texts of about 5 MB, all but one of them JSON: with many objects, levels, numbers or pieces, or with a long one.
  */
 export const SHAPES: Record<string, () => string> = {
   'numbers as keys': () => `{${many(450_000, (i) => `"${i}":1`)}}`,
@@ -39,15 +39,15 @@ export const SHAPES: Record<string, () => string> = {
   'one name again and again': () => `{${'"output":1,'.repeat(450_000)}"output":{}}`,
 };
 
-/** A thread that sends. */
-export function nastySender() {
+/** Starts the sending thread. */
+export function expensiveBodySender() {
   const worker = new Worker(new URL(import.meta.url));
   let next = 0;
-  const waiting = new Map<number, (answer: NastyAnswer) => void>();
-  worker.on('message', ({ id, answer }: { id: number; answer: NastyAnswer }) => waiting.get(id)?.(answer));
+  const waiting = new Map<number, (answer: ExpensiveAnswer) => void>();
+  worker.on('message', ({ id, answer }: { id: number; answer: ExpensiveAnswer }) => waiting.get(id)?.(answer));
   return {
-    /** Sends a body; the answer when it is there. */
-    send: (body: NastyBody): Promise<NastyAnswer> =>
+    /** Sends a body and resolves with its answer. */
+    send: (body: ExpensiveBody): Promise<ExpensiveAnswer> =>
       new Promise((resolve) => {
         next += 1;
         waiting.set(next, resolve);
@@ -57,7 +57,7 @@ export function nastySender() {
   };
 }
 
-function post({ url, headers, shape, wrap: [before, behind] }: NastyBody): Promise<NastyAnswer> {
+function post({ url, headers, shape, wrap: [before, behind] }: ExpensiveBody): Promise<ExpensiveAnswer> {
   const body = Buffer.from(`${before}${SHAPES[shape]!()}${behind}`);
   return new Promise((resolve, reject) => {
     const sent = request(
@@ -75,7 +75,7 @@ function post({ url, headers, shape, wrap: [before, behind] }: NastyBody): Promi
 }
 
 // The thread's own side; in the test there is no parent.
-parentPort?.on('message', ({ id, body }: { id: number; body: NastyBody }) => {
+parentPort?.on('message', ({ id, body }: { id: number; body: ExpensiveBody }) => {
   post(body)
     .catch((error: unknown) => ({ status: 0, text: String(error) }))
     .then((answer) => parentPort!.postMessage({ id, answer }));

@@ -1,6 +1,5 @@
 /**
- * Requests that HTTP allows and no client of ours would send, and answers that few workers give: at a worker
- * (lb-worker.mjs) they are as they came.
+ * Legal HTTP requests and answers that are rare. They reach the worker (lb-worker.mjs) and the client unchanged.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -9,7 +8,7 @@ import { LB_ANSWER_HEADER_BYTES_MAX, LB_ANSWER_HEADERS_MAX } from '@slipway/prot
 import type { Test } from 'tap';
 import { exchange } from './raw-http.ts';
 
-/** Escapes that are no UTF-8, or none at all; dots, slashes, what a browser would escape; parts longer than any id. */
+/** Paths with invalid escapes, dots, slashes, characters that a browser escapes, and very long segments. */
 const PATHS = [
   '/%ff',
   '/a%zz',
@@ -30,15 +29,15 @@ const PATHS = [
 ];
 const METHODS = ['QUERY', 'TRACE', 'PROPFIND', 'M-SEARCH', 'PURGE', 'SEARCH', 'LINK', 'REPORT'];
 
-/** Where the worker is asked, by path: `base` stands before its own path. */
+/** The address of the worker by path: `base` is the prefix of its own path. */
 interface Asked {
   url: string;
   base: string;
   key: string;
 }
 
-/** All of them, one after the other. */
-export async function checkOddRequests(t: Test, { url, base, key }: Asked): Promise<void> {
+/** Sends all of them, one after the other. */
+export async function checkUnusualRequests(t: Test, { url, base, key }: Asked): Promise<void> {
   const auth = `host: localhost\r\nauthorization: Bearer ${key}\r\nconnection: close`;
   const ask = (line: string, more = '', body = '') =>
     exchange(url, { pieces: [`${line} HTTP/1.1\r\n${auth}${more}\r\n\r\n${body}`] });
@@ -84,8 +83,8 @@ export async function checkOddRequests(t: Test, { url, base, key }: Asked): Prom
   }
 }
 
-/** What a worker says before its answer, and how long the headers of that may be. */
-export async function checkOddAnswers(t: Test, { url, base, key }: Asked): Promise<void> {
+/** Checks informational answers, and the limits of answer headers. */
+export async function checkUnusualAnswers(t: Test, { url, base, key }: Asked): Promise<void> {
   const headers = { authorization: `Bearer ${key}` };
   const told: unknown[] = [];
   const ask = (path: string): Promise<IncomingMessage> =>

@@ -1,26 +1,26 @@
-/** Test files once more on a system that runs already, with something between it and its clients. */
+/** Runs test files again on a running system, with a proxy between it and its clients. */
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import type { Test } from 'tap';
 import { publicRequest } from '../system/public-api.ts';
 import type { System, SystemOptions } from '../system/system.ts';
 import { shareSystem } from '../system/system.ts';
 
-/** Where the files' requests go. */
-export interface OnceMore {
+/** The system that the files use, and the address of the proxy. */
+export interface EdgeRun {
   system: System;
-  /** What the system was started with. */
+  /** Options that the system was started with. */
   options?: SystemOptions;
-  /** Address of what stands before it. */
+  /** Address of the proxy. */
   url: string;
-  /** Authority of its certificate. */
+  /** Authority of the proxy's certificate. */
   ca?: Buffer;
 }
 
 /**
- * Each file as it is, by its path below test without the ending: its own tests come behind the one that loads it, and
- * the next file behind these.
+ * Runs each file, given by its path below test without the ending. Its tests run after the test that loads it, then the
+ * next file follows.
  */
-export function runOnceMore(t: Test, { system, options = {}, url, ca }: OnceMore, files: readonly string[]): void {
+export function rerunThroughEdge(t: Test, { system, options = {}, url, ca }: EdgeRun, files: readonly string[]): void {
   const before = getCACertificates('default');
   if (ca) setDefaultCACertificates([...before, ca.toString()]);
   t.teardown(() => setDefaultCACertificates(before));

@@ -9,8 +9,8 @@ import postgres from 'postgres';
 import type { Test } from 'tap';
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
-import type { NastyAnswer } from '../../helpers/net/nasty-sender.ts';
-import { nastySender, SHAPES } from '../../helpers/net/nasty-sender.ts';
+import type { ExpensiveAnswer } from '../../helpers/net/expensive-body-sender.ts';
+import { expensiveBodySender, SHAPES } from '../../helpers/net/expensive-body-sender.ts';
 import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
 import { jsHandler } from '../../helpers/system/handlers.ts';
 import { rawWorkers } from '../../helpers/system/raw-worker.ts';
@@ -29,7 +29,7 @@ t.setTimeout(240_000);
 const system = await startSystem(t, { facadeEnv: { SLIPWAY_RATE_LIMITS: 'false' } });
 const sql = postgres(system.database.url, { max: 1 });
 t.teardown(() => sql.end());
-const sender = nastySender();
+const sender = expensiveBodySender();
 t.teardown(() => sender.end());
 const headers = { authorization: `Bearer ${system.key}`, 'content-type': 'application/json' };
 const parked = await system.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 0 }, workersMax: 0 });
@@ -52,10 +52,10 @@ async function withoutLongTurns<Result>(
   }
 }
 
-t.test('submissions', async (t) => {
+t.test('expensive submissions delay nobody else', async (t) => {
   for (const shape of names) {
     const url = `${system.url}/v2/${parked}/run`;
-    const send = (wrap: [string, string]): Promise<NastyAnswer> => sender.send({ url, headers, shape, wrap });
+    const send = (wrap: [string, string]): Promise<ExpensiveAnswer> => sender.send({ url, headers, shape, wrap });
     const { status } = await withoutLongTurns(t, `${shape} beside the input`, TURN_MS_MAX, () =>
       send(['{"x":', ',"input":{}}']),
     );
@@ -64,7 +64,7 @@ t.test('submissions', async (t) => {
   }
 });
 
-t.test('GraphQL documents and settings', async (t) => {
+t.test('expensive GraphQL documents and settings delay nobody else', async (t) => {
   const unknown = Array.from({ length: 900 }, (_, i) => `x${i}`).join(' ');
   const post = async (path: string, body: string): Promise<number> =>
     (await fetch(`${system.url}${path}`, { method: 'POST', headers, body })).status;
@@ -84,7 +84,7 @@ t.test('GraphQL documents and settings', async (t) => {
   }
 });
 
-t.test('submissions to core itself', async (t) => {
+t.test('expensive submissions to core delay nobody else', async (t) => {
   for (const shape of ['numbers as keys', 'elements', 'empty objects', 'escapes']) {
     // Refused at the end of it, so that nothing is stored.
     const input = Buffer.from(`{"a":${SHAPES[shape]!()},}`);
@@ -108,7 +108,7 @@ t.test('submissions to core itself', async (t) => {
   }
 });
 
-t.test('what workers send', async (t) => {
+t.test('expensive results of workers delay nobody else', async (t) => {
   const workers = await rawWorkers(t);
   const id = await system.createEndpoint({
     command: jsHandler('raw-worker.js'),
@@ -143,7 +143,7 @@ t.test('what workers send', async (t) => {
   }
 });
 
-t.test('a flood of one account, and the jobs and machines of others', async (t) => {
+t.test('a flood of one account delays neither jobs nor machines of others', async (t) => {
   const other = endpointJobs(
     system,
     await system.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 1 }, workersMax: 1 }),
