@@ -26,7 +26,10 @@ function pinnedNode(self) {
   } catch {
     // Not installed: the message below says what to do.
   }
-  return fail(`Slipway is not installed completely: ${self} finds no Node ${NODE_MAJOR}. Run "npm install" again.`);
+  return fail(
+    `Slipway is not installed completely: ${self} finds no Node ${NODE_MAJOR}. Run "npm install" again. ` +
+      'If npm blocked the script of "node", run "npm install-scripts approve node" and "npm rebuild node".',
+  );
 }
 
 /** Runs the file with the pinned Node. The IPC channel reports the death of this process to it. */
