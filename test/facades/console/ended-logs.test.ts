@@ -67,7 +67,7 @@ t.test('logs of workers that have ended, in a browser', { skip: whyNoChromium(),
       .filter({ hasText: 'crashed' })
       .getByRole('button', { name: /^Log of worker/ }),
   );
-  await see(page.getByRole('button', { name: /^Log of the last of worker/ }));
+  await see(page.getByRole('button', { name: /^Latest log of worker/ }));
   await page.getByText(/^and \d+ before$/).click();
   await inspect(t, page, 'workers that have ended');
   await page.locator('.told-before').getByRole('button').last().click();

@@ -67,7 +67,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
     const shown = page.getByRole('list', { name: 'Decisions, latest first' }).getByRole('listitem');
     await page.getByText('reason 230').waitFor();
     t.equal(await shown.count(), 100);
-    await page.getByRole('button', { name: 'Show earlier ones' }).click();
+    await page.getByRole('button', { name: 'Show earlier decisions' }).click();
     await page.getByText('reason 31', { exact: true }).waitFor();
     t.equal(await shown.count(), 200);
     await sql`
@@ -75,7 +75,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
       VALUES (${id}, 1, 1, 0, 'reason 231', '[]', '{"queued":0,"oldestWaitMs":0,"running":0,"workers":{"present":0}}', '[]', '', '', 0)`;
     await page.getByText('reason 231').waitFor();
     t.equal(await shown.count(), 201, 'what is new pushes nothing out');
-    await page.getByRole('button', { name: 'Show earlier ones' }).click();
+    await page.getByRole('button', { name: 'Show earlier decisions' }).click();
     await page.getByText('reason 1', { exact: true }).waitFor();
     // The first of all is the scaler's own.
     const reasons = (await shown.locator('p:first-of-type').allTextContents()).filter((text) =>
@@ -87,7 +87,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
       Array.from({ length: 231 }, (_, place) => 231 - place),
       'each once, in order',
     );
-    t.equal(await page.getByRole('button', { name: 'Show earlier ones' }).count(), 0, 'there are no earlier ones');
+    t.equal(await page.getByRole('button', { name: 'Show earlier decisions' }).count(), 0, 'there are no earlier ones');
     await inspect(t, page, 'decisions, all of them');
     await sql`UPDATE scale_log SET actions = '[{"do":"DRAIN","workerId":"gone1"}]', limits = '[{"limit":"QUOTA","cut":1,"text":"the account has enough"}]'
       WHERE endpoint_id = ${id} AND reason = 'reason 7'`;
@@ -107,7 +107,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
     await page.getByLabel('Search').fill('reason');
     await page.getByText('reason 133', { exact: true }).waitFor();
     t.equal(await shown.count(), 100, 'the latest of many');
-    await page.getByRole('button', { name: 'Show earlier ones' }).click();
+    await page.getByRole('button', { name: 'Show earlier decisions' }).click();
     await page.getByText('reason 33', { exact: true }).waitFor();
     await decide('reason 233');
     await page.getByText('reason 233', { exact: true }).waitFor();
@@ -118,7 +118,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
       'only what was asked for by hand is asked for besides the feeds',
     );
     await page.getByLabel('Search').fill('');
-    await page.getByLabel('Cut by').selectOption('QUOTA');
+    await page.getByLabel('Limited by').selectOption('QUOTA');
     await waitFor(
       'what a quota cut',
       async () => (await shown.locator('p:first-of-type').allTextContents()).join() === 'reason 7',
@@ -130,7 +130,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
     );
     t.match(page.url(), /\?limit=QUOTA$/, 'a link shows the same');
     await page.getByLabel('Starts or ends workers').selectOption('no');
-    await page.getByText('None has that in it.').waitFor();
+    await page.getByText('Nothing matches.').waitFor();
     await page.getByLabel('Starts or ends workers').selectOption('yes');
     await page.reload();
     await waitFor(
@@ -171,7 +171,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
       await page.goto(`${system.url}/console/endpoints/${id}/decisions`);
       const panel = page
         .locator('section')
-        .filter({ has: page.getByRole('heading', { name: 'Wished, decided and present' }) });
+        .filter({ has: page.getByRole('heading', { name: 'Wanted, decided and present' }) });
       const all = panel.getByRole('button', { name: /^All/ });
       const part = panel.locator('.zoom .hint');
       // What comes above it later moves it.
@@ -203,7 +203,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
       await part.waitFor({ state: 'detached' });
       t.equal(
         await page.evaluate('document.activeElement.textContent'),
-        'All of: Workers that the scaler wished for, decided on and had',
+        'All of: Workers that the scaler wanted, decided on and had',
         'the focus stays',
       );
       await waitFor('all of it', async () => (await begins()) === whole);
@@ -229,7 +229,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
       t.equal(await part.textContent(), seen.at(-1), 'there is nothing before');
       t.equal(
         await page.evaluate('document.activeElement.textContent'),
-        'Earlier part of: Workers that the scaler wished for, decided on and had',
+        'Earlier part of: Workers that the scaler wanted, decided on and had',
       );
       await inspect(t, page, 'the earlier half of a chart');
       t.equal(await isOver(later), false);

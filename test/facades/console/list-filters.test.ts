@@ -69,7 +69,7 @@ t.test('lists by their fields', { skip: whyNoChromium(), timeout: 400_000 }, asy
       t.equal(await page.getByLabel('Paused').inputValue(), 'yes', 'a link keeps it');
       await inspect(t, page, 'endpoints by their fields');
       await page.getByLabel('Runs on').selectOption('CPU');
-      await page.getByText('No endpoint has that in it.').waitFor();
+      await page.getByText('No endpoint matches.').waitFor();
       await page.getByLabel('Paused').selectOption('no');
       await lists(page, 'queue');
       await page.goto(`${system.url}/console?trouble=no_place`);
@@ -79,7 +79,7 @@ t.test('lists by their fields', { skip: whyNoChromium(), timeout: 400_000 }, asy
         return (await namesOf(page)) === 'queue';
       });
       await sql`UPDATE scale_decision SET throttled = 0 WHERE endpoint_id = ${id}`;
-      await page.getByText('No endpoint has that in it.').waitFor();
+      await page.getByText('No endpoint matches.').waitFor();
       await page.goto(`${system.url}/console?type=BOTH&other=1`);
       await page.getByRole('alert').getByText('filters has "BOTH" as type, but that must be one of QB, LB').waitFor();
       await inspect(t, page, 'endpoints by what there is not');
@@ -114,11 +114,11 @@ t.test('lists by their fields', { skip: whyNoChromium(), timeout: 400_000 }, asy
       t.match(page.url(), /templates\?kind=pod&public=no$/);
       await inspect(t, page, 'templates by their fields');
       await page.getByLabel('Public').selectOption('yes');
-      await page.getByText('None has that in it.').waitFor();
+      await page.getByText('Nothing matches.').waitFor();
       await page.getByRole('link', { name: 'Volumes' }).click();
       t.match(page.url(), /volumes$/, 'filters of another list are gone');
       await page.getByLabel('Data centre').fill('EU-CZ-2');
-      await page.getByText('None has that in it.').waitFor();
+      await page.getByText('Nothing matches.').waitFor();
       await page.getByLabel('Data centre').fill('EU-CZ-1 ');
       await lists(page, 'models');
       await inspect(t, page, 'volumes by their fields');
@@ -163,7 +163,7 @@ t.test('lists by their fields', { skip: whyNoChromium(), timeout: 400_000 }, asy
     await page.getByRole('link', { name: 'Usage' }).click();
     await page.getByRole('rowheader', { name: 'queue' }).waitFor();
     await page.getByLabel('GPU type').fill('NVIDIA L4');
-    await page.getByText('Nothing ran in that time.').waitFor();
+    await page.getByText('Nothing ran in this period.').waitFor();
     await page.getByLabel('GPU type').fill('');
     await page.getByLabel('Endpoint id').fill(id);
     await page.getByRole('rowheader', { name: 'queue' }).waitFor();
@@ -189,7 +189,7 @@ t.test('lists by their fields', { skip: whyNoChromium(), timeout: 400_000 }, asy
       await page.getByLabel('State').selectOption({ label: 'connected' });
       await squares('rack-1');
       await page.getByLabel('GPU type').fill('a30');
-      await page.getByText('No machine has that in it.').waitFor();
+      await page.getByText('No machine matches.').waitFor();
       await inspect(t, page, 'an overview of machines that are none');
       await page.getByLabel('State').selectOption('');
       await squares('gone');
@@ -232,6 +232,6 @@ t.test('lists by their fields', { skip: whyNoChromium(), timeout: 400_000 }, asy
     t.match(page.url(), /\?state=GIVEN_UP$/);
     await inspect(t, page, 'webhook calls by their state');
     await sql`UPDATE webhook_result SET delivered = true WHERE job_id = ${job}`;
-    await calls.getByText('None has that in it.').waitFor();
+    await calls.getByText('Nothing matches.').waitFor();
   });
 });

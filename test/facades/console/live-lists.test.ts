@@ -77,7 +77,7 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     await page.getByRole('button', { name: 'Older' }).click();
     await waitFor('the rest', async () => (await rows(page)).length === 3);
     await page.getByLabel('State').selectOption('FAILED');
-    await page.getByText('No job is kept that fits.').waitFor();
+    await page.getByText('No job matches.').waitFor();
     await page.getByLabel('State').selectOption('IN_QUEUE');
     await waitFor('the first page, of what was shown before too', async () => (await rows(page)).length === 50);
     for (const wrong of ['status=DONE', 'order=best', 'from=yesterday', 'until=2026-13-01T00:00:00Z']) {
@@ -186,7 +186,7 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     await page.getByLabel('Search').fill('');
     await shows('first', 'second of all', 'third');
     await page.getByLabel('State').selectOption('EXITED');
-    await page.getByText('None has that in it.').waitFor();
+    await page.getByText('Nothing matches.').waitFor();
     await sql`UPDATE pod SET state = 'EXITED', state_changed_at = now() WHERE id = ${second}`;
     await shows('second of all');
     t.equal(asked.filter((url) => url.startsWith('/pods')).length, 0, 'nothing is asked again and again');

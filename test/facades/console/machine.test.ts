@@ -86,7 +86,7 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
       .filter({ hasText: 'notebook' })
       .filter({ hasText: 'running' })
       .waitFor();
-    const facts = page.getByRole('table', { name: 'What it is' });
+    const facts = page.getByRole('table', { name: 'Details' });
     await facts.getByRole('row').filter({ hasText: 'Locations' }).filter({ hasText: 'CZ' }).waitFor();
     await inspect(t, page, 'a machine');
     await page.setViewportSize({ width: 390, height: 800 });
@@ -162,7 +162,9 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
     await system.endWorkers(bad);
     const large = { name: 'three cards', gpuIds: ['NVIDIA L4'], gpuCount: 3, workersMin: 1 };
     const many = await system.createEndpoint({ command: jsHandler('all.js'), fields: large, ready: 0 });
-    const refusals = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Takes no worker of' }) });
+    const refusals = page
+      .locator('section')
+      .filter({ has: page.getByRole('heading', { name: 'Endpoints that do not fit' }) });
     await refusals.getByRole('link', { name: 'three cards' }).waitFor();
     await refusals.getByText(new RegExp(`account ${accountId}`)).waitFor();
     await inspect(t, page, 'a machine with troubles');
@@ -179,9 +181,9 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
     await dialog.getByRole('button', { name: 'Drain it' }).click();
     await page.getByText(/^draining, \d+ left$/).waitFor();
     await page.goto(`${system.url}/console`);
-    const wrong = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Wrong now' }) });
+    const wrong = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Problems' }) });
     await wrong.getByRole('link', { name: 'rack-1' }).first().click();
-    await page.getByRole('button', { name: 'Let work in' }).click();
+    await page.getByRole('button', { name: 'Uncordon' }).click();
     await page.getByText(/^draining/).waitFor({ state: 'detached' });
     t.match(page.url(), new RegExp(`/machines/${machineId}$`), 'what is wrong leads there');
   });
@@ -208,7 +210,7 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
     await page.getByText('connected', { exact: true }).waitFor();
     t.equal(await page.getByRole('button', { name: /^Forget/ }).count(), 0, 'one that is here would join again');
     await agent.stop();
-    await page.getByText(/^away, heard /).waitFor({ timeout: 60_000 });
+    await page.getByText(/^away, last seen /).waitFor({ timeout: 60_000 });
     await page.getByRole('button', { name: 'Forget rack-1' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText(/^Deleted with all files: 1 pod, notebook\.$/).waitFor();

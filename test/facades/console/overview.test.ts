@@ -27,7 +27,7 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
   const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
   t.teardown(() => sql.end());
   const wrong = (page: Page) =>
-    page.locator('section').filter({ has: page.getByRole('heading', { name: 'Wrong now' }) });
+    page.locator('section').filter({ has: page.getByRole('heading', { name: 'Problems' }) });
 
   await t.test('no machine yet, and what to do about it', async (t) => {
     const page = await open(t, { key: system.rootKey });
@@ -151,14 +151,14 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
   await t.test('a search without a hit, of endpoints and of machines', async (t) => {
     const page = await open(t, { key: account.key });
     await page.getByLabel('Search').fill('no such endpoint');
-    await page.getByText('No endpoint has that in it.').waitFor();
+    await page.getByText('No endpoint matches.').waitFor();
     await inspect(t, page, 'no endpoint found');
     await page.getByLabel('Search').fill('');
     await page.getByRole('row').filter({ hasText: 'well 01' }).waitFor();
     const operator = await open(t, { key: system.rootKey });
     await operator.getByRole('link', { name: 'Machines' }).first().click();
     await operator.getByLabel('Search').fill('rack-7');
-    await operator.getByText('No machine has that in it.').waitFor();
+    await operator.getByText('No machine matches.').waitFor();
     await inspect(t, operator, 'no machine found');
     await operator.getByLabel('Search').fill('rack-1');
     await operator.getByRole('row').filter({ hasText: 'rack-1' }).waitFor();

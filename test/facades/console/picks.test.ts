@@ -81,7 +81,7 @@ t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async
   await t.test('a template of a new endpoint, with the keyboard', async (t) => {
     const { page, asked } = await form(t, '', 'New endpoint');
     const templates = pick(page, /^templateId/);
-    await templates.getByText('There are more: search for them.').waitFor();
+    await templates.getByText('There are more. Search to find them.').waitFor();
     t.equal(await templates.getByRole('radio').count(), 50);
     t.equal(await templates.getByRole('radio', { name: `pod ${ofPods}` }).count(), 0, 'none of pods');
     await create(page).click();
@@ -177,7 +177,7 @@ t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async
     for (const name of many('account')) accounts.set(name, await newAccount(name));
     const { page, asked } = await form(t, '/keys', 'New key', { key: rootKey });
     const group = pick(page, /^Account/);
-    await group.getByText('There are more: search for them.').waitFor();
+    await group.getByText('There are more. Search to find them.').waitFor();
     t.equal(await group.getByRole('radio').count(), 50);
     await page.getByLabel('Name', { exact: true }).fill('of one');
     await page.getByLabel('Find an account').fill('account 52');

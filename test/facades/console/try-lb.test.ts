@@ -128,8 +128,8 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
     t.ok(await page.getByRole('button', { name: 'Send' }).isDisabled(), 'one at a time');
     const left = async (): Promise<number> => (await shown(at(id, '/count'))).left;
     const before = await left();
-    await page.getByRole('button', { name: 'End it' }).click();
-    await answer(page).getByText('You ended it.').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await answer(page).getByText('You stopped it.').waitFor();
     await waitFor('the worker to hear it', async () => (await left()) > before);
     t.match((await downloaded(page)).bytes.toString(), /^tick 1\ntick 2\n/, 'what came is kept');
     await send(page, { path: '/hang' });
@@ -166,10 +166,10 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
     t.equal(await page.getByRole('heading', { name: 'Hello' }).count(), 0);
     const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
     await send(page, { path: say('image/png', png) });
-    await answer(page).getByText('That is no text.').waitFor();
+    await answer(page).getByText('The body is not text.').waitFor();
     t.same(await downloaded(page), { name: 'answer.png', bytes: png });
     await send(page, { path: say('text/plain', Buffer.from([0x61, 0, 0xff, 0xfe])) });
-    await answer(page).getByText('That is no text.').waitFor();
+    await answer(page).getByText('The body is not text.').waitFor();
     await send(page, { path: say('text/plain; charset=iso-8859-1', Buffer.from('café', 'latin1')) });
     await shownBody(page).getByText('café').waitFor();
   });
@@ -189,7 +189,7 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
       ['ping', '', '{}', /must begin with/],
       ['/a#b', '', '{}', /no "#"/],
       ['/', 'no header', '{}', /written as "Name: value"/],
-      ['/', '', '{', /is no JSON/],
+      ['/', '', '{', /is not valid JSON/],
       ['/', `X: ${'x'.repeat(12_000)}`, '{}', /too long/],
     ] as const) {
       await send(page, { method: 'POST', path, headers, body });
@@ -202,7 +202,7 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
       .waitFor();
     await send(page, { path: '/half' });
     await answer(page)
-      .getByText(/broke off/)
+      .getByText(/The answer is incomplete/)
       .waitFor();
     await shownBody(page).getByText('half').waitFor();
   });

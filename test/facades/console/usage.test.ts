@@ -101,7 +101,7 @@ t.test('usage of many endpoints', { skip: whyNoChromium(), timeout: 240_000 }, a
       await page.locator('.figures').getByText('10', { exact: true }).waitFor();
       t.ok((await page.locator('figcaption').first().textContent())!.includes('5 others'));
       await page.getByLabel('Search').fill('no such endpoint');
-      await page.getByText('Nothing ran in that time.').waitFor();
+      await page.getByText('Nothing ran in this period.').waitFor();
       t.ok(await page.getByLabel('Search').isVisible(), 'where it can be changed');
       await page.getByLabel('Search').fill('');
       await begins(page, 70);

@@ -91,7 +91,7 @@ t.test('what a worker was at: starting, ready, busy, frozen, crashed', async (t)
       { kind: 'starting', fromMs: 1_000, toMs: 2_000 },
       { kind: 'busy', fromMs: 10_000, toMs: 20_000 },
       { kind: 'busy', fromMs: 90_000, toMs: NOW },
-      { kind: 'frozen', fromMs: 30_000, toMs: 60_000 },
+      { kind: 'standby', fromMs: 30_000, toMs: 60_000 },
     ],
   );
   const starting = phasesOf(worker('w', { state: 'INITIALIZING', readyMs: 0 }), NOW);
@@ -132,5 +132,5 @@ t.test('how long it was at something, since a moment', async (t) => {
   );
   t.equal(timeIn('busy', phases, 0), 20_000);
   t.equal(timeIn('busy', phases, 15_000), 15_000, 'a stretch that had begun counts from then on');
-  t.equal(timeIn('frozen', phases, 60_000), 0);
+  t.equal(timeIn('standby', phases, 60_000), 0);
 });

@@ -148,10 +148,10 @@ export function accountPages(t: Test, { system, id, open, signIn, inspect }: Bro
     await inspect(t, page, 'a machine that is to join');
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Drain' }).click();
-    await page.getByRole('button', { name: 'Let work in' }).waitFor();
+    await page.getByRole('button', { name: 'Uncordon' }).waitFor();
     await inspect(t, page, 'machines');
     await page.getByText(/drained|draining, \d+ left/).waitFor();
-    await page.getByRole('button', { name: 'Let work in' }).click();
+    await page.getByRole('button', { name: 'Uncordon' }).click();
     await page.getByRole('button', { name: 'Drain' }).waitFor();
     await system.startAgent(undefined, { SLIPWAY_AGENT_KEY: secret, SLIPWAY_AGENT_NAME: 'rack-2' });
     const joined = page.getByRole('row').filter({ hasText: 'rack-2' });

@@ -36,7 +36,7 @@ function killed(t: Test, { system, open, signIn, inspect }: BrowserParts): void 
     await lane(1)
       .getByText(/began .+ after the submission · ran .+ was ended by SIGKILL/)
       .waitFor();
-    await lane(1).getByText('came to nothing', { exact: true }).waitFor();
+    await lane(1).getByText('lost', { exact: true }).waitFor();
     await inspect(t, page, 'a job that is tried again');
     const bars = async () => {
       const [first, second, whole] = [lane(1).locator('.bar i'), lane(2).locator('.bar i'), lane(2).locator('.bar')];
@@ -108,10 +108,10 @@ function waiting(t: Test, { system, open, signIn, inspect }: BrowserParts): void
         .locator('.summary')
         .getByText(/^It waits in place 2\..*workersMax is 0: raise it to let workers start/)
         .waitFor();
-      await page.locator('.figure').filter({ hasText: 'Place in the queue' }).getByText('2', { exact: true }).waitFor();
+      await page.locator('.figure').filter({ hasText: 'Queue position' }).getByText('2', { exact: true }).waitFor();
       const binds = page
         .locator('section')
-        .filter({ has: page.getByRole('heading', { name: 'What binds its endpoint' }) });
+        .filter({ has: page.getByRole('heading', { name: 'Limits of its endpoint' }) });
       await binds.getByText(/workersMax.*to change that: .*workersMax/).waitFor();
       await inspect(t, page, 'a job that waits');
       const elsewhere = endpointJobs(
@@ -127,7 +127,7 @@ function waiting(t: Test, { system, open, signIn, inspect }: BrowserParts): void
       await binds.getByText(/has other GPUs/).waitFor();
       await inspect(t, page, 'a job that no machine can run');
       await page.goto(`${system.url}/console/endpoints/${elsewhere.id}/decisions`);
-      const decision = page.getByRole('listitem').filter({ hasText: '1 without a place' }).first();
+      const decision = page.getByRole('listitem').filter({ hasText: '1 not placed' }).first();
       await decision.getByText('a job waits and there is no worker', { exact: true }).waitFor();
       await decision.getByText(/has other GPUs/).waitFor();
     },

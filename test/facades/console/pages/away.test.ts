@@ -66,10 +66,10 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
     await page.goto(`${slipway.url}/console/endpoints/${id}/activity`);
     await waiting(page, 0);
     await slipway.facade.kill();
-    await page.getByText('Connecting again …').waitFor();
+    await page.getByText('Reconnecting …').waitFor();
     await waiting(page, 0);
     await slipway.facade.start();
-    await page.getByText('Connecting again …').waitFor({ state: 'detached' });
+    await page.getByText('Reconnecting …').waitFor({ state: 'detached' });
     await parked();
     await waiting(page, 1);
   });
@@ -82,7 +82,7 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
       await waiting(page, 1);
       const old = await signIn(t);
       await old.goto(`${slipway.url}/console/usage`);
-      await old.getByText('Nothing ran in that time.').waitFor();
+      await old.getByText('Nothing ran in this period.').waitFor();
       const list = await signIn(t);
       await list.goto(`${slipway.url}/console/endpoints/${id}/jobs?status=IN_QUEUE`);
       await list.getByRole('rowheader').first().waitFor();
@@ -114,7 +114,7 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
         .first()
         .waitFor();
       await old.locator('.away').waitFor({ state: 'detached' });
-      await list.getByText('No job is kept that fits.').waitFor();
+      await list.getByText('No job matches.').waitFor();
       t.equal(await list.locator('.panel .away').count(), 0);
       t.equal(await late.count(), 0);
       await page.goto(`${slipway.url}/console/endpoints/${id}/activity`);
@@ -154,7 +154,7 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
         t.equal(await notice.count(), 1, 'that the feed itself is there takes nothing of that away');
       process.kill(core.pid, 'SIGCONT');
       for (const notice of open) await notice.waitFor({ state: 'detached' });
-      await list.getByText('No job is kept that fits.').waitFor();
+      await list.getByText('No job matches.').waitFor();
     },
   );
 

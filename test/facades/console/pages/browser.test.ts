@@ -186,13 +186,11 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     await page.getByRole('link', { name: 'Settings' }).click();
     await page.getByLabel('gpuCount').fill('2');
     const outlook = page.getByRole('status').filter({ hasText: 'What will happen:' });
-    await outlook
-      .getByText(/The endpoint gets a new version, for gpuCount: its workers finish what they hold/)
-      .waitFor();
-    await page.getByRole('button', { name: 'Put back' }).click();
+    await outlook.getByText(/The endpoint gets a new version, for gpuCount: its workers finish their jobs/).waitFor();
+    await page.getByRole('button', { name: 'Discard changes' }).click();
     await outlook.waitFor({ state: 'detached' });
     await page.getByLabel('workersMax').fill('2');
-    await outlook.getByText(/No worker is replaced; it counts from the scaler’s next turn/).waitFor();
+    await outlook.getByText(/No worker is replaced. It applies from the next scaling pass/).waitFor();
     await page.getByRole('button', { name: 'What would happen?' }).click();
     await page.getByText('What would have happened').waitFor();
     await inspect(t, page, 'settings');
@@ -245,7 +243,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     await signIn(page);
     await page.goto(`${system.url}/console/endpoints/${id}/jobs/${large}`);
     await page.getByLabel('Output', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Show its input' }).click();
+    await page.getByRole('button', { name: 'Show input' }).click();
     for (const title of ['Output', 'Input']) {
       const panel = page.locator('section').filter({ has: page.getByRole('heading', { name: title, exact: true }) });
       const viewer = panel.getByLabel(title, { exact: true });

@@ -48,17 +48,17 @@ export function filterPages(t: Test, { system, open, signIn, inspect }: BrowserP
       await lists('goes on');
       await inspect(t, page, 'pods by state');
       await page.getByLabel('State').selectOption('FAILED');
-      await page.getByText('None has that in it.').waitFor();
+      await page.getByText('Nothing matches.').waitFor();
       await page.getByRole('link', { name: 'Keys' }).click();
       await page.getByLabel('Search').fill('filtered');
       await page.getByLabel('May', { exact: true }).selectOption('READ_ONLY');
       await lists('filtered');
       await page.getByLabel('Revoked').selectOption('no');
-      await page.getByText('None has that in it.').waitFor();
+      await page.getByText('Nothing matches.').waitFor();
       await page.getByLabel('Revoked').selectOption('yes');
       await lists('filtered');
       await page.getByLabel('May', { exact: true }).selectOption('ALL');
-      await page.getByText('None has that in it.').waitFor();
+      await page.getByText('Nothing matches.').waitFor();
       await audit(t, page, { system, inspect, subject: key!.id });
       const operator = await open(t);
       await signIn(operator, system.rootKey);
@@ -67,7 +67,7 @@ export function filterPages(t: Test, { system, open, signIn, inspect }: BrowserP
       await operator.getByLabel('Account').fill(system.accountId);
       await operator.getByRole('cell', { name: 'RevokeKey' }).waitFor();
       await operator.getByLabel('Account').fill('user_nobody');
-      await operator.getByText('None has that in it.').waitFor();
+      await operator.getByText('Nothing matches.').waitFor();
     },
   );
 }

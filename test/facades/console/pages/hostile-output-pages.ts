@@ -56,7 +56,7 @@ function viewers(t: Test, { system, id, browser, open, signIn }: BrowserParts): 
     const { id: exact } = (await answer.json()) as { id: string };
     await jobs.settled(exact);
     await look(exact);
-    await page.getByRole('button', { name: 'Show its input' }).click();
+    await page.getByRole('button', { name: 'Show input' }).click();
     await page.getByLabel('Input', { exact: true }).getByText('"seed": 12345678901234567890').waitFor();
     await page.getByLabel('Input', { exact: true }).getByText('"cost": 1.50').waitFor();
   });
@@ -118,7 +118,7 @@ function workersText(t: Test, { system, browser, open, signIn, inspect }: Browse
     const ms = await longestTaskMs(browser, page, async () => {
       await page.goto(`${system.url}/console/endpoints/${talker.id}/jobs/${said}`);
       await page.getByRole('button', { name: 'Show logs' }).click();
-      await page.getByRole('button', { name: 'Show what it streams' }).click();
+      await page.getByRole('button', { name: 'Show stream' }).click();
       await page.getByText('1,505 chunks').waitFor();
       await page.getByLabel('Logs', { exact: true }).getByText(`saying ${HTML}`).waitFor();
     });
@@ -193,9 +193,9 @@ function manyEndpoints(t: Test, { system, id, browser, open, signIn }: BrowserPa
       await page.getByLabel('Find an endpoint').fill('many 4998');
       await page.getByRole('checkbox', { name: 'many 4998' }).check();
       await page.getByLabel('Find an endpoint').fill('no such endpoint');
-      await page.getByText('No endpoint has that in it.').waitFor();
+      await page.getByText('No endpoint matches.').waitFor();
       await page.getByLabel('Find an endpoint').fill('many 1');
-      await page.getByText('There are more: search for them.').waitFor();
+      await page.getByText('There are more. Search to find them.').waitFor();
       t.equal(
         await page.getByRole('checkbox', { name: 'many 4998' }).isChecked(),
         true,

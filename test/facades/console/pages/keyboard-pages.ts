@@ -189,7 +189,7 @@ function tables(t: Test, { system, id, open, signIn, inspect }: BrowserParts): v
     await page.goto(`${system.url}/console/endpoints/${id}/decisions`);
     const panel = page
       .locator('section')
-      .filter({ has: page.getByRole('heading', { name: 'Wished, decided and present' }) });
+      .filter({ has: page.getByRole('heading', { name: 'Wanted, decided and present' }) });
     await panel.getByText('As a table').focus();
     await page.keyboard.press('Enter');
     await panel.getByRole('columnheader', { name: 'wished' }).waitFor();

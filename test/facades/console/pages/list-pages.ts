@@ -70,7 +70,7 @@ function lists(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     });
     await page.getByLabel('Search').fill('');
     await page.getByLabel('Search').pressSequentially('no such key as this', { delay: 40 });
-    await page.getByText('None has that in it.').waitFor();
+    await page.getByText('Nothing matches.').waitFor();
     t.ok(asked.length < 10, `asked ${asked.length} times for 19 letters`);
     await page.getByRole('link', { name: 'Audit' }).click();
     await page.getByLabel('Search').fill('createendpoint');
@@ -132,7 +132,7 @@ function lists(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await page.getByRole('button', { name: 'Download CSV' }).click();
     t.match(readFileSync(await (await download).path(), 'utf8'), /^"time","group","name","amount","billedMs"\r\n"20/);
     await page.getByLabel('Of', { exact: true }).selectOption('volumes');
-    await page.getByText('Nothing ran in that time.').waitFor();
+    await page.getByText('Nothing ran in this period.').waitFor();
   });
 }
 
@@ -186,7 +186,7 @@ function makes(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     const row = page.getByRole('row').filter({ hasText: 'models' });
     await row.getByRole('button', { name: 'Change' }).click();
     await page.getByLabel('name', { exact: true }).fill('weights');
-    await page.getByText('It has another name.').waitFor();
+    await page.getByText('It is renamed.').waitFor();
     await page.getByLabel('size', { exact: false }).fill('10');
     await page.getByText(/It can never be made smaller/).waitFor();
     await inspect(t, page, 'changing a network volume');

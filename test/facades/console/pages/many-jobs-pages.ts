@@ -123,7 +123,7 @@ function runAgain(t: Test, { system, open, signIn, inspect }: BrowserParts): voi
     await page.getByRole('button', { name: 'Run all that match again …' }).focus();
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Run all jobs that match again?' });
-    await dialog.getByText('3 jobs that failed. Each is queued again').waitFor();
+    await dialog.getByText('3 jobs that failed. Each job is queued again').waitFor();
     await inspect(t, page, 'whether all that failed are to run again');
     await page.getByRole('button', { name: 'Run them all again' }).focus();
     await page.keyboard.press('Enter');

@@ -40,7 +40,7 @@ function pods(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await page.getByRole('heading', { name: 'goes under' }).waitFor();
     await page.locator('.title .badge').getByText('failed', { exact: true }).waitFor();
     await page
-      .getByLabel('What its machine told last', { exact: true })
+      .getByLabel('Last report of its machine', { exact: true })
       .getByText(/exit code 7[^]*no weights here/)
       .waitFor();
     await page.getByLabel('Log', { exact: true }).getByText('no weights here').first().waitFor();

@@ -43,7 +43,7 @@ function crashed(t: Test, { system, open, signIn, inspect }: BrowserParts): void
     await lane.getByText(/ready after .* · ended/).waitFor();
     const ended = page
       .locator('section')
-      .filter({ has: page.getByRole('heading', { name: 'Workers that ended by themselves' }) });
+      .filter({ has: page.getByRole('heading', { name: 'Workers that exited unexpectedly' }) });
     await ended
       .getByText(/exit code 3/)
       .first()
@@ -71,13 +71,13 @@ function frozen(t: Test, { system, open, signIn, inspect }: BrowserParts): void 
     await page.goto(`${system.url}/console/endpoints/${own.id}/activity`);
     await page.getByLabel('of the last').selectOption({ label: '5 minutes' });
     const lanes = await lanesOf(page);
-    await lanes.locator('.phases .frozen').waitFor({ state: 'attached' });
-    await lanes.getByText('frozen', { exact: true }).waitFor();
-    await lanes.getByText(/ · frozen \d/).waitFor();
+    await lanes.locator('.phases .standby').waitFor({ state: 'attached' });
+    await lanes.getByText('standby', { exact: true }).waitFor();
+    await lanes.getByText(/ · standby \d/).waitFor();
     await inspect(t, page, 'a frozen worker');
     await own.runSync({ mode: 'value', value: 2 });
     // What it is at passes; that it stood still, was woken and stands still again stays in its bar.
-    await lanes.locator('.phases .frozen').nth(1).waitFor({ state: 'attached' });
+    await lanes.locator('.phases .standby').nth(1).waitFor({ state: 'attached' });
     t.equal(await lanes.count(), 1, 'no other was started');
     await system.endWorkers(own.id);
     await lanes.getByText('ended', { exact: true }).waitFor();

@@ -61,7 +61,7 @@ export function Chart({
   label: string;
   scale?: Scale;
 }) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const theme = useThemeChanges();
   const data = [times.map((ms) => ms / 1_000), ...series.map(({ values }) => [...values])] as uPlot.AlignedData;
@@ -70,7 +70,7 @@ export function Chart({
   const names = series.map((one) => one.label).join();
   const { zoom, shown, choose, whole } = useZoom(times);
   useEffect(() => {
-    const root = place.current!;
+    const root = container.current!;
     const made = new uPlot(options(root.clientWidth, series, scale, choose), latest.current, root);
     plot.current = made;
     const watch = new ResizeObserver(() => made.setSize({ width: root.clientWidth, height: HEIGHT }));
@@ -85,10 +85,10 @@ export function Chart({
     plot.current?.setData(latest.current, shown.current === undefined);
     if (shown.current) plot.current?.setScale('x', shown.current);
   });
-  const now = series.map(({ label: name, values }) => `${name} ${told(scale, values.at(-1))}`).join(', ');
+  const now = series.map(({ label: name, values }) => `${name} ${valueText(scale, values.at(-1))}`).join(', ');
   return (
     <>
-      <div className="chart" ref={place} role="img" aria-label={`${label}. Now: ${now}.`} />
+      <div className="chart" ref={container} role="img" aria-label={`${label}. Now: ${now}.`} />
       <div className="zoom">
         <AsTable times={times} series={series} label={label} scale={scale} />
         <Zoom zoom={zoom} whole={whole} choose={choose} label={label} />
@@ -110,7 +110,7 @@ function AsTable({
   scale: Scale;
 }) {
   const [isOpen, setIsOpen] = useState(false);
-  const places = isOpen ? [...times.keys()].slice(-TABLE_ROWS_MAX).toReversed() : [];
+  const indexes = isOpen ? [...times.keys()].slice(-TABLE_ROWS_MAX).toReversed() : [];
   return (
     <details className="as-table" onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
       <summary>As a table</summary>
@@ -128,12 +128,12 @@ function AsTable({
               </tr>
             </thead>
             <tbody>
-              {places.map((place) => (
-                <tr key={times[place]}>
-                  <th scope="row">{moment(times[place]!)}</th>
+              {indexes.map((index) => (
+                <tr key={times[index]}>
+                  <th scope="row">{moment(times[index]!)}</th>
                   {series.map(({ label: name, values }) => (
                     <td key={name} className="right number">
-                      {told(scale, values[place])}
+                      {valueText(scale, values[index])}
                     </td>
                   ))}
                 </tr>
@@ -146,7 +146,7 @@ function AsTable({
   );
 }
 
-function told({ text }: Scale, value: number | null | undefined): string {
+function valueText({ text }: Scale, value: number | null | undefined): string {
   return value === null || value === undefined ? '–' : text(value);
 }
 
@@ -168,8 +168,8 @@ function options(
   const marks = (_plot: uPlot, ticks: number[]): string[] =>
     ticks.map((tick) => mark(tick * 1_000, ((ticks[1] ?? tick) - ticks[0]!) * 1_000));
   // Without a hand on the chart the legend tells the present.
-  const shown = (plot: uPlot, value: number | null, place: number, at: number | null): number | null | undefined =>
-    at === null ? plot.data[place]!.at(-1) : value;
+  const shown = (plot: uPlot, value: number | null, index: number, at: number | null): number | null | undefined =>
+    at === null ? plot.data[index]!.at(-1) : value;
   return {
     width,
     height: HEIGHT,
@@ -181,17 +181,17 @@ function options(
       { ...axis, size: scale.size, incrs: scale.marks, values: (_plot, ticks) => ticks.map(scale.mark) },
     ],
     series: [
-      { label: 'at', value: (plot, value, place, at) => moment((shown(plot, value, place, at) ?? 0) * 1_000) },
-      ...series.map(({ label, colour: name }, place) => ({
+      { label: 'at', value: (plot, value, index, at) => moment((shown(plot, value, index, at) ?? 0) * 1_000) },
+      ...series.map(({ label, colour: name }, index) => ({
         label,
         stroke: colour(name),
         width: 1.5,
         points: scale.points ? { show: true, size: 4, fill: colour(name) } : { show: false },
         paths: uPlot.paths.stepped!({ align: 1 }),
         // Grounds of several lines would mix to a colour that means nothing.
-        ...(place === 0 ? { fill: `color-mix(in srgb, ${colour(name)} 14%, transparent)` } : {}),
+        ...(index === 0 ? { fill: `color-mix(in srgb, ${colour(name)} 14%, transparent)` } : {}),
         value: (plot: uPlot, value: number | null, at: number, hovered: number | null) =>
-          told(scale, shown(plot, value, at, hovered)),
+          valueText(scale, shown(plot, value, at, hovered)),
       })),
     ],
   };
@@ -199,16 +199,16 @@ function options(
 
 /** Rises when the colours of the page have changed. */
 function useThemeChanges(): number {
-  const [turns, setTurns] = useState(0);
+  const [changes, setChanges] = useState(0);
   useEffect(() => {
-    const turn = (): void => setTurns((before) => before + 1);
+    const count = (): void => setChanges((before) => before + 1);
     const system = matchMedia('(prefers-color-scheme: dark)');
-    window.addEventListener('slipway-theme', turn);
-    system.addEventListener('change', turn);
+    window.addEventListener('slipway-theme', count);
+    system.addEventListener('change', count);
     return () => {
-      window.removeEventListener('slipway-theme', turn);
-      system.removeEventListener('change', turn);
+      window.removeEventListener('slipway-theme', count);
+      system.removeEventListener('change', count);
     };
   }, []);
-  return turns;
+  return changes;
 }

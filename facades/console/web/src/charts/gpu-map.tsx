@@ -63,20 +63,20 @@ export function NoMachine() {
 const SHADES = 4;
 
 function Square({ gpu: { name, memoryMib, unhealthy, heldBy, workerId, endpointName, busy, load } }: { gpu: GpuView }) {
-  const state = unhealthy !== '' ? 'ill' : heldBy === '' ? 'free' : 'used';
+  const state = unhealthy !== '' ? 'unhealthy' : heldBy === '' ? 'free' : 'used';
   const holder = heldBy === 'pod' ? 'a pod' : endpointName || workerId || 'free';
   const work = heldBy === 'worker' ? `, ${busyText(busy)}` : '';
   const loaded = load ? loadText(load, memoryMib) : '';
-  const told = `${name}, ${mib(memoryMib)}: ${unhealthy !== '' ? unhealthy : `${holder}${work}`}${loaded && `; ${loaded}`}`;
+  const text = `${name}, ${mib(memoryMib)}: ${unhealthy !== '' ? unhealthy : `${holder}${work}`}${loaded && `; ${loaded}`}`;
   // One that is free may be in use by what Slipway does not know.
   const heat = load?.utilization ?? (heldBy === 'worker' ? busy : undefined);
-  const shade = state !== 'ill' && heat !== undefined ? ` busy-${Math.ceil(heat * SHADES)}` : '';
+  const shade = state !== 'unhealthy' && heat !== undefined ? ` busy-${Math.ceil(heat * SHADES)}` : '';
   return (
-    <li className={`gpu ${state}${shade}${load ? ' loaded' : ''}`} title={told}>
+    <li className={`gpu ${state}${shade}${load ? ' loaded' : ''}`} title={text}>
       <span aria-hidden="true">{name}</span>
       <small aria-hidden="true">{state === 'used' ? holder : state}</small>
       {load && <small aria-hidden="true">{loadText({ ...load, temperatureCelsius: null, powerWatts: null })}</small>}
-      <span className="spoken">{told}</span>
+      <span className="spoken">{text}</span>
     </li>
   );
 }

@@ -20,17 +20,17 @@ export function Sparkline({
   const most = Math.max(0, ...values);
   const x = (atMs: number): string => (Math.min(Math.max(1 - (nowMs - atMs) / PAST_MS, 0), 1) * WIDTH).toFixed(1);
   const y = (value: number): string => (HEIGHT - 2 - (value / Math.max(most, 1)) * (HEIGHT - 4)).toFixed(1);
-  const corners = points.flatMap(([atMs, value], place) => [
+  const corners = points.flatMap(([atMs, value], index) => [
     `${x(atMs)},${y(value)}`,
-    `${x(points[place + 1]?.[0] ?? nowMs)},${y(value)}`,
+    `${x(points[index + 1]?.[0] ?? nowMs)},${y(value)}`,
   ]);
-  const told = `${label}: ${values.at(-1) ?? 0} now, ${most} at most in the last 10 minutes`;
+  const text = `${label}: ${values.at(-1) ?? 0} now, ${most} at most in the last 10 minutes`;
   return (
     <svg
       className={`spark ${tone}`}
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
       role="img"
-      aria-label={told}
+      aria-label={text}
       preserveAspectRatio="none"
     >
       <polygon points={`${x(points[0]?.[0] ?? nowMs)},${HEIGHT} ${corners.join(' ')} ${WIDTH},${HEIGHT}`} />

@@ -16,15 +16,15 @@ const FILTERS: readonly Filter[] = [
   { name: 'filter.acts', text: 'Starts or ends workers', choices: YES_NO },
   {
     name: 'filter.limit',
-    text: 'Cut by',
+    text: 'Limited by',
     choices: [
       ['WORKERS_MAX', 'workersMax'],
       ['QUOTA', 'the account’s quota'],
-      ['NO_PLACE', 'no place'],
+      ['NO_PLACE', 'no capacity'],
       ['FAIR_SHARE', 'fair share'],
-      ['KEPT_GPUS', 'GPUs kept for others'],
-      ['GAVE_WAY', 'giving way'],
-      ['AT_ONCE', 'starts at once'],
+      ['KEPT_GPUS', 'reserved GPUs'],
+      ['GAVE_WAY', 'preemption'],
+      ['AT_ONCE', 'simultaneous starts'],
     ],
   },
 ];
@@ -38,18 +38,18 @@ export function Decisions({ view: { decisions: latest, nowMs, row } }: { view: E
   if (decisions.length === 0)
     return (
       <Panel title="Decisions">
-        <Empty title="Nothing was decided in the last seven days." />
+        <Empty title="No decision in the last seven days." />
       </Panel>
     );
   return (
     <>
-      <Panel title="Wished, decided and present">
+      <Panel title="Wanted, decided and present">
         <Chart
-          label="Workers that the scaler wished for, decided on and had"
+          label="Workers that the scaler wanted, decided on and had"
           times={[...oldFirst.map(({ atMs }) => atMs), nowMs]}
           series={[
             {
-              label: 'wished',
+              label: 'wanted',
               colour: '--queue',
               values: [...oldFirst.map(({ wished }) => wished), oldFirst.at(-1)!.wished],
             },
@@ -86,7 +86,7 @@ function List({ decisions, hasMore, failure, showEarlier }: ReturnType<typeof us
         hasMore && (
           <div className="more">
             <button type="button" onClick={showEarlier}>
-              Show earlier ones
+              Show earlier decisions
             </button>
           </div>
         )
@@ -121,7 +121,7 @@ function Found({ id, query }: { id: string; query: string }) {
 
 function FoundList({ id, query, latest }: { id: string; query: string; latest: readonly DecisionView[] }) {
   const found = useDecisions(id, latest, query);
-  return found.decisions.length === 0 ? <Empty title="None has that in it." /> : <List {...found} />;
+  return found.decisions.length === 0 ? <Empty title="Nothing matches." /> : <List {...found} />;
 }
 
 /** The latest as they come, and those before them that were asked for. `query`: what is looked for. */
@@ -167,8 +167,8 @@ function Decision({ decision }: { decision: DecisionView }) {
       <strong>
         {present} → {target} workers
       </strong>{' '}
-      {wished > target && <Badge word={`wished ${wished}`} tone="warn" />}{' '}
-      {throttled > 0 && <Badge word={`${throttled} without a place`} tone="bad" />}
+      {wished > target && <Badge word={`wanted ${wished}`} tone="warn" />}{' '}
+      {throttled > 0 && <Badge word={`${throttled} not placed`} tone="bad" />}
       <p>{unbroken(reason)}</p>
       {limits.map((text) => (
         <p key={text} className="hint">

@@ -59,7 +59,7 @@ export function Errors({ id, failed }: { id: string; failed: number }) {
         {ofJobs(data)} {line}
       </p>
       {data.groups.length === 0 ? (
-        <Empty title="No job that failed in this time is kept.">They are kept for half an hour after they ended.</Empty>
+        <Empty title="No failed job is kept from this time.">They are kept for half an hour after they ended.</Empty>
       ) : (
         <ul className="problems">
           {data.groups.map((group) => (
@@ -121,7 +121,7 @@ function Group({
       </pre>
       {others.length > 0 && (
         <details>
-          <summary>{others.length === 1 ? 'The one before' : `The ${others.length} before`}</summary>
+          <summary>{others.length === 1 ? 'The one before it' : `The ${others.length} before it`}</summary>
           <p className="choices">{others.map((job) => link(job, job))}</p>
         </details>
       )}

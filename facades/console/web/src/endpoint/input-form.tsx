@@ -106,7 +106,7 @@ function NewMember({ taken, onAdd }: { taken: readonly string[]; onAdd: (name: s
       <button type="button" disabled={name === '' || isTaken || taken.length >= MEMBERS_MAX} onClick={add}>
         Add
       </button>
-      {isTaken && <span className="hint">There is one of that name.</span>}
+      {isTaken && <span className="hint">A field of that name exists.</span>}
     </div>
   );
 }

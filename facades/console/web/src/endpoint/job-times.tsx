@@ -156,7 +156,7 @@ function stepsOf({ steps, nowMs, stepMs }: JobTimesView): ReadonlyMap<number, Jo
 function momentsOf({ sinceMs, nowMs, stepMs }: JobTimesView): number[] {
   const first = Math.floor(sinceMs / stepMs);
   const steps = Math.floor(nowMs / stepMs) - first + 1;
-  return [...Array.from({ length: steps }, (_, place) => (first + place) * stepMs), nowMs];
+  return [...Array.from({ length: steps }, (_, index) => (first + index) * stepMs), nowMs];
 }
 
 function numberOf(step: PercentilesView | undefined, of: Of): number | null {

@@ -28,7 +28,7 @@ export function ratesOf({
   const counted = new Map(rates.map((rate) => [rate.atMs, rate]));
   const [first, present] = [Math.floor(sinceMs / stepMs) * stepMs, Math.floor(nowMs / stepMs) * stepMs];
   const last = nowMs - present < KNOWN_AFTER_MS ? present - stepMs : present;
-  const starts = Array.from({ length: (last - first) / stepMs + 1 }, (_, place) => first + place * stepMs);
+  const starts = Array.from({ length: (last - first) / stepMs + 1 }, (_, index) => first + index * stepMs);
   const line = (of: (rate: Counted) => number): number[] => {
     const values = starts.map((atMs) => {
       const rate = counted.get(atMs);

@@ -44,7 +44,7 @@ export function Releases({ id }: { id: string }) {
   return (
     <Panel title="Releases" aside="latest first">
       {releases.length === 0 ? (
-        <Empty title="Nothing was changed since changes are kept here." />
+        <Empty title="No change has been recorded yet." />
       ) : (
         <ol className="releases">
           {releases.map(
@@ -80,7 +80,7 @@ export function Releases({ id }: { id: string }) {
       {hasNextPage && (
         <div className="more">
           <button type="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            Show earlier ones
+            Show earlier releases
           </button>
         </div>
       )}

@@ -23,17 +23,17 @@ export interface RunAgain {
 /** `minutes`: of the group as far back as that; `onDone`: what is shown is no longer so. */
 export function useRunAgain(id: string, minutes: number, onDone: () => void): RunAgain {
   const [running, setRunning] = useState<RunGroup>();
-  const [told, setTold] = useState('');
+  const [summary, setSummary] = useState('');
   const { run, stop, progress, failureReason } = useChangeAll(id, WORD);
   const result = useRef<HTMLSpanElement>(null);
   // The button that had the focus is no more, once its group is gone.
   useEffect(() => {
-    if (told !== '') result.current?.focus();
-  }, [told]);
+    if (summary !== '') result.current?.focus();
+  }, [summary]);
   const runAgain = async (group: RunGroup): Promise<void> => {
-    setTold('');
+    setSummary('');
     setRunning(group);
-    setTold(await run({ path: 'retry', query: { errorGroup: group.id, endedFrom: `now-${minutes}m` } }));
+    setSummary(await run({ path: 'retry', query: { errorGroup: group.id, endedFrom: `now-${minutes}m` } }));
     setRunning(undefined);
     onDone();
   };
@@ -45,7 +45,7 @@ export function useRunAgain(id: string, minutes: number, onDone: () => void): Ru
     line: (
       <>
         <span ref={result} role="status" tabIndex={-1}>
-          {now ?? told}
+          {now ?? summary}
         </span>{' '}
         {running && (
           <button type="button" onClick={stop}>

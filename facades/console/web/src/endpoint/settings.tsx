@@ -60,7 +60,7 @@ function Editor({ id, fields, values }: { id: string; fields: readonly FieldView
   const names = Object.keys(changes);
   return (
     <>
-      <Panel title="Settings" aside={names.length === 0 ? 'as they are' : `${names.length} changed, not saved`}>
+      <Panel title="Settings" aside={names.length === 0 ? 'as saved' : `${names.length} changed, not saved`}>
         <div className="form">
           {fields.map((field) => (
             <Field
@@ -88,7 +88,7 @@ function Editor({ id, fields, values }: { id: string; fields: readonly FieldView
             Save
           </button>
           <button type="button" disabled={names.length === 0} onClick={() => setChanges({})}>
-            Put back
+            Discard changes
           </button>
           <button type="button" disabled={whatIf.isPending} onClick={() => whatIf.mutate(modelled)}>
             {whatIf.isPending ? 'Computing …' : 'What would happen?'}
@@ -111,9 +111,8 @@ function Editor({ id, fields, values }: { id: string; fields: readonly FieldView
 /** What saving does. What it would have done to scaling, the model tells. */
 function outlook(fields: readonly FieldView[], names: readonly string[]): string {
   const replacing = names.filter((name) => fields.some((field) => field.name === name && !field.inPlace));
-  if (replacing.length === 0)
-    return 'No worker is replaced; it counts from the scaler’s next turn and for jobs that come.';
-  return `The endpoint gets a new version, for ${replacing.join(', ')}: its workers finish what they hold, and others take their place.`;
+  if (replacing.length === 0) return 'No worker is replaced. It applies from the next scaling pass and to new jobs.';
+  return `The endpoint gets a new version, for ${replacing.join(', ')}: its workers finish their jobs and are replaced.`;
 }
 
 /** Core deletes an endpoint only when it is to have no workers. */
@@ -126,7 +125,7 @@ function End({ id, name }: { id: string; name: string }) {
       <div className="more">
         <Remove id={id} name={name} list={list} before={stopWorkers} onDone={() => go('/')} />
         <span className="hint">
-          Its workers end, its jobs go with it. workersMin and workersMax are set to 0 first.
+          Its workers are stopped and its jobs are deleted. workersMin and workersMax are set to 0 first.
         </span>
       </div>
     </Panel>

@@ -114,7 +114,7 @@ function Result({ id, job, end, onEnd }: { id: string; job: string; end: string;
   if (job === '')
     return (
       <Panel title="Result">
-        <Empty title="Nothing was sent yet." />
+        <Empty title="Nothing sent yet." />
       </Panel>
     );
   return (
@@ -138,6 +138,6 @@ function faultOf(text: string): string {
       ? ''
       : 'The input must be a JSON object.';
   } catch (error) {
-    return `That is no JSON: ${(error as Error).message}`;
+    return `The input is not valid JSON: ${(error as Error).message}`;
   }
 }

@@ -18,7 +18,7 @@ export interface MachineLanes {
 
 /** A part of a bar. */
 export interface Phase {
-  kind: 'ran' | 'starting' | 'busy' | 'frozen' | 'crashed';
+  kind: 'ran' | 'starting' | 'busy' | 'standby' | 'crashed';
   fromMs: number;
   toMs: number;
 }
@@ -38,21 +38,21 @@ export function lanesOf(workers: readonly WorkerView[]): MachineLanes[] {
 }
 
 function lanesOfMachine(workers: readonly WorkerView[]): Lane[] {
-  const places = new Map<string, WorkerView[][]>();
+  const lanesByGpus = new Map<string, WorkerView[][]>();
   for (const worker of workers) {
     const name = worker.gpus.map(gpuName).sort().join(', ');
-    const lanes = places.get(name) ?? [];
-    places.set(name, lanes);
+    const lanes = lanesByGpus.get(name) ?? [];
+    lanesByGpus.set(name, lanes);
     // Frozen workers hand their GPU on, so one may come before the other has ended.
     const free = lanes.find((lane) => endOf(lane.at(-1)!) <= worker.createdMs);
     if (free) free.push(worker);
     else lanes.push([worker]);
   }
-  return [...places]
+  return [...lanesByGpus]
     .sort(([a], [b]) => a.localeCompare(b))
     .flatMap(([name, lanes]) =>
-      lanes.map((ofLane, place) => ({
-        name: name === '' ? `place ${place + 1}` : `GPU ${name}${place === 0 ? '' : `, ${place + 1}`}`,
+      lanes.map((ofLane, index) => ({
+        name: name === '' ? `CPU slot ${index + 1}` : `GPU ${name}${index === 0 ? '' : `, ${index + 1}`}`,
         workers: ofLane,
       })),
     );
@@ -78,7 +78,7 @@ export function phasesOf(worker: WorkerView, nowMs: number): Phase[] {
     { kind: 'ran', fromMs: startedMs, toMs },
     { kind: 'starting', fromMs: createdMs, toMs: startedMs },
     ...busy.map(stretch('busy')),
-    ...frozen.map(stretch('frozen')),
+    ...frozen.map(stretch('standby')),
     ...(state === 'UNHEALTHY' ? [{ kind: 'crashed', fromMs: toMs, toMs } as const] : []),
   ];
 }

@@ -22,11 +22,11 @@ const KEY: readonly (readonly [Phase['kind'], string])[] = [
   ['starting', 'starting (cold start)'],
   ['ran', 'ready'],
   ['busy', 'busy'],
-  ['frozen', 'frozen'],
+  ['standby', 'standby'],
   ['crashed', 'crashed'],
 ];
 /** Of those in a lane that ended, as many are told of in words. */
-const TOLD_MAX = 3;
+const NAMED_MAX = 3;
 
 /** What they are of. On a machine's own page `machineName` says which it is. */
 interface WorkersShown {
@@ -35,19 +35,19 @@ interface WorkersShown {
 }
 
 /** All of them. */
-export function Workers({ view, ...place }: WorkersShown) {
+export function Workers({ view, ...machine }: WorkersShown) {
   const { workers, ended, nowMs } = view;
   return (
     <>
-      <TimeLine view={view} {...place} />
+      <TimeLine view={view} {...machine} />
       {ended.length > 0 && (
-        <Panel title="Workers that ended by themselves" aside="of the last day">
+        <Panel title="Workers that exited unexpectedly" aside="of the last day">
           <ul className="problems">
             {ended.map(({ count, exitCode, lastLine, lastEndedMs, lastWorkerId, reason, endpointName = '' }) => (
               <li key={lastWorkerId}>
                 <Badge word={`${count} ×`} tone="bad" /> {endpointName !== '' && `of ${endpointName}, `}
                 {exitCode === null ? 'without an exit code' : `exit code ${exitCode}`}, {ago(lastEndedMs, nowMs)}{' '}
-                <LogButton id={lastWorkerId} text={count === 1 ? 'Log' : 'Log of the last'} />
+                <LogButton id={lastWorkerId} text={count === 1 ? 'Log' : 'Latest log'} />
                 <pre className="viewer" tabIndex={0}>
                   {plainText(reason || lastLine)}
                 </pre>
@@ -122,10 +122,10 @@ function fitting(workers: readonly WorkerView[], nowMs: number): number {
 }
 
 function LaneRow({ lane: { name, workers }, fromMs, nowMs }: { lane: Lane; fromMs: number; nowMs: number }) {
-  const place = (ms: number): number => Math.min(100, Math.max(0, ((ms - fromMs) / (nowMs - fromMs)) * 100));
+  const percentOf = (ms: number): number => Math.min(100, Math.max(0, ((ms - fromMs) / (nowMs - fromMs)) * 100));
   const bars = workers.flatMap((worker) => phasesOf(worker, nowMs).map((phase) => ({ ...phase, id: worker.id })));
   const gone = workers.filter(({ endedMs }) => endedMs > 0).toReversed();
-  const told = [...workers.filter(({ endedMs }) => endedMs === 0), ...gone.slice(0, TOLD_MAX)];
+  const named = [...workers.filter(({ endedMs }) => endedMs === 0), ...gone.slice(0, NAMED_MAX)];
   return (
     <li className="lane">
       <div>{name}</div>
@@ -138,21 +138,21 @@ function LaneRow({ lane: { name, workers }, fromMs, nowMs }: { lane: Lane; fromM
                 key={`${id} ${kind} ${begin}`}
                 className={kind}
                 title={`${id} ${kind}`}
-                style={{ left: `${place(begin)}%`, width: `${place(toMs) - place(begin)}%` }}
+                style={{ left: `${percentOf(begin)}%`, width: `${percentOf(toMs) - percentOf(begin)}%` }}
               />
             ))}
         </div>
-        <ul className="told">
-          {told.map((worker) => (
-            <Told key={worker.id} worker={worker} fromMs={fromMs} nowMs={nowMs} />
+        <ul className="worker-lines">
+          {named.map((worker) => (
+            <WorkerLine key={worker.id} worker={worker} fromMs={fromMs} nowMs={nowMs} />
           ))}
         </ul>
-        {gone.length > TOLD_MAX && (
-          <details className="told-before">
-            <summary>and {gone.length - TOLD_MAX} before</summary>
-            <ul className="told">
-              {gone.slice(TOLD_MAX).map((worker) => (
-                <Told key={worker.id} worker={worker} fromMs={fromMs} nowMs={nowMs} />
+        {gone.length > NAMED_MAX && (
+          <details className="earlier">
+            <summary>and {gone.length - NAMED_MAX} before</summary>
+            <ul className="worker-lines">
+              {gone.slice(NAMED_MAX).map((worker) => (
+                <WorkerLine key={worker.id} worker={worker} fromMs={fromMs} nowMs={nowMs} />
               ))}
             </ul>
           </details>
@@ -162,18 +162,18 @@ function LaneRow({ lane: { name, workers }, fromMs, nowMs }: { lane: Lane; fromM
   );
 }
 
-function Told({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; nowMs: number }) {
+function WorkerLine({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; nowMs: number }) {
   const { id, state, held, capacity, version, reason, createdMs, readyMs, endedMs, sdkVersion, endpoint, loads } =
     worker;
   const phases = phasesOf(worker, nowMs);
   const busyMs = timeIn('busy', phases, fromMs);
-  const frozenMs = timeIn('frozen', phases, fromMs);
+  const standbyMs = timeIn('standby', phases, fromMs);
   const holds = capacity > 0 ? `holds ${held} of ${Math.max(capacity, held)}` : '';
   const start = endedMs > 0 ? 'never ready, ended after' : 'starting for';
   const parts = [
     readyMs === 0 ? `${start} ${span((endedMs || nowMs) - createdMs)}` : `ready after ${span(readyMs - createdMs)}`,
     busyMs > 0 ? `busy ${span(busyMs)}` : '',
-    frozenMs > 0 ? `frozen ${span(frozenMs)}` : '',
+    standbyMs > 0 ? `standby ${span(standbyMs)}` : '',
     ...(endedMs > 0
       ? [`ended ${ago(endedMs, nowMs)}`]
       : [holds, loadsText(loads), `version ${version}`, sdkVersion, plainText(reason)]),

@@ -42,7 +42,7 @@ const OF_WORKERS: Offer = {
   what: 'template',
   none: (
     <>
-      There is no template for workers yet. Make one first: <Link href="/templates">Templates</Link>.
+      There is no template for workers yet. Create one first: <Link href="/templates">Templates</Link>.
     </>
   ),
 };
@@ -50,7 +50,7 @@ const OF_PODS: Offer = {
   path: '/api/templates',
   filters: { 'filter.kind': 'pod' },
   what: 'template',
-  none: 'There is no template for pods. Say below what this one shall run.',
+  none: 'There is no template for pods. Enter below what this pod runs.',
 };
 const VOLUMES: Offer = { path: '/api/volumes', what: 'network volume', none: 'There is no network volume.' };
 

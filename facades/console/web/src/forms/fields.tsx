@@ -123,7 +123,7 @@ function Lines({
   if (!isWhole)
     return (
       <p className="code">
-        It has empty parts or line breaks, so it can be changed by REST, GraphQL and the command line only.
+        It has empty parts or line breaks, so only REST, GraphQL and the command line can change it.
       </p>
     );
   return (

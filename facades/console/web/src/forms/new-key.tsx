@@ -25,7 +25,7 @@ const PERMISSIONS = [
 const ACCOUNTS: Offer = {
   path: '/api/accounts',
   what: 'account',
-  none: 'There is no account yet: make one under Accounts first.',
+  none: 'There is no account yet. Create one under Accounts first.',
 };
 const ENDPOINTS: Offer = { path: '/api/endpoints', what: 'endpoint' };
 
@@ -113,7 +113,7 @@ function KeyFields({
       </div>
       {!isOperator && scope !== 'AGENT' && (
         <Pick
-          legend="Only for these endpoints; none chosen: for all"
+          legend="Only for these endpoints (none chosen: all)"
           offer={ENDPOINTS}
           how="some or none"
           chosen={endpoints}
@@ -177,7 +177,7 @@ function Secret({ wanted, made: { secret }, onClose }: { wanted: Wanted; made: N
   return (
     <Dialog title={`Key “${wanted.name}”`} onClose={onClose}>
       <div className="body">
-        <p>Copy it now: it is shown this once, and stored hashed.</p>
+        <p>Copy it now: it is shown only once. Only its hash is stored.</p>
         <p>
           <code className="secret" tabIndex={0} role="group" aria-label="The key">
             {secret}

@@ -9,9 +9,9 @@ import { DialogButton, DialogForm } from '../ui/dialog.tsx';
 const QUOTA = [
   ['workers', 'Workers', 'At once, of all its endpoints.'],
   ['gpus', 'GPUs', 'At once, of its workers and pods.'],
-  ['queuedJobs', 'Jobs that wait', 'Of all its endpoints.'],
-  ['requests', 'Requests', 'To one endpoint in 10 seconds, before its workers add to that.'],
-  ['gpuWeight', 'Weight', 'Its part of GPUs that are short; without one it is 1.'],
+  ['queuedJobs', 'Queued jobs', 'Of all its endpoints.'],
+  ['requests', 'Requests', 'To one endpoint in 10 seconds. Its workers add to that.'],
+  ['gpuWeight', 'Weight', 'Its share when GPUs are scarce. Default 1.'],
 ] as const;
 
 /** A new account, which has no keys yet. */
@@ -130,7 +130,7 @@ export function Price({ row, onClose }: { row?: Row; onClose: () => void }) {
             value={Number.isNaN(usdPerHour) ? '' : usdPerHour}
             onChange={({ target }) => setPrice(target.valueAsNumber)}
           />
-          <p className="hint">What runs already keeps the price it began with.</p>
+          <p className="hint">What runs already keeps the price it started with.</p>
         </div>
       </div>
     </DialogForm>

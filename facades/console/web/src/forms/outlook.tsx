@@ -40,13 +40,13 @@ export function Outlook({
       );
     case 'volume':
       return names.includes('size')
-        ? 'It grows and is metered by its new size; its files stay. It can never be made smaller.'
-        : 'It has another name.';
+        ? 'It grows, and usage counts its new size. Its files stay. It can never be made smaller.'
+        : 'It is renamed.';
     case 'pod':
-      if (names.every((name) => LIVE_POD_SETTINGS.includes(name))) return 'What runs goes on.';
+      if (names.every((name) => LIVE_POD_SETTINGS.includes(name))) return 'The pod keeps running.';
       return before['desiredStatus'] === 'RUNNING'
-        ? 'The pod is reset: it is stopped and starts anew, and the files on its own disk are gone. A network volume stays.'
-        : 'It is stopped, and has the new settings when it is started.';
+        ? 'The pod is reset: it is stopped and started again, and the files on its own disk are deleted. Files on a network volume stay.'
+        : 'It is stopped. It gets the new settings when it is started.';
   }
 }
 
@@ -72,5 +72,5 @@ function TemplateOutlook({ id, replacesWorkers }: { id: string; replacesWorkers:
       ? `The endpoint ${named} gets`
       : `${next === '' ? '' : 'Over '}${count(users.length)} endpoints get`;
   const which = users.length === 1 ? '' : `: ${named}${more}`;
-  return `${whose} a new version${which}. Its workers finish what they hold, and others take their place.`;
+  return `${whose} a new version${which}. Its workers finish their jobs and are replaced.`;
 }

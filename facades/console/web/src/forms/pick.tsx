@@ -46,15 +46,15 @@ export function Pick({ legend, about, offer: { path, filters = {}, what, none },
   const [search, setSearch] = useState('');
   const hint = useId();
   const wanted = search.trim();
-  const settled = useDebounced(wanted, wanted !== '');
-  const asked = `${path}?${new URLSearchParams({ ...filters, search: settled, order: 'name', size: String(OFFERED_MAX) })}`;
+  const debounced = useDebounced(wanted, wanted !== '');
+  const asked = `${path}?${new URLSearchParams({ ...filters, search: debounced, order: 'name', size: String(OFFERED_MAX) })}`;
   const { data, error, refetch, failureReason, isPlaceholderData } = useQuery({
     queryKey: ['choices', asked],
     queryFn: () => ask<ListView>('GET', asked),
     placeholderData: keepPreviousData,
   });
   const rows = data?.rows.map(({ id, name }) => ({ id: String(id), name: String(name) })) ?? [];
-  const isSought = search !== '' || settled !== '' || isPlaceholderData;
+  const isSought = search !== '' || debounced !== '' || isPlaceholderData;
   const isEmpty = data !== undefined && rows.length === 0 && chosen.length === 0 && !isSought;
   if (isEmpty && none === undefined) return null;
   return (
@@ -77,7 +77,7 @@ export function Pick({ legend, about, offer: { path, filters = {}, what, none },
       <div role="status">
         {isEmpty && <p>{none}</p>}
         {rows.length === 0 && isSought && !isPlaceholderData && <p className="hint">No {what} has that in it.</p>}
-        {data && data.next !== '' && <p className="hint">There are more: search for them.</p>}
+        {data && data.next !== '' && <p className="hint">There are more. Search to find them.</p>}
       </div>
       {about !== undefined && (
         <p className="hint" id={hint}>

@@ -38,7 +38,7 @@ export function Remove({
         return (
           <DialogForm title={`Delete ${name}?`} action="Delete it" danger onSubmit={remove} onClose={close}>
             <p className="body">
-              Nothing brings <strong>{name}</strong> (<code>{id}</code>) back.
+              <strong>{name}</strong> (<code>{id}</code>) cannot be restored.
             </p>
             {note && <p className="body">{note}</p>}
           </DialogForm>

@@ -10,7 +10,7 @@ export function HoldUps({ limits, machines }: { limits: readonly LimitView[]; ma
   return (
     <>
       {limits.length > 0 && (
-        <Panel title="What binds its endpoint">
+        <Panel title="Limits of its endpoint">
           <ul className="problems">
             {limits.map(({ limit, text, change }) => (
               <li key={`${limit} ${text}`}>

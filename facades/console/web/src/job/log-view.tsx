@@ -21,7 +21,7 @@ interface Line {
   shared?: boolean;
 }
 
-interface Told {
+interface LogState {
   blocks: readonly Block[];
   lines: number;
   attempt: number;
@@ -30,7 +30,7 @@ interface Told {
   failure: unknown;
 }
 
-const NOTHING: Told = { blocks: [], lines: 0, attempt: 0, missing: '', state: '', failure: undefined };
+const NOTHING: LogState = { blocks: [], lines: 0, attempt: 0, missing: '', state: '', failure: undefined };
 
 /** The panel. */
 export function LogView({ path }: { path: string }) {
@@ -70,25 +70,25 @@ export function LogView({ path }: { path: string }) {
   );
 }
 
-function useLog(path: string): Told {
+function useLog(path: string): LogState {
   const [shown, setShown] = useState(NOTHING);
   const isShown = useIsShown();
   useEffect(() => {
     if (!isShown) return undefined;
     const source = new EventSource(`/console${path}`);
-    let told = NOTHING;
+    let latest = NOTHING;
     // One rendering for all lines that came since the last.
-    const show = onNextFrame(() => setShown(told));
-    const say = (part: Partial<Told>): void => {
-      told = { ...told, ...part };
+    const show = onNextFrame(() => setShown(latest));
+    const say = (part: Partial<LogState>): void => {
+      latest = { ...latest, ...part };
       show();
     };
     source.onmessage = ({ data }) => {
       const line = JSON.parse(String(data)) as Line;
       say({
-        lines: told.lines + 1,
+        lines: latest.lines + 1,
         attempt: line.attempt,
-        blocks: withMore(told.blocks, textOf(line, told.attempt), SHOWN_MAX),
+        blocks: withMore(latest.blocks, textOf(line, latest.attempt), SHOWN_MAX),
       });
     };
     source.addEventListener('missing', ({ data }) =>

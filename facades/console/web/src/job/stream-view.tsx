@@ -30,14 +30,14 @@ export function StreamView({
   const [shown, setShown] = useState(NOTHING);
   useEffect(() => {
     const source = new EventSource(`/console/api/v2/${endpointId}/stream/${jobId}`);
-    let told = NOTHING;
+    let latest = NOTHING;
     // Chunks may come faster than a page can be drawn.
-    const show = onNextFrame(() => setShown(told));
+    const show = onNextFrame(() => setShown(latest));
     source.onmessage = ({ data, lastEventId }) => {
       const [attempt = ''] = lastEventId.split('-');
       // What an attempt streamed that was lost is void.
-      const kept = told.attempt === attempt ? told : NOTHING;
-      told = {
+      const kept = latest.attempt === attempt ? latest : NOTHING;
+      latest = {
         ...kept,
         attempt,
         chunks: kept.chunks + 1,
@@ -47,14 +47,14 @@ export function StreamView({
     };
     source.addEventListener('end', ({ data }) => {
       const { status } = JSON.parse(String(data)) as { status: string };
-      told = { ...told, state: status };
+      latest = { ...latest, state: status };
       show();
       source.close();
       onEnd?.(status);
     });
     source.addEventListener('error', () => {
       if (source.readyState === EventSource.CLOSED) {
-        told = { ...told, state: 'GONE' };
+        latest = { ...latest, state: 'GONE' };
         show();
       }
     });

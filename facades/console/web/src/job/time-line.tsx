@@ -52,8 +52,8 @@ export function TimeLine({ view }: { view: JobView }) {
   const waited = why.state === 'IN_QUEUE' ? whole : Math.min(delayMs ?? whole, whole);
   const ran = executionMs ?? whole - waited;
   const hasRun = why.attempt > 0 && why.state !== 'IN_QUEUE';
-  const place = (ms: number): number => Math.min(100, Math.max(0, ((ms - submitMs) / whole) * 100));
-  const lanes = why.attempts.map((attempt) => ({ attempt, bar: barOf(attempt, why.state, endMs, place) }));
+  const percentOf = (ms: number): number => Math.min(100, Math.max(0, ((ms - submitMs) / whole) * 100));
+  const lanes = why.attempts.map((attempt) => ({ attempt, bar: barOf(attempt, why.state, endMs, percentOf) }));
   return (
     <Panel
       title="Time line"
@@ -95,17 +95,17 @@ function barOf(
   { startedAt, endedAt, lostAt }: AttemptView,
   state: string,
   jobEndMs: number,
-  place: (ms: number) => number,
+  percentOf: (ms: number) => number,
 ): Bar | undefined {
   const toMs = endedAt === undefined ? jobEndMs : Date.parse(endedAt);
   if (startedAt === undefined && endedAt === undefined) return undefined;
-  const left = place(startedAt === undefined ? toMs : Date.parse(startedAt));
+  const left = percentOf(startedAt === undefined ? toMs : Date.parse(startedAt));
   const isBad = lostAt !== undefined || state === 'FAILED' || state === 'TIMED_OUT';
   const className = isBad ? 'bad' : endedAt === undefined ? 'busy' : state === 'CANCELLED' ? 'calm' : '';
   // No bar is narrower than 3 px, nor may it begin where the line ends.
   return {
     className,
-    style: { left: `min(${left.toFixed(2)}%, 100% - 3px)`, width: `${(place(toMs) - left).toFixed(2)}%` },
+    style: { left: `min(${left.toFixed(2)}%, 100% - 3px)`, width: `${(percentOf(toMs) - left).toFixed(2)}%` },
   };
 }
 
@@ -127,7 +127,7 @@ function Attempt({
   const isLost = lostAt !== undefined;
   const startMs = startedAt === undefined ? undefined : Date.parse(startedAt);
   const endMs = endedAt === undefined ? nowMs : Date.parse(endedAt);
-  const told = [
+  const facts = [
     `worker ${workerId}${machine ? ` on ${machine}` : ''}${workerAlive ? ', still there' : ''}`,
     startMs === undefined ? '' : `began ${span(Math.max(0, startMs - submitMs))} after the submission`,
     startMs === undefined ? '' : `${endedAt === undefined ? 'runs for' : 'ran'} ${span(Math.max(0, endMs - startMs))}`,
@@ -138,7 +138,7 @@ function Attempt({
   return (
     <li className="lane">
       <div>
-        Attempt {attempt} {isLost && <Badge word="came to nothing" tone="bad" />}
+        Attempt {attempt} {isLost && <Badge word="lost" tone="bad" />}
       </div>
       <div>
         {bar && (
@@ -146,7 +146,7 @@ function Attempt({
             <i {...bar} />
           </div>
         )}
-        <p className="hint">{told.filter((part) => part !== '').join(' · ')}</p>
+        <p className="hint">{facts.filter((part) => part !== '').join(' · ')}</p>
         {isLost && reason !== '' && (
           <pre className="viewer" tabIndex={0} role="group" aria-label={`The end of worker ${workerId}`}>
             {plainText(reason)}

@@ -55,7 +55,7 @@ export function Webhooks({
       title="Webhook calls"
       aside={(isNarrowed || isOld || calls.length > 1) && <Filters listing={filter} filters={CALL_FILTERS} />}
     >
-      {calls.length === 0 && <Empty title="None has that in it." />}
+      {calls.length === 0 && <Empty title="Nothing matches." />}
       {calls.length > 0 && <CallTable calls={calls} isOld={isOld} redrive={mayRedrive ? redrive : undefined} />}
       {failure !== '' && (
         <p role="alert" className="failure body">

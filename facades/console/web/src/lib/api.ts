@@ -53,7 +53,7 @@ export async function askAnswer(
   throw new ApiError(
     response.status,
     '',
-    'The service answered in a form that this page does not know. Load the page again.',
+    'The service answered in a format that this page does not know. Reload the page.',
   );
 }
 
@@ -79,14 +79,14 @@ async function send(
   if (signal) init.signal = signal;
   const response = await fetch(`/console${path}`, init).catch((error: unknown) => {
     if (signal?.aborted) throw error;
-    throw new ApiError(0, 'unreachable', 'The service is not reached. Is this machine connected?');
+    throw new ApiError(0, 'unreachable', 'The service cannot be reached. Is this machine connected?');
   });
   if (response.ok) return response;
   throw await errorOf(response);
 }
 
 async function errorOf(response: Response): Promise<ApiError> {
-  const told = (await response.json().catch(() => ({}))) as { error?: unknown; code?: unknown };
-  const text = typeof told.error === 'string' ? told.error : `The service answered ${response.status}.`;
-  return new ApiError(response.status, typeof told.code === 'string' ? told.code : '', text);
+  const body = (await response.json().catch(() => ({}))) as { error?: unknown; code?: unknown };
+  const text = typeof body.error === 'string' ? body.error : `The service answered ${response.status}.`;
+  return new ApiError(response.status, typeof body.code === 'string' ? body.code : '', text);
 }

@@ -25,8 +25,8 @@ function parts(error: string): { message: string; whole: string } {
     const named = typeof type === 'string' ? `${type}: ${message}` : message;
     return { message: named, whole: typeof trace === 'string' && trace !== '' ? trace : named };
   } catch {
-    const told = /^handler: (.*?) ?\ntraceback: (.*)/s.exec(error);
-    if (told) return { message: told[1]!, whole: told[2]!.trim() || told[1]! };
+    const match = /^handler: (.*?) ?\ntraceback: (.*)/s.exec(error);
+    if (match) return { message: match[1]!, whole: match[2]!.trim() || match[1]! };
     return { message: error.split('\n').findLast((line) => line.trim() !== '') ?? error, whole: error };
   }
 }

@@ -11,7 +11,7 @@ import { after } from './stopwatch.ts';
  * again by themselves.
  */
 const AGAIN_MS = 3_000;
-const CONNECTING_TEXT = 'Connecting again …';
+const CONNECTING_TEXT = 'Reconnecting …';
 
 /** Who is told. */
 export interface FeedListener {
@@ -37,7 +37,7 @@ export function follow(query: string, listener: FeedListener): () => void {
     let stopWaiting = (): void => undefined;
     const wait = (lateMs: number): void => {
       stopWaiting();
-      const [stopLate, stopDead] = [after(lateMs, () => notice.miss(LATE_TEXT)), after(DEAD_MS, open)];
+      const [stopLate, stopDead] = [after(lateMs, () => notice.silent(LATE_TEXT)), after(DEAD_MS, open)];
       stopWaiting = () => {
         stopLate();
         stopDead();
@@ -52,29 +52,29 @@ export function follow(query: string, listener: FeedListener): () => void {
       const why = await rejectionOf(path, over.signal);
       if (over.signal.aborted) return;
       if (why && isForGood(why)) return end(why);
-      notice.miss(why?.message ?? CONNECTING_TEXT);
+      notice.silent(why?.message ?? CONNECTING_TEXT);
       stopWaiting();
       stopWaiting = after(AGAIN_MS, open);
     };
     source.onerror = () => {
       if (source.readyState === EventSource.CLOSED) return void askWhy();
-      notice.miss(CONNECTING_TEXT);
+      notice.silent(CONNECTING_TEXT);
       wait(SILENT_MS);
     };
-    hear(
+    subscribe(
       source,
       {
         ...listener,
         onView: (view) => {
-          notice.forget();
+          notice.clear();
           listener.onView(view);
         },
-        onAway: (text) => notice.say(text),
+        onAway: (text) => notice.away(text),
         onEnded: end,
       },
       () => {
         wait(SILENT_MS);
-        notice.hear();
+        notice.received();
       },
     );
     wait(LATE_MS);
@@ -93,51 +93,51 @@ export function follow(query: string, listener: FeedListener): () => void {
  */
 class Notice {
   readonly #listener: FeedListener;
-  #said = '';
-  #missed = '';
+  #serviceText = '';
+  #ownText = '';
 
   constructor(listener: FeedListener) {
     this.#listener = listener;
   }
 
   /** The page hears nothing. */
-  miss(text: string): void {
-    this.#missed = text;
+  silent(text: string): void {
+    this.#ownText = text;
     this.#listener.onAway(text);
   }
 
   /** The service is heard, whatever it says. */
-  hear(): void {
-    if (this.#missed === '') return;
-    this.#missed = '';
-    this.#listener.onAway(this.#said);
+  received(): void {
+    if (this.#ownText === '') return;
+    this.#ownText = '';
+    this.#listener.onAway(this.#serviceText);
   }
 
   /** The service says that a part of it is away. */
-  say(text: string): void {
-    this.#said = text;
+  away(text: string): void {
+    this.#serviceText = text;
     this.#listener.onAway(text);
   }
 
   /** All is well. */
-  forget(): void {
-    this.#said = '';
+  clear(): void {
+    this.#serviceText = '';
   }
 }
 
 /** `heard`: called ahead of each word of the service, its beats included. */
-function hear(source: EventSource, { onView, onPast, onAway, onEnded }: FeedListener, heard: () => void): void {
-  const on = (name: string, tell: (told: unknown) => void): void =>
+function subscribe(source: EventSource, { onView, onPast, onAway, onEnded }: FeedListener, onEvent: () => void): void {
+  const on = (name: string, handle: (data: unknown) => void): void =>
     source.addEventListener(name, ({ data }: MessageEvent<string>) => {
-      heard();
-      tell(JSON.parse(data));
+      onEvent();
+      handle(JSON.parse(data));
     });
   on('message', onView);
   on('past', onPast);
   on('beat', () => undefined);
-  on('away', (told) => onAway((told as { error: string }).error));
-  on('ended', (told) => {
-    const { error, code, status } = told as { error: string; code: string; status: number };
+  on('away', (data) => onAway((data as { error: string }).error));
+  on('ended', (data) => {
+    const { error, code, status } = data as { error: string; code: string; status: number };
     onEnded(new ApiError(status, code, error));
   });
 }

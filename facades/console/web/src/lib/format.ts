@@ -33,6 +33,7 @@ export function counted(value: number, what: string): string {
 
 /** The state of a job, or what else is named so. */
 export function stateText(state: string): string {
+  if (state === 'FROZEN') return 'standby';
   return state.toLowerCase().replaceAll('_', ' ');
 }
 

@@ -7,9 +7,9 @@ const PAUSE_MS = 250;
 
 /** `wanted` as it was when one paused last; `isTyped`: not chosen or emptied, which counts at once. */
 export function useDebounced(wanted: string, isTyped: boolean): string {
-  const [settled, settle] = useState(wanted);
+  const [debounced, setDebounced] = useState(wanted);
   // Not in an effect: what was wanted before would be asked for once more.
-  if (!isTyped && settled !== wanted) settle(wanted);
-  useEffect(() => (isTyped ? after(PAUSE_MS, () => settle(wanted)) : undefined), [wanted, isTyped]);
-  return settled;
+  if (!isTyped && debounced !== wanted) setDebounced(wanted);
+  useEffect(() => (isTyped ? after(PAUSE_MS, () => setDebounced(wanted)) : undefined), [wanted, isTyped]);
+  return debounced;
 }

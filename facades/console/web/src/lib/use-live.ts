@@ -33,13 +33,13 @@ const NOTHING = { view: undefined, past: {}, isOld: false, away: '', ended: unde
  * the part before.
  */
 export function useLive<View>(query: string, isStill = false): Live<View> {
-  const [told, setTold] = useState<Live<View> & { query: string }>({ ...NOTHING, query });
+  const [latest, setLatest] = useState<Live<View> & { query: string }>({ ...NOTHING, query });
   const isShown = useIsShown();
-  const stands = isStill && told.query === query && !told.isOld;
+  const stands = isStill && latest.query === query && !latest.isOld;
   useEffect(() => {
     if (!isShown || stands) return undefined;
-    const say = (part: Partial<Live<View>>): void =>
-      setTold((before) => ({
+    const update = (part: Partial<Live<View>>): void =>
+      setLatest((before) => ({
         ...(before.query === query
           ? before
           : { ...NOTHING, view: isSamePage(before.query, query) ? before.view : undefined, isOld: true }),
@@ -47,17 +47,17 @@ export function useLive<View>(query: string, isStill = false): Live<View> {
         query,
       }));
     return follow(query, {
-      onView: (view) => say({ view: view as View, isOld: false, away: '' }),
-      onPast: (past) => say({ past: past as PastView }),
-      onAway: (away) => say({ away }),
-      onEnded: (ended) => say({ ended }),
+      onView: (view) => update({ view: view as View, isOld: false, away: '' }),
+      onPast: (past) => update({ past: past as PastView }),
+      onAway: (away) => update({ away }),
+      onEnded: (ended) => update({ ended }),
     });
   }, [query, isShown, stands]);
-  useSessionCheck(told.ended);
-  return told.query === query
-    ? told
-    : isSamePage(told.query, query)
-      ? { ...told, isOld: true, away: '', ended: undefined }
+  useSessionCheck(latest.ended);
+  return latest.query === query
+    ? latest
+    : isSamePage(latest.query, query)
+      ? { ...latest, isOld: true, away: '', ended: undefined }
       : NOTHING;
 }
 
@@ -66,12 +66,12 @@ function useSessionCheck(ended: ApiError | undefined): void {
   const queries = useQueryClient();
   useEffect(() => {
     if (ended?.status !== 401) return undefined;
-    const look = (): void => {
+    const check = (): void => {
       void queries.invalidateQueries({ queryKey: ['session'] });
     };
     // At once, and when every facade knows that a key was revoked.
-    look();
-    return after(REVOKED_MS, look);
+    check();
+    return after(REVOKED_MS, check);
   }, [ended, queries]);
 }
 
@@ -92,9 +92,9 @@ function isSamePage(before: string, after: string): boolean {
 export function useIsShown(): boolean {
   const [isShown, setIsShown] = useState(document.visibilityState === 'visible');
   useEffect(() => {
-    const look = (): void => setIsShown(document.visibilityState === 'visible');
-    document.addEventListener('visibilitychange', look);
-    return () => document.removeEventListener('visibilitychange', look);
+    const check = (): void => setIsShown(document.visibilityState === 'visible');
+    document.addEventListener('visibilitychange', check);
+    return () => document.removeEventListener('visibilitychange', check);
   }, []);
   return isShown;
 }

@@ -53,7 +53,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       { name: 'filter.public', text: 'Public', choices: YES_NO },
     ],
     form: 'template',
-    empty: 'Templates say what workers and pods run.',
+    empty: 'Templates define what workers and pods run.',
     command: 'npx slipway templates create --help',
   },
   pods: {
@@ -77,7 +77,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     form: 'pod',
     page: '/pods',
     live: 'pods',
-    empty: 'Pods are processes that go on running.',
+    empty: 'Pods are processes that keep running.',
     command: 'npx slipway pods create --help',
   },
   volumes: {
@@ -98,7 +98,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     orders: { name: 'name', created: 'created' },
     first: NEWEST,
     form: 'registry',
-    empty: 'With them machines pull private images.',
+    empty: 'Machines use them to pull private images.',
     command: 'npx slipway registry-auths create --help',
   },
   keys: {
@@ -116,14 +116,14 @@ export const KINDS: Readonly<Record<string, Kind>> = {
         choices: [
           ['ALL', 'everything'],
           ['READ_ONLY', 'read everything'],
-          ['RESTRICTED', 'what it says'],
+          ['RESTRICTED', 'restricted'],
           ['AGENT', 'join a machine'],
         ],
       },
       { name: 'filter.revoked', text: 'Revoked', choices: YES_NO },
       { name: 'filter.joined', text: 'A machine joined', choices: YES_NO },
     ],
-    empty: 'Keys let programs and people in.',
+    empty: 'Programs and people sign in with keys.',
     command: 'npx slipway keys create --help',
   },
   audit: {
@@ -133,7 +133,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     orders: { time: 'time' },
     first: { order: 'time', descending: true },
     ofOperator: ['account'],
-    empty: 'Nothing was changed yet.',
+    empty: 'Nothing has been changed yet.',
     filters: [
       { name: 'filter.action', text: 'Action' },
       { name: 'subject', text: 'Subject' },
@@ -161,7 +161,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     orders: {},
     isWhole: true,
     form: 'price',
-    empty: 'What has no price costs nothing.',
+    empty: 'Anything without a price costs nothing.',
     command: 'npx slipway prices set --help',
   },
 };

@@ -26,7 +26,7 @@ export function Search({
             type="search"
             maxLength={200}
             value={listing.search}
-            onChange={({ target }) => listing.look(target.value)}
+            onChange={({ target }) => listing.searchFor(target.value)}
           />
         </>
       )}

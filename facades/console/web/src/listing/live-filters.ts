@@ -26,7 +26,7 @@ export const ENDPOINT_FILTERS: readonly Filter[] = [
     name: 'filter.trouble',
     text: 'Trouble',
     choices: [
-      ['no_place', 'workers without a place'],
+      ['no_place', 'workers not placed'],
       ['crashed', 'crashed workers'],
       ['webhooks', 'webhook calls given up'],
     ],

@@ -28,7 +28,7 @@ const TITLES: Readonly<Record<string, string>> = {
   size: 'Size, GB',
   dataCenterId: 'Data centre',
   gpus: 'GPUs',
-  queuedJobs: 'Jobs that wait',
+  queuedJobs: 'Queued jobs',
   requests: 'Requests in 10\u00A0s',
   gpuWeight: 'Weight',
   usdPerHour: 'Price, $ an hour',
@@ -73,7 +73,7 @@ export function RowsTable({ rows, isOld, columns, name, listing, orders, page, a
   );
   const data = useMemo(() => [...rows], [rows]);
   // A dialog that is open in a row stays that of its row when others come and go.
-  const getRowId = (row: Row, place: number): string => String(row['id'] ?? place);
+  const getRowId = (row: Row, index: number): string => String(row['id'] ?? index);
   const table = useTable({ features: FEATURES, columns: described, data, getRowId });
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label={`${name}, scrolls sideways`} aria-busy={isOld}>

@@ -23,7 +23,7 @@ export interface Listing {
   query: string;
   /** From 1. */
   page: number;
-  look: (search: string) => void;
+  searchFor: (search: string) => void;
   /** `isTyped`: one may go on writing; what is chosen counts at once. */
   filter: (part: Readonly<Record<string, string>>, isTyped?: boolean) => void;
   /** The same column again turns it round. */
@@ -42,23 +42,23 @@ export function useListing(
 ): Listing {
   const [search, setSearch] = useState('');
   const [address, setAddress] = useAddress();
-  const chosen = Object.fromEntries(filters.map((name) => [name, address.get(placeOf(name)) ?? '']));
+  const chosen = Object.fromEntries(filters.map((name) => [name, address.get(parameterOf(name)) ?? '']));
   const [{ order, descending }, setSort] = useState({
     order: first.order ?? '',
     descending: first.descending ?? false,
   });
   const wanted = new URLSearchParams({ search: search.trim(), ...trimmed(chosen) }).toString();
   const [isTyped, setIsTyped] = useState(false);
-  const settled = useDebounced(wanted, isTyped && wanted !== ALL);
-  const asked = `${settled}&${new URLSearchParams({ order, descending: String(descending) })}`;
+  const debounced = useDebounced(wanted, isTyped && wanted !== ALL);
+  const asked = `${debounced}&${new URLSearchParams({ order, descending: String(descending) })}`;
   const { cursors, go } = usePages(asked);
-  const look = (text: string): void => {
+  const searchFor = (text: string): void => {
     setIsTyped(true);
     setSearch(text);
   };
   const filter = (part: Readonly<Record<string, string>>, isOnTheWay = false): void => {
     setIsTyped(isOnTheWay);
-    setAddress(Object.fromEntries(Object.entries(part).map(([name, value]) => [placeOf(name), value])));
+    setAddress(Object.fromEntries(Object.entries(part).map(([name, value]) => [parameterOf(name), value])));
   };
   const sort = (next: string): void => {
     setIsTyped(false);
@@ -67,12 +67,12 @@ export function useListing(
   return {
     search,
     filters: chosen,
-    isNarrowed: settled !== ALL,
+    isNarrowed: debounced !== ALL,
     order,
     descending,
     query: `${asked}&${new URLSearchParams({ page: cursors.at(-1)! })}`,
     page: cursors.length,
-    look,
+    searchFor,
     filter,
     sort,
     goOn: (next) => go([...cursors, next]),
@@ -81,7 +81,7 @@ export function useListing(
 }
 
 /** Its name in the address, which people read. */
-function placeOf(name: string): string {
+function parameterOf(name: string): string {
   return name.replace(/^filter\./, '');
 }
 

@@ -12,7 +12,7 @@ export function MachineActions({ view }: { view: MachinePageView }) {
     machine: { id, name, connected, cordoned },
   } = view;
   const [failure, setFailure] = useState('');
-  const letIn = (): void => {
+  const uncordon = (): void => {
     cordon(id, false).then(
       () => setFailure(''),
       (error: Error) => setFailure(error.message),
@@ -26,8 +26,8 @@ export function MachineActions({ view }: { view: MachinePageView }) {
         </span>
       )}
       {cordoned ? (
-        <button type="button" onClick={letIn}>
-          Let work in
+        <button type="button" onClick={uncordon}>
+          Uncordon
         </button>
       ) : (
         <DialogButton text="Drain" spoken={name}>
@@ -53,18 +53,20 @@ function cordon(id: string, cordoned: boolean): Promise<unknown> {
 }
 
 function Drained({ view: { workers, pods } }: { view: MachinePageView }) {
-  const goOn = workers.length === 1 ? 'it goes' : 'they go';
+  const goOn = workers.length === 1 ? 'it keeps' : 'they keep';
   const stay = pods.length === 1 ? 'it stays' : 'they stay';
-  const frozen = workers.filter(({ state }) => state === 'FROZEN').length;
+  const standby = workers.filter(({ state }) => state === 'FROZEN').length;
   return (
     <div className="body">
-      <p>Nothing new starts or wakes there until you let work in again.</p>
+      <p>No worker or pod starts or resumes there until you uncordon it.</p>
       <ul>
         <li>
-          {workers.length === 0 ? 'No worker runs there.' : `${counted(workers.length, 'worker')} there: ${goOn} on.`}
+          {workers.length === 0
+            ? 'No worker runs there.'
+            : `${counted(workers.length, 'worker')} there: ${goOn} running.`}
         </li>
-        {frozen > 0 && (
-          <li>{counted(frozen, 'frozen worker')} of these will not be woken; jobs start others elsewhere.</li>
+        {standby > 0 && (
+          <li>{counted(standby, 'standby worker')} of these will not resume; jobs start workers elsewhere.</li>
         )}
         <li>
           {pods.length === 0 ? 'It has no pods.' : `${counted(pods.length, 'pod')} there: ${stay}, with all files.`}
@@ -94,19 +96,19 @@ function Forget({
       {(close) => (
         <DialogForm title={`Forget ${name}?`} action="Forget it" danger onClose={close} onSubmit={() => submit(close)}>
           <div className="body">
-            <p>For a machine that will not come back. Nothing undoes it.</p>
+            <p>For a machine that will not come back. It cannot be undone.</p>
             <ul>
               <li>
                 {workers.length === 0
                   ? 'No worker is lost.'
-                  : `Lost with it: ${counted(workers.length, 'worker')}; those that are wanted start elsewhere.`}
+                  : `Lost with it: ${counted(workers.length, 'worker')}; replacements start elsewhere.`}
               </li>
               <li>
                 {pods.length === 0
                   ? 'It has no pods.'
                   : `Deleted with all files: ${counted(pods.length, 'pod')}, ${namesOf(pods)}.`}
               </li>
-              <li>Its key works no more: to join again it needs a new one.</li>
+              <li>Its key stops working: to join again it needs a new one.</li>
             </ul>
           </div>
         </DialogForm>

@@ -4,13 +4,13 @@ import { ago, mib, moment } from '../lib/format.ts';
 import { FactsTable, Panel } from '../ui/parts.tsx';
 
 /** Addresses that are told before the rest is only counted. */
-const ADDRESSES_TOLD = 20;
+const ADDRESSES_MAX = 20;
 
 /** The panel. */
 export function Facts({ view }: { view: MachinePageView }) {
   return (
-    <Panel title="What it is">
-      <FactsTable label="What it is" facts={factsOf(view)} />
+    <Panel title="Details">
+      <FactsTable label="Details" facts={factsOf(view)} />
     </Panel>
   );
 }
@@ -52,12 +52,12 @@ function factsOf({ machine, nowMs, ...view }: MachinePageView): [string, string]
 
 /** `x4kq0c2m9w1zpd at 10.0.0.7:40001`, of pods with the port that their owners named. */
 function listening(addresses: MachinePageView['addresses']): string {
-  const more = addresses.length - ADDRESSES_TOLD;
-  const told = addresses
-    .slice(0, ADDRESSES_TOLD)
+  const more = addresses.length - ADDRESSES_MAX;
+  const named = addresses
+    .slice(0, ADDRESSES_MAX)
     .map(
       ({ id, port, address }) =>
         `${id}${port === '' ? '' : ` port ${port}`} ${address === 'tunnel' ? 'by the tunnels' : `at ${address}`}`,
     );
-  return [...told, ...(more > 0 ? [`${more} more`] : [])].join(', ');
+  return [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ');
 }

@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import type { GpuView } from '../../../views-of-gpus.ts';
 import type { MachinePageView } from '../../../views-of-machines.ts';
 import { busyText, loadText } from '../charts/gpu-load.ts';
-import { mib, share } from '../lib/format.ts';
+import { mib, share, stateText } from '../lib/format.ts';
 import { Badge, Panel } from '../ui/parts.tsx';
 
 /** The panel; nothing where it has none. */
@@ -65,14 +65,14 @@ function Row({
       <td className="right number">{mib(memoryMib)}</td>
       {isLoadKnown && <Load load={load} memoryMib={memoryMib} />}
       <td className={unhealthy === '' ? '' : 'wide'}>
-        <Badge word={unhealthy === '' ? 'well' : 'not well'} tone={unhealthy === '' ? 'good' : 'bad'} /> {unhealthy}
+        <Badge word={unhealthy === '' ? 'healthy' : 'unhealthy'} tone={unhealthy === '' ? 'good' : 'bad'} /> {unhealthy}
       </td>
       <td>
         {worker && (
           <>
             worker <code>{worker.id}</code> of{' '}
             <Link href={`/endpoints/${worker.endpoint?.id ?? ''}`}>{worker.endpoint?.name}</Link>,{' '}
-            {worker.state === 'READY' ? busyText(busy) : worker.state.toLowerCase()}
+            {worker.state === 'READY' ? busyText(busy) : stateText(worker.state)}
           </>
         )}
         {pod && (

@@ -105,7 +105,7 @@ function sizeOf(value: number): string {
 export function UnfitEndpoints({ refusals }: { refusals: readonly MachineRefusalView[] }) {
   if (refusals.length === 0) return null;
   return (
-    <Panel title="Takes no worker of" aside="endpoints whose workers find no place now">
+    <Panel title="Endpoints that do not fit" aside="their workers cannot be placed here now">
       <ul className="problems">
         {refusals.map(({ endpointId, endpointName, accountId, reason, change }) => (
           <li key={endpointId}>

@@ -1,4 +1,4 @@
-/** The table of machines, with what the operator does to one: drain it, let work in again, forget it. */
+/** The table of machines, with what the operator does to one: cordon, uncordon, forget. */
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { MachineView } from '../../../views.ts';
@@ -28,7 +28,7 @@ export function MachineTable({
           <tr>
             <Head listing={listing} text="Name" by="name" />
             <Head listing={listing} text="State" by="state" />
-            <Head listing={listing} text="Heard" by="seen" />
+            <Head listing={listing} text="Last seen" by="seen" />
             <th className="right">Workers</th>
             <Head listing={listing} text="Processors" by="processors" className="right" />
             <Head listing={listing} text="Memory" by="memory" className="right" />
@@ -86,9 +86,11 @@ function Row({ machine, nowMs }: { machine: MachineView; nowMs: number }) {
           <button
             type="button"
             onClick={cordon}
-            title={cordoned ? 'Work may go there again' : 'Nothing new goes there; what runs goes on'}
+            title={
+              cordoned ? 'New work may be placed there again' : 'Nothing new is placed there; what runs keeps running'
+            }
           >
-            {cordoned ? 'Let work in' : 'Drain'}
+            {cordoned ? 'Uncordon' : 'Drain'}
           </button>
           {!connected && <Forget id={id} name={name} />}
           {failure && (
@@ -114,7 +116,7 @@ function Forget({ id, name }: { id: string; name: string }) {
           onClose={close}
           onSubmit={() => ask('POST', `/api/machines/${id}/forget`, {}).then(close)}
         >
-          <p className="body">Its workers count as lost, its pods are deleted, and its key works no more.</p>
+          <p className="body">Its workers count as lost, its pods are deleted, and its key stops working.</p>
         </DialogForm>
       )}
     </DialogButton>

@@ -68,7 +68,7 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
       <Away text={away} />
       {view.error === undefined && <p className="summary">{unbroken(why.summary)}</p>}
       <dl className="figures">
-        {why.queuePosition > 0 && <Figure label="Place in the queue" value={count(why.queuePosition)} />}
+        {why.queuePosition > 0 && <Figure label="Queue position" value={count(why.queuePosition)} />}
         <Figure label="Waited" value={span(view.delayMs ?? why.waitedMs)} />
         <Figure label="Ran" value={span(view.executionMs ?? ranUntilNow(view))} />
         <Figure label="Attempt" value={why.attempt || '–'} />
@@ -120,8 +120,8 @@ function Parts({
   const shows = (part: string): boolean => wanted.includes(part);
   const names = [
     ['logs', 'Show logs'],
-    ['stream', 'Show what it streams'],
-    ['input', 'Show its input'],
+    ['stream', 'Show stream'],
+    ['input', 'Show input'],
   ] as const;
   return (
     <>

@@ -27,7 +27,7 @@ import { DialogButton, DialogForm } from '../ui/dialog.tsx';
 import { Away, Empty, Failed, Loading, Overdue } from '../ui/parts.tsx';
 
 const VOLUME_STAYS =
-  'Its files stay on the disks of machines until the operator removes them: empty it first if nobody shall read them there.';
+  'Its files stay on the disks of machines until the operator removes them: empty it first if nobody may read them there.';
 
 /** The page. */
 export default function ListPage({ kind }: { kind: string }) {
@@ -36,7 +36,7 @@ export default function ListPage({ kind }: { kind: string }) {
     <List kind={known} />
   ) : (
     <>
-      <h1>Not here</h1>
+      <h1>Not found</h1>
       <Empty title="There is no such page." />
     </>
   );
@@ -148,7 +148,7 @@ function Shown({
         ) : data.rows.length > 0 ? (
           <RowsTable rows={data.rows} {...{ isOld, columns, listing, orders, page, actions }} name={title} />
         ) : isPart ? (
-          <Empty title="None has that in it." />
+          <Empty title="Nothing matches." />
         ) : (
           <Nothing kind={kind} mayChange={mayChange} />
         )}
@@ -164,7 +164,7 @@ function Nothing({ kind: { empty, command }, mayChange }: { kind: Kind; mayChang
       <p>{empty}</p>
       {mayChange && command && (
         <p>
-          Make one above, or by <code>{command}</code>
+          Create one above, or with <code>{command}</code>
         </p>
       )}
     </Empty>

@@ -30,7 +30,7 @@ export default function MachinePage({ name }: { name: string }) {
       <>
         {trail}
         <Refused title="Machine" why={ended}>
-          It may have been forgotten. Machines has all that joined.
+          It may have been forgotten. The Machines page lists all that joined.
         </Refused>
       </>
     );
@@ -57,7 +57,7 @@ export default function MachinePage({ name }: { name: string }) {
       </div>
       <Away text={away} />
       <dl className="figures">
-        <Figure label="Heard" value={ago(machine.seenMs, nowMs)} tone={machine.connected ? '' : 'bad'} />
+        <Figure label="Last seen" value={ago(machine.seenMs, nowMs)} tone={machine.connected ? '' : 'bad'} />
         <Figure label="Workers" value={count(workers.length)} />
         <Figure label="Pods" value={count(pods.length)} />
         <Figure label="GPUs in use" value={machine.gpus.length === 0 ? '–' : `${inUse} / ${machine.gpus.length}`} />
@@ -96,7 +96,7 @@ function States({
       {connected ? (
         <Badge word="connected" tone="good" />
       ) : (
-        <Badge word={`away, heard ${ago(seenMs, nowMs)}`} tone="bad" />
+        <Badge word={`away, last seen ${ago(seenMs, nowMs)}`} tone="bad" />
       )}
       {cordoned && (
         <Badge

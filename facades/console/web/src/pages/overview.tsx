@@ -147,7 +147,7 @@ function Endpoints({
         <Figure label="Completed" value={count(sum(({ completed }) => completed))} />
         <Figure label="Failed" value={count(sum(({ failed }) => failed))} />
       </dl>
-      <Panel title="Endpoints" aside={isPart ? 'figures are of those that are shown' : undefined}>
+      <Panel title="Endpoints" aside={isPart ? 'figures of the endpoints shown' : undefined}>
         <Search listing={listing}>
           <Filters listing={listing} filters={ENDPOINT_FILTERS} />
         </Search>
@@ -219,10 +219,10 @@ function Workers({ row: { workers, workersMax } }: { row: EndpointRow }) {
     ['idle', idle],
     ['starting', initializing],
     ['broken', unhealthy],
-    ['frozen', standby],
+    ['standby', standby],
   ] as const;
   const there = running + idle + initializing;
-  const told =
+  const text =
     kinds
       .filter(([, number]) => number > 0)
       .map(([word, number]) => `${number} ${word}`)
@@ -231,7 +231,7 @@ function Workers({ row: { workers, workersMax } }: { row: EndpointRow }) {
     .flatMap(([word, number]) => Array.from({ length: Math.min(number, 24) }, () => word))
     .slice(0, 24);
   return (
-    <span className="workers" title={told}>
+    <span className="workers" title={text}>
       <span className="number">
         {there}
         <span className="of">/{workersMax}</span>
@@ -241,7 +241,7 @@ function Workers({ row: { workers, workersMax } }: { row: EndpointRow }) {
           <i key={index} className={word} />
         ))}
       </span>
-      <span className="spoken">{told}</span>
+      <span className="spoken">{text}</span>
     </span>
   );
 }

@@ -56,8 +56,8 @@ export default function PodPage({ id }: { id: string }) {
         <Figure label="Cost, $ an hour" value={count(costPerHour)} />
       </dl>
       {statusText !== '' && (
-        <Panel title="What its machine told last">
-          <pre className="viewer" tabIndex={0} role="group" aria-label="What its machine told last">
+        <Panel title="Last report of its machine">
+          <pre className="viewer" tabIndex={0} role="group" aria-label="Last report of its machine">
             {plainText(statusText)}
           </pre>
         </Panel>
@@ -79,8 +79,8 @@ function Runs({ view: { image, command, ports, gpus, volumeMountPath, networkVol
     ['Files', `${networkVolumeId === '' ? 'of its own' : `network volume ${networkVolumeId}`}, at ${volumeMountPath}`],
   ];
   return (
-    <Panel title="What runs">
-      <FactsTable label="What runs" facts={facts} />
+    <Panel title="Configuration">
+      <FactsTable label="Configuration" facts={facts} />
     </Panel>
   );
 }

@@ -3,13 +3,14 @@ import { useState } from 'react';
 
 /** The button; `className`: its own. */
 export function CopyButton({ text, className }: { text: string; className?: string }) {
-  const [told, setTold] = useState('');
+  const [status, setStatus] = useState('');
   const copy = (): void => {
-    const refused = (): void => setTold('This browser does not let a page copy here: mark it and copy it by hand.');
+    const fail = (): void =>
+      setStatus('This browser does not let the page copy: select the text and copy it yourself.');
     // Only pages by TLS, or of this very machine, have it.
     if (navigator.clipboard as Clipboard | undefined)
-      navigator.clipboard.writeText(text).then(() => setTold('Copied.'), refused);
-    else refused();
+      navigator.clipboard.writeText(text).then(() => setStatus('Copied.'), fail);
+    else fail();
   };
   return (
     <>
@@ -17,7 +18,7 @@ export function CopyButton({ text, className }: { text: string; className?: stri
         Copy
       </button>{' '}
       <span role="status" className="hint">
-        {told}
+        {status}
       </span>
     </>
   );

@@ -7,17 +7,17 @@ import { useEffect, useId, useRef, useState } from 'react';
 
 /** A dialog that is open as long as it is there. */
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
-  const place = useRef<HTMLDialogElement>(null);
+  const element = useRef<HTMLDialogElement>(null);
   const name = useId();
   useEffect(() => {
-    if (!place.current!.open) place.current!.showModal();
+    if (!element.current!.open) element.current!.showModal();
   }, []);
   return (
     <dialog
-      ref={place}
+      ref={element}
       aria-labelledby={name}
       onClose={(event) => {
-        if (event.target === place.current) onClose();
+        if (event.target === element.current) onClose();
       }}
     >
       <header>
@@ -77,7 +77,7 @@ export function DialogForm({
         )}
         <div className="more">
           <button type="submit" className={danger ? 'danger' : 'main'} disabled={isBusy || !isReady}>
-            {isBusy ? 'A moment …' : action}
+            {isBusy ? 'Working …' : action}
           </button>
           <button type="button" onClick={closeAround}>
             {back}

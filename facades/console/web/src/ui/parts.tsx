@@ -103,7 +103,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 
 /** Nothing of what there is has in it what was looked for. */
 export function NoHit({ what }: { what: string }) {
-  return <Empty title={`No ${what} has that in it.`}>Search for a part of its name or id.</Empty>;
+  return <Empty title={`No ${what} matches.`}>Search for a part of its name or id.</Empty>;
 }
 
 /** It is on its way; it says so when that takes long. `away`: why it does not come, where that is known. */

@@ -10,11 +10,11 @@ export function Problems({ problems, problemCount, hasLinks = false }: ProblemsV
   const shown =
     problems.length < problemCount ? `the worst ${problems.length} of ${count(problemCount)}` : String(problemCount);
   return (
-    <Panel title="Wrong now" aside={<span className="number">{shown}</span>}>
+    <Panel title="Problems" aside={<span className="number">{shown}</span>}>
       <ul className="problems">
         {problems.map(({ kind, level, name, path, text }) => (
           <li key={`${kind} ${path} ${name} ${text}`} className={level}>
-            <Badge word={level === 'bad' ? 'broken' : 'waits'} tone={level} />{' '}
+            <Badge word={level === 'bad' ? 'broken' : 'waiting'} tone={level} />{' '}
             {hasLinks && (path === '' ? <strong>{name}</strong> : <Link href={path}>{name}</Link>)}{' '}
             <span>{unbroken(text)}</span>
           </li>

@@ -55,12 +55,12 @@ export function Blocks({ text, label }: { text: string; label: string }) {
 
 /** Pieces that become more. Whoever looks at the end goes on seeing the end. */
 export function Tail({ blocks, label, otherwise }: { blocks: readonly Block[]; label: string; otherwise: string }) {
-  const place = useRef<HTMLPreElement>(null);
+  const element = useRef<HTMLPreElement>(null);
   const isAtEnd = useRef(true);
   const top = useRef(0);
   useEffect(() => {
     const goToEnd = (): void => {
-      if (isAtEnd.current && place.current) place.current.scrollTop = place.current.scrollHeight;
+      if (isAtEnd.current && element.current) element.current.scrollTop = element.current.scrollHeight;
     };
     goToEnd();
     // What came into sight by that may be higher than it was taken for.
@@ -70,7 +70,7 @@ export function Tail({ blocks, label, otherwise }: { blocks: readonly Block[]; l
   return (
     <pre
       className="viewer"
-      ref={place}
+      ref={element}
       tabIndex={0}
       role="group"
       aria-label={label}

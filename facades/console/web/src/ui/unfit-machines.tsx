@@ -14,12 +14,12 @@ export interface UnfitMachine {
 
 /** The panel; nothing where none refuses. */
 export function UnfitMachines({ machines }: { machines: readonly UnfitMachine[] }) {
-  const refusing = machines.filter(({ fits, reason }) => !fits && reason !== '');
-  if (refusing.length === 0) return null;
+  const unfit = machines.filter(({ fits, reason }) => !fits && reason !== '');
+  if (unfit.length === 0) return null;
   return (
     <Panel title="Machines that take no further worker">
       <ul className="problems">
-        {refusing.map(({ count, name, reason, change }) => (
+        {unfit.map(({ count, name, reason, change }) => (
           <li key={`${name} ${reason}`}>
             <strong>{name || (count === 1 ? 'One machine' : `${count} machines`)}</strong>{' '}
             {unbroken(change ? `${reason} – ${change}` : reason)}

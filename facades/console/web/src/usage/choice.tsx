@@ -20,9 +20,9 @@ const KINDS = [
 const GROUPS = { workers: ['endpoint', 'gpu'], pods: ['subject', 'gpu'], volumes: ['subject'] } as const;
 const GROUP_WORDS: Readonly<Record<string, string>> = {
   endpoint: 'endpoint',
-  gpu: 'type of GPU',
+  gpu: 'GPU type',
   account: 'account',
-  subject: 'one',
+  subject: 'resource',
 };
 const OF_GPU: Filter = { name: 'gpu', text: 'GPU type' };
 const OF_ACCOUNT: Filter = { name: 'account', text: 'Account id' };

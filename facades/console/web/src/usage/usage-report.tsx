@@ -30,7 +30,7 @@ export function UsageReport({
   if (groupCount === 0)
     return (
       <Panel title="Usage">
-        <Empty title="Nothing ran in that time." />
+        <Empty title="Nothing ran in this period." />
       </Panel>
     );
   const chart = { records, bucket, periods: periodsOf(startMs, endMs, bucket), groups: groupsOf(records), groupCount };
@@ -38,7 +38,7 @@ export function UsageReport({
     <>
       <dl className="figures">
         <Figure label="Cost" value={dollars(amount)} />
-        <Figure label="Time" value={span(billedMs)} hint="each counted for itself" />
+        <Figure label="Time" value={span(billedMs)} hint="summed over workers, pods or volumes" />
         <Figure label="Groups" value={count(groupCount)} />
       </dl>
       {amount > 0 && (

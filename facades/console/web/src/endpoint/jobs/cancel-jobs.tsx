@@ -24,7 +24,7 @@ export function CancelJobs({
 }: {
   id: string;
   jobs: readonly string[];
-  onDone: (told: string) => void;
+  onDone: (summary: string) => void;
 }) {
   const [done, setDone] = useState(0);
   return (
@@ -51,8 +51,8 @@ export function CancelJobs({
             onClose={close}
           >
             <p className="body">
-              Those that wait will not run; those that run are stopped. Nothing brings them back but submitting them
-              again. <span role="status">{done > 0 && `${count(done)} of ${count(jobs.length)} …`}</span>
+              Queued jobs will not run; running jobs are stopped. This cannot be undone: to run them, submit them again.
+              <span role="status">{done > 0 && `${count(done)} of ${count(jobs.length)} …`}</span>
             </p>
           </DialogForm>
         );
@@ -62,7 +62,7 @@ export function CancelJobs({
 }
 
 /** Some at a time, until one is refused for a reason that holds for all. */
-async function cancelAll(id: string, jobs: readonly string[], tell: (done: number) => void): Promise<Cancelled> {
+async function cancelAll(id: string, jobs: readonly string[], report: (done: number) => void): Promise<Cancelled> {
   const found: Cancelled = { cancelled: 0, ended: 0, failure: '' };
   const left = [...jobs];
   const lane = async (): Promise<void> => {
@@ -74,7 +74,7 @@ async function cancelAll(id: string, jobs: readonly string[], tell: (done: numbe
         if (error instanceof ApiError && error.status === 404) found.ended += 1;
         else found.failure = (error as Error).message;
       }
-      tell(found.cancelled + found.ended);
+      report(found.cancelled + found.ended);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, lane));

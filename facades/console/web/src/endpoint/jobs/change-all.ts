@@ -80,17 +80,17 @@ export function useChangeAll(id: string, word: string): ChangeAll {
 async function changeAll(
   call: (cursor: string) => Promise<Answer | undefined>,
   word: string,
-  tell: (progress: Progress) => void,
+  report: (progress: Progress) => void,
 ): Promise<string> {
   let progress: Progress = { done: 0, left: {} };
   const said = (end: string): string => `${count(progress.done)} ${word}${leftText(progress.left)}${end}.`;
-  tell(progress);
+  report(progress);
   for (let cursor = ''; ; ) {
     const answer = await call(cursor).catch((error: Error) => error);
     if (answer === undefined) return said(', then stopped: the others are left as they were');
     if (answer instanceof Error) return said(`, the others left as they were: ${answer.message.replace(/\.$/, '')}`);
     progress = { done: progress.done + answer.done, left: sum(progress.left, answer.left) };
-    tell(progress);
+    report(progress);
     if (answer.nextCursor === undefined) return said('');
     cursor = answer.nextCursor;
   }

@@ -23,7 +23,7 @@ interface JobRowsProps {
 /** The table. */
 export function JobRows({ id, page: { requests }, isOld, seenMs, order, sort, chosen, choose }: JobRowsProps) {
   if (requests.length === 0)
-    return <Empty title="No job is kept that fits.">Results are kept for half an hour after a job ends.</Empty>;
+    return <Empty title="No job matches.">Results are kept for half an hour after a job ends.</Empty>;
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label="Jobs, scrolls sideways" aria-busy={isOld}>
       <table className="rows">
@@ -47,7 +47,7 @@ export function JobRows({ id, page: { requests }, isOld, seenMs, order, sort, ch
             </th>
             <Longest text="Waited" by="longest-delay" order={order} sort={sort} />
             <Longest text="Ran" by="longest-execution" order={order} sort={sort} />
-            <th className="right">Put back</th>
+            <th className="right">Requeued</th>
             <th>Worker</th>
             <th>Error</th>
           </tr>
@@ -121,7 +121,7 @@ function Choose({
   chosen: ReadonlySet<string>;
   choose: (next: ReadonlySet<string>) => void;
 }) {
-  const turn = (): void => {
+  const toggle = (): void => {
     const next = new Set(chosen);
     if (!next.delete(job.id)) next.add(job.id);
     choose(next);
@@ -134,7 +134,7 @@ function Choose({
           aria-label={`Select ${job.id}`}
           disabled={isOld}
           checked={chosen.has(job.id)}
-          onChange={turn}
+          onChange={toggle}
         />
       )}
     </td>

@@ -30,7 +30,7 @@ export function Jobs({ id }: { id: string }) {
   const { order, key, set } = filter;
   const { cursors, go } = usePages(key);
   const cursor = cursors.at(-1)!;
-  const { chosen, choose, told, done, result } = useChosen(`${key} ${cursor}`);
+  const { chosen, choose, summary, done, result } = useChosen(`${key} ${cursor}`);
   // One of which some are chosen stands still.
   const { view: data, isOld, away, ended } = useLive<JobsView>(jobsFeed(id, filter, cursor), chosen.size > 0);
   const [back, on] = WAYS[order] ?? ['Longer', 'Shorter'];
@@ -54,7 +54,7 @@ export function Jobs({ id }: { id: string }) {
         {mayChoose && <ManyJobs id={id} filter={filter} onDone={done} />}
         {chosen.size > 0 && <CancelJobs id={id} jobs={[...chosen]} onDone={done} />}
         <span ref={result} role="status" tabIndex={-1} className="hint">
-          {told}
+          {summary}
         </span>
       </div>
       {data && <Away text={away} />}
@@ -74,9 +74,7 @@ export function Jobs({ id }: { id: string }) {
         />
       )}
       {WAYS[order] === undefined && (
-        <p className="hint body">
-          The longest of the newest 1,000 that fit: among millions no index has all in this order.
-        </p>
+        <p className="hint body">The longest of the newest 1,000 that match: no index has all jobs in this order.</p>
       )}
       {data && (cursors.length > 1 || data.hasMore) && (
         <div className="more">
@@ -96,23 +94,23 @@ export function Jobs({ id }: { id: string }) {
 /** The jobs that were chosen on a page, and what became of those of before. */
 function useChosen(page: string) {
   const [{ of, ids }, setChosen] = useState<{ of: string; ids: ReadonlySet<string> }>({ of: page, ids: new Set() });
-  const [told, setTold] = useState('');
+  const [summary, setSummary] = useState('');
   const result = useRef<HTMLSpanElement>(null);
   const done = (text: string): void => {
-    setTold(text);
+    setSummary(text);
     setChosen({ of: page, ids: new Set() });
   };
   // The button that had the focus is no more, once the dialog is gone.
   useEffect(() => {
-    if (told !== '') result.current?.focus();
-  }, [told]);
+    if (summary !== '') result.current?.focus();
+  }, [summary]);
   // Nobody sees them any more, and they may be gone when one comes back.
   useEffect(() => setChosen({ of: page, ids: new Set() }), [page]);
   const choose = (next: ReadonlySet<string>): void => {
     setChosen({ of: page, ids: next });
-    setTold('');
+    setSummary('');
   };
-  return { chosen: of === page ? ids : new Set<string>(), choose, told, done, result };
+  return { chosen: of === page ? ids : new Set<string>(), choose, summary, done, result };
 }
 
 /** Among millions of jobs one is found by its id alone. */
@@ -134,7 +132,7 @@ function Find({ id }: { id: string }) {
 function Purge({ id }: { id: string }) {
   const { jobs } = useSession();
   const [isAsked, setIsAsked] = useState(false);
-  const [told, setTold] = useState('');
+  const [summary, setSummary] = useState('');
   if (jobs !== 'write') return null;
   const purge = async (): Promise<void> => {
     setIsAsked(false);
@@ -142,13 +140,13 @@ function Purge({ id }: { id: string }) {
       ({ removed }) => `${removed} removed.`,
       (error: Error) => error.message,
     );
-    setTold(text);
+    setSummary(text);
   };
   return (
     <>
       {isAsked ? (
         <>
-          <span>Remove all jobs that wait?</span>
+          <span>Remove all queued jobs?</span>
           <button type="button" className="danger" onClick={() => void purge()}>
             Remove them
           </button>
@@ -162,7 +160,7 @@ function Purge({ id }: { id: string }) {
         </button>
       )}
       <span role="status" className="hint">
-        {told}
+        {summary}
       </span>
     </>
   );

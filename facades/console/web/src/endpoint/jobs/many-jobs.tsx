@@ -37,7 +37,7 @@ const CHANGES: readonly Change[] = [
     action: 'Cancel them all',
     back: 'Keep them',
     done: 'cancelled',
-    text: 'Those that wait will not run; those that run are stopped. Nothing brings them back but submitting them again.',
+    text: 'Queued jobs will not run; running jobs are stopped. This cannot be undone: to run them, submit them again.',
   },
   {
     path: 'retry',
@@ -48,12 +48,12 @@ const CHANGES: readonly Change[] = [
     action: 'Run them all again',
     back: 'Leave them',
     done: 'queued again',
-    text: 'Each is queued again with its id and input; what it gave and why it failed is removed.',
+    text: 'Each job is queued again with its id and input. Its output and error are removed.',
   },
 ];
 
 /** The buttons that the chosen state allows. `onDone` is told what came of it. */
-export function ManyJobs({ id, filter, onDone }: { id: string; filter: JobFilter; onDone: (told: string) => void }) {
+export function ManyJobs({ id, filter, onDone }: { id: string; filter: JobFilter; onDone: (summary: string) => void }) {
   return CHANGES.filter(({ states }) => filter.status === '' || states.includes(filter.status)).map((change) => (
     <DialogButton key={change.path} text={change.button} {...(change.path === 'cancel' ? { className: 'danger' } : {})}>
       {(close) => <Question id={id} filter={filter} change={change} close={close} onDone={onDone} />}
@@ -72,7 +72,7 @@ function Question({
   filter: JobFilter;
   change: Change;
   close: () => void;
-  onDone: (told: string) => void;
+  onDone: (summary: string) => void;
 }) {
   const { status, submitted } = filter;
   const states = status === '' ? change.states : [status];
@@ -83,12 +83,12 @@ function Question({
   });
   const { run, progress, failureReason } = useChangeAll(id, change.done);
   const submit = async (): Promise<void> => {
-    const told = await run({
+    const summary = await run({
       path: change.path,
       query: { status, submittedFrom: submitted.from, submittedUntil: submitted.until },
     });
     close();
-    onDone(told);
+    onDone(summary);
   };
   return (
     <DialogForm

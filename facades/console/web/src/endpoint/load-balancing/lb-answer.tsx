@@ -26,8 +26,8 @@ const ENDINGS: Readonly<Record<string, string>> = {
 const DRAWN_MS = 250;
 
 /** The panel. */
-export function LbAnswer({ told, view }: { told: Exchange; view: EndpointView }) {
-  const { phase, why, head, headMs, tookMs } = told;
+export function LbAnswer({ exchange, view }: { exchange: Exchange; view: EndpointView }) {
+  const { phase, why, head, headMs, tookMs } = exchange;
   const isUnderWay = phase === 'waiting' || phase === 'answering';
   const forMs = useGrowing(tookMs, isUnderWay);
   const aside = (
@@ -49,7 +49,7 @@ export function LbAnswer({ told, view }: { told: Exchange; view: EndpointView })
         </p>
       )}
       {head && <Headers head={head} />}
-      {head && <Body told={told} head={head} />}
+      {head && <Body exchange={exchange} head={head} />}
     </Panel>
   );
 }
@@ -65,11 +65,12 @@ function Headers({ head: { headers } }: { head: AnswerHead }) {
   );
 }
 
-function Body({ told, head }: { told: Exchange; head: AnswerHead }) {
-  const { phase, isText, blocks, isCut, payload } = told;
+function Body({ exchange, head }: { exchange: Exchange; head: AnswerHead }) {
+  const { phase, isText, blocks, isCut, payload } = exchange;
   const type = valueOf(head, 'content-type');
   const isUnderWay = phase === 'answering';
-  if (told.bytes === 0) return <Empty title={isUnderWay ? 'Nothing of its body has come yet.' : 'It has no body.'} />;
+  if (exchange.bytes === 0)
+    return <Empty title={isUnderWay ? 'The body has not started yet.' : 'The answer has no body.'} />;
   const download = (): void =>
     saveFile(payload(), `answer.${ENDINGS[type.split(';', 1)[0]!.trim().toLowerCase()] ?? (isText ? 'txt' : 'bin')}`);
   return (
@@ -77,14 +78,14 @@ function Body({ told, head }: { told: Exchange; head: AnswerHead }) {
       {isText ? (
         <Tail blocks={blocks} label="Body" otherwise="" />
       ) : (
-        <Empty title="That is no text.">{type === '' ? 'It does not say what it is.' : type}</Empty>
+        <Empty title="The body is not text.">{type === '' ? 'It has no Content-Type.' : type}</Empty>
       )}
       <div className="more">
         <button type="button" onClick={download}>
           Download
         </button>
         <span className="hint">
-          {bytes(told.bytes)}
+          {bytes(exchange.bytes)}
           {isUnderWay && ' until now'}
           {isCut && `, of which the first ${bytes(SHOWN_MAX)} are shown; “Download” has all of it`}
         </span>

@@ -74,12 +74,12 @@ export async function exchange(
   id: string,
   request: LbRequest,
   signal: AbortSignal,
-  tell: (told: Exchange) => void,
+  report: (exchange: Exchange) => void,
 ): Promise<void> {
   const sinceMs = stopwatch();
   const payload = new Payload();
-  let told: Exchange = { ...NOTHING, payload: () => payload.blob() };
-  const say = (more: Partial<Exchange>): void => tell((told = { ...told, ...more, tookMs: sinceMs() }));
+  let latest: Exchange = { ...NOTHING, payload: () => payload.blob() };
+  const say = (more: Partial<Exchange>): void => report((latest = { ...latest, ...more, tookMs: sinceMs() }));
   say({});
   let reader: Reader | undefined;
   try {
@@ -105,12 +105,12 @@ export async function exchange(
     // Its worker shall not go on for nobody.
     await reader?.cancel().catch(() => undefined);
     const why = error instanceof Error ? error.message : String(error);
-    if (signal.aborted) say({ phase: 'ended', why: 'You ended it.' });
-    else if (!told.head) say({ phase: 'refused', why });
+    if (signal.aborted) say({ phase: 'ended', why: 'You stopped it.' });
+    else if (!latest.head) say({ phase: 'refused', why });
     else
       say({
         phase: 'broken',
-        why: 'The answer broke off before it was whole: its worker or a connection ended, or it was too long.',
+        why: 'The answer is incomplete: its worker or a connection ended, or it was too long.',
       });
   }
 }

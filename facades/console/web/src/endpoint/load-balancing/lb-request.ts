@@ -57,7 +57,7 @@ export function keepRequest(id: string, { method, path, headers, kind, body }: L
 export function faultOf(request: LbRequest): string {
   const { path, kind, body } = request;
   if (!path.startsWith('/')) return 'The path must begin with "/".';
-  if (path.includes('#')) return 'A path has no "#": what stands behind it is never sent. Write it as %23.';
+  if (path.includes('#')) return 'A path has no "#": the part after it is never sent. Write it as %23.';
   for (const line of linesOf(request)) {
     if (!/^[^\s:]+\s*:/.test(line))
       return `A header is written as "Name: value", and this is not: ${line.slice(0, 100)}`;
@@ -116,7 +116,7 @@ function faultOfJson(body: string): string {
     JSON.parse(body);
     return '';
   } catch (error) {
-    return `The body is no JSON: ${(error as Error).message}`;
+    return `The body is not valid JSON: ${(error as Error).message}`;
   }
 }
 

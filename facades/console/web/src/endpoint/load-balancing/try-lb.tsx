@@ -16,7 +16,7 @@ export function TryLb({ view }: { view: EndpointView }) {
   const { id } = view.row;
   const [request, setRequest] = useState<LbRequest>(() => keptRequest(id));
   const [fault, setFault] = useState('');
-  const { told, isUnderWay, send, end } = useExchange(id);
+  const { exchanged, isUnderWay, send, end } = useExchange(id);
   const { jobs } = useSession();
   if (jobs === 'none')
     return (
@@ -55,18 +55,18 @@ export function TryLb({ view }: { view: EndpointView }) {
               Send
             </button>
             <button type="button" disabled={!isUnderWay} onClick={end}>
-              End it
+              Stop
             </button>
-            <span className="hint">Sent with the key that is signed in.</span>
+            <span className="hint">Sent with the key you signed in with.</span>
           </div>
         </div>
       </Panel>
       <div>
-        {told ? (
-          <LbAnswer told={told} view={view} />
+        {exchanged ? (
+          <LbAnswer exchange={exchanged} view={view} />
         ) : (
           <Panel title="Answer">
-            <Empty title="Nothing was sent yet." />
+            <Empty title="Nothing sent yet." />
           </Panel>
         )}
       </div>
@@ -76,22 +76,22 @@ export function TryLb({ view }: { view: EndpointView }) {
 
 /** Sends one request at a time; leaving the page ends it. */
 function useExchange(id: string) {
-  const [told, setTold] = useState<Exchange>();
+  const [exchanged, setExchanged] = useState<Exchange>();
   const running = useRef<AbortController>(undefined);
   useEffect(() => () => running.current?.abort(), []);
-  const isUnderWay = told?.phase === 'waiting' || told?.phase === 'answering';
+  const isUnderWay = exchanged?.phase === 'waiting' || exchanged?.phase === 'answering';
   const send = (request: LbRequest): void => {
     const mine = (running.current = new AbortController());
     let latest = NOTHING;
     // Pieces may come faster than a page can be drawn.
     const show = onNextFrame(() => {
-      if (running.current === mine) setTold(latest);
+      if (running.current === mine) setExchanged(latest);
     });
-    setTold(latest);
+    setExchanged(latest);
     void exchange(id, request, mine.signal, (next) => {
       latest = next;
       show();
     });
   };
-  return { told, isUnderWay, send, end: () => running.current?.abort() };
+  return { exchanged, isUnderWay, send, end: () => running.current?.abort() };
 }
