@@ -58,11 +58,11 @@ export function addAgent(program: Command, cli: Cli): void {
       '--join <host:port>',
       'address of core, or grpcs://host:port of an edge with TLS; several with commas. Default: as --core',
     )
-    .option('--cert-file <file>', 'certificate of this machine, for an edge that takes agents by certificate')
+    .option('--cert-file <file>', 'certificate of this machine, for an edge that authenticates agents by certificate')
     .option('--cert-key-file <file>', 'and its private key')
     .option('--key-file <file>', "file that holds the machine's key; or set SLIPWAY_AGENT_KEY")
     .option('--name <name>', "name of the machine for people; default: the host's")
-    .option('--location <place>', 'country code or data centre; may be given more than once', collect)
+    .option('--location <location>', 'country code or data centre; may be given more than once', collect)
     .option(
       '--virtual-gpus <gpus>',
       'pretend to have GPUs, as "NVIDIA L4:24576x2"; may be given more than once',
@@ -71,19 +71,19 @@ export function addAgent(program: Command, cli: Cli): void {
     .option('--cpu-slots <number>', 'most workers without a GPU at once; default 8', wholeNumber(0, CPU_SLOTS_MAX))
     .option(
       '--standby-max <number>',
-      'most idle workers kept frozen for FlashBoot; default 4',
+      'most idle workers kept on standby for FlashBoot; default 4',
       wholeNumber(0, CPU_SLOTS_MAX),
     )
     .option('--containers <socket>', 'container engine: auto, none, or the address of its socket; default auto')
     .option('--prefetch', 'pull images of endpoints that may run here before they are needed')
     .option(
       '--image-disk <GB>',
-      'disk for pulled images; the longest unused make way. Default: as much as there is',
+      'disk for pulled images; the least recently used are removed. Default: the whole disk',
       wholeNumber(1, IMAGE_DISK_GB_MAX),
     )
     .option(
       '--worker-user <user>',
-      'as whom workers run, for an agent that runs as root: per-account, a name, or a number',
+      'user that workers run as, if the agent runs as root: per-account, a name, or a number',
     )
     .option('--allow-commands', 'also run templates and pods without an image: commands of this machine')
     .option(
@@ -93,11 +93,11 @@ export function addAgent(program: Command, cli: Cli): void {
     )
     .option(
       '--data-dir <folder>',
-      'where results that wait and logs are kept, one for each agent; default .slipway/joined-agent',
+      'folder of unsent results and logs, one for each agent; default .slipway/joined-agent',
     )
     .option(
       '--clean',
-      'instead: take away what an agent left here that is not started again: containers, networks, rules of the firewall, views of volumes',
+      'instead: remove what a stopped agent left here: containers, networks, firewall rules, volume mounts',
     )
     .action((options: AgentCommandOptions) => (options.clean ? cleanHost(cli, options) : runAgent(cli, options)));
 }

@@ -69,7 +69,7 @@ export function addEndpoints(program: Command, cli: Cli): void {
   tableOptions(
     addCommand(endpoints, {
       usage: 'update <endpoint>',
-      description: 'Change what is named and nothing else. New workers replace the old ones when they must.',
+      description: 'Change the named settings only. Workers are replaced if a setting requires it.',
       examples: [
         'endpoints update ocr --workers-min 0 --workers-max 0',
         'endpoints update ocr --env MODE=fast --execution-timeout 2m',
@@ -79,11 +79,11 @@ export function addEndpoints(program: Command, cli: Cli): void {
   ).action((named: string, options: EndpointOptions) => updateEndpoint(cli, named, options));
   addCommand(endpoints, {
     usage: 'restart [endpoint]',
-    description: 'Replace all workers, each after its jobs, once a new one is available in its place.',
+    description: 'Replace all workers. Each finishes its jobs and goes once a new one is available.',
     examples: ['endpoints restart', 'endpoints restart ocr --wait', 'endpoints restart ocr --now'],
   })
-    .option('--now', 'do not wait for new ones: old workers go after their jobs, whether others come up or not')
-    .option('--wait', 'wait until the old workers are gone and as many new ones as workersMin are ready')
+    .option('--now', 'do not wait for new workers: old ones go after their jobs in any case')
+    .option('--wait', 'wait until the old workers are gone and workersMin new ones are ready')
     .action((named: string | undefined, options: { wait?: boolean; now?: boolean }) =>
       restartEndpoint(cli, named, options),
     );
@@ -146,7 +146,7 @@ async function showHealth(cli: Cli, named: string | undefined): Promise<void> {
         'workers',
         `${running} running, ${idle} idle, ${initializing} initializing, ${throttled} throttled, ${unhealthy} unhealthy`,
       ],
-      ['frozen', standby > 0 ? String(standby) : ''],
+      ['standby', standby > 0 ? String(standby) : ''],
       ['throttled', throttledReason],
       ['cannot run', cannotRunReason],
     ]),
@@ -167,7 +167,7 @@ async function createEndpoint(cli: Cli, options: EndpointOptions): Promise<void>
 async function updateEndpoint(cli: Cli, named: string, options: EndpointOptions): Promise<void> {
   const templateId = options.template === undefined ? undefined : await templateIdOf(cli, options.template);
   const { fields, mask } = optionChanges<Endpoint>(ENDPOINT, options, { templateId });
-  if (mask.length === 0) throw new UsageError('Name what shall change, for instance --workers-max 5.');
+  if (mask.length === 0) throw new UsageError('Name a setting to change, for instance --workers-max 5.');
   const id = await endpointIdOf(cli, named);
   const request = { endpoint: Endpoint.fromPartial({ ...fields, id }), updateMask: mask };
   const { endpoint } = await cli.core.endpoints.call((client) => client.updateEndpoint, request);

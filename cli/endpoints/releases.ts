@@ -20,7 +20,7 @@ const RELEASES_DEFAULT = 20;
 export function addReleases(endpoints: Command, cli: Cli): void {
   addCommand(endpoints, {
     usage: 'releases [endpoint]',
-    description: 'Show what was changed, the latest first, and how far each new version came.',
+    description: 'List the releases, newest first: what each changed, and the state of its rollout.',
     examples: ['endpoints releases', 'endpoints releases ocr --json'],
   })
     .option('--limit <number>', 'releases, 1 to 1,000', wholeNumber(), RELEASES_DEFAULT)
@@ -32,7 +32,7 @@ export function addReleases(endpoints: Command, cli: Cli): void {
   })
     .option(
       '--to <version>',
-      'a good version that is kept; default: the last one before the present release',
+      'a good version that is still kept; default: the last one before the current release',
       wholeNumber(),
     )
     .action((named: string | undefined, { to }: { to?: number }) => rollBack(cli, named, to));
@@ -47,7 +47,7 @@ async function showReleases(cli: Cli, named: string | undefined, pageSize: numbe
   });
   const { output } = cli;
   output.result(releases.map(presentRelease), () =>
-    output.table(columns(output.nowMs()), releases, 'Nothing was changed since changes are kept.'),
+    output.table(columns(output.nowMs()), releases, 'No change has been recorded yet.'),
   );
 }
 

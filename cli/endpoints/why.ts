@@ -34,7 +34,7 @@ const DECISIONS_DEFAULT = 20;
 export function addWhy(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'why [endpoint-or-job]',
-    description: 'Say why a job is where it is, or why an endpoint has these workers and not others.',
+    description: 'Explain the state of a job, or the workers of an endpoint.',
     examples: ['why', 'why ocr', 'why 7c9b6f0e-2d4c-4f0b-9a55-0f6c3f2f9e11-u1 --endpoint ocr'],
   })
     .option('-e, --endpoint <endpoint>', 'endpoint of the job, by id or name')
@@ -43,7 +43,7 @@ export function addWhy(program: Command, cli: Cli): void {
     );
   addCommand(program, {
     usage: 'decisions [endpoint]',
-    description: 'Show what the scaler of an endpoint decided and why, the latest last.',
+    description: 'List the scaling decisions of an endpoint with their reasons, newest last.',
     examples: [
       'decisions ocr',
       'decisions ocr --limit 200 --json',
@@ -142,7 +142,7 @@ async function showDecisions(cli: Cli, named: string | undefined, pageSize: numb
   const { output } = cli;
   output.result(decisions.map(decisionRecord), () => {
     for (const decision of decisions.toReversed()) output.line(decisionText(decision, output.nowMs()));
-    if (decisions.length === 0) output.line('The scaler has decided nothing yet.');
+    if (decisions.length === 0) output.line('The scaler has made no decision yet.');
   });
 }
 
@@ -153,7 +153,7 @@ function decisionText(
   const done = [...Map.groupBy(actions, ({ kind }) => kind)]
     .map(([kind, all]) => `${kind.toLowerCase()} ${all.length}`)
     .join(', ');
-  const numbers = `${queued} waiting, ${running} running, ${workersText(present, target)}${throttled > 0 ? `, ${throttled} without a place` : ''}`;
+  const numbers = `${queued} waiting, ${running} running, ${workersText(present, target)}${throttled > 0 ? `, ${throttled} not placed` : ''}`;
   return `${ago(decideTime, nowMs)}: ${printable(reason)} (${numbers})${done === '' ? '' : `: ${done}`}`;
 }
 

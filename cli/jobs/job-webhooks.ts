@@ -20,7 +20,7 @@ interface EndpointOption {
 export function addWebhooks(jobs: Command, cli: Cli, option: readonly [string, string]): void {
   addCommand(jobs, {
     usage: 'webhooks <job>',
-    description: 'Show what became of the webhook calls of a job.',
+    description: 'List the webhook calls of a job and their state.',
     examples: ['jobs webhooks JOB', 'jobs webhooks JOB --json'],
   })
     .option(...option)
@@ -31,7 +31,7 @@ export function addWebhooks(jobs: Command, cli: Cli, option: readonly [string, s
     });
   addCommand(jobs, {
     usage: 'redrive <job>',
-    description: 'Make the newest webhook call of an ended job once more, with its id and three tries.',
+    description: 'Redeliver the newest webhook of an ended job, with the same id and three tries.',
     examples: ['jobs redrive JOB'],
   })
     .option(...option)

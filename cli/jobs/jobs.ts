@@ -47,7 +47,7 @@ const LIST_LIMIT_MAX = 1_000;
 export function addJobs(program: Command, cli: Cli): void {
   const jobs = addCommand(program, {
     usage: 'jobs',
-    description: 'Run jobs, and see, follow, cancel and retry them.',
+    description: 'Run, show, follow, cancel and retry jobs.',
     examples: ['jobs run --input \'{"image":"sample.png"}\' --wait', 'jobs list --status failed', 'jobs logs -f JOB'],
   });
   addRun(jobs, cli);
@@ -59,7 +59,7 @@ export function addJobs(program: Command, cli: Cli): void {
 function addRun(jobs: Command, cli: Cli): void {
   addCommand(jobs, {
     usage: 'run',
-    description: 'Submit a job. With --wait follow it and show what it streams and returns.',
+    description: 'Submit a job. With --wait, follow it and show its stream and output.',
     examples: [
       'jobs run --wait',
       'jobs run -e ocr --input \'{"image":"sample.png"}\' --wait',
@@ -74,10 +74,10 @@ function addRun(jobs: Command, cli: Cli): void {
     )
     .option('-w, --wait', 'wait for the end; the exit code is 0 when the job is COMPLETED, else 4')
     .option('--low-priority', 'serve it after all others and start no worker for it')
-    .option('--execution-timeout <time>', "longest run, as 90s, 10m or 2h; default: the endpoint's", span)
-    .option('--ttl <time>', 'longest life from now, queue time included; default 1d', span)
+    .option('--execution-timeout <time>', "longest run time, as 90s, 10m or 2h; default: the endpoint's", span)
+    .option('--ttl <time>', 'longest lifetime, queue time included; default 1d', span)
     .option('--webhook <url>', 'called when the job is final')
-    .option('--idempotency-key <text>', 'the same key and input again is the same job')
+    .option('--idempotency-key <text>', 'the same key with the same input returns the same job')
     .action((options: RunOptions) => runJob(cli, options));
 }
 
@@ -104,18 +104,18 @@ function addReads(jobs: Command, cli: Cli): void {
     .option('--status <status>', `only ${Object.keys(STATES).join(', ')}`, oneOf(STATES))
     .option('--limit <number>', `at most this many, 1 to ${LIST_LIMIT_MAX}`, wholeNumber(1, LIST_LIMIT_MAX), LIST_LIMIT)
     .option('--offset <number>', 'how many jobs to skip', wholeNumber(), 0)
-    .option('--oldest-first', 'begin with the oldest')
-    .option('--from <time>', 'only those submitted from then on: a date or an ISO 8601 time', time)
-    .option('--to <time>', 'only those submitted before then: a date or an ISO 8601 time', time)
+    .option('--oldest-first', 'list the oldest first')
+    .option('--from <time>', 'only jobs submitted from then on: a date or an ISO 8601 time', time)
+    .option('--to <time>', 'only jobs submitted before then: a date or an ISO 8601 time', time)
     .action((options: ListOptions) => listJobs(cli, options));
   addCommand(jobs, {
     usage: 'logs <job>',
-    description: 'Show what a job streamed and what its worker wrote. With -f go on until the job ends.',
+    description: "Show the stream of a job and its worker's log. With -f, follow until the job ends.",
     examples: ['jobs logs JOB', 'jobs logs -f JOB', 'jobs logs -f JOB --json | jq .text'],
   })
     .option(...ENDPOINT)
-    .option('-f, --follow', 'go on until the job ends; with --json one document a line')
-    .option('--tail <lines>', "lines of the worker's log to begin with", wholeNumber(), 20)
+    .option('-f, --follow', 'follow until the job ends; with --json one document a line')
+    .option('--tail <lines>', "lines of the worker's log to start with", wholeNumber(), 20)
     .action((jobId: string, options: LogOptions) => followLogs(cli, jobId, options));
 }
 
@@ -140,7 +140,7 @@ function addChanges(jobs: Command, cli: Cli): void {
     .action((jobId: string, options: EndpointOption & { wait?: boolean }) => retryJob(cli, jobId, options));
   addCommand(jobs, {
     usage: 'purge',
-    description: 'Delete all queued jobs of an endpoint. Running ones go on.',
+    description: 'Delete all queued jobs of an endpoint. Running jobs continue.',
     examples: ['jobs purge -e ocr'],
   })
     .option(...ENDPOINT)

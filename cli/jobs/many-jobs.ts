@@ -58,7 +58,7 @@ export function addManyJobs(program: Command, cli: Cli): void {
     description:
       'Queue all FAILED and TIMED_OUT jobs of an endpoint again, or those that a filter finds. A single one: jobs retry.',
     examples: ['retry ocr', 'retry ocr --state failed --since 30m', 'retry ocr --error-group 5d41402abc4b2a76 --yes'],
-  }).option('--error-group <group>', 'only those of this group of errors, as errors names it', errorGroup);
+  }).option('--error-group <group>', 'only jobs of this error group, as listed by slipway errors', errorGroup);
 }
 
 function add(
@@ -69,9 +69,9 @@ function add(
 ): Command {
   return addCommand(program, { usage: `${change.verb} [endpoint]`, description, examples })
     .option('--state <state>', `only ${Object.keys(change.states).join(' or ')}`, oneOf(change.states))
-    .option('--since <time>', 'only those submitted within this time before now, as 90s, 30m or 2h', span)
-    .option('--from <time>', 'only those submitted from then on: a date or an ISO 8601 time', time)
-    .option('--to <time>', 'only those submitted before then: a date or an ISO 8601 time', time)
+    .option('--since <time>', 'only jobs submitted within this time before now, as 90s, 30m or 2h', span)
+    .option('--from <time>', 'only jobs submitted from then on: a date or an ISO 8601 time', time)
+    .option('--to <time>', 'only jobs submitted before then: a date or an ISO 8601 time', time)
     .option('-y, --yes', 'do not ask')
     .action((named: string | undefined, options: ManyOptions) => changeMany(cli, change, named, options));
 }

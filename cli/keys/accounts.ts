@@ -27,7 +27,7 @@ export function addAccounts(program: Command, cli: Cli): void {
   }).action(async () => showAccount(cli, (await cli.core.access.call((client) => client.getAccount, {})).account!));
   addCommand(accounts, {
     usage: 'create <name>',
-    description: 'Create an account. The same name again is the same account. For the operator.',
+    description: 'Create an account. Creating the same name again returns the same account. For the operator.',
     examples: ['accounts create research', 'keys create admin --account user_2bK…'],
   }).action(async (name: string) => {
     const { accountId } = await cli.operator.access.call((client) => client.createAccount, { name });
@@ -49,7 +49,7 @@ export function addAccounts(program: Command, cli: Cli): void {
   }).action(async (named: string) => showAccount(cli, await accountOf(cli, named)));
   addCommand(accounts, {
     usage: 'quota <account>',
-    description: 'Limit what an account may use at once; what is not named stays as it is. For the operator.',
+    description: 'Limit what an account may use at once. Limits that are not named stay. For the operator.',
     examples: [
       'accounts quota research --workers 5 --gpus 2 --queued-jobs 10000 --requests 500',
       'accounts quota research --gpus none',
@@ -58,11 +58,11 @@ export function addAccounts(program: Command, cli: Cli): void {
   })
     .option('--workers <number>', 'workers of all its endpoints; none: no limit', limit)
     .option('--gpus <number>', 'GPUs of its workers and running pods; none: no limit', limit)
-    .option('--queued-jobs <number>', 'jobs that wait in all its queues; none: no limit', limit)
+    .option('--queued-jobs <number>', 'queued jobs of all its endpoints; none: no limit', limit)
     .option('--requests <number>', 'requests to its endpoints in 10 s, at each facade; none: no limit', limit)
     .option(
       '--gpu-weight <number>',
-      'its share where GPUs are short, against the weights of other accounts, 1 to 1,000; none: 1',
+      'its share of scarce GPUs, relative to the weights of other accounts, 1 to 1,000; none: 1',
       limit,
     )
     .action((named: string, options: QuotaOptions) => setQuota(cli, named, options));
@@ -92,7 +92,7 @@ async function accountOf(cli: Cli, named: string): Promise<Account> {
 }
 
 async function setQuota(cli: Cli, named: string, options: QuotaOptions): Promise<void> {
-  if (Object.keys(options).length === 0) throw new UsageError('Name what shall be limited, for instance --gpus 2.');
+  if (Object.keys(options).length === 0) throw new UsageError('Name a limit to set, for instance --gpus 2.');
   const { id: accountId, quota: before = {} } = await accountOf(cli, named);
   const chosen = (name: keyof QuotaOptions): number | undefined => {
     const given = options[name];

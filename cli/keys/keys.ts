@@ -45,7 +45,7 @@ export function addKeys(program: Command, cli: Cli): void {
   });
   addCommand(keys, {
     usage: 'create <name>',
-    description: 'Create a key. It is shown once and stored hashed.',
+    description: 'Create a key. It is shown only once: only its hash is stored.',
     examples: [
       'keys create laptop',
       'keys create dashboard --scope restricted --management read --jobs none',
@@ -66,7 +66,7 @@ export function addKeys(program: Command, cli: Cli): void {
     )
     .option('--jobs <permission>', 'of a restricted key: none, read or read-write on jobs', oneOf(PERMISSIONS))
     .option('--endpoint <id>', 'only this endpoint; may be given more than once', collect)
-    .option('--account <id>', 'whose key it is; for the operator')
+    .option('--account <id>', 'account of the key; for the operator')
     .option('--save <file>', 'write the key into a new file that only you can read, and do not show it')
     .action((name: string, options: CreateOptions) => createKey(cli, name, options));
   addCommand(keys, {
@@ -74,9 +74,9 @@ export function addKeys(program: Command, cli: Cli): void {
     description: 'List the keys, revoked ones included.',
     examples: ['keys list', 'keys list --scope agent', 'keys list --all'],
   })
-    .option('--all', 'those of all accounts and of machines; for the operator')
-    .option('--account <id>', 'whose keys; for the operator')
-    .option('--scope <scope>', 'only those of this scope; agent: those of machines, for the operator', oneOf(SCOPES))
+    .option('--all', 'keys of all accounts and machines; for the operator')
+    .option('--account <id>', 'keys of this account; for the operator')
+    .option('--scope <scope>', 'only keys of this scope; agent: keys of machines, for the operator', oneOf(SCOPES))
     .action((options: ListOptions) => listKeys(cli, options));
   addCommand(keys, {
     usage: 'revoke <id>',
@@ -84,7 +84,7 @@ export function addKeys(program: Command, cli: Cli): void {
       'Revoke a key by its id. It stops working everywhere within 5 s. A machine whose key is revoked joins again with a new one.',
     examples: ['keys revoke 4dW1xKfTq9RbYcZm0LsA'],
   })
-    .option('--account <id>', 'whose key it is; for the operator')
+    .option('--account <id>', 'account of the key; for the operator')
     .option('--scope <scope>', 'agent: a key of a machine, for the operator', oneOf(SCOPES))
     .action((id: string, options: ListOptions) => revokeKey(cli, id, options));
 }

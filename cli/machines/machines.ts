@@ -14,31 +14,31 @@ import { gpuText, imageSpace, presentMachine, runsText, stateText } from './pres
 export function addMachines(program: Command, cli: Cli): void {
   const machines = addCommand(program, {
     usage: 'machines',
-    description: 'List the machines that ever joined, and whether they are here. For the operator.',
+    description: 'List the machines that have joined, and whether they are connected. For the operator.',
     examples: ['machines', 'machines --json', 'machines get rack-1', 'machines forget 4kq0c2m9w1zp'],
   }).action(() => listMachines(cli));
   addGetMachine(machines, cli);
   addCommand(machines, {
     usage: 'forget <id>',
     description:
-      'Forget a machine that will not come back: its workers are lost, its pods and its key gone. For the operator.',
+      'Forget a machine that will not come back. Its workers are lost, its pods are deleted and its key is revoked. For the operator.',
     examples: ['machines forget 4kq0c2m9w1zp'],
   }).action((id: string) => forgetMachine(cli, id));
   addCommand(machines, {
     usage: 'cordon <id>',
-    description: 'Let nothing new onto a machine; what runs there goes on. For the operator.',
+    description: 'Place nothing new on a machine; what runs there keeps running. For the operator.',
     examples: ['machines cordon 4kq0c2m9w1zp'],
   }).action((id: string) => cordonMachine(cli, id, true));
   addCommand(machines, {
     usage: 'uncordon <id>',
-    description: 'Let a machine take new workers and pods again. For the operator.',
+    description: 'Place workers and pods on a machine again. For the operator.',
     examples: ['machines uncordon 4kq0c2m9w1zp'],
   }).action((id: string) => cordonMachine(cli, id, false));
 }
 
 async function cordonMachine(cli: Cli, id: string, cordoned: boolean): Promise<void> {
   await cli.operator.machines.call((client) => client.cordonMachine, { id, cordoned });
-  const now = cordoned ? 'takes nothing new; what runs there goes on' : 'takes new work again';
+  const now = cordoned ? 'takes nothing new; what runs there keeps running' : 'takes new work again';
   cli.output.result({ id, cordoned }, () => cli.output.line(`Machine ${id} ${now}.`));
 }
 
@@ -81,7 +81,7 @@ async function listMachines(cli: Cli): Promise<void> {
     for (const { machine } of machines) {
       for (const { uuid, unhealthy } of machine!.gpus.filter((gpu) => gpu.unhealthy !== '')) {
         output.line(
-          `\n${output.look('yellow', `${machine!.name} gives nobody its GPU ${printable(uuid)}`)}: ${printable(unhealthy)}`,
+          `\n${output.look('yellow', `${machine!.name} does not use its GPU ${printable(uuid)}`)}: ${printable(unhealthy)}`,
         );
       }
       const { name, noEngineReason } = machine!;

@@ -32,17 +32,17 @@ export interface LogTailOptions {
 export function addWorkers(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'workers [endpoint]',
-    description: 'List the workers of an endpoint, or of all of the account, and why some ended or find no place.',
+    description: 'List the workers of an endpoint or of the whole account, and why some ended or cannot be placed.',
     examples: ['workers', 'workers ocr --json', 'workers --all'],
   })
-    .option('--all', 'those of all accounts; for the operator')
-    .option('--account <id>', 'those of one account; for the operator')
+    .option('--all', 'workers of all accounts; for the operator')
+    .option('--account <id>', 'workers of one account; for the operator')
     .action((named: string | undefined, options: ListOptions) => listWorkers(cli, named, options));
   logOptions(
     addCommand(program, {
       usage: 'logs <worker> [job]',
       description:
-        'Show what a worker wrote, also one that ended within a day, or, with an endpoint instead of the worker, what was written for one job.',
+        'Show the log of a worker, also of one that ended within the last day. With an endpoint and a job: the log of that job.',
       examples: ['logs x4kq0c2m9w1zpd', 'logs -f x4kq0c2m9w1zpd', 'logs ocr JOB'],
     }),
   ).action((named: string, jobId: string | undefined, options: LogTailOptions) =>
@@ -53,8 +53,8 @@ export function addWorkers(program: Command, cli: Cli): void {
 /** Adds the options of a command that shows a log. */
 export function logOptions(command: Command): Command {
   return command
-    .option('-f, --follow', 'go on until Ctrl-C')
-    .option('--tail <lines>', 'lines to begin with', wholeNumber(), 100);
+    .option('-f, --follow', 'follow the log until Ctrl-C')
+    .option('--tail <lines>', 'lines to start with', wholeNumber(), 100);
 }
 
 /** Writes a log, and with `follow` what is added to it until the command is interrupted. */

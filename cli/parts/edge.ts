@@ -31,19 +31,19 @@ export function addEdge(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'edge',
     description:
-      'Run Envoy in front of facades and core until Ctrl-C: TLS, HTTP/2, gRPC, a flood guard and a log without keys. Its configuration is made ' +
-      "of the project's own limits and checked by Envoy before it runs (docs/operate/operations.md).",
+      'Run Envoy in front of facades and core until Ctrl-C: TLS, HTTP/2, gRPC, flood protection and an access log without keys. The configuration is made ' +
+      "from the project's own limits, and Envoy validates it before it runs (docs/operate/operations.md).",
     examples: EXAMPLES,
   })
     .option('--listen <host:port>', 'where clients reach it; default 127.0.0.1:8443')
-    .option('--cert-file <file>', 'PEM file of the certificate chain; without it only loopback addresses are taken')
+    .option('--cert-file <file>', 'PEM file of the certificate chain; without it only loopback addresses are allowed')
     .option('--cert-key-file <file>', 'PEM file of its private key')
     .option('--facades <addresses>', 'host:port of each facade, separated by commas; default 127.0.0.1:8080')
     .option('--grpc-listen <host:port>', 'where internal services reach core by gRPC; default nowhere')
     .option('--agent-listen <host:port>', 'where agents reach core; default nowhere')
     .option(
       '--agent-ca-file <file>',
-      'PEM file of the authority that signs the certificates of agents; without it their keys alone count',
+      'PEM file of the authority that signs the certificates of agents; without it only their keys are checked',
     )
     .option(
       '--agent-uri-prefix <text>',
@@ -51,7 +51,7 @@ export function addEdge(program: Command, cli: Cli): void {
     )
     .option(
       '--edge-key-file <file>',
-      "file with the edges' key, as core has it: core then says where workers of load-balancing endpoints are",
+      "file with the edges' key, as core has it: core then reports the backends of load-balancing endpoints",
     )
     .option(
       '--metrics <address>',
@@ -61,7 +61,7 @@ export function addEdge(program: Command, cli: Cli): void {
     .addOption(new Option('--metrics-listen <address>', 'what --metrics was called').hideHelp())
     .option(
       '--trusted-proxies <number>',
-      'proxies before it whose X-Forwarded-For counts; default 0',
+      'number of proxies in front whose X-Forwarded-For is trusted; default 0',
       wholeNumber(0, PROXIES_MAX),
     )
     .option(
@@ -69,16 +69,16 @@ export function addEdge(program: Command, cli: Cli): void {
       'most requests of one client address in 10 s; default 20000',
       wholeNumber(1),
     )
-    .option('--data-dir <folder>', 'where the configuration is rendered to, one for each edge; default .slipway/edge')
+    .option('--data-dir <folder>', 'folder of the rendered configuration, one for each edge; default .slipway/edge')
     .option('--envoy <file>', 'the Envoy binary; default: that of the Python environment, or of the PATH')
-    .option('--no-access-log', 'no line for each request')
-    .option('--print', 'show the configuration and end')
+    .option('--no-access-log', 'do not log requests')
+    .option('--print', 'show the configuration and exit')
     .option(
       '--validate',
-      'ask Envoy whether it takes the configuration, and end: 0 when it does, else 2; an edge that runs is not touched',
+      'ask Envoy to validate the configuration, and exit: 0 if it is valid, else 2; a running edge is not affected',
     )
-    .option('--write', 'write what an Envoy reads that something else runs to --data-dir, show where, and end')
-    .option('--take-over', 'relieve the edge that serves with the same --data-dir, without a failed request')
+    .option('--write', 'write the configuration for an Envoy that you run yourself to --data-dir, show where, and exit')
+    .option('--take-over', 'replace the running edge with the same --data-dir, without a failed request')
     .action((options: EdgeCommandOptions) =>
       runPart(cli, {
         module: '@slipway/edge/main',

@@ -56,7 +56,7 @@ function addReads(pods: Command, cli: Cli): void {
   logOptions(
     addCommand(pods, {
       usage: 'logs <pod>',
-      description: 'Show what a pod wrote.',
+      description: 'Show the log of a pod.',
       examples: ['pods logs -f x4kq0c2m9w1zpd'],
     }),
   ).action((id: string, options: LogTailOptions) => {
@@ -77,7 +77,7 @@ function addCreate(pods: Command, cli: Cli): void {
       'pods create notebook --compute cpu -- jupyter lab --port 8888',
       'pods create trainer --template trainer --gpu "NVIDIA L4"',
     ],
-  }).option('--template <template>', 'gives what is not named here; by id or name');
+  }).option('--template <template>', 'defaults for settings not named here; by id or name');
   tableOptions(tableOptions(create, POD), POD, { fixed: true }).action(
     (name: string, command: string[], options: CreateOptions) => createPod(cli, name, command, options),
   );

@@ -46,7 +46,8 @@ export function addRegistryAuths(program: Command, cli: Cli): void {
     });
   addCommand(auths, {
     usage: 'update <id>',
-    description: 'Replace name and password. The password is read from stdin. What runs keeps the old ones.',
+    description:
+      'Replace name and password. The password is read from stdin. Running workers and pods keep the old credentials.',
     examples: ['registry-auths update a81x0c2m9w1z --username me < password.txt'],
   })
     .requiredOption(...USERNAME)

@@ -49,7 +49,7 @@ export function addTemplates(program: Command, cli: Cli): void {
   tableOptions(
     addCommand(templates, {
       usage: 'update <template> [command...]',
-      description: 'Change what is named and nothing else. Workers are replaced when what they run changes.',
+      description: 'Change the named settings only. Workers are replaced when what they run changes.',
       examples: ['templates update ocr --env MODE=fast', 'templates update ocr -- python -u handler2.py'],
     }).option('--name <name>', 'a new name'),
     TEMPLATE,
@@ -103,7 +103,7 @@ async function createTemplate(cli: Cli, name: string, command: string[], options
 
 async function updateTemplate(cli: Cli, named: string, command: string[], options: TemplateOptions): Promise<void> {
   const { fields, mask } = changes(options, command);
-  if (mask.length === 0) throw new UsageError('Name what shall change, for instance --env MODE=fast.');
+  if (mask.length === 0) throw new UsageError('Name a setting to change, for instance --env MODE=fast.');
   const id = await templateIdOf(cli, named);
   const request = { template: Template.fromPartial({ ...fields, id }), updateMask: mask };
   const { template } = await cli.core.templates.call((client) => client.updateTemplate, request);

@@ -22,7 +22,7 @@ const LIMIT_MAX = 100_000;
 export function addAudit(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'audit',
-    description: 'List who changed what, newest first. Needs a key that may do everything.',
+    description: 'List changes and who made them, newest first. Needs a key with all permissions.',
     examples: ['audit', 'audit --subject cvedjim4ix3lzj --limit 500 --json'],
   })
     .option('--limit <number>', `at most this many, 1 to ${LIMIT_MAX}`, wholeNumber(1, LIMIT_MAX), LIMIT)

@@ -38,12 +38,12 @@ const HOUR_MS = 3_600_000;
 export function addUsage(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'usage [what]',
-    description: 'Sum up the metered time of workers (default), pods or volumes, and what it costs.',
+    description: 'Sum up the metered time and cost of workers (default), pods or volumes.',
     examples: ['usage', 'usage workers --by gpu --bucket month', 'usage pods --from 2026-01-01 --to 2026-02-01 --json'],
   })
     .option('--by <group>', 'endpoint (default for workers), gpu, account, or id (default)', oneOf(GROUPINGS))
-    .option('--all', 'that of all accounts; for the operator')
-    .option('--account <id>', 'that of this account; for the operator')
+    .option('--all', 'usage of all accounts; for the operator')
+    .option('--account <id>', 'usage of this account; for the operator')
     .option('--bucket <length>', 'hour, day (default), week, month or year, by UTC', oneOf(BUCKETS))
     .option('--from <time>', 'a date or an ISO 8601 time; default: 30 days ago', time)
     .option('--to <time>', 'a date or an ISO 8601 time; default: now', time)
@@ -57,7 +57,7 @@ export function addUsage(program: Command, cli: Cli): void {
   });
   addCommand(prices, {
     usage: 'list',
-    description: 'List the prices. What has none costs nothing.',
+    description: 'List the prices. Anything without a price costs nothing.',
     examples: ['prices list', 'prices list --json'],
   }).action(() => listPrices(cli));
   addCommand(prices, {

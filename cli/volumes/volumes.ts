@@ -76,7 +76,7 @@ export function addVolumes(program: Command, cli: Cli): void {
 
 async function updateVolume(cli: Cli, id: string, { name, size }: VolumeOptions): Promise<void> {
   const { fields, mask } = changesOf<NetworkVolume>({ name, sizeGb: size });
-  if (mask.length === 0) throw new UsageError('Name what shall change: --name or --size.');
+  if (mask.length === 0) throw new UsageError('Name a setting to change: --name or --size.');
   const request = { networkVolume: NetworkVolume.fromPartial({ ...fields, id }), updateMask: mask };
   const { networkVolume } = await cli.core.volumes.call((client) => client.updateNetworkVolume, request);
   show(cli, [networkVolume!], presentVolume(networkVolume!));

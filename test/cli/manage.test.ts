@@ -211,7 +211,7 @@ t.test('management', async (t) => {
       code: 1,
       stderr: /^error: INVALID_REQUEST: workers_min is 5/,
     });
-    t.match(await cli.run('endpoints', 'update', 'first'), { code: 2, stderr: /Name what shall change/ });
+    t.match(await cli.run('endpoints', 'update', 'first'), { code: 2, stderr: /Name a setting to change/ });
     t.equal((await cli.run('endpoints', 'update', 'first', '--workers-min', '0', '--workers-max', '0')).code, 0);
     t.match(await cli.run('endpoints', 'delete', 'first'), {
       code: 0,

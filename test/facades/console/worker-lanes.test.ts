@@ -42,12 +42,12 @@ t.test('a lane for each set of GPUs of a machine, and for each place without one
       worker('after', { createdMs: 3_000 }),
     ]),
     [
-      ['m0', 'place 1: other'],
+      ['m0', 'CPU slot 1: other'],
       [
         'm1',
-        'place 1: none',
-        'place 2: beside',
-        'place 3: after',
+        'CPU slot 1: none',
+        'CPU slot 2: beside',
+        'CPU slot 3: after',
         'GPU …abcdef: first later',
         'GPU GPU-1, GPU-2: pair',
       ],
@@ -60,7 +60,7 @@ t.test('a lane for each set of GPUs of a machine, and for each place without one
       worker('two', { createdMs: 2_999 }),
       worker('three', { createdMs: 3_000 }),
     ]),
-    [['m1', 'place 1: one three', 'place 2: two']],
+    [['m1', 'CPU slot 1: one three', 'CPU slot 2: two']],
     'in the moment in which it ended, not before',
   );
   t.same(

@@ -100,7 +100,7 @@ t.test('requests: the quota holds per 10 s, and the command line shows it', asyn
     code: 1,
     stderr: /There is no account "nobody"/,
   });
-  t.match(await root.run('accounts', 'quota', 'test'), { code: 2, stderr: /Name what shall be limited/ });
+  t.match(await root.run('accounts', 'quota', 'test'), { code: 2, stderr: /Name a limit to set/ });
   t.ok(
     (await root.json<{ accountName: string }[]>('usage', '--all', '--by', 'account')).some(
       ({ accountName }) => accountName === 'test',

@@ -1,4 +1,4 @@
-/** The whole of it: who is signed in, the frame around all pages, and which page a path is. */
+/** The whole page: the session, the frame around all pages, and the routes. */
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Suspense, useEffect } from 'react';
@@ -11,7 +11,7 @@ import { Frame } from './ui/frame.tsx';
 import { LoadBoundary, lazyPage } from './ui/lazy-page.tsx';
 import { Empty, Failed, Loading } from './ui/parts.tsx';
 
-// Not part of the first load: most tabs never leave the overview.
+// Loaded on demand: most tabs never leave the overview.
 const EndpointPage = lazyPage(() => import('./pages/endpoint.tsx'));
 const JobPage = lazyPage(() => import('./pages/job.tsx'));
 const MachinePage = lazyPage(() => import('./pages/machine.tsx'));
@@ -20,7 +20,7 @@ const UsagePage = lazyPage(() => import('./pages/usage.tsx'));
 const PodPage = lazyPage(() => import('./pages/pod.tsx'));
 const ListPage = lazyPage(() => import('./pages/list.tsx'));
 
-/** All of it. */
+/** Renders the console, or the sign-in form. */
 export function App() {
   const queries = useQueryClient();
   const { data, error, isPending } = useQuery({
@@ -57,7 +57,7 @@ export function App() {
   );
 }
 
-/** Another page is another try. */
+/** Shows the page of the current path. Navigation resets the error boundary. */
 function Shown() {
   const [path] = useLocation();
   return (

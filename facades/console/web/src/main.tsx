@@ -1,4 +1,4 @@
-/** Begins the console in its page. */
+/** Starts the console. */
 
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
@@ -10,14 +10,14 @@ import './styles/base.css';
 import './styles/layout.css';
 import './styles/parts.css';
 
-/** Pause before what could not be read is asked for again, in milliseconds. */
+/** Pause before a failed request is retried, in milliseconds. */
 const AGAIN_MS = 1_500;
 
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      // What is away comes back, and the page goes on by itself; meanwhile it says so (parts.tsx, Loading).
+      // An unreachable service is retried until it answers. Meanwhile the page says so (ui/parts.tsx, Loading).
       retry: (_tries, error) => isAway(error),
       retryDelay: AGAIN_MS,
     },

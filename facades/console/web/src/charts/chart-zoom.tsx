@@ -1,31 +1,23 @@
-/**
- * A part of a chart's time by itself: what one drags over, or by buttons its later half, what is before and after that,
- * and all of it again.
- */
+/** Zooms a chart in time: by dragging, or by buttons for the later half, earlier, later, and everything. */
 
 import type { ReactNode } from 'react';
 import { useRef, useState } from 'react';
 import type uPlot from 'uplot';
 import { moment } from '../lib/format.ts';
 
-/** From when until when, in seconds since 1970. */
+/** A range of time, in seconds since 1970. */
 export interface Stretch {
   min: number;
   max: number;
 }
 
-/**
- * What is dragged over less than this was a click, in pixels; what is shorter than this is not shown by itself, in
- * seconds.
- */
+/** Shortest drag that is not a click, in pixels, and shortest range that can be zoomed to, in seconds. */
 const DRAG_MIN = 5;
 const STRETCH_MIN = 2;
-/** Moments are whole milliseconds: two that lie nearer together are the same one, apart by rounding, in seconds. */
+/** Times are whole milliseconds: two that are closer together are equal except for rounding. In seconds. */
 const SAME = 0.000_5;
 
-/**
- * The part that is shown by itself. What was chosen is no more once it is out of the chart's `times`, in milliseconds.
- */
+/** Holds the zoomed range. It is dropped once it is outside of the chart's `times`, which are in milliseconds. */
 export function useZoom(times: readonly number[]) {
   const [chosen, choose] = useState<Stretch>();
   const whole: Stretch = { min: (times[0] ?? 0) / 1_000, max: (times.at(-1) ?? 0) / 1_000 };
@@ -35,7 +27,7 @@ export function useZoom(times: readonly number[]) {
   return { zoom, shown, choose, whole };
 }
 
-/** The buttons. */
+/** Shows the buttons. */
 export function Zoom({
   zoom,
   whole,
@@ -47,7 +39,7 @@ export function Zoom({
   choose: (stretch: Stretch | undefined) => void;
   label: string;
 }) {
-  // The part may go out of the chart by itself: who stands on a step then stays there.
+  // The range may leave the chart by itself: a button that has the focus then keeps it.
   const [isOnStep, setIsOnStep] = useState(false);
   return (
     <span className="choices">
@@ -80,7 +72,7 @@ export function Zoom({
   );
 }
 
-/** A button. Without a place to go `to` it is not disabled: the focus would be lost. */
+/** A button. Without a range to go `to` it is not disabled, because it would lose the focus. */
 function Step({
   to,
   choose,
@@ -100,15 +92,15 @@ function Step({
   );
 }
 
-/** Half of its length before it, as far as there is something; undefined: it begins with the chart. */
+/** Returns the range moved back by half of its length, at most to the chart's start; `undefined` if it starts there. */
 function earlier({ min, max }: Stretch, whole: Stretch): Stretch | undefined {
   const wanted = min - (max - min) / 2;
-  // A chart that begins a trace later would lack its first moment.
+  // A range that starts a fraction later would miss the first point.
   const from = wanted < whole.min + SAME ? whole.min : wanted;
   return from < min ? { min: from, max: from + max - min } : undefined;
 }
 
-/** Half of its length after it, as far as there is something; undefined: it ends with the chart. */
+/** Returns the range moved forward by half of its length, at most to the chart's end; `undefined` if it ends there. */
 function later({ min, max }: Stretch, whole: Stretch): Stretch | undefined {
   const wanted = max + (max - min) / 2;
   const until = wanted > whole.max - SAME ? whole.max : wanted;
@@ -119,7 +111,10 @@ function laterHalf({ min, max }: Stretch): Stretch {
   return { min: Math.max(Math.min((min + max) / 2, max - STRETCH_MIN), min), max };
 }
 
-/** Dragging and double clicks. The page says what is shown, for it is drawn anew with each moment that comes. */
+/**
+ * Returns uPlot's options for dragging and double clicks. The page holds the range, because each new point redraws the
+ * chart.
+ */
 export function zooming(choose: (stretch: Stretch | undefined) => void): Pick<uPlot.Options, 'cursor' | 'hooks'> {
   const all = (): null => {
     choose(undefined);
@@ -131,7 +126,7 @@ export function zooming(choose: (stretch: Stretch | undefined) => void): Pick<uP
   };
 }
 
-/** The most of what is in sight, where each value is as it is until the next. */
+/** Returns the highest visible value. Each value holds until the next point. */
 export function highest({ data: [times, ...lines], scales }: uPlot): number {
   const from = times.findLastIndex((at) => at <= (scales['x']?.min ?? 0));
   const until = times.findLastIndex((at) => at <= (scales['x']?.max ?? Infinity));

@@ -1,6 +1,6 @@
 /**
- * A chart of the course of time, drawn by uPlot. It draws on a canvas, so it takes its colours from the page and is
- * told when they change.
+ * A chart over time, drawn by uPlot. It draws on a canvas, so it reads its colours from the page and is redrawn when
+ * they change.
  */
 import { useEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
@@ -8,34 +8,34 @@ import { mark, moment, roundSpan, span } from '../lib/format.ts';
 import type { Stretch } from './chart-zoom.tsx';
 import { highest, useZoom, Zoom, zooming } from './chart-zoom.tsx';
 
-/** One line of it. */
+/** One line of the chart. */
 export interface Series {
   label: string;
   /** A colour of styles/base.css, for instance `--queue`. */
   colour: string;
-  /** Each is as it is until the next; null: there is none. */
+  /** Each value holds until the next point; null if there is none. */
   values: readonly (number | null)[];
 }
 
-/** What is drawn upwards: where its marks may be, how they and a value are told, and how wide they are. */
+/** The vertical axis: possible marks, formats of marks and values, and its width in pixels. */
 interface Scale {
   marks: number[];
   mark: (value: number) => string;
   text: (value: number) => string;
   size: number;
-  /** A step may stand alone, where a line cannot be seen. */
+  /** Draws points, so that a single step is visible. */
   points: boolean;
 }
 
 const HEIGHT = 220;
-/** Of a chart that is shown as a table, the newest. */
+/** Most rows of a chart shown as a table. The newest are shown. */
 const TABLE_ROWS_MAX = 200;
-/** Marks of counts are whole. */
+/** Marks of counts are whole numbers. */
 const WHOLE = [1, 2, 5]
   .flatMap((first) => Array.from({ length: 10 }, (_, zeros) => first * 10 ** zeros))
   .sort((a, b) => a - b);
 const COUNTS: Scale = { marks: WHOLE, mark: String, text: String, size: 46, points: false };
-/** Milliseconds. */
+/** The axis of durations in milliseconds. */
 export const SPANS: Scale = {
   marks: [
     ...WHOLE.filter((ms) => ms < 10_000),
@@ -49,7 +49,7 @@ export const SPANS: Scale = {
   points: true,
 };
 
-/** `times` in milliseconds, rising. `label`: what it shows, for those who do not see it. */
+/** Draws the chart. `times` are in milliseconds, ascending. `label` describes it to screen readers. */
 export function Chart({
   times,
   series,
@@ -79,7 +79,7 @@ export function Chart({
       watch.disconnect();
       made.destroy();
     };
-    // Series are the same as long as their names are.
+    // Series with the same names are the same series.
   }, [names, theme]);
   useEffect(() => {
     plot.current?.setData(latest.current, shown.current === undefined);
@@ -97,7 +97,7 @@ export function Chart({
   );
 }
 
-/** The same values for those who use no mouse: the newest first, made only while it is open. */
+/** Shows the values as a table, newest first. Rows are made only while it is open. */
 function AsTable({
   times,
   series,
@@ -150,7 +150,7 @@ function valueText({ text }: Scale, value: number | null | undefined): string {
   return value === null || value === undefined ? '–' : text(value);
 }
 
-/** `choose` is told what is dragged over; undefined: all of it. */
+/** Returns uPlot's options. `choose` receives the dragged range; `undefined` for everything. */
 function options(
   width: number,
   series: readonly Series[],
@@ -167,7 +167,7 @@ function options(
   };
   const marks = (_plot: uPlot, ticks: number[]): string[] =>
     ticks.map((tick) => mark(tick * 1_000, ((ticks[1] ?? tick) - ticks[0]!) * 1_000));
-  // Without a hand on the chart the legend tells the present.
+  // Without a pointer on the chart the legend shows the latest values.
   const shown = (plot: uPlot, value: number | null, index: number, at: number | null): number | null | undefined =>
     at === null ? plot.data[index]!.at(-1) : value;
   return {
@@ -188,7 +188,7 @@ function options(
         width: 1.5,
         points: scale.points ? { show: true, size: 4, fill: colour(name) } : { show: false },
         paths: uPlot.paths.stepped!({ align: 1 }),
-        // Grounds of several lines would mix to a colour that means nothing.
+        // Fills of several lines would mix to a colour without a meaning.
         ...(index === 0 ? { fill: `color-mix(in srgb, ${colour(name)} 14%, transparent)` } : {}),
         value: (plot: uPlot, value: number | null, at: number, hovered: number | null) =>
           valueText(scale, shown(plot, value, at, hovered)),
@@ -197,7 +197,7 @@ function options(
   };
 }
 
-/** Rises when the colours of the page have changed. */
+/** Returns a number that grows when the colours of the page change. */
 function useThemeChanges(): number {
   const [changes, setChanges] = useState(0);
   useEffect(() => {

@@ -1,8 +1,11 @@
-/** How busy a GPU is, in words. */
+/** Texts for the load of a GPU. */
 import type { GpuLoadView } from '../../../views-of-gpus.ts';
 import { mib, share } from '../lib/format.ts';
 
-/** `87 %, 61.2 of 139.9 GiB, 54 °C, 402 W`: what is known. Without `memoryMib` only how much of its memory is taken. */
+/**
+ * Returns the known figures as `87 %, 61.2 of 139.9 GiB, 54 °C, 402 W`. Without `memoryMib` the total memory is left
+ * out.
+ */
 export function loadText(
   { utilization, memoryUsedMib, temperatureCelsius, powerWatts }: GpuLoadView,
   memoryMib?: number,
@@ -21,10 +24,7 @@ export function loadText(
     .join(', ');
 }
 
-/**
- * Of all GPUs of a worker: one as above, without its card; of several their mean and the sum of their memory. Empty:
- * nothing is known.
- */
+/** Returns the load of a worker's GPUs: mean utilization and total memory in use; empty if nothing is known. */
 export function loadsText(loads: readonly GpuLoadView[]): string {
   if (loads.length === 0) return '';
   const known = (figure: (load: GpuLoadView) => number | null): number[] => loads.flatMap((load) => figure(load) ?? []);
@@ -39,7 +39,7 @@ export function loadsText(loads: readonly GpuLoadView[]): string {
   return text && `${loads.length === 1 ? 'GPU' : `${loads.length} GPUs`} ${text}`;
 }
 
-/** What a worker that has it does, of what it can do at once. */
+/** Returns how busy a GPU's worker is: the share of its concurrency that is in use. */
 export function busyText(busy: number): string {
   return busy === 0 ? 'idle' : `${share(busy)} busy`;
 }

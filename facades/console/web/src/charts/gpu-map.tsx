@@ -1,6 +1,6 @@
 /**
- * Machines with a square for each GPU: free, ill, or in use, the darker the busier it is, or where no driver tells that
- * the busier its worker is.
+ * Machines with a square for each GPU: free, unhealthy or in use. A darker square is busier, by its driver's report or
+ * else by its worker's jobs.
  */
 import { Link } from 'wouter';
 import type { MachineView } from '../../../views.ts';
@@ -9,7 +9,7 @@ import { mib } from '../lib/format.ts';
 import { Badge, Empty, Panel } from '../ui/parts.tsx';
 import { busyText, loadText } from './gpu-load.ts';
 
-/** The map. `isOld`: the machines are of what was chosen before. */
+/** Shows the map. `isOld` if the machines still match the previous choice. */
 export function GpuMap({
   machines,
   isOld,
@@ -47,7 +47,7 @@ export function GpuMap({
   );
 }
 
-/** None is there. */
+/** Says how to join the first machine. */
 export function NoMachine() {
   return (
     <Empty title="No machine has joined yet.">
@@ -68,7 +68,7 @@ function Square({ gpu: { name, memoryMib, unhealthy, heldBy, workerId, endpointN
   const work = heldBy === 'worker' ? `, ${busyText(busy)}` : '';
   const loaded = load ? loadText(load, memoryMib) : '';
   const text = `${name}, ${mib(memoryMib)}: ${unhealthy !== '' ? unhealthy : `${holder}${work}`}${loaded && `; ${loaded}`}`;
-  // One that is free may be in use by what Slipway does not know.
+  // A free GPU may be used by a program that Slipway does not know.
   const heat = load?.utilization ?? (heldBy === 'worker' ? busy : undefined);
   const shade = state !== 'unhealthy' && heat !== undefined ? ` busy-${Math.ceil(heat * SHADES)}` : '';
   return (

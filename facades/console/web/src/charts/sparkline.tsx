@@ -1,10 +1,10 @@
-/** A small line of the last minutes: no axes, a sentence for those who do not see it. */
+/** A small line of the last ten minutes, without axes. A sentence describes it to screen readers. */
 import { PAST_MS } from '../../../views.ts';
 
 const WIDTH = 120;
 const HEIGHT = 28;
 
-/** `points` from old to new; each is as it is until the next. */
+/** Draws the line. `points` are ascending in time; each value holds until the next point. */
 export function Sparkline({
   points,
   nowMs,

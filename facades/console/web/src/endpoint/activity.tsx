@@ -1,4 +1,4 @@
-/** What an endpoint does right now: queue and rates, its workers since they began, and core's explanation of both. */
+/** The Activity tab of an endpoint: problems, queue and rates, workers, and core's explanation. */
 import type { EndpointView, PastView, Sample } from '../../../views.ts';
 import { Chart } from '../charts/chart.tsx';
 import { count, span, unbroken } from '../lib/format.ts';
@@ -9,10 +9,10 @@ import { UnfitMachines } from '../ui/unfit-machines.tsx';
 import { JobTimes } from './job-times.tsx';
 import { Workers } from './workers.tsx';
 
-/** How far back decisions fill what nobody looked on at, in milliseconds. */
+/** How far back decisions fill in history that no tab recorded, in milliseconds. */
 const BACK_MS = 30 * 60_000;
 
-/** The part. */
+/** Shows the tab. */
 export function Activity({ view, past }: { view: EndpointView; past: PastView }) {
   const { row, summary, problems, problemCount, oldestWaitMs, machines, nowMs } = view;
   const samples = withDecisions(useHistory([row], past, nowMs).get(row.id) ?? [], view);
@@ -54,7 +54,7 @@ export function Activity({ view, past }: { view: EndpointView; past: PastView })
   );
 }
 
-/** Before the first moment that was looked at, decisions tell what they saw. */
+/** Returns the samples, preceded by what scaling decisions recorded before the first sample. */
 function withDecisions(samples: readonly Sample[], { decisions, nowMs }: EndpointView): readonly Sample[] {
   const from = samples[0]?.[0] ?? nowMs;
   const earlier = decisions.filter(({ atMs }) => atMs < from && atMs > nowMs - BACK_MS).toReversed();

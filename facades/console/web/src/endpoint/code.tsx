@@ -1,9 +1,9 @@
-/** Code that calls an endpoint, to be copied. */
+/** Code samples that call an endpoint. */
 import { CopyButton } from '../ui/copy-button.tsx';
 import { Panel } from '../ui/parts.tsx';
 import { lbCode } from './load-balancing/lb-code.ts';
 
-/** The part. The key is never in it: whoever copies code puts it where it belongs. */
+/** Shows the samples. They never contain the key: they read it from the environment. */
 export function Code({ id, type }: { id: string; type: string }) {
   const { origin } = window.location;
   const samples = type === 'LB' ? lbCode(origin, id) : queued(origin, id);

@@ -1,4 +1,4 @@
-/** What the scaler decided and why: what changed something, or gave another reason than before. */
+/** The Decisions tab: scaling decisions that changed something or had a new reason. */
 import { useRef, useState } from 'react';
 import type { DecisionView, EndpointView } from '../../../views.ts';
 import { DECISIONS_PAGE } from '../../../views.ts';
@@ -11,7 +11,7 @@ import { Filters, namesOf, Search, YES_NO } from '../listing/listing-parts.tsx';
 import { useListing } from '../listing/use-listing.ts';
 import { Away, Badge, Empty, Failed, Loading, Panel } from '../ui/parts.tsx';
 
-/** What decisions can be filtered by; what is looked for is in their reasons. */
+/** Filters of decisions. The search looks in their reasons. */
 const FILTERS: readonly Filter[] = [
   { name: 'filter.acts', text: 'Starts or ends workers', choices: YES_NO },
   {
@@ -29,7 +29,7 @@ const FILTERS: readonly Filter[] = [
   },
 ];
 
-/** The part. */
+/** Shows the tab. */
 export function Decisions({ view: { decisions: latest, nowMs, row } }: { view: EndpointView }) {
   const listing = useListing({}, namesOf(FILTERS));
   const { decisions, ...earlier } = useDecisions(row.id, latest);
@@ -95,12 +95,12 @@ function List({ decisions, hasMore, failure, showEarlier }: ReturnType<typeof us
   );
 }
 
-/** Those of all that are kept which are looked for. */
+/** Shows the stored decisions that match the search and the filters. */
 function Found({ id, query }: { id: string; query: string }) {
   const { view, isOld, away, ended } = useLive<readonly DecisionView[]>(
     `?${new URLSearchParams({ endpoint: id, part: 'decisions' })}&${query}`,
   );
-  // What was looked for before is shown until there is something else.
+  // The previous result stays until the new one arrives.
   const shown = useRef(query);
   if (!isOld) shown.current = query;
   return (
@@ -124,14 +124,14 @@ function FoundList({ id, query, latest }: { id: string; query: string; latest: r
   return found.decisions.length === 0 ? <Empty title="Nothing matches." /> : <List {...found} />;
 }
 
-/** The latest as they come, and those before them that were asked for. `query`: what is looked for. */
+/** Returns the latest decisions as they arrive, followed by earlier ones that were loaded. `query` is the search. */
 function useDecisions(id: string, latest: readonly DecisionView[], query = '') {
   const kept = useRef({ query, decisions: latest, hasMore: latest.length >= DECISIONS_PAGE });
   const [failure, setFailure] = useState<unknown>();
   const [, setShown] = useState(0);
   const oldest = latest.at(-1)?.id ?? 0;
   const before = kept.current;
-  // What has gone by unseen since, as while the tab was hidden, would be a gap: then all begins anew.
+  // Decisions missed while the tab was hidden would be a gap: then the list starts again.
   const isGap = (before.decisions[0]?.id ?? oldest) < oldest;
   kept.current =
     before.query !== query || isGap
@@ -143,7 +143,7 @@ function useDecisions(id: string, latest: readonly DecisionView[], query = '') {
       `/api/endpoints/${id}/decisions?before=${kept.current.decisions.at(-1)!.id}&${query}`,
     ).then((earlier) => {
       const { decisions } = kept.current;
-      // Something else is looked for meanwhile.
+      // The search has changed meanwhile.
       if (kept.current.query !== query) return;
       const last = decisions.at(-1)!.id;
       kept.current = {

@@ -1,6 +1,6 @@
 /**
- * What jobs failed of lately, those that differ in numbers and ids only taken together by core; all jobs of a group can
- * be run again.
+ * The Errors tab: recent errors of jobs. Core groups errors that differ only in numbers and ids; a group's jobs can be
+ * run again.
  */
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
@@ -15,7 +15,7 @@ import { Badge, Empty, Failed, Loading, Overdue, Panel } from '../ui/parts.tsx';
 import type { RunAgain } from './run-again.tsx';
 import { useRunAgain } from './run-again.tsx';
 
-/** How far back one looks, in minutes. */
+/** Ranges of time that can be chosen, in minutes. */
 const SPANS = [
   [15, '15 minutes'],
   [60, 'hour'],
@@ -24,7 +24,7 @@ const SPANS = [
 ] as const;
 const SPAN = 1_440;
 
-/** The part. */
+/** Shows the tab. */
 export function Errors({ id, failed }: { id: string; failed: number }) {
   const [minutes, setMinutes] = useState<number>(SPAN);
   const { data, error, refetch, failureReason, isPlaceholderData } = useQuery({
@@ -33,7 +33,7 @@ export function Errors({ id, failed }: { id: string; failed: number }) {
       failed,
       ...(await ask<ErrorsView>('GET', `/api/endpoints/${id}/errors?minutes=${minutes}`)),
     }),
-    // Asked again when more have failed, but not for each.
+    // Refreshed when more jobs have failed, but not for each.
     refetchInterval: ({ state: { data: seen } }) => (seen && seen.failed !== failed ? 5_000 : false),
     placeholderData: keepPreviousData,
   });
@@ -71,7 +71,7 @@ export function Errors({ id, failed }: { id: string; failed: number }) {
   );
 }
 
-/** Of how many jobs the groups are, and whether these are all. */
+/** Returns how many jobs the groups cover, and whether these are all. */
 function ofJobs({ jobs, groupCount, groups, hasMore }: ErrorsView): string {
   if (jobs === 0) return '';
   const shown = groups.length < groupCount ? ` The ${groups.length} largest of ${count(groupCount)} groups.` : '';

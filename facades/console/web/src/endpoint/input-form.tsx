@@ -1,13 +1,13 @@
-/** A job's input as a form: a field for each member of the JSON object, which stays the one thing that is written. */
+/** A job's input as a form: one field for each member of the JSON object. The JSON text stays the only state. */
 import { useState } from 'react';
 import { formatJson } from '../lib/format-json.ts';
 
-/** More members than these are no form any more; and a text that is larger takes long for each letter. */
+/** Most members of a form, and most characters of its JSON text: a larger one is slow at each keystroke. */
 const MEMBERS_MAX = 50;
 const TEXT_MAX = 20_000;
 const NEW = { text: '', number: 0, 'yes or no': false } as const;
 
-/** The form. `text`: the object. */
+/** Shows the form. `text` is the JSON object. */
 export function InputForm({ text, onChange }: { text: string; onChange: (text: string) => void }) {
   const members = membersOf(text);
   if (!members) {
@@ -111,14 +111,14 @@ function NewMember({ taken, onAdd }: { taken: readonly string[]; onAdd: (name: s
   );
 }
 
-/** Undefined: a form cannot show it, or would write it as something else. */
+/** Returns the members of the object; `undefined` if a form cannot show it or would change its text. */
 function membersOf(text: string): Record<string, unknown> | undefined {
   if (text.length > TEXT_MAX) return undefined;
   try {
     const value = JSON.parse(text) as unknown;
     if (typeof value !== 'object' || value === null || Array.isArray(value) || Object.keys(value).length > MEMBERS_MAX)
       return undefined;
-    // A number of twenty digits, or a name that stands there twice.
+    // For example a number of twenty digits, or a duplicate name.
     const isSame = formatJson(text, Infinity) === formatJson(JSON.stringify(value), Infinity);
     return isSame ? (value as Record<string, unknown>) : undefined;
   } catch {

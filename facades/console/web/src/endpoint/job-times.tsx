@@ -1,6 +1,6 @@
 /**
- * How many jobs of an endpoint came and ended, and how long they waited and ran: in the last minutes to hours, and
- * their course.
+ * Rates and durations of an endpoint's jobs: how many arrived and ended, how long they waited and ran, over minutes to
+ * hours.
  */
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
@@ -18,7 +18,7 @@ const WINDOWS = [
   [180, '3 hours'],
   [720, '12 hours'],
 ] as const;
-/** Core writes down what it saw each ten seconds. */
+/** Core records its counts every ten seconds. */
 const PACE_MS = 10_000;
 const LINES = [
   ['p50', '--good', 'p50Ms'],
@@ -30,7 +30,7 @@ const KINDS = [
   ['execution', 'Ran', 'ran'],
 ] as const;
 
-/** The part. */
+/** Shows the tab. */
 export function JobTimes({ id }: { id: string }) {
   const [minutes, setMinutes] = useState(60);
   const { data, error, refetch, failureReason, isPlaceholderData } = useQuery({
@@ -74,7 +74,7 @@ export function JobTimes({ id }: { id: string }) {
 }
 
 function JobRates({ times }: { times: JobTimesView }) {
-  // Of what is shown: what was chosen a moment ago may still be on its way.
+  // Describes the data shown: a new choice may not have arrived yet.
   const shown = Math.round((times.nowMs - times.sinceMs) / 60_000);
   const text = WINDOWS.find(([length]) => length === shown)?.[1] ?? `${shown}\u00A0min`;
   const { times: at, arrived, completed, failed } = ratesOf(times);
@@ -143,7 +143,10 @@ function Shown({ times }: { times: JobTimesView }) {
 
 type Of = (typeof LINES)[number][2];
 
-/** By when each begins. The present one may have begun just now: until a job ends in it, it is as the one before. */
+/**
+ * Returns the steps by start time. The current step may just have begun: until a job ends in it, it equals the previous
+ * one.
+ */
 function stepsOf({ steps, nowMs, stepMs }: JobTimesView): ReadonlyMap<number, JobTimesView['steps'][number]> {
   const found = new Map(steps.map((step) => [step.atMs, step]));
   const present = Math.floor(nowMs / stepMs) * stepMs;
@@ -152,7 +155,7 @@ function stepsOf({ steps, nowMs, stepMs }: JobTimesView): ReadonlyMap<number, Jo
   return found;
 }
 
-/** When each step begins, also those without a job, and now. */
+/** Returns the start of each step, also of empty ones, and now. */
 function momentsOf({ sinceMs, nowMs, stepMs }: JobTimesView): number[] {
   const first = Math.floor(sinceMs / stepMs);
   const steps = Math.floor(nowMs / stepMs) - first + 1;

@@ -1,7 +1,7 @@
-/** How many jobs of an endpoint came and ended in a minute, by steps of time, from what was counted in each. */
+/** Computes jobs per minute from the counts of each step of time. */
 import type { JobTimesView } from '../../../views-of-times.ts';
 
-/** For a chart: each value is as it is until the next moment. */
+/** Series for a chart. Each value holds until the next time. */
 export interface Rates {
   times: readonly number[];
   arrived: readonly number[];
@@ -11,13 +11,13 @@ export interface Rates {
 
 type Counted = JobTimesView['rates'][number];
 
-/** Core writes down what it saw each ten seconds: of a step that began later than this too little is known. */
+/** Core records its counts every ten seconds: a step that started more recently has too little data. */
 const KNOWN_AFTER_MS = 20_000;
 const MINUTE_MS = 60_000;
 
 /**
- * Each step, also those without a job, and now. The present step counts for as long as it has been; one that began just
- * now is as the one before.
+ * Returns each step, also empty ones, and now. The current step counts for its length so far; one that has just begun
+ * equals the previous one.
  */
 export function ratesOf({
   rates,
@@ -44,7 +44,7 @@ export function ratesOf({
   };
 }
 
-/** To a tenth: rare jobs are less than one a minute. */
+/** Rounds to a tenth: rare jobs are fewer than one a minute. */
 function round(rate: number): number {
   return Math.round(rate * 10) / 10;
 }

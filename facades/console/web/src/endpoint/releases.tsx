@@ -1,6 +1,6 @@
 /**
- * What was changed of an endpoint: its versions, what made each of them, who and when. Values are not kept: they may be
- * secret.
+ * The Releases tab: the versions of an endpoint, what changed, who changed it and when. Values are not stored, because
+ * they may be secret.
  */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReleaseView } from '../../../views.ts';
@@ -21,10 +21,10 @@ const OUTCOMES: Readonly<Record<string, readonly [word: string, tone?: 'good' | 
   ROLLED_BACK: ['rolled back', 'warn'],
   COMPLETE: ['served'],
 };
-/** As many as the service gives at once. */
+/** Most releases of one request. */
 const PAGE = 50;
 
-/** The part. */
+/** Shows the tab. */
 export function Releases({ id }: { id: string }) {
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ['releases', id],

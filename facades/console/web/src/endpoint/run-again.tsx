@@ -1,4 +1,4 @@
-/** Runs all jobs of a group of errors again, and says how far it is; it can be stopped. */
+/** Runs all jobs of an error group again, with progress and a stop button. */
 
 import type { ReactNode } from 'react';
 import { useEffect, useRef, useState } from 'react';
@@ -7,26 +7,26 @@ import { useChangeAll } from './jobs/change-all.ts';
 
 const WORD = 'queued again';
 
-/** A group, and how many jobs it has, for people. */
+/** Runs a group again. `jobs` is its size as text. */
 export interface RunGroup {
   id: string;
   jobs: string;
 }
 
-/** What can be done, and a line that says how far it is. */
+/** The action, and a line with its progress. */
 export interface RunAgain {
-  /** Undefined while a group is run again. */
+  /** `undefined` while a group is being run again. */
   runAgain: ((group: RunGroup) => Promise<void>) | undefined;
   line: ReactNode;
 }
 
-/** `minutes`: of the group as far back as that; `onDone`: what is shown is no longer so. */
+/** Returns the action for groups of the last `minutes`. `onDone` is called when the list is out of date. */
 export function useRunAgain(id: string, minutes: number, onDone: () => void): RunAgain {
   const [running, setRunning] = useState<RunGroup>();
   const [summary, setSummary] = useState('');
   const { run, stop, progress, failureReason } = useChangeAll(id, WORD);
   const result = useRef<HTMLSpanElement>(null);
-  // The button that had the focus is no more, once its group is gone.
+  // The button that had the focus is removed with its group.
   useEffect(() => {
     if (summary !== '') result.current?.focus();
   }, [summary]);

@@ -1,6 +1,6 @@
 /**
- * The settings of an endpoint as the table of the resource has them, and what changes to its scaling would have come
- * to.
+ * The Settings tab: the settings of an endpoint from the resource table, and the effect of scaling changes on recorded
+ * traffic.
  */
 
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -16,10 +16,10 @@ import { WhatIf } from './what-if.tsx';
 
 type Values = Record<string, unknown>;
 
-/** What the model of scaling knows. */
+/** Settings that the scaling model knows. */
 const MODELLED = ['workersMin', 'workersMax', 'idleTimeout', 'scalerType', 'scalerValue', 'flashboot'];
 
-/** The part. */
+/** Shows the tab. */
 export function Settings({ id }: { id: string }) {
   const fields = useQuery({
     queryKey: ['fields', 'endpoint'],
@@ -108,14 +108,14 @@ function Editor({ id, fields, values }: { id: string; fields: readonly FieldView
   );
 }
 
-/** What saving does. What it would have done to scaling, the model tells. */
+/** Returns what saving will do. */
 function outlook(fields: readonly FieldView[], names: readonly string[]): string {
   const replacing = names.filter((name) => fields.some((field) => field.name === name && !field.inPlace));
   if (replacing.length === 0) return 'No worker is replaced. It applies from the next scaling pass and to new jobs.';
   return `The endpoint gets a new version, for ${replacing.join(', ')}: its workers finish their jobs and are replaced.`;
 }
 
-/** Core deletes an endpoint only when it is to have no workers. */
+/** Deletes the endpoint. Core requires workersMin and workersMax to be 0 first. */
 function End({ id, name }: { id: string; name: string }) {
   const [, go] = useLocation();
   const list = '/api/v1/endpoints';

@@ -1,4 +1,4 @@
-/** Sends a job and shows what becomes of it, its stream as it comes. */
+/** The "Try it" tab of a queue endpoint: sends a job, and shows its stream and its output. */
 import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { OutputView } from '../job/output-view.tsx';
@@ -10,7 +10,7 @@ import { InputForm } from './input-form.tsx';
 
 const EXAMPLE = '{\n  "prompt": "a lighthouse at dusk"\n}';
 
-/** The part. What was written last is there again as long as the tab is. */
+/** Shows the form and the result. The form is stored for the tab. */
 export function TryIt({ id }: { id: string }) {
   const kept = `slipway-input-${id}`;
   const [text, setText] = useState(() => sessionStorage.getItem(kept) ?? EXAMPLE);

@@ -1,9 +1,9 @@
-/** What other settings would have come to in the last hours, beside what was. */
+/** Compares other settings with the current ones over the last hours. */
 import type { WhatIfFiguresView, WhatIfView } from '../../../views.ts';
 import { count, span, unbroken } from '../lib/format.ts';
 import { Empty, Panel } from '../ui/parts.tsx';
 
-/** The panel. */
+/** Shows the panel. */
 export function WhatIf({
   answer: { total, replayed, changed: differ, notes },
   changed,

@@ -1,10 +1,7 @@
-/**
- * Which worker stands in which lane of the time line: each set of GPUs of a machine has one, and so has each place
- * without a GPU.
- */
+/** Assigns workers to lanes of the time line: one lane for each set of GPUs of a machine, and one for each CPU slot. */
 import type { StretchView, WorkerView } from '../../../views.ts';
 
-/** Workers that followed one another in the same place, the first first. */
+/** Workers that ran one after the other in the same lane, oldest first. */
 export interface Lane {
   name: string;
   workers: readonly WorkerView[];
@@ -16,17 +13,17 @@ export interface MachineLanes {
   lanes: readonly Lane[];
 }
 
-/** A part of a bar. */
+/** A segment of a bar. */
 export interface Phase {
   kind: 'ran' | 'starting' | 'busy' | 'standby' | 'crashed';
   fromMs: number;
   toMs: number;
 }
 
-/** A uuid is long, and its last characters tell GPUs of a machine apart. */
+/** Characters of a GPU's UUID that are shown: the last ones differ between the GPUs of a machine. */
 const GPU_NAME_CHARACTERS = 6;
 
-/** Lanes of all workers, by machine. */
+/** Returns the lanes of all workers, by machine. */
 export function lanesOf(workers: readonly WorkerView[]): MachineLanes[] {
   const machines = Map.groupBy(
     workers.toSorted((a, b) => a.createdMs - b.createdMs),
@@ -43,7 +40,7 @@ function lanesOfMachine(workers: readonly WorkerView[]): Lane[] {
     const name = worker.gpus.map(gpuName).sort().join(', ');
     const lanes = lanesByGpus.get(name) ?? [];
     lanesByGpus.set(name, lanes);
-    // Frozen workers hand their GPU on, so one may come before the other has ended.
+    // A standby worker gives up its GPU, so the next one may start before it has ended.
     const free = lanes.find((lane) => endOf(lane.at(-1)!) <= worker.createdMs);
     if (free) free.push(worker);
     else lanes.push([worker]);
@@ -66,7 +63,7 @@ function endOf({ endedMs }: WorkerView): number {
   return endedMs === 0 ? Infinity : endedMs;
 }
 
-/** What a worker was at, in the order in which it is drawn. */
+/** Returns the phases of a worker in drawing order. */
 export function phasesOf(worker: WorkerView, nowMs: number): Phase[] {
   const { createdMs, readyMs, busy, frozen, state } = worker;
   const toMs = Math.min(endOf(worker), nowMs);
@@ -83,7 +80,7 @@ export function phasesOf(worker: WorkerView, nowMs: number): Phase[] {
   ];
 }
 
-/** How long it was in one kind of phase since a moment. */
+/** Returns the time in one kind of phase since `sinceMs`, in milliseconds. */
 export function timeIn(kind: Phase['kind'], phases: readonly Phase[], sinceMs: number): number {
   const those = phases.filter((phase) => phase.kind === kind);
   return those.reduce((sum, { fromMs, toMs }) => sum + Math.max(0, toMs - Math.max(fromMs, sinceMs)), 0);

@@ -1,4 +1,4 @@
-/** The workers of an endpoint on a time line, and those that ended without being told to. */
+/** The time line of workers, and workers that exited unexpectedly. */
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { EndpointView, WorkerView } from '../../../views.ts';
@@ -11,7 +11,7 @@ import { TailLog } from '../ui/tail-log.tsx';
 import type { Lane, Phase } from './worker-lanes.ts';
 import { lanesOf, phasesOf, timeIn } from './worker-lanes.ts';
 
-/** How far back the line goes, in milliseconds; no further than told is known. */
+/** Lengths of the time line that can be chosen, in milliseconds. */
 const WINDOWS = [
   [5 * 60_000, '5 minutes'],
   [30 * 60_000, '30 minutes'],
@@ -25,16 +25,16 @@ const KEY: readonly (readonly [Phase['kind'], string])[] = [
   ['standby', 'standby'],
   ['crashed', 'crashed'],
 ];
-/** Of those in a lane that ended, as many are told of in words. */
+/** Most ended workers of a lane that are listed; the others are collapsed. */
 const NAMED_MAX = 3;
 
-/** What they are of. On a machine's own page `machineName` says which it is. */
+/** The workers of an endpoint, or those of one machine, which `machineName` names. */
 interface WorkersShown {
   view: Pick<EndpointView, 'workers' | 'recent' | 'ended' | 'nowMs'>;
   machineName?: string;
 }
 
-/** All of them. */
+/** Shows the time line and the unexpected exits. */
 export function Workers({ view, ...machine }: WorkersShown) {
   const { workers, ended, nowMs } = view;
   return (
@@ -115,7 +115,7 @@ function TimeLine({ view: { workers, recent, nowMs }, machineName }: WorkersShow
   );
 }
 
-/** The shortest window that shows all of the oldest worker that runs, or an idle endpoint's last half hour. */
+/** Returns the shortest window that covers the oldest running worker; half an hour if none runs. */
 function fitting(workers: readonly WorkerView[], nowMs: number): number {
   const age = workers.length === 0 ? WINDOWS[1][0] : nowMs - Math.min(...workers.map(({ createdMs }) => createdMs));
   return (WINDOWS.find(([ms]) => ms >= age) ?? WINDOWS[1])[0];
@@ -192,7 +192,7 @@ function WorkerLine({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: num
   );
 }
 
-/** What a worker wrote, whether it has ended or not. */
+/** Opens the log of a worker, running or ended. */
 function LogButton({ id, text }: { id: string; text: string }) {
   return (
     <DialogButton text={text} className="quiet" spoken={`of worker ${id}`}>

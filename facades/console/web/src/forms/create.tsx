@@ -1,4 +1,6 @@
-/** Forms that make something new, from the table of its resource: what most people say first, the rest under "More". */
+/**
+ * Forms that create a resource, made from its table of settings: common settings first, the rest under "More settings".
+ */
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -15,15 +17,15 @@ type Values = Record<string, unknown>;
 
 interface Form {
   title: string;
-  /** Where REST takes it. */
+  /** Path of the REST collection. */
   path: string;
-  /** The name of its table; absent: `fields` are all. */
+  /** Name of the table of settings; absent if `fields` has all settings. */
   table?: string;
   fields?: readonly FieldView[];
   first: readonly string[];
-  /** What is sent unless something else is said. */
+  /** Values that are sent unless the user enters others. */
   given?: Values;
-  /** Of settings that name something else of the account. */
+  /** Choices of settings that refer to another resource. */
   offers?: Readonly<Record<string, Offer>>;
 }
 
@@ -54,7 +56,7 @@ const OF_PODS: Offer = {
 };
 const VOLUMES: Offer = { path: '/api/volumes', what: 'network volume', none: 'There is no network volume.' };
 
-/** What can be made. */
+/** The form of each kind of resource. */
 export const FORMS = {
   endpoint: {
     title: 'New endpoint',
@@ -107,7 +109,7 @@ export const FORMS = {
   },
 } satisfies Record<string, Form>;
 
-/** The form in its dialog. `onDone` gets the id. */
+/** Shows the form in its dialog. `onDone` receives the id. */
 export function Create({
   kind,
   onDone,
@@ -171,7 +173,7 @@ export function Create({
   );
 }
 
-/** A setting that names something else of the account. */
+/** Shows a setting that refers to another resource. */
 function PickField({
   field: { name, about, required },
   offer,

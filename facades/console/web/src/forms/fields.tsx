@@ -1,4 +1,4 @@
-/** Settings as inputs, as the table of their resource has them. */
+/** Inputs for settings, made from the table of their resource. */
 import { useState } from 'react';
 import type { FieldView } from '../../../views.ts';
 
@@ -10,7 +10,7 @@ interface FieldProps {
   onChange: (value: unknown) => void;
 }
 
-/** One of them, with what it means. */
+/** Shows a setting with its description and limits. */
 export function Field({ field, value, isChanged = false, isFixed = false, onChange }: FieldProps) {
   const { name, about, min, max, required } = field;
   const bounds = max === undefined || max > 1e9 ? '' : ` ${min ?? 0} – ${max.toLocaleString('en')}.`;
@@ -99,7 +99,10 @@ function Input({ field: { name, kind, min, max, words, required }, value, isFixe
   }
 }
 
-/** What is being written may be no whole line yet, so the text is its own. */
+/**
+ * A list or map as text, one entry a line. It holds the text itself, because a line may be incomplete while it is
+ * typed.
+ */
 function Lines({
   hint,
   before,
@@ -119,7 +122,7 @@ function Lines({
     setText(next);
     onLines(next.split('\n').filter((line) => line.trim() !== ''));
   };
-  // Read line by line it would come back as something else.
+  // Reading it back line by line would change the value.
   if (!isWhole)
     return (
       <p className="code">

@@ -1,4 +1,4 @@
-/** A new key: what it may do, and the key itself, which is shown once. */
+/** Creates an API key, and shows it once. */
 
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';

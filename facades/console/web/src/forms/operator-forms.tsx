@@ -1,4 +1,4 @@
-/** What the operator fills in: accounts, their quotas, prices. */
+/** Forms of the operator: accounts, quotas, prices. */
 
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -14,7 +14,7 @@ const QUOTA = [
   ['gpuWeight', 'Weight', 'Its share when GPUs are scarce. Default 1.'],
 ] as const;
 
-/** A new account, which has no keys yet. */
+/** Creates an account. It has no keys yet. */
 export function NewAccount({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState('');
   const done = useDone('/api/accounts', onClose);
@@ -42,7 +42,7 @@ export function NewAccount({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** What an account may use at most. */
+/** Sets the quotas of an account. */
 export function Quota({ row }: { row: Row }) {
   const { id, name } = row as { id: string; name: string };
   return (
@@ -92,7 +92,7 @@ function QuotaForm({ id, name, row, onClose }: { id: string; name: string; row: 
   );
 }
 
-/** What one unit costs; without a row a new one. */
+/** Sets the price of a unit; without `row` a new one. */
 export function Price({ row, onClose }: { row?: Row; onClose: () => void }) {
   const [item, setItem] = useState(String(row?.['item'] ?? ''));
   const [usdPerHour, setPrice] = useState(Number(row?.['usdPerHour'] ?? 0));

@@ -1,6 +1,4 @@
-/**
- * Picking one or some of what the account has: core finds what is looked for, and a few of those are offered at a time.
- */
+/** Picks one or more resources of the account. Core searches; a few matches are shown at a time. */
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -10,24 +8,24 @@ import { ask } from '../lib/api.ts';
 import { useDebounced } from '../lib/use-debounced.ts';
 import { Failed, Overdue } from '../ui/parts.tsx';
 
-/** Those that are offered at a time. */
+/** Most choices that are shown. */
 const OFFERED_MAX = 50;
 
-/** One that can be picked. */
+/** A resource that can be picked. */
 export interface Picked {
   id: string;
   name: string;
 }
 
-/** What is offered. */
+/** The choices. */
 export interface Offer {
-  /** Of one of the lists that the console has. */
+  /** Path of the console's list. */
   path: string;
-  /** Only those whose fields are so. */
+  /** Filters of the list. */
   filters?: Readonly<Record<string, string>>;
-  /** What one of them is called. */
+  /** Name of the kind of resource. */
   what: string;
-  /** Said where there is none at all, with what to do; absent: nothing is shown then. */
+  /** Shown if the list is empty: says what to do. Absent: the field is hidden. */
   none?: ReactNode;
 }
 
@@ -35,13 +33,13 @@ interface PickProps {
   legend: string;
   about?: string;
   offer: Offer;
-  /** How many are picked. */
+  /** How many may be picked. */
   how: 'one' | 'one or none' | 'some or none';
   chosen: readonly Picked[];
   onChange: (chosen: readonly Picked[]) => void;
 }
 
-/** The field. Those that are chosen stay in it, whatever is looked for. */
+/** Shows the field. Chosen resources stay visible, whatever the search finds. */
 export function Pick({ legend, about, offer: { path, filters = {}, what, none }, how, chosen, onChange }: PickProps) {
   const [search, setSearch] = useState('');
   const hint = useId();
@@ -98,7 +96,7 @@ function Find({ what, search, onChange }: { what: string; search: string; onChan
       maxLength={200}
       value={search}
       onChange={({ target }) => onChange(target.value)}
-      // The form around it is not done yet.
+      // Enter must not submit the form around it.
       onKeyDown={(event) => {
         if (event.key === 'Enter') event.preventDefault();
       }}
@@ -106,7 +104,10 @@ function Find({ what, search, onChange }: { what: string; search: string; onChan
   );
 }
 
-/** In their own order, so that none moves below the hand; those that it did not find come first. */
+/**
+ * Lists the choices in a stable order, so that none moves under the pointer. Chosen ones that the search did not find
+ * come first.
+ */
 function Offered({ rows, how, chosen, onChange }: { rows: readonly Picked[] } & Omit<PickProps, 'legend' | 'offer'>) {
   const group = useId();
   const has = (among: readonly Picked[], { id }: Picked): boolean => among.some((one) => one.id === id);

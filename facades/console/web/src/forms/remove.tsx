@@ -1,11 +1,11 @@
-/** Deleting something, which asks first and says what core says when that cannot be. */
+/** Deletes a resource after a question, and shows core's reason if that is rejected. */
 import { useQueryClient } from '@tanstack/react-query';
 import { ask } from '../lib/api.ts';
 import { DialogButton, DialogForm } from '../ui/dialog.tsx';
 
 /**
- * The button with its question. `list`: what REST lists it under; `shown`: the console's list of it; `before`: what
- * must be done first; `note`: what stays.
+ * Shows the button and its question. `list` is the REST collection, `shown` the console's list, `before` a step that
+ * must come first, `note` an extra sentence.
  */
 export function Remove({
   id,

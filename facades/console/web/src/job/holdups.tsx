@@ -1,11 +1,11 @@
-/** Why a job waits, beside the sentence: what binds its endpoint, and machines that take no further worker of it. */
+/** Why a job waits, in detail: limits of its endpoint, and machines that take no further worker of it. */
 import type { LimitView } from '../../../views.ts';
 import { unbroken } from '../lib/format.ts';
 import { Panel } from '../ui/parts.tsx';
 import type { UnfitMachine } from '../ui/unfit-machines.tsx';
 import { UnfitMachines } from '../ui/unfit-machines.tsx';
 
-/** The panels; nothing where nothing binds. */
+/** Shows the panels; nothing if nothing limits the endpoint. */
 export function HoldUps({ limits, machines }: { limits: readonly LimitView[]; machines: readonly UnfitMachine[] }) {
   return (
     <>

@@ -1,4 +1,4 @@
-/** What workers wrote while they ran a job's attempts, live. Lines are shown as they come, many at a time. */
+/** The log of a job's attempts, live. Lines are drawn in batches. */
 import { useEffect, useState } from 'react';
 import { ask } from '../lib/api.ts';
 import { clock, counted } from '../lib/format.ts';
@@ -9,7 +9,7 @@ import { Badge, Empty, Failed, Panel } from '../ui/parts.tsx';
 import type { Block } from '../ui/text-blocks.tsx';
 import { onNextFrame, Tail, withMore } from '../ui/text-blocks.tsx';
 
-/** The newest that are shown, in characters: a job may write for hours. */
+/** Most characters that are shown, the newest: a job may write for hours. */
 const SHOWN_MAX = 500_000;
 
 interface Line {
@@ -17,7 +17,7 @@ interface Line {
   line: string;
   attempt: number;
   workerId: string;
-  /** Other jobs of its worker may have written it. */
+  /** True if another job of the same worker may have written it. */
   shared?: boolean;
 }
 
@@ -32,7 +32,7 @@ interface LogState {
 
 const NOTHING: LogState = { blocks: [], lines: 0, attempt: 0, missing: '', state: '', failure: undefined };
 
-/** The panel. */
+/** Shows the panel. */
 export function LogView({ path }: { path: string }) {
   const { blocks, lines, missing, state, failure } = useLog(path);
   if (useSession().manage === 'none') {
@@ -77,7 +77,7 @@ function useLog(path: string): LogState {
     if (!isShown) return undefined;
     const source = new EventSource(`/console${path}`);
     let latest = NOTHING;
-    // One rendering for all lines that came since the last.
+    // Renders once for all lines since the last frame.
     const show = onNextFrame(() => setShown(latest));
     const say = (part: Partial<LogState>): void => {
       latest = { ...latest, ...part };
@@ -99,7 +99,7 @@ function useLog(path: string): LogState {
       source.close();
     });
     source.addEventListener('error', () => {
-      // An event feed does not say why it was refused; a plain request does.
+      // EventSource hides why it was rejected; a plain request shows it.
       if (source.readyState === EventSource.CLOSED)
         ask('GET', `${path}?limit=1`).catch((failure: unknown) => say({ failure }));
     });
@@ -108,7 +108,7 @@ function useLog(path: string): LogState {
   return shown;
 }
 
-/** A head for each attempt; what may be another job's is marked. */
+/** Returns a line of the log: a heading for each new attempt, and a mark for lines that may be another job's. */
 function textOf({ ts, line, attempt, workerId, shared }: Line, before: number): string {
   const head = attempt === before ? '' : `── attempt ${attempt} on worker ${workerId} ──\n`;
   return `${head}${ts === undefined ? '' : clock(Date.parse(ts))}${shared ? ' ~ ' : '   '}${plainLine(line)}\n`;

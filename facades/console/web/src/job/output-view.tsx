@@ -1,7 +1,7 @@
-/** The output of a job. */
+/** The Output panel of a job. */
 import { outputOf, PayloadView } from './payload-view.tsx';
 
-/** The panel. */
+/** Shows the panel. */
 export function OutputView({ endpointId, jobId, state }: { endpointId: string; jobId: string; state: string }) {
   return (
     <PayloadView

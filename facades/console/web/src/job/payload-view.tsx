@@ -1,6 +1,6 @@
 /**
- * What a job was given or gave, whatever its size: it stays a Blob, which browsers keep outside of the page's memory,
- * and only the part that is shown is ever made into text, laid out to be read.
+ * Input or output of a job, of any size. It stays a Blob, which browsers keep outside of the page's memory. Only the
+ * part that is shown is decoded and formatted.
  */
 
 import { useQuery } from '@tanstack/react-query';
@@ -12,28 +12,28 @@ import { saveFile } from '../lib/save-file.ts';
 import { Empty, Failed, Loading, Panel } from '../ui/parts.tsx';
 import { Blocks } from '../ui/text-blocks.tsx';
 
-/** What is no larger is shown as a whole, in bytes. */
+/** Largest payload that is shown completely, in bytes. */
 const WHOLE_MAX = 200_000;
 const PART = 100_000;
-/** More than this nobody reads in a page. */
+/** Most bytes that the page shows. */
 const SHOWN_MAX = 10 * PART;
-/** What is nested deeply grows when it is laid out: so many characters for each byte at most. */
+/** Most formatted characters for each byte: deep nesting grows when it is indented. */
 const GROWTH_MAX = 5;
-/** The record in front of an output: an error may stand in it. */
+/** Most bytes of the record in front of an output: it may hold an error. */
 const RECORD_MAX = 2_000_000;
 
 interface PayloadProps {
   title: string;
   path: string;
-  /** Of the file that it is saved as. */
+  /** Name of the downloaded file. */
   name: string;
-  /** What changes when there may be another. */
+  /** Changes when the payload may have changed. */
   version: string;
-  /** Where it stands in what the path answers. */
+  /** Returns where the payload is in the response. */
   find?: (answer: Blob) => Promise<Blob>;
 }
 
-/** The panel. */
+/** Shows the panel. */
 export function PayloadView({ title, path, name, version, find = whole }: PayloadProps) {
   const { data, error, refetch } = useQuery({
     queryKey: ['payload', path, version],
@@ -108,7 +108,7 @@ function Shown({ payload, title }: { payload: Blob; title: string }) {
   );
 }
 
-/** The first bytes as text; a character that the cut goes through is left out. */
+/** Decodes the first bytes. An incomplete character at the end is left out. */
 async function firstOf(payload: Blob, length: number): Promise<string> {
   return new TextDecoder().decode(await payload.slice(0, length).arrayBuffer(), { stream: true });
 }
@@ -118,8 +118,8 @@ async function whole(answer: Blob): Promise<Blob> {
 }
 
 /**
- * The output of a record, its last member; no text in front of it can hold these characters, because quotes in texts
- * are escaped.
+ * Returns the position of the output, the last member of the record. No string in front of it can contain these
+ * characters, because quotes in strings are escaped.
  */
 export async function outputOf(record: Blob): Promise<Blob> {
   const mark = ',"output":';

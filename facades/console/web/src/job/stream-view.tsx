@@ -1,11 +1,11 @@
-/** What a job streams, as it comes. It reads from a place of its own, so that nobody else misses anything. */
+/** The stream of a job, live. It reads from its own position, so that no other reader misses anything. */
 import { useEffect, useState } from 'react';
 import { counted } from '../lib/format.ts';
 import { Badge, Panel } from '../ui/parts.tsx';
 import type { Block } from '../ui/text-blocks.tsx';
 import { onNextFrame, Tail, withMore } from '../ui/text-blocks.tsx';
 
-/** The newest that are shown, in characters: a stream may go on for hours. */
+/** Most characters that are shown, the newest: a stream may last for hours. */
 const SHOWN_MAX = 200_000;
 
 interface Shown {
@@ -17,7 +17,7 @@ interface Shown {
 
 const NOTHING: Shown = { blocks: [], chunks: 0, attempt: '', state: '' };
 
-/** The panel. `onEnd` hears the final state. */
+/** Shows the panel. `onEnd` receives the final state. */
 export function StreamView({
   endpointId,
   jobId,
@@ -31,7 +31,7 @@ export function StreamView({
   useEffect(() => {
     const source = new EventSource(`/console/api/v2/${endpointId}/stream/${jobId}`);
     let latest = NOTHING;
-    // Chunks may come faster than a page can be drawn.
+    // Chunks may arrive faster than a page can be drawn.
     const show = onNextFrame(() => setShown(latest));
     source.onmessage = ({ data, lastEventId }) => {
       const [attempt = ''] = lastEventId.split('-');

@@ -1,4 +1,4 @@
-/** A job from its submission on: waiting, running, and each attempt from its beginning to its end. */
+/** The time line of a job: waiting, running, and each attempt. */
 import type { LimitView } from '../../../views.ts';
 import type { WebhookView } from '../../../views-of-jobs.ts';
 import { moment, span } from '../lib/format.ts';
@@ -6,7 +6,7 @@ import { plainText } from '../lib/worker-text.ts';
 import { Badge, Panel } from '../ui/parts.tsx';
 import type { UnfitMachine } from '../ui/unfit-machines.tsx';
 
-/** What the feed of a job tells. */
+/** Events of a job's feed. */
 export interface JobView {
   nowMs: number;
   error?: string;
@@ -39,11 +39,11 @@ interface AttemptView {
   endedAt?: string;
   lostAt?: string;
   cause?: string;
-  /** The operator is told. */
+  /** Shown to the operator only. */
   machine?: string;
 }
 
-/** The panel. */
+/** Shows the panel. */
 export function TimeLine({ view }: { view: JobView }) {
   const { submitMs, finishMs, nowMs, delayMs, executionMs, workerId, why } = view;
   if (submitMs === undefined) return null;
@@ -102,17 +102,14 @@ function barOf(
   const left = percentOf(startedAt === undefined ? toMs : Date.parse(startedAt));
   const isBad = lostAt !== undefined || state === 'FAILED' || state === 'TIMED_OUT';
   const className = isBad ? 'bad' : endedAt === undefined ? 'busy' : state === 'CANCELLED' ? 'calm' : '';
-  // No bar is narrower than 3 px, nor may it begin where the line ends.
+  // A bar is at least 3 px wide and must start within the line.
   return {
     className,
     style: { left: `min(${left.toFixed(2)}%, 100% - 3px)`, width: `${(percentOf(toMs) - left).toFixed(2)}%` },
   };
 }
 
-/**
- * When it began, how long it was, what it came to, and how its worker ended. How a worker ended later is nothing to an
- * attempt that it finished.
- */
+/** Shows an attempt: start, duration, result, and how its worker ended if the attempt was lost. */
 function Attempt({
   attempt: { attempt, workerId, workerAlive, machine, startedAt, endedAt, lostAt, cause, exitCode, reason },
   bar,

@@ -1,4 +1,4 @@
-/** The webhook calls of a job, and the newest of them once more. */
+/** The webhook calls of a job. The newest can be redelivered. */
 import { useState } from 'react';
 import type { WebhookView } from '../../../views-of-jobs.ts';
 import { ask } from '../lib/api.ts';
@@ -10,7 +10,7 @@ import type { Listing } from '../listing/use-listing.ts';
 import { Badge, Empty, Panel } from '../ui/parts.tsx';
 
 const TONES: Readonly<Record<string, string>> = { DELIVERED: 'good', GIVEN_UP: 'bad', WAITING: 'busy' };
-/** What the calls of a job can be filtered by. */
+/** Filters of webhook calls. */
 export const CALL_FILTERS: readonly Filter[] = [
   {
     name: 'filter.state',
@@ -24,8 +24,8 @@ export const CALL_FILTERS: readonly Filter[] = [
 ];
 
 /**
- * The panel; nothing for a job that calls nobody. `path`: where one is made once more. `isOld`: the calls are of what
- * was chosen before.
+ * Shows the panel; nothing for a job without a webhook. `path` redelivers the newest call. `isOld` if the calls still
+ * match the previous filter.
  */
 export function Webhooks({
   path,
@@ -42,7 +42,7 @@ export function Webhooks({
   const { jobs } = useSession();
   const { isNarrowed } = filter;
   if (calls.length === 0 && !isNarrowed && !isOld) return null;
-  // Only the newest of all.
+  // Only the newest call can be redelivered: with a filter the first row may be another one.
   const mayRedrive = !isNarrowed && !isOld && jobs === 'write';
   const redrive = (): void => {
     ask('POST', path, {}).then(

@@ -65,7 +65,7 @@ interface RowsTableProps {
   actions?: ((row: Row) => ReactNode) | undefined;
 }
 
-/** The table. */
+/** Shows the table. */
 export function RowsTable({ rows, isOld, columns, name, listing, orders, page, actions }: RowsTableProps) {
   const described = useMemo(
     () => columns.map((column) => ({ id: column, accessorFn: (row: Row) => shown(column, row[column]) })),

@@ -1,4 +1,4 @@
-/** Draining a machine, letting work in again, forgetting it: each says before it is done what will happen. */
+/** Drains, uncordons or forgets a machine. Each says first what will happen. */
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import type { MachinePageView } from '../../../views-of-machines.ts';
@@ -6,7 +6,7 @@ import { ask } from '../lib/api.ts';
 import { counted } from '../lib/format.ts';
 import { DialogButton, DialogForm } from '../ui/dialog.tsx';
 
-/** The buttons. One that is here cannot be forgotten: its agent would join again. */
+/** Shows the buttons. A connected machine cannot be forgotten: its agent would join again. */
 export function MachineActions({ view }: { view: MachinePageView }) {
   const {
     machine: { id, name, connected, cordoned },

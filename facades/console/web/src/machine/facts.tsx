@@ -1,12 +1,12 @@
-/** What a machine is: what its agent told of it, the key that it joined with, where its workers listen. */
+/** Details of a machine: its agent's report, its key, and the addresses of its workers. */
 import type { MachinePageView } from '../../../views-of-machines.ts';
 import { ago, mib, moment } from '../lib/format.ts';
 import { FactsTable, Panel } from '../ui/parts.tsx';
 
-/** Addresses that are told before the rest is only counted. */
+/** Most addresses that are listed; the rest is counted. */
 const ADDRESSES_MAX = 20;
 
-/** The panel. */
+/** Shows the panel. */
 export function Facts({ view }: { view: MachinePageView }) {
   return (
     <Panel title="Details">
@@ -50,7 +50,7 @@ function factsOf({ machine, nowMs, ...view }: MachinePageView): [string, string]
   ];
 }
 
-/** `x4kq0c2m9w1zpd at 10.0.0.7:40001`, of pods with the port that their owners named. */
+/** Returns addresses as `x4kq0c2m9w1zpd at 10.0.0.7:40001`; of pods with the port that their owners named. */
 function listening(addresses: MachinePageView['addresses']): string {
   const more = addresses.length - ADDRESSES_MAX;
   const named = addresses

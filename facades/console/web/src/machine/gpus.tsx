@@ -1,4 +1,4 @@
-/** The GPUs of a machine: how each is, and which worker or pod of which account has it. */
+/** The GPUs of a machine: health, load, and the worker or pod that has each. */
 import { Link } from 'wouter';
 import type { GpuView } from '../../../views-of-gpus.ts';
 import type { MachinePageView } from '../../../views-of-machines.ts';
@@ -6,7 +6,7 @@ import { busyText, loadText } from '../charts/gpu-load.ts';
 import { mib, share, stateText } from '../lib/format.ts';
 import { Badge, Panel } from '../ui/parts.tsx';
 
-/** The panel; nothing where it has none. */
+/** Shows the panel; nothing if the machine has no GPU. */
 export function Gpus({ view }: { view: MachinePageView }) {
   const { gpus } = view.machine;
   if (gpus.length === 0) return null;
@@ -52,7 +52,7 @@ function Row({
   view: MachinePageView;
   isLoadKnown: boolean;
 }) {
-  // One that crashed holds nothing while it waits for its next try; what a frozen one has others may take.
+  // A crashed worker holds no GPU while it waits for its next start. A standby worker's GPU may be in use by another.
   const holders = workers.filter(({ gpus, state }) => gpus.includes(uuid) && state !== 'UNHEALTHY');
   const worker = holders.find(({ state }) => state !== 'FROZEN') ?? holders[0];
   const pod = worker ? undefined : pods.find(({ gpus }) => gpus.includes(uuid));
@@ -87,7 +87,7 @@ function Row({
   );
 }
 
-/** What its driver does not tell stays empty: of slices it tells no utilization. */
+/** Cells stay empty if the driver does not report them: MIG slices have no utilization. */
 function Load({ load, memoryMib }: { load: GpuView['load']; memoryMib: number }) {
   const { utilization = null, memoryUsedMib = null, temperatureCelsius = null, powerWatts = null } = load ?? {};
   return (
@@ -103,7 +103,7 @@ function Load({ load, memoryMib }: { load: GpuView['load']; memoryMib: number })
   );
 }
 
-/** The text says it; the bar is for the eye. */
+/** Shows the text with a bar. */
 function Bar({ part, text }: { part: number; text: string }) {
   return (
     <>

@@ -1,10 +1,10 @@
-/** What else is on a machine: pods, images; and endpoints whose workers it does not take. */
+/** Pods and images of a machine, and endpoints that do not fit on it. */
 import { Link } from 'wouter';
 import type { MachinePageView, MachineRefusalView } from '../../../views-of-machines.ts';
 import { ago, bytes, count, counted, mib, unbroken } from '../lib/format.ts';
 import { Badge, Panel } from '../ui/parts.tsx';
 
-/** Its pods; nothing where it has none. */
+/** Shows the pods; nothing if there are none. */
 export function Pods({ view: { pods, nowMs } }: { view: MachinePageView }) {
   if (pods.length === 0) return null;
   return (
@@ -50,7 +50,7 @@ export function Pods({ view: { pods, nowMs } }: { view: MachinePageView }) {
   );
 }
 
-/** Its images, the largest first; nothing where it has none. */
+/** Shows the images, largest first; nothing if there are none. */
 export function Images({ view: { images, imageCount, imageBytes } }: { view: MachinePageView }) {
   if (images.length === 0) return null;
   const shown =
@@ -96,12 +96,12 @@ export function Images({ view: { images, imageCount, imageBytes } }: { view: Mac
 
 const MIB = 1_048_576;
 
-/** Images are large: from 1 GiB on in whole ones. */
+/** Formats the size of an image; from 1 GiB in whole GiB. */
 function sizeOf(value: number): string {
   return value < 1_024 * MIB ? bytes(value) : mib(value / MIB);
 }
 
-/** Endpoints that need a place and find none here; nothing where there are none. */
+/** Shows endpoints with workers that cannot be placed here; nothing if there are none. */
 export function UnfitEndpoints({ refusals }: { refusals: readonly MachineRefusalView[] }) {
   if (refusals.length === 0) return null;
   return (

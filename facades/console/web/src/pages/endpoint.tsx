@@ -1,4 +1,4 @@
-/** An endpoint: what it does and why, its jobs, its settings, trying it, code for it. */
+/** The page of an endpoint and its tabs. */
 import { Link } from 'wouter';
 import type { EndpointView } from '../../../views.ts';
 import { Activity } from '../endpoint/activity.tsx';
@@ -29,10 +29,10 @@ const TABS = [
 /** Load-balancing endpoints have no jobs. */
 const OF_QUEUE: readonly string[] = ['jobs', 'errors'];
 const OF_JOBS: readonly string[] = [...OF_QUEUE, 'try', 'code'];
-/** The operator sees why it has these workers; what it does for its account is the account's. */
+/** Tabs that the operator sees: they explain scaling, but show no data of the account. */
 const OF_OPERATOR: readonly string[] = ['activity', 'decisions'];
 
-/** The page. */
+/** Shows the page. */
 export default function EndpointPage({ id, tab }: { id: string; tab: string }) {
   const live = useLive<EndpointView>(`?endpoint=${encodeURIComponent(id)}`);
   const { view, ended, away } = live;
@@ -138,7 +138,7 @@ function Part({ tab, id, live, view }: { tab: string; id: string; live: Live<End
   }
 }
 
-/** What a key for jobs alone may see too. */
+/** Shows the tabs that a key for jobs alone may see. */
 function JobsPart({ tab, id, failed }: { tab: string; id: string; failed: number }) {
   switch (tab) {
     case 'errors':

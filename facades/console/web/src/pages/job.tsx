@@ -1,4 +1,4 @@
-/** A job: where it is and why, its attempts, what it gave, and what can be done about it. */
+/** The page of a job: state and reason, attempts, input, output and actions. */
 import { useEffect, useState } from 'react';
 import { HoldUps } from '../job/holdups.tsx';
 import { LogView } from '../job/log-view.tsx';
@@ -20,7 +20,7 @@ import { Away, Badge, Figure, Loading, Panel, Refused, Trail } from '../ui/parts
 const FINAL = ['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'];
 const RETRIED = ['FAILED', 'TIMED_OUT'];
 
-/** The page. */
+/** Shows the page. */
 export default function JobPage({ endpointId, jobId }: { endpointId: string; jobId: string }) {
   const filter = useListing({}, namesOf(CALL_FILTERS));
   const asked = { endpoint: endpointId, job: jobId, ...(filter.isNarrowed ? filter.filters : {}) };
@@ -90,7 +90,7 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
   );
 }
 
-/** Of a job that runs. */
+/** Returns the run time so far of a running job, in milliseconds. */
 function ranUntilNow({ nowMs, submitMs, delayMs, why: { state } }: JobView): number | undefined {
   return state === 'IN_PROGRESS' && submitMs !== undefined && delayMs !== undefined
     ? Math.max(0, nowMs - submitMs - delayMs)
@@ -98,8 +98,8 @@ function ranUntilNow({ nowMs, submitMs, delayMs, why: { state } }: JobView): num
 }
 
 /**
- * What is read only when somebody wants it: most jobs stream nothing, inputs may be large. Of a job that runs, its
- * stream and logs are shown at once.
+ * Parts that are loaded on demand: most jobs stream nothing, and inputs may be large. A running job shows its stream
+ * and logs at once.
  */
 function Parts({
   path,
@@ -114,7 +114,7 @@ function Parts({
 }) {
   const [wanted, setWanted] = useState<readonly string[]>(isLive ? ['logs', 'stream'] : []);
   useEffect(() => {
-    // They stay when the job ends.
+    // They stay visible when the job ends.
     if (isLive) setWanted((before) => [...new Set(['logs', 'stream', ...before])]);
   }, [isLive]);
   const shows = (part: string): boolean => wanted.includes(part);

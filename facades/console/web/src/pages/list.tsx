@@ -1,4 +1,4 @@
-/** All lists that are tables and no more: what each asks for and shows stands in KINDS. */
+/** The page of every plain list. `KINDS` has the columns, filters and actions of each. */
 
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -29,7 +29,7 @@ import { Away, Empty, Failed, Loading, Overdue } from '../ui/parts.tsx';
 const VOLUME_STAYS =
   'Its files stay on the disks of machines until the operator removes them: empty it first if nobody may read them there.';
 
-/** The page. */
+/** Shows the page. */
 export default function ListPage({ kind }: { kind: string }) {
   const known = KINDS[kind];
   return known ? (
@@ -53,7 +53,7 @@ function List({ kind }: { kind: Kind }) {
   );
 }
 
-/** A list of a kind as it was chosen. */
+/** A list with its search and filters. */
 interface Chosen {
   kind: Kind;
   listing: Listing;
@@ -92,8 +92,8 @@ function Live({ query, ...chosen }: Chosen & { query: string }) {
 }
 
 /**
- * `isOld`: the rows are of what was chosen before. `failed`: said instead of them. `away`: why they do not come.
- * `children`: said beside them.
+ * Shows the list. `isOld` if the rows still match the previous choice; `failed` replaces the rows; `away` says why they
+ * do not arrive; `children` are shown above.
  */
 function Shown({
   kind,

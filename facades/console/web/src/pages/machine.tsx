@@ -1,7 +1,4 @@
-/**
- * A machine, for the operator: whether it is here, what is on it and whose, what it was at, and what draining or
- * forgetting it means.
- */
+/** The page of a machine, for the operator: connection, GPUs, workers, pods, images and actions. */
 import type { MachinePageView } from '../../../views-of-machines.ts';
 import { Workers } from '../endpoint/workers.tsx';
 import { ago, count } from '../lib/format.ts';
@@ -13,7 +10,7 @@ import { Gpus } from '../machine/gpus.tsx';
 import { Images, Pods, UnfitEndpoints } from '../machine/lists.tsx';
 import { Away, Badge, Empty, Figure, Loading, Refused, Trail } from '../ui/parts.tsx';
 
-/** The page. `name`: the machine's id or name. */
+/** Shows the page. `name` is the machine's id or name. */
 export default function MachinePage({ name }: { name: string }) {
   const { view, away, ended } = useLive<MachinePageView>(`?machine=${encodeURIComponent(name)}`);
   const isOperator = useIsOperator();
@@ -80,7 +77,7 @@ export default function MachinePage({ name }: { name: string }) {
   );
 }
 
-/** Whether it is here, and what is wanted of it. */
+/** Shows whether the machine is connected, cordoned, or its key revoked. */
 function States({
   view: {
     machine: { connected, cordoned, seenMs },

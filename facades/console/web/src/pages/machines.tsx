@@ -1,4 +1,4 @@
-/** Machines of the installation, for the operator: what each has, and whether new work may go there. */
+/** The list of machines, for the operator. */
 import type { OverviewView } from '../../../views.ts';
 import { GpuMap, NoMachine } from '../charts/gpu-map.tsx';
 import { NewKey } from '../forms/new-key.tsx';
@@ -10,7 +10,7 @@ import { MachineTable } from '../machine/table.tsx';
 import { DialogButton } from '../ui/dialog.tsx';
 import { Away, Loading, NoHit, Panel, Refused } from '../ui/parts.tsx';
 
-/** The page. */
+/** Shows the page. */
 export default function MachinesPage() {
   const listing = useListing({ order: 'name', descending: false }, namesOf(MACHINE_FILTERS));
   const { view, isOld, away, ended } = useLive<OverviewView>(`?${listing.query}`);

@@ -1,4 +1,4 @@
-/** The first page: what there is, how it goes, what is wrong. */
+/** The overview: problems, endpoints or machines, and their figures. */
 
 import type { FormEvent } from 'react';
 import { Suspense } from 'react';
@@ -21,7 +21,7 @@ import { Problems } from '../ui/problems.tsx';
 
 const Create = lazyPage(async () => ({ default: (await import('../forms/create.tsx')).Create }));
 
-/** The page. */
+/** Shows the page. */
 export function Overview() {
   const isOperator = useIsOperator();
   const filters = isOperator ? MACHINE_FILTERS : ENDPOINT_FILTERS;
@@ -76,7 +76,7 @@ export function Overview() {
   );
 }
 
-/** A key for jobs alone lists no endpoints, but may see the jobs of one that it names. */
+/** A key for jobs alone cannot list endpoints, but may open the jobs of one by its id. */
 function OpenById() {
   const [, go] = useLocation();
   if (useSession().jobs === 'none') return null;
@@ -95,7 +95,7 @@ function OpenById() {
   );
 }
 
-/** Its form is no part of the first load. */
+/** Creates an endpoint. The form is loaded on demand. */
 function NewEndpoint() {
   const [, go] = useLocation();
   if (useSession().manage !== 'write') return null;
@@ -211,7 +211,7 @@ function Row({ row, samples, nowMs }: { row: EndpointRow; samples: readonly Samp
   );
 }
 
-/** One square for each worker that there may be, as far as there is room. */
+/** Shows a square for each worker, up to 24. */
 function Workers({ row: { workers, workersMax } }: { row: EndpointRow }) {
   const { running, idle, initializing, unhealthy, standby } = workers;
   const kinds = [

@@ -1,4 +1,4 @@
-/** A pod: what it does and why, where and with what it runs, and what it wrote last. */
+/** The page of a pod: state and reason, machine, configuration and log. */
 import type { PodView } from '../../../views-of-pods.ts';
 import { ago, count } from '../lib/format.ts';
 import { useSession } from '../lib/session.tsx';
@@ -8,7 +8,7 @@ import { PodActions } from '../pod/actions.tsx';
 import { Away, Badge, FactsTable, Figure, Loading, Panel, Refused, Trail } from '../ui/parts.tsx';
 import { TailLog } from '../ui/tail-log.tsx';
 
-/** The page. */
+/** Shows the page. */
 export default function PodPage({ id }: { id: string }) {
   const { view, away, ended } = useLive<PodView>(`?pod=${encodeURIComponent(id)}`);
   const mayChange = useSession().manage === 'write';

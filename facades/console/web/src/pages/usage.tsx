@@ -11,7 +11,7 @@ import { Failed, Loading, Overdue } from '../ui/parts.tsx';
 import { CHOICES, Choices, choiceOf, filtersOf } from '../usage/choice.tsx';
 import { UsageReport } from '../usage/usage-report.tsx';
 
-/** The page. */
+/** Shows the page. */
 export default function UsagePage() {
   const isOperator = useIsOperator();
   const [address] = useAddress();
@@ -59,7 +59,7 @@ export default function UsagePage() {
   );
 }
 
-/** What was read before is shown until there is another. */
+/** Reads a path. The previous data stays until the new data arrives. */
 function useRead<Answer>(path: string) {
   return useQuery({
     queryKey: ['usage', path],

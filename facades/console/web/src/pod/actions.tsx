@@ -1,10 +1,10 @@
-/** What can be done with a pod that is there: stop and start it, begin it anew, empty its disk. */
+/** Actions on a pod: stop, start, restart, reset. */
 
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask } from '../lib/api.ts';
 
-/** The buttons. */
+/** Shows the buttons. */
 export function PodActions({ id, name, isStopped }: { id: string; name: string; isStopped: boolean }) {
   const queries = useQueryClient();
   const [failure, setFailure] = useState('');

@@ -1,13 +1,13 @@
-/** A button that puts a text where one can paste it, and says whether it did. */
+/** A button that copies a text to the clipboard, and says whether that worked. */
 import { useState } from 'react';
 
-/** The button; `className`: its own. */
+/** Shows the button. */
 export function CopyButton({ text, className }: { text: string; className?: string }) {
   const [status, setStatus] = useState('');
   const copy = (): void => {
     const fail = (): void =>
       setStatus('This browser does not let the page copy: select the text and copy it yourself.');
-    // Only pages by TLS, or of this very machine, have it.
+    // Browsers offer the clipboard only to pages loaded by TLS or from localhost.
     if (navigator.clipboard as Clipboard | undefined)
       navigator.clipboard.writeText(text).then(() => setStatus('Copied.'), fail);
     else fail();

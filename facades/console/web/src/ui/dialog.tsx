@@ -1,11 +1,9 @@
-/**
- * What is asked before something is done: the browser's own dialog, which keeps the focus inside and closes with Esc.
- */
+/** Dialogs. They use the browser's dialog element, which keeps the focus inside and closes with Esc. */
 
 import type { FormEvent, ReactNode } from 'react';
 import { useEffect, useId, useRef, useState } from 'react';
 
-/** A dialog that is open as long as it is there. */
+/** A dialog that is open while it is mounted. */
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
   const element = useRef<HTMLDialogElement>(null);
   const name = useId();
@@ -31,14 +29,12 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
   );
 }
 
-/** By the dialog itself, which gives the focus back to what had it. */
+/** Closes the dialog around a button. The dialog element returns the focus. */
 function closeAround({ currentTarget }: { currentTarget: HTMLElement }): void {
   currentTarget.closest('dialog')?.close();
 }
 
-/**
- * A form in a dialog. `onSubmit` rejects with what is wrong, which is then shown; what follows its success is its own.
- */
+/** A form in a dialog. If `onSubmit` rejects, the message is shown; on success it closes the dialog itself. */
 export function DialogForm({
   title,
   action,

@@ -1,4 +1,4 @@
-/** What stands around every page: where one can go, who is signed in, dark or light. */
+/** The frame around every page: navigation, session, theme. */
 import type { ReactNode } from 'react';
 import { Link, useRoute } from 'wouter';
 import { useIsOperator, useSession, useSignOut } from '../lib/session.tsx';
@@ -15,7 +15,7 @@ const OF_ACCOUNT = [
   ['/usage', 'Usage'],
   ['/audit', 'Audit'],
 ] as const;
-/** The others would tell it that it may not see them. */
+/** Pages for a key for jobs alone: it may not see the others. */
 const OF_JOBS = [['/', 'Overview']] as const;
 const OF_OPERATOR = [
   ['/', 'Overview'],
@@ -27,7 +27,7 @@ const OF_OPERATOR = [
   ['/audit', 'Audit'],
 ] as const;
 
-/** The frame. */
+/** Shows the frame. */
 export function Frame({ children }: { children: ReactNode }) {
   const isOperator = useIsOperator();
   const { manage } = useSession();

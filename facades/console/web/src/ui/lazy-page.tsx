@@ -1,15 +1,15 @@
 /**
- * Parts of the console that are loaded when they are needed: loaded again when that fails, and when it fails for long,
- * a reload is offered.
+ * Parts of the console that are loaded on demand. A failed load is retried; if it keeps failing, the page offers a
+ * reload.
  */
 
 import type { ComponentType, LazyExoticComponent, ReactNode } from 'react';
 import { Component, lazy } from 'react';
 import { after } from '../lib/stopwatch.ts';
 
-/** Pauses before what could not be loaded is asked for again, in milliseconds. */
+/** Pauses before each retry, in milliseconds. */
 const PAUSES_MS = [500, 1_000, 2_000, 4_000];
-/** What browsers say of a module that could not be fetched ends with its address. */
+/** The URL at the end of the browser's error for a module that could not be fetched. */
 const ADDRESS = /https?:\/\/[^\s?]+\.js/;
 
 /** Returns a component that is loaded when it is first shown. */
@@ -25,7 +25,7 @@ async function loaded<Module>(load: () => Promise<Module>): Promise<Module> {
     try {
       return await next();
     } catch (error) {
-      // Some browsers remember for good that an address failed; another query is another address.
+      // Some browsers cache a failed import by URL: another query is another URL.
       const address = ADDRESS.exec(error instanceof Error ? error.message : '')?.[0];
       if (address) next = () => import(/* @vite-ignore */ `${address}?again=${tries + 1}`) as Promise<Module>;
       await new Promise<void>((resolve) => {
@@ -36,10 +36,7 @@ async function loaded<Module>(load: () => Promise<Module>): Promise<Module> {
   return next();
 }
 
-/**
- * Shows its children; what they throw, a part that could not be loaded for instance, becomes an offer to load the page
- * again.
- */
+/** Shows its children. If they throw, for example because a part could not be loaded, it offers a reload. */
 export class LoadBoundary extends Component<{ children: ReactNode }, { failed: boolean }> {
   override state = { failed: false };
 

@@ -1,4 +1,4 @@
-/** Small parts that all pages are made of, and what a page shows when it has nothing, waits, failed or may not. */
+/** Small components of all pages, with the states empty, loading, failed and forbidden. */
 
 import type { ReactNode } from 'react';
 import { useEffect, useState } from 'react';
@@ -8,7 +8,7 @@ import { ApiError } from '../lib/api.ts';
 import { stateText } from '../lib/format.ts';
 import { after } from '../lib/stopwatch.ts';
 
-/** A titled part of a page. */
+/** A titled section of a page. */
 export function Panel({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
   return (
     <section className="panel">
@@ -21,7 +21,7 @@ export function Panel({ title, aside, children }: { title: string; aside?: React
   );
 }
 
-/** A number with what it counts. */
+/** A number with a label. */
 export function Figure({
   label,
   value,
@@ -41,7 +41,7 @@ export function Figure({
   );
 }
 
-/** What is known of one thing, by name; what is empty is left out. It needs no more room than there is. */
+/** A table of names and texts. Empty texts are left out. */
 export function FactsTable({
   label,
   facts,
@@ -65,7 +65,7 @@ export function FactsTable({
   );
 }
 
-/** A word that says a state; never by its colour alone. */
+/** A state as a coloured word. */
 export function Badge({ word, tone }: { word: string; tone?: string }) {
   return <span className={`badge ${tone ?? toneOf(word)}`}>{stateText(word)}</span>;
 }
@@ -89,7 +89,7 @@ function toneOf(word: string): string {
   return TONES[word] ?? 'calm';
 }
 
-/** There is nothing, and what would change that. */
+/** Says that there is nothing, and how to change that. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="empty">
@@ -101,12 +101,12 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
-/** Nothing of what there is has in it what was looked for. */
+/** Says that the search found nothing. */
 export function NoHit({ what }: { what: string }) {
   return <Empty title={`No ${what} matches.`}>Search for a part of its name or id.</Empty>;
 }
 
-/** It is on its way; it says so when that takes long. `away`: why it does not come, where that is known. */
+/** A placeholder while data is loading. It says so when that takes long. `away` is the reason, if known. */
 export function Loading({ away = '' }: { away?: string }) {
   const isLate = useIsLate(true);
   const text = away || (isLate ? LATE_TEXT : '');
@@ -120,7 +120,7 @@ export function Loading({ away = '' }: { away?: string }) {
   );
 }
 
-/** It has been waited for longer than is no more than slow. */
+/** Returns whether waiting has taken longer than `LATE_MS`. */
 function useIsLate(isWaiting: boolean): boolean {
   const [isLate, setIsLate] = useState(false);
   useEffect(() => {
@@ -134,7 +134,7 @@ function useIsLate(isWaiting: boolean): boolean {
   return isLate;
 }
 
-/** It failed, in the service's words; a lack of permission says what to do. */
+/** Shows an error of the service. Without permission it says what to do. */
 export function Failed({ error, again }: { error: unknown; again?: () => void }) {
   if (error instanceof ApiError && (error.status === 401 || error.status === 403)) {
     return <Empty title="This key may not see that.">Sign in with a key that may, or ask whoever made this one.</Empty>;
@@ -152,7 +152,7 @@ export function Failed({ error, again }: { error: unknown; again?: () => void })
   );
 }
 
-/** A page that its feed refused: it is no more, or the key may not see it. `children`: where one may go instead. */
+/** A page whose feed was rejected: it does not exist, or the key may not see it. `children` say where to go instead. */
 export function Refused({ title, why, children }: { title: string; why: Error; children?: ReactNode }) {
   const isGone = why instanceof ApiError && why.status === 404;
   return (
@@ -169,7 +169,7 @@ export function Refused({ title, why, children }: { title: string; why: Error; c
   );
 }
 
-/** The service was away a moment ago; what is shown is old. */
+/** Says that the service is unreachable and the data is old. */
 export function Away({ text }: { text: string }) {
   return text === '' ? null : (
     <p className="away" role="status">
@@ -179,8 +179,8 @@ export function Away({ text }: { text: string }) {
 }
 
 /**
- * Beside what was read before: why what is asked for cannot be read, or that it takes long. `isPlaceholderData`: what
- * is shown is not what was chosen.
+ * Shown with old data: why the new data cannot be read, or that it takes long. `isPlaceholderData` if the data matches
+ * the previous choice.
  */
 export function Overdue({
   failureReason,
@@ -193,7 +193,7 @@ export function Overdue({
   return <Away text={failureReason?.message ?? (isLate ? LATE_TEXT : '')} />;
 }
 
-/** Where a page stands below others. */
+/** The breadcrumb of a page. */
 export function Trail({ steps }: { steps: readonly { text: string; to?: string }[] }) {
   return (
     <nav aria-label="Where this is" className="trail">

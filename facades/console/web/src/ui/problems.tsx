@@ -1,10 +1,10 @@
-/** What is wrong right now, each with its reason and the page that tells more. */
+/** Current problems, each with its reason and a link. */
 import { Link } from 'wouter';
 import type { ProblemsView } from '../../../views.ts';
 import { count, unbroken } from '../lib/format.ts';
 import { Badge, Panel } from './parts.tsx';
 
-/** The panel; nothing where all is well. `hasLinks`: they are of several pages. */
+/** Shows the panel; nothing if there are no problems. `hasLinks` if they belong to several pages. */
 export function Problems({ problems, problemCount, hasLinks = false }: ProblemsView & { hasLinks?: boolean }) {
   if (problemCount === 0) return null;
   const shown =

@@ -1,4 +1,4 @@
-/** The end of what a pod or worker wrote, live while it is looked at. */
+/** The end of the log of a pod or worker, live. */
 import { useMemo } from 'react';
 import type { LogTailView } from '../../../views-of-pods.ts';
 import { useLive } from '../lib/use-live.ts';
@@ -6,10 +6,10 @@ import { plainText } from '../lib/worker-text.ts';
 import { Away, Failed, Loading } from './parts.tsx';
 import { Tail, withMore } from './text-blocks.tsx';
 
-/** All that the service tells of one. */
+/** Most characters that are shown: all that the service sends. */
 const SHOWN_MAX = 500_000;
 
-/** The text. `of`: whose it is, by its id; `label`: in words. */
+/** Shows the log. `of` is the id of the pod or worker; `label` names it. */
 export function TailLog({ of, label }: { of: { pod: string } | { worker: string }; label: string }) {
   const { view, away, ended } = useLive<LogTailView>(`?${new URLSearchParams({ ...of, part: 'log' })}`);
   const blocks = useMemo(() => (view && view.text !== '' ? withMore([], plainText(view.text), SHOWN_MAX) : []), [view]);

@@ -1,23 +1,21 @@
 /**
- * Much text in pieces, each laid out by itself: browsers take long for a text of a million characters, and anew for
- * each that is added to it. Pieces out of sight cost nothing (styles/parts.css).
+ * Long texts in blocks. Browsers are slow to lay out a million characters, and do it again at each addition. Blocks
+ * outside of the viewport cost nothing (styles/parts.css).
  */
 import { memo, useEffect, useRef } from 'react';
 
-/** A piece. */
+/** A block of text. */
 export interface Block {
-  /** Stays the same while others before it are let go. */
+  /** Stays the same when earlier blocks are dropped. */
   key: number;
   text: string;
 }
 
-/**
- * A piece ends with the first line that ends behind this, or in the middle of a line that is too long, in characters.
- */
+/** A block ends with the first line end after `BLOCK` characters. A line longer than `LINE_MAX` is cut. */
 const BLOCK = 8_000;
 const LINE_MAX = 40_000;
 
-/** With more at the end, and no more than so many characters at all: the oldest pieces are let go. */
+/** Returns the blocks with `text` added. The oldest blocks are dropped above `charactersMax`. */
 export function withMore(blocks: readonly Block[], text: string, charactersMax: number): readonly Block[] {
   const last = blocks.at(-1) ?? { key: 0, text: '' };
   const grown = [...blocks.slice(0, -1), ...cut(last.text + text.slice(-charactersMax), last.key)];
@@ -41,7 +39,7 @@ function cut(text: string, firstKey: number): Block[] {
 
 const Piece = memo(({ text }: { text: string }) => <span className="block">{text}</span>);
 
-/** Pieces that are all there. */
+/** Shows a complete text. */
 export function Blocks({ text, label }: { text: string; label: string }) {
   const pieces = cut(text, 0);
   return (
@@ -53,7 +51,7 @@ export function Blocks({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** Pieces that become more. Whoever looks at the end goes on seeing the end. */
+/** Shows a growing text. If the end is visible, it stays visible. */
 export function Tail({ blocks, label, otherwise }: { blocks: readonly Block[]; label: string; otherwise: string }) {
   const element = useRef<HTMLPreElement>(null);
   const isAtEnd = useRef(true);
@@ -63,7 +61,7 @@ export function Tail({ blocks, label, otherwise }: { blocks: readonly Block[]; l
       if (isAtEnd.current && element.current) element.current.scrollTop = element.current.scrollHeight;
     };
     goToEnd();
-    // What came into sight by that may be higher than it was taken for.
+    // Blocks that became visible may be taller than estimated.
     const again = requestAnimationFrame(goToEnd);
     return () => cancelAnimationFrame(again);
   }, [blocks]);
@@ -76,7 +74,7 @@ export function Tail({ blocks, label, otherwise }: { blocks: readonly Block[]; l
       aria-label={label}
       aria-live="off"
       onScroll={({ currentTarget: seen }) => {
-        // Whoever goes up leaves the end; a text that grows leaves nobody.
+        // Only scrolling up leaves the end; growth does not.
         if (seen.scrollHeight - seen.scrollTop - seen.clientHeight < 40) isAtEnd.current = true;
         else if (seen.scrollTop < top.current) isAtEnd.current = false;
         top.current = seen.scrollTop;
@@ -88,8 +86,8 @@ export function Tail({ blocks, label, otherwise }: { blocks: readonly Block[]; l
 }
 
 /**
- * Calls once before the next time that the page is drawn, however often it was asked to; never while nobody sees the
- * page.
+ * Returns a function that calls `call` once before the next frame, however often it is called. It waits while the tab
+ * is hidden.
  */
 export function onNextFrame(call: () => void): () => void {
   let isAsked = false;

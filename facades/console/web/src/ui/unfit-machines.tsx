@@ -1,9 +1,9 @@
-/** Machines that could take no further worker of an endpoint, each with the reason and what would change it. */
+/** Machines that can take no further worker of an endpoint, each with the reason and what would change that. */
 
 import { unbroken } from '../lib/format.ts';
 import { Panel } from './parts.tsx';
 
-/** As core explains it; those with the same answer stand together, and only the operator is told names. */
+/** Core's explanation. Machines with the same reason are grouped; only the operator sees names. */
 export interface UnfitMachine {
   count: number;
   name?: string;
@@ -12,7 +12,7 @@ export interface UnfitMachine {
   change?: string;
 }
 
-/** The panel; nothing where none refuses. */
+/** Shows the panel; nothing if every machine fits. */
 export function UnfitMachines({ machines }: { machines: readonly UnfitMachine[] }) {
   const unfit = machines.filter(({ fits, reason }) => !fits && reason !== '');
   if (unfit.length === 0) return null;

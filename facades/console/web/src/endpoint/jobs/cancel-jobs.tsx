@@ -1,22 +1,22 @@
-/** Cancelling the jobs of a page that were chosen, after one question. */
+/** Cancels the selected jobs of a page, after one question. */
 import { useState } from 'react';
 import { ApiError, ask } from '../../lib/api.ts';
 import { count, counted } from '../../lib/format.ts';
 import { DialogButton, DialogForm } from '../../ui/dialog.tsx';
 
-/** Requests at a time: the service takes twenty of an endpoint. */
+/** Concurrent requests. The service allows twenty for an endpoint. */
 const AT_ONCE = 6;
 
-/** What became of them. */
+/** Result of the requests. */
 interface Cancelled {
   cancelled: number;
-  /** They had ended before, or are no more. */
+  /** Jobs that had ended or no longer exist. */
   ended: number;
-  /** Why it was given up; empty: it was not. */
+  /** Why cancelling stopped; empty if it did not. */
   failure: string;
 }
 
-/** The button, and its question. `onDone` is told what came of it. */
+/** Shows the button and its question. `onDone` receives a summary. */
 export function CancelJobs({
   id,
   jobs,
@@ -61,7 +61,7 @@ export function CancelJobs({
   );
 }
 
-/** Some at a time, until one is refused for a reason that holds for all. */
+/** Cancels the jobs, some at a time, until one is rejected for a reason that applies to all. */
 async function cancelAll(id: string, jobs: readonly string[], report: (done: number) => void): Promise<Cancelled> {
   const found: Cancelled = { cancelled: 0, ended: 0, failure: '' };
   const left = [...jobs];

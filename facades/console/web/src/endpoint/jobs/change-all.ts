@@ -1,48 +1,50 @@
-/** Changes many jobs: call after call, until none is left that matches or it is stopped. */
+/** Changes many jobs, call after call, until none is left that matches or the user stops it. */
 
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { ApiError, ask } from '../../lib/api.ts';
 import { count, stateText } from '../../lib/format.ts';
 
-/** What calls came to so far. */
+/** Progress of the calls so far. */
 export interface Progress {
   done: number;
-  /** Those that were not changed, by the state that they had by then. */
+  /** Jobs that were not changed, by the state they had by then. */
   left: Readonly<Record<string, number>>;
 }
 
-/** Which jobs, as /jobs/cancel and /jobs/retry take it. */
+/** The jobs to change, as /jobs/cancel and /jobs/retry take them. */
 export interface Wanted {
   path: 'cancel' | 'retry';
   query: Readonly<Record<string, string>>;
 }
 
-/** What can be done, and how far it is. */
+/** The change and its progress. */
 export interface ChangeAll {
-  /** What is said of it in the end, whatever that is. */
+  /** Runs the change. Resolves with a summary, also if it fails; never rejects. */
   run: (wanted: Wanted) => Promise<string>;
-  /** Leaves those as they are that no call has been made for. */
+  /** Stops before the next call. The remaining jobs stay unchanged. */
   stop: () => void;
-  /** Undefined: none has begun. */
+  /** `undefined` if none has started. */
   progress: Progress | undefined;
-  /** Why the call that is made now is made again. */
+  /** Why the current call is being retried. */
   failureReason: Error | null;
 }
 
-/** What a call answers. */
+/** Answer of one call. */
 interface Answer {
   done: number;
   left: Record<string, number>;
   nextCursor?: string;
 }
 
-/** Too many calls, or a part that is away: tried again. */
+/** Statuses that are retried: unreachable, too many requests, unavailable. */
 const PASSING = [0, 429, 503];
 const TRIES_MAX = 60;
 const PAUSE_MS = 1_000;
 
-/** `word`: what the jobs are then. Whoever leaves the page or closes the dialog stops it. */
+/**
+ * Returns the change. `word` is the past participle for the summary. Leaving the page or closing the dialog stops it.
+ */
 export function useChangeAll(id: string, word: string): ChangeAll {
   const [progress, setProgress] = useState<Progress>();
   const isStopped = useRef(false);
@@ -53,7 +55,7 @@ export function useChangeAll(id: string, word: string): ChangeAll {
     [],
   );
   const { mutateAsync, failureReason } = useMutation({
-    // Also after a pause, in which it may have been stopped.
+    // Checked before each retry too: it may have been stopped during the pause.
     mutationFn: async ({ path, query }: Wanted) =>
       isStopped.current
         ? undefined
@@ -76,7 +78,7 @@ export function useChangeAll(id: string, word: string): ChangeAll {
   };
 }
 
-/** `call` answers nothing once it is stopped. */
+/** Calls until nothing is left. `call` resolves with `undefined` once it is stopped. */
 async function changeAll(
   call: (cursor: string) => Promise<Answer | undefined>,
   word: string,

@@ -1,4 +1,4 @@
-/** Which jobs of an endpoint are listed. It stands in the address, so that a link shows the same. */
+/** The filter of an endpoint's jobs. The address holds it, so that a link shows the same list. */
 
 import { moment, stateText } from '../../lib/format.ts';
 import { useAddress } from '../../lib/use-address.ts';
@@ -6,17 +6,17 @@ import { LAST, TimeFields } from '../../listing/time-fields.tsx';
 import type { JobOrder, Submitted } from './job-list.ts';
 import { STATES } from './job-list.ts';
 
-/** What is listed, and what changes that. */
+/** The filter and its setters. */
 export interface JobFilter {
   status: string;
   order: JobOrder;
   submitted: Submitted;
-  /** The same for the same list. */
+  /** Identifies the list: equal for equal filters. */
   key: string;
   set: (part: Readonly<Record<string, string>>) => void;
 }
 
-/** Reads it from the address. What cannot be is the service's to refuse. */
+/** Reads the filter from the address. The service rejects invalid values. */
 export function useJobFilter(): JobFilter {
   const [query, set] = useAddress();
   const of = (name: string): string => query.get(name) ?? '';
@@ -24,7 +24,7 @@ export function useJobFilter(): JobFilter {
   return { status: of('status'), order: (of('order') || 'newest') as JobOrder, submitted, key: query.toString(), set };
 }
 
-/** When its jobs were submitted, as the end of a sentence; empty: whenever. */
+/** Returns the time of submission as the end of a sentence; empty if any. */
 export function timesText({ from, until }: Submitted): string {
   const text = (time: string): string => (Number.isNaN(Date.parse(time)) ? time : moment(Date.parse(time)));
   const last = LAST.find(([value]) => value === from);
@@ -35,7 +35,7 @@ export function timesText({ from, until }: Submitted): string {
   return parts.length === 0 ? '' : `, submitted ${parts.join(', ')}`;
 }
 
-/** Its fields. */
+/** Shows the fields of the filter. */
 export function FilterFields({
   filter: {
     status,

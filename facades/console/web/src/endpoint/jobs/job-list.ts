@@ -1,8 +1,8 @@
-/** Jobs of an endpoint as the queue surface lists them. */
+/** Reads lists of an endpoint's jobs from the queue API. */
 import type { JobRow } from '../../../../views-of-jobs.ts';
 import { ask } from '../../lib/api.ts';
 
-/** A page of them. */
+/** A page of jobs. */
 export interface JobPage {
   requests: readonly JobRow[];
   total: number;
@@ -11,19 +11,19 @@ export interface JobPage {
   nextCursor?: string;
 }
 
-/** What comes first. */
+/** Orders of the list. */
 export type JobOrder = 'newest' | 'oldest' | 'longest-delay' | 'longest-execution';
 
-/** All states a job can be in. */
+/** All states of a job. */
 export const STATES = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'TIMED_OUT', 'CANCELLED'];
 
-/** When they were submitted, as the service takes it: ISO 8601 or before now, as `now-1h`; either may be empty. */
+/** Time of submission as the service takes it: ISO 8601, or relative as `now-1h`. Either end may be empty. */
 export interface Submitted {
   from: string;
   until: string;
 }
 
-/** The query of the feed of a page of them. */
+/** Returns the query of the live feed of a page. */
 export function jobsFeed(
   id: string,
   { status, order, submitted: { from, until } }: { status: string; order: JobOrder; submitted: Submitted },
@@ -32,7 +32,7 @@ export function jobsFeed(
   return `?${new URLSearchParams({ endpoint: id, part: 'jobs', status, order, submittedFrom: from, submittedUntil: until, cursor })}`;
 }
 
-/** Reads a page. */
+/** Reads a page of jobs. */
 export function listJobs(
   id: string,
   {

@@ -1,4 +1,4 @@
-/** Jobs as a table: each with what became of it, ordered by its heads, and chosen by boxes. */
+/** The table of jobs: state and result of each, sortable columns, checkboxes. */
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { JobRow } from '../../../../views-of-jobs.ts';
@@ -10,17 +10,17 @@ import type { JobOrder, JobPage } from './job-list.ts';
 interface JobRowsProps {
   id: string;
   page: JobPage;
-  /** They are of what was chosen before: none of them can be chosen now. */
+  /** True if the rows still match the previous filter: they cannot be selected. */
   isOld: boolean;
   seenMs: number;
   order: JobOrder;
   sort: (order: JobOrder) => void;
-  /** Those that were chosen, where one may. */
+  /** The selected jobs, if jobs can be selected. */
   chosen?: ReadonlySet<string>;
   choose?: (next: ReadonlySet<string>) => void;
 }
 
-/** The table. */
+/** Shows the table. */
 export function JobRows({ id, page: { requests }, isOld, seenMs, order, sort, chosen, choose }: JobRowsProps) {
   if (requests.length === 0)
     return <Empty title="No job matches.">Results are kept for half an hour after a job ends.</Empty>;
@@ -85,7 +85,7 @@ function Longest({
   );
 }
 
-/** All that are shown and have not ended. */
+/** Selects all jobs of the page that have not ended. */
 function ChooseAll({
   jobs,
   chosen,
@@ -147,7 +147,7 @@ function canEnd({ status }: JobRow): boolean {
 
 function Row({ id, job, seenMs, children }: { id: string; job: JobRow; seenMs: number; children?: ReactNode }) {
   const submittedMs = Date.parse(job.submittedAt);
-  // Of what goes on; by the browser's clock, which is about right.
+  // Returns the time since `sinceMs`, by the browser's clock, which is accurate enough here.
   const soFar = (sinceMs: number): string => `${span(Math.max(0, seenMs - sinceMs))}\u00A0…`;
   const error = job.error === undefined ? '' : errorText(job.error).message;
   return (

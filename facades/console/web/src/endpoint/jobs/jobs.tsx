@@ -18,20 +18,20 @@ import { jobsFeed } from './job-list.ts';
 import { JobRows } from './job-rows.tsx';
 import { ManyJobs } from './many-jobs.tsx';
 
-/** How one goes to the pages before and after. */
+/** Labels of the buttons to the previous and next page, by order. */
 const WAYS: Readonly<Partial<Record<JobOrder, readonly [back: string, on: string]>>> = {
   newest: ['Newer', 'Older'],
   oldest: ['Older', 'Newer'],
 };
 
-/** The part. */
+/** Shows the tab. */
 export function Jobs({ id }: { id: string }) {
   const filter = useJobFilter();
   const { order, key, set } = filter;
   const { cursors, go } = usePages(key);
   const cursor = cursors.at(-1)!;
   const { chosen, choose, summary, done, result } = useChosen(`${key} ${cursor}`);
-  // One of which some are chosen stands still.
+  // A page with selected jobs does not change.
   const { view: data, isOld, away, ended } = useLive<JobsView>(jobsFeed(id, filter, cursor), chosen.size > 0);
   const [back, on] = WAYS[order] ?? ['Longer', 'Shorter'];
   const mayChoose = useSession().jobs === 'write';
@@ -91,7 +91,7 @@ export function Jobs({ id }: { id: string }) {
   );
 }
 
-/** The jobs that were chosen on a page, and what became of those of before. */
+/** Holds the selected jobs of a page, and the summary of the last action. */
 function useChosen(page: string) {
   const [{ of, ids }, setChosen] = useState<{ of: string; ids: ReadonlySet<string> }>({ of: page, ids: new Set() });
   const [summary, setSummary] = useState('');
@@ -100,11 +100,11 @@ function useChosen(page: string) {
     setSummary(text);
     setChosen({ of: page, ids: new Set() });
   };
-  // The button that had the focus is no more, once the dialog is gone.
+  // The button that had the focus is removed with the dialog.
   useEffect(() => {
     if (summary !== '') result.current?.focus();
   }, [summary]);
-  // Nobody sees them any more, and they may be gone when one comes back.
+  // A selection on another page is invisible, and its jobs may have ended since.
   useEffect(() => setChosen({ of: page, ids: new Set() }), [page]);
   const choose = (next: ReadonlySet<string>): void => {
     setChosen({ of: page, ids: next });
@@ -113,7 +113,7 @@ function useChosen(page: string) {
   return { chosen: of === page ? ids : new Set<string>(), choose, summary, done, result };
 }
 
-/** Among millions of jobs one is found by its id alone. */
+/** Opens a job by its id. */
 function Find({ id }: { id: string }) {
   const [, go] = useLocation();
   const find = (event: FormEvent<HTMLFormElement>): void => {
@@ -128,7 +128,7 @@ function Find({ id }: { id: string }) {
   );
 }
 
-/** Empties the queue; asks first, because nothing brings those jobs back. */
+/** Empties the queue after a question, because it cannot be undone. */
 function Purge({ id }: { id: string }) {
   const { jobs } = useSession();
   const [isAsked, setIsAsked] = useState(false);

@@ -1,6 +1,5 @@
 /**
- * Cancelling all jobs that the filter finds, or running them again: after one question, call after call, until it is
- * done or stopped.
+ * Cancels or retries all jobs that match the filter: after one question, call after call, until it is done or stopped.
  */
 import { useQuery } from '@tanstack/react-query';
 import { count, counted, stateText } from '../../lib/format.ts';
@@ -10,20 +9,19 @@ import type { JobFilter } from './job-filter.tsx';
 import { timesText } from './job-filter.tsx';
 import { listJobs } from './job-list.ts';
 
-/** What differs between the two. */
+/** Differences between cancelling and retrying. */
 interface Change {
   path: 'cancel' | 'retry';
-  /** Jobs in these may be changed: those … */
+  /** States whose jobs can be changed, each with the end of "jobs …". */
   states: readonly string[];
-  /** … that are in queue, that failed. */
   that: string;
   button: string;
   title: string;
   action: string;
   back: string;
-  /** What it means. */
+  /** Explanation of the effect. */
   text: string;
-  /** What the jobs are then. */
+  /** Past participle for the summary. */
   done: string;
 }
 
@@ -52,7 +50,7 @@ const CHANGES: readonly Change[] = [
   },
 ];
 
-/** The buttons that the chosen state allows. `onDone` is told what came of it. */
+/** Shows the buttons that the chosen state allows. `onDone` receives a summary. */
 export function ManyJobs({ id, filter, onDone }: { id: string; filter: JobFilter; onDone: (summary: string) => void }) {
   return CHANGES.filter(({ states }) => filter.status === '' || states.includes(filter.status)).map((change) => (
     <DialogButton key={change.path} text={change.button} {...(change.path === 'cancel' ? { className: 'danger' } : {})}>
@@ -116,7 +114,7 @@ function Question({
   );
 }
 
-/** One after the other: the service lists few times at once. */
+/** Sequential: the service allows few lists at a time. */
 async function countOf(id: string, states: readonly string[], { submitted }: JobFilter): Promise<string> {
   let total = 0;
   let isCapped = false;

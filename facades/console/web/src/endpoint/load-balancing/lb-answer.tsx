@@ -1,4 +1,4 @@
-/** The answer of a load-balancing endpoint as it comes: always as text, whatever it says that it is. */
+/** The answer of a load-balancing endpoint as it arrives: always as text, whatever its Content-Type. */
 import { useEffect, useState } from 'react';
 import type { EndpointView } from '../../../../views.ts';
 import { bytes, counted, span, unbroken } from '../../lib/format.ts';
@@ -22,10 +22,10 @@ const ENDINGS: Readonly<Record<string, string>> = {
   'application/pdf': 'pdf',
 };
 
-/** How often the time that passes is drawn, in milliseconds. */
+/** Interval of the running clock, in milliseconds. */
 const DRAWN_MS = 250;
 
-/** The panel. */
+/** Shows the panel. */
 export function LbAnswer({ exchange, view }: { exchange: Exchange; view: EndpointView }) {
   const { phase, why, head, headMs, tookMs } = exchange;
   const isUnderWay = phase === 'waiting' || phase === 'answering';
@@ -94,7 +94,7 @@ function Body({ exchange, head }: { exchange: Exchange; head: AnswerHead }) {
   );
 }
 
-/** Why nothing has come yet, as far as it is known. */
+/** Explains why nothing has arrived yet. */
 function Waiting({ view: { row, workers, summary, nowMs } }: { view: EndpointView }) {
   const ready = row.workers.idle + row.workers.running;
   const starting = workers.filter(({ state, endedMs }) => state === 'INITIALIZING' && endedMs === 0);
@@ -128,7 +128,7 @@ function toneOf(status: number): string {
   return status < 300 ? 'good' : status < 400 ? 'calm' : status < 500 ? 'warn' : 'bad';
 }
 
-/** What was told last, and since then what has passed. */
+/** Returns the elapsed time: the last reported, plus the time since. */
 function useGrowing(toldMs: number, isUnderWay: boolean): number {
   const [more, setMore] = useState({ toldMs, ms: 0 });
   useEffect(() => {

@@ -1,7 +1,4 @@
-/**
- * Code that sends a request to a load-balancing endpoint: the one that was tried last in this tab, or one of the kind
- * that such endpoints take.
- */
+/** Code samples that send a request to a load-balancing endpoint: the last one tried in this tab, or an example. */
 
 import type { LbRequest } from './lb-request.ts';
 import { hasBody, headersOf, keptRequest, pathOf } from './lb-request.ts';
@@ -14,7 +11,7 @@ const USUAL: LbRequest = {
   body: '{"prompt": "a lighthouse at dusk"}',
 };
 
-/** Titles and texts. The key is never in them. */
+/** Returns titles and samples. They never contain the key. */
 export function lbCode(origin: string, id: string): [title: string, text: string][] {
   const { isFirst, ...kept } = keptRequest(id);
   const request = isFirst ? USUAL : kept;
@@ -35,7 +32,7 @@ interface Parts {
   body: string | undefined;
 }
 
-/** A text of JSON is one of Python too. */
+/** Returns a Python string literal: a JSON string is one. */
 function python({ method, url, headers, body }: Parts): string {
   const all = [
     '"Authorization": "Bearer " + os.environ["SLIPWAY_API_KEY"]',
@@ -65,10 +62,10 @@ console.log(answer.status, await answer.text());`;
 }
 
 function curl({ method, url, headers, body }: Parts): string {
-  // It would wait for the body that a HEAD has not.
+  // With -X HEAD curl would wait for a body that never comes.
   const how = method === 'HEAD' ? '--head' : `-X ${method}`;
   const all = headers.map(([name, value]) => ` \\\n  -H ${quoted(`${name}: ${value}`)}`).join('');
-  // Without --globoff it takes brackets for patterns of its own.
+  // Without --globoff curl expands brackets in URLs.
   return `curl -sS --globoff ${how} ${quoted(url)} \\
   -H "Authorization: Bearer $SLIPWAY_API_KEY"${all}${body === undefined ? '' : ` \\\n  --data-raw ${quoted(body)}`}`;
 }
@@ -77,7 +74,7 @@ function text(value: string): string {
   return JSON.stringify(value);
 }
 
-/** For a shell, which looks into no such text. */
+/** Returns a single-quoted shell string, in which nothing is expanded. */
 function quoted(value: string): string {
   return `'${value.replaceAll("'", "'\\''")}'`;
 }

@@ -1,6 +1,6 @@
 /**
- * A request that is tried, and its answer as it comes. All of the answer is kept as a Blob, which browsers hold outside
- * of the page's memory, and only its first part is ever made into text: never into anything else.
+ * Sends a request and receives its answer as it arrives. The answer is stored as a Blob, which browsers keep outside of
+ * the page's memory. Only its first part is decoded, and only as text.
  */
 
 import { askAnswer } from '../../lib/api.ts';
@@ -11,34 +11,37 @@ import { withMore } from '../../ui/text-blocks.tsx';
 import type { LbRequest } from './lb-request.ts';
 import { hasBody, headOf } from './lb-request.ts';
 
-/** What came first. */
+/** Status and headers of the answer. */
 export interface AnswerHead {
   status: number;
   reason: string;
   headers: readonly (readonly [name: string, value: string])[];
 }
 
-/** What is known of it. */
+/** The state of an exchange. */
 export interface Exchange {
-  /** `waiting`: nothing came yet. `refused`: it was not sent; `broken`: its answer is not whole. `why` says why. */
+  /**
+   * `waiting`: nothing has arrived. `refused`: the request was not sent. `broken`: the answer is incomplete. `why` has
+   * the reason.
+   */
   phase: 'waiting' | 'answering' | 'whole' | 'ended' | 'refused' | 'broken';
   why: string;
   head: AnswerHead | undefined;
-  /** Until the answer began, and in all, in milliseconds. */
+  /** Time to the start of the answer, and in total, in milliseconds. */
   headMs: number;
   tookMs: number;
-  /** Of the body. */
+  /** Size of the body so far. */
   bytes: number;
-  /** Undefined: nothing of the body has come. */
+  /** `undefined` if nothing of the body has arrived. */
   isText: boolean | undefined;
   blocks: readonly Block[];
-  /** There is more than is shown. */
+  /** True if the body is longer than what is shown. */
   isCut: boolean;
-  /** All of the body that has come. */
+  /** Returns all of the body that has arrived. */
   payload: () => Blob;
 }
 
-/** Nothing of it has come. */
+/** The state before anything has arrived. */
 export const NOTHING: Exchange = {
   phase: 'waiting',
   why: '',
@@ -52,23 +55,23 @@ export const NOTHING: Exchange = {
   payload: () => new Blob(),
 };
 
-/** Shown of a body, in characters. */
+/** Most characters of a body that are shown. */
 export const SHOWN_MAX = 1_000_000;
-/** JSON of no more bytes is laid out when it is whole. */
+/** Largest complete JSON body that is formatted, in bytes. */
 const LAID_OUT_MAX = 200_000;
 const GROWTH_MAX = 5;
-/** More than any service lets through, in bytes. */
+/** Largest answer, in bytes: more than any service lets through. */
 const KEPT_MAX = 64 * 1_048_576;
 const HEAD_BYTES_MAX = 1_048_576;
-/** Pieces that become one, so that there are never many. */
+/** Number of chunks that are merged into one, so that there are never many. */
 const PARTS_MAX = 64;
 const SNIFFED = 4_096;
 
 type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
 
 /**
- * Sends it and tells what comes, more often than a page can be drawn; until it is over, or `signal` ends it. Never
- * rejects.
+ * Sends the request and reports its state, more often than a page can be drawn, until it is over or `signal` ends it.
+ * Never rejects.
  */
 export async function exchange(
   id: string,
@@ -102,7 +105,7 @@ export async function exchange(
     }
     say({ phase: 'whole', blocks: await body.whole(payload) });
   } catch (error) {
-    // Its worker shall not go on for nobody.
+    // Cancels the request, so that its worker does not continue in vain.
     await reader?.cancel().catch(() => undefined);
     const why = error instanceof Error ? error.message : String(error);
     if (signal.aborted) say({ phase: 'ended', why: 'You stopped it.' });
@@ -115,7 +118,7 @@ export async function exchange(
   }
 }
 
-/** The bytes. */
+/** Collects the bytes of the body. */
 class Payload {
   #parts: BlobPart[] = [];
   bytes = 0;
@@ -126,13 +129,13 @@ class Payload {
     if (this.#parts.length > PARTS_MAX) this.#parts = [new Blob(this.#parts)];
   }
 
-  /** No browser takes it for a page. */
+  /** With this type no browser opens it as a page. */
   blob(): Blob {
     return new Blob(this.#parts, { type: 'application/octet-stream' });
   }
 }
 
-/** The text that is shown of them, if they are one. */
+/** Decodes the text that is shown, if the body is text. */
 class BodyText {
   readonly #head: AnswerHead;
   readonly #decoder: TextDecoder;
@@ -155,7 +158,7 @@ class BodyText {
     this.blocks = withMore(this.blocks, this.isCut ? text.slice(0, -1) : text, Infinity);
   }
 
-  /** As it is shown when no more comes. */
+  /** Returns the final form of the text. */
   async whole(payload: Payload): Promise<readonly Block[]> {
     const isJson = /[/+]json\b/i.test(valueOf(this.#head, 'content-type'));
     if (!this.isText || !isJson || payload.bytes > LAID_OUT_MAX) return this.blocks;
@@ -164,7 +167,7 @@ class BodyText {
   }
 }
 
-/** The line in front of the body (facades/console/tried-requests.ts). */
+/** Reads the line in front of the body (facades/console/tried-requests.ts). */
 async function readHead(reader: Reader): Promise<{ head: AnswerHead; rest: Uint8Array<ArrayBuffer> }> {
   let read = new Uint8Array();
   for (let end = -1; ; ) {
@@ -184,7 +187,7 @@ async function readHead(reader: Reader): Promise<{ head: AnswerHead; rest: Uint8
   }
 }
 
-/** A header of the answer; empty: it has none of that name. */
+/** Returns a header of the answer; empty if it has none of that name. */
 export function valueOf({ headers }: AnswerHead, name: string): string {
   return headers.find(([other]) => other.toLowerCase() === name)?.[1] ?? '';
 }

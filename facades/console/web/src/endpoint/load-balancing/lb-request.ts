@@ -1,19 +1,19 @@
 /**
- * A request to a load-balancing endpoint as one writes it in the page: kept as long as the tab is, and checked before
- * it is sent.
+ * A request to a load-balancing endpoint as it is typed in the page. It is stored for the tab, and validated before it
+ * is sent.
  */
 
-/** As it is written. */
+/** The request as typed. */
 export interface LbRequest {
   method: string;
   path: string;
-  /** A line each: `Name: value`. */
+  /** One header a line: `Name: value`. */
   headers: string;
   kind: 'json' | 'text';
   body: string;
 }
 
-/** What can be sent. */
+/** The methods that can be sent. */
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 
 const FIRST: LbRequest = {
@@ -23,15 +23,15 @@ const FIRST: LbRequest = {
   kind: 'json',
   body: '{\n  "prompt": "a lighthouse at dusk"\n}',
 };
-/** More than this nobody writes by hand, and for each letter of more a page takes long. */
+/** Longest body, in characters: with a longer one the page is slow at each keystroke. */
 const BODY_MAX = 1_000_000;
-/** Of the path and the headers together, as they travel: what proxies let through, less what a browser adds. */
+/** Longest encoded path and headers: what proxies let through, less what a browser adds. */
 const HEAD_MAX = 10_000;
 const HEADERS_MAX = 50;
-/** Of a body that is kept, in characters. */
+/** Longest body that is stored, in characters. */
 const KEPT_BODY_MAX = 100_000;
 
-/** What was written last in this tab. `isFirst`: nothing was. */
+/** Returns what was typed last in this tab. `isFirst` if nothing was. */
 export function keptRequest(id: string): LbRequest & { isFirst: boolean } {
   try {
     const kept = JSON.parse(sessionStorage.getItem(nameOf(id)) ?? 'null') as Partial<LbRequest> | null;
@@ -41,7 +41,7 @@ export function keptRequest(id: string): LbRequest & { isFirst: boolean } {
   }
 }
 
-/** Keeps it for the tab, as far as the browser has room for it; a large body never. */
+/** Stores the request for the tab, if the browser's storage allows; never a large body. */
 export function keepRequest(id: string, { method, path, headers, kind, body }: LbRequest): void {
   try {
     sessionStorage.setItem(
@@ -49,11 +49,11 @@ export function keepRequest(id: string, { method, path, headers, kind, body }: L
       JSON.stringify({ method, path, headers, kind, body: body.length < KEPT_BODY_MAX ? body : '' }),
     );
   } catch {
-    // It is sent all the same.
+    // The storage is full: the request is sent all the same.
   }
 }
 
-/** What is wrong with it, in words; empty: nothing. */
+/** Returns what is wrong with the request; empty if nothing. */
 export function faultOf(request: LbRequest): string {
   const { path, kind, body } = request;
   if (!path.startsWith('/')) return 'The path must begin with "/".';
@@ -70,17 +70,17 @@ export function faultOf(request: LbRequest): string {
   return kind === 'json' ? faultOfJson(body) : '';
 }
 
-/** Bodies of a GET or HEAD mean nothing. */
+/** Returns whether a body is sent. A GET or HEAD has none. */
 export function hasBody({ method, body }: LbRequest): boolean {
   return mayHaveBody(method) && body !== '';
 }
 
-/** Whether one is asked for. */
+/** Returns whether the method can have a body. */
 export function mayHaveBody(method: string): boolean {
   return method !== 'GET' && method !== 'HEAD';
 }
 
-/** Names and values, with the kind of its body unless it names another. */
+/** Returns the headers, with a Content-Type for the body unless one is typed. */
 export function headersOf(request: LbRequest): [name: string, value: string][] {
   const written = linesOf(request).map((line): [string, string] => {
     const at = line.indexOf(':');
@@ -91,14 +91,14 @@ export function headersOf(request: LbRequest): [name: string, value: string][] {
   return [['Content-Type', request.kind === 'json' ? 'application/json' : 'text/plain; charset=utf-8'], ...written];
 }
 
-/** As it travels: what no URL may hold is escaped. */
+/** Returns the path with characters escaped that no URL may contain. */
 export function pathOf({ path }: LbRequest): string {
   return path.replaceAll(/[^\x21-\x7e]/gu, (character) =>
     encodeURIComponent(character.isWellFormed() ? character : '\uFFFD'),
   );
 }
 
-/** Its method, path and headers in one header. */
+/** Encodes method, path and headers into one header value. */
 export function headOf(request: LbRequest): string {
   const text = JSON.stringify({ method: request.method, path: pathOf(request), headers: headersOf(request) });
   return encodeURIComponent(text.isWellFormed() ? text : text.toWellFormed());

@@ -1,4 +1,6 @@
-/** Sends a request to a load-balancing endpoint, as a client would, and shows the answer as it comes. */
+/**
+ * The "Try it" tab of a load-balancing endpoint: sends a request as a client would, and shows the answer as it arrives.
+ */
 import { useEffect, useRef, useState } from 'react';
 import type { EndpointView } from '../../../../views.ts';
 import { useSession } from '../../lib/session.tsx';
@@ -11,7 +13,7 @@ import type { LbRequest } from './lb-request.ts';
 import { faultOf, keepRequest, keptRequest } from './lb-request.ts';
 import { RequestFields } from './request-fields.tsx';
 
-/** The part. What was written last is there again as long as the tab is. */
+/** Shows the form and the result. The form is stored for the tab. */
 export function TryLb({ view }: { view: EndpointView }) {
   const { id } = view.row;
   const [request, setRequest] = useState<LbRequest>(() => keptRequest(id));
@@ -83,7 +85,7 @@ function useExchange(id: string) {
   const send = (request: LbRequest): void => {
     const mine = (running.current = new AbortController());
     let latest = NOTHING;
-    // Pieces may come faster than a page can be drawn.
+    // Chunks may arrive faster than a page can be drawn.
     const show = onNextFrame(() => {
       if (running.current === mine) setExchanged(latest);
     });
