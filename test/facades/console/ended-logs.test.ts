@@ -70,7 +70,7 @@ t.test('logs of workers that have ended, in a browser', { skip: whyNoChromium(),
   await see(page.getByRole('button', { name: /^Latest log of worker/ }));
   await page.getByText(/^and \d+ before$/).click();
   await inspect(t, page, 'workers that have ended');
-  await page.locator('.told-before').getByRole('button').last().click();
+  await page.locator('.earlier').getByRole('button').last().click();
   await log.getByText('yyy').first().waitFor();
   await inspect(t, page, 'the log of a worker that has ended');
 });

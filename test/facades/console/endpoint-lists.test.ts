@@ -331,7 +331,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
     await page.getByText('500 ×').waitFor();
     await page.getByRole('button', { name: 'Run these again' }).click();
     await page.getByText('500 queued again.', { exact: true }).waitFor();
-    await page.getByText('No job that failed in this time is kept.').waitFor();
+    await page.getByText('No failed job is kept from this time.').waitFor();
     t.equal((await queued()).length, 2_501, 'all of the group, not only those that are shown');
     await inspect(t, page, 'errors, none left');
   });

@@ -65,7 +65,7 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
       .waitFor();
     await inspect(t, page, 'a request that waits for a cold start');
     await answer(page).getByText('200 ok').waitFor();
-    await answer(page).getByText('It has no body.').waitFor();
+    await answer(page).getByText('The answer has no body.').waitFor();
     t.equal(await answer(page).getByText('Waiting for an answer.').count(), 0);
   });
 
