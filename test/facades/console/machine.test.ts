@@ -175,7 +175,7 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
   await t.test('draining says first what will happen, and lets work in again', async (t) => {
     await page.getByRole('button', { name: 'Drain rack-1' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText(/^\d+ workers? there: (it goes|they go) on\.$/).waitFor();
+    await dialog.getByText(/^\d+ workers? there: (it keeps|they keep) running\.$/).waitFor();
     await dialog.getByText('1 pod there: it stays, with all files.').waitFor();
     await inspect(t, page, 'draining a machine');
     await dialog.getByRole('button', { name: 'Drain it' }).click();
