@@ -1,4 +1,4 @@
-/** Starts the console. */
+/** Starts the console in its page, with the query client of all pages. */
 
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
