@@ -24,7 +24,7 @@ import type { Dependencies } from './core-dependencies.ts';
 import { sealRegistryCredentials } from './dispatch/desired/registry-credentials.ts';
 import { EXPLANATIONS_MAX, MANAGEMENT_CALLS_MAX } from './domain/accounts/call-limits.ts';
 import { Problems } from './reports/problems.ts';
-import { UsageTurns } from './reports/usage-turns.ts';
+import { UsageQueue } from './reports/usage-queue.ts';
 import { AccessChecks } from './rpc/accounts/access-checks.ts';
 import { accessHandlers } from './rpc/accounts/access-handlers.ts';
 import { auditHandlers } from './rpc/accounts/audit-handlers.ts';
@@ -121,7 +121,7 @@ function accountServices(
   { stores, access, checks, rate, lists, meter, onKeyChanged }: SharedParts,
   { clock, random, logger }: Dependencies,
 ): Services {
-  const usage = new UsageTurns(stores, clock, meter.engine.batches);
+  const usage = new UsageQueue(stores, clock, meter.engine.batches);
   return [
     [AccessServiceService, accessHandlers({ access, accounts: stores.accounts, checks, random, logger })],
     [KeyServiceService, rate.limit(keyHandlers(access, { ...stores, random }, onKeyChanged, lists))],

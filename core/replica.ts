@@ -4,7 +4,7 @@ import type { Service } from '@slipway/kit/lifecycle/service';
 import { SingleRunService, startAll, stopAll } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
-import { isAccessRefused, isDiskFull, isReadOnly, isTransient, persist } from './store/sql/transient.ts';
+import { isAccessDenied, isDiskFull, isReadOnly, isTransient, persist } from './store/sql/transient.ts';
 import type { Storage } from './store/storage.ts';
 
 /**
@@ -47,7 +47,7 @@ export class Replica extends SingleRunService {
     try {
       await persist(this.#storage.prepare, { ...this.#dependencies, forMs, signal: this.ending, onFailure });
     } catch (error) {
-      if (!isAccessRefused(error)) throw error;
+      if (!isAccessDenied(error)) throw error;
       throw new Error(`SLIPWAY_DATABASE_URL does not let core in: ${(error as Error).message}`, { cause: error });
     }
     await startAll(this.#services, logger, this.ending);

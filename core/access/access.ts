@@ -1,5 +1,5 @@
 /**
- * Who may do what. Answers come from two bounded caches that are at most 5 s old, so that a revoked key and a deleted
+ * Who may do what. Returns come from two bounded caches that are at most 5 s old, so that a revoked key and a deleted
  * endpoint stop working everywhere within that time, and at once where the notice arrives. A hit is synchronous: the
  * hot path of submissions never waits here.
  */
@@ -31,7 +31,7 @@ export interface Grant {
   accountId: string;
   /** The endpoint that was named. */
   endpoint: OwnedEndpoint | undefined;
-  /** Until when this may be used, on the steady clock. */
+  /** Until when this may be used, on the monotonic clock. */
   validUntilMs: number;
 }
 

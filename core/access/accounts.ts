@@ -15,7 +15,7 @@ import { base62 } from './key-text.ts';
 const PUBLIC_KEY_LENGTH_MAX = 16_384;
 
 /**
- * Creates an account. Answers its id, `user_` and 27 letters and digits; the same name again answers the first account.
+ * Creates an account. Returns its id, `user_` and 27 letters and digits; the same name again answers the first account.
  * UNAUTHORIZED: only the operator makes accounts. INVALID_REQUEST: bad name.
  */
 export async function createAccount(

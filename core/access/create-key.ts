@@ -11,7 +11,7 @@ import { base62, hashKey, newKeyText } from './key-text.ts';
 
 const ID_LENGTH = 20;
 
-/** What to create. */
+/** Settings of a new key. */
 export interface KeyRequest {
   name: string;
   scope: Exclude<Scope, 'ROOT'>;
@@ -23,7 +23,7 @@ export interface KeyRequest {
   accountId: string;
 }
 
-/** What it works with. */
+/** Dependencies. */
 export type KeyContext = Pick<Stores, 'keys' | 'accounts' | 'endpoints'> & { random: Random };
 
 /**

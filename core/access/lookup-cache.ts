@@ -15,7 +15,7 @@ export interface LookupCacheOptions<Value> {
   clock: Clock;
 }
 
-/** An answer and until when it may be used, on the steady clock. */
+/** An answer and until when it may be used, on the monotonic clock. */
 export interface Cached<Value> {
   value: Value | undefined;
   validUntilMs: number;

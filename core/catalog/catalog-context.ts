@@ -1,4 +1,4 @@
-/** What the use cases of the catalogue work with. */
+/** Dependencies of the use cases of the catalogue. */
 import type { Stores } from '../store/storage.ts';
 
 export type CatalogContext = Pick<Stores, 'catalog' | 'machines' | 'prices'>;

@@ -2,8 +2,8 @@
 import { gpuTypeOf } from '../domain/machines/gpu-facts.ts';
 import { ANY_HOSTED, isCountryCode } from '../domain/machines/location.ts';
 import type { CatalogContext } from './catalog-context.ts';
-import type { CpuRoomEntry } from './cpu-room.ts';
-import { cpuRoom } from './cpu-room.ts';
+import type { CpuCapacity } from './cpu-capacity.ts';
+import { cpuCapacity } from './cpu-capacity.ts';
 
 /** A place and the GPUs of the connected machines that carry it. */
 export interface DataCenterEntry {
@@ -11,19 +11,19 @@ export interface DataCenterEntry {
   /** Empty: none. */
   countryCode: string;
   gpus: { gpuTypeId: string; total: number; free: number }[];
-  /** Undefined: none of its machines is connected. */
-  cpu: CpuRoomEntry | undefined;
+  /** `undefined` if none of its machines is connected. */
+  cpu: CpuCapacity | undefined;
 }
 
-/** All places, and the room without a GPU on all machines. */
+/** All places, and the capacity without a GPU on all machines. */
 export interface DataCenterList {
   dataCenters: DataCenterEntry[];
-  cpu: CpuRoomEntry | undefined;
+  cpu: CpuCapacity | undefined;
 }
 
 /**
  * By id. Machines that were not seen for a day are forgotten, as for placement. `accountId`: whose network volumes
- * count; empty: all, for the operator; undefined: none.
+ * count; empty: all, for the operator; `undefined` if none.
  */
 export async function listDataCenters(
   { catalog, machines }: Omit<CatalogContext, 'prices'>,
@@ -46,8 +46,8 @@ export async function listDataCenters(
     }
   }
   for (const entry of entries.values())
-    entry.cpu = cpuRoom(view.filter(({ locations }) => locations.includes(entry.id)));
-  return { dataCenters: [...entries.values()].sort((a, b) => (a.id < b.id ? -1 : 1)), cpu: cpuRoom(view) };
+    entry.cpu = cpuCapacity(view.filter(({ locations }) => locations.includes(entry.id)));
+  return { dataCenters: [...entries.values()].sort((a, b) => (a.id < b.id ? -1 : 1)), cpu: cpuCapacity(view) };
 }
 
 function count(entry: DataCenterEntry, gpuTypeId: string, used: boolean): void {

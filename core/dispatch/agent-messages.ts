@@ -222,7 +222,7 @@ export function desiredStateOf(row: DesiredWorkerRow): DesiredState {
 type PulledRow = Pick<WorkerSpecRow, 'imageName' | 'registryAuthId' | 'credentialsSealed' | 'registryAuthName'>;
 
 /**
- * Opens the credentials that an image is pulled with, under the name that their owner gave them. Undefined: it is
+ * Opens the credentials that an image is pulled with, under the name that their owner gave them. `undefined` if it is
  * pulled without.
  */
 export function credentialsOf(row: PulledRow, open: OpenCredentials): RegistryCredentials | undefined {

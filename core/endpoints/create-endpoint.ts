@@ -22,7 +22,7 @@ const REQUEST_ID_LENGTH_MAX = 191;
 /** Longest webhook secret in characters. */
 const WEBHOOK_SECRET_LENGTH_MAX = 1_024;
 
-/** What to create. */
+/** Settings of a new key. */
 export interface EndpointRequest {
   /** An empty name takes the template's. */
   settings: EndpointSettings;

@@ -1,4 +1,4 @@
-/** What the use cases of endpoints, templates and machines work with. */
+/** Dependencies of the use cases of endpoints, templates and machines. */
 
 import type { Sealer } from '@slipway/kit/host/seal';
 import type { Random } from '@slipway/kit/time/clock';
@@ -33,7 +33,7 @@ export interface EndpointContext extends Pick<Stores, OwnStores> {
   random: Random;
   /** Deletes all jobs of an endpoint. */
   deleteJobs(endpointId: string): Promise<number>;
-  /** Endpoints came, changed or went: cached grants and scaling must look again, here and on other replicas. */
+  /** Endpoints came, changed or went: cached grants and scaling must evaluate them, here and on other replicas. */
   onChanged(endpointIds: readonly string[]): void;
   /** Keys were revoked or bound: what is remembered of them is void, here and on other replicas. */
   onKeysChanged(keyIds: readonly string[]): void;

@@ -47,7 +47,7 @@ export async function withTemplatesOf(
 }
 
 /**
- * Replaces an endpoint's workers, for instance because a file that they loaded has changed. Answers the endpoint with
+ * Replaces an endpoint's workers, for instance because a file that they loaded has changed. Returns the endpoint with
  * its new version, whose rollout begins. `atOnce`: workers of earlier ones take no further job and go when they hold
  * none, whether others come up or not.
  */

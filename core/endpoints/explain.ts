@@ -12,8 +12,8 @@ import type {
 } from '../domain/reports/explanation.ts';
 import { queueLimits, summarizeEndpoint, summarizeJob } from '../domain/reports/explanation.ts';
 import { explainMachines } from '../domain/reports/machine-explanation.ts';
-import type { RolloutTold } from '../domain/reports/rollout-text.ts';
-import { HELD_CHANGE, tellRollout } from '../domain/reports/rollout-text.ts';
+import type { ShownRollout } from '../domain/reports/rollout-text.ts';
+import { describeRollout, HELD_CHANGE } from '../domain/reports/rollout-text.ts';
 import { withChange } from '../domain/reports/what-would-change.ts';
 import { explainWorker } from '../domain/reports/worker-explanation.ts';
 import { runsSomewhere, withCrashes } from '../domain/scaling/machine-crashes.ts';
@@ -116,7 +116,7 @@ export async function explainEndpoint(
     running: demand.running,
     summary: withRollout(
       summarizeEndpoint(demand, settings, workers, reasons),
-      tellRollout(seen.released, seen.rollout, sight.workers),
+      describeRollout(seen.released, seen.rollout, sight.workers),
     ),
     limits: [
       ...limits,
@@ -129,7 +129,7 @@ export async function explainEndpoint(
 }
 
 /** Adds the state of a rollout in progress. */
-function withRollout(summary: string, { state, text }: RolloutTold): string {
+function withRollout(summary: string, { state, text }: ShownRollout): string {
   if (state === '') return summary;
   const told = `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
   return state === 'HELD' ? `${told} To change that: ${HELD_CHANGE}. ${summary}` : `${summary} ${told}`;

@@ -22,7 +22,7 @@ import type { OwnTemplateSource } from './own-template-source.ts';
 import { sourceOf } from './own-template-source.ts';
 import { TEMPLATE_ID_LENGTH } from './templates.ts';
 
-/** What to change. Absent fields stay as they are. */
+/** Changes. Absent fields stay as they are. */
 export interface EndpointChange {
   settings: Partial<EndpointSettings>;
   /** Empty: calls are no longer signed. Absent: as before. */
@@ -136,7 +136,7 @@ function ownOf(
 }
 
 /**
- * The template that is to replace another. Undefined: none is; the present one may stay also when its owner shares it
+ * The template that is to replace another. `undefined` if none is; the present one may stay also when its owner shares it
  * no more.
  */
 async function newTemplate(

@@ -1,4 +1,4 @@
-/** Answers "what if the endpoint had had other settings?" from its recorded history. Changes nothing. */
+/** Returns "what if the endpoint had had other settings?" from its recorded history. Changes nothing. */
 
 import { SlicedWork } from '@slipway/kit/bytes/sliced-work';
 import type { Clock } from '@slipway/kit/time/clock';

@@ -105,7 +105,7 @@ function databaseMetrics({ metrics, store, clock }: FleetMetricsOptions): void {
     },
     [0.0001, ...CALL_SECONDS],
   );
-  store.hearTurns((pool) => {
+  store.onPoolWait((pool) => {
     const own = poolWait.labels({ pool });
     return (waitedMs) => own.observe(waitedMs / 1_000);
   });

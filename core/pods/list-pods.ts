@@ -33,7 +33,7 @@ export async function listPods(
   return podViews.list(accountId, { pods: workersOf.length === 0, workers: includeWorkers || named, workersOf }, page);
 }
 
-/** Groups of the workers of the same endpoints that ended without being told to, where workers are asked for. */
+/** Groups of the workers of the same endpoints that ended unexpectedly, where workers are asked for. */
 export async function listEnded(
   { workers }: Pick<PodContext, 'workers'>,
   accountId: string,

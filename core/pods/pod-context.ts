@@ -1,4 +1,4 @@
-/** What the use cases of pods work with. */
+/** Dependencies of the use cases of pods. */
 
 import type { Random } from '@slipway/kit/time/clock';
 import type { MayAsk } from '../domain/resources/image-name.ts';
@@ -8,6 +8,6 @@ export interface PodContext extends Pick<Stores, 'pods' | 'podViews' | 'template
   /** Registries that images may be of. */
   mayAsk: MayAsk;
   random: Random;
-  /** What machines should have has changed. */
+  /** The desired state of machines changed. */
   onDesired(machineIds: readonly string[]): void;
 }

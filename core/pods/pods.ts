@@ -72,8 +72,8 @@ export async function deletePod(context: PodChanges, actor: Actor, id: string): 
 export type PodChanges = Pick<PodContext, 'pods' | 'podViews' | 'machines' | 'onDesired'>;
 
 /**
- * Does what `decide` says; undefined: nothing. Answers the pod after it. NOT_FOUND; POD_FIXED: it is a worker.
- * NO_CAPACITY: it shall run again and its machine has no room.
+ * Does what `decide` says; `undefined` if nothing. Returns the pod after it. NOT_FOUND; POD_FIXED: it is a worker.
+ * NO_CAPACITY: it shall run again and its machine has no capacity.
  */
 export async function changePod(
   context: PodChanges,

@@ -12,7 +12,7 @@ import type { PodContext } from './pod-context.ts';
 import type { PodChanges } from './pods.ts';
 import { changePod } from './pods.ts';
 
-/** What to change. Absent fields stay as they are. */
+/** Changes. Absent fields stay as they are. */
 export type PodUpdate = Partial<PodSettings>;
 
 /**

@@ -19,11 +19,11 @@ export interface AuditRequest {
   subjectId: string;
   /** Only changes with this text in their action, subject, key or fields; empty: all. */
   search: string;
-  /** Undefined: all. */
+  /** `undefined` if all. */
   action: string | undefined;
-  /** Only changes since then; undefined: all. */
+  /** Only changes since then; `undefined` if all. */
   since: Date | undefined;
-  /** Only changes before then; undefined: all. */
+  /** Only changes before then; `undefined` if all. */
   until: Date | undefined;
   /** The oldest first; then so are its pages. */
   oldestFirst: boolean;

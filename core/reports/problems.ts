@@ -11,12 +11,11 @@ import type { PlacementRefusal } from '../domain/scaling/placement-refusal.ts';
 import type { ScaleLimit } from '../domain/scaling/scale-target.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** What was found is told again for so many milliseconds, or ten times as long as finding it took, up to the other. */
+/** A result is reused for this many milliseconds, or ten times as long as finding it took, up to the other. */
 const FRESH_MS = 1_000;
 const FRESH_MS_MAX = 10_000;
 const ACCOUNTS_MAX = 1_000;
 
-/** What finding needs. */
 export interface ProblemsOptions {
   stores: Pick<Stores, 'problems'>;
   cannotRun: { of(endpointIds: readonly string[]): Promise<ReadonlyMap<string, PlacementRefusal>> };

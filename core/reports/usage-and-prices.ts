@@ -9,11 +9,11 @@ import type { Price } from '../store/reports/price-store.ts';
 import type { UsageSums } from '../store/reports/usage-store.ts';
 import type { PageRequest } from '../store/sql/page.ts';
 import type { Stores } from '../store/storage.ts';
-import type { UsageTurns } from './usage-turns.ts';
+import type { UsageQueue } from './usage-queue.ts';
 
-/** What the use cases of usage and prices work with. */
+/** Dependencies of the use cases of usage and prices. */
 export interface UsageContext extends Pick<Stores, 'prices'> {
-  usage: UsageTurns;
+  usage: UsageQueue;
   clock: Clock;
 }
 

@@ -11,14 +11,14 @@ import type { Stores } from '../store/storage.ts';
 
 const ID_LENGTH = 12;
 
-/** What the use cases of registry credentials work with. */
+/** Dependencies of the use cases of registry credentials. */
 export interface RegistryContext extends Pick<Stores, 'registryAuths'> {
   random: Random;
   /** Secrets as they are stored for the registry auth with this id. */
   seal(id: string, credentials: RegistryCredentials): Buffer;
-  /** Workers of these endpoints may be replaced: scaling must look again, here and on other replicas. */
+  /** Workers of these endpoints may be replaced: scaling must evaluate them, here and on other replicas. */
   onChanged(endpointIds: readonly string[]): void;
-  /** What these machines should run has changed. */
+  /** The desired state of these machines changed. */
   onDesired(machineIds: readonly string[]): void;
 }
 

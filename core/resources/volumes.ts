@@ -12,7 +12,7 @@ import type { Stores } from '../store/storage.ts';
 
 const ID_LENGTH = 10;
 
-/** What the use cases of network volumes work with. */
+/** Dependencies of the use cases of network volumes. */
 export interface VolumeContext extends Pick<Stores, 'volumes'> {
   random: Random;
 }
@@ -45,7 +45,7 @@ export async function getVolume(
   return found;
 }
 
-/** What to change. Absent fields stay as they are. */
+/** Changes. Absent fields stay as they are. */
 export type VolumeChange = Partial<VolumeSettings>;
 
 /**

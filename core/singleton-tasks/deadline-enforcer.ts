@@ -1,5 +1,5 @@
 /**
- * Ends jobs that exceed their execution timeout: TIMED_OUT by the database clock, and the agent is told to stop the
+ * Ends jobs that exceed their execution timeout: TIMED_OUT by the database clock, and the agent is asked to stop the
  * attempt.
  */
 

@@ -48,8 +48,11 @@ t.test('every test file has a declaration that can be read', async (t) => {
 });
 
 t.test('a run makes what its files declare', async (t) => {
-  t.same([...needsOf(root, ['test/core/domain/job-rules.test.ts'])], []);
-  t.same([...needsOf(root, ['test/core/domain/job-rules.test.ts', 'test/spec/jobs/states.test.ts'])], ['postgres']);
+  t.same([...needsOf(root, ['test/core/domain/jobs/job-rules.test.ts'])], []);
+  t.same(
+    [...needsOf(root, ['test/core/domain/jobs/job-rules.test.ts', 'test/spec/jobs/states.test.ts'])],
+    ['postgres'],
+  );
   t.same([...needsOf(root, ['test/e2e/python/worker.test.ts'])].sort(), ['postgres', 'python']);
 });
 

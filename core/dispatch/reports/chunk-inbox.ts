@@ -68,7 +68,7 @@ export class ChunkInbox {
   }
 
   /**
-   * Resolves when what came before of the attempt's endpoint is written, or the session is over; undefined: nothing is
+   * Resolves when what came before of the attempt's endpoint is written, or the session is over; `undefined` if nothing is
    * on its way.
    */
   written({ endpointId }: MachineAttempt): Promise<void> | undefined {

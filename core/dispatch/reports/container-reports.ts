@@ -1,6 +1,6 @@
 /**
  * Writes what machines have for containers: engine and images. The latest of each session, at most once a second, tried
- * again until it is written, and only while no later session speaks for the machine.
+ * again until it is written, and only while no later session owns the machine.
  */
 
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';

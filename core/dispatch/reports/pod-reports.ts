@@ -1,6 +1,6 @@
 /**
  * Writes what agents observe of their pods: the latest of each pod, in the order in which it came, tried again until it
- * is written. What a session said is written only while no later one speaks for its machine.
+ * is written. What a session said is written only while no later one owns its machine.
  */
 
 import { retryUntil } from '@slipway/kit/lifecycle/retry';

@@ -14,7 +14,7 @@ import type { SessionTable } from '../session-table.ts';
 
 const INSTANCE = /^[\w-]{0,64}$/;
 
-/** What it works with. */
+/** Dependencies. */
 export interface EnterOptions {
   table: SessionTable;
   machines: Pick<Stores['machines'], 'join'>;

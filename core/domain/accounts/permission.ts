@@ -21,7 +21,7 @@ export interface Caller {
   endpointIds: readonly string[];
   /** Looked at for RESTRICTED only. */
   permissions: Readonly<Record<Api, Permission>>;
-  /** Of AGENT: the machine that it speaks for. Undefined: it was not used yet. */
+  /** Of AGENT: the machine that it speaks for. `undefined` if it was not used yet. */
   machineId?: string | undefined;
   /** Most requests of its account to the job API in 10 s, which facades count; absent: no limit. */
   requestQuota?: number;

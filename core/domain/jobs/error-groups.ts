@@ -14,7 +14,7 @@ export interface FailedJob {
   id: string;
   state: string;
   finishedAtMs: number;
-  /** Undefined: it has none. */
+  /** `undefined` if it has none. */
   error: ErrorParts | undefined;
 }
 

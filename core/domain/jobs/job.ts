@@ -23,7 +23,7 @@ export interface Job {
   id: string;
   endpointId: string;
   state: JobState;
-  /** The handler's JSON text, or the latest progress value while IN_PROGRESS. Undefined: none, or not asked for. */
+  /** The handler's JSON text, or the latest progress value while IN_PROGRESS. `undefined` if none, or not asked for. */
   output: Buffer | undefined;
   /** Why it FAILED or TIMED_OUT. */
   error: string | undefined;

@@ -19,7 +19,7 @@ const SIZES_MAX = 100;
 const BYTES_PER_MIB = 1_048_576;
 const BYTES_PER_GB = 1_000_000_000;
 
-/** Reads an id; undefined: it is none. */
+/** Reads an id; `undefined` if it is none. */
 export function cpuSize(instanceId: string): CpuSize | undefined {
   const [, flavor, vcpus, memoryGb] = INSTANCE_ID.exec(instanceId) ?? [];
   if (flavor === undefined || Number(vcpus) > VCPUS_MAX) return undefined;

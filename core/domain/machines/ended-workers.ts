@@ -1,4 +1,4 @@
-/** Workers that ended without being told to, for people: grouped, because what ended them ends their followers too. */
+/** Workers that ended unexpectedly, for people: grouped, because what ended them ends their followers too. */
 
 /** One that ended. */
 export interface EndedWorker {

@@ -82,7 +82,7 @@ export const KNOWN_GPU_TYPES: ReadonlySet<string> = new Set([...GPU_TYPES].map(s
 const REPORTED_SHARE_MIN = 0.85;
 
 /**
- * Memory in GB of a whole card that reports much less than its type has, as a part of one does. Undefined: it has what
+ * Memory in GB of a whole card that reports much less than its type has, as a part of one does. `undefined` if it has what
  * it should, or that is not known.
  */
 export function shortMemoryGb({

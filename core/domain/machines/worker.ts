@@ -51,7 +51,7 @@ export interface Worker {
 /** A stretch of time of a worker. */
 export interface Stretch {
   begin: Date;
-  /** Undefined: it goes on. */
+  /** `undefined` if it goes on. */
   end: Date | undefined;
 }
 
@@ -71,7 +71,7 @@ export const CRASH_PAUSE_SECONDS_MAX = 300;
 /** Ended workers of an endpoint that are kept, so that their reason and log can be read. */
 export const ENDED_WORKERS_KEPT = 20;
 /** Of them as many are told of a machine. */
-export const ENDED_WORKERS_TOLD = 50;
+export const ENDED_WORKERS_SHOWN_MAX = 50;
 /** How long ended workers are kept, in hours. */
 export const ENDED_WORKERS_KEPT_HOURS = 24;
 

@@ -160,7 +160,7 @@ export function checkPod(pod: PodSettings, reported: ReadonlySet<string> = new S
 }
 
 /**
- * Where it goes: the machine and what it gets of it. NO_CAPACITY: no machine has room; the text says why and names
+ * Where it goes: the machine and what it gets of it. NO_CAPACITY: no machine has capacity; the text says why and names
  * none.
  */
 export function placePod(

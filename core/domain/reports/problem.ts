@@ -5,7 +5,7 @@ import { NO_WORKERS_REFUSAL } from '../scaling/placement-refusal.ts';
 import type { ScaleLimit, ScaleLimitName } from '../scaling/scale-target.ts';
 import { closed } from '../settings/sentence.ts';
 import { queueLimits, STARVED_CHANGE, starvedText } from './explanation.ts';
-import { HELD_CHANGE, tellRollout } from './rollout-text.ts';
+import { describeRollout, HELD_CHANGE } from './rollout-text.ts';
 import { withChange } from './what-would-change.ts';
 
 /** Something that is wrong. */
@@ -211,7 +211,7 @@ function machineProblems({ id, name, connected, cordoned, ill }: MachineState): 
 }
 
 function heldText({ version, goodVersion, reason }: HeldRelease): string {
-  const { text } = tellRollout(version, {
+  const { text } = describeRollout(version, {
     version,
     state: 'HELD',
     goodVersion,

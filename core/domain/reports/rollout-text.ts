@@ -2,7 +2,7 @@
 import type { Rollout, RolloutState } from '../scaling/rollout-settings.ts';
 
 /** The shown state of a rollout. */
-export interface RolloutTold {
+export interface ShownRollout {
   /** Empty if it is complete, or if no version was good before. */
   state: Exclude<RolloutState, 'COMPLETE'> | '';
   /** The version that is scaled now. */
@@ -18,8 +18,8 @@ const REASON_LENGTH_MAX = 300;
  * Returns the texts about an endpoint's rollout. `version`: of the endpoint. `withReason`: the caller may see what
  * workers wrote.
  */
-export function tellRollout(version: number, rollout: Rollout | undefined, withReason = true): RolloutTold {
-  const complete: RolloutTold = { state: '', servingVersion: version, text: '' };
+export function describeRollout(version: number, rollout: Rollout | undefined, withReason = true): ShownRollout {
+  const complete: ShownRollout = { state: '', servingVersion: version, text: '' };
   if (!rollout || rollout.state === 'COMPLETE') return complete;
   const { state, goodVersion, reason } = rollout;
   if (goodVersion === null && state !== 'ROLLING') return complete;

@@ -25,7 +25,7 @@ export interface UsageQuery {
   dataCenterIds: string[];
   templateId: string;
   imageName: string;
-  /** Only so many groups by themselves, the others as one. Undefined: each by itself. */
+  /** Only so many groups by themselves, the others as one. `undefined` if each by itself. */
   top: number | undefined;
 }
 

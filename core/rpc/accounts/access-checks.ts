@@ -11,7 +11,6 @@ import type { Access } from '../../access/access.ts';
 import type { StartedWorkers } from '../../access/started-workers.ts';
 import { endpointTypeToMessage } from '../resources/endpoint-messages.ts';
 
-/** What it needs. */
 export interface AccessChecksOptions {
   access: Access;
   startedWorkers: StartedWorkers;

@@ -17,7 +17,6 @@ import { pageRequestOf, tokenOf } from '../server/paging.ts';
 import { unary } from '../server/unary.ts';
 import type { AccessChecks } from './access-checks.ts';
 
-/** What the handlers need. */
 export interface AccessHandlersOptions {
   access: Access;
   accounts: Stores['accounts'];

@@ -14,7 +14,6 @@ import { hasEdgeKey } from '../machines/edge-key.ts';
 import { AdsStream } from './ads-stream.ts';
 import { LoadStream } from './load-stream.ts';
 
-/** What it needs. */
 export interface ControlPlaneParts {
   directory: BackendDirectory;
   demands: DemandWriter;

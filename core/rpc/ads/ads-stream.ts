@@ -17,7 +17,6 @@ import { ASSIGNMENT_TYPE, CLUSTER_TYPE, changesOf, snapshotOf } from './snapshot
 /** A stream of the service. */
 type AdsCall = ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>;
 
-/** What it needs. */
 export interface AdsParts {
   directory: BackendDirectory;
   edgeKey: string;

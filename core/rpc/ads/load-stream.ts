@@ -14,7 +14,6 @@ import type { Demand } from '../../store/machines/edge-store.ts';
 /** A stream of the service. */
 type LoadCall = ServerDuplexStream<LoadStatsRequest, LoadStatsResponse>;
 
-/** What it needs. */
 export interface LoadParts {
   directory: BackendDirectory;
   demands: DemandWriter;

@@ -24,7 +24,7 @@ import {
   LB_REQUESTS_AT_ONCE,
   LB_REQUESTS_AT_ONCE_PER_WORKER,
 } from '@slipway/proto/wire/limits';
-import type { EndpointBackends, RotationWorker } from '../../store/machines/edge-store.ts';
+import type { BackendWorker, EndpointBackends } from '../../store/machines/edge-store.ts';
 
 /**
  * Kinds of resources that core serves. Listeners and routes are the same for all endpoints and stand in the edge's own
@@ -209,7 +209,7 @@ export function changesOf(
   };
 }
 
-function healthOf({ ready, draining, surplus }: RotationWorker): HealthStatus {
+function healthOf({ ready, draining, surplus }: BackendWorker): HealthStatus {
   if (draining) return HealthStatus.DRAINING;
   if (!ready) return HealthStatus.UNHEALTHY;
   // Envoy sends to these only while no other is healthy.

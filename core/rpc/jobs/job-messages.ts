@@ -102,13 +102,13 @@ export function selectionFromMessage({
   return { state: stateFromWire(state), oldestFirst, longest: SPAN_FROM_WIRE[longest], submitted, offset, limit };
 }
 
-/** Undefined: unspecified. INVALID_REQUEST: a number that is no state. */
+/** `undefined` if unspecified. INVALID_REQUEST: a number that is no state. */
 export function stateFromWire(state: WireState): JobState | undefined {
   if (!(state in STATE_FROM_WIRE)) throw new DomainError('INVALID_REQUEST', `${state} is no state of a job`);
   return STATE_FROM_WIRE[state];
 }
 
-/** Undefined: whenever. */
+/** `undefined` if whenever. */
 export function submittedFromMessage({
   submittedFrom,
   submittedUntil,

@@ -33,7 +33,7 @@ const WAITS_LOW = 75_000;
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 /** Large outputs and pages of chunks that were read from the database and are not written yet. */
 const LARGE_MAX = 4;
-/** Answers in one message. */
+/** Returns in one message. */
 const REPLIES_MAX = 1_000;
 /** Longest part of an id in a line of the log. */
 const ID_LENGTH_MAX = 100;
@@ -161,7 +161,7 @@ export class Pipeline {
     } else this.#large.add(callId);
   }
 
-  /** Answers were written, or will never be. */
+  /** Returns were written, or will never be. */
   #written(replies: readonly PipelineReply[]): void {
     for (const { callId } of replies) {
       if (!this.#large.delete(callId)) continue;

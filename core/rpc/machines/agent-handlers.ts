@@ -26,7 +26,6 @@ import { OutcomeBudget } from '../server/outcome-budget.ts';
 import { keyOf, statusOf, unary } from '../server/unary.ts';
 import { receiveOutcome } from './receive-outcome.ts';
 
-/** What the handlers need. */
 export interface AgentHandlersOptions {
   access: Access;
   keys: Stores['keys'];

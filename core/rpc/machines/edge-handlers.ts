@@ -10,7 +10,7 @@ import type { RejectionTracker } from '../../edge/rejection-tracker.ts';
 import type { Stores } from '../../store/storage.ts';
 import { ownAccount } from '../server/own-account.ts';
 import { unary } from '../server/unary.ts';
-import { tellRefusals } from './tell-refusals.ts';
+import { recordRejections } from './record-rejections.ts';
 import type { WatchParts } from './watch-rotation.ts';
 import { WatchRotation } from './watch-rotation.ts';
 
@@ -56,7 +56,7 @@ export function createEdgeHandlers(
       watchRotation: (stream) => open.add((onEnd) => new WatchRotation(stream, parts, onEnd)),
       admitTunnel: unary(logger, async (_request, apiKey) => ({ machineId: await machineOf(access, apiKey) })),
       tellRefusals: unary(logger, async ({ endpoints }) => {
-        await tellRefusals(access, rejections, endpoints);
+        await recordRejections(access, rejections, endpoints);
         return {};
       }),
       locatePod: unary(logger, async ({ podId, port, write, open: needsNoKey }, apiKey) =>

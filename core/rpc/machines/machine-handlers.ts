@@ -21,7 +21,6 @@ import { listing, pageRequestOf, tokenOf } from '../server/paging.ts';
 import { unary } from '../server/unary.ts';
 import { endedToMessage, machinePageToMessage, machineToMessage, workerToMessage } from './machine-messages.ts';
 
-/** What the handlers need. */
 export interface MachineHandlersOptions {
   access: Access;
   context: EndpointContext;

@@ -145,7 +145,7 @@ function stretchToMessage({ begin, end }: Stretch): WorkerStretch {
   return { beginTime: begin, endTime: end };
 }
 
-/** Workers that ended without being told to. */
+/** Workers that ended unexpectedly. */
 export function endedToMessage({ count, sentence, lastLine, last }: EndedGroup): EndedWorkers {
   return {
     endpointId: last.endpointId,

@@ -21,8 +21,8 @@ import type { Reason } from '../../domain/settings/errors.ts';
 import type { BackendRegistry } from '../../edge/backend-registry.ts';
 import type { DemandWriter } from '../../edge/demand-writer.ts';
 import { refusalOf } from '../server/unary.ts';
+import { backendsMessage } from './backends-message.ts';
 import { hasEdgeKey } from './edge-key.ts';
-import { rotationMessage } from './rotation-message.ts';
 
 type Stream = ServerDuplexStream<WatchRotationRequest, WatchRotationResponse>;
 
@@ -57,12 +57,12 @@ export interface WatchParts {
 }
 
 interface Watched {
-  heardAtMs: number;
+  lastSeenAtMs: number;
   /** The version that the latest demand named. */
   told: string | undefined;
   /** The version that the facade has once all that was sent has arrived. */
   has: string | undefined;
-  /** Undefined: it was not read yet. */
+  /** `undefined` if it was not read yet. */
   current: EndpointRotation | undefined;
   /** When the current rotation was first sent to a facade that names `told`. `undefined` if it was not. */
   sentAtMs: number | undefined;
@@ -149,7 +149,7 @@ export class WatchRotation {
   #answer(watched: Watched, version: string | undefined): void {
     const now = this.#parts.clock.monotonicMs();
     const isRepeated = version !== undefined && version === watched.told;
-    Object.assign(watched, { heardAtMs: now, told: version, has: version });
+    Object.assign(watched, { lastSeenAtMs: now, told: version, has: version });
     // A facade that has dropped the endpoint since asks anew: only what is sent from now on can be missing.
     if (!isRepeated) watched.sentAtMs = undefined;
     const { current, sentAtMs } = watched;
@@ -161,7 +161,7 @@ export class WatchRotation {
   #watch(endpointId: string, version: string | undefined): Watched {
     const { registry, clock } = this.#parts;
     const watched: Watched = {
-      heardAtMs: clock.monotonicMs(),
+      lastSeenAtMs: clock.monotonicMs(),
       told: undefined,
       has: version,
       current: undefined,
@@ -172,7 +172,7 @@ export class WatchRotation {
     const off = registry.watch(endpointId, (rotation) => {
       if (this.#watched.get(endpointId) !== watched) return;
       if (!rotation) return this.#refuse(endpointId, 'ENDPOINT_NOT_FOUND');
-      const current = rotationMessage(rotation);
+      const current = backendsMessage(rotation);
       Object.assign(watched, { current, sentAtMs: undefined });
       if (watched.has !== current.version) this.#send(watched, current);
     });
@@ -215,7 +215,7 @@ export class WatchRotation {
     const { clock } = this.#parts;
     this.#sweep = clock.after(LINK_TIMERS.subscriptionMs, () => {
       const oldest = clock.monotonicMs() - LINK_TIMERS.subscriptionMs;
-      for (const [id, { heardAtMs }] of this.#watched) if (heardAtMs < oldest) this.#forget(id);
+      for (const [id, { lastSeenAtMs }] of this.#watched) if (lastSeenAtMs < oldest) this.#forget(id);
       this.#sweepLater();
     });
   }

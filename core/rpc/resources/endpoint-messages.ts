@@ -3,7 +3,7 @@
 import type { Endpoint as EndpointMessage } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { EndpointType, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { CreateEndpointRequest, OwnTemplate } from '@slipway/proto/gen/slipway/v1/endpoint_service';
-import { tellRollout } from '../../domain/reports/rollout-text.ts';
+import { describeRollout } from '../../domain/reports/rollout-text.ts';
 import type { EndpointSettings } from '../../domain/resources/endpoint.ts';
 import { ENDPOINT_SETTINGS, LB_DEFAULTS } from '../../domain/resources/endpoint.ts';
 import type { OwnTemplateChange } from '../../domain/resources/own-template.ts';
@@ -50,7 +50,7 @@ export function endpointToMessage(
   rollout?: Rollout,
 ): EndpointMessage {
   const { accountId, createdAt, type, scalerType, flashBootType, template, ...rest } = endpoint;
-  const told = tellRollout(endpoint.version, rollout && currentRollout(rollout, endpoint.version));
+  const told = describeRollout(endpoint.version, rollout && currentRollout(rollout, endpoint.version));
   return {
     ...rest,
     ...reasons,

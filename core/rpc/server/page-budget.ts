@@ -1,6 +1,6 @@
 /**
- * Bounds the pages of lists that are in memory, in all and of one account: whoever finds no room waits before anything
- * is read, and gives the room back when the answer has left. So however many ask for however large lists, core holds a
+ * Bounds the pages of lists that are in memory, in all and of one account: whoever finds no capacity waits before anything
+ * is read, and gives the capacity back when the answer has left. So however many ask for however large lists, core holds a
  * few pages.
  */
 
@@ -15,7 +15,7 @@ const HELD_BYTES = 5 * PAGE_BYTES_MAX;
 /** Pages at a time. */
 const PAGES_MAX = 8;
 const ACCOUNT_PAGES_MAX = 2;
-/** Calls that wait for room. */
+/** Calls that wait for capacity. */
 const WAITING_MAX = 2_000;
 const ACCOUNT_WAITING_MAX = 200;
 
@@ -33,9 +33,9 @@ export class PageBudget {
   }
 
   /**
-   * Waits for room for a page, which the caller has until `onGone` calls back. `goesOn`: of a list of which pages were
+   * Waits for capacity for a page, which the caller has until `onGone` calls back. `goesOn`: of a list of which pages were
    * read, which goes before lists of the same account that have not begun, so that what has begun ends. OverloadError:
-   * too many wait. UNAVAILABLE: the caller went before there was room.
+   * too many wait. UNAVAILABLE: the caller went before there was capacity.
    */
   async enter(accountId: string, goesOn: boolean, onGone: (gone: () => void) => void): Promise<void> {
     const before = this.#waiting.get(accountId) ?? 0;

@@ -41,7 +41,7 @@ export function pageRequestOf(message: PagedMessage, own = ''): PageRequest {
   return { size: pageSizeOf(message), after, view: wanted };
 }
 
-/** What is looked for. INVALID_REQUEST: too long. */
+/** Returns the searched text. INVALID_REQUEST: too long. */
 export function searchOf(view: ListView | undefined): string {
   const search = view?.search.trim() ?? '';
   if (search.length > SEARCH_LENGTH_MAX || search.includes('\0'))
@@ -49,7 +49,7 @@ export function searchOf(view: ListView | undefined): string {
   return search;
 }
 
-/** What fields must be. INVALID_REQUEST: too many, or too long. */
+/** Returns the values that fields must have. INVALID_REQUEST: too many, or too long. */
 export function filtersOf(view: ListView | undefined): Readonly<Record<string, string>> {
   const filters = view?.filters ?? {};
   const values = Object.values(filters);
@@ -97,7 +97,7 @@ export function positionToken(position: number | undefined): string {
   return position === undefined ? '' : Buffer.from(`${position}`).toString('base64url');
 }
 
-/** Where that page begins; undefined: at the beginning. INVALID_REQUEST: a token that no page gave. */
+/** Where that page begins; `undefined` if at the beginning. INVALID_REQUEST: a token that no page gave. */
 export function positionFromToken(token: string): number | undefined {
   if (token === '') return undefined;
   const text = /^[\w-]{1,32}$/.test(token) ? Buffer.from(token, 'base64url').toString() : '';
@@ -138,7 +138,7 @@ function keyFromToken(token: string): PageKey {
 
 /**
  * Makes a handler of a function that answers a page. It calls `enter` with the account before it reads: then it waits
- * for room, which is given back when the answer has left or the caller has gone.
+ * for capacity, which is given back when the answer has left or the caller has gone.
  */
 export function listing<Request, Response>(
   { budget, logger }: ListParts,

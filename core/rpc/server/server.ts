@@ -11,7 +11,7 @@ import { readable, refuseUnreadable } from './unreadable.ts';
 /** How long calls may go on after the server stopped taking new ones, in milliseconds. */
 const DRAIN_MS_MAX = 3_000;
 
-/** What it serves. */
+/** Services and settings of the server. */
 export interface RpcServerOptions {
   /** host:port; port 0 = any free one. */
   listen: string;

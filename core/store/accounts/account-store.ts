@@ -40,7 +40,7 @@ export class AccountStore {
     return found!.id;
   }
 
-  /** Reads an account. Undefined: there is none. */
+  /** Reads an account. `undefined` if there is none. */
   async get(id: string): Promise<Account | undefined> {
     const [row] = await this.#database.db.select().from(account).where(eq(account.id, id));
     return row;
@@ -65,7 +65,7 @@ export class AccountStore {
     return readPage(this.#database, listed, page, (ids) => db.select().from(account).where(inArray(account.id, ids)));
   }
 
-  /** Sets the quota. Undefined: there is no such account. */
+  /** Sets the quota. `undefined` if there is no such account. */
   async setQuota({ accountId: id, keyId }: Actor, quota: Quota): Promise<Account | undefined> {
     const { workers: workerQuota, gpus: gpuQuota, queuedJobs: queuedJobQuota, requests: requestQuota } = quota;
     const gpuWeight = quota.gpuWeight ?? 1;
@@ -80,7 +80,7 @@ export class AccountStore {
     });
   }
 
-  /** Sets the SSH key. Undefined: there is no such account. */
+  /** Sets the SSH key. `undefined` if there is no such account. */
   async setPublicKey(actor: Actor, publicKey: string): Promise<Account | undefined> {
     const id = actor.accountId;
     return this.#database.db.transaction(async (tx) => {

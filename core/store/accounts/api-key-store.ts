@@ -80,8 +80,8 @@ export class ApiKeyStore {
   }
 
   /**
-   * Makes a key that was not used yet the one of a machine, unless the machine has another that works. Answers the
-   * machine that the key belongs to afterwards; undefined: to none, or it was revoked.
+   * Makes a key that was not used yet the one of a machine, unless the machine has another that works. Returns the
+   * machine that the key belongs to afterwards; `undefined` if to none, or it was revoked.
    */
   async bind(id: string, machineId: string): Promise<string | undefined> {
     const { db } = this.#database;

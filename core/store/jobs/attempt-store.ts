@@ -23,7 +23,7 @@ export class AttemptStore {
     this.#hot = hot;
   }
 
-  /** The input of a current attempt of a machine. Undefined: it is not current, or not that machine's. */
+  /** The input of a current attempt of a machine. `undefined` if it is not current, or not that machine's. */
   async readInput(key: MachineAttempt): Promise<Buffer | undefined> {
     const [row] = await this.#hot<{ input: Buffer }[]>`
       SELECT i.input FROM job j JOIN job_input i ON i.endpoint_id = j.endpoint_id AND i.job_id = j.id

@@ -16,7 +16,7 @@ export interface ChunkPageRequest {
   endpointId: string;
   jobId: string;
   /**
-   * Read on from here. Undefined: from the place that readers without one of their own share, which moves to the last
+   * Read on from here. `undefined` if from the place that readers without one of their own share, which moves to the last
    * chunk that is read.
    */
   after: ChunkPosition | undefined;
@@ -89,7 +89,7 @@ const hasMoved = samePart(
 );
 
 /**
- * Answers each request in its place; undefined: no such job. Requests must be in order of (endpointId, jobId), so that
+ * Answers each request in its place; `undefined` if no such job. Requests must be in order of (endpointId, jobId), so that
  * two statements never lock each other out, and at most one of a job may read from its shared place.
  */
 export async function readChunkPages(

@@ -59,7 +59,7 @@ export class CountStore {
     this.#running = running;
   }
 
-  /** Reads endpoints' facts, in order. Undefined: no such endpoint. */
+  /** Reads endpoints' facts, in order. `undefined` if no such endpoint. */
   async endpointFacts(endpointIds: readonly string[]): Promise<(EndpointFacts | undefined)[]> {
     const rows = await this.#sql<FactsRow[]>`
       SELECT e.id, e.account_id, a.name AS account_name, e.type, e.execution_timeout_ms, e.retry_limit, e.retry_handler_errors, e.workers_max,
@@ -106,7 +106,7 @@ export class CountStore {
   }
 
   /**
-   * Counts an endpoint's jobs and workers. Jobs whose life is over count until they are reaped. Undefined: no such
+   * Counts an endpoint's jobs and workers. Jobs whose life is over count until they are reaped. `undefined` if no such
    * endpoint.
    */
   async health(endpointId: string): Promise<EndpointCounts | undefined> {

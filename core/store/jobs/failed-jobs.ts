@@ -14,7 +14,7 @@ import { PAGE_BYTES_MAX } from '../sql/page.ts';
 export interface FailedSliceRequest {
   /** Only jobs that ended within so many milliseconds. */
   spanMs: number;
-  /** Only jobs behind this place: `next` of the slice before. Undefined: from the newest. */
+  /** Only jobs behind this place: `next` of the slice before. `undefined` if from the newest. */
   after: number | undefined;
   /** Jobs that are looked at, those that ended earlier included. */
   limit: number;
@@ -27,7 +27,7 @@ export interface FailedSlice {
   /** Jobs that were looked at, and the bytes of their errors. */
   looked: number;
   bytes: number;
-  /** Where the next slice begins; undefined: there is none. */
+  /** Where the next slice begins; `undefined` if there is none. */
   next: number | undefined;
 }
 

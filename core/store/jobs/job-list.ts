@@ -21,7 +21,7 @@ export interface JobListRequest {
   longest?: 'delay' | 'execution' | undefined;
   /** Only jobs of that time. */
   submitted?: SubmittedWithin | undefined;
-  /** Only jobs behind this place in the list: `next` of the page before. Undefined: from the first. */
+  /** Only jobs behind this place in the list: `next` of the page before. `undefined` if from the first. */
   after?: number | undefined;
   /** Jobs to skip. Costs as much as reading them. */
   offset: number;
@@ -35,7 +35,7 @@ export interface JobListPage {
   total: number;
   /** There are more than `total`. */
   totalCapped: boolean;
-  /** Where the next page begins; undefined: there is none. */
+  /** Where the next page begins; `undefined` if there is none. */
   next: number | undefined;
 }
 

@@ -69,7 +69,7 @@ export class JobStore {
     return row && jobFromRow(row);
   }
 
-  /** What was submitted as its input. Undefined: no such job. */
+  /** What was submitted as its input. `undefined` if no such job. */
   async readInput(key: JobKey): Promise<Buffer | undefined> {
     const [row] = await this.#hot<{ input: Buffer }[]>`
       SELECT i.input FROM job j JOIN job_input i ON i.endpoint_id = j.endpoint_id AND i.job_id = j.id
@@ -89,7 +89,7 @@ export class JobStore {
     return result.count > 0;
   }
 
-  /** Cancels a job that is queued or running. Undefined: it is neither. */
+  /** Cancels a job that is queued or running. `undefined` if it is neither. */
   async cancel(key: JobKey): Promise<Cancelled | undefined> {
     const [row] = await this.#hot<CancelledRow[]>`${cancelled(this.#hot, one(this.#hot, key, 'cancel'))}`;
     return row && cancelledFromRow(row);
@@ -101,7 +101,7 @@ export class JobStore {
     return rows.map(cancelledFromRow);
   }
 
-  /** Queues a failed or timed-out job again, at the end. Undefined: it is in no such state. */
+  /** Queues a failed or timed-out job again, at the end. `undefined` if it is in no such state. */
   async retry(key: JobKey): Promise<Requeued | undefined> {
     const [row] = await this.#hot<
       RequeuedRow[]

@@ -28,9 +28,9 @@ export interface WalkedJobs {
 
 /** Jobs by how they ended. */
 export interface EndedJobs {
-  /** Only those that ended then or later. Undefined: whenever. */
+  /** Only those that ended then or later. `undefined` if whenever. */
   fromMs: number | undefined;
-  /** Only those of this group of errors. Undefined: of whatever. */
+  /** Only those of this group of errors. `undefined` if of whatever. */
   errorGroup: string | undefined;
 }
 
@@ -121,7 +121,7 @@ export function matching(sql: Sql, { endpointId, states, range }: JobWalk, match
 }
 
 /**
- * Where a walk is after these matches, of which `limit` were asked for and `moved` were moved. Undefined: it is over.
+ * Where a walk is after these matches, of which `limit` were asked for and `moved` were moved. `undefined` if it is over.
  */
 export function walkOn(walk: JobWalk, matches: readonly Match[], limit: number, moved: number): JobWalk | undefined {
   const { states, range, part, move } = walk;

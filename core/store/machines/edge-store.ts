@@ -11,7 +11,7 @@ const TUNNEL_ADDRESS = 'tunnel';
 const DEMAND_KEPT_SECONDS = 300;
 
 /** One worker of a load-balancing endpoint. */
-export interface RotationWorker {
+export interface BackendWorker {
   id: string;
   /** host:port; empty: not known yet, or `tunnelMachineId` says how it is reached. */
   address: string;
@@ -39,7 +39,7 @@ export interface EndpointBackends {
   /** Each connection to one of its workers is for one request: such workers were seen. */
   singleUse: boolean;
   /** By id. */
-  workers: RotationWorker[];
+  workers: BackendWorker[];
 }
 
 /** A port of a pod as facades see it. */
@@ -120,7 +120,7 @@ export class EdgeStore {
     return [...found.values()];
   }
 
-  /** A port of a pod; undefined: there is no such pod. */
+  /** A port of a pod; `undefined` if there is no such pod. */
   async pod(podId: string, port: number): Promise<PodLocation | undefined> {
     const [row] = await this.#sql<{ accountId: string; ports: string[]; machineId: string; address: string | null }[]>`
       SELECT account_id AS "accountId", ports, machine_id AS "machineId",
@@ -180,7 +180,7 @@ function surplus(sql: Sql): Fragment {
 function wayTo({
   address,
   machineId,
-}: Pick<RotationRow, 'address' | 'machineId'>): Pick<RotationWorker, 'address' | 'tunnelMachineId'> {
+}: Pick<RotationRow, 'address' | 'machineId'>): Pick<BackendWorker, 'address' | 'tunnelMachineId'> {
   return address === TUNNEL_ADDRESS
     ? { address: '', tunnelMachineId: machineId ?? '' }
     : { address: address ?? '', tunnelMachineId: '' };

@@ -54,7 +54,7 @@ export class ImageStore {
   }
 
   /**
-   * What the image means for a version of an endpoint: what was said first. Undefined: the machine has no worker of
+   * What the image means for a version of an endpoint: what was said first. `undefined` if the machine has no worker of
    * that version.
    */
   async settleVersion(

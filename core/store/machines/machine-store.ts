@@ -25,7 +25,7 @@ import { factsOf } from './machine-rows.ts';
 const MACHINES_MAX = 100_000;
 /** Machines of one name that are told apart. */
 const NAMESAKES_TOLD = 10;
-/** A session that wants to speak for its machine. */
+/** A session that wants to own its machine. */
 export interface NewSession {
   sessionId: string;
   replicaAddress: string;
@@ -52,7 +52,7 @@ export interface MachineSession {
 
 /** A heartbeat of a session. */
 export interface MachineBeat extends MachineSession {
-  /** What is new of its GPUs. Undefined: nothing is. */
+  /** What is new of its GPUs. `undefined` if nothing is. */
   gpuLoads?: readonly GpuLoad[] | undefined;
 }
 
@@ -74,7 +74,7 @@ export class MachineStore {
   }
 
   /**
-   * Makes a session the one that speaks for its machine and starts a lease. Every earlier session is fenced by this.
+   * Makes a session the one that owns its machine and starts a lease. Every earlier session is fenced by this.
    * Not while another run of an agent holds the lease, unless this is its successor and the other's session has ended,
    * or is not heard any more: then answers the holder.
    */
@@ -108,7 +108,7 @@ export class MachineStore {
   }
 
   /**
-   * Notes that a session ended in order. Its machine's lease runs on: the agent may come back and still hold its
+   * Records that a session ended in order. Its machine's lease runs on: the agent may come back and still hold its
    * attempts.
    */
   async leave({ machineId, sessionId }: MachineSession): Promise<void> {
@@ -117,8 +117,8 @@ export class MachineStore {
   }
 
   /**
-   * Extends the leases of many machines in one statement, which also notes how busy their GPUs are. Answers the
-   * sessions that still speak for theirs.
+   * Extends the leases of many machines in one statement, which also notes how busy their GPUs are. Returns the
+   * sessions that still own theirs.
    */
   async extend(beats: readonly MachineBeat[]): Promise<Set<string>> {
     // In the order of their ids, so that two replicas never lock the same rows crosswise.
@@ -232,7 +232,7 @@ export class MachineStore {
     });
   }
 
-  /** Where the replica that holds a machine's session is reached. Undefined: nobody holds one. */
+  /** Where the replica that holds a machine's session is reached. `undefined` if nobody holds one. */
   async replicaOf(machineId: string): Promise<string | undefined> {
     const [row] = await this.#database.sql<{ replica_address: string }[]>`
       SELECT replica_address FROM machine WHERE id = ${machineId} AND session_id IS NOT NULL AND lease_expires_at > now()`;

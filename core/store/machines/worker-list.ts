@@ -6,7 +6,7 @@ import type { Worker } from '../../domain/machines/worker.ts';
 import {
   ENDED_WORKERS_KEPT,
   ENDED_WORKERS_KEPT_HOURS,
-  ENDED_WORKERS_TOLD,
+  ENDED_WORKERS_SHOWN_MAX,
   MACHINE_LOST_REASON,
   stretchesOf,
   UNLISTED_REASON,
@@ -62,7 +62,7 @@ export async function recentWorkers(
   const [those, most] =
     'endpointId' in of
       ? [statement`endpoint_id = ${of.endpointId}`, ENDED_WORKERS_KEPT]
-      : [statement`machine_id = ${of.machineId}`, ENDED_WORKERS_TOLD];
+      : [statement`machine_id = ${of.machineId}`, ENDED_WORKERS_SHOWN_MAX];
   const rows = await statement<{ id: string }[]>`
     SELECT id FROM worker
     WHERE ${those} AND ended_at IS NOT NULL AND ended_at > now() - ${ENDED_WORKERS_KEPT_HOURS}::int * interval '1 h'
@@ -75,7 +75,7 @@ export async function recentWorkers(
 }
 
 /**
- * Workers that ended without being told to and are still kept, of some endpoints or of all when none is named, the
+ * Workers that ended unexpectedly and are still kept, of some endpoints or of all when none is named, the
  * latest first.
  */
 export async function endedWorkers(

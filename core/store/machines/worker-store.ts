@@ -62,7 +62,7 @@ export class WorkerStore {
 
   /**
    * Writes what the agent of a machine observed. Workers of other machines are left alone, and so are all when a later
-   * session speaks for the machine: it has told how things are now. Answers the endpoints whose workers changed.
+   * session owns the machine: it has told how things are now. Returns the endpoints whose workers changed.
    */
   async report(
     session: MachineSession,
@@ -128,7 +128,7 @@ export class WorkerStore {
   }
 
   /**
-   * Ends the workers of a machine that its agent has had and does not list in its hello. Answers their endpoints.
+   * Ends the workers of a machine that its agent has had and does not list in its hello. Returns their endpoints.
    * Fenced like reports.
    */
   async endUnlisted(session: MachineSession, listedIds: readonly string[]): Promise<string[]> {
@@ -145,7 +145,7 @@ export class WorkerStore {
   }
 
   /**
-   * Notes that workers had attempts just now; those in `provenIds` finished one, which ends their row of crashes; those
+   * Records that workers had attempts just now; those in `provenIds` finished one, which ends their row of crashes; those
    * in `idleIds` hold none any more.
    */
   async touch(usedIds: readonly string[], provenIds: readonly string[], idleIds: readonly string[]): Promise<void> {
@@ -182,7 +182,7 @@ export class WorkerStore {
     return new Map(rows.map((row) => [row.id, row.endpointId]));
   }
 
-  /** Where a worker runs. Undefined: there is no such worker. */
+  /** Where a worker runs. `undefined` if there is no such worker. */
   async find(workerId: string): Promise<{ endpointId: string; machineId: string } | undefined> {
     const [row] = await this.#database.sql<{ endpointId: string; machineId: string }[]>`
       SELECT endpoint_id AS "endpointId", machine_id AS "machineId" FROM worker WHERE id = ${workerId}`;
@@ -200,7 +200,7 @@ export class WorkerStore {
   }
 
   /**
-   * Workers that ended without being told to and are still kept, of some endpoints or of all when none is named, the
+   * Workers that ended unexpectedly and are still kept, of some endpoints or of all when none is named, the
    * latest first.
    */
   async ended(selection: WorkerSelection, endpointIds: readonly string[] = []): Promise<EndedWorker[]> {
@@ -220,7 +220,7 @@ export class WorkerStore {
   }
 }
 
-/** No later session speaks for the machine. What one that ended in order said last still counts. */
+/** No later session owns the machine. What one that ended in order said last still counts. */
 function speaks(sql: Sql, { machineId, sessionId }: MachineSession) {
   return sql`EXISTS (SELECT FROM machine m WHERE m.id = ${machineId} AND coalesce(m.session_id, ${sessionId}) = ${sessionId})`;
 }

@@ -70,7 +70,7 @@ export class PodReportStore {
 
   /**
    * Writes what the agent of a machine observed. Pods of other machines and reports of earlier runs are left alone, and
-   * so is everything when a later session speaks for the machine: it has told how things are now.
+   * so is everything when a later session owns the machine: it has told how things are now.
    */
   async report({ machineId, sessionId }: MachineSession, facts: readonly PodFacts[]): Promise<void> {
     await this.#database.sql`
@@ -85,7 +85,7 @@ export class PodReportStore {
   }
 
   /**
-   * Notes that an agent came back without some of its machine's pods: their processes are gone; those that shall run
+   * Records that an agent came back without some of its machine's pods: their processes are gone; those that shall run
    * are started again.
    */
   async missing(machineId: string, listedIds: readonly string[]): Promise<void> {

@@ -86,8 +86,8 @@ export class PodStore {
   }
 
   /**
-   * Changes a pod under its lock: `decide` sees it as it stands; undefined: nothing is to be done. One that stands
-   * still and shall run gets the GPUs that `choose` says. Undefined: there is no such pod in this account.
+   * Changes a pod under its lock: `decide` sees it as it stands; `undefined` if nothing is to be done. One that stands
+   * still and shall run gets the GPUs that `choose` says. `undefined` if there is no such pod in this account.
    */
   async change(
     id: string,
@@ -118,7 +118,7 @@ export class PodStore {
     });
   }
 
-  /** Deletes a pod. Answers its machine; undefined: there is no such pod in this account. */
+  /** Deletes a pod. Returns its machine; `undefined` if there is no such pod in this account. */
   async remove(id: string, actor: Actor): Promise<string | undefined> {
     return this.#database.db.transaction(async (tx) => {
       const [row] = await tx

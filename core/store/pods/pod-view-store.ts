@@ -14,7 +14,7 @@ import type { WorkerState } from '../../domain/machines/worker.ts';
 import type { Pod, PodState } from '../../domain/pods/pod.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import type { MachineFacts } from '../machines/machine-rows.ts';
-import { asGiven } from '../resources/given-template-rows.ts';
+import { asPinned } from '../resources/pinned-template-rows.ts';
 import type { Database } from '../sql/database.ts';
 import { envBytes } from '../sql/env-seals.ts';
 import { whereValue } from '../sql/list-filter.ts';
@@ -194,7 +194,7 @@ function workerAsPod(row: {
 }): Omit<PodView, 'machine' | 'costPerHour'> {
   const { name, gpuIds, locations, allowedCudaVersions, instanceIds, accountId } = row.endpoint;
   const { imageName, startCommand, entrypoint, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports } =
-    asGiven(row.template, row.given);
+    asPinned(row.template, row.given);
   // Which credentials a public template needs is its owner's business.
   const registryAuthId = row.template.accountId === accountId ? row.template.registryAuthId : null;
   const { id, machineId, gpuUuids, instanceId, reason, exitCode, version, createdAt, endedAt } = row.worker;

@@ -59,7 +59,7 @@ export class MachineViewStore {
     this.#database = database;
   }
 
-  /** Undefined: there is no such machine. */
+  /** `undefined` if there is no such machine. */
   async standing(id: string): Promise<MachineStanding | undefined> {
     const [row] = await this.#database.sql<MachineStanding[]>`
       SELECT CASE WHEN m.session_id IS NOT NULL AND m.lease_expires_at > now() THEN m.replica_address ELSE '' END AS "replicaAddress",

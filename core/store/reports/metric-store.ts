@@ -52,7 +52,7 @@ export class MetricStore {
   }
 
   /** Hears of each statement how long it waited for its turn on a connection of its pool. */
-  hearTurns(heard: (pool: string) => (waitedMs: number) => void): void {
+  onPoolWait(heard: (pool: string) => (waitedMs: number) => void): void {
     for (const [pool, sql] of Object.entries(this.#pools)) onPoolWait(sql, heard(pool));
   }
 

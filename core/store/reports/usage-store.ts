@@ -45,7 +45,7 @@ const ORDERS: Readonly<Record<string, { of: string; as: 'bigint' | 'text' }>> = 
   amount: { of: 'round("amountUsd"::numeric * 1000000)::bigint', as: 'bigint' },
 };
 
-/** What one account asks for. */
+/** A request of an account. */
 interface Asked extends UsageQuery {
   accountId: string;
 }

@@ -17,7 +17,6 @@ import type { Page, PageRequest } from '../sql/page.ts';
 import { byNumber, byText, readPage } from '../sql/page.ts';
 import { retryOnDeadlock } from '../sql/transient.ts';
 import { ENDPOINT_FILTERS, endpointFromRow } from './endpoint-rows.ts';
-import { giveTemplate } from './given-template-rows.ts';
 import type { NewOwnTemplate } from './own-template-rows.ts';
 import {
   dropOwnTemplate,
@@ -26,6 +25,7 @@ import {
   renameOwnTemplate,
   saveOwnTemplate,
 } from './own-template-rows.ts';
+import { pinTemplate } from './pinned-template-rows.ts';
 import { recordReleases } from './release-rows.ts';
 import { holdTemplate, TEMPLATE_BYTES } from './template-rows.ts';
 import { holdVolumes } from './volume-rows.ts';
@@ -45,9 +45,9 @@ export interface NewEndpoint {
 export interface EndpointUpdate {
   settings: EndpointSettings;
   replacesWorkers: boolean;
-  /** Undefined: it stays as it is. */
+  /** `undefined` if it stays as it is. */
   webhookSecretSealed?: Buffer | null | undefined;
-  /** What it alone runs from now on. Undefined: what it runs stays, or is named in the settings. */
+  /** What it alone runs from now on. `undefined` if what it runs stays, or is named in the settings. */
   own?: NewOwnTemplate | undefined;
 }
 
@@ -67,7 +67,7 @@ export class EndpointStore {
   }
 
   /**
-   * Creates an endpoint. Undefined: the request id was used before. INVALID_REQUEST: its template cannot be used any
+   * Creates an endpoint. `undefined` if the request id was used before. INVALID_REQUEST: its template cannot be used any
    * more, its network volumes are not all in the account, or two are in one data centre.
    */
   async create(fresh: NewEndpoint, actor: Actor, settings: EndpointSettings): Promise<Endpoint | undefined> {
@@ -87,7 +87,7 @@ export class EndpointStore {
         await dropOwnTemplate(tx, fresh.id);
         return undefined;
       }
-      await giveTemplate(tx, actor, row.id, settings.templateId);
+      await pinTemplate(tx, actor, row.id, settings.templateId);
       const fields = [...filledFields(settings), ...(fresh.webhookSecretSealed ? ['webhook_secret'] : [])];
       await recordChange(tx, { ...actor, action: 'CreateEndpoint', subjectId: row.id, fields });
       await recordReleases(tx, { keyId: actor.keyId, action: 'CreateEndpoint', fields, isNew: true }, [row]);
@@ -165,7 +165,7 @@ export class EndpointStore {
    * Changes an endpoint under its lock: `change` gets it as it stands and answers the new settings, whether they
    * replace workers and, when it is to change, the sealed webhook secret. `fields` are those that the caller named,
    * `templateId` the template if it is one of them. `changesRun`: `change` gets what the endpoint runs, too, and may
-   * answer what it alone runs from now on. Undefined: there is no such endpoint in this account. INVALID_REQUEST: its
+   * answer what it alone runs from now on. `undefined` if there is no such endpoint in this account. INVALID_REQUEST: its
    * new template cannot be used any more, its new network volumes are not all in the account, or two are in one data
    * centre.
    */
@@ -200,7 +200,7 @@ export class EndpointStore {
             );
           }
           const given = saved?.templateId ?? templateId;
-          const isNewlyGiven = given !== undefined && (await giveTemplate(tx, actor, id, given));
+          const isNewlyGiven = given !== undefined && (await pinTemplate(tx, actor, id, given));
           const version = current.version + (replacesWorkers || isNewlyGiven ? 1 : 0);
           const secret = webhookSecretSealed === undefined ? {} : { webhookSecretSealed };
           const [row] = await tx
@@ -249,7 +249,7 @@ export class EndpointStore {
 
   /**
    * Deletes an endpoint under its lock, after `check` has seen it, with its counters, workers and own template. Answers
-   * the machines that ran them; undefined: there is no such endpoint in this account. Its jobs are the caller's to
+   * the machines that ran them; `undefined` if there is no such endpoint in this account. Its jobs are the caller's to
    * delete afterwards.
    */
   async remove(id: string, actor: Actor, check?: (current: Endpoint) => void): Promise<string[] | undefined> {

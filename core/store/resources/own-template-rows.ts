@@ -10,7 +10,7 @@ import { templateReplacesWorkers } from '../../domain/resources/template.ts';
 import { templateEnvIdentity } from '../../domain/settings/sealed-identity.ts';
 import type { Transaction } from '../sql/database.ts';
 import { openEnv, sealEnv } from '../sql/env-seals.ts';
-import { asGiven } from './given-template-rows.ts';
+import { asPinned } from './pinned-template-rows.ts';
 import { holdRegistryAuth } from './registry-auth-rows.ts';
 
 /** One that is made with its endpoint, or for it. */
@@ -42,7 +42,7 @@ export async function insertOwnTemplate(
   });
 }
 
-/** What an endpoint runs, locked. Undefined: there is no such endpoint in this account. */
+/** What an endpoint runs, locked. `undefined` if there is no such endpoint in this account. */
 export async function lockRunTemplate(
   tx: Transaction,
   sealer: Sealer,
@@ -56,13 +56,13 @@ export async function lockRunTemplate(
     .where(and(eq(endpoint.id, endpointId), eq(endpoint.accountId, accountId)))
     .for('update', { of: template });
   if (!found) return undefined;
-  const { envSealed, ...row } = asGiven(found.template, found.given);
+  const { envSealed, ...row } = asPinned(found.template, found.given);
   return { ...row, env: openEnv(sealer, { env: row.env, envSealed }, templateEnvIdentity(row.id)) };
 }
 
 /**
  * Gives an endpoint a template of its own with these settings: its own is changed, one that others may run stays as it
- * is. `run`: what it runs, locked. Answers the id of what it runs now, and whether its workers must be replaced.
+ * is. `run`: what it runs, locked. Returns the id of what it runs now, and whether its workers must be replaced.
  * INVALID_REQUEST: the registry credentials are not in the account.
  */
 export async function saveOwnTemplate(
@@ -97,7 +97,7 @@ export async function renameOwnTemplate(tx: Transaction, endpointId: string, end
 }
 
 /**
- * Deletes an endpoint's own template once the endpoint does not run it any more. `runs`: what it runs; undefined: it is
+ * Deletes an endpoint's own template once the endpoint does not run it any more. `runs`: what it runs; `undefined` if it is
  * gone.
  */
 export async function dropOwnTemplate(tx: Transaction, endpointId: string, runs?: string): Promise<void> {

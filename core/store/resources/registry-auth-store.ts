@@ -46,7 +46,7 @@ export class RegistryAuthStore {
     this.#database = database;
   }
 
-  /** Stores credentials. Undefined: the name is taken in this account. */
+  /** Stores credentials. `undefined` if the name is taken in this account. */
   async create(id: string, actor: Actor, name: string, credentialsSealed: Buffer): Promise<RegistryAuth | undefined> {
     return this.#database.db.transaction(async (tx) => {
       const { accountId } = actor;
@@ -66,7 +66,7 @@ export class RegistryAuthStore {
     });
   }
 
-  /** Reads one without its secrets. Undefined: there is none in this account. */
+  /** Reads one without its secrets. `undefined` if there is none in this account. */
   async get(id: string, accountId: string): Promise<RegistryAuth | undefined> {
     const [row] = await this.#database.db.select(SHOWN).from(registryAuth).where(own(id, accountId));
     return row;
@@ -90,7 +90,7 @@ export class RegistryAuthStore {
   }
 
   /**
-   * Replaces the secrets, and ends the pauses of what could not start with those before. Undefined: there are none in
+   * Replaces the secrets, and ends the pauses of what could not start with those before. `undefined` if there are none in
    * this account.
    */
   async update(id: string, actor: Actor, credentialsSealed: Buffer): Promise<RegistryAuthUpdate | undefined> {
@@ -112,7 +112,7 @@ export class RegistryAuthStore {
   }
 
   /**
-   * Deletes credentials unless templates or pods use them; with `clearTemplates` unless pods do. Undefined: there are
+   * Deletes credentials unless templates or pods use them; with `clearTemplates` unless pods do. `undefined` if there are
    * none in this account.
    */
   async remove(id: string, actor: Actor, clearTemplates: boolean): Promise<RegistryAuthRemoval | undefined> {

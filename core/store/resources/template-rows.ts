@@ -29,7 +29,7 @@ export async function holdTemplate(tx: Transaction, accountId: string, id: strin
 }
 
 /**
- * Takes registry credentials from the templates of an account that name them, as a change of each does. Answers the
+ * Takes registry credentials from the templates of an account that name them, as a change of each does. Returns the
  * endpoints whose workers are replaced. The credentials are locked already.
  */
 export async function dropRegistryAuth(tx: Transaction, actor: Actor, registryAuthId: string): Promise<string[]> {

@@ -15,7 +15,7 @@ import { whereValue, whereYes } from '../sql/list-filter.ts';
 import type { Page, PageRequest } from '../sql/page.ts';
 import { byText, readPage } from '../sql/page.ts';
 import { isDuplicate, retryOnDeadlock } from '../sql/transient.ts';
-import { asGiven, tellUsers } from './given-template-rows.ts';
+import { asPinned, tellUsers } from './pinned-template-rows.ts';
 import { holdRegistryAuth } from './registry-auth-rows.ts';
 import { recordReleases } from './release-rows.ts';
 import { TEMPLATE_BYTES, usableBy } from './template-rows.ts';
@@ -48,7 +48,7 @@ export class TemplateStore {
   }
 
   /**
-   * Creates a template. Undefined: the name is taken in this account. INVALID_REQUEST: its registry credentials are not
+   * Creates a template. `undefined` if the name is taken in this account. INVALID_REQUEST: its registry credentials are not
    * in the account.
    */
   async create(id: string, actor: Actor, settings: TemplateSettings): Promise<Template | undefined> {
@@ -137,13 +137,13 @@ export class TemplateStore {
       .innerJoin(template, eq(template.id, endpoint.templateId))
       .leftJoin(givenTemplate, eq(givenTemplate.endpointId, endpoint.id))
       .where(inArray(endpoint.id, [...endpointIds]));
-    return new Map(rows.map((row) => [row.endpointId, this.#fromRow(asGiven(row.template, row.given))]));
+    return new Map(rows.map((row) => [row.endpointId, this.#fromRow(asPinned(row.template, row.given))]));
   }
 
   /**
    * Changes a template under its lock; when `change` says that it replaces workers, its version rises in the same
-   * transaction, and those of its account's endpoints. `fields` are those that the caller named. Answers the template
-   * and those endpoints; undefined: there is no such template in this account. `taken`: the name is. INVALID_REQUEST:
+   * transaction, and those of its account's endpoints. `fields` are those that the caller named. Returns the template
+   * and those endpoints; `undefined` if there is no such template in this account. `taken`: the name is. INVALID_REQUEST:
    * its new registry credentials are not in the account.
    */
   async update(
@@ -195,7 +195,7 @@ export class TemplateStore {
     });
   }
 
-  /** Deletes a template unless endpoints use it. Undefined: there is no such template in this account. */
+  /** Deletes a template unless endpoints use it. `undefined` if there is no such template in this account. */
   async remove(id: string, actor: Actor): Promise<TemplateRemoval | undefined> {
     return this.#database.db.transaction(async (tx) => {
       const [current] = await tx

@@ -56,7 +56,7 @@ export class VolumeStore {
   }
 
   /**
-   * Reads a volume. `only`: one of these endpoints must have it; empty = all. Undefined: there is none in this account.
+   * Reads a volume. `only`: one of these endpoints must have it; empty = all. `undefined` if there is none in this account.
    */
   async get(id: string, accountId: string, only: readonly string[]): Promise<NetworkVolume | undefined> {
     const [row] = await this.#database.db
@@ -93,7 +93,7 @@ export class VolumeStore {
   }
 
   /**
-   * Changes a volume under its lock. `fields` are those that the caller named. Undefined: there is none in this
+   * Changes a volume under its lock. `fields` are those that the caller named. `undefined` if there is none in this
    * account.
    */
   async update(
@@ -115,7 +115,7 @@ export class VolumeStore {
     });
   }
 
-  /** Deletes a volume unless endpoints or pods use it. Undefined: there is none in this account. */
+  /** Deletes a volume unless endpoints or pods use it. `undefined` if there is none in this account. */
   async remove(id: string, actor: Actor): Promise<VolumeRemoval | undefined> {
     return this.#database.db.transaction(async (tx) => {
       if (!(await locked(tx, id, actor.accountId))) return undefined;

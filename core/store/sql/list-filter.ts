@@ -9,7 +9,7 @@ import { invalid } from '../../domain/settings/fields.ts';
 export interface Filter {
   /** Only entries that have this value. */
   keeps: (value: string) => SQL;
-  /** All values that there are. Undefined: any text. */
+  /** All values that there are. `undefined` if any text. */
   words: readonly string[] | undefined;
 }
 

@@ -45,13 +45,13 @@ export interface Sort {
 export interface PageRequest {
   /** Most entries. */
   size: number;
-  /** The last entry of the page before. Undefined: the first page. */
+  /** The last entry of the page before. `undefined` if the first page. */
   after: PageKey | undefined;
   /** Default: all, oldest first. */
   view?: ListView | undefined;
 }
 
-/** A page, and the key that the next one is asked for with; undefined: there is none. */
+/** A page, and the key that the next one is asked for with; `undefined` if there is none. */
 export interface Page<Entry> {
   entries: Entry[];
   next: PageKey | undefined;

@@ -84,9 +84,9 @@ export function isLockTimeout(error: unknown): boolean {
 }
 
 /** Whether PostgreSQL refused the role, its password or the name of the database: somebody must correct the URL. */
-export function isAccessRefused(error: unknown): boolean {
+export function isAccessDenied(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
-  return code === '28P01' || code === '28000' || code === '3D000' || (cause !== undefined && isAccessRefused(cause));
+  return code === '28P01' || code === '28000' || code === '3D000' || (cause !== undefined && isAccessDenied(cause));
 }
 
 /** Whether PostgreSQL refused a text for a NUL in it: the one character that a text may not hold. */

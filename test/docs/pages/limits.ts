@@ -274,7 +274,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       '{PIECES_MAX} pieces of spans, {USAGE_RECORDS_MAX} records, {TOP_MAX} groups beside the others; ' +
         '{OF_ACCOUNT_MAX} at once for an account',
       'core/domain/reports/usage.ts',
-      'core/reports/usage-turns.ts',
+      'core/reports/usage-queue.ts',
     ),
     row(
       'page of the audit trail',

@@ -9,7 +9,7 @@ import { BackendRegistry } from '@slipway/core/edge/backend-registry';
 import { CoreEvents } from '@slipway/core/events/core-events';
 import type { WatchParts } from '@slipway/core/rpc/machines/watch-rotation';
 import { WatchRotation } from '@slipway/core/rpc/machines/watch-rotation';
-import type { EndpointBackends, RotationWorker } from '@slipway/core/store/machines/edge-store';
+import type { BackendWorker, EndpointBackends } from '@slipway/core/store/machines/edge-store';
 import { LoadBalancer, WAIT_BOUNDS } from '@slipway/facades/activator/load-balancer';
 import type { WorkerSlot } from '@slipway/facades/activator/worker-slot';
 import { EndpointSetLink } from '@slipway/facades/core-client/endpoint-set-link';
@@ -161,7 +161,7 @@ export class EndpointSetWorld {
     await Promise.all(stops);
   }
 
-  addWorker(endpointId: string, address = `10.0.0.1:${1_000 + (this.#ids += 1)}`): RotationWorker {
+  addWorker(endpointId: string, address = `10.0.0.1:${1_000 + (this.#ids += 1)}`): BackendWorker {
     const worker = { id: this.#id('w'), address, tunnelMachineId: '', ready: true, draining: false, surplus: false };
     this.endpoints.get(endpointId)!.workers.push(worker);
     return worker;

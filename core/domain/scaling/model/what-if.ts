@@ -87,7 +87,7 @@ const RESUME_MS = 500;
 /** Golden ratio: multiples of it, modulo 1, are evenly distributed. */
 const GOLDEN = 0.618_033_988_749_895;
 
-/** Answers a question, in steps. */
+/** Returns a question, in steps. */
 export function* answerWhatIf(
   recorded: Recorded,
   before: ScaleSettings,

@@ -8,9 +8,9 @@ import { OutcomeBudget } from '@slipway/core/rpc/server/outcome-budget';
 import { OutcomeKind, ReportOutcomeRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { OUTPUT_BYTES_MAX } from '@slipway/proto/wire/limits';
 import t from 'tap';
-import { LIVE_MACHINES, refused, runningJob, startEngines } from '../../helpers/system/job-engine.ts';
-import { ManualClock } from '../../helpers/time/manual-clock.ts';
-import { waitFor } from '../../helpers/time/wait-for.ts';
+import { LIVE_MACHINES, refused, runningJob, startEngines } from '../../../helpers/system/job-engine.ts';
+import { ManualClock } from '../../../helpers/time/manual-clock.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 const engines = await startEngines(t);
 const {

@@ -13,7 +13,7 @@ const messages = new WeakMap<EndpointBackends, EndpointRotation>();
  * Returns the message for a rotation. Its version depends on the content alone, so all replicas give the same, also
  * after a restart.
  */
-export function rotationMessage(rotation: EndpointBackends): EndpointRotation {
+export function backendsMessage(rotation: EndpointBackends): EndpointRotation {
   const known = messages.get(rotation);
   if (known) return known;
   const { endpointId, workerConcurrency, scalerValue: requestsPerWorker, h2c, singleUse } = rotation;

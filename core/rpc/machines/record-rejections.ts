@@ -24,9 +24,9 @@ const LIMITS: Partial<Record<RequestLimit, LimitName>> = {
 };
 
 /** INVALID_REQUEST: too many entries; else, when no entry's key may, what the last of them is refused with. */
-export async function tellRefusals(
+export async function recordRejections(
   access: Access,
-  book: RejectionTracker,
+  tracker: RejectionTracker,
   endpoints: readonly EndpointRefusals[],
 ): Promise<void> {
   if (endpoints.length > REFUSALS_TOLD_MAX) {
@@ -35,15 +35,15 @@ export async function tellRefusals(
       `endpoints has ${endpoints.length} entries, but must have at most ${REFUSALS_TOLD_MAX}`,
     );
   }
-  const heard = await Promise.allSettled(
+  const results = await Promise.allSettled(
     endpoints.map(async ({ endpointId, apiKey, refused }) => {
       const { accountId } = await access.check(apiKey, { api: 'JOBS', endpointId });
       for (const each of refused.slice(0, REFUSED_MAX).flatMap(refusedFromMessage))
-        book.add(accountId, endpointId, each);
+        tracker.add(accountId, endpointId, each);
     }),
   );
-  const last = heard.at(-1);
-  if (last?.status === 'rejected' && heard.every(({ status }) => status === 'rejected')) throw last.reason;
+  const last = results.at(-1);
+  if (last?.status === 'rejected' && results.every(({ status }) => status === 'rejected')) throw last.reason;
 }
 
 /** None where it is not known or not possible. */

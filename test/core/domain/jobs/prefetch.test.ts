@@ -9,7 +9,7 @@ import {
   SHORT_MS_MAX,
 } from '@slipway/core/domain/jobs/prefetch';
 import t from 'tap';
-import { seededRandom } from '../../helpers/time/seeded-random.ts';
+import { seededRandom } from '../../../helpers/time/seeded-random.ts';
 
 const all = (count: number, ms: number): number[] => Array.from({ length: count }, () => ms);
 

@@ -16,15 +16,15 @@ const AT_ONCE_MAX = 2;
 const WAITING_MAX = 200;
 const OF_ACCOUNT_MAX = 4;
 
-/** What one account asks for. */
+/** A request of an account. */
 interface Asked {
   accountId: string;
   query: UsageQuery;
   page: PageRequest | undefined;
 }
 
-export class UsageTurns {
-  readonly #turns: Batcher<Asked, UsageSums>;
+export class UsageQueue {
+  readonly #sums: Batcher<Asked, UsageSums>;
   /** Calls that wait or run, by account. */
   readonly #asking = new Map<string, number>();
 
@@ -33,7 +33,7 @@ export class UsageTurns {
     const flush = async ([asked]: Asked[]): Promise<UsageSums[]> => [
       await usage.list(asked!.accountId, asked!.query, asked!.page),
     ];
-    this.#turns = new Batcher({
+    this.#sums = new Batcher({
       name: 'usage',
       clock,
       meter,
@@ -54,7 +54,7 @@ export class UsageTurns {
       throw new DomainError('RATE_LIMITED', 'Usage is being summed up for this account already; try again shortly.');
     this.#asking.set(accountId, asking + 1);
     try {
-      return await this.#turns.add({ accountId, query, page });
+      return await this.#sums.add({ accountId, query, page });
     } finally {
       const left = this.#asking.get(accountId)! - 1;
       if (left > 0) this.#asking.set(accountId, left);

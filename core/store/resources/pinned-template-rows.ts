@@ -21,7 +21,7 @@ type GivenRow = typeof givenTemplate.$inferSelect;
  * it follows that. Call it in the transaction that names the template, which is held. True: what the endpoint runs
  * changes.
  */
-export async function giveTemplate(
+export async function pinTemplate(
   tx: Transaction,
   actor: Actor,
   endpointId: string,
@@ -69,7 +69,7 @@ export async function tellUsers(
 }
 
 /** A template as an endpoint runs it. What its owner writes about one that is private by now is his. */
-export function asGiven<Row extends TemplateRow | Template>(row: Row, given: GivenRow | null): Row {
+export function asPinned<Row extends TemplateRow | Template>(row: Row, given: GivenRow | null): Row {
   return given ? { ...row, ...programOf(given), version: given.version, readme: row.public ? row.readme : '' } : row;
 }
 

@@ -16,10 +16,10 @@ import type {
 } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { Test } from 'tap';
 import t from 'tap';
-import { call, grpcClients } from '../../helpers/grpc/grpc-clients.ts';
-import { startReplicas } from '../../helpers/system/core-replicas.ts';
-import { refused } from '../../helpers/system/job-engine.ts';
-import { waitFor } from '../../helpers/time/wait-for.ts';
+import { call, grpcClients } from '../../../helpers/grpc/grpc-clients.ts';
+import { startReplicas } from '../../../helpers/system/core-replicas.ts';
+import { refused } from '../../../helpers/system/job-engine.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 const MEBIBYTE = 1024 * 1024;
 setFlagsFromString('--expose-gc');

@@ -16,10 +16,10 @@ import { EdgeServiceClient, EndpointDemand } from '@slipway/proto/gen/slipway/v1
 import { EndpointType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { HttpHealth, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
-import { call } from '../../helpers/grpc/grpc-clients.ts';
-import { startReplicas } from '../../helpers/system/core-replicas.ts';
-import { readMetrics, valueOf } from '../../helpers/system/metrics.ts';
-import { waitFor } from '../../helpers/time/wait-for.ts';
+import { call } from '../../../helpers/grpc/grpc-clients.ts';
+import { startReplicas } from '../../../helpers/system/core-replicas.ts';
+import { readMetrics, valueOf } from '../../../helpers/system/metrics.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 t.setTimeout(90_000);
 const EDGE_KEY = 'edge-key-of-this-test-0123456789';

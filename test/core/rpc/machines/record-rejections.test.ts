@@ -13,11 +13,11 @@ import { EdgeServiceClient, RequestLimit, RequestOperation } from '@slipway/prot
 import type { EndpointExplanation } from '@slipway/proto/gen/slipway/v1/explanation';
 import { REFUSALS_TOLD_MAX, REQUEST_WINDOW_SECONDS } from '@slipway/proto/wire/limits';
 import t from 'tap';
-import { call, grpcClients } from '../../helpers/grpc/grpc-clients.ts';
-import { reasonOf } from '../../helpers/reason-of.ts';
-import { startReplicas } from '../../helpers/system/core-replicas.ts';
-import { ManualClock } from '../../helpers/time/manual-clock.ts';
-import { waitFor } from '../../helpers/time/wait-for.ts';
+import { call, grpcClients } from '../../../helpers/grpc/grpc-clients.ts';
+import { reasonOf } from '../../../helpers/reason-of.ts';
+import { startReplicas } from '../../../helpers/system/core-replicas.ts';
+import { ManualClock } from '../../../helpers/time/manual-clock.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 t.setTimeout(90_000);
 const core = await startReplicas(t, 2);
