@@ -1,4 +1,4 @@
-/** What the console's routes work with. */
+/** Dependencies of the console's routes. */
 
 import type { Clock } from '@slipway/kit/time/clock';
 import { Api } from '@slipway/proto/gen/slipway/v1/access_service';
@@ -50,7 +50,7 @@ export function consoleGate(
   };
 }
 
-/** Whose key it is; a key for jobs alone is one too. Throws UNAUTHORIZED. */
+/** Returns the owner of a key, also of a key for jobs only. Throws UNAUTHORIZED. */
 export async function callerOf(
   { access }: Pick<GateParts, 'access'>,
   apiKey: string,
@@ -63,17 +63,17 @@ export async function callerOf(
   throw signedOut();
 }
 
-/** The operator's own key belongs to no account. */
+/** Returns whether the caller is the operator, whose key belongs to no account. */
 export function isOperator(request: FastifyRequest): boolean {
   return request.caller.accountId === '';
 }
 
-/** No session, or it has ended. */
+/** Returns the error for a missing or ended session. */
 export function signedOut(): CoreError {
   return new CoreError('UNAUTHORIZED', 'Nobody is signed in, or the session has ended: sign in again.');
 }
 
-/** Another page asks with this browser's session. */
+/** Returns the error for a request that another page sent with this browser's session. */
 export function otherPage(): HttpRejection {
   return new HttpRejection('The console answers its own page only.', { status: 403, code: 'not_own_page' });
 }

@@ -1,6 +1,6 @@
 /**
- * What many tabs look at is read once: a feed reads what it shows at a pace while somebody listens, and hands the
- * newest to each listener when that one can take it. A feed belongs to one key, because what a key may see is its own.
+ * Reads a page once for many tabs. A feed polls its source while it has listeners, and sends the newest view to each
+ * listener that can take it. A feed belongs to one key, because keys may see different things.
  */
 
 import type { Clock } from '@slipway/kit/time/clock';
@@ -28,25 +28,25 @@ const AWAY_PACE_MS_MAX = 4_000;
 const FEEDS_MAX = 500;
 const ACCOUNT_FEEDS_MAX = 50;
 const LISTENERS_MAX = 2_000;
-/** What is refused so is refused as long as it is asked so. */
+/** Statuses that a retry cannot change. */
 const FOR_GOOD: readonly number[] = [400, 401, 404];
 /** An event, not a comment, of which a browser tells its page nothing; one without data is none. */
 const BEAT = frameEvent({ event: 'beat', data: '{}' });
 
-/** Reads what a feed shows. Throws CoreError. */
+/** Reads the view of a feed. Throws CoreError. */
 export interface FeedSource {
-  /** As it is now. Undefined: as it was told last, which is not told again. */
+  /** Returns the current view. `undefined` if it has not changed since the last one that was sent. */
   read(signal: AbortSignal): Promise<object | undefined>;
   /** Pause between two reads, in milliseconds. Default: PACE_MS. */
   paceMs?: number;
-  /** What a listener that begins now has missed. */
+  /** Returns the history that a new listener needs. */
   past?(): object;
 }
 
-/** What a feed shows. */
+/** Identity of a feed. */
 export interface FeedName {
   accountId: string;
-  /** What it may see is its own. */
+  /** Key of the listener. */
   apiKey: string;
   /** Which page. */
   page: string;
@@ -64,7 +64,7 @@ export class LiveFeeds {
     this.#clock = clock;
   }
 
-  /** Tells a listener until it goes. `open` makes the reader of a feed that nobody listens to yet. */
+  /** Sends events to a listener until it leaves. `open` creates the source of a feed without listeners. */
   async follow(name: FeedName, open: () => FeedSource, live: LiveResponse): Promise<void> {
     if (this.#closed) throw new CoreError('UNAVAILABLE', 'This process is stopping.');
     const feed = this.#feeds.get(keyOf(name)) ?? this.#open(name, open);
@@ -93,7 +93,7 @@ export class LiveFeeds {
     return feed;
   }
 
-  /** Ends all feeds; their listeners are let go. */
+  /** Ends all feeds and their listeners. */
   close(): void {
     this.#closed = true;
     for (const feed of this.#feeds.values()) feed.end();
@@ -115,7 +115,7 @@ class Feed {
   readonly #waiting = new Set<() => void>();
   readonly #onEnd: () => void;
   #listeners = 0;
-  /** Rises with each that is new. */
+  /** Increases with each new view. */
   #version = 0;
   #event: SseEvent | undefined;
   /** The last view that was read. */
@@ -200,7 +200,7 @@ class Feed {
   async #next(): Promise<SseEvent | undefined> {
     try {
       const view = await this.#source.read(this.#over.signal);
-      // What was told last may have been that it is away.
+      // The last event may have said that the service is away.
       if (view === undefined) return this.#event?.event === undefined ? undefined : this.#shown;
       this.#shown = { data: JSON.stringify(view) };
       return this.#shown;

@@ -12,7 +12,7 @@ import type { IncomingMessage } from 'node:http';
  */
 const PAGE_HEADERS = ['x-console-page', 'x-slipway-console'];
 
-/** What only reads may come without the header (an event feed, a download), never from another origin. */
+/** Returns whether a request may use the session. Reads may come without the header, but never from another origin. */
 export function isOwnPage({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin') return false;

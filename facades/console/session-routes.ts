@@ -24,9 +24,9 @@ const UNGUESSABLE = /^rpa_[A-Za-z0-9]{40,}$/;
 const WINDOW_SECONDS = 60;
 
 export interface SessionRoutesParts extends ConsoleParts {
-  /** Whose word on the client counts. */
+  /** Trusted proxies, which may name the client's address. */
   peers: {
-    /** Takes out what only a trusted proxy may say of the client. */
+    /** Removes headers that only a trusted proxy may set. */
     clean(request: FastifyRequest['raw']): void;
     /** The client's address, of a request that was cleaned. */
     clientOf(request: FastifyRequest['raw']): string;
@@ -90,7 +90,7 @@ async function viewOf(
   return { accountId, accountName: account?.account?.name ?? accountId, manage, jobs, untilMs };
 }
 
-/** What core lets the key do, so that the page offers nothing else. */
+/** Returns what the key may do, so that the page offers nothing else. */
 async function right({ access }: ConsoleParts['gate'], apiKey: string, api: Api): Promise<Right> {
   for (const write of [true, false]) {
     const decision = await access.check({ apiKey, endpointId: '', write, api });

@@ -19,29 +19,29 @@ const KIND: CookieKind = {
   purpose: 'slipway console sessions',
 };
 
-/** A session that holds. */
+/** A valid session. */
 export type ConsoleSession = KeyHeld;
 
 export class Sessions {
   readonly #cookies: SealedCookies<ConsoleSession>;
 
-  /** `edgeKey`: what all facades of an installation share; empty: sessions are this process's alone. */
+  /** `edgeKey`: shared by all facades of an installation. Empty if sessions are for this process only. */
   constructor(edgeKey: string, clock: Clock, random: Random) {
     this.#cookies = new SealedCookies(KIND, edgeKey, clock, random);
   }
 
-  /** A new session of a key, and the Set-Cookie that begins it. `secure`: the browser came by TLS. */
+  /** Returns a new session of a key and its Set-Cookie header. `secure`: the browser uses TLS. */
   begin(apiKey: string, secure: boolean): { session: ConsoleSession; cookie: string } {
     const { held: session, cookie } = this.#cookies.begin({ apiKey }, secure);
     return { session, cookie };
   }
 
-  /** The Set-Cookie that ends a session in its browser. */
+  /** Returns the Set-Cookie header that ends a session. */
   end(secure: boolean): string {
     return this.#cookies.end(secure);
   }
 
-  /** The session of a request. Undefined: none, or it has ended. */
+  /** Returns the session of a request. `undefined` if there is none or it has ended. */
   of(request: Pick<IncomingMessage, 'headers'>): ConsoleSession | undefined {
     return this.#cookies.of(request);
   }

@@ -52,7 +52,7 @@ const ANSWER_HEADERS: Readonly<Record<string, string>> = {
   'x-console-answer': '1',
 };
 
-/** What the page wants to be sent. */
+/** The request that the page wants to be sent. */
 interface Asked {
   method: string;
   path: string;
@@ -62,13 +62,13 @@ interface Asked {
 export class TriedRequests {
   readonly #tried = new WeakSet<IncomingMessage>();
 
-  /** The endpoint that a path of the console stands for; undefined: it stands for something else. */
+  /** Returns the endpoint that a path names. `undefined` if it names none. */
   endpointOf(path: string): string | undefined {
     return PATH.exec(path)?.[1];
   }
 
   /**
-   * Makes of the page's request that of a client; answers its path. Undefined: what the page asks for cannot be sent.
+   * Turns the page's request into a client's request and returns its path. `undefined` if it cannot be sent.
    */
   take(request: IncomingMessage, endpointId: string, apiKey: string): string | undefined {
     const asked = request.method === 'POST' ? askedOf(request.headers[REQUEST_HEADER]) : undefined;
@@ -88,7 +88,7 @@ export class TriedRequests {
     return `/v2/${endpointId}${asked.path}`;
   }
 
-  /** Adds the hook that gives answers their form. It must come before any that answers. */
+  /** Adds the hook that wraps responses. It must come before all hooks that respond. */
   addTo(app: FastifyInstance): void {
     app.addHook('onRequest', ({ raw }, reply, done) => {
       if (this.#tried.has(raw)) tellInBody(reply.raw);
@@ -131,10 +131,10 @@ function joined(pairs: readonly (readonly [string, string])[]): IncomingMessage[
   return headers;
 }
 
-/** From here on the reply's status and headers are the first line of its body. */
+/** Writes the reply's status and headers as the first line of its body. */
 function tellInBody(reply: ServerResponse): void {
   const writeHead = reply.writeHead.bind(reply) as (status: number, headers: OutgoingHttpHeaders) => ServerResponse;
-  // What comes before an answer browsers take from its connection.
+  // Browsers read informational responses off the connection.
   reply.writeInformation = () => undefined;
   const told = (status: number, ...rest: unknown[]): ServerResponse => {
     const [reason, given] = rest.length > 1 || typeof rest[0] === 'string' ? rest : [undefined, rest[0]];
@@ -160,7 +160,7 @@ function tellInBody(reply: ServerResponse): void {
   reply.writeHead = told as ServerResponse['writeHead'];
 }
 
-/** Headers as `writeHead` takes them: an object, or names and values in turns. */
+/** Returns pairs of headers as `writeHead` takes them: an object, or a flat list of names and values. */
 function pairsOf(headers: OutgoingHttpHeaders | readonly OutgoingHttpHeader[] | undefined): [string, string][] {
   if (headers === undefined) return [];
   const list = Array.isArray(headers)

@@ -1,9 +1,9 @@
-/** What the console's server tells its page of what jobs failed of. Times are milliseconds since 1970. */
+/** Error groups as the console's server sends them to the page. Times are milliseconds since 1970. */
 
 /** Jobs whose errors differ in numbers and ids only. */
 export interface ErrorGroupView {
   id: string;
-  /** What they share. */
+  /** The text that they share. */
   text: string;
   jobs: number;
   firstMs: number;
@@ -18,9 +18,9 @@ export interface ErrorGroupView {
 export interface ErrorsView {
   nowMs: number;
   groups: readonly ErrorGroupView[];
-  /** All groups, and all jobs that were looked at. */
+  /** Number of all groups, and of all jobs that were read. */
   groupCount: number;
   jobs: number;
-  /** There are older failed jobs that were not looked at. */
+  /** There are older failed jobs that were not read. */
   hasMore: boolean;
 }

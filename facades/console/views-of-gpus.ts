@@ -1,29 +1,29 @@
-/** What the console's server tells its page of GPUs. */
+/** GPUs as the console's server sends them to the page. */
 
 /** A GPU and who has it. */
 export interface GpuView {
   uuid: string;
   name: string;
   memoryMib: number;
-  /** Empty: it is well. */
+  /** Empty if it is healthy. */
   unhealthy: string;
-  /** Empty: it is free. */
+  /** Empty if it is free. */
   heldBy: '' | 'worker' | 'pod';
-  /** Of a worker that has it. */
+  /** Id of the worker that has it. */
   workerId: string;
   endpointName: string;
-  /** Of what that worker can do at once, how much it does: 0 to 1. */
+  /** Share of the worker's concurrency in use, 0 to 1. */
   busy: number;
-  /** As its driver told last; null: it tells nothing, or the machine is away. */
+  /** Latest load that its driver reported. `null` if it reports none, or the machine is disconnected. */
   load: GpuLoadView | null;
 }
 
-/** How busy a GPU is; null: its driver does not tell that. */
+/** Load of a GPU. `null` for a value that its driver does not report. */
 export interface GpuLoadView {
   /** 0 to 1. */
   utilization: number | null;
   memoryUsedMib: number | null;
-  /** Of its card. */
+  /** Temperature of the card. */
   temperatureCelsius: number | null;
   powerWatts: number | null;
 }

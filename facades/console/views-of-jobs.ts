@@ -1,4 +1,4 @@
-/** What the console's server tells its page of jobs and their webhook calls. Times are milliseconds since 1970. */
+/** Jobs and their webhook calls as the console's server sends them to the page. Times are milliseconds since 1970. */
 
 /** A job in a list. */
 export interface JobRow {

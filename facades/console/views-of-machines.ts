@@ -1,4 +1,4 @@
-/** What the console's server tells its page of one machine, for the operator. Times are milliseconds since 1970. */
+/** One machine as the console's server sends it to the operator's page. Times are milliseconds since 1970. */
 import type { EndedView, MachineView, WorkerView } from './views.ts';
 
 /** A pod, without what its account gave it. */

@@ -1,5 +1,5 @@
 /**
- * What the console's server tells its page of pods, and of what pods and workers wrote. Times are milliseconds since
+ * Pods, and logs of pods and workers, as the console's server sends them to the page. Times are milliseconds since
  * 1970.
  */
 

@@ -1,10 +1,10 @@
 /** Usage as the console's server sends it to the page. Times are ISO 8601. */
 
-/** What was used in a period by one group. */
+/** Usage of one group in one period. */
 export interface UsageRecordView {
   /** When the period begins, ISO 8601. */
   time: string;
-  /** Empty: all groups that have no record of their own, together. */
+  /** Empty for the sum of all groups that have no record of their own. */
   group: string;
   /** For people. */
   name: string;
@@ -13,10 +13,10 @@ export interface UsageRecordView {
   billedMs: number;
 }
 
-/** Groups of usage that a chart draws by themselves, those that cost most. */
+/** Number of groups that a chart draws by themselves: the most expensive ones. */
 export const USAGE_TOP = 5;
 
-/** Usage in the course of a time, as charts draw it; periods without any are left out. */
+/** Usage over time, as charts draw it. Periods without usage are left out. */
 export interface UsageView {
   startMs: number;
   endMs: number;
@@ -24,6 +24,6 @@ export interface UsageView {
   amount: number;
   billedMs: number;
   groupCount: number;
-  /** Of USAGE_TOP groups, and of all others together. */
+  /** Records of USAGE_TOP groups, and the sum of all others. */
   records: readonly UsageRecordView[];
 }

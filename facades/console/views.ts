@@ -1,17 +1,17 @@
 /**
- * What the console's server tells its page: the one place where both have it from. Times are milliseconds since 1970.
+ * Views that the console's server sends to its page; both import them from here. Times are milliseconds since 1970.
  */
 import type { GpuLoadView, GpuView } from './views-of-gpus.ts';
 
-/** So long an answer is no more than slow, in milliseconds; then the page says that the service does not answer. */
+/** After this time without a response the page says that the service does not answer, in milliseconds. */
 export const LATE_MS = 4_000;
-/** What it says then. */
+/** The text that it then shows. */
 export const LATE_TEXT = 'The service does not answer. This page goes on asking.';
-/** Pause between two beats of a feed, in milliseconds: events that say nothing but that it is there. */
+/** Pause between two heartbeats of a feed, in milliseconds. */
 export const BEAT_MS = 5_000;
-/** So long without anything, a lost beat included, a feed is cut off: the page says so, in milliseconds. */
+/** After this time without any event, one lost heartbeat included, the page says that the feed is cut off. */
 export const SILENT_MS = 12_000;
-/** Then it may be dead for good, and the page begins another, in milliseconds. */
+/** After this time without any event the page opens another feed, in milliseconds. */
 export const DEAD_MS = 30_000;
 
 /** What a key may do with one part of the API. */
@@ -27,7 +27,7 @@ export interface SessionView {
   untilMs: number;
 }
 
-/** At a moment: jobs that wait, jobs that run, workers that are there. */
+/** Counts at one time: queued jobs, running jobs, workers. */
 export type Sample = readonly [atMs: number, queued: number, running: number, workers: number];
 
 /** Workers by what they do. */
@@ -55,15 +55,15 @@ export interface EndpointRow {
   workers: WorkerNumbers;
 }
 
-/** The last minutes of endpoints by their ids; told once, before the first view. */
+/** The last minutes of endpoints by their ids. Sent once, before the first view. */
 export type PastView = Readonly<Record<string, readonly Sample[]>>;
 
-/** How far back that goes, in milliseconds. */
+/** Length of that history, in milliseconds. */
 export const PAST_MS = 600_000;
 
 /**
- * With one more moment. What stays as it is is told by its first and last moment; of what is too old the last stays,
- * which tells how the rest began.
+ * Returns the samples with one more. Of equal samples in a row the first and the last are kept. Of samples that are too
+ * old the last is kept, because it says how the rest began.
  */
 export function withSample(samples: readonly Sample[], sample: Sample): readonly Sample[] {
   const [atMs] = sample;
@@ -81,26 +81,26 @@ export function withSample(samples: readonly Sample[], sample: Sample): readonly
   ];
 }
 
-/** Something that is wrong now. */
+/** A current problem. */
 export interface Problem {
-  /** A word of core's. */
+  /** Kind of the problem, from core. */
   kind: string;
   level: 'bad' | 'warn';
-  /** What it is about. */
+  /** Name of the resource that has the problem. */
   name: string;
-  /** The page that tells more; empty: there is none. */
+  /** Path of the page with details. Empty if there is none. */
   path: string;
-  /** Core's words. */
+  /** Core's description. */
   text: string;
 }
 
-/** The worst of what is wrong, and how much there is in all. */
+/** The worst problems, and the number of all. */
 export interface ProblemsView {
   problems: readonly Problem[];
   problemCount: number;
 }
 
-/** A machine and what it has. */
+/** A machine and its hardware. */
 export interface MachineView {
   id: string;
   name: string;
@@ -120,7 +120,7 @@ export interface MachineView {
 export interface OverviewView extends ProblemsView {
   nowMs: number;
   endpoints: readonly EndpointRow[];
-  /** Names the next page of endpoints or machines; empty: there is none. */
+  /** Token of the next page of endpoints or machines. Empty on the last page. */
   next: string;
   /** The operator's alone. */
   machines?: readonly MachineView[];
@@ -137,12 +137,12 @@ export interface WorkerView {
   reason: string;
   /** By uuid. */
   gpus: readonly string[];
-  /** Of those whose driver tells something. */
+  /** Loads of GPUs whose driver reports any. */
   loads: readonly GpuLoadView[];
   createdMs: number;
-  /** When it could take its first job; 0: it never could. */
+  /** When it could take its first job. 0 if it never could. */
   readyMs: number;
-  /** 0: it has not. */
+  /** 0 if it has not ended. */
   endedMs: number;
   busy: readonly StretchView[];
   frozen: readonly StretchView[];
@@ -151,16 +151,16 @@ export interface WorkerView {
   endpoint?: { id: string; name: string; accountId: string };
 }
 
-/** From when to when; 0: it goes on. */
+/** Start and end of a period. An end of 0 means that it goes on. */
 export type StretchView = readonly [fromMs: number, toMs: number];
 
-/** Workers that ended alike without being told to. */
+/** Workers that ended by themselves in the same way. */
 export interface EndedView {
   count: number;
   exitCode: number | null;
   lastLine: string;
   lastEndedMs: number;
-  /** Whose log may still be read. */
+  /** A worker whose log may still be read. */
   lastWorkerId: string;
   reason: string;
   /** On the page of a machine. */
@@ -170,11 +170,11 @@ export interface EndedView {
 /** Decisions that an endpoint's page begins with, and that are shown with each step further back. */
 export const DECISIONS_PAGE = 100;
 
-/** Something that keeps an endpoint from workers, or refuses it jobs or requests. */
+/** A limit that keeps workers from an endpoint, or rejects its jobs or requests. */
 export interface LimitView {
   limit: string;
   text: string;
-  /** What would change it; empty: nothing that anybody has to do. */
+  /** Action that would change it. Empty if no action is needed. */
   change: string;
 }
 
@@ -194,7 +194,7 @@ export interface DecisionView {
   actions: readonly string[];
 }
 
-/** An endpoint and what it does. */
+/** An endpoint and its current state. */
 export interface EndpointView extends ProblemsView {
   nowMs: number;
   row: EndpointRow;
@@ -218,13 +218,13 @@ export interface FieldView {
   min?: number;
   max?: number;
   about: string;
-  /** What a new one has that does not say it. Absent: nothing. */
+  /** Value of a new resource that does not set it. Absent if there is none. */
   default?: number | boolean | string;
-  /** Only a new one takes it. */
+  /** It can only be set at creation. */
   fixed: boolean;
-  /** A new one must say it. */
+  /** A new resource must set it. */
   required: boolean;
-  /** A change of it replaces no worker. */
+  /** Changing it replaces no worker. */
   inPlace: boolean;
 }
 
@@ -236,7 +236,7 @@ export interface WhatIfFiguresView {
   p95WaitMs: number;
 }
 
-/** What other settings would have come to. */
+/** Result of replaying traffic with other settings. */
 export interface WhatIfView {
   total?: { jobs: number; measured: WhatIfFiguresView; asItWas: WhatIfFiguresView; wouldBe: WhatIfFiguresView };
   replayed: number;
@@ -247,15 +247,15 @@ export interface WhatIfView {
 /** A page of a list. */
 export interface ListView {
   rows: readonly Readonly<Record<string, string | number>>[];
-  /** Names the next page; empty: there is none. */
+  /** Token of the next page. Empty on the last page. */
   next: string;
 }
 
-/** A change of an endpoint, and the version that it came to. */
+/** A change of an endpoint, and the version that it made. */
 export interface ReleaseView {
   id: number;
   version: number;
-  /** Workers of the version before were replaced. */
+  /** Workers of the previous version were replaced. */
   isNew: boolean;
   atMs: number;
   keyId: string;
@@ -265,13 +265,13 @@ export interface ReleaseView {
   outcome: string;
   /** Why it was held. */
   outcomeReason: string;
-  /** Empty: not known, or no image. */
+  /** Empty if unknown, or if there is no image. */
   imageDigest: string;
 }
 
 /** A key that was just made. */
 export interface NewKeyView {
   id: string;
-  /** Told this once. */
+  /** Sent only once. */
   secret: string;
 }

@@ -1,4 +1,4 @@
-/** Every service of core for single calls: what the facades, the command line and the launcher have in common. */
+/** All services of core for single calls. Used by the facades, the command line and the launcher. */
 import type { Client } from '@grpc/grpc-js';
 import { BaseService } from '@slipway/kit/lifecycle/service';
 import type { ClientConstructor } from '@slipway/kit/net/channel';
@@ -58,7 +58,7 @@ export class CoreServices extends BaseService {
     this.problems = this.callsOf(ProblemServiceClient);
   }
 
-  /** Calls by a client of one's own making, for instance one that knows the contract at run time only. */
+  /** Returns calls by any other client, for instance one that reads the contract at run time. */
   callsOf<Kind extends Client>(constructor: ClientConstructor<Kind>): ServiceCalls<Kind> {
     const calls = new ServiceCalls(constructor, this.#parts);
     this.#all.push(calls);

@@ -26,13 +26,13 @@ export interface PipelineClientOptions extends ReplicaParts {
 /** A call whose caller may go away. */
 export interface OpenCall<Reply> {
   answer: Promise<Reply>;
-  /** Ends the wait; the answer then comes as things stand. */
+  /** Ends the wait. Core then answers with the current state. */
   abandon(): void;
 }
 
 /** Most bytes of calls that wait for a core. */
 const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
-/** How often waits and retries are looked after. */
+/** How often waits and retries are checked, in milliseconds. */
 const SWEEP_PERIOD_MS = 100;
 const RETRY_PAUSE = { firstMs: 50, maxMs: 1_000 };
 
@@ -147,7 +147,7 @@ export class PipelineClient extends BaseService implements LinkOwner {
     this.#unsentBytes += ticket.bytes;
   }
 
-  /** The next link that can take calls, in turn. */
+  /** Returns the next link that can take calls, round robin. */
   #pick(): PipelineLink | undefined {
     for (let i = 0; i < this.#links.length; i += 1) {
       this.#turn = (this.#turn + 1) % this.#links.length;

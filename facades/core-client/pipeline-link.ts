@@ -24,7 +24,7 @@ import { stayConnected } from './stay-connected.ts';
 
 type Stream = ClientDuplexStream<PipelineRequest, PipelineResponse>;
 
-/** What a link reports to the client that owns it. */
+/** Receives the events of a link. */
 export interface LinkOwner {
   /** The link can take calls. */
   linkUp(link: PipelineLink): void;
@@ -34,7 +34,7 @@ export interface LinkOwner {
   answered(link: PipelineLink, ticket: PipelineTicket, reply: PipelineReply): void;
 }
 
-/** Parts handed to a link. */
+/** Dependencies of a link. */
 export interface LinkOptions {
   address: string;
   tls: TlsSource | undefined;
@@ -100,7 +100,7 @@ export class PipelineLink extends BaseService {
     if (this.#inFlight.get(ticket.callId) === ticket) this.#inFlight.delete(ticket.callId);
   }
 
-  /** All calls without an answer. */
+  /** Returns all calls without an answer. */
   tickets(): Iterable<PipelineTicket> {
     return this.#inFlight.values();
   }

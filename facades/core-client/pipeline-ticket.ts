@@ -3,27 +3,27 @@ import type { PipelineCall, PipelineReply } from '@slipway/proto/gen/slipway/v1/
 import { WAIT_GRACE_MS } from '@slipway/proto/wire/limits';
 import { CoreError } from '@slipway/proto/wire/reason';
 
-/** What to do. */
+/** A call, without its id and key. */
 export type CallMessage = NonNullable<PipelineCall['call']>;
-/** What came back, errors apart. */
+/** A reply that is not an error. */
 export type ReplyMessage = Exclude<NonNullable<PipelineReply['reply']>, { $case: 'error' }>;
 
-/** What a route asks for. */
+/** Options of a call. */
 export interface TicketOptions {
   apiKey: string;
   message: CallMessage;
   /** How long core may hold the call, in milliseconds. 0: it answers at once. */
   waitMs: number;
-  /** May be sent again after an unknown outcome without doing harm. */
+  /** Idempotent: may be sent again after an unknown outcome. */
   repeatable: boolean;
-  /** Steady time of now, in milliseconds. */
+  /** Current monotonic time in milliseconds. */
   nowMs: number;
 }
 
 /** Bytes of a call besides its input, roughly. */
 const CALL_OVERHEAD_BYTES = 256;
 
-/** Times are steady milliseconds. */
+/** Times are monotonic, in milliseconds. */
 export class PipelineTicket {
   readonly apiKey: string;
   readonly message: CallMessage;
@@ -105,7 +105,7 @@ export class PipelineTicket {
   }
 }
 
-/** The one text for a core that cannot be reached. */
+/** Returns the error for an unreachable core. */
 export function unreachable(cause?: unknown): CoreError {
   return new CoreError('UNAVAILABLE', 'The service is not reachable right now; try again shortly.', { cause });
 }

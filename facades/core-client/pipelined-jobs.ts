@@ -97,12 +97,12 @@ export class PipelinedJobs {
     return present(response.job);
   }
 
-  /** Cancels the next jobs that a filter finds. Repeating it does no harm. */
+  /** Cancels the next jobs that match a filter. Idempotent. */
   cancelMany(apiKey: string, request: CancelJobsRequest): Promise<CancelJobsResponse> {
     return this.#unary.call((client) => client.cancelJobs, request, { apiKey, repeatable: true });
   }
 
-  /** Queues the next of them again, the same way. */
+  /** Queues the next jobs that match a filter again. Idempotent. */
   retryMany(apiKey: string, request: RetryJobsRequest): Promise<RetryJobsResponse> {
     return this.#unary.call((client) => client.retryJobs, request, { apiKey, repeatable: true });
   }
@@ -122,17 +122,17 @@ export class PipelinedJobs {
     return this.#unary.call((client) => client.listJobs, request, { apiKey, repeatable: true });
   }
 
-  /** What jobs failed of, in groups. */
+  /** Lists error groups of failed jobs. */
   errors(apiKey: string, request: ListErrorsRequest): Promise<ListErrorsResponse> {
     return this.#unary.call((client) => client.listErrors, request, { apiKey, repeatable: true });
   }
 
-  /** Why a job is where it is. */
+  /** Explains the state of a job. */
   explain(apiKey: string, endpointId: string, jobId: string): Promise<JobServiceExplainResponse> {
     return this.#unary.call((client) => client.explain, { endpointId, jobId }, { apiKey, repeatable: true });
   }
 
-  /** What workers wrote while they ran a job. */
+  /** Reads the log that workers wrote while they ran a job. */
   log(apiKey: string, request: GetJobLogRequest): Promise<GetJobLogResponse> {
     return this.#unary.call((client) => client.getJobLog, request, { apiKey, repeatable: true });
   }

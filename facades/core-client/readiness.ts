@@ -1,6 +1,6 @@
 /**
- * Whether any replica of core serves, as each says by grpc.health.v1: it answers and so does its database. Asked at
- * most once a second.
+ * Checks whether any replica of core serves, by grpc.health.v1: core and its database respond. Asks at most once a
+ * second.
  */
 import { Client } from '@grpc/grpc-js';
 import type { Clock } from '@slipway/kit/time/clock';
@@ -17,7 +17,7 @@ const asItIs = (bytes: Buffer): Buffer => bytes;
 
 export class Readiness {
   readonly #lines: readonly CoreConnection<Client>[];
-  /** Those that did not answer the latest question, not even with a failure. */
+  /** Replicas that did not respond to the latest check, not even with an error. */
   readonly #unanswered = new Set<CoreConnection<Client>>();
   readonly #clock: Clock;
   #latest: Promise<boolean> | undefined;
@@ -31,7 +31,7 @@ export class Readiness {
     this.#clock = clock;
   }
 
-  /** The answer of at most a second ago; all who ask meanwhile share one question. */
+  /** Returns a result that is at most a second old. Concurrent callers share one check. */
   ready(): Promise<boolean> {
     this.#latest ??= this.#ask();
     return this.#latest;

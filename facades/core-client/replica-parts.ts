@@ -1,12 +1,12 @@
-/** What everything that calls core is built of. */
+/** Dependencies of everything that calls core. */
 
 import type { Transport } from '@slipway/kit/net/channel';
 import type { TlsSource } from '@slipway/kit/net/tls-source';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 
-/** Where the replicas are, and what the calls work with. */
+/** Addresses of the replicas, and the dependencies of calls. */
 export interface ReplicaParts {
-  /** Of every replica, at least one: host:port or grpcs://host:port. */
+  /** One for each replica, at least one: host:port or grpcs://host:port. */
   addresses: readonly string[];
   /** For replicas by TLS (kit/net/tls.ts). */
   tls?: TlsSource | undefined;

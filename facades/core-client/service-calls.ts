@@ -19,11 +19,11 @@ export type UnaryMethod<Request, Response> = (
   callback: (error: ServiceError | null, response: Response) => void,
 ) => ClientUnaryCall;
 
-/** How to call. */
+/** Options of a call. */
 export interface CallOptions {
   /** Empty: no key. */
   apiKey: string;
-  /** Repeating it does no harm. */
+  /** Idempotent: may be sent again. */
   repeatable: boolean;
   /** Time for one try, in milliseconds. Default 8 s. */
   tryMs?: number;
@@ -31,7 +31,7 @@ export interface CallOptions {
    * A call that is not repeatable fails at once when there is no connection, instead of waiting for one. Default false.
    */
   failFast?: boolean;
-  /** Gives the call up, which then fails as UNAVAILABLE. */
+  /** Cancels the call, which then fails with UNAVAILABLE. */
   signal?: AbortSignal;
 }
 
@@ -50,7 +50,7 @@ export class ServiceCalls<Service extends Client> {
     this.#parts = parts;
   }
 
-  /** Makes a call and answers its response; throws CoreError, whose cause is the failure as gRPC has it. */
+  /** Makes a call and returns its response. Throws CoreError with the gRPC error as its cause. */
   async call<Request, Response>(
     method: (client: Service) => UnaryMethod<Request, Response>,
     request: Request,
@@ -97,7 +97,7 @@ export class ServiceCalls<Service extends Client> {
     });
   }
 
-  /** The line to the replica whose turn it is. */
+  /** Returns the connection to the next replica, round robin. */
   #next(): CoreConnection<Service> {
     const { addresses, tls, transport, clock } = this.#parts;
     if (this.#lines.length === 0) {

@@ -1,6 +1,5 @@
 /**
- * What is there without a key: `/` for people and programs that look around, `/healthz` and `/readyz` for those who
- * watch over processes.
+ * Routes that need no key: `/` for people and programs that explore the service, `/healthz` and `/readyz` for probes.
  */
 import { createHash } from 'node:crypto';
 import { ERRORS_PATH } from '@slipway/kit/net/error-help';
@@ -12,7 +11,7 @@ export interface FrontParts {
   ready(): Promise<boolean>;
 }
 
-/** What there is, in the order of the page. */
+/** Links of the page, in its order. */
 const LINKS = [
   { path: '/console', text: 'the console: endpoints, jobs and what is wrong, as a page' },
   { path: '/v1/docs', text: 'REST API: the description as a page, to try it out' },
@@ -23,7 +22,7 @@ const LINKS = [
   { path: '/healthz', text: 'this process lives' },
   { path: '/readyz', text: 'the service can take requests' },
 ];
-/** What takes no plain GET, so there is nothing to follow. */
+/** Addresses that take no plain GET, and therefore get no link. */
 const CALLS = [
   { path: '/v2/{endpoint_id}/run', text: 'submits a job (POST); see README.md for the others' },
   { path: '/v2/{endpoint_id}/openai/v1', text: 'base URL for OpenAI clients' },
@@ -55,7 +54,7 @@ ${CALLS.map(({ path, text }) => `<li><code>${path}</code>: ${text}</li>`).join('
 );
 const ERRORS_PAGE = page('Slipway: errors', errorsList());
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
-/** Nothing from anywhere, and no other page may frame it. */
+/** Loads nothing, and no other page may frame it. */
 const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 const JSON_TEXT = JSON.stringify({
   service: 'slipway',

@@ -1,4 +1,4 @@
-/** What a GraphQL document may cost, checked before anything of it runs. */
+/** Bounds the cost of a GraphQL document. Checked before any of it runs. */
 
 import type { ASTVisitor, DocumentNode, FragmentDefinitionNode, SelectionSetNode, ValidationContext } from 'graphql';
 import { GraphQLError, Kind } from 'graphql';

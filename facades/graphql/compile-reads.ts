@@ -19,14 +19,14 @@ const USES_BEFORE = 2;
 /** Operations of one document that are compiled: with fragments a short document has hundreds of large ones. */
 const OPERATIONS_MAX = 3;
 
-/** What is known about a document. Documents are kept by the executor, and what belongs to them goes with them. */
+/** Facts about a document. The executor caches documents; their facts are dropped with them. */
 interface Uses {
   count: number;
-  /** By operation name. Undefined: it cannot be compiled. */
+  /** Compiled reads by operation name. `undefined` if the operation cannot be compiled. */
   compiled: Map<string, CompiledQuery | undefined>;
 }
 
-/** What Envelop hands to a plugin before it executes. */
+/** Arguments that Envelop passes to a plugin before it executes. */
 interface Execution {
   args: ExecutionArgs;
   setExecuteFn(execute: (args: ExecutionArgs) => unknown): void;

@@ -12,7 +12,7 @@ import { GRAPHQL_NAMES, GRAPHQL_POD_NAMES, withPublicNames } from '../plugins/pu
 import type { FieldChanges } from '../resources/mask-fields.ts';
 import type { CoreMessage } from './core-message.ts';
 
-/** What the route puts into every operation's context, and what Mesh adds. */
+/** Context of an operation: set by the route, and extended by Mesh. */
 export interface GraphqlContext {
   apiKey: string;
   accountId: string;
@@ -151,7 +151,7 @@ export async function orNull<Value>(read: Promise<Value>): Promise<Value | null>
   }
 }
 
-/** What a call threw, out of what Mesh and graphql-js wrap around it. */
+/** Returns the error that a call threw, without the wrappers of Mesh and graphql-js. */
 function thrown(error: unknown): unknown {
   let inner = error;
   while (inner instanceof GraphQLError && inner.originalError) inner = inner.originalError;

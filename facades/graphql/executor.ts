@@ -190,7 +190,7 @@ function parsedWithinBounds(query: string, schema: MeshInstance['schema']): Docu
   }
 }
 
-/** What the operation that is meant does. Throws InvalidDocument when none or several may be meant. */
+/** Returns the type of the selected operation. Throws InvalidDocument if none, or more than one, matches. */
 function operationOf(document: DocumentNode, operationName: string | undefined): OperationTypeNode {
   const found = getOperationAST(document, operationName)?.operation;
   if (found === undefined) {

@@ -44,7 +44,7 @@ const FOREIGN_OF_ACCOUNT: Readonly<Record<string, string>> = {
   models: NO_MODELS,
 };
 
-/** Refuses a document that asks for such fields: the whole of it, before it is checked. Undefined: it asks for none. */
+/** Rejects a whole document that asks for such fields, before validation. Returns `undefined` if it asks for none. */
 export function refuseForeignFields(
   document: DocumentNode,
   operationName: string | undefined,

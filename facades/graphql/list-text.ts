@@ -24,7 +24,7 @@ export function textOf(parts: readonly string[] | undefined): string {
   return (parts ?? []).join(',');
 }
 
-/** What dockerArgs says; null counts as not given. Throws GraphQLError when its quotes do not match. */
+/** Parses dockerArgs. `null` counts as absent. Throws GraphQLError if quotes do not match. */
 export function commandOf(dockerArgs: string | null | undefined): Command | undefined {
   try {
     return typeof dockerArgs === 'string' ? dockerArgsOf(dockerArgs) : undefined;

@@ -1,4 +1,4 @@
-/** What a document asks for at its root. */
+/** Finds the root fields of a document. */
 
 import type { DocumentNode, FieldNode } from 'graphql';
 import { getOperationAST, Kind, OperationTypeNode } from 'graphql';
@@ -6,7 +6,10 @@ import { getOperationAST, Kind, OperationTypeNode } from 'graphql';
 /** Shown to whoever has no key, too: nothing of an account. */
 const PUBLIC: ReadonlySet<string> = new Set(['gpuTypes', 'serverlessGpuPools', 'dataCenters', 'cpuFlavors']);
 
-/** Root fields of the operation that is meant. Undefined: none or several may be meant, or some come by fragments. */
+/**
+ * Returns the root fields of the selected operation. `undefined` if it is ambiguous, or if it has fragments at its
+ * root.
+ */
 export function rootFieldsOf(
   document: DocumentNode,
   operationName: string | undefined,

@@ -26,7 +26,7 @@ const BODY_BYTES_MAX = 1024 * 1024;
 /** JSON.stringify escapes surrogates only where they stand alone. */
 const HALF_CHARACTER = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
 
-/** What a client gets; equal readers get the same one. */
+/** Response to a client. Requests that share a read get the same object. */
 interface Answer {
   /** HTTP status. */
   status: number;
@@ -34,7 +34,7 @@ interface Answer {
   body: Buffer;
 }
 
-/** What the route needs. */
+/** Dependencies of the route. */
 export interface GraphqlParts {
   executor: GraphqlExecutor;
   answers: AnswerBudget;

@@ -4,7 +4,7 @@
  * is never older than the request.
  */
 
-/** What runs for one key, and what comes after it. */
+/** The running read of one key, and the next one. */
 interface Runs<Answer> {
   current: Promise<Answer>;
   /** Begins when the current one has ended. */
@@ -14,7 +14,10 @@ interface Runs<Answer> {
 export class SharedReads<Answer> {
   readonly #runs = new Map<string, Runs<Answer>>();
 
-  /** Answers what `read` answers. `key` names everything that the answer depends on: who asks, and for what. */
+  /**
+   * Returns the result of `read`, shared among callers. `key` holds all that the result depends on: caller and
+   * question.
+   */
   run(key: string, read: () => Promise<Answer>): Promise<Answer> {
     const runs = this.#runs.get(key);
     if (!runs) return this.#begin(key, read);

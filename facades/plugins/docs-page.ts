@@ -1,6 +1,6 @@
 /**
- * A page that shows an OpenAPI document. The viewer is Swagger UI as @fastify/swagger-ui brings it: kept by Fastify's
- * own people, 2.5 MB without any request to another host, and it lets a reader try an operation.
+ * Serves a page that shows an OpenAPI document. The viewer is Swagger UI of @fastify/swagger-ui: maintained by Fastify,
+ * 2.5 MB, no request to another host, and a reader can try each operation.
  */
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, FastifySchema } from 'fastify';
@@ -21,7 +21,7 @@ const POLICY = {
   'frame-ancestors': "'none'",
 };
 
-/** Where it is; it shows what @fastify/swagger has of the app. */
+/** Options of the page. It shows the document that @fastify/swagger makes of the app. */
 export interface DocsPageOptions {
   path: string;
   title: string;
@@ -29,7 +29,7 @@ export interface DocsPageOptions {
   schema?: FastifySchema;
 }
 
-/** Adds the page and what it loads. It needs no key. */
+/** Adds the page and its files. They need no key. */
 export async function docsPage(app: FastifyInstance, { path, title, schema }: DocsPageOptions): Promise<void> {
   await app.register(async (scope) => {
     // The plugin hides its routes from the description; the page itself belongs there.

@@ -1,12 +1,12 @@
-/** Requests as a client sends them to a proxy, `GET http://host/path`, which a server must take (RFC 9112, 3.2.2). */
+/** Accepts requests in absolute form, `GET http://host/path`, as a server must (RFC 9112, 3.2.2). */
 import type { IncomingMessage } from 'node:http';
 
 const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/is;
 const SLASH = 47;
 
 /**
- * Makes the address of such a request what that of others is, before anything else looks at it. One that names two
- * hosts is left as it is, and refused (http-rules.ts).
+ * Rewrites the URL of such a request to origin form, before anything else reads it. A request that names two hosts
+ * stays as it is, and is rejected (http-rules.ts).
  */
 export function toOriginForm(request: IncomingMessage): void {
   const url = request.url ?? '/';

@@ -1,4 +1,4 @@
-/** Core's error texts name fields of the contract; a client must read the names that it sent. */
+/** Replaces names of the contract in core's error texts with the names that the client sent. */
 import { ENDPOINT } from '../resources/endpoints/endpoint-table.ts';
 import { publicNames } from '../resources/field.ts';
 import { POD } from '../resources/pods/pod-table.ts';
@@ -29,7 +29,7 @@ export const REST_NAMES: FieldNames = {
   start_time: 'startTime',
 };
 
-/** Names of REST v2, which puts settings together: a name is the way to the member. */
+/** Names of REST v2, which nests settings: a name is the path of the member. */
 export const REST_V2_NAMES: FieldNames = {
   ...COMMON,
   allowed_cuda_versions: 'gpu.allowedCudaVersions',
@@ -76,12 +76,12 @@ export const GRAPHQL_NAMES: FieldNames = {
   network_volume_ids: 'networkVolumeId',
 };
 
-/** Names of the pod mutations, which call some things otherwise. */
+/** Names of the pod mutations, which differ in some fields. */
 export const GRAPHQL_POD_NAMES: FieldNames = { ...GRAPHQL_NAMES, gpu_ids: 'gpuTypeId', locations: 'dataCenterId' };
 
 /**
- * The text with public names. What stands in quotes is the client's own and stays as it is; a plain word counts as a
- * field only where core begins with it.
+ * Returns the text with public names. Quoted text is the client's own and stays as it is. A plain word counts as a
+ * field only at the start of core's text.
  */
 export function withPublicNames(text: string, names: FieldNames): string {
   return text.replace(/"(?:[^"\\]|\\.)*"|^[a-z]+\b|\b[a-z]+(?:_[a-z]+)+\b/g, (word) =>

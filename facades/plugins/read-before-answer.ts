@@ -1,14 +1,15 @@
 /**
- * An answer that comes before all of its request's body has, behind an edge: Envoy ends the connection when such an
- * answer is whole, and a client that sends all before it reads finds a broken connection in its place. So the rest of
- * the body is read first and thrown away. Without an edge the answer goes out at once, and the rest is read behind it.
+ * Delays a response until the rest of the request body has been read and discarded, behind an edge. Envoy closes the
+ * connection when a response is complete before its request, and a client that sends everything first would see a
+ * broken connection instead of the response. Without an edge the response is sent at once and the rest is read
+ * afterwards.
  */
 import type { IncomingMessage } from 'node:http';
 import { EDGE_HEADER, isEdgeText } from '@slipway/kit/net/activation';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { FastifyInstance } from 'fastify';
 
-/** Bytes that are thrown away, and milliseconds that it may take; then the answer goes out as it is. */
+/** Most bytes that are discarded, and longest time in milliseconds; then the response is sent anyway. */
 const DISCARD_BYTES_MAX = 64 * 1024 * 1024;
 const DISCARD_MS_MAX = 20_000;
 
@@ -16,7 +17,7 @@ export class ReadBeforeAnswer {
   readonly #edgeKey: string;
   readonly #clock: Clock;
 
-  /** Makes all answers of an app's handlers wait. `edgeKey`: empty if no edge has one; then none waits. */
+  /** Delays all responses of an app's handlers. `edgeKey`: empty if no edge has one; then nothing is delayed. */
   constructor(app: FastifyInstance, edgeKey: string, clock: Clock) {
     this.#edgeKey = edgeKey;
     this.#clock = clock;

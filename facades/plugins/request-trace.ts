@@ -1,13 +1,13 @@
 /**
- * A span for each request whose trace is recorded. Without tracing no hook is added. The query stays out: it may hold a
- * key.
+ * Records a span for each request whose trace is recorded. Without tracing no hook is added. The query is left out: it
+ * may hold a key.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Trace } from '@slipway/kit/observe/trace';
 import type { Tracing } from '@slipway/kit/observe/tracing';
 import type { FastifyInstance } from 'fastify';
 
-/** Adds it for the routes that are added from now on. */
+/** Adds the hook for routes that are added afterwards. */
 export function traceRequests(app: FastifyInstance, tracing: Tracing | undefined): void {
   if (!tracing) return;
   app.addHook('onRequest', (request, reply, done) => {
@@ -38,8 +38,8 @@ export function traceRequests(app: FastifyInstance, tracing: Tracing | undefined
 }
 
 /**
- * The span of a request to a load-balancing endpoint, to the end of its answer; its worker then gets the span as its
- * traceparent. Undefined: it is not recorded, and what the client said goes on.
+ * Records the span of a request to a load-balancing endpoint until its response has ended, and passes it to the worker
+ * as traceparent. Returns `undefined` if it is not recorded: then the client's own header is forwarded.
  */
 export function traceForwarded(
   tracing: Tracing | undefined,

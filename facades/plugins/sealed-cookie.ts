@@ -1,7 +1,7 @@
 /**
- * Cookies that hold a key, sealed, so that neither a script nor whoever reads them learns it. Nothing is kept here:
- * every facade replica that has the edges' key opens what another one sealed; without that key a cookie ends with its
- * process. What ends it everywhere is revoking the key, which is checked anew at every request.
+ * Makes cookies that hold an encrypted API key. Nothing is stored here: each facade replica with the edge key opens the
+ * cookies of the others. Without an edge key a cookie ends with its process. Revoking the API key ends it everywhere,
+ * because the key is checked at every request.
  */
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -12,14 +12,14 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
 /** A kind of cookie. */
 export interface CookieKind {
   name: string;
-  /** What a browser sends it for, where it comes without TLS. By TLS it is for all of its host, as its prefix wants. */
+  /** Path of the cookie without TLS. With TLS it is valid for the whole host, as its prefix requires. */
   path: string;
   sameSite: 'Strict' | 'Lax';
   /** Lifetime in milliseconds. */
   lifetimeMs: number;
-  /** Binds the sealed text to its use: no other text of the same key opens as one. */
+  /** Binds the encrypted text to its use: another text of the same key is not accepted. */
   identity: string;
-  /** Of the secret that it is sealed with. */
+  /** Purpose of the derived secret. */
   purpose: string;
 }
 
@@ -28,7 +28,7 @@ export interface KeyHeld {
   apiKey: string;
   /** Milliseconds since 1970. */
   untilMs: number;
-  /** It was made for a browser that came by TLS: what comes without the prefix was set by somebody else then. */
+  /** The cookie was made for a browser that uses TLS: one without the prefix was set by somebody else. */
   secure: boolean;
 }
 
@@ -37,7 +37,7 @@ export class SealedCookies<Held extends KeyHeld> {
   readonly #sealer: Sealer;
   readonly #clock: Clock;
 
-  /** `edgeKey`: what all facades of an installation share; empty: cookies are this process's alone. */
+  /** `edgeKey`: shared by all facades of an installation. Empty if cookies are for this process only. */
   constructor(kind: CookieKind, edgeKey: string, clock: Clock, random: Random) {
     const key = edgeKey === '' ? random.bytes(32) : createHmac('sha256', edgeKey).update(kind.purpose).digest();
     this.#kind = kind;
@@ -52,7 +52,7 @@ export class SealedCookies<Held extends KeyHeld> {
     return { held, cookie: this.#text(sealed, this.#kind.lifetimeMs / 1_000, secure) };
   }
 
-  /** The Set-Cookie that takes it from its browser. */
+  /** Returns the Set-Cookie header that deletes the cookie. */
   end(secure: boolean): string {
     return this.#text('', 0, secure);
   }

@@ -16,10 +16,10 @@ const JSON_FORM = /^\s*\{\s*"(?:cmd|entrypoint)"\s*:/;
 /** Means the same with and without quotes, to any shell. */
 const PLAIN = /^[\w@%+=:,./-]+$/;
 
-/** What `dockerArgs` says. */
+/** A parsed `dockerArgs`. */
 export interface Command {
   startCommand: string[];
-  /** Undefined: it says nothing about the entry point. */
+  /** `undefined` if it does not set the entry point. */
   entrypoint: string[] | undefined;
 }
 

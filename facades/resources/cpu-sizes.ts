@@ -21,7 +21,7 @@ export interface SizeInput {
   instanceIds?: string[];
 }
 
-/** The instance ids that a body asks for, over those there were. Undefined: it says nothing about them. */
+/** Returns the instance ids of a body, merged with the current ones. `undefined` if the body does not set them. */
 export function instanceIdsOf(
   { cpuFlavorIds, vcpuCount, instanceIds }: SizeInput,
   before: readonly string[] = [],
@@ -35,7 +35,7 @@ export function instanceIdsOf(
   return flavors.map((flavor) => `${flavor}-${vcpus}-${vcpus * gbPerVcpu(flavor)}`);
 }
 
-/** Flavour, processors and GB of an instance id; undefined: it is empty. */
+/** Returns flavor, vCPUs and GB of an instance id. `undefined` if it is empty. */
 export function sizeOf(instanceId: string): { flavor: string; vcpuCount: number; memoryInGb: number } | undefined {
   const [flavor, vcpus, memory] = instanceId.split('-');
   return memory === undefined ? undefined : { flavor: flavor!, vcpuCount: Number(vcpus), memoryInGb: Number(memory) };

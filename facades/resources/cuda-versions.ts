@@ -1,6 +1,6 @@
 /** CUDA versions as clients name them (docs/reference/management.md#endpoints). */
 
-/** What `minCudaVersion` chooses from, newest first. */
+/** Values of `minCudaVersion`, newest first. */
 export const KNOWN_CUDA_VERSIONS = [
   '13.0',
   '12.9',
@@ -33,7 +33,7 @@ export function lowestVersion(versions: readonly string[]): string | null {
   return versions.toSorted(compare)[0] ?? null;
 }
 
-/** Whether a version is another or a newer one. */
+/** Returns whether a version is equal to or newer than another. */
 export function isCudaAtLeast(version: string, lowest: string): boolean {
   return compare(version, lowest) >= 0;
 }

@@ -4,7 +4,7 @@ import { CoreError } from '@slipway/proto/wire/reason';
 /** The name that JavaScript objects cannot have: it would be lost on the way to core, unnoticed. */
 const LOST_NAME = '__proto__';
 
-/** What is wrong with the names of an environment; undefined: nothing that core would not find. */
+/** Returns the fault in the names of an environment. `undefined` if there is none that core would miss. */
 export function envFault(env: Readonly<Record<string, string>> | undefined): string | undefined {
   return env && Object.hasOwn(env, LOST_NAME) ? `env: "${LOST_NAME}" is not a name for a variable` : undefined;
 }

@@ -4,7 +4,7 @@
  * made from it. What one surface does its own way is written there, beside what is made.
  */
 
-/** What a setting holds, and how each surface writes that. */
+/** Type of a setting's value, and its form on each surface. */
 export type Kind =
   /**
    * A text of `min` (0) to `max` characters. `none`: an empty one is none, which records leave out and GraphQL shows as
@@ -52,7 +52,7 @@ export interface Field {
   cli?: { option: string; about: string; off?: string; row?: string };
 }
 
-/** What core says of a setting (proto/wire/settings.ts). */
+/** Core's description of a setting (proto/wire/settings.ts). */
 export interface Rule {
   readonly default?: unknown;
   readonly min?: number;
@@ -66,7 +66,7 @@ export interface Rule {
 /** Settings by their names in the contract. */
 export type Table = Readonly<Record<string, Field & { rule: Rule }>>;
 
-/** What kinds can hold a value of the contract. */
+/** Kinds that can hold a value of the contract. */
 type KindOf<Value> = [Value] extends [boolean]
   ? { is: 'flag' }
   : [Value] extends [number]

@@ -4,7 +4,7 @@
 const HIGH_SHARE = 2 / 3;
 const MEDIUM_SHARE = 1 / 3;
 
-/** What there is of it, everywhere or in one place. */
+/** Stock of a type, in all data centers or in one. */
 export interface Stock {
   total: number;
   free: number;

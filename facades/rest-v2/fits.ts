@@ -6,7 +6,7 @@ import AjvCompiler from '@fastify/ajv-compiler';
 import type { TSchema } from 'typebox';
 import { misfit } from './rejections.ts';
 
-/** What ajv tells of a misfit. */
+/** An error of ajv. */
 interface Fault {
   keyword: string;
   instancePath: string;

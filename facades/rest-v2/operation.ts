@@ -46,7 +46,7 @@ export interface Call<Query = object, Body = undefined> {
   accountId: string;
 }
 
-/** Answers that are no JSON: their handler writes them itself. */
+/** Responses that are not JSON: the handler writes them itself. */
 type OtherAnswer = { contentType: string };
 
 /** An operation. */

@@ -11,7 +11,7 @@ export function named<Schema extends TSchema>(name: string, schema: Schema): Sch
   return schema;
 }
 
-/** Returns the name of a schema; undefined: it is shown where it is used. */
+/** Returns the name of a schema. `undefined` if it is shown inline. */
 export function nameOf(schema: object): string | undefined {
   return names.get(schema);
 }

@@ -25,7 +25,7 @@ export function readQuery(schema: TObject): preHandlerHookHandler {
   };
 }
 
-/** What cannot be turned stays as it is: the schema refuses it. */
+/** A value that cannot be converted stays as it is: the schema rejects it. */
 function typed(value: unknown, type: string | undefined): unknown {
   if (type === 'array' && typeof value === 'string') return [value];
   if (type === 'boolean' && value === 'true') return true;

@@ -1,4 +1,4 @@
-/** What the routes of the REST surface work with. */
+/** Dependencies of the routes of the REST surface. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Reason } from '@slipway/proto/wire/reason';
@@ -29,7 +29,7 @@ export type RestApp = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
-/** Parts handed to every REST route. */
+/** Dependencies of every REST route. */
 export interface RestParts {
   core: Pick<
     CoreClient,
@@ -82,7 +82,7 @@ export function errors(...statuses: number[]): Record<number, TSchema> {
   return Object.fromEntries([400, 401, ...statuses, 429, 503].map((status) => [status, documented(status)]));
 }
 
-/** What a path can name, and how its absence is told. */
+/** Resources that a path can name, and the error when there is none. */
 const THINGS = {
   endpoint: 'ENDPOINT_NOT_FOUND',
   template: 'TEMPLATE_NOT_FOUND',

@@ -52,7 +52,7 @@ import { updateTemplate } from './templates/update-template.ts';
 import { updateVolume } from './volumes/update-volume.ts';
 import { createVolume, deleteVolume, getVolume, listVolumes } from './volumes/volumes.ts';
 
-/** What the surface needs. */
+/** Dependencies of the surface. */
 export interface RestSurface {
   core: CoreClient;
   answers: AnswerBudget;

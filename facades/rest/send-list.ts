@@ -10,7 +10,7 @@ import type { CallOptions } from '../core-client/service-calls.ts';
 import type { AnswerBudget, HeldAnswer } from '../plugins/limits/answer-budget.ts';
 import type { ListQueue } from './list-queue.ts';
 
-/** What a page takes up as a message, as records and as text, in bytes: several times what core puts into one. */
+/** Memory of a page as message, records and text, in bytes: several times the size of core's largest page. */
 const HELD_BYTES = 8 * 1024 * 1024;
 
 /**
@@ -19,7 +19,7 @@ const HELD_BYTES = 8 * 1024 * 1024;
  */
 const NEXT_PAGE_MS = 60_000;
 
-/** What lists are sent with. */
+/** Dependencies of sending lists. */
 export interface ListRoom {
   answers: AnswerBudget;
   turns: ListQueue;
@@ -62,7 +62,7 @@ export async function sendList<Response extends { nextPageToken: string }, Entry
     for await (const response of eachPage(readNext, first.nextPageToken)) {
       const comma = text === '' ? '' : ',';
       const more = inner(reply, await present(response));
-      // What was on a page may have gone meanwhile, or be filtered out.
+      // Records of a page may have been deleted meanwhile, or be filtered out.
       if (more === '') continue;
       yield comma + more;
       text = more;

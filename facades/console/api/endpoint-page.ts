@@ -1,4 +1,4 @@
-/** What stands on an endpoint's page and changes by itself: counts, workers, why, and what its scaler decided. */
+/** Feeds an endpoint's page: counts, workers, explanation, and decisions of the scaler. */
 import type { EndedWorkers, Worker, WorkerStretch } from '@slipway/proto/gen/slipway/v1/machine';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import { CoreError } from '@slipway/proto/wire/reason';

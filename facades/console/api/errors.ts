@@ -1,4 +1,4 @@
-/** What jobs of an endpoint failed of, in groups. */
+/** Error groups of an endpoint's failed jobs. */
 
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';

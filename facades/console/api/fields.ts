@@ -27,7 +27,7 @@ export function fieldRoutes(app: FastifyInstance, _parts: ConsoleParts, onReques
   });
 }
 
-/** What a table says of the settings that REST has. */
+/** Returns the views of all settings that REST has. */
 export function fieldViews(table: Table): FieldView[] {
   return Object.values(table).flatMap(({ kind, rule, rest, fixed, required }): FieldView[] => {
     if (!rest?.in) return [];

@@ -1,8 +1,8 @@
-/** How busy a GPU is, for the page. */
+/** The load of a GPU, for the page. */
 import type { GpuLoad } from '@slipway/proto/gen/slipway/v1/machine';
 import type { GpuLoadView } from '../views-of-gpus.ts';
 
-/** What its driver does not tell is null. */
+/** Returns the view. `null` for a value that the driver does not report. */
 export function loadView({ utilization, memoryUsedMib, temperatureCelsius, powerWatts }: GpuLoad): GpuLoadView {
   return {
     utilization: utilization ?? null,

@@ -12,7 +12,7 @@ const PAGE_SIZE = 50;
 /** Characters of an error that is told in a row; the page of its job has all of it. */
 const ERROR_MAX = 4_000;
 
-/** What of the query says which jobs. */
+/** Parameters of the query that select jobs. */
 export const ASKED = ['status', 'order', 'submittedFrom', 'submittedUntil', 'cursor'] as const;
 
 /** The feed. `query`: facades/jobs/job-selection.ts; times before now go on with the time. */
@@ -54,7 +54,7 @@ function jobRow({ id, state, submitTime, delayMs, executionMs, workerId, retries
   };
 }
 
-/** What says most of a long one: the message of what SDKs write, else the end, as of a traceback. */
+/** Returns the most useful part of a long error: the message that SDKs write, else its end, as of a traceback. */
 function shortened(error: string): string {
   if (error.length <= ERROR_MAX) return error;
   if (error.startsWith('handler: ')) return error.slice(0, ERROR_MAX);
@@ -63,7 +63,7 @@ function shortened(error: string): string {
     if (typeof message === 'string')
       return JSON.stringify({ error_type: type, error_message: message.slice(0, ERROR_MAX) });
   } catch {
-    // It is no JSON.
+    // It is not JSON.
   }
   return error.slice(-ERROR_MAX);
 }

@@ -68,7 +68,7 @@ export function keyRoutes(app: FastifyInstance, { core }: ConsoleParts, onReques
   });
 }
 
-/** What a key may do, in words. */
+/** Returns the permissions of a key in words. */
 function mayOf(scope: KeyScope, permissions: KeyPermissions | undefined): string {
   const word = (permission: Permission | undefined): string =>
     permission === Permission.READ_WRITE ? 'read and change' : permission === Permission.READ ? 'read' : 'nothing';

@@ -1,4 +1,4 @@
-/** What a list of the console is asked for: which page, what is looked for, in what order. Core does all of it. */
+/** Reads the query of a list: page, search, filters and order. Core applies them. */
 
 import type { ListView as View } from '@slipway/proto/gen/slipway/v1/list_view';
 import { CoreError } from '@slipway/proto/wire/reason';
@@ -33,7 +33,7 @@ export function pageAsked(request: FastifyRequest): PageAsked {
   return { pageSize: Number(size) || PAGE_SIZE, pageToken: textOf(request, 'page'), view };
 }
 
-/** What fields must be; empty ones may be anything. */
+/** Returns the filters by field. Empty ones are left out. */
 function filtersOf(request: FastifyRequest): Record<string, string> {
   const names = Object.keys(request.query as object).filter((name) => name.startsWith(FILTER));
   return Object.fromEntries(
@@ -41,12 +41,12 @@ function filtersOf(request: FastifyRequest): Record<string, string> {
   );
 }
 
-/** How core is asked for a list. */
+/** Returns the options of a call for a list. */
 export function optionsOf(request: FastifyRequest) {
   return { apiKey: request.caller.apiKey, repeatable: true };
 }
 
-/** A member of the query; empty: it is not there. */
+/** Returns a parameter of the query. Empty if it is absent. */
 export function textOf(request: FastifyRequest, name: string): string {
   const { [name]: text = '' } = request.query as Record<string, unknown>;
   if (typeof text !== 'string') throw new CoreError('INVALID_REQUEST', `"${name}" must be given once.`);

@@ -1,4 +1,4 @@
-/** What stands on a machine's page and changes by itself. For the operator: core refuses others. */
+/** Feeds a machine's page. For the operator only: core rejects others. */
 
 import type { Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import type { GetMachineResponse, MachinePod } from '@slipway/proto/gen/slipway/v1/machine_service';

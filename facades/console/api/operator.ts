@@ -1,4 +1,4 @@
-/** What the operator does besides machines: accounts with their quotas, and prices. Core refuses everybody else. */
+/** Routes for the operator: accounts with their quotas, and prices. Core rejects everybody else. */
 
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
@@ -22,7 +22,7 @@ export function operatorRoutes(
     const { accountId } = await core.access.call((client) => client.createAccount, { name }, optionsOf(request));
     return { id: accountId };
   });
-  // Takes the place of the one before; a number that is left out is no limit.
+  // Replaces the previous quota. An absent number means no limit.
   app.post('/console/api/accounts/:id/quota', { onRequest }, async (request) => {
     const { id } = request.params as { id: string };
     const body = settingsOf(request);

@@ -1,6 +1,6 @@
 /**
- * What stands on the first page: an account's endpoints, or the operator's machines, and what is wrong, whichever of
- * them are shown.
+ * Feeds the first page: an account's endpoints, or the operator's machines, and all problems, also of rows that are not
+ * shown.
  */
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { CoreError } from '@slipway/proto/wire/reason';

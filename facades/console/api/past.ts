@@ -38,8 +38,8 @@ function sampleOf({ queued, inProgress, workers }: EndpointRow, nowMs: number): 
 }
 
 /**
- * What decisions of the last minutes were made from, and the last one before: it tells how it was when those minutes
- * began.
+ * Returns the samples that decisions of the last minutes were made from, and the last one before: it says how those
+ * minutes began.
  */
 async function decided(
   core: CoreClient,

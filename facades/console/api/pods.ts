@@ -62,7 +62,7 @@ export function workerLog({ core }: ConsoleParts, apiKey: string, id: string): F
   );
 }
 
-/** What was told is not told again. Each read goes to the machine that has the log. */
+/** Sends a log only if it has changed. Each read goes to the machine that has the log. */
 function tailOf(readLog: (signal: AbortSignal) => Promise<Uint8Array>): FeedSource {
   let told: Buffer | undefined;
   const read = async (signal: AbortSignal): Promise<LogTailView | undefined> => {

@@ -1,10 +1,10 @@
-/** What core says is wrong, with the page that tells more of each. */
+/** Reads problems from core, with the page that has details of each. */
 import type { Problem as ProblemMessage } from '@slipway/proto/gen/slipway/v1/problem_service';
 import type { CoreClient } from '../../core-client/core-client.ts';
 import type { CallOptions } from '../../core-client/service-calls.ts';
 import type { Problem, ProblemsView } from '../views.ts';
 
-/** The worst of all, or of an endpoint. `operator`: whose each is is told. */
+/** Reads the worst problems of all endpoints, or of one. `operator`: adds the owner of each. */
 export async function readProblems(
   core: CoreClient,
   endpointId: string,
@@ -25,7 +25,7 @@ function problemView(problem: ProblemMessage, operator: boolean): Problem {
   return { kind, level: broken ? 'bad' : 'warn', name: `${name}${whose}`, path: pathOf(problem, operator), text };
 }
 
-/** Empty: there is none that tells more. */
+/** Returns the path of the page with details. Empty if there is none. */
 function pathOf({ about, id, jobId }: ProblemMessage, operator: boolean): string {
   switch (about) {
     // Jobs are their owner's.

@@ -1,4 +1,4 @@
-/** What was changed of an endpoint: its versions, what made each of them, who and when. */
+/** Release history of an endpoint: its versions, and the change, key and time of each. */
 
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';

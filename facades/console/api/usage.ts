@@ -82,7 +82,7 @@ export function usageRoutes(
   });
 }
 
-/** What is to be summed up. */
+/** Returns the request to core. */
 function usageAsked(request: FastifyRequest, endMs: number) {
   const hours = Number(textOf(request, 'hours') || 720);
   if (!Number.isInteger(hours) || hours < 1 || hours > HOURS_MAX)

@@ -1,4 +1,4 @@
-/** What other settings of an endpoint would have come to, for the settings editor. */
+/** Replays past traffic of an endpoint with other settings, for the settings editor. */
 
 import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { WhatIfFigures } from '@slipway/proto/gen/slipway/v1/endpoint_service';

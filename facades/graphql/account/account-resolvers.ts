@@ -8,7 +8,7 @@ import { listPodsAndWorkers } from '../pods/read-pods.ts';
 
 const SERVICE = 'AccessService';
 
-/** What needs no call. */
+/** Resolvers that need no call to core. */
 function presentUser(accountId: string) {
   return {
     id: accountId,

@@ -1,4 +1,4 @@
-/** What there is to choose from, over CatalogService. */
+/** Resolvers of the catalog: GPU types, CPU types and data centers, read from CatalogService. */
 import type {
   ListDataCentersResponse,
   ListGpuPoolsResponse,

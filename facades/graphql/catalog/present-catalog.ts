@@ -37,7 +37,7 @@ export function presentLowestPrice(type: ReturnType<typeof presentGpuType>, stoc
   };
 }
 
-/** What a place has of a type; nothing when there is no such place. */
+/** Returns how many of a type a data center has. Nothing if there is no such data center. */
 export function stockIn(
   centers: readonly CoreMessage<DataCenter>[],
   centerId: string,

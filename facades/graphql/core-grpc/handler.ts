@@ -15,7 +15,7 @@ import { GraphQLObjectType, GraphQLScalarType, GraphQLSchema } from 'graphql';
 import type { CoreServices } from '../../core-client/core-services.ts';
 import type { ServiceCalls, UnaryMethod } from '../../core-client/service-calls.ts';
 
-/** What Mesh hands to a source handler. */
+/** Arguments that Mesh passes to a source handler. */
 interface HandlerOptions {
   name: string;
   config: YamlConfig.GrpcHandler;
@@ -56,7 +56,7 @@ export default class CoreGrpcHandler {
   }
 }
 
-/** What Mesh takes for a client: it only hands it from `getServiceClient` to `getFieldResolver`. */
+/** Stands for a client in Mesh, which only passes it from `getServiceClient` to `getFieldResolver`. */
 type MeshClient = ReturnType<GrpcTransportHelper['getServiceClient']>;
 /** The part of an operation's context that a call needs. */
 interface CallContext {

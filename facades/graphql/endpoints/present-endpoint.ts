@@ -10,7 +10,7 @@ import type { CoreMessage } from '../core-message.ts';
 import { numberOf, timeTextOf } from '../core-message.ts';
 import { shownFields } from '../table-fields.ts';
 
-/** What the resolvers of an endpoint's own objects start from. */
+/** Source object of the resolvers of an endpoint's nested objects. */
 export interface EndpointRecord {
   id: string;
   templateId: string;

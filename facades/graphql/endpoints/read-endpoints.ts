@@ -17,7 +17,7 @@ export function readEndpoint(id: string, context: GraphqlContext): Promise<CoreM
   );
 }
 
-/** What an endpoint runs; null: its template cannot be shown any more. */
+/** Returns the template of an endpoint. `null` if it can no longer be shown. */
 export function readEndpointTemplate(id: string, context: GraphqlContext): Promise<CoreMessage<Template> | null> {
   return once(context, `template of endpoint ${id}`, async () => {
     const request = { id, includeTemplate: true };

@@ -41,7 +41,7 @@ export interface PodInput extends PodJobInput {
  */
 const TEMPLATE_OF_CLIENT = 'runpod-ubuntu';
 
-/** What an edit names. */
+/** Returns the fields that an edit names. */
 export function podJobFields(input: PodJobInput): FieldChanges<Pod> {
   const command = commandOf(input.dockerArgs);
   return inputChanges<Pod>(changeable(POD), input, {

@@ -23,7 +23,8 @@ export function* scanObject(bytes: Buffer, names: readonly string[]): Work<JsonS
 }
 
 /**
- * What text in another charset begins with; undefined: it may be UTF-8. JSON begins with two characters of ASCII, or
+ * Returns the charset of a body that is not UTF-8. `undefined` if it may be UTF-8. JSON begins with two characters of
+ * ASCII, or
  * one.
  */
 function charsetFault(bytes: Buffer): string | undefined {

@@ -66,7 +66,7 @@ export function readRawBodies(app: FastifyInstance, parts: BodyParts): void {
     };
     new BodyReader(request.raw, limits, parts, (body) => done(null, body)).start(response(request));
   });
-  // A client that asks before it sends is told to go on only when its body is wanted.
+  // A client that sent `Expect: 100-continue` gets 100 only when its body is read.
   app.server.on('checkContinue', (request: IncomingMessage, reply: ServerResponse) => {
     repliesToContinue.set(request, reply);
     app.routing(request, reply);
@@ -110,7 +110,7 @@ function wholeBody(request: IncomingMessage, bytesMax: number): Buffer | undefin
   if (announced > Math.min(bytesMax, UNCOUNTED_BYTES_MAX) || request.readableLength !== announced) return undefined;
   if (request.destroyed || request.headers.expect !== undefined) return undefined;
   const body = request.read() as Buffer | null;
-  // Its end is still to come, which Node waits for.
+  // The end event is still to come, and Node waits for it.
   request.resume();
   return body ?? EMPTY;
 }
@@ -122,11 +122,11 @@ class BodyReader {
   readonly #parts: BodyParts;
   readonly #done: (body: RawBody) => void;
   #pieces = new BytePieces();
-  /** Bytes as they came, which are others where the body is packed. */
+  /** Bytes as they were sent, before decompression. */
   #sentBytes = 0;
   #unpacked: Unpacked | undefined;
   #deadlineMs = 0;
-  /** When the last piece came. */
+  /** When the last piece arrived. */
   #pieceMs = 0;
   #timer: Timer | undefined;
   #finished = false;
@@ -161,7 +161,7 @@ class BodyReader {
     };
     if (announced <= UNCOUNTED_BYTES_MAX) begin();
     else this.#beginWithRoom(Math.min(announced, this.#bytesMax), begin);
-    // Its client left before there was anything to hear it.
+    // The client left before a listener was added.
     if (this.#request.destroyed) this.#abort();
   }
 
@@ -179,7 +179,7 @@ class BodyReader {
 
   #listen(): void {
     this.#request.on('data', (piece: Buffer) => this.#count(piece));
-    // What is refused already is only thrown away.
+    // A rejected body is only discarded.
     if (this.#finished) return;
     try {
       this.#unpacked = unpack(this.#request, (error) => this.#refuse(error));
@@ -190,7 +190,7 @@ class BodyReader {
     this.#unpacked.body.once('end', () => this.#finish(this.#pieces.take()));
   }
 
-  /** Packed bytes too: a body of empty pieces unpacks to nothing for ever. */
+  /** Counts compressed bytes too: a body of empty pieces decompresses to nothing forever. */
   #count(piece: Buffer): void {
     this.#sentBytes += piece.length;
     if (this.#sentBytes > this.#bytesMax + DISCARD_BYTES_MAX) this.#request.destroy();
@@ -205,7 +205,7 @@ class BodyReader {
     this.#pieces.add(piece);
   }
 
-  /** One timer for many pieces: each may be a byte. */
+  /** Uses one timer for many pieces: a piece may be a single byte. */
   #waitForPiece(): void {
     this.#timer?.cancel();
     const {
@@ -241,7 +241,7 @@ class BodyReader {
 
   /** Also runs after every good request, where making an error would cost more than reading the body did. */
   #abort(): void {
-    // All of it is here; what is packed is still being unpacked.
+    // All bytes have arrived; a compressed body is still being decompressed.
     if (this.#finished || this.#request.readableEnded) return;
     this.#finish(new CoreError('INVALID_REQUEST', 'The connection ended before the body did.'));
     this.#unpacked?.stop();

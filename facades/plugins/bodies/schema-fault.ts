@@ -1,10 +1,9 @@
 /**
- * Why a request does not fit its schema, for a person: a word that is none of those allowed is told with them, so that
- * nobody has to look them up.
+ * Explains why a request does not fit its schema. For a word that is not allowed the text lists the allowed ones.
  */
 import type { FastifySchemaValidationError } from 'fastify';
 
-/** The first fault. `part`: what of the request it is in. */
+/** Returns the first fault. `part`: the part of the request that it is in. */
 export function schemaFault(errors: readonly FastifySchemaValidationError[], part: string): Error {
   const { keyword, instancePath, params, message } = errors[0]!;
   // null stands for what is left out; a person need not be told.

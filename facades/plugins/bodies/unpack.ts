@@ -1,18 +1,18 @@
-/** Packed request bodies: gzip is taken, in pieces and as far as the limit of what it unpacks to. */
+/** Decompresses request bodies: gzip only, piece by piece, up to the limit of the decompressed size. */
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { CoreError } from '@slipway/proto/wire/reason';
 import { HttpRejection } from '../errors/http-rejection.ts';
 
-/** Bytes unpacked at a time: what a bomb can do between two looks at the limit. */
+/** Bytes decompressed at a time: a bomb gains no more than this between two checks of the limit. */
 const PIECE_BYTES = 64 * 1024;
 
 /** How a body arrives. */
 export interface Unpacked {
-  /** The body as it was before it was packed. */
+  /** The decompressed body. */
   body: Readable;
-  /** Nobody wants more of it; what still arrives is for the caller to throw away. */
+  /** Stops reading. The caller discards bytes that still arrive. */
   stop(): void;
 }
 
@@ -45,7 +45,7 @@ export function unpack(request: IncomingMessage, onFault: (error: CoreError) => 
   };
 }
 
-/** The request's body is packed. */
+/** Returns whether the request's body is compressed. */
 export function isPacked(request: IncomingMessage): boolean {
   return request.headers['content-encoding'] !== undefined;
 }

@@ -74,7 +74,7 @@ const EndedWorkersRecord = Type.Object(
 );
 export type EndedWorkersRecord = Static<typeof EndedWorkersRecord>;
 
-/** What an endpoint's record has besides its settings. */
+/** Members of an endpoint's record besides its settings. */
 const more = Type.Object({
   id: Type.String(),
   template: Type.Optional(Type.Unsafe<object>({ $ref: 'Template#' })),

@@ -11,7 +11,7 @@ import type { EndpointRecord } from './endpoint-schemas.ts';
 import { ENDPOINT } from './endpoint-table.ts';
 import { presentEndedWorkers } from './present-ended-workers.ts';
 
-/** What is shown with an endpoint when it is asked for. */
+/** Related records that are shown with an endpoint on request. */
 export interface EndpointRelations {
   workers?: readonly Pod[] | undefined;
   /** With `workers`. */

@@ -1,4 +1,4 @@
-/** What jobs failed of, as records: GET /errors and `slipway errors --json`. */
+/** Presents error groups of failed jobs as records: GET /errors and `slipway errors --json`. */
 import type { ErrorGroup, ListErrorsResponse } from '@slipway/proto/gen/slipway/v1/job_service';
 
 /** The groups, and of how many jobs they are. */

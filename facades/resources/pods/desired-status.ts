@@ -1,4 +1,4 @@
-/** What a pod shall do, for the public. */
+/** The desired status of a pod, as the public API names it. */
 
 import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import { PodStatus } from '@slipway/proto/gen/slipway/v1/pod';

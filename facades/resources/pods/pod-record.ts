@@ -21,7 +21,7 @@ const SavingsPlan = Type.Object({
   endTime: Type.String(),
 });
 
-/** What a pod's record has besides its settings. */
+/** Members of a pod's record besides its settings. */
 const more = Type.Object({
   id: Type.String(),
   image: Type.String(),

@@ -13,7 +13,7 @@ import { POD } from './pod-table.ts';
 import { presentGpu, presentMachine } from './present-machine.ts';
 import { statusChange } from './status-change.ts';
 
-/** What is shown with a pod when it is asked for. */
+/** Related records that are shown with a pod on request. */
 export interface PodRelations {
   /** US dollars an hour by GPU type: its machine is shown. */
   prices?: ReadonlyMap<string, number> | undefined;

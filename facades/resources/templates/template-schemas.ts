@@ -25,7 +25,7 @@ export const TemplateUpdateInput = Type.Object(bodyMembers(TEMPLATE), {
 });
 export type TemplateUpdateInput = RestBody<typeof TEMPLATE>;
 
-/** What a template's record has besides its settings. */
+/** Members of a template's record besides its settings. */
 const more = Type.Object({
   id: Type.String(),
   earned: Type.Number({ description: 'Always 0: templates earn nothing here.' }),

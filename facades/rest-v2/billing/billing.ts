@@ -26,7 +26,7 @@ interface Kind {
   summary: string;
   /** Names of amounts, the total first; the second one is what the price table says. */
   amounts: readonly [string, string, ...string[]];
-  /** What is metered. */
+  /** The metered resource. */
   usage: UsageKind;
   grouping: UsageGrouping;
   /** Member of records and of the query; and the count of them in the metadata. */

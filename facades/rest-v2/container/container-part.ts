@@ -1,4 +1,4 @@
-/** What endpoints, templates and pods run, as REST v2 says it: the same members in each of them. */
+/** The container of endpoints, templates and pods in REST v2: the same members in each of them. */
 
 import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { Static, TObject, TProperties } from 'typebox';

@@ -108,7 +108,7 @@ async function lastLines(readPage: ReadPage, tail: number): Promise<Part> {
   }
 }
 
-/** What following needs. */
+/** Dependencies of following a log. */
 interface Following {
   clock: Clock;
   reply: FastifyReply;

@@ -12,11 +12,11 @@ export const TAIL_DEFAULT = 100;
 export const SOURCES = ['container', 'system', 'both'] as const;
 const LAST_ID = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/;
 
-/** What is asked for. */
+/** A parsed query. */
 export interface LogQuery extends Behind {
   /** `container`, or `system`, of which there are no lines here; `both` or empty. */
   source: string;
-  /** Lines before those to come. Undefined: all from a time on. */
+  /** Number of past lines to send first. `undefined` if all lines since a time are sent. */
   tail: number | undefined;
 }
 

@@ -14,7 +14,7 @@ const LIST_LENGTH_MAX = 100;
 const WITHOUT_EFFECT = "Taken and without effect on one's own machines.";
 /** Every state of a pod that is answered. */
 export const STATUSES = ['PROVISIONING', 'STARTING', 'RUNNING', 'EXITED', 'ERROR', 'TERMINATED'] as const;
-/** What can be done to pods. */
+/** Actions on pods. */
 export const ACTIONS = ['start', 'stop', 'restart', 'terminate'] as const;
 
 const name = Type.String({ minLength: 1, maxLength: POD.name.kind.max, description: 'For people.' });

@@ -152,7 +152,7 @@ async function act(
   return presentPod(pod!, clock.nowMs());
 }
 
-/** What the state of a pod does not allow is a conflict here. */
+/** Turns an action that the pod's state forbids into a conflict. */
 function locked(error: unknown): never {
   throw error instanceof CoreError && error.reason === 'POD_FIXED' ? conflict(error.message) : error;
 }

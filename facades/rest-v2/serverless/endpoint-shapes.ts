@@ -40,7 +40,7 @@ const scalings = [
     },
   ),
 ];
-/** What the number of workers follows. */
+/** Metric that the number of workers follows. */
 const scaling = named(
   'EndpointScaling',
   Type.Unsafe<{ type: 'QUEUE_DELAY' | 'SLO'; queueDelay: number } | { type: 'REQUEST_COUNT'; requestCount: number }>({

@@ -14,9 +14,9 @@ import type { CreateEndpointBody, UpdateEndpointBody } from './endpoint-shapes.t
 import { WORKER_DEFAULTS } from './endpoint-shapes.ts';
 import { gpuFields } from './gpu-pools.ts';
 
-/** What a request to core says. */
+/** Parts of a request to core. */
 export interface EndpointChanges extends FieldChanges<Endpoint> {
-  /** Undefined: what it runs is not named. */
+  /** `undefined` if the body does not name a container. */
   ownTemplate: OwnTemplate | undefined;
 }
 
@@ -101,7 +101,7 @@ function scalingFields(scaling: UpdateEndpointBody['scaling']): Partial<Endpoint
   };
 }
 
-/** Whether workers without a job go after a time: those of a queue that follow the number of jobs go with the jobs. */
+/** Returns whether idle workers stop after a time. Queue workers that follow the number of jobs stop with the jobs. */
 export function takesIdleTimeout(type: string, scaling: string): boolean {
   return type !== 'QUEUE' || scaling !== 'REQUEST_COUNT';
 }

@@ -7,7 +7,7 @@ import { lowestVersion, versionsFrom } from '../../resources/cuda-versions.ts';
 import { against, misfit } from '../rejections.ts';
 import type { GpuBody } from './endpoint-shapes.ts';
 
-/** GPUs as the contract has them; undefined: not named. */
+/** GPU settings by the names of the contract. `undefined` if the body does not set them. */
 export interface GpuFields {
   gpuIds: string[] | undefined;
   gpuCount: number | undefined;

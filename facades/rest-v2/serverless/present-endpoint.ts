@@ -22,7 +22,7 @@ const QUEUE_PATHS = {
   purgeQueue: 'purge-queue',
   health: 'health',
 };
-/** What a worker of a load-balancing endpoint answers when it is well, unless it names another path. */
+/** Default health path of workers of load-balancing endpoints. */
 const HEALTH_PATH = 'ping';
 
 /** Returns the answer. `endpoint` comes with what it runs. */

@@ -94,7 +94,7 @@ export function workersOf(call: Call<object, unknown>, { core }: RestV2Parts, en
   );
 }
 
-/** What is known of them as pods, by id. */
+/** Returns the pods of the workers, by id. */
 async function podsOf(
   call: Call<object, unknown>,
   { core }: RestV2Parts,

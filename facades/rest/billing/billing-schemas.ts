@@ -49,7 +49,7 @@ export const VolumeBillingQuery = Type.Object(period);
 const amount = Type.Number({ description: "US dollars, by the operator's price table." });
 const time = Type.String({ description: 'When the period begins: ISO 8601 in UTC with milliseconds.' });
 
-/** What one group used in one period. */
+/** Usage of one group in one period. */
 export const BillingRecord = Type.Object(
   {
     amount,
@@ -64,7 +64,7 @@ export const BillingRecord = Type.Object(
 );
 export type BillingRecord = Static<typeof BillingRecord>;
 
-/** What all network volumes used in one period. */
+/** Usage of all network volumes in one period. */
 export const VolumeBillingRecord = Type.Object(
   {
     amount,

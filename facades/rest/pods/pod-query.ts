@@ -36,7 +36,7 @@ export const PodsQuery = Type.Object({
 });
 export type PodsQuery = Static<typeof PodsQuery>;
 
-/** Whether a pod is what a query asks for. */
+/** Returns whether a pod matches a query. */
 export function fits(pod: Pod, query: PodsQuery): boolean {
   const texts: [wanted: string | undefined, is: string][] = [
     [query.id, pod.id],

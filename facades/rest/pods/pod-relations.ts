@@ -8,7 +8,7 @@ import type { PodQuery } from './pod-query.ts';
 /** Calls at a time. */
 const AT_ONCE = 8;
 
-/** Answers what belongs to each of these pods. */
+/** Returns the related records of each pod. */
 export async function podRelations(
   core: RestParts['core'],
   apiKey: string,

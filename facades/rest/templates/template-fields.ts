@@ -5,7 +5,7 @@ import { restChanges } from '../../resources/rest-values.ts';
 import type { TemplateCreateInput, TemplateUpdateInput } from '../../resources/templates/template-schemas.ts';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';
 
-/** What this surface promises for templates of pods (docs/reference/management.md#templates); endpoints use neither. */
+/** Fields for templates of pods only (docs/reference/management.md#templates). Endpoints use neither. */
 const POD_DEFAULTS = { volumeInGb: 20, ports: ['8888/http', '22/tcp'] };
 
 /** The fields of a new template. */
