@@ -291,7 +291,7 @@ export class LoadBalancer extends BaseService {
     queue.dropBackends();
     const apiKey =
       endpoint.apiKey === reportedKey ? ([...queue.keys()].find((key) => key !== reportedKey) ?? '') : endpoint.apiKey;
-    Object.assign(endpoint, { apiKey, toldAtMs: -Infinity, toldWaiting: 0, changed: false });
+    Object.assign(endpoint, { apiKey, reportedAtMs: -Infinity, reportedWaiting: 0, changed: false });
     if (reportedKey !== '') this.#report(endpointId);
   }
 }
