@@ -81,19 +81,54 @@ export interface AttemptOptions {
   tracing?: Tracing | undefined;
 }
 
-/** Builds them. */
-export function buildAttempts({
-  config,
-  logger,
-  clock,
-  random,
-  units,
-  disk,
-  diskAfterMs,
-  tracing,
-  onAttemptEnd,
-  onOutOfMemory,
-}: AttemptOptions): AttemptParts {
+/** Builds the parts and connects them. Nothing runs before the services of the agent start. */
+export function buildAttempts(options: AttemptOptions): AttemptParts {
+  const { config, logger, clock, random, units } = options;
+  const records = buildRecords(options);
+  const { holdings, spans, outcomes, reporter } = records;
+  const ports = new FreePorts(random);
+  const pool = new WorkerPool({
+    ...units,
+    ports,
+    questions: {
+      isBusy: (workerId) => holdings.isBusy(workerId),
+      spansOf: (workerId) => spans.of(workerId),
+      hasToldEnd: (workerId) => reporter.hasToldEnd(workerId),
+    },
+    clock,
+    random,
+    logger,
+    graceMs: config.workerGraceMs,
+    httpDrainMs: config.httpDrainMs,
+  });
+  const reach = { advertiseHost: config.advertiseHost, tunnels: config.tunnelAddresses.length > 0, ports };
+  const health = new HealthWatch({ pool, ...reach, silenceMs: config.httpSilenceMs, clock });
+  const parts = { ...records, pool, reach, health, ...buildSteps(options, records, pool) };
+  listen(parts, options.onOutOfMemory);
+  outcomes.listen((workerId) => {
+    const worker = pool.get(workerId);
+    if (worker) reporter.settled(worker);
+  });
+  return parts;
+}
+
+/** Parts that record attempts and workers, for this run and the next, and report them to core. */
+type Records = Pick<
+  AttemptParts,
+  | 'large'
+  | 'polls'
+  | 'holdings'
+  | 'spans'
+  | 'spool'
+  | 'runLog'
+  | 'keeper'
+  | 'chunks'
+  | 'outbox'
+  | 'outcomes'
+  | 'reporter'
+> & { room: WorkerRoom };
+
+function buildRecords({ config, logger, clock, random, disk, diskAfterMs }: AttemptOptions): Records {
   const large = new LargePayloads({ clock, random, logger });
   const polls = new OpenPolls();
   const holdings = new Holdings();
@@ -106,22 +141,17 @@ export function buildAttempts({
   const outbox = new Outbox(chunks);
   const outcomes = new OutcomeReporter({ spool, chunks, toCore: outbox, large, clock, diskAfterMs, logger });
   const reporter = new WorkerReporter({ toCore: outbox, room, owes: (workerId) => outcomes.owes(workerId), keeper });
-  const questions = {
-    isBusy: (workerId: string) => holdings.isBusy(workerId),
-    spansOf: (workerId: string) => spans.of(workerId),
-    hasToldEnd: (workerId: string) => reporter.hasToldEnd(workerId),
-  };
-  const ports = new FreePorts(random);
-  const pool = new WorkerPool({
-    ...units,
-    ports,
-    questions,
-    clock,
-    random,
-    logger,
-    graceMs: config.workerGraceMs,
-    httpDrainMs: config.httpDrainMs,
-  });
+  return { large, polls, holdings, spans, room, spool, runLog, keeper, chunks, outbox, outcomes, reporter };
+}
+
+/** Parts that take an attempt from its arrival to its end. */
+type Steps = Pick<AttemptParts, 'table' | 'handOver' | 'intake' | 'evidence' | 'stopper' | 'watch'>;
+
+function buildSteps(
+  { config, logger, clock, tracing, onAttemptEnd }: AttemptOptions,
+  { holdings, outcomes, chunks, keeper, polls, room, large, reporter, outbox, spans }: Records,
+  pool: WorkerPool,
+): Steps {
   const onEnd: AttemptEnd = (kind, attempt) => {
     spans.ended(attempt);
     attempt.trace?.end(kind);
@@ -129,57 +159,35 @@ export function buildAttempts({
   };
   const table = new AttemptTable({ holdings, outcomes, chunks, keeper, clock, logger, onEnd });
   const handOver = new HandOver({ table, holdings, polls, room, keeper, clock });
-  const intake = new Intake({ table, handOver, holdings, outcomes, pool, large, tracing, clock });
-  const evidence = new Evidence({ table, holdings, clock });
-  const stopper = new AttemptStopper({
-    table,
-    holdings,
-    polls,
-    pool,
-    outcomes,
-    toCore: outbox,
-    reporter,
-    clock,
-    logger,
-    policy: config.stopPolicy,
-    graceMs: config.stopGraceMs,
-  });
-  const look = (worker: Worker): void => {
+  const offer = (worker: Worker): void => {
     reporter.capacityChanged(worker);
     handOver.offer(worker);
   };
-  const watch = new AttemptWatch({ toCore: outbox, table, pool, polls, holdings, look, clock });
-  const reach = { advertiseHost: config.advertiseHost, tunnels: config.tunnelAddresses.length > 0, ports };
-  const health = new HealthWatch({ pool, ...reach, silenceMs: config.httpSilenceMs, clock });
-  const parts = {
-    reach,
-    health,
-    spans,
-    pool,
-    holdings,
-    polls,
+  return {
     table,
     handOver,
-    intake,
-    evidence,
-    stopper,
-    watch,
-    chunks,
-    outcomes,
-    spool,
-    runLog,
-    keeper,
-    outbox,
-    large,
-    reporter,
+    intake: new Intake({ table, handOver, holdings, outcomes, pool, large, tracing, clock }),
+    evidence: new Evidence({ table, holdings, clock }),
+    stopper: new AttemptStopper({
+      table,
+      holdings,
+      polls,
+      pool,
+      outcomes,
+      toCore: outbox,
+      reporter,
+      clock,
+      logger,
+      policy: config.stopPolicy,
+      graceMs: config.stopGraceMs,
+    }),
+    watch: new AttemptWatch({ toCore: outbox, table, pool, polls, holdings, look: offer, clock }),
   };
-  listen(parts, onOutOfMemory);
-  return parts;
 }
 
 /** Who hears of what: of workers the bridge first, whose requests end with them, then the attempts that they hold. */
 function listen(
-  { pool, polls, holdings, spans, table, evidence, reporter, outcomes, handOver, health }: AttemptParts,
+  { pool, polls, holdings, spans, table, evidence, reporter, handOver, health }: AttemptParts,
   onOutOfMemory?: () => void,
 ): void {
   pool.listen({
@@ -200,8 +208,8 @@ function listen(
     ended: (worker, cause) => {
       health.ended(worker);
       polls.empty(worker.id);
-      if (worker.ranOutOfMemory) onOutOfMemory?.();
-      table.endAllOf(worker.id, cause, worker.ranOutOfMemory);
+      if (worker.end.ranOutOfMemory) onOutOfMemory?.();
+      table.endAllOf(worker.id, cause, worker.end.ranOutOfMemory);
     },
     forgotten: (workerId) => {
       for (const part of [polls, holdings, spans, reporter]) part.drop(workerId);
@@ -213,9 +221,5 @@ function listen(
     reporter.capacityChanged(worker);
     worker.settle();
     handOver.offer(worker);
-  });
-  outcomes.listen((workerId) => {
-    const worker = pool.get(workerId);
-    if (worker) reporter.settled(worker);
   });
 }

@@ -15,6 +15,7 @@ import type { EngineSearch } from './executors/container/engine-finder.ts';
 import type { VirtualGpu } from './inventory/virtual-gpus.ts';
 import { parseVirtualGpu } from './inventory/virtual-gpus.ts';
 import { parseUlimit } from './launch/container-ulimits.ts';
+import { hostVariables } from './launch/host-variables.ts';
 import type { WorkerUserSetting } from './users/worker-user-setting.ts';
 import { parseWorkerUser } from './users/worker-user-setting.ts';
 
@@ -128,38 +129,6 @@ export interface AgentConfig {
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const STOP_POLICIES = ['auto', 'always', 'never'] as const;
-const HOST_VARIABLES = new Set([
-  'PATH',
-  'HOME',
-  'USER',
-  'LOGNAME',
-  'SHELL',
-  'LANG',
-  'LANGUAGE',
-  'LC_ALL',
-  'LC_CTYPE',
-  'TZ',
-  'TMPDIR',
-  'LD_LIBRARY_PATH',
-  'CUDA_HOME',
-  'CUDA_PATH',
-  'XDG_CACHE_HOME',
-  'HF_HOME',
-  'SSL_CERT_FILE',
-  'SSL_CERT_DIR',
-  'REQUESTS_CA_BUNDLE',
-  'CURL_CA_BUNDLE',
-  'NODE_EXTRA_CA_CERTS',
-  'HTTP_PROXY',
-  'HTTPS_PROXY',
-  'ALL_PROXY',
-  'NO_PROXY',
-  'http_proxy',
-  'https_proxy',
-  'all_proxy',
-  'no_proxy',
-]);
-
 /** What is needed to take away what an agent left on its host. */
 export function readCleanConfig(
   env: Readonly<Record<string, string | undefined>> = process.env,
@@ -231,12 +200,6 @@ export function readAgentConfig(
   if (fault !== undefined) reader.fault(fault);
   reader.finish();
   return config;
-}
-
-function hostVariables(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const isShown = ([name, value]: [string, string | undefined]): boolean =>
-    HOST_VARIABLES.has(name) && value !== undefined;
-  return Object.fromEntries(Object.entries(env).filter(isShown)) as Record<string, string>;
 }
 
 function readTlsFiles(reader: EnvReader): TlsFiles {

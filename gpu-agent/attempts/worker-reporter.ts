@@ -69,14 +69,14 @@ export class WorkerReporter {
   take(worker: Worker): WorkerReport {
     const { capacity, keepsAhead, blocked } = this.#room.of(worker);
     this.#capacities.set(worker.id, { capacity, keepsAhead, blocked });
-    const { id: workerId, endpointId, state, reason, exitCode, sdk, refresh } = worker;
+    const { id: workerId, endpointId, state, reason, sdk, refresh } = worker;
     const report = {
       workerId,
       endpointId,
       state,
       capacity,
       reason,
-      exitCode,
+      exitCode: worker.end.exitCode,
       sdkVersion: sdk.version,
       refresh,
       address: worker.http?.address ?? '',

@@ -15,6 +15,8 @@ import { PrepareError } from './prepare-error.ts';
 import { pullFailure } from './pull-failure.ts';
 import { PullProgress } from './pull-progress.ts';
 import type { RegistryGuard } from './registry-guard.ts';
+import type { SharedPull } from './shared-pull.ts';
+import { rejectOnAbort, reportProgress } from './shared-pull.ts';
 
 /** Which image is wanted. */
 export interface WantedImage {
@@ -63,14 +65,6 @@ const UNPACKED_FACTOR = 3;
 const UNFINISHED_MAX = 100;
 /** Least time between two lines about a pull, in milliseconds. */
 const NEWS_MS = 1_000;
-
-interface SharedPull {
-  done: Promise<StoredImage>;
-  listeners: Set<(text: string) => void>;
-  /** The last line, for who joins later. */
-  text: string;
-  abort: AbortController;
-}
 
 export class ImagePuller {
   readonly #options: PullerOptions;
@@ -171,7 +165,7 @@ export class ImagePuller {
     shared.listeners.add(progress);
     progress(shared.text);
     try {
-      return await Promise.race([shared.done, aborted(signal)]);
+      return await Promise.race([shared.done, rejectOnAbort(signal)]);
     } finally {
       shared.listeners.delete(progress);
       if (shared.listeners.size === 0) shared.abort.abort(new Error('nobody wants the image any more'));
@@ -220,7 +214,7 @@ export class ImagePuller {
             error: { message },
             mayPass,
           } = failureOf(error);
-          if (mayPass && failures < triesMax && !signal.aborted) tell(shared, `${message}; trying again`);
+          if (mayPass && failures < triesMax && !signal.aborted) reportProgress(shared, `${message}; trying again`);
         },
       });
     } catch (error) {
@@ -270,7 +264,7 @@ export class ImagePuller {
         const removed = await makeRoom(progress.totalBytes * UNPACKED_FACTOR);
         if (removed === 0) throw error;
         const what = removed === 1 ? 'an image that nobody needs has' : `${removed} images that nobody needs have`;
-        tell(shared, `pulling ${wanted.name}: the disk was full, ${what} made way`);
+        reportProgress(shared, `pulling ${wanted.name}: the disk was full, ${what} made way`);
       }
     }
   }
@@ -284,19 +278,7 @@ export class ImagePuller {
       if (state.hasBytes) this.#noteUnfinished(full);
       if (clock.monotonicMs() - toldAtMs < NEWS_MS || state.text() === shared.text) return;
       toldAtMs = clock.monotonicMs();
-      tell(shared, state.text());
+      reportProgress(shared, state.text());
     };
   }
-}
-
-function tell(shared: SharedPull, text: string): void {
-  shared.text = text;
-  for (const listener of shared.listeners) listener(text);
-}
-
-/** Rejects with the signal's reason when it aborts; never resolves. */
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
 }

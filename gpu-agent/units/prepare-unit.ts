@@ -1,5 +1,6 @@
 /** All that must be before a unit can start: what is its own, its GPUs, and what its executor needs. */
-import type { RunningUnit } from '../executors/executor.ts';
+import type { RunningUnit, UnitExit } from '../executors/executor.ts';
+import { PrepareError } from '../executors/executor.ts';
 import type { GpuUse } from '../launch/gpu-handover.ts';
 import type { Progress } from './progress.ts';
 import type { Desired } from './step.ts';
@@ -31,6 +32,17 @@ export async function prepareUnit(options: PrepareOptions): Promise<() => Runnin
     onStart?.(signal.aborted ? 'abandoned' : 'failed', clock.monotonicMs() - startedAtMs);
     throw error;
   }
+}
+
+/** Returns whether another try would fail the same way. */
+export function isFinal(error: unknown): boolean {
+  return error instanceof PrepareError && error.failure === 'REFUSED';
+}
+
+/** Returns the exit to record for a workload that could not be prepared. */
+export function exitOfFailure(error: unknown, signal: AbortSignal): UnitExit {
+  const text = error instanceof Error ? error.message : String(error);
+  return { code: undefined, signal: undefined, failure: signal.aborted ? 'it was not wanted any more' : text };
 }
 
 async function prepare({ kind, desired, gpus, progress, parts, signal }: PrepareOptions): Promise<() => RunningUnit> {

@@ -1,30 +1,22 @@
 /**
- * One unit of this machine, a worker or a pod: looks what it is, asks the rule (step.ts) what to do, and does it
- * through its launch and its executor. All that happens to a unit happens here and once: its kind says what it is made
- * of and is told of what becomes of it.
+ * Drives one workload of this machine, a worker or a pod: observes its state, asks the rule (step.ts) for the next
+ * actions, and runs them through the executor. The kind of workload says what to start and is notified of changes.
  */
-import { backoffMs } from '@slipway/kit/time/backoff';
 import { WORKER_LOG_BYTES_MAX } from '@slipway/proto/wire/limits';
 import type { RunningUnit, UnitExit } from '../executors/executor.ts';
-import { PrepareError } from '../executors/executor.ts';
 import type { GpuUse } from '../launch/gpu-handover.ts';
 import { TimedLog } from '../launch/timed-log.ts';
-import { prepareUnit } from './prepare-unit.ts';
+import { ObservedState } from './observed-state.ts';
+import { exitOfFailure, isFinal, prepareUnit } from './prepare-unit.ts';
 import { Progress } from './progress.ts';
 import type { Action, Desired, EndCause, Observed, Phase } from './step.ts';
-import { advance, isLive, step } from './step.ts';
+import { step } from './step.ts';
 import type { UnitKind, UnitParts } from './unit-kind.ts';
 
-/** Pauses before what ended by itself is started again: from 1 to 60 s. */
-const PAUSE = { firstMs: 2_000, maxMs: 60_000 };
-/** What ran for this long has proven itself: the next pause is the shortest again. */
-const PROVEN_MS = 60_000;
 /** Pause before files that could not be removed, or a freeze that did not succeed, are tried again. */
 const RETRY_MS = 5_000;
 /** More actions in a row than any unit has phases: the rule runs in a circle. */
 const ACTIONS_MAX = 20;
-
-type State = { -readonly [Key in keyof Omit<Observed, 'busy'>]: Observed[Key] };
 
 export class Unit {
   readonly id: string;
@@ -34,13 +26,12 @@ export class Unit {
   readonly #parts: UnitParts;
   readonly #kind: UnitKind;
   #desired: Desired;
-  readonly #is: State;
+  readonly #is: ObservedState;
   #running: RunningUnit | undefined;
   #preparation = new AbortController();
   /** From the beginning of a preparation to the end of what came of it. */
   #use: GpuUse | undefined;
   readonly #progress: Progress;
-  #failures = 0;
   #looking = false;
   readonly #end: () => void;
 
@@ -62,25 +53,14 @@ export class Unit {
       kind.changed();
     });
     ({ promise: this.over, resolve: this.#end } = Promise.withResolvers<void>());
-    this.#is = {
-      phase: 'unknown',
-      sinceMs: parts.clock.monotonicMs(),
-      made: former?.made,
-      asked: former?.asked ?? false,
-      condemned: undefined,
-      abandoned: false,
-      stopAskedAtMs: undefined,
-      killed: false,
-      retryAtMs: undefined,
-      settledDisk: undefined,
-    };
+    this.#is = new ObservedState(parts.clock, parts.random, kind.policy.restarts, former);
   }
 
   get desired(): Desired {
     return this.#desired;
   }
 
-  get observed(): Readonly<State> {
+  get observed(): Readonly<ObservedState> {
     return this.#is;
   }
 
@@ -96,8 +76,7 @@ export class Unit {
 
   /** It will end, or has. */
   get isEnding(): boolean {
-    const { condemned, abandoned, stopAskedAtMs, killed } = this.#is;
-    return condemned !== undefined || abandoned || stopAskedAtMs !== undefined || killed;
+    return this.#is.isEnding;
   }
 
   /** What is wanted of it from now on. */
@@ -105,8 +84,7 @@ export class Unit {
     const { want, run, disk } = this.#desired;
     if (want === desired.want && run === desired.run && disk === desired.disk) return this.look();
     this.#desired = desired;
-    this.#failures = 0;
-    this.#is.retryAtMs = undefined;
+    this.#is.forgetFailures();
     this.#kind.changed();
     this.look();
     this.#endIfOver();
@@ -194,32 +172,14 @@ export class Unit {
   async #prepare(): Promise<void> {
     const { signal } = (this.#preparation = new AbortController());
     this.#use = this.#parts.handover.use(this.#kind.gpuUuids);
-    Object.assign(this.#is, {
-      made: this.#desired,
-      asked: false,
-      abandoned: false,
-      stopAskedAtMs: undefined,
-      killed: false,
-      retryAtMs: undefined,
-    });
+    this.#is.beginStart(this.#desired);
     this.#enter('preparing');
     let start: () => RunningUnit;
     try {
-      start = await prepareUnit({
-        kind: this.#kind,
-        desired: this.#desired,
-        gpus: this.#use,
-        progress: this.#progress,
-        parts: this.#parts,
-        signal,
-      });
+      const [kind, desired, parts, progress] = [this.#kind, this.#desired, this.#parts, this.#progress];
+      start = await prepareUnit({ kind, desired, gpus: this.#use, progress, parts, signal });
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
-      const isRefused = error instanceof PrepareError && error.failure === 'REFUSED';
-      this.#exited(
-        { code: undefined, signal: undefined, failure: signal.aborted ? 'it was not wanted any more' : text },
-        isRefused,
-      );
+      this.#exited(exitOfFailure(error, signal), isFinal(error));
       return this.look();
     }
     this.#runs(start());
@@ -238,21 +198,14 @@ export class Unit {
     });
   }
 
-  /** `isFinal`: another try would end like this one. */
-  #exited(exit: UnitExit, isFinal = false): void {
-    const { clock, random } = this.#parts;
-    const { restarts } = this.#kind.policy;
-    const ranMs = isLive(this.#is.phase) ? clock.monotonicMs() - this.#is.sinceMs : 0;
+  /** `isLast`: another try would end the same way. */
+  #exited(exit: UnitExit, isLast = false): void {
     this.#use?.end();
     this.#use = undefined;
     this.#parts.starts.leave(this.id);
+    const { restarts } = this.#kind.policy;
     if (restarts && this.isEnding) return this.#enter('absent');
-    let pauseMs: number | undefined;
-    if (restarts) {
-      this.#failures = ranMs >= PROVEN_MS ? 1 : this.#failures + 1;
-      pauseMs = isFinal ? Infinity : backoffMs(this.#failures, PAUSE, random);
-      this.#is.retryAtMs = clock.monotonicMs() + pauseMs;
-    }
+    const pauseMs = restarts ? this.#is.pauseAfterExit(isLast) : undefined;
     this.#kind.exited(exit, pauseMs);
     this.#enter('exited');
   }
@@ -290,7 +243,7 @@ export class Unit {
       if (this.#is.phase === 'freezing') this.#enter('frozen');
     } catch (error) {
       this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'it could not be frozen');
-      this.#is.retryAtMs = this.#parts.clock.monotonicMs() + RETRY_MS;
+      this.#is.retryAfter(RETRY_MS);
       if (this.#is.phase === 'freezing') this.#enter('running');
     }
     this.look();
@@ -317,12 +270,11 @@ export class Unit {
     this.#enter('removing');
     try {
       await this.#kind.remove();
-      // It may have been asked for again meanwhile.
       const { want } = this.#desired;
       this.#enter(this.#kind.policy.restarts && (want === 'run' || want === 'stand') ? 'absent' : 'gone');
     } catch (error) {
       this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'what is its own was not removed, will try again');
-      this.#is.retryAtMs = this.#parts.clock.monotonicMs() + RETRY_MS;
+      this.#is.retryAfter(RETRY_MS);
       this.#enter(this.#kind.policy.restarts ? 'absent' : 'exited');
     }
     this.look();
@@ -331,16 +283,11 @@ export class Unit {
   #enter(phase: Phase): void {
     const from = this.#is.phase;
     try {
-      this.#is.phase = advance(from, phase);
+      this.#is.enter(phase);
     } catch (error) {
       return this.#parts.logger.error({ err: error, ...this.#kind.ids }, 'a step back was refused');
     }
-    this.#is.sinceMs = this.#parts.clock.monotonicMs();
     if (phase !== 'preparing') this.#progress.clear();
-    if (phase === 'absent')
-      Object.assign(this.#is, { made: undefined, abandoned: false, stopAskedAtMs: undefined, killed: false });
-    // What condemned a pod was said of one start.
-    if (phase === 'absent' && this.#kind.policy.restarts) this.#is.condemned = undefined;
     this.#parts.logger.debug({ ...this.#kind.ids, from, to: phase }, 'unit changed its phase');
     this.#kind.changed();
     this.#endIfOver();

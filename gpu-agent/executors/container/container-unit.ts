@@ -6,12 +6,14 @@ import { delay } from '@slipway/kit/time/clock';
 import type Docker from 'dockerode';
 import { statusOf } from '../../images/image-store.ts';
 import type { RunningUnit, UnitExit, UnitStats } from '../executor.ts';
-import type { ContainerState } from './container-state.ts';
+import type { InspectedContainer } from './container-inspection.ts';
+import { ENGINE_AWAY_MS, inspectContainer, stateAfterOutput } from './container-inspection.ts';
 import { exitOf, GONE, NOT_STARTED, OVER } from './container-state.ts';
 import { engineWords, readLog } from './engine-calls.ts';
 import { withoutOverlap } from './join-output.ts';
 import { killsInKernelLog, MemoryWatch } from './memory-watch.ts';
 import { OutputFrames } from './output-frames.ts';
+import { ReplaySize } from './replay-size.ts';
 
 /** What a unit's container works with. */
 export interface ContainerUnitOptions {
@@ -22,20 +24,6 @@ export interface ContainerUnitOptions {
   logger: Logger;
 }
 
-/** Pauses while an engine catches up with what it just did, and while it is away, in milliseconds. */
-const SETTLE_MS = 10;
-const AWAY_MS = 500;
-/** After so many looks a container whose output ended runs on: the connection broke, not the container. */
-const LOOKS_MAX = 100;
-/**
- * Bytes of an engine's log, which is bounded, up to which it certainly has all output still; what was more cannot be
- * joined without doubt.
- */
-const REPLAY_BYTES_MAX = 2_000_000;
-/** What an engine's log has beside each line, at most: time, stream, quotes. */
-const LOG_LINE_BYTES = 128;
-const NEWLINE = 10;
-
 export class ContainerUnit implements RunningUnit {
   readonly ended: Promise<UnitExit>;
   readonly #options: ContainerUnitOptions;
@@ -45,9 +33,7 @@ export class ContainerUnit implements RunningUnit {
   #address = '';
   #memory: MemoryWatch | undefined;
   #output: NodeJS.ReadableStream | undefined;
-  #outputBytes = 0;
-  /** What it takes in the engine's log, about; not counted beyond what can be replayed. */
-  #logBytes = 0;
+  readonly #replay = new ReplaySize();
   #frozen = false;
   #over = false;
   #released = false;
@@ -64,6 +50,10 @@ export class ContainerUnit implements RunningUnit {
 
   get address(): string {
     return this.#address;
+  }
+
+  get #engine(): InspectedContainer {
+    return { container: this.#container!, clock: this.#options.clock, isReleased: () => this.#released };
   }
 
   /** Starts a container once `create` has made it, and follows it to its end. */
@@ -157,7 +147,7 @@ export class ContainerUnit implements RunningUnit {
       } catch (error) {
         if (statusOf(error) !== undefined) return this.#report(error);
       }
-      await delay(this.#options.clock, AWAY_MS);
+      await delay(this.#options.clock, ENGINE_AWAY_MS);
     }
   }
 
@@ -190,14 +180,14 @@ export class ContainerUnit implements RunningUnit {
     try {
       await container.start();
     } catch (error) {
-      const status = statusOf(error) === undefined ? (await this.#inspect())?.State.Status : undefined;
+      const status = statusOf(error) === undefined ? (await inspectContainer(this.#engine))?.State.Status : undefined;
       if (status === undefined || NOT_STARTED.has(status)) throw error;
     }
   }
 
   /** What is only known of a running container; it may be over already. */
   async #look(): Promise<void> {
-    const info = await this.#inspect();
+    const info = await inspectContainer(this.#engine);
     if (!info) return;
     this.#frozen = info.State.Paused;
     this.#address = Object.values(info.NetworkSettings.Networks ?? {})[0]?.IPAddress ?? '';
@@ -226,14 +216,13 @@ export class ContainerUnit implements RunningUnit {
       throw error;
     });
     waits = false;
-    this.#take(log.subarray(this.#outputBytes));
+    this.#take(log.subarray(this.#replay.outputBytes));
     this.#take(withoutOverlap(log, Buffer.concat(early)));
   }
 
   #take(bytes: Buffer): void {
     if (this.#released || bytes.length === 0) return;
-    this.#outputBytes += bytes.length;
-    if (this.#logBytes <= REPLAY_BYTES_MAX) this.#logBytes += bytes.length + linesOf(bytes) * LOG_LINE_BYTES;
+    this.#replay.add(bytes);
     this.#options.onOutput(bytes);
   }
 
@@ -243,7 +232,7 @@ export class ContainerUnit implements RunningUnit {
       await finished(this.#output!, { writable: false }).catch(() => undefined);
       if (this.#released) return;
       const oomKills = await this.#memory?.kills();
-      const state = await this.#stateAfterOutput();
+      const state = await stateAfterOutput(this.#engine);
       if (this.#released) return;
       if (state === undefined) return this.#end(GONE);
       if (state !== 'runs')
@@ -254,20 +243,9 @@ export class ContainerUnit implements RunningUnit {
     }
   }
 
-  /** How it ended; `runs`: only the connection did; undefined: it is not there any more. */
-  async #stateAfterOutput(): Promise<ContainerState | 'runs' | undefined> {
-    for (let looks = 0; looks < LOOKS_MAX && !this.#released; looks += 1) {
-      const info = await this.#inspect();
-      if (!info) return undefined;
-      if (OVER.has(info.State.Status)) return info.State;
-      await delay(this.#options.clock, SETTLE_MS);
-    }
-    return 'runs';
-  }
-
   async #reattach(): Promise<void> {
     const { logger, unitId, clock, onOutput } = this.#options;
-    const joins = this.#logBytes <= REPLAY_BYTES_MAX;
+    const joins = this.#replay.isWhole;
     // Podman takes nobody on while the container is frozen: it is told once.
     if (!this.#cut) {
       logger.warn({ unitId }, 'the output of a container was cut off, taking it up again');
@@ -279,22 +257,8 @@ export class ContainerUnit implements RunningUnit {
       () => {
         this.#cut = false;
       },
-      () => delay(clock, AWAY_MS),
+      () => delay(clock, ENGINE_AWAY_MS),
     );
-  }
-
-  /** Undefined: there is no such container. Waits while the engine is away: containers live on without it. */
-  async #inspect(): Promise<Docker.ContainerInspectInfo | undefined> {
-    while (!this.#released) {
-      try {
-        return await this.#container!.inspect();
-      } catch (error) {
-        if (statusOf(error) === 404) return undefined;
-        // Podman fails to describe one that ends this moment.
-        await delay(this.#options.clock, statusOf(error) === 500 ? SETTLE_MS : AWAY_MS);
-      }
-    }
-    return undefined;
   }
 
   #end(exit: UnitExit): void {
@@ -309,11 +273,4 @@ export class ContainerUnit implements RunningUnit {
         'the engine refused an order for a container',
       );
   }
-}
-
-/** Lines of a piece of output, the one that is not ended included. */
-function linesOf(bytes: Buffer): number {
-  let lines = 1;
-  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) lines += 1;
-  return lines;
 }

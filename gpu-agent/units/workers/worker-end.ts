@@ -1,16 +1,28 @@
 /** How one worker ended, or will: what its agent said of that first, and how its program ended. */
+import type { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { UnitExit } from '../../executors/executor.ts';
 import { PrepareError } from '../../executors/executor.ts';
 import { describeExit, endReason, exitAdvice, REASON_LOG_BYTES, withLog } from '../../launch/end-reason.ts';
+import { initTimeoutSeconds } from '../../launch/launcher.ts';
 import type { LogRing } from '../../launch/log-ring.ts';
+import type { EndCause } from '../step.ts';
 import type { EndStatus } from './worker-want.ts';
 
 export class WorkerEnd {
   #verdict: EndStatus | undefined;
   #exit: UnitExit | undefined;
   #reason = '';
-  #memoryGb = 0;
+  readonly #spec: WorkerSpec;
+
+  constructor(spec: WorkerSpec) {
+    this.#spec = spec;
+  }
+
+  /** Memory limit in GB; 0 if the worker is a command, which may use all of its machine. */
+  get #memoryGb(): number {
+    return this.#spec.imageName === '' ? 0 : this.#spec.memoryGb;
+  }
 
   /** The agent itself has said how it ends. */
   get isSaid(): boolean {
@@ -53,24 +65,25 @@ export class WorkerEnd {
     throw new PrepareError('REFUSED', reason);
   }
 
-  /**
-   * Its program ended. `asked`: it had asked for work, or was ready if it is a server. `memoryGb`: most that it may
-   * have; 0: what its machine has.
-   */
-  exited(
-    exit: UnitExit,
-    { asked, isServer, log, memoryGb }: { asked: boolean; isServer: boolean; log: LogRing; memoryGb: number },
-  ): void {
+  /** The workload is about to end because of this. */
+  ending(why: EndCause): void {
+    if (this.hasExited) return;
+    if (why === 'unwanted') this.say({ state: WorkerState.STOPPED, reason: '' });
+    const reason = `The worker did not ask for work within ${initTimeoutSeconds(this.#spec)} s.`;
+    if (why === 'late') this.say({ state: WorkerState.UNHEALTHY, reason });
+  }
+
+  /** Records the exit of its program. `asked`: the worker had asked for work, or was ready if it serves HTTP. */
+  exited(exit: UnitExit, asked: boolean, log: LogRing): void {
     this.#exit = exit;
-    this.#memoryGb = memoryGb;
     const tail = log.tail(REASON_LOG_BYTES);
     const verdict = this.#verdict;
     if (!verdict)
       this.#reason = endReason(
         exit,
-        asked ? '' : isServer ? 'before it was ready' : 'before it asked for work',
+        asked ? '' : this.#spec.httpServer ? 'before it was ready' : 'before it asked for work',
         tail,
-        memoryGb,
+        this.#memoryGb,
       );
     else this.#reason = verdict.state === WorkerState.UNHEALTHY ? withLog(verdict.reason, tail) : verdict.reason;
   }

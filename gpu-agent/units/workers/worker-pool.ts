@@ -9,9 +9,9 @@ import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { FormerWorker } from './former-worker.ts';
 import type { SpanReader } from './job-lines.ts';
-import type { WorkerParts } from './worker.ts';
 import { Worker } from './worker.ts';
 import type { WorkerListener } from './worker-listener.ts';
+import type { WorkerParts } from './worker-parts.ts';
 import type { EndStatus } from './worker-want.ts';
 
 /** Ended workers whose report is remembered, at most. */
@@ -36,11 +36,11 @@ export interface PoolQuestions extends SpanReader {
 }
 
 /** What the pool works with. */
-type PoolParts = Omit<WorkerParts, 'listener' | 'isBusy' | 'spansOf'> & { questions: PoolQuestions };
+type PoolParts = Omit<WorkerParts<Worker>, 'listener' | 'isBusy' | 'spansOf'> & { questions: PoolQuestions };
 
 export class WorkerPool {
   readonly #parts: PoolParts;
-  readonly #workerParts: WorkerParts;
+  readonly #workerParts: WorkerParts<Worker>;
   readonly #workers = new Map<string, Worker>();
   readonly #listeners: PoolListener[] = [];
   /** By the steady clock. */

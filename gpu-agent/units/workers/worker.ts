@@ -1,45 +1,26 @@
-/**
- * One worker: what core knows of it, as which state its unit shows, and what its start and its end take. A restart is a
- * new worker.
- */
-
+/** One worker: the state that core sees of it, its start and its end. A restart is a new worker. */
 import type { DesiredWorker, WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Executor, UnitExit } from '../../executors/executor.ts';
-import type { Ready, UnitLauncher } from '../../launch/launcher.ts';
+import type { Ready } from '../../launch/launcher.ts';
 import { initTimeoutSeconds } from '../../launch/launcher.ts';
-import type { LogArchive } from '../../launch/log-archive.ts';
 import type { TimedLog } from '../../launch/timed-log.ts';
-import type { FreePorts } from '../http/free-ports.ts';
 import { HttpServing } from '../http/http-serving.ts';
 import type { EndCause, Policy } from '../step.ts';
 import { isLive } from '../step.ts';
 import { Unit } from '../unit.ts';
-import type { UnitKind, UnitParts } from '../unit-kind.ts';
+import type { UnitKind } from '../unit-kind.ts';
 import type { FormerWorker } from './former-worker.ts';
-import type { SpanReader } from './job-lines.ts';
+import { removeWorker } from './remove-worker.ts';
 import { ResultLines } from './result-lines.ts';
 import { ReportedSdk } from './sdk-traits.ts';
 import { WorkerEnd } from './worker-end.ts';
-import type { WorkerListener } from './worker-listener.ts';
+import type { WorkerParts } from './worker-parts.ts';
+import { isOver, workerStateOf } from './worker-state.ts';
 import type { EndStatus } from './worker-want.ts';
 import { wantOf } from './worker-want.ts';
-
-/** What a worker works with. */
-export interface WorkerParts extends UnitParts, SpanReader {
-  launcher: UnitLauncher;
-  archive: LogArchive;
-  listener: WorkerListener<Worker>;
-  /** The worker was given attempts that have not ended. */
-  isBusy(workerId: string): boolean;
-  /** How long it may take to end after SIGTERM, in milliseconds. */
-  graceMs: number;
-  /** For commands that serve HTTP; how long these may finish what their clients have begun, in milliseconds. */
-  ports: FreePorts;
-  httpDrainMs: number;
-}
 
 export class Worker implements UnitKind {
   readonly id: string;
@@ -52,10 +33,10 @@ export class Worker implements UnitKind {
   readonly policy: Policy;
   readonly sdk = new ReportedSdk();
   readonly #unit: Unit;
-  readonly #parts: WorkerParts;
+  readonly #parts: WorkerParts<Worker>;
   #state: WorkerState = WorkerState.INITIALIZING;
   #refresh = false;
-  readonly #end = new WorkerEnd();
+  readonly #end: WorkerEnd;
   readonly #resultLines = new ResultLines();
   #shownProgress = '';
   /** Why it cannot be started: a former one runs already, or its end came while nobody looked. */
@@ -63,12 +44,13 @@ export class Worker implements UnitKind {
   readonly #looked = Promise.withResolvers<void>();
 
   /** Nothing happens before `begin`. `former`: it runs from before. */
-  constructor(request: DesiredWorker, token: string, parts: WorkerParts, former?: FormerWorker) {
+  constructor(request: DesiredWorker, token: string, parts: WorkerParts<Worker>, former?: FormerWorker) {
     this.id = request.workerId;
     this.endpointId = request.endpointId;
     this.spec = request.spec!;
     this.token = token;
     this.#parts = parts;
+    this.#end = new WorkerEnd(this.spec);
     this.http = this.spec.httpServer && new HttpServing(this.spec.httpServer, parts.httpDrainMs);
     // How long one may take that serves HTTP is for its health to say.
     this.policy = {
@@ -89,11 +71,15 @@ export class Worker implements UnitKind {
     this.sdk.learn(former?.sdk ?? '');
   }
 
-  get ids(): UnitKind['ids'] {
+  get ids(): { workerId: string; endpointId: string } {
     return { workerId: this.id, endpointId: this.endpointId };
   }
   get state(): WorkerState {
     return this.#state;
+  }
+  /** How the worker ended, or will end. */
+  get end(): Pick<WorkerEnd, 'exitCode' | 'ranOutOfMemory'> {
+    return this.#end;
   }
   get log(): TimedLog {
     return this.#unit.log;
@@ -112,13 +98,6 @@ export class Worker implements UnitKind {
   /** Why it ended, how its preparation gets on, or why its server is not ready. */
   get reason(): string {
     return this.hasEnded ? this.#end.reason : this.#unit.progress || (this.http?.notReady ?? '');
-  }
-
-  get exitCode(): number | undefined {
-    return this.#end.exitCode;
-  }
-  get ranOutOfMemory(): boolean {
-    return this.#end.ranOutOfMemory;
   }
 
   /** Where its ports can be reached from this host. Undefined: it does not run. */
@@ -143,7 +122,7 @@ export class Worker implements UnitKind {
 
   /** Nothing of it runs any more. */
   get hasEnded(): boolean {
-    return this.#state === WorkerState.UNHEALTHY || this.#state === WorkerState.STOPPED;
+    return isOver(this.#state);
   }
 
   /** It gets no more work, or none as long as it stands still. */
@@ -249,24 +228,15 @@ export class Worker implements UnitKind {
 
   async launch(): Promise<Ready> {
     this.#end.refuse(this.#notAgain);
-    const { id: workerId, endpointId, token, spec, http } = this;
+    const { ids, token, spec, http } = this;
     if (spec.imageName === '') await http?.takePorts(this.#parts.ports);
-    return this.#parts.launcher.worker({
-      workerId,
-      endpointId,
-      token,
-      spec,
-      httpVariables: http?.variables(),
-      onOutput: (bytes) => this.output(bytes),
-    });
+    const onOutput = (bytes: Buffer): void => this.output(bytes);
+    return this.#parts.launcher.worker({ ...ids, token, spec, httpVariables: http?.variables(), onOutput });
   }
 
   started(): void {
-    const { id: workerId, endpointId, spec } = this;
-    this.#parts.logger.info(
-      { workerId, endpointId, version: spec.version },
-      this.#notAgain === undefined ? 'worker started' : 'worker taken up',
-    );
+    const text = this.#notAgain === undefined ? 'worker started' : 'worker adopted';
+    this.#parts.logger.info({ ...this.ids, version: this.spec.version }, text);
     if (this.outlives) this.#parts.listener.changed(this);
   }
 
@@ -278,11 +248,8 @@ export class Worker implements UnitKind {
     const to = this.#stateNow();
     if (from === to) return this.#showProgress();
     this.#state = to;
-    const { id: workerId, endpointId } = this;
-    logger.debug(
-      { workerId, endpointId, from: enumName(WorkerState, from), to: enumName(WorkerState, to) },
-      'worker changed its state',
-    );
+    const [fromName, toName] = [from, to].map((state) => enumName(WorkerState, state));
+    logger.debug({ ...this.ids, from: fromName, to: toName }, 'worker changed its state');
     // First the causes of its attempts, then its own end: core reads them in this order.
     if (this.hasEnded) listener.ended(this, this.#end.causeOfLosses(this.id));
     listener.changed(this);
@@ -296,10 +263,7 @@ export class Worker implements UnitKind {
   }
 
   ending(why: EndCause): void {
-    if (this.#end.hasExited) return;
-    if (why === 'unwanted') this.#end.say({ state: WorkerState.STOPPED, reason: '' });
-    const reason = `The worker did not ask for work within ${initTimeoutSeconds(this.spec)} s.`;
-    if (why === 'late') this.#end.say({ state: WorkerState.UNHEALTHY, reason });
+    this.#end.ending(why);
   }
 
   stopping(): void {
@@ -308,41 +272,21 @@ export class Worker implements UnitKind {
 
   exited(exit: UnitExit): void {
     if (this.#refresh && exit.code === 0) this.#end.say({ state: WorkerState.STOPPED, reason: '' });
-    this.#end.exited(exit, {
-      asked: this.asked,
-      isServer: this.http !== undefined,
-      log: this.log,
-      memoryGb: this.outlives ? this.spec.memoryGb : 0,
-    });
-    this.#parts.logger.info(
-      { workerId: this.id, endpointId: this.endpointId, exit, state: enumName(WorkerState, this.#end.state) },
-      'worker ended',
-    );
+    this.#end.exited(exit, this.asked, this.log);
+    const state = enumName(WorkerState, this.#end.state);
+    this.#parts.logger.info({ ...this.ids, exit, state }, 'worker ended');
   }
 
   async settleFiles(): Promise<void> {}
 
   async remove(): Promise<void> {
-    const { archive, launcher, logger, ports, spansOf } = this.#parts;
-    this.http?.givePorts(ports);
-    const warn =
-      (what: string) =>
-      (error: unknown): void =>
-        logger.warn({ err: error, workerId: this.id, endpointId: this.endpointId }, what);
-    await archive
-      .keep({ id: this.id, owner: this.endpointId }, this.log.kept(), spansOf(this.id))
-      .catch(warn('log was not kept'));
-    await launcher.dropScratch(this.id).catch(warn('scratch folder was not removed'));
+    this.http?.givePorts(this.#parts.ports);
+    await removeWorker(this, this.#parts);
   }
 
   #stateNow(): WorkerState {
-    const { phase, asked } = this.#unit.observed;
-    if (phase === 'exited' || phase === 'removing' || phase === 'gone') return this.#end.state;
-    const { want } = this.#unit.desired;
-    if (this.isStopping || this.#refresh || want === 'drain' || want === 'gone' || want === 'halt')
-      return WorkerState.DRAINING;
-    if (phase === 'freezing' || phase === 'frozen') return WorkerState.FROZEN;
-    return asked ? WorkerState.READY : WorkerState.INITIALIZING;
+    const { observed, desired } = this.#unit;
+    return workerStateOf(observed, desired.want, this.#refresh, this.#end.state);
   }
 
   #showProgress(): void {

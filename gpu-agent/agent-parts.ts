@@ -1,0 +1,238 @@
+/** Builds all parts of an agent, by hand, in one place. Nothing runs before they are started. */
+
+import { SlicedWork } from '@slipway/kit/bytes/sliced-work';
+import type { Disk } from '@slipway/kit/host/disk';
+import { Loop } from '@slipway/kit/lifecycle/loop';
+import type { Service } from '@slipway/kit/lifecycle/service';
+import type { Logger } from '@slipway/kit/log/logger';
+import { CertificateWatch } from '@slipway/kit/net/certificate-watch';
+import type { Transport } from '@slipway/kit/net/channel';
+import { MetricsServer } from '@slipway/kit/net/metrics-server';
+import { TlsSource } from '@slipway/kit/net/tls-source';
+import { Metrics } from '@slipway/kit/observe/metrics';
+import { tracingOf } from '@slipway/kit/observe/tracing';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { AgentMeter } from './agent-metrics.ts';
+import { agentMetrics } from './agent-metrics.ts';
+import { bodyBudget } from './bridge/raw-body.ts';
+import { Bridge } from './bridge/server.ts';
+import type { AttemptParts } from './build-attempts.ts';
+import { buildAttempts } from './build-attempts.ts';
+import { buildConnectLoop } from './build-connect-loop.ts';
+import type { UnitBase } from './build-units.ts';
+import { buildUnitBase } from './build-units.ts';
+import type { AgentConfig } from './config.ts';
+import { ContainerHost } from './container-host.ts';
+import { findHttpServer } from './find-http-server.ts';
+import type { AgentInstance } from './inventory/agent-instance.ts';
+import { freeMemoryShare } from './inventory/host-size.ts';
+import { MachineGpus } from './inventory/machine-gpus.ts';
+import type { ConnectLoop } from './session/connect-loop.ts';
+import { ImageSettler } from './session/image-settler.ts';
+import { Inbound } from './session/inbound.ts';
+import { Lease } from './session/lease.ts';
+import { StartInventory } from './start-inventory.ts';
+import { Takeover } from './takeover.ts';
+import { TunnelKeeper } from './tunnel/tunnel-keeper.ts';
+import { PodFiles } from './units/pods/pod-files.ts';
+import { PodKeeper } from './units/pods/pod-keeper.ts';
+import { StandbyRoom } from './units/workers/standby-room.ts';
+import { SharedFolders } from './users/shared-folder.ts';
+
+/** How often the slow checks run, in milliseconds. */
+const WATCH_PERIOD_MS = 250;
+const OLD_LOGS_PERIOD_MS = 60_000;
+
+/** Dependencies of an agent on the world outside it. */
+export interface AgentDependencies {
+  logger: Logger;
+  clock: Clock;
+  random: Random;
+  transport: Transport;
+  /** Disk of the data that must survive the agent's process. */
+  disk: Disk;
+}
+
+export class AgentParts {
+  readonly config: AgentConfig;
+  readonly deps: AgentDependencies;
+  readonly settler: ImageSettler;
+  readonly containers: ContainerHost;
+  readonly units: UnitBase;
+  readonly attempts: AttemptParts;
+  readonly pods: PodKeeper;
+  readonly bridge: Bridge;
+  readonly inbound: Inbound;
+  readonly lease: Lease;
+  readonly takeover: Takeover;
+  readonly gpus: MachineGpus;
+  readonly inventory: StartInventory;
+  readonly measures: MetricsServer;
+  /** Aborts when the agent begins to stop. */
+  readonly stopping = new AbortController();
+  /** Services in the order in which they start. */
+  readonly services: readonly Service[];
+  /** A session with core is open. */
+  isConnected = false;
+  /** Identity of this run, known once the data folder was opened. */
+  instance: AgentInstance = { instance: '', replaces: '' };
+  machineId = '';
+  readonly #tls: TlsSource;
+  /** Budget for bodies that workers send, shared by all requests to the bridge. */
+  readonly #bodies = bodyBudget();
+  readonly #metrics = new Metrics();
+
+  constructor(config: AgentConfig, deps: AgentDependencies) {
+    this.config = config;
+    this.deps = deps;
+    this.#tls = new TlsSource(config.coreTls);
+    this.settler = new ImageSettler(deps);
+    this.measures = new MetricsServer({ listen: config.metricsListen, metrics: this.#metrics, logger: deps.logger });
+    const meter = this.#buildMeter();
+    this.containers = this.#buildContainers(meter);
+    this.units = this.#buildUnits(meter);
+    const tracing = tracingOf('agent', config);
+    const { onAttemptEnd, onOutOfMemory } = meter;
+    this.attempts = buildAttempts({ config, ...deps, tracing, units: this.units, onAttemptEnd, onOutOfMemory });
+    this.pods = this.#buildPods();
+    this.bridge = this.#buildBridge(meter);
+    this.lease = this.#buildLease();
+    const { attempts, pods, containers, lease } = this;
+    this.takeover = new Takeover({ ...attempts, ...deps, pods, containers, lease });
+    this.inbound = new Inbound({ ...attempts, ...deps, pods, images: containers, archive: this.units.archive });
+    const connect = buildConnectLoop(this, this.#tls);
+    this.gpus = this.#buildGpus(connect);
+    this.inventory = new StartInventory({ ...this, ...deps, connect, dataDir: config.dataDir });
+    const early = [...(tracing ? [tracing] : []), this.bridge, this.#buildWatch(), connect];
+    this.services = [...early, this.#buildTunnels(), ...this.gpus.services, ...this.#buildUpkeep(), this.measures];
+  }
+
+  #buildMeter(): AgentMeter {
+    return agentMetrics(
+      this.#metrics,
+      {
+        attempts: () => this.attempts.table.size,
+        connected: () => this.isConnected,
+        gpus: () => this.gpus.all,
+        gpuLoads: () => this.gpus.loads,
+        spooled: () => ({ outcomes: this.attempts.spool.size, bytes: this.attempts.spool.bytes }),
+        budgets: {
+          bodies: () => this.#bodies.fill,
+          inputs: () => this.attempts.intake.fill,
+          chunks: () => this.attempts.chunks.fill,
+        },
+      },
+      this.deps.clock,
+    );
+  }
+
+  #buildContainers({ onPull }: AgentMeter): ContainerHost {
+    return new ContainerHost({
+      config: this.config,
+      ...this.deps,
+      openBridge: (address) => this.bridge.listenAt(address, this.takeover.formerPort(address)),
+      keepsAny: () => this.attempts.runLog.keepsAny,
+      onChanged: () => this.attempts.outbox.addContainers(),
+      onPull,
+      holdsSizes: () => this.units.volumes.holdsSizes(),
+    });
+  }
+
+  #buildUnits({ onStart }: AgentMeter): UnitBase {
+    return buildUnitBase({
+      config: this.config,
+      ...this.deps,
+      container: this.containers,
+      late: { gpus: () => this.gpus.all, machineId: () => this.machineId, bridgeUrl: () => this.bridge.url },
+      settleImage: (request) => this.settler.settle(request),
+      onStart,
+    });
+  }
+
+  #buildBridge({ countBridgeCalls }: AgentMeter): Bridge {
+    const { attempts, config, deps } = this;
+    // Queued work is bounded by the budget for bodies, and a result must not be rejected.
+    const work = new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock: deps.clock });
+    const parts = {
+      ...attempts,
+      ...deps,
+      toCore: attempts.outbox,
+      bodies: this.#bodies,
+      work,
+      stopping: this.stopping.signal,
+      countCalls: config.metricsListen === '' ? undefined : countBridgeCalls,
+    };
+    return new Bridge({ parts, port: config.bridgePort });
+  }
+
+  #buildLease(): Lease {
+    return new Lease({
+      clock: this.deps.clock,
+      onExpired: () => {
+        // Core may give every attempt away now, so none may go on here.
+        if (!this.takeover.expire())
+          this.attempts.stopper.endAll('The agent could not reach core for as long as its lease lasts.');
+      },
+    });
+  }
+
+  #buildPods(): PodKeeper {
+    const { outbox, runLog, reach } = this.attempts;
+    return new PodKeeper({
+      ...this.units,
+      ...this.deps,
+      reach,
+      graceMs: this.config.workerGraceMs,
+      files: new PodFiles(this.units.podsFolder, new SharedFolders(this.deps.logger)),
+      onChanged: (podId) => {
+        runLog.pod(podId, this.pods.get(podId)?.keepsake);
+        outbox.addPod(podId);
+      },
+    });
+  }
+
+  #buildGpus(connect: ConnectLoop): MachineGpus {
+    return new MachineGpus({
+      ...this.deps,
+      virtual: this.config.virtualGpus,
+      onHealth: () => connect.renew('a GPU came or went'),
+      onLoads: () => this.attempts.outbox.addGpuLoads(),
+    });
+  }
+
+  #buildWatch(): Service {
+    const { pool, stopper, watch } = this.attempts;
+    const standbyRoom = new StandbyRoom({ pool, freeShare: freeMemoryShare, ...this.deps });
+    const parts = [pool, standbyRoom, this.pods, stopper, watch];
+    return new Loop({
+      name: 'watch',
+      periodMs: WATCH_PERIOD_MS,
+      pass: async () => {
+        for (const part of parts) part.pass();
+        this.takeover.beat();
+      },
+      ...this.deps,
+    });
+  }
+
+  #buildTunnels(): Service {
+    const { tunnelAddresses: addresses, key } = this.config;
+    const find = (name: string): ReturnType<typeof findHttpServer> =>
+      findHttpServer(name, this.attempts.pool, this.pods);
+    return new TunnelKeeper({ addresses, tls: this.#tls, key, ...this.deps, find });
+  }
+
+  /** Services that remove old logs and read changed certificates. */
+  #buildUpkeep(): Service[] {
+    const pass = (): Promise<void> => this.units.archive.prune();
+    return [
+      new Loop({ name: 'old-logs', periodMs: OLD_LOGS_PERIOD_MS, pass, ...this.deps }),
+      new CertificateWatch({
+        prefix: 'slipway_agent',
+        check: () => this.#tls.check(),
+        metrics: this.#metrics,
+        ...this.deps,
+      }),
+    ];
+  }
+}

@@ -1,0 +1,69 @@
+/** Connects the parts of the agent to its session with core. */
+
+import type { TlsSource } from '@slipway/kit/net/tls-source';
+import type { AttemptParts } from './build-attempts.ts';
+import { buildHello } from './build-hello.ts';
+import type { AgentConfig } from './config.ts';
+import type { ContainerHost } from './container-host.ts';
+import type { AgentInstance } from './inventory/agent-instance.ts';
+import type { MachineGpus } from './inventory/machine-gpus.ts';
+import type { ConnectOptions } from './session/connect-loop.ts';
+import { ConnectLoop } from './session/connect-loop.ts';
+import type { ImageSettler } from './session/image-settler.ts';
+import type { Inbound } from './session/inbound.ts';
+import type { Lease } from './session/lease.ts';
+import type { PodKeeper } from './units/pods/pod-keeper.ts';
+
+/** Parts of the agent that the session reads from and reports to. */
+export interface ConnectedParts {
+  readonly config: AgentConfig;
+  readonly deps: Pick<ConnectOptions, 'logger' | 'clock' | 'random' | 'transport'>;
+  readonly attempts: AttemptParts;
+  readonly pods: PodKeeper;
+  readonly containers: ContainerHost;
+  readonly gpus: MachineGpus;
+  readonly settler: ImageSettler;
+  readonly inbound: Inbound;
+  readonly lease: Lease;
+  readonly instance: AgentInstance;
+  readonly machineId: string;
+  isConnected: boolean;
+}
+
+/** Returns the loop that keeps a session with core. The parts are read when a session opens, not before. */
+export function buildConnectLoop(parts: ConnectedParts, tls: TlsSource): ConnectLoop {
+  const { config, deps, attempts, lease, settler } = parts;
+  const { outbox, large, chunks, outcomes, pool, reporter } = attempts;
+  return new ConnectLoop({
+    ...deps,
+    addresses: config.coreAddresses,
+    tls,
+    key: config.key,
+    outbox,
+    reports: {
+      worker: (id) => {
+        const worker = pool.get(id);
+        return worker && reporter.take(worker);
+      },
+      pod: (id) => parts.pods.get(id)?.report(),
+      containers: () => parts.containers.has,
+      gpuLoads: () => ({ loads: [...parts.gpus.loads] }),
+    },
+    lease,
+    hello: () => buildHello({ ...parts, has: parts.containers.has, parts: attempts }),
+    onUp: (link) => {
+      parts.isConnected = true;
+      large.up(link);
+      settler.up(link);
+      // Chunks first: an outcome must not overtake them.
+      chunks.sendAll();
+      outcomes.sendAll();
+    },
+    onDown: () => {
+      parts.isConnected = false;
+      large.down();
+      settler.down();
+    },
+    onMessage: (message) => parts.inbound.receive(message),
+  });
+}

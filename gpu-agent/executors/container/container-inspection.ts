@@ -1,0 +1,55 @@
+/** Asks the engine for the state of a container, and waits while the engine is away: containers survive it. */
+
+import type { Clock } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
+import type Docker from 'dockerode';
+import { statusOf } from '../../images/image-store.ts';
+import type { ContainerState } from './container-state.ts';
+import { OVER } from './container-state.ts';
+
+/** Pause before an engine that is away is asked again, in milliseconds. */
+export const ENGINE_AWAY_MS = 500;
+/** Pause before an engine that is about to record a change is asked again, in milliseconds. */
+const ENGINE_BUSY_MS = 10;
+/** After this many inspections a container whose output ended still runs: the connection broke, not the container. */
+const INSPECTIONS_MAX = 100;
+
+/** A container, and when to stop asking for it. */
+export interface InspectedContainer {
+  container: Docker.Container;
+  clock: Clock;
+  /** The agent has let go of the container: ends the waiting. */
+  isReleased(): boolean;
+}
+
+/** Returns what the engine knows of the container; `undefined` if it does not exist or was released. Never rejects. */
+export async function inspectContainer({
+  container,
+  clock,
+  isReleased,
+}: InspectedContainer): Promise<Docker.ContainerInspectInfo | undefined> {
+  while (!isReleased()) {
+    try {
+      return await container.inspect();
+    } catch (error) {
+      if (statusOf(error) === 404) return undefined;
+      // Podman fails to describe a container that ends at this moment.
+      await delay(clock, statusOf(error) === 500 ? ENGINE_BUSY_MS : ENGINE_AWAY_MS);
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Returns the final state of a container whose output ended: `runs` if only the connection broke, `undefined` if the
+ * container does not exist any more.
+ */
+export async function stateAfterOutput(inspected: InspectedContainer): Promise<ContainerState | 'runs' | undefined> {
+  for (let count = 0; count < INSPECTIONS_MAX && !inspected.isReleased(); count += 1) {
+    const info = await inspectContainer(inspected);
+    if (!info) return undefined;
+    if (OVER.has(info.State.Status)) return info.State;
+    await delay(inspected.clock, ENGINE_BUSY_MS);
+  }
+  return 'runs';
+}

@@ -1,0 +1,91 @@
+/** The observed state of one workload and its transitions. Remembers failures, for the pause before the next start. */
+
+import { backoffMs } from '@slipway/kit/time/backoff';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { Desired, Observed, Phase } from './step.ts';
+import { advance, isLive } from './step.ts';
+
+/** Pause before a workload that ended by itself is started again, from 1 to 60 s. */
+const PAUSE = { firstMs: 2_000, maxMs: 60_000 };
+/** After this many milliseconds of running a start counts as successful: the next pause is the shortest again. */
+const SUCCESSFUL_MS = 60_000;
+
+export class ObservedState implements Omit<Observed, 'busy'> {
+  phase: Phase = 'unknown';
+  sinceMs: number;
+  made: Observed['made'];
+  asked: boolean;
+  condemned: Observed['condemned'];
+  abandoned = false;
+  stopAskedAtMs: number | undefined;
+  killed = false;
+  retryAtMs: number | undefined;
+  settledDisk: number | undefined;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #restarts: boolean;
+  #failures = 0;
+
+  /** `restarts`: the workload is started again when it ends. `previous`: a previous run of the agent left it running. */
+  constructor(clock: Clock, random: Random, restarts: boolean, previous?: Pick<Observed, 'asked' | 'made'>) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#restarts = restarts;
+    this.sinceMs = clock.monotonicMs();
+    this.made = previous?.made;
+    this.asked = previous?.asked ?? false;
+  }
+
+  /** The workload will end, or has ended. */
+  get isEnding(): boolean {
+    return this.condemned !== undefined || this.abandoned || this.stopAskedAtMs !== undefined || this.killed;
+  }
+
+  /** Moves to this phase. Throws an Error, and changes nothing, if the phase cannot follow the current one. */
+  enter(phase: Phase): void {
+    this.phase = advance(this.phase, phase);
+    this.sinceMs = this.#clock.monotonicMs();
+    if (phase !== 'absent') return;
+    this.#forgetStart();
+    this.made = undefined;
+    // The agent condemned one start of a pod, not the pod.
+    if (this.#restarts) this.condemned = undefined;
+  }
+
+  /** Records that a start of `made` begins. */
+  beginStart(made: Desired): void {
+    this.#forgetStart();
+    this.made = made;
+    this.asked = false;
+    this.retryAtMs = undefined;
+  }
+
+  /**
+   * Records a failed start or an end, and returns the pause before the next start in milliseconds. `isFinal`: another
+   * try would end the same way; the pause is Infinity.
+   */
+  pauseAfterExit(isFinal: boolean): number {
+    const ranMs = isLive(this.phase) ? this.#clock.monotonicMs() - this.sinceMs : 0;
+    this.#failures = ranMs >= SUCCESSFUL_MS ? 1 : this.#failures + 1;
+    const pauseMs = isFinal ? Infinity : backoffMs(this.#failures, PAUSE, this.#random);
+    this.retryAfter(pauseMs);
+    return pauseMs;
+  }
+
+  /** Puts the next start, removal or freeze off by this many milliseconds. */
+  retryAfter(pauseMs: number): void {
+    this.retryAtMs = this.#clock.monotonicMs() + pauseMs;
+  }
+
+  /** The desired state changed: the next start need not wait. */
+  forgetFailures(): void {
+    this.#failures = 0;
+    this.retryAtMs = undefined;
+  }
+
+  #forgetStart(): void {
+    this.abandoned = false;
+    this.stopAskedAtMs = undefined;
+    this.killed = false;
+  }
+}

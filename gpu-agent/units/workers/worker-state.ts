@@ -1,0 +1,22 @@
+/** The state that core sees of a worker, from the phase of its workload. Pure. */
+
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import type { Observed, Want } from '../step.ts';
+
+/** Returns the state to report. `refresh`: the worker asked to be replaced. `ended`: the state once nothing runs. */
+export function workerStateOf(
+  { phase, asked, isEnding }: Pick<Observed, 'phase' | 'asked'> & { isEnding: boolean },
+  want: Want,
+  refresh: boolean,
+  ended: WorkerState,
+): WorkerState {
+  if (phase === 'exited' || phase === 'removing' || phase === 'gone') return ended;
+  if (isEnding || refresh || want === 'drain' || want === 'gone' || want === 'halt') return WorkerState.DRAINING;
+  if (phase === 'freezing' || phase === 'frozen') return WorkerState.FROZEN;
+  return asked ? WorkerState.READY : WorkerState.INITIALIZING;
+}
+
+/** Returns whether nothing of a worker in this state runs any more. */
+export function isOver(state: WorkerState): boolean {
+  return state === WorkerState.UNHEALTHY || state === WorkerState.STOPPED;
+}
