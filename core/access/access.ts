@@ -15,7 +15,7 @@ import { hashKey, KEY_LENGTH_MAX } from './key-text.ts';
 import type { Cached } from './lookup-cache.ts';
 import { LookupCache } from './lookup-cache.ts';
 
-/** How long an answer of the database may be used, in milliseconds (access_service.proto: 5 s). */
+/** Validity of a database result in milliseconds (access_service.proto: 5 s). */
 const GRANT_VALID_MS = 5_000;
 const KEYS_CACHED_MAX = 20_000;
 const ENDPOINTS_CACHED_MAX = 20_000;
@@ -27,11 +27,11 @@ export interface Grant {
   caller: Caller;
   /** The key that was used. */
   keyId: string;
-  /** Owner of what the call is about: the endpoint's account for the operator's key, else the key's own. */
+  /** Owner of the called resource: the endpoint's account for the operator's key, else the key's own account. */
   accountId: string;
   /** The endpoint that was named. */
   endpoint: OwnedEndpoint | undefined;
-  /** Until when this may be used, on the monotonic clock. */
+  /** Time at which the grant expires, in monotonic milliseconds. */
   validUntilMs: number;
 }
 
@@ -80,8 +80,9 @@ export class Access {
   }
 
   /**
-   * Checks a key against a request. A value when it is known, else a promise; a refusal is thrown or rejects.
-   * UNAUTHORIZED: no such key, or not permitted. ENDPOINT_NOT_FOUND: not in the key's account.
+   * Checks a key against a request. Returns the grant if the cache has it, else a promise of it. Throws or rejects
+   * with UNAUTHORIZED if the key does not exist or lacks the permission, ENDPOINT_NOT_FOUND if the endpoint is not in
+   * the key's account.
    */
   check(apiKey: string, request: AccessRequest & { endpointId: string }): EndpointGrant | Promise<EndpointGrant>;
   check(apiKey: string, request: AccessRequest): Grant | Promise<Grant>;
@@ -111,9 +112,9 @@ export class Access {
 
   async #load(hash: string, request: AccessRequest): Promise<Grant> {
     const caller = this.#root(hash) ?? (await this.#callers.get(hash));
-    // An unknown key must not learn, nor cost, more than its own lookup.
+    // A request with an unknown key must learn nothing, and cost nothing beyond the lookup of the key.
     if (!caller.value) throw unauthorized();
-    // PostgreSQL would refuse an id with a NUL, and with it the lookups of others in the same batch.
+    // PostgreSQL rejects an id with a NUL, and with it the other lookups of the batch.
     const isLookedUp = request.endpointId !== undefined && !request.endpointId.includes('\0');
     const endpoint = isLookedUp ? await this.#endpoints.get(request.endpointId!) : undefined;
     return decide(request, caller, endpoint);

@@ -34,7 +34,10 @@ export async function getAccount(accounts: Stores['accounts'], accountId: string
   return found(await accounts.get(accountId));
 }
 
-/** A page of the accounts; without one all of them, by name. UNAUTHORIZED: not the operator. */
+/**
+ * Returns a page of the accounts, or all of them by name if no page is given. UNAUTHORIZED: the caller is not the
+ * operator.
+ */
 export async function listAccounts(
   accounts: Stores['accounts'],
   { scope }: Caller,
@@ -45,8 +48,8 @@ export async function listAccounts(
 }
 
 /**
- * Sets what an account may use at most. UNAUTHORIZED: not the operator. INVALID_REQUEST: a number is out of range.
- * NOT_FOUND.
+ * Sets the quota of an account. UNAUTHORIZED: the caller is not the operator. INVALID_REQUEST: a number is out of
+ * range. NOT_FOUND: there is no such account.
  */
 export async function setQuota(
   accounts: Stores['accounts'],
@@ -60,7 +63,8 @@ export async function setQuota(
 }
 
 /**
- * Sets the SSH key of the account; empty: none. INVALID_REQUEST: too long. UNAUTHORIZED: the key may not do everything.
+ * Sets the SSH key of the account; an empty text removes it. INVALID_REQUEST: it is too long. UNAUTHORIZED: the
+ * caller's key is restricted.
  */
 export async function updateAccount(accounts: Stores['accounts'], caller: Caller, publicKey: string): Promise<Account> {
   if (!isUnlimited(caller)) throw unauthorized();

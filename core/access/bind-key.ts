@@ -1,4 +1,4 @@
-/** A key of a machine is the key of one machine: of the first that used it. */
+/** Binds an agent key to the first machine that uses it. */
 
 import type { Caller } from '../domain/accounts/permission.ts';
 import { DomainError } from '../domain/settings/errors.ts';
@@ -7,8 +7,8 @@ import type { Stores } from '../store/storage.ts';
 const MAKE_ANOTHER = 'Make one for it where core runs: npx slipway keys create NAME --scope agent';
 
 /**
- * Makes a key that was not used yet the machine's own. UNAUTHORIZED: it is another machine's, or this machine has
- * another key that was not revoked. `onBound` tells all replicas.
+ * Binds an unused key to the machine. UNAUTHORIZED: another machine owns the key, or this machine has another key
+ * that was not revoked. `onBound` notifies all replicas.
  */
 export async function bindKey(
   keys: Pick<Stores['keys'], 'bind'>,

@@ -11,19 +11,18 @@ import { base62, hashKey, newKeyText } from './key-text.ts';
 
 const ID_LENGTH = 20;
 
-/** Settings of a new key. */
+/** Fields of the new resource. */
 export interface KeyRequest {
   name: string;
   scope: Exclude<Scope, 'ROOT'>;
-  /** Only these endpoints; empty: all of the account. */
+  /** Endpoints that the key may use; empty: all of the account. */
   endpointIds: string[];
-  /** Of a RESTRICTED key; undefined for the others. */
+  /** Permissions of a RESTRICTED key, `undefined` for other scopes. */
   permissions: Caller['permissions'] | undefined;
-  /** Whose key it is; empty: the caller's. Always empty for AGENT: keys of machines belong to the installation. */
+  /** Account that owns the key; empty: the caller's. Always empty for AGENT: agent keys belong to the installation. */
   accountId: string;
 }
 
-/** Dependencies. */
 export type KeyContext = Pick<Stores, 'keys' | 'accounts' | 'endpoints'> & { random: Random };
 
 /**
@@ -58,7 +57,7 @@ export async function createKey(
   return { key, secret };
 }
 
-/** Whose the key will be; empty: the installation's. */
+/** Returns the account that will own the key; empty: the installation. */
 async function ownerOf({ accounts, endpoints }: KeyContext, caller: Caller, request: KeyRequest): Promise<string> {
   if (request.scope === 'AGENT') {
     if (request.accountId === '' && request.endpointIds.length === 0) return '';

@@ -1,4 +1,4 @@
-/** The text of keys: how they are made and how they are looked up. Only hashes are ever stored. */
+/** Generates key texts and hashes them. Only hashes are stored. */
 import { hash } from 'node:crypto';
 import type { Random } from '@slipway/kit/time/clock';
 import type { Scope } from '../domain/accounts/permission.ts';
@@ -6,15 +6,15 @@ import type { Scope } from '../domain/accounts/permission.ts';
 /** 40 characters of 62 carry 238 bits of chance. */
 const KEY_CHARACTERS = 40;
 const BASE62 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
-/** Longest text that can be a key; more is refused unread. */
+/** Longest key text in characters. A longer one is rejected unread. */
 export const KEY_LENGTH_MAX = 256;
 
-/** A new key: `rpa_` for callers, `rpm_` for machines, then 40 letters and digits. */
+/** Returns a new key: `rpa_` for callers, `rpm_` for machines, then 40 letters and digits. */
 export function newKeyText(random: Random, scope: Exclude<Scope, 'ROOT'>): string {
   return `${scope === 'AGENT' ? 'rpm' : 'rpa'}_${base62(random, KEY_CHARACTERS)}`;
 }
 
-/** `length` letters and digits that nobody can guess, each equally likely. */
+/** Returns `length` uniformly distributed letters and digits from a cryptographic source. */
 export function base62(random: Random, length: number): string {
   let text = '';
   while (text.length < length) {
@@ -27,8 +27,8 @@ export function base62(random: Random, length: number): string {
 }
 
 /**
- * SHA-256 of a key in hexadecimal digits: made as a text it costs a third of what its bytes would. Keys carry enough
- * chance that no slow hash is needed.
+ * Returns the SHA-256 of a key in hexadecimal digits, hashed as text because that takes a third of the time. Keys
+ * have enough entropy that no slow hash is needed.
  */
 export function hashKey(key: string): string {
   return hash('sha256', key);

@@ -1,21 +1,21 @@
-/** A bounded cache of what the database said, for some seconds, with one question in flight per key. */
+/** Caches database lookups for some seconds, bounded in size, with one lookup in flight per key. */
 
 import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { LRUCache } from 'lru-cache';
 
-/** How it works. */
+/** Settings of a lookup cache. */
 export interface LookupCacheOptions<Value> {
-  /** Asks the database. Undefined is an answer too and is kept as long. */
+  /** Reads the value from the database. `undefined` (not found) is cached as well. */
   load(key: string): Promise<Value | undefined>;
-  /** How long an answer may be used, counted from before the question, in milliseconds. */
+  /** Validity of a value in milliseconds, counted from before the lookup. */
   validMs: number;
-  /** Most answers kept; the one unused for longest goes first. */
+  /** Most values kept; the least recently used one is dropped first. */
   sizeMax: number;
   clock: Clock;
 }
 
-/** An answer and until when it may be used, on the monotonic clock. */
+/** A value and its expiry in monotonic milliseconds. */
 export interface Cached<Value> {
   value: Value | undefined;
   validUntilMs: number;
@@ -40,12 +40,12 @@ export class LookupCache<Value> {
     return undefined;
   }
 
-  /** The answer, asked for when it is not at hand. */
+  /** Returns the value, from the database if the cache does not have it. */
   async get(key: string): Promise<Cached<Value>> {
     return this.peek(key) ?? this.#asking.get(key) ?? this.#ask(key);
   }
 
-  /** Forgets an answer, also one that is on its way: whoever asks from now on gets a newer one. */
+  /** Invalidates a key, including a lookup in flight: later calls read a newer value. */
   forget(key: string): void {
     this.#answers.delete(key);
     this.#asking.delete(key);

@@ -39,7 +39,7 @@ const CAPACITY_MAX = 10_000;
 const INIT_TIMEOUT_SECONDS = 420;
 /** Longest execution time that is believed, in milliseconds. */
 const EXECUTION_MS_MAX = 30 * 86_400_000;
-/** Where a network volume appears in a worker (docs/reference/management.md#network-volumes). */
+/** Mount path of a network volume in a worker (docs/reference/management.md#network-volumes). */
 const WORKER_VOLUME_PATH = '/runpod-volume';
 
 /** Opens the secrets of a registry auth; undefined when they do not open. */
@@ -62,7 +62,7 @@ const HEALTHS: Record<HttpHealth, WorkerHealth> = {
   [HttpHealth.READY]: 'READY',
   [HttpHealth.UNHEALTHY]: 'UNHEALTHY',
 };
-/** host:port or `tunnel`, as an agent says where a worker listens. What is none is as if it were not known. */
+/** Form of a worker's address in reports: host:port or `tunnel`. Any other text counts as no address. */
 export const ADDRESS_FORM = /^tunnel$|^(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[1-9]\d{0,4}$/;
 
 const KINDS: Record<OutcomeKind, Kind | undefined> = {
@@ -74,7 +74,7 @@ const KINDS: Record<OutcomeKind, Kind | undefined> = {
   [OutcomeKind.STOPPED]: 'STOPPED',
 };
 
-/** What a hello says about its machine, checked. */
+/** Returns the checked facts of a machine from its hello. */
 export function machineFromMessage(machine: Machine | undefined): MachineFacts {
   if (!machine || !/^[a-z0-9]{12}$/.test(machine.id))
     throw invalid('hello.machine.id must be 12 lowercase letters and digits');
@@ -136,15 +136,15 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
   };
 }
 
-/** An attempt as the agent of this machine names it; undefined when the message names none. */
+/** Returns the key of an attempt that this machine's agent names, `undefined` if the message names none. */
 export function keyFromRef(ref: AttemptRef | undefined, machineId: string): MachineAttempt | undefined {
   if (!ref || ref.endpointId === '' || ref.jobId === '' || ref.attempt < 1) return undefined;
-  // PostgreSQL would refuse it, and with it what others report in the same batch.
+  // PostgreSQL rejects a NUL, and with it the other reports of the batch.
   if (ref.endpointId.includes('\0') || ref.jobId.includes('\0')) return undefined;
   return { endpointId: ref.endpointId, jobId: ref.jobId, attempt: ref.attempt, machineId };
 }
 
-/** An attempt's name with its holder. */
+/** Returns the wire reference of an attempt, with its worker. */
 export function refOf({ endpointId, jobId, attempt, workerId }: AttemptKey & { workerId: string }): AttemptRef {
   return { endpointId, jobId, attempt, workerId };
 }
@@ -157,7 +157,7 @@ export function heldFromRefs(refs: readonly AttemptRef[], machineId: string): He
   });
 }
 
-/** An outcome as the agent of this machine reports it; undefined when the message makes no sense, which is ignored. */
+/** Returns the outcome that this machine's agent reports, `undefined` for a malformed message, which is ignored. */
 export function outcomeFromMessage(message: OutcomeMessage, machineId: string): AttemptOutcome | undefined {
   const key = keyFromRef(message.ref, machineId);
   const kind = KINDS[message.kind];
@@ -175,8 +175,8 @@ export function outcomeFromMessage(message: OutcomeMessage, machineId: string): 
 }
 
 /**
- * What a report says; undefined when its state is none, or its id one that PostgreSQL refuses: it would be tried for
- * ever.
+ * Returns the facts of a worker report, `undefined` if its state is unknown or PostgreSQL cannot store its id (it
+ * would be retried for ever).
  */
 export function factsFromReport(report: WorkerReport): WorkerFacts | undefined {
   const state = STATES[report.state];
@@ -185,7 +185,7 @@ export function factsFromReport(report: WorkerReport): WorkerFacts | undefined {
     workerId: report.workerId,
     state,
     capacity: Math.min(Math.max(report.capacity, 0), CAPACITY_MAX),
-    // What it was at is over once it is ready. A server that was so once may not be now.
+    // A ready worker has no start-up phase any more. A server that was ready once may be unready now.
     reason: state === 'READY' && !isUnready(report.health) ? '' : reasonOf(report.reason),
     exitCode: report.exitCode ?? null,
     sdkVersion: storable(report.sdkVersion).slice(0, 64),
@@ -200,7 +200,7 @@ function isUnready(health: HttpHealth): boolean {
   return health === HttpHealth.INITIALIZING || health === HttpHealth.UNHEALTHY;
 }
 
-/** A claimed job for its agent. `s3Config` are the opened message bytes. */
+/** Returns a claimed job as a message for its agent. `s3Config` is the decrypted message. */
 export function assignmentOf(job: ClaimedJob, s3Config: Buffer | undefined): Assignment {
   const { input, inputSize, prefetched = false, traceparent } = job;
   return {
@@ -213,17 +213,17 @@ export function assignmentOf(job: ClaimedJob, s3Config: Buffer | undefined): Ass
   };
 }
 
-/** What core wants of a worker. */
+/** Returns the desired state of a worker as a message. */
 export function desiredStateOf(row: DesiredWorkerRow): DesiredState {
   return DesiredState[row.desired];
 }
 
-/** Whose image it is, and how to log in to its registry. */
+/** Columns that name a worker's image, its owner and its registry credentials. */
 type PulledRow = Pick<WorkerSpecRow, 'imageName' | 'registryAuthId' | 'credentialsSealed' | 'registryAuthName'>;
 
 /**
- * Opens the credentials that an image is pulled with, under the name that their owner gave them. `undefined` if it is
- * pulled without.
+ * Decrypts the registry credentials of an image, under the name that their owner gave them. Returns `undefined` if the
+ * image is pulled without credentials.
  */
 export function credentialsOf(row: PulledRow, open: OpenCredentials): RegistryCredentials | undefined {
   const { imageName, registryAuthId, credentialsSealed, registryAuthName } = row;
@@ -232,7 +232,7 @@ export function credentialsOf(row: PulledRow, open: OpenCredentials): RegistryCr
   return opened && { ...opened, name: registryAuthName ?? '' };
 }
 
-/** A worker for its agent. `open` opens the registry credentials. */
+/** Returns a worker's specification as a message. `open` decrypts the registry credentials. */
 export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, open: OpenCredentials): DesiredWorker {
   const gpu = spec.gpus.find((candidate) => candidate.uuid === spec.gpuUuids[0]);
   const { imageName, networkVolumeId, networkVolumeGb } = spec;
@@ -277,7 +277,7 @@ export function reasonOf(text: string): string {
   return storable(text).slice(-REASON_LENGTH_MAX);
 }
 
-/** What a worker wrote may hold anything; PostgreSQL stores no NUL. */
+/** Replaces NUL in a text that a worker wrote, because PostgreSQL cannot store it. */
 function storable(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }

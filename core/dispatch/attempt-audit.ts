@@ -2,8 +2,8 @@
  * Compares, every two seconds, the attempts that the job table assigns to this replica's machines with those that the
  * sessions hold. They differ after a claim whose reply was lost (the database restarted), a claim of a fenced
  * session, or an assignment that its session could not send. Only a difference seen in two passes counts, because
- * claims and outcomes are always in flight. This is not a rescue by elapsed time: the holder itself says that it does
- * not hold the attempt.
+ * claims and outcomes are always in flight. Elapsed time alone never ends an attempt: the holder itself reports that
+ * it does not hold it.
  */
 
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';

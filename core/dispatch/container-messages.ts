@@ -1,4 +1,7 @@
-/** What a machine has for containers, between the contract and the store. Bad messages fail with INVALID_REQUEST. */
+/**
+ * Converts a machine's container engine and images between messages and the store. A malformed message fails with
+ * INVALID_REQUEST.
+ */
 
 import type { MachineContainers } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { ContainerEngine, MachineImage } from '@slipway/proto/gen/slipway/v1/machine';
@@ -9,9 +12,9 @@ import type { ContainerFacts, MachineImageFacts } from '../store/machines/image-
 
 const LIMITS_MAX = 16;
 const REASON_LENGTH_MAX = 1_024;
-/** Most images of a machine that are kept; an agent names the latest used first. */
+/** Most images stored per machine. Agents send the latest used first. */
 const IMAGES_MAX = 1_000;
-/** What registries and engines take for a name, with its registry and tag. */
+/** Form of an image name with its registry and tag. */
 const IMAGE_NAME = /^[\x21-\x7e]{1,512}$/;
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
@@ -28,7 +31,7 @@ const HANDOVER_MESSAGES: Record<Handover, GpuHandover> = {
   VIRTUAL: GpuHandover.VIRTUAL,
 };
 
-/** What runs images, and why nothing does. */
+/** Returns the container engine, or the reason why there is none. */
 export function engineFromMessage(
   engine: ContainerEngine | undefined,
   noEngineReason: string,
@@ -53,7 +56,10 @@ export function engineToMessage(engine: ContainerFacts['engine']): ContainerEngi
   return engine ? { ...engine, gpuHandover: HANDOVER_MESSAGES[engine.gpuHandover] } : undefined;
 }
 
-/** Images that a machine has: the first of each name, as many as are kept. What is no name or digest is left out. */
+/**
+ * Returns the images of a machine, the first of each name, at most IMAGES_MAX. Malformed names and digests are
+ * dropped.
+ */
 function imagesFromMessage(images: readonly MachineImage[]): MachineImageFacts[] {
   const byName = new Map<string, MachineImageFacts>();
   for (const { name, digest, sizeBytes } of images) {
@@ -64,7 +70,7 @@ function imagesFromMessage(images: readonly MachineImage[]): MachineImageFacts[]
   return [...byName.values()];
 }
 
-/** What a machine has for containers now. */
+/** Returns the container engine and images of a machine. */
 export function containersFromMessage({ engine, noEngineReason, images }: MachineContainers): ContainerFacts {
   return { ...engineFromMessage(engine, noEngineReason), images: imagesFromMessage(images) };
 }

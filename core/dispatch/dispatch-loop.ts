@@ -77,7 +77,7 @@ export class DispatchLoop extends BaseService {
     this.#off();
     await this.#sweep.stop();
     if (this.#claims === 0) return;
-    // A claim waits while the database is unavailable; the engine, which stops later, ends it.
+    // A claim waits while the database is unavailable. The engine, which stops later, ends it.
     await new Promise<void>((resolve) => {
       const timer = this.#options.clock.after(STOP_MS_MAX, resolve);
       this.#idle = () => {
@@ -135,7 +135,7 @@ export class DispatchLoop extends BaseService {
       const jobs = await attempts.claim(endpointId, slots);
       this.#failures = 0;
       const unused = unusedSlots(slots, jobs);
-      // In one message, so that one take carries them.
+      // One message carries all of them, so that one take returns them.
       pool.assign(unused.length > 0 ? jobs : [...jobs, ...(await this.#claimPrefetch(endpointId, slots, jobs))]);
       pool.unreserve(unused);
       // A full claim means that more jobs may wait, and slots may have become free meanwhile.

@@ -17,7 +17,7 @@ interface Heap {
 
 export class OpenWorkers {
   readonly #workers = new Set<WorkerSlots>();
-  /** By how many jobs a worker has. */
+  /** Heaps of workers, indexed by the number of their jobs. */
   readonly #byLoad: Heap[] = [];
 
   get size(): number {

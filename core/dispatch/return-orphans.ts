@@ -1,4 +1,4 @@
-/** Puts claims back whose session has gone: no worker has seen them, so nothing is counted. */
+/** Returns claims of an ended session to the queue. No worker has seen them, so they do not count as attempts. */
 
 import type { Logger } from '@slipway/kit/log/logger';
 import { someAttempts } from '@slipway/kit/log/logger';

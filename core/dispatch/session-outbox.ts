@@ -29,7 +29,7 @@ export class SessionOutbox {
   readonly #stops = new BatchQueue<SessionResponse['stops'][number]>();
   readonly #outcomeAcks = new BatchQueue<AttemptRef>();
   readonly #chunkAcks = new Map<string, { ref: AttemptRef; number: number }>();
-  /** By worker, so that repeated revocations take no more memory. */
+  /** Revocations by worker, so that repeated ones take no more memory. */
   readonly #revocations = new Map<string, AttemptRef>();
   readonly #logRequests = new BatchQueue<SessionResponse['logRequests'][number]>();
 
@@ -104,7 +104,7 @@ export class SessionOutbox {
     this.#sending.close();
   }
 
-  /** Drops all messages: the stream is gone. */
+  /** Drops all messages, because the stream has ended. */
   drop(): void {
     this.#sending.stop();
   }

@@ -8,7 +8,7 @@ import { SILENCE_MS_MAX } from '../domain/machines/lease.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { LiveSession } from './live-session.ts';
 
-/** How often silent sessions are looked for, in milliseconds. */
+/** Period of the check for silent sessions in milliseconds. */
 const PERIOD_MS = 1_000;
 
 export interface SessionTableOptions {

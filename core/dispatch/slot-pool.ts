@@ -13,9 +13,9 @@ export type { AssignmentSink, HeldAttempt } from './worker-slots.ts';
 
 /** Receives events of the pool. */
 export interface SlotPoolListener {
-  /** An endpoint has new capacity. */
+  /** Called when an endpoint has new capacity. */
   onCapacity(endpointId: string): void;
-  /** Claims whose session is gone: no worker has seen them. */
+  /** Called with claims of an ended session, which no worker has seen. */
   onOrphans(jobs: readonly ClaimedJob[]): void;
 }
 

@@ -22,15 +22,15 @@ const REQUEST_ID_LENGTH_MAX = 191;
 /** Longest webhook secret in characters. */
 const WEBHOOK_SECRET_LENGTH_MAX = 1_024;
 
-/** Settings of a new key. */
+/** Fields of the new resource. */
 export interface EndpointRequest {
-  /** An empty name takes the template's. */
+  /** Settings of the endpoint; an empty name becomes the template's. */
   settings: EndpointSettings;
   /** Signs webhook calls; empty: they are not signed. */
   webhookSecret: string;
   /** Makes the call safe to repeat; empty: it is not. */
   requestId: string;
-  /** What it alone runs, in place of a template that is named. */
+  /** Own template of the endpoint, instead of a named one. */
   ownTemplate?: OwnTemplateChange | undefined;
 }
 
@@ -61,7 +61,7 @@ export async function createEndpoint(
   return made;
 }
 
-/** What a new endpoint runs: a template that is there, or its own, which is made with it. */
+/** Returns the template of a new endpoint: an existing one, or its own, which is created with it. */
 async function whatItRuns(
   context: Pick<EndpointContext, 'templates' | 'mayAsk' | 'random'>,
   actor: Actor,

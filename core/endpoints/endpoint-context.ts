@@ -33,9 +33,12 @@ export interface EndpointContext extends Pick<Stores, OwnStores> {
   random: Random;
   /** Deletes all jobs of an endpoint. */
   deleteJobs(endpointId: string): Promise<number>;
-  /** Endpoints came, changed or went: cached grants and scaling must evaluate them, here and on other replicas. */
+  /**
+   * Called when endpoints were created, changed or deleted. Cached grants are dropped and scaling is triggered, here
+   * and on other replicas.
+   */
   onChanged(endpointIds: readonly string[]): void;
-  /** Keys were revoked or bound: what is remembered of them is void, here and on other replicas. */
+  /** Called when keys were revoked or bound. Their cache entries are dropped, here and on other replicas. */
   onKeysChanged(keyIds: readonly string[]): void;
   /** The desired workers of machines changed. */
   onDesired(machineIds: readonly string[]): void;

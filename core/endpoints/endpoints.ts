@@ -19,12 +19,12 @@ export async function getEndpoint(
   return found;
 }
 
-/** An endpoint, with what it runs when that was asked for. */
+/** An endpoint, with its template if requested. */
 export type EndpointView = Endpoint & { template?: Template | undefined };
 
 /**
- * Lists the endpoints of an account, oldest first. `only`: the endpoints that a restricted key may see; empty = all.
- * `withTemplates`: with what they run.
+ * Lists the endpoints of an account, oldest first. `only`: endpoints that a restricted key may see; empty: all.
+ * `withTemplates`: adds their templates.
  */
 export async function listEndpoints(
   context: Pick<EndpointContext, 'endpoints' | 'templates'>,
@@ -37,7 +37,7 @@ export async function listEndpoints(
   return { entries: withTemplates ? await withTemplatesOf(context, entries) : entries, next };
 }
 
-/** The same with what they run. */
+/** Returns the endpoints with their templates. */
 export async function withTemplatesOf(
   { templates }: Pick<EndpointContext, 'templates'>,
   endpoints: readonly Endpoint[],

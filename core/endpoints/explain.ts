@@ -34,7 +34,7 @@ export interface ExplainContext {
   rejections: { of(accountId: string, endpointId: string): ScaleLimit[] };
 }
 
-/** What the caller may see beside jobs. */
+/** Facts that the caller may see besides jobs. */
 export interface Sight {
   /** Names of machines. */
   operator: boolean;
@@ -173,7 +173,7 @@ export async function listReleases(
   return releases.list(endpointId, beforeId, size || PAGE_DEFAULT);
 }
 
-/** A page of the log, and a filter of decisions. */
+/** A page of the log of decisions, and its filter. */
 export interface DecisionsAsked {
   pageSize: number;
   /** 0 begins with the latest. */

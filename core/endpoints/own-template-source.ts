@@ -1,11 +1,11 @@
-/** What gives the fields of an endpoint's own template that a change does not name. */
+/** Sources of template fields that a change of an endpoint's own template does not name. */
 import { checkServerless } from '../domain/resources/endpoint.ts';
 import type { OwnTemplateChange, OwnTemplateSettings } from '../domain/resources/own-template.ts';
 import { checkNotBound, foreignTemplate, noSuchSource } from '../domain/resources/own-template.ts';
 import type { Template } from '../domain/resources/template.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 
-/** A template to run as it is, with the endpoint's own variables; or fields, and what gives the others. */
+/** An existing template with the endpoint's own variables, or changed fields and the source of the others. */
 export type OwnTemplateSource =
   | { link: Template; env: Record<string, string> }
   | { link?: undefined; settings: Partial<OwnTemplateSettings>; base: Template | undefined };

@@ -1,6 +1,6 @@
 /**
- * How long jobs of an endpoint waited and ran lately, and how many came and ended: of what was written down of its
- * traffic, which grows with no job.
+ * Reads recent waiting and execution times and rates of an endpoint's jobs from its traffic counters, whose size does
+ * not depend on the number of jobs.
  */
 
 import type { JobRates, JobTimes } from '../domain/jobs/job-times.ts';

@@ -1,4 +1,4 @@
-/** A machine with what is on it and whom it refuses, for its operator. */
+/** Reads a machine, its workloads, and the endpoints that cannot be placed on it, for its operator. */
 
 import type { Caller } from '../domain/accounts/permission.ts';
 import { unauthorized } from '../domain/accounts/permission.ts';
@@ -17,7 +17,7 @@ import type {
 import type { EndpointContext } from './endpoint-context.ts';
 import { machineNotFound } from './forget-machine.ts';
 
-/** Why it takes no worker of an endpoint that needs a place. */
+/** An endpoint that waits for placement, and why this machine cannot take its worker. */
 export interface MachineRefusalOf {
   endpoint: WaitingEndpoint;
   refusal: Pick<MachineExplanation, 'refusedBy' | 'reason' | 'change'>;
@@ -70,13 +70,13 @@ async function refusalsOf({ machineViews, cannotRun, scales }: ReadContext, id: 
   const crashes = await scales.crashes(requests);
   return waiting.flatMap((endpoint) => {
     const request = requests.find((needs) => needs.id === endpoint.id);
-    // Whether its workers run elsewhere decides on the order of machines only.
+    // Running workers elsewhere only affect the order of machines.
     const machine = withCrashes(
       machines.filter((other) => other.id === id),
       crashes.get(endpoint.id) ?? [],
       true,
     )[0];
-    // One that was away for a day is not looked at by placement either.
+    // Placement ignores machines that were away for a day.
     if (!request || !machine) return [];
     const { fits, refusedBy, reason, change } = explainMachine(machine, machines, request);
     return fits ? [] : [{ endpoint, refusal: { refusedBy, reason, change } }];

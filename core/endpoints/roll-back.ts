@@ -9,9 +9,9 @@ import type { EndpointContext } from './endpoint-context.ts';
 import { getEndpoint } from './endpoints.ts';
 
 /**
- * Serves a good version again until the next release. `version`: undefined for the last good one before the one that
- * serves. Settings of endpoint and template stay as they are. INVALID_REQUEST: that version is not kept, or serves
- * already.
+ * Rolls an endpoint back to a healthy version until the next release. `version`: `undefined` for the last healthy one
+ * before the current. Settings of endpoint and template stay. INVALID_REQUEST: the version is not stored, or is the
+ * current one.
  */
 export async function rollBackEndpoint(
   context: Pick<EndpointContext, 'endpoints' | 'releases' | 'onChanged'>,

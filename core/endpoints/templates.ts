@@ -29,7 +29,7 @@ export async function createTemplate(
   return made;
 }
 
-/** The refusal of a name. */
+/** Returns the error for a name in use. */
 function nameTaken(name: string): DomainError {
   return new DomainError(
     'NAME_TAKEN',
@@ -52,7 +52,7 @@ export async function getTemplate(
   return found;
 }
 
-/** The refusal of a template that the account cannot see. */
+/** Returns the error for a template that the account cannot see. */
 function templateNotFound(id: string): DomainError {
   return new DomainError(
     'TEMPLATE_NOT_FOUND',
@@ -61,8 +61,8 @@ function templateNotFound(id: string): DomainError {
 }
 
 /**
- * Changes some fields of a template. A change of what workers run replaces the workers of its endpoints.
- * TEMPLATE_NOT_FOUND, NAME_TAKEN, or INVALID_REQUEST: the result would be out of range, a field is fixed, or the
+ * Changes fields of a template. A change of what workers run replaces the workers of its endpoints.
+ * TEMPLATE_NOT_FOUND, NAME_TAKEN, or INVALID_REQUEST: the result is out of range, a field is fixed, or the
  * credentials are unknown.
  */
 export async function updateTemplate(

@@ -22,12 +22,12 @@ import type { OwnTemplateSource } from './own-template-source.ts';
 import { sourceOf } from './own-template-source.ts';
 import { TEMPLATE_ID_LENGTH } from './templates.ts';
 
-/** Changes. Absent fields stay as they are. */
+/** Fields to change; absent ones stay. */
 export interface EndpointChange {
   settings: Partial<EndpointSettings>;
   /** Empty: calls are no longer signed. Absent: as before. */
   webhookSecret: string | undefined;
-  /** What it alone runs from now on. Absent: what it runs stays, or is named in the settings. */
+  /** New own template. Absent: the template stays, or the settings name one. */
   ownTemplate?: OwnTemplateChange | undefined;
 }
 
@@ -64,9 +64,9 @@ export async function updateEndpoint(
       checkFixed<EndpointSettings>(current, named, ['type', 'computeType']);
       const own = source && run ? ownOf(current, named, source, run) : undefined;
       const settings = merge(current, { ...named, ...own?.settings });
-      // What it has already stays allowed, also when no machine with such a card is left.
+      // Present values stay allowed even if no machine with such a GPU is left.
       checkEndpoint(settings, new Set([...reported, ...unlistedTypes(current.gpuIds)]));
-      // What was stored before it was checked hinders no other change.
+      // Invalid values that were stored before this check existed must not block other changes.
       const runs = own?.template ?? template;
       if (settings.type === 'LB' && (runs || named.env)) checkHttpServer({ ...runs?.env, ...settings.env });
       const saved = own?.template && { id: ownId, settings: own.template };
@@ -78,7 +78,10 @@ export async function updateEndpoint(
   return updated;
 }
 
-/** A key for some endpoints gives them no template, no volume and no registry credentials that it may not see. */
+/**
+ * Checks that a key restricted to some endpoints attaches no template, volume or registry credentials that it may not
+ * see.
+ */
 async function checkWithin(
   { templates, volumes }: EndpointContext,
   { accountId }: Actor,
@@ -98,7 +101,7 @@ async function checkWithin(
   }
 }
 
-/** Fields that a change names, and what gives the endpoint's own template what it does not name. */
+/** Returns changed fields of the own template, and the source of the other fields. */
 async function whatItWillRun(
   { templates }: EndpointContext,
   { accountId }: Actor,
@@ -116,8 +119,8 @@ async function whatItWillRun(
 type OwnSource = Exclude<OwnTemplateSource, { link: Template }>;
 
 /**
- * What an endpoint alone runs from now on, and its settings that follow. Of another account's template it goes on with
- * that one, with other variables.
+ * Returns the own template of an endpoint and the settings that follow. If the present template belongs to another
+ * account, the endpoint keeps it with other variables.
  */
 function ownOf(
   current: Endpoint,
@@ -131,13 +134,12 @@ function ownOf(
     return { settings: env ? { env } : {} };
   }
   const template = ownTemplateOf(ownTemplateName(name, current.id), settings, base ?? run);
-  // All variables are the template's, unless those that there were stay.
+  // All variables come from the template, unless the present ones stay.
   return { settings: settings.env ? { env: {} } : {}, template };
 }
 
 /**
- * The template that is to replace another. `undefined` if none is; the present one may stay also when its owner shares it
- * no more.
+ * Returns the new template, `undefined` if it stays. The present one may stay even if its owner no longer shares it.
  */
 async function newTemplate(
   context: EndpointContext,
@@ -163,7 +165,7 @@ function merge(current: Endpoint, change: EndpointChange['settings']): EndpointS
     ...merged
   } = { ...current, ...change };
   const settings = withFinerSettings(merged, current, change);
-  // An endpoint from before there was a default of 1.
+  // The endpoint was stored before the default of 1 existed.
   if (settings.computeType === 'GPU' && settings.gpuCount === 0 && change.gpuCount === undefined) settings.gpuCount = 1;
   return settings;
 }

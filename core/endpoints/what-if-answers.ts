@@ -1,4 +1,4 @@
-/** Returns "what if the endpoint had had other settings?" from its recorded history. Changes nothing. */
+/** Simulates other settings of an endpoint on its recorded history. Changes nothing. */
 
 import { SlicedWork } from '@slipway/kit/bytes/sliced-work';
 import type { Clock } from '@slipway/kit/time/clock';

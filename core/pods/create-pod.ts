@@ -12,8 +12,8 @@ import { getPod } from './pods.ts';
 const ID_LENGTH = 14;
 
 /**
- * Answers the pod with its machine; `fields` are those that the caller set. INVALID_REQUEST: a field is out of range or
- * names nothing. NO_CAPACITY: no machine has capacity.
+ * Creates a pod and returns it with its machine. `fields`: those that the caller set. INVALID_REQUEST: a field is out
+ * of range or names nothing. NO_CAPACITY: no machine has capacity.
  */
 export async function createPod(
   context: PodContext,

@@ -9,10 +9,10 @@ import type { PodContext } from './pod-context.ts';
 
 const ENDPOINTS_MAX = 1_000;
 
-/** Which ones. */
+/** A selection of pods. */
 export interface PodSelection {
   includeWorkers: boolean;
-  /** Only the workers of these endpoints; empty: all pods. */
+  /** Selects workers of these endpoints only; empty: all pods. */
   endpointIds: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export async function listPods(
   return podViews.list(accountId, { pods: workersOf.length === 0, workers: includeWorkers || named, workersOf }, page);
 }
 
-/** Groups of the workers of the same endpoints that ended unexpectedly, where workers are asked for. */
+/** Returns groups of workers of these endpoints that ended unexpectedly, if workers are requested. */
 export async function listEnded(
   { workers }: Pick<PodContext, 'workers'>,
   accountId: string,

@@ -8,6 +8,6 @@ export interface PodContext extends Pick<Stores, 'pods' | 'podViews' | 'template
   /** Registries that images may be of. */
   mayAsk: MayAsk;
   random: Random;
-  /** The desired state of machines changed. */
+  /** Called when the desired state of machines has changed. */
   onDesired(machineIds: readonly string[]): void;
 }

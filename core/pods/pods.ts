@@ -1,4 +1,4 @@
-/** Pods that are there: read, start, stop, restart, reset, delete; and what all changes of a pod share. */
+/** Reads, starts, stops, restarts, resets and deletes pods, and holds what all changes of a pod share. */
 import type { Actor } from '../domain/accounts/permission.ts';
 import type { Pod } from '../domain/pods/pod.ts';
 import { checkUnlocked, podIsWorker, podNotFound, replacePod } from '../domain/pods/pod.ts';
@@ -32,7 +32,7 @@ export async function startPod(context: PodChanges, actor: Actor, id: string): P
   );
 }
 
-/** Stops a pod; its files stay, its GPUs are free. One that stands still is left alone. POD_FIXED: it is locked. */
+/** Stops a pod. Its files stay, its GPUs are freed. A stopped pod stays unchanged. POD_FIXED: it is locked. */
 export async function stopPod(context: PodChanges, actor: Actor, id: string): Promise<PodView> {
   return changePod(context, actor, id, (pod) => {
     checkUnlocked(pod);
@@ -41,16 +41,16 @@ export async function stopPod(context: PodChanges, actor: Actor, id: string): Pr
 }
 
 /**
- * Starts a pod's process anew; its files stay. Starts one that stands still too. NO_CAPACITY: it stands still and its
- * GPUs are taken.
+ * Restarts a pod's process, or starts a stopped pod. Its files stay. NO_CAPACITY: it is stopped and its GPUs are in
+ * use.
  */
 export async function restartPod(context: PodChanges, actor: Actor, id: string): Promise<PodView> {
   return changePod(context, actor, id, () => ({ action: 'RestartPod', fields: [], run: 'anew' }));
 }
 
 /**
- * Starts a pod anew with an empty disk; its network volume stays as it is. Starts one that stands still too. POD_FIXED:
- * it is locked. NO_CAPACITY: it stands still and its GPUs are taken.
+ * Restarts a pod with an empty disk, or starts a stopped pod so. Its network volume stays. POD_FIXED: it is locked.
+ * NO_CAPACITY: it is stopped and its GPUs are in use.
  */
 export async function resetPod(context: PodChanges, actor: Actor, id: string): Promise<PodView> {
   return changePod(context, actor, id, (pod) => {
@@ -60,8 +60,8 @@ export async function resetPod(context: PodChanges, actor: Actor, id: string): P
 }
 
 /**
- * Stops a pod and removes its files. Its agent removes the files as soon as it hears of it. NOT_FOUND; POD_FIXED: it is
- * a worker.
+ * Stops and deletes a pod. Its agent removes the files once it is notified. NOT_FOUND: there is no such pod.
+ * POD_FIXED: it is a worker.
  */
 export async function deletePod(context: PodChanges, actor: Actor, id: string): Promise<void> {
   const machineId = await context.pods.remove(id, actor);
@@ -72,8 +72,8 @@ export async function deletePod(context: PodChanges, actor: Actor, id: string): 
 export type PodChanges = Pick<PodContext, 'pods' | 'podViews' | 'machines' | 'onDesired'>;
 
 /**
- * Does what `decide` says; `undefined` if nothing. Returns the pod after it. NOT_FOUND; POD_FIXED: it is a worker.
- * NO_CAPACITY: it shall run again and its machine has no capacity.
+ * Applies the change that `decide` returns (`undefined`: none) and returns the pod. NOT_FOUND: there is no such pod.
+ * POD_FIXED: it is a worker. NO_CAPACITY: it must run again and its machine has no capacity.
  */
 export async function changePod(
   context: PodChanges,
@@ -87,7 +87,7 @@ export async function changePod(
   return getPod(context, actor.accountId, id, []);
 }
 
-/** Says why there is no such pod. */
+/** Throws the error for a pod that does not exist. */
 async function refusePod({ podViews }: Pick<PodContext, 'podViews'>, accountId: string, id: string): Promise<never> {
   const worker = await podViews.worker(accountId, [], id);
   throw worker ? podIsWorker(id, worker.endpointId) : podNotFound(id);

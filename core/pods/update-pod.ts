@@ -12,7 +12,7 @@ import type { PodContext } from './pod-context.ts';
 import type { PodChanges } from './pods.ts';
 import { changePod } from './pods.ts';
 
-/** Changes. Absent fields stay as they are. */
+/** Fields to change; absent ones stay. */
 export type PodUpdate = Partial<PodSettings>;
 
 /**
@@ -32,7 +32,7 @@ export async function updatePod(
   return changePod(context, actor, id, (pod) => {
     const onlyLocks = Object.keys(update).every((field) => field === 'locked');
     if (update.locked !== false && !onlyLocks) checkUnlocked(pod);
-    // What it has already stays allowed, also when no machine with such a card is left.
+    // Present values stay allowed even if no machine with such a GPU is left.
     checkPod({ ...pod, ...update }, new Set([...reported, ...unlistedTypes(pod.gpuIds)]));
     checkRunsThere({ ...pod, ...update }, machines);
     const reset = pod.desired === 'RUNNING' && resetsPod(pod, update);

@@ -7,9 +7,9 @@ import type { DesiredPodRow, PodFacts, PodSpecRow } from '../../store/pods/pod-r
 import type { OpenCredentials } from '../agent-messages.ts';
 import { ADDRESS_FORM, credentialsOf, reasonOf } from '../agent-messages.ts';
 
-/** Where a network volume appears in a pod that names no place (docs/reference/management.md#network-volumes). */
+/** Mount path of a network volume in a pod that names no path (docs/reference/management.md#network-volumes). */
 const POD_VOLUME_PATH = '/workspace';
-/** Ports of one pod that are kept (agent_service.proto). */
+/** Most HTTP ports stored per pod (agent_service.proto). */
 const HTTP_PORTS_MAX = 20;
 const POD_ID = /^[a-z0-9]{1,64}$/;
 
@@ -21,12 +21,12 @@ const STATES: Record<PodState, State | undefined> = {
   [PodState.FAILED]: 'FAILED',
 };
 
-/** A pod that stands still, for its agent: it needs to know no more than that. */
+/** Returns a stopped pod as a message: the agent needs nothing more to stop it. */
 export function stillPod({ id, run, disk }: DesiredPodRow): DesiredPod {
   return { podId: id, running: false, run, disk, spec: undefined };
 }
 
-/** A pod for its agent, as its row says now. `open` opens the registry credentials. */
+/** Returns a pod's current specification as a message. `open` decrypts the registry credentials. */
 export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod {
   if (row.desired === 'EXITED') return stillPod(row);
   const { imageName, networkVolumeId, networkVolumeGb } = row;
@@ -66,7 +66,7 @@ export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod
   };
 }
 
-/** What a report says; undefined when its state is none, or its id one that no pod has and PostgreSQL may refuse. */
+/** Returns the facts of a pod report, `undefined` if its state is unknown or its id is not that of a pod. */
 export function podFactsFromReport({
   podId,
   run,

@@ -1,7 +1,7 @@
 /**
- * Images that machines may need: those of endpoints that could run there, and of their pods. An agent's disk budget
- * keeps them, and one that prefetches pulls them. Looked at once in a while, because a change of an endpoint that runs
- * nowhere yet is in no hurry.
+ * Reads the images that machines may need: of endpoints that could run there, and of their pods. An agent keeps them
+ * within its disk budget, and prefetches them if it can. They are read periodically, because a new image of an
+ * endpoint without workers is not urgent.
  */
 
 import type { Clock } from '@slipway/kit/time/clock';
@@ -12,7 +12,7 @@ import type { Stores } from '../../store/storage.ts';
 import type { OpenCredentials } from '../agent-messages.ts';
 import type { LiveSession } from '../live-session.ts';
 
-/** Pause between two looks in milliseconds, and when a machine has joined in between. */
+/** Period of the reads in milliseconds, and the shorter one after a machine joined. */
 const PERIOD_MS = 10_000;
 const JOINED_PERIOD_MS = 1_000;
 /** Most images of a machine, and their bytes in a message: they go with every change of its workers. */
@@ -26,7 +26,7 @@ export interface DesiredImagesOptions {
   images: Pick<Stores['images'], 'named' | 'ofPods'>;
   machines: Pick<Stores['machines'], 'view'>;
   openCredentials: OpenCredentials;
-  /** All of this replica. */
+  /** Returns all sessions of this replica. */
   sessions(): readonly Session[];
   clock: Clock;
 }
@@ -42,7 +42,7 @@ export class DesiredImages {
     this.#options = options;
   }
 
-  /** By machine; one that is new gets its images with the next look. */
+  /** Returns images by machine. A new machine gets its images with the next read. */
   async current(): Promise<ReadonlyMap<string, DesiredImage[]>> {
     const sessions = this.#options.sessions();
     const ageMs = this.#options.clock.monotonicMs() - this.#lookedAtMs;

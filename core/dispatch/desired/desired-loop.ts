@@ -22,7 +22,7 @@ import { desiredPods, podPicture } from './desired-pods.ts';
 
 const PERIOD_MS = 2_000;
 /**
- * Machines of which nothing was heard are looked at with the first pass after this, in milliseconds: less than the
+ * All machines are resynced by the first pass after this many milliseconds, even without events. It is less than the
  * shortest pause of the loop.
  */
 const ALL_PERIOD_MS = 1_600;
@@ -34,7 +34,7 @@ export interface DesiredLoopOptions {
   images: DesiredImages;
   events: CoreEvents;
   openCredentials: OpenCredentials;
-  /** For how many milliseconds facades and edges could tell what they have. */
+  /** Returns for how many milliseconds facades and edges have been able to report requests. */
   linksStableMs(): number;
   clock: Clock;
   random: Random;
@@ -42,17 +42,17 @@ export interface DesiredLoopOptions {
 }
 
 interface Sent {
-  /** What was sent last, to see whether something changed. */
+  /** Fingerprint of the last message, to detect changes. */
   picture: string;
-  /** How each worker was to be started; that never changes for one worker. */
+  /** Start message of each worker; it never changes for one worker. */
   messages: Map<string, DesiredWorker>;
   pods: Map<string, DesiredPod>;
 }
 
-/** What one machine should have. */
+/** Desired state of one machine. */
 interface Wanted {
   rows: readonly DesiredWorkerRow[];
-  /** Of those that were not sent yet, of any machine. */
+  /** Specifications of workers that were not sent yet, of any machine. */
   specs: ReadonlyMap<string, WorkerSpecRow>;
   podRows: readonly DesiredPodRow[];
   images: DesiredImage[];
@@ -95,7 +95,7 @@ export class DesiredLoop extends LoopService {
     const all = now >= this.#allDueMs;
     const sessions = all ? table.all() : [...this.#changed].flatMap((id) => table.get(id) ?? []);
     this.#changed.clear();
-    // Whatever a pass that fails leaves out is in the next one.
+    // If this pass fails, the next one resyncs everything that it left out.
     const dueMs = this.#allDueMs;
     this.#allDueMs = -Infinity;
     await this.push(sessions);
@@ -103,8 +103,8 @@ export class DesiredLoop extends LoopService {
   }
 
   /**
-   * Sends what changed to these sessions. One at a time, so that an older picture never follows a newer one; those that
-   * come meanwhile are one push, because after a restart of core all machines come at once.
+   * Sends changes to these sessions. Pushes run one at a time, so that an older state never follows a newer one.
+   * Sessions that come meanwhile share the next push, because after a restart of core all machines connect at once.
    */
   push(sessions: readonly LiveSession[]): Promise<void> {
     const next = this.#next ?? this.#follow();
@@ -132,7 +132,7 @@ export class DesiredLoop extends LoopService {
       this.#options.podReports.desiredOf(machineIds),
       this.#options.images.current(),
     ]);
-    // Before everybody could speak nobody knows that a worker has no client.
+    // Until all facades and edges could report, a worker without reported requests may still have clients.
     const mayBeIdle = this.#options.linksStableMs() >= LINK_TIMERS.reportsSettleMs;
     const workers = Map.groupBy(
       mayBeIdle ? workerRows : workerRows.map((row) => ({ ...row, idle: false })),
@@ -174,7 +174,7 @@ export class DesiredLoop extends LoopService {
     for (const row of rows) {
       const spec = specs.get(row.id);
       const known = before?.messages.get(row.id);
-      // A worker without both was deleted between the two reads: the next pass leaves it out.
+      // A worker without a specification was deleted between the two reads; the next pass drops it.
       if (spec) messages.set(row.id, desiredToMessage(row, spec, this.#options.openCredentials));
       else if (known) messages.set(row.id, { ...known, desired: desiredStateOf(row), idle: row.idle });
     }

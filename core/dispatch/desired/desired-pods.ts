@@ -1,6 +1,6 @@
 /**
- * The pods that one session should be told of. How a pod is started is read once for each run, because it is fixed for
- * one run.
+ * Reads the desired pods of one session. The start message of a pod is read once for each run, because it is fixed
+ * for one run.
  */
 import type { DesiredPod } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { DesiredPodRow } from '../../store/pods/pod-report-store.ts';
@@ -8,7 +8,7 @@ import type { Stores } from '../../store/storage.ts';
 import type { OpenCredentials } from '../agent-messages.ts';
 import { podToDesired, stillPod } from './agent-pod-messages.ts';
 
-/** Tells whether something changed since a picture was sent. */
+/** Returns a fingerprint of desired pods, to detect changes since the last message. */
 export function podPicture(rows: readonly DesiredPodRow[]): string {
   return rows.map((row) => `${row.id}=${row.desired}/${row.run}/${row.disk}`).join();
 }
@@ -32,7 +32,7 @@ export async function desiredPods(
     if (row.desired === 'EXITED') messages.set(row.id, stillPod(row));
     else if (spec) messages.set(row.id, podToDesired(spec, open));
     else if (isKnown(row)) messages.set(row.id, before!.get(row.id)!);
-    // Without both it was deleted between the two reads: the next pass leaves it out too.
+    // A pod without a specification was deleted between the two reads; the next pass drops it.
   }
   return messages;
 }

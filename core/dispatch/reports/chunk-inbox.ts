@@ -1,7 +1,6 @@
 /**
- * Streamed output on its way from one agent into the engine. Of an endpoint one write is under way at a time, and what
- * arrives meanwhile leaves with the next: so chunks keep their order also where a write fails and is made again, and
- * what they cost is shared. They are acknowledged after the commit.
+ * Writes streamed output of one agent. One write per endpoint is in flight, and chunks that arrive meanwhile share
+ * the next one. So chunks keep their order even if a write is retried. Chunks are acknowledged after the commit.
  */
 import type { AttemptRef, AttemptChunk as ChunkMessage } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { MachineAttempt } from '../../domain/jobs/job.ts';
@@ -14,7 +13,7 @@ export interface ChunkInboxOptions {
   outbox: Pick<SessionOutbox, 'ackChunk' | 'stop'>;
   /** Writes until it succeeds or the session is over; false: it is over. Never rejects. */
   write(ids: object, write: () => Promise<unknown>): Promise<boolean>;
-  /** So much more, or less, is in flight. */
+  /** Adds to, or subtracts from, the items and bytes in flight. */
   count(items: number, bytes: number): void;
 }
 
@@ -30,11 +29,11 @@ interface Lane {
   /** Chunks that came and that were written, ever. */
   came: number;
   written: number;
-  /** Who wait for all that had come by then. */
+  /** Waiters for all chunks that had arrived when they began to wait. */
   followers: { came: number; go(): void }[];
 }
 
-/** Chunks of one write: what the engine stores by one statement. */
+/** Most chunks of one write; the engine stores them by one statement. */
 const WRITE_CHUNKS_MAX = 500;
 
 export class ChunkInbox {
@@ -45,7 +44,7 @@ export class ChunkInbox {
     this.#options = options;
   }
 
-  /** Takes what a message brought. */
+  /** Queues the chunks of a message. */
   add(messages: readonly ChunkMessage[], machineId: string): void {
     const touched = new Set<string>();
     for (const { ref, number, output, metrics } of messages) {
@@ -68,8 +67,8 @@ export class ChunkInbox {
   }
 
   /**
-   * Resolves when what came before of the attempt's endpoint is written, or the session is over; `undefined` if nothing is
-   * on its way.
+   * Resolves when all earlier chunks of the attempt's endpoint are written, or the session has ended. Returns
+   * `undefined` if no chunk is in flight.
    */
   written({ endpointId }: MachineAttempt): Promise<void> | undefined {
     const lane = this.#lanes.get(endpointId);

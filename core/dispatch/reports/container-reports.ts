@@ -1,6 +1,6 @@
 /**
- * Writes what machines have for containers: engine and images. The latest of each session, at most once a second, tried
- * again until it is written, and only while no later session owns the machine.
+ * Writes container engine and images of machines: the latest report of each session, at most once a second. Failed
+ * writes are retried while no later session owns the machine.
  */
 
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
@@ -23,7 +23,7 @@ export interface ContainerReportsOptions {
 
 export class ContainerReports extends LoopService {
   readonly #images: Stores['images'];
-  /** By session. */
+  /** Latest report by session id. */
   readonly #waiting = new Map<string, { session: MachineSession; facts: ContainerFacts }>();
 
   constructor(options: ContainerReportsOptions) {
@@ -37,7 +37,7 @@ export class ContainerReports extends LoopService {
     return this.#images.report(session, containersFromMessage({ engine, noEngineReason, images }));
   }
 
-  /** It changed. INVALID_REQUEST as above. */
+  /** Queues a changed report. INVALID_REQUEST: it is malformed. */
   changed(session: MachineSession, containers: MachineContainers): void {
     this.#waiting.set(session.sessionId, { session, facts: containersFromMessage(containers) });
   }

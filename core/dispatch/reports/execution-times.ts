@@ -1,7 +1,7 @@
 /**
- * How long the latest executions of each endpoint took, as agents say. In memory of this replica: without it nothing is
- * handed over ahead. A long one ends what was known: a few short ones are enough to forget the first of these, twice as
- * many each time that another follows soon.
+ * Tracks the latest execution times of each endpoint, as agents report them, in memory of this replica. Without them
+ * nothing is prefetched. One long execution discards them. A few short ones restore them, twice as many each time
+ * that another long one follows soon.
  */
 
 import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
@@ -16,14 +16,14 @@ interface Times {
   ms: number[];
   /** Short ones since the last long one. */
   count: number;
-  /** So many it takes before they count. */
+  /** Number of short executions before they count. */
   needed: number;
 }
 
 export class ExecutionTimes {
   readonly #byEndpoint = boundedCache<string, Times>(ENDPOINTS_MAX);
 
-  /** An execution ended after so many milliseconds. */
+  /** Records an execution of `ms` milliseconds. */
   learn(endpointId: string, ms: number): void {
     if (ms > SHORT_MS_MAX) return this.doubt(endpointId);
     const times = this.#of(endpointId);
@@ -32,9 +32,7 @@ export class ExecutionTimes {
     if (times.count >= FORGIVEN) times.needed = MEASURED_MIN;
   }
 
-  /**
-   * One took long, was lost or stopped, or takes longer than expected: how long the next will take has to be seen anew.
-   */
+  /** Discards the times of an endpoint: an execution took long, was lost or stopped, or runs longer than expected. */
   doubt(endpointId: string): void {
     const times = this.#of(endpointId);
     if (times.count > 0) times.needed = Math.min(times.needed * 2, MEASURED_MAX);

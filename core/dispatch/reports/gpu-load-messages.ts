@@ -1,11 +1,11 @@
-/** How busy GPUs are, between the contract and the store. */
+/** Converts GPU loads between messages and the store. */
 import type { GpuLoads } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { GpuLoad as GpuLoadMessage } from '@slipway/proto/gen/slipway/v1/machine';
 import type { GpuLoad } from '../../domain/machines/gpu-load.ts';
 
 /**
- * Of GPUs with these UUIDs, each once. What no driver could have said is left out, for an agent's figures must not keep
- * its heartbeats from being written.
+ * Returns the load of each of these GPUs, at most once. Impossible figures are dropped, because one bad figure must
+ * not keep a machine's heartbeats from being written.
  */
 export function gpuLoadsFromMessage({ loads }: GpuLoads, uuids: ReadonlySet<string>): GpuLoad[] {
   const byUuid = new Map(loads.filter(({ uuid }) => uuids.has(uuid)).map((load) => [load.uuid, load]));
@@ -18,7 +18,7 @@ export function gpuLoadsFromMessage({ loads }: GpuLoads, uuids: ReadonlySet<stri
   }));
 }
 
-/** For people. */
+/** Returns a GPU load as a message for clients. */
 export function gpuLoadToMessage({
   uuid,
   utilization,

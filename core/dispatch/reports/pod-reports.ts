@@ -1,6 +1,6 @@
 /**
- * Writes what agents observe of their pods: the latest of each pod, in the order in which it came, tried again until it
- * is written. What a session said is written only while no later one owns its machine.
+ * Writes what agents report about their pods: the latest report of each pod, in the order of arrival. Failed writes
+ * are retried while no later session owns the machine.
  */
 
 import { retryUntil } from '@slipway/kit/lifecycle/retry';
@@ -16,7 +16,7 @@ import { podFactsFromReport } from '../desired/agent-pod-messages.ts';
 const PAUSE = { firstMs: 100, maxMs: 2_000 };
 /** Most pods that one message may report. */
 const PODS_MAX = 10_000;
-/** In one line of the log. */
+/** Most pods named in one log line. */
 const PODS_TOLD_MAX = 20;
 
 interface Waiting {

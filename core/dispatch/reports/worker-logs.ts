@@ -1,4 +1,4 @@
-/** Reads what a worker or pod wrote from its agent, over the session if this replica holds it. */
+/** Reads logs of workers and pods from their agents, over sessions that this replica holds. */
 
 import type { Clock, Timer } from '@slipway/kit/time/clock';
 import type { WorkerLogReply } from '@slipway/proto/gen/slipway/v1/agent_service';
@@ -6,7 +6,7 @@ import type { JobLogPage, JobLogPlace } from '@slipway/proto/gen/slipway/v1/job_
 import { DomainError } from '../../domain/settings/errors.ts';
 import type { SessionTable } from '../session-table.ts';
 
-/** How long an agent may take to answer, in milliseconds. */
+/** Time an agent has to reply, in milliseconds. */
 const ANSWER_MS_MAX = 10_000;
 /** Most requests in flight: in all, as a log is up to 1 MiB, to one machine, which may hang, and of one account. */
 const REQUESTS_MAX = 64;
@@ -16,24 +16,24 @@ const NO_LOG =
   'The machine has no log of it any more: of workers that ended it keeps those of a day, and of these the latest that its disk has room for. ' +
   'An agent that is killed takes the logs of commands that ran along.';
 
-/** An agent of an earlier release finds no pod when it is asked for lines; any other may not have heard of it yet. */
+/** An agent of an earlier release finds no pod when lines are requested. Any other may not know the pod yet. */
 const NO_POD_LINES =
   'The machine of this pod has no lines of it: it has not heard of the pod yet, or its agent is of an earlier release.';
 
-/** Whose log. */
+/** A request for a log. */
 export interface LogRequest {
   kind: 'worker' | 'pod';
   machineId: string;
-  /** Of a worker or a pod. */
+  /** Id of a worker or pod. */
   id: string;
-  /** Who asks. */
+  /** Account of the caller. */
   accountId: string;
   tailBytes: number;
-  /** Only the lines of one attempt, or of all, instead of `tailBytes`. */
+  /** Returns only lines of one attempt, or of all attempts, instead of the last `tailBytes`. */
   job?: JobLogPlace | undefined;
 }
 
-/** What was asked for: the end of the log, or lines of an attempt. */
+/** The end of a log, or lines of an attempt. */
 export interface LogAnswer {
   log: Buffer;
   job?: JobLogPage | undefined;
@@ -63,9 +63,9 @@ export class WorkerLogs {
   }
 
   /**
-   * The end of a log, at most `tailBytes`. NOT_FOUND: the agent knows no such worker. UNAVAILABLE: the agent does not
-   * answer. RATE_LIMITED: too many are being read. With `job` those lines; UNAVAILABLE also: its agent is of a release
-   * that cannot tell, or does not know the pod yet.
+   * Reads the end of a log, at most `tailBytes`, or the lines of `job`. NOT_FOUND: the agent does not know the
+   * worker. UNAVAILABLE: the agent does not reply; with `job` also: its release does not support it, or it does not
+   * know the pod yet. RATE_LIMITED: too many logs are being read.
    */
   read(request: LogRequest): Promise<LogAnswer> {
     const session = this.#table.get(request.machineId);
@@ -86,7 +86,7 @@ export class WorkerLogs {
     });
   }
 
-  /** An agent's answer. Ignored unless its machine was asked. */
+  /** Accepts an agent's reply. A reply from another machine than the requested one is ignored. */
   answer(machineId: string, { requestId, log, found, job }: WorkerLogReply): void {
     const waiting = this.#waiting.get(requestId);
     if (!waiting || waiting.request.machineId !== machineId) return;

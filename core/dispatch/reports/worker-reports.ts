@@ -15,8 +15,8 @@ import type { Stores } from '../../store/storage.ts';
 
 const PERIOD_MS = 1_000;
 /**
- * Machines whose reports are written at once: one whose worker is locked by a turn of scaling keeps no other machine's
- * waiting.
+ * Most machines whose reports are written concurrently. A machine whose worker is locked by a reconcile must not
+ * delay the others.
  */
 const WRITERS_MAX = 4;
 const PAUSE = { firstMs: 100, maxMs: 2_000 };
@@ -27,11 +27,11 @@ export interface WorkerReportsOptions {
   onChanged(endpointIds: readonly string[]): void;
   /** The same of load-balancing endpoints alone. */
   onBackends(endpointIds: readonly string[]): void;
-  /** Workers of this machine ended: what they had is free. Default: nobody waits for it. */
+  /** Called when workers of a machine ended and their capacity is free. Default: none. */
   onCapacity?: ((machineId: string) => void) | undefined;
-  /** Workers became ready. Default: nobody counts. */
+  /** Called when workers became ready. Default: none. */
   onStarts?: ((starts: readonly WorkerStart[]) => void) | undefined;
-  /** Whether a worker holds attempts now. */
+  /** Returns whether a worker holds attempts. */
   holds(workerId: string): boolean;
   clock: Clock;
   random: Random;
@@ -41,7 +41,7 @@ export interface WorkerReportsOptions {
 interface Waiting {
   session: MachineSession;
   facts: Map<string, WorkerFacts>;
-  /** What changed is of interest to scaling and edges. */
+  /** Whether the change matters to scaling and edges. */
   isNews: boolean;
 }
 
@@ -71,25 +71,25 @@ export class WorkerReports extends LoopService {
     await Promise.all(this.#writers);
   }
 
-  /** A worker came, changed its state or ended. */
+  /** Records that a worker came, changed its state or ended. */
   changed(session: MachineSession, facts: WorkerFacts): void {
     put(this.#urgent, session, facts, true);
     this.#lazy.get(session.sessionId)?.facts.delete(facts.workerId);
     this.#writeUrgent();
   }
 
-  /** Only what a worker can take, or what it is at while it starts, has changed. */
+  /** Records that only a worker's capacity or start-up detail changed. */
   detailChanged(session: MachineSession, facts: WorkerFacts): void {
     if (this.#urgent.get(session.sessionId)?.facts.has(facts.workerId)) put(this.#urgent, session, facts, false);
     else put(this.#lazy, session, facts, false);
   }
 
-  /** A worker was given an attempt, or gave one back. */
+  /** Records that a worker received or returned an attempt. */
   used(workerId: string): void {
     this.#used.add(workerId);
   }
 
-  /** A worker finished an attempt: its crashes are forgotten. */
+  /** Records that a worker finished an attempt. Its crashes no longer count. */
   healthy(workerId: string): void {
     this.#used.add(workerId);
     this.#healthy.add(workerId);
@@ -110,7 +110,7 @@ export class WorkerReports extends LoopService {
       await retryUntil(ending, () => this.#writeNext(), { clock, random, pause: PAUSE });
   }
 
-  /** Changes that nobody writes yet. */
+  /** Returns changes of a session that no writer handles yet. */
   #next(): [sessionId: string, Waiting] | undefined {
     for (const one of this.#urgent) if (!this.#writing.has(one[0])) return one;
     return undefined;

@@ -1,7 +1,7 @@
 /**
- * A session takes its machine's place: an earlier session of the same agent goes, another agent's stays. Two agents
- * have one machine id when a data folder was copied; taking the machine from each other they would kill each other's
- * work again and again.
+ * Registers a session as owner of its machine. It replaces an earlier session of the same agent, but not a session of
+ * another agent. Two agents have one machine id if a data folder was copied; they would end each other's work again
+ * and again.
  */
 import type { Hello } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { DomainError } from '../../domain/settings/errors.ts';
@@ -14,15 +14,14 @@ import type { SessionTable } from '../session-table.ts';
 
 const INSTANCE = /^[\w-]{0,64}$/;
 
-/** Dependencies. */
 export interface EnterOptions {
   table: SessionTable;
   machines: Pick<Stores['machines'], 'join'>;
-  /** Where other replicas reach this one. */
+  /** Returns the address at which other replicas reach this one. */
   replicaAddress(): string;
 }
 
-/** The run of the agent, as its hello names it. INVALID_REQUEST: not as agent_service.proto says. */
+/** Returns the agent's instance from its hello. INVALID_REQUEST: malformed (see agent_service.proto). */
 export function instanceOf({ instance, replaces }: Hello): string {
   if (INSTANCE.test(instance) && INSTANCE.test(replaces)) return instance;
   throw invalid('hello.instance and hello.replaces must be letters, digits, - and _, at most 64');
@@ -42,7 +41,7 @@ export async function enterMachine(
   const { id: sessionId, instance } = session;
   const before = table.get(machine.id);
   const heldHere = before?.isOpen ?? false;
-  // Only the row says whether another agent has to go: until then its session is left alone.
+  // Only the row decides whether another agent's session ends, so until then that session is left alone.
   if (!before || before.instance === instance) table.enter(session);
   const holder = await machines.join(machine, {
     sessionId,
@@ -55,7 +54,7 @@ export async function enterMachine(
   table.enter(session);
 }
 
-/** For the operator, who reads it in the log of the agent that is refused. */
+/** Text for the operator, who reads it in the log of the rejected agent. */
 function heldText(machineId: string, { name, since }: LeaseHolder): string {
   return (
     `Machine ${machineId} is held by the agent of ${JSON.stringify(name)}, which runs since ${since.toISOString()}. Two agents have the same ` +

@@ -1,4 +1,4 @@
-/** What a session works with: its stream, and what all sessions of a replica share. */
+/** Dependencies of a session: its stream, and those that all sessions of a replica share. */
 
 import type { Logger } from '@slipway/kit/log/logger';
 import type { MessageSink } from '@slipway/kit/net/batching-stream';
@@ -24,7 +24,7 @@ export interface SessionStream extends MessageSink<SessionResponse> {
   end(error?: unknown): void;
 }
 
-/** What all sessions of a replica share. */
+/** Dependencies that all sessions of a replica share. */
 export interface SessionContext {
   table: SessionTable;
   pool: SlotPool;
@@ -40,7 +40,7 @@ export interface SessionContext {
   desired: DesiredLoop;
   /** Attempts whose outcome has arrived and is not recorded yet. */
   arriving: Set<string>;
-  /** Where other replicas reach this one. */
+  /** Returns the address at which other replicas reach this one. */
   replicaAddress(): string;
   onRefresh(workerId: string, machineId: string): void;
   /** The machine of a session takes workers from now on. */

@@ -1,7 +1,7 @@
 /**
- * What an agent reports about attempts, on its way into the engine. A slot is free as soon as its attempt's end has
- * arrived; the acknowledgement follows the commit. A failed write is tried again while the session lives, because the
- * agent sends once and then waits. The number of writes in flight is bounded: beyond it the stream is not read.
+ * Passes an agent's reports about attempts to the engine. A slot is free as soon as its attempt's end has arrived;
+ * the acknowledgement follows the commit. A failed write is retried while the session lives, because the agent sends
+ * once and then waits. The number of writes in flight is bounded: beyond it the stream is not read.
  */
 
 import { retryUntil } from '@slipway/kit/lifecycle/retry';
@@ -65,7 +65,7 @@ export class SessionInbox {
     });
   }
 
-  /** The session is over: nothing is tried again. What is in flight may still be written, which harms nobody. */
+  /** Ends retries, because the session is over. Writes in flight may still succeed, which is safe. */
   close(): void {
     this.#ended.abort();
   }
@@ -88,7 +88,7 @@ export class SessionInbox {
     for (const message of messages) {
       const outcome = outcomeFromMessage(message, this.#options.machineId());
       if (!outcome) continue;
-      // Only what it held can tell: an agent's word about others' attempts counts for nothing.
+      // Only attempts that the session held count: reports about other machines' attempts are ignored.
       const id = attemptId(outcome);
       if (this.#options.pool.release(outcome, id)) this.#measure(outcome);
       const workerId = message.ref!.workerId;
@@ -142,7 +142,7 @@ export class SessionInbox {
     else begin();
   }
 
-  /** Writes until it succeeds or the session is over. `ids`: what it is about, for the log. Never rejects. */
+  /** Retries a write until it succeeds or the session is over. `ids`: identifiers for the log. Never rejects. */
   async #write(ids: object, bytes: number, write: () => Promise<unknown>): Promise<void> {
     this.#count(1, bytes);
     await this.#tryUntilWritten(ids, write);

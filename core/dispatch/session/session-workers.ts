@@ -15,13 +15,13 @@ import type { AssignmentSink, HeldAttempt, SlotPool } from '../slot-pool.ts';
 import { attemptId } from '../slot-pool.ts';
 
 /**
- * How long after a worker's end its agent may still tell how its attempts ended, in milliseconds. The agent normally
- * says so at once; a result that is on its way must not be overtaken by the news that its worker is gone.
+ * Time after a worker's end in which its agent may report outcomes of its attempts, in milliseconds. The agent
+ * normally does so at once. A result in flight must not be overtaken by the report that its worker ended.
  */
 const OUTCOME_GRACE_MS = 2_000;
 /** Most workers that one machine may report. */
 const WORKERS_MAX = 10_000;
-/** Beyond this many the endpoints of workers that are long gone are forgotten. */
+/** Above this many entries, endpoints of workers that ended long ago are dropped. */
 const ENDPOINTS_MAX = 2 * WORKERS_MAX;
 
 export interface SessionWorkersOptions {
@@ -32,7 +32,7 @@ export interface SessionWorkersOptions {
   attempts: Pick<AttemptCalls, 'loseAttempts'>;
   /** Attempts whose outcome has arrived and is not recorded yet. */
   arriving: ReadonlySet<string>;
-  /** A worker asks to be replaced. */
+  /** Called when a worker asks to be replaced. */
   onRefresh(workerId: string, machineId: string): void;
   clock: Clock;
   logger: Logger;
@@ -46,7 +46,7 @@ interface SessionWorker {
   /** Whether its agent holds more jobs than its capacity. */
   agentPrefetches: boolean;
   healthy: boolean;
-  /** It has ended; its attempts are lost when this fires. */
+  /** Set once the worker has ended. Its attempts are lost when the timer fires. */
   outcomeGrace: Timer | undefined;
 }
 
@@ -58,8 +58,8 @@ export class SessionWorkers {
   readonly #retired = new Set<string>();
   #desired = new Map<string, DesiredWorkerRow['desired']>();
   /**
-   * Endpoints of the machine's workers, from the database. What an agent reports about others is ignored: with the id
-   * of somebody else's worker, or with another endpoint for its own, it would get jobs that are none of its business.
+   * Endpoints of the machine's workers, from the database. Reports about other workers are ignored: with a foreign
+   * worker id or endpoint, an agent would get jobs that it must not see.
    */
   readonly #endpointOf: Map<string, string>;
 
@@ -83,7 +83,7 @@ export class SessionWorkers {
     for (const workerId of named) if (!this.#workers.has(workerId)) this.#retire(workerId);
   }
 
-  /** Workers that changed. `attached`: those that stand in the pool already. */
+  /** Handles changed workers. `attached`: ids of workers that are already in the pool. */
   report(reports: readonly WorkerReport[], attached?: ReadonlySet<string>): void {
     for (const report of reports) {
       const facts = factsFromReport(report);
@@ -105,7 +105,7 @@ export class SessionWorkers {
     }
   }
 
-  /** What the machine should have. */
+  /** Sets the desired workers of the machine. */
   desire(rows: readonly DesiredWorkerRow[]): void {
     this.#desired = new Map(rows.map((row) => [row.id, row.desired]));
     for (const { id, endpointId } of rows) this.#endpointOf.set(id, endpointId);
@@ -116,7 +116,7 @@ export class SessionWorkers {
     for (const worker of this.#workers.values()) this.#offer(worker);
   }
 
-  /** A worker finished an attempt. */
+  /** Records that a worker finished an attempt. */
   healthy(workerId: string): void {
     const worker = this.#workers.get(workerId);
     if (!worker) return;
@@ -147,11 +147,10 @@ export class SessionWorkers {
 
   #observe(worker: SessionWorker, facts: WorkerFacts, refresh: boolean, fresh: boolean): void {
     const { reports, machineId, sessionId, onRefresh } = this.#options;
-    // Its first end is the true one; that it was cleared away afterwards says nothing new.
+    // Only the first end counts; the later removal of its files is no news.
     if (worker.outcomeGrace) return;
     const before = worker.facts;
-    // What it is at while it starts, or why its server is not ready, comes up to once a second and is news for people
-    // only.
+    // Start-up details and the reason of an unready server change up to once a second, and only people read them.
     const sameReason = before.reason === facts.reason || !hasEnded(facts);
     const same =
       !fresh &&
@@ -192,7 +191,7 @@ export class SessionWorkers {
     });
   }
 
-  /** Never rejects. What fails here is found by the next look at the machine's attempts. */
+  /** Never rejects. If it fails, the next audit of the machine's attempts finds them. */
   async #lose({ facts: { workerId, reason } }: SessionWorker): Promise<void> {
     const { pool, attempts, arriving, machineId, logger } = this.#options;
     const left = pool.heldBy(workerId);

@@ -221,7 +221,7 @@ export class Session implements AssignmentSink, LiveSession {
     this.#open(hello!, held, own, new Set(current.map(attemptId)));
     logger.info({ machineId: machine.id, sessionId: this.id, held: held.length, lost: lost.length }, 'session opened');
     this.#context.onCapacity(machine.id);
-    // Not awaited: heartbeats are read from here on, and must not wait for database connections.
+    // Not awaited: heartbeats are read from now on, and must not wait for database connections.
     table.own(
       desired
         .push([this])

@@ -51,7 +51,7 @@ export function outcomeRule(kind: OutcomeKind, rules: RetryRules, outOfMemory = 
       return { requeueBelow: rules.retryHandlerErrors ? rules.retryLimit : 0, counted: true, final: 'FAILED' };
     case 'RETURNED':
       return { requeueBelow: ALWAYS, counted: false, final: 'FAILED' };
-    // An attempt that was stopped while its job still counts on it is as good as lost.
+    // A stopped attempt whose job still expects it counts as lost.
     case 'STOPPED':
     case 'LOST':
       return { requeueBelow: rules.retryLimit, counted: true, final: 'FAILED' };

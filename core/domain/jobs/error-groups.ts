@@ -1,4 +1,4 @@
-/** What the errors of failed jobs have in common. Pure; of a text, however long, a bounded part is looked at, once. */
+/** Groups errors of failed jobs by what they have in common. Pure. Reads a bounded part of each text, once. */
 import { createHash } from 'node:crypto';
 import { invalid } from '../settings/fields.ts';
 
@@ -14,7 +14,7 @@ export interface FailedJob {
   id: string;
   state: string;
   finishedAtMs: number;
-  /** `undefined` if it has none. */
+  /** `undefined` if the job has none. */
   error: ErrorParts | undefined;
 }
 
@@ -30,7 +30,8 @@ export interface ErrorGroup {
 }
 
 /**
- * Characters of an error up to which it is looked at as a whole; of a longer one so many of its beginning and its end.
+ * Longest error that is read whole, in characters. Of a longer one this many characters of its beginning and its end
+ * are read.
  */
 export const ERROR_WHOLE_MAX = 8_192;
 export const ERROR_HEAD = 4_096;
@@ -43,10 +44,10 @@ const SPAN_MS_MAX = 7 * SPAN_MS_DEFAULT;
 const MESSAGE_MAX = 2_000;
 const TEXT_MAX = 500;
 const SAMPLE_MAX = 4_096;
-/** Of a sample that is too long. */
+/** Characters shown of the beginning of a long sample. */
 const SAMPLE_HEAD = 1_000;
 const IDS_MAX = 10;
-/** Groups that are told. */
+/** Most groups returned. */
 const GROUPS_MAX = 100;
 /** Characters of all samples that are held. */
 const SAMPLES_MAX = 1_000 * SAMPLE_MAX;
@@ -55,13 +56,13 @@ const ESCAPE = /\u001b\[[\d;?]*[A-Za-z]/g;
 const UUID = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}(?:-u1)?/gi;
 const ADDRESS = /\b0x[\da-f]+/gi;
 const WORD = /[A-Za-z\d]+/g;
-/** What is left of 3.5, 10.0.0.1:80 and 12:30:01. */
+/** Matches what remains of 3.5, 10.0.0.1:80 and 12:30:01 after digits are replaced. */
 const NUMBERS = /#(?:[.,:]?#)+/g;
 const ID_LENGTH_MIN = 8;
 /** An id changes between letters and digits more often than a name such as `encoder12`. */
 const ID_CHANGES_MIN = 3;
 
-/** How far back is looked; 0: a day. INVALID_REQUEST: out of range. */
+/** Returns the covered time span in milliseconds; 0 becomes a day. INVALID_REQUEST: out of range. */
 export function errorSpanMs(spanMs: number): number {
   if (spanMs === 0) return SPAN_MS_DEFAULT;
   if (!(spanMs >= MINUTE_MS && spanMs <= SPAN_MS_MAX))
@@ -69,15 +70,15 @@ export function errorSpanMs(spanMs: number): number {
   return spanMs;
 }
 
-/** The parts of an error that are looked at. */
+/** Returns the parts of an error that are read. */
 export function errorParts(error: string): ErrorParts {
   if (error.length <= ERROR_WHOLE_MAX) return { head: error, tail: '' };
   return { head: error.slice(0, ERROR_HEAD), tail: error.slice(-ERROR_TAIL) };
 }
 
 /**
- * What an error says, and all that is shown of it. SDKs report a JSON object of type, message and traceback as one
- * text, or the last two as lines.
+ * Returns the message of an error and its sample text. SDKs report a JSON object of type, message and traceback as
+ * one text, or the last two as lines.
  */
 export function readError({ head, tail }: ErrorParts): { message: string; sample: string } {
   const { message, whole } = (head.startsWith('{') ? ofObject(head, tail) : undefined) ?? ofLines(head, tail);
@@ -88,7 +89,7 @@ export function readError({ head, tail }: ErrorParts): { message: string; sample
   return { message: message.slice(0, MESSAGE_MAX), sample };
 }
 
-/** What messages of a group share. */
+/** Returns the message without variable parts, as messages of a group share it. */
 export function sharedText(message: string): string {
   const plain = message.slice(0, MESSAGE_MAX).replaceAll(ESCAPE, '').replaceAll(UUID, '#').replaceAll(ADDRESS, '#');
   const words = plain.replaceAll(WORD, (word) => (isIdentifier(word) ? '#' : word.replaceAll(/\d+/g, '#')));
@@ -107,17 +108,17 @@ export function errorTextOf({ state, error }: Pick<FailedJob, 'state' | 'error'>
   return { text: sharedText(message) || state, sample };
 }
 
-/** Whether the job is of this group. */
+/** Returns whether a job belongs to a group. */
 export function isOfGroup(job: Pick<FailedJob, 'state' | 'error'>, groupId: string): boolean {
   return errorGroupId(errorTextOf(job).text) === groupId;
 }
 
-/** Whether it could be the id of a group. */
+/** Returns whether a text has the form of a group id. */
 export function isGroupId(id: string): boolean {
   return /^[\da-f]{16}$/.test(id);
 }
 
-/** An id of a group, or empty for all; `name`: of the field. INVALID_REQUEST: it is none. */
+/** Checks the id of a group; empty stands for all. `name`: the field's name. INVALID_REQUEST: malformed. */
 export function checkGroupId(id: string, name: string): void {
   if (id !== '' && !isGroupId(id)) throw invalid(`${name} must be 16 hexadecimal digits, as a list of errors has them`);
 }
@@ -144,7 +145,7 @@ export class ErrorGroups {
     this.#jobs += 1;
   }
 
-  /** Those with the most jobs first. */
+  /** Returns the groups, those with the most jobs first. */
   list(): { groups: ErrorGroup[]; groupCount: number; jobs: number } {
     const most = [...this.#groups.values()].sort((a, b) => b.jobs - a.jobs || b.lastMs - a.lastMs);
     const all = { groupCount: this.#groups.size, jobs: this.#jobs };
@@ -190,7 +191,7 @@ function membersOf(text: string): { type?: unknown; message?: unknown; trace?: u
   }
 }
 
-/** A text of an object whose end is not there; of one that has no end itself what there is. */
+/** Returns a text field of a truncated JSON object, cut where the object is cut. */
 function member(head: string, name: string): string | undefined {
   const at = head.indexOf(`"${name}"`);
   if (at < 0) return undefined;
@@ -199,7 +200,7 @@ function member(head: string, name: string): string | undefined {
   try {
     return JSON.parse(`"${written}"`) as string;
   } catch {
-    // It ends within an escape.
+    // The text ends within an escape sequence.
     return written;
   }
 }

@@ -1,4 +1,4 @@
-/** Identifiers of jobs (docs/reference/api.md#identifiers). The prefix tells how the job was submitted. */
+/** Identifiers of jobs (docs/reference/api.md#identifiers). The prefix shows how the job was submitted. */
 import { DomainError } from '../settings/errors.ts';
 import type { SubmitKind } from './retention.ts';
 
@@ -16,7 +16,7 @@ export function jobId(kind: SubmitKind, requestId: string): string {
   return kind === 'SYNC' ? `sync-${uuid}-u1` : `${uuid}-u1`;
 }
 
-/** Whether a text can be the id of a job at all; if not, no table need be asked. */
+/** Returns whether a text has the form of a job id. If not, the database need not be asked. */
 export function isJobId(text: string): boolean {
   return JOB_ID.test(text);
 }

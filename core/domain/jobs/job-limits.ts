@@ -1,6 +1,6 @@
 /**
- * Sizes of what callers hand in and workers hand back (docs/reference/api.md#limits). The wire has the same numbers; a
- * test compares them.
+ * Size limits of inputs and outputs (docs/reference/api.md#limits). The protocol has the same numbers; a test
+ * compares them.
  */
 import type { SubmitKind } from './retention.ts';
 

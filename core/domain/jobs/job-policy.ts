@@ -1,4 +1,4 @@
-/** The execution policy of a job: bounds, defaults, and the texts of refusals (docs/reference/api.md#policy). */
+/** Execution policy of a job: bounds, defaults and error texts (docs/reference/api.md#policy). */
 import { DomainError } from '../settings/errors.ts';
 
 const DAY_MS = 86_400_000;
@@ -11,14 +11,14 @@ export const TTL_MS_MIN = 10_000;
 export const TTL_MS_MAX = 7 * DAY_MS;
 export const TTL_MS_DEFAULT = DAY_MS;
 
-/** What a caller may ask for. */
+/** Policy fields of a request. */
 export interface PolicyRequest {
   executionTimeoutMs?: number | undefined;
   lowPriority?: boolean | undefined;
   ttlMs?: number | undefined;
 }
 
-/** What holds for a job. */
+/** Policy in effect for a job. */
 export interface JobPolicy {
   /** Longest run of one attempt. */
   executionTimeoutMs: number;

@@ -5,10 +5,10 @@
 
 export const JOB_STATES = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'] as const;
 
-/** Where a job stands. */
+/** State of a job. */
 export type JobState = (typeof JOB_STATES)[number];
 
-/** What moves a job. */
+/** Cause of a state transition. */
 export type Trigger =
   | 'submit'
   | 'claim'
@@ -48,7 +48,7 @@ export const TRANSITIONS: readonly Transition[] = [
   ...JOB_STATES.map((from): Transition => ({ from, trigger: 'expire', to: null })),
 ];
 
-/** Where a trigger leads from a state; undefined when the move is not allowed. */
+/** Returns the next state, `undefined` if the transition is not allowed. */
 export function nextState(from: JobState | null, trigger: Trigger): JobState | null | undefined {
   return TRANSITIONS.find((move) => move.from === from && move.trigger === trigger)?.to;
 }
@@ -63,7 +63,7 @@ export function isFinal(state: JobState): boolean {
   return nextState(state, 'claim') === undefined && nextState(state, 'complete') === undefined;
 }
 
-/** Whether cancelling a job in this state changes it. */
+/** Returns whether a job in this state can be cancelled. */
 export function canCancel(state: JobState): boolean {
   return nextState(state, 'cancel') !== undefined;
 }

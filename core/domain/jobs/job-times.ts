@@ -1,4 +1,4 @@
-/** How long jobs of an endpoint waited and ran, and how many came and ended, from its traffic. Pure. */
+/** Computes waiting and execution times and rates of an endpoint's jobs from its traffic counters. Pure. */
 
 import type { Histogram } from '../scaling/traffic.ts';
 import { addHistogram, quantileOf, TRAFFIC_KEPT_HOURS, TRAFFIC_SPAN_MS } from '../scaling/traffic.ts';
@@ -11,7 +11,7 @@ export interface JobTimes {
   execution: Percentiles;
 }
 
-/** In milliseconds; 0 where nothing was counted. */
+/** Percentiles in milliseconds; 0 if nothing was counted. */
 export interface Percentiles {
   count: number;
   p50Ms: number;
@@ -24,11 +24,11 @@ export interface JobRates {
   startMs: number;
   arrived: number;
   completed: number;
-  /** Those that timed out included. */
+  /** Failed jobs, including timed-out ones. */
   failed: number;
 }
 
-/** What was counted from a moment on, for a step. */
+/** Counts of one step, from its begin. */
 export interface TimesCounted extends JobRates {
   waits: Histogram;
   executions: Histogram;
@@ -37,10 +37,10 @@ export interface TimesCounted extends JobRates {
 const SPAN_MS_MIN = 60_000;
 const SPAN_MS_MAX = TRAFFIC_KEPT_HOURS * 3_600_000;
 const SPAN_MS_DEFAULT = 3_600_000;
-/** As many as a chart can show. */
+/** Most steps, as many as a chart can show. */
 const STEPS = 60;
 
-/** How far back is looked, and in steps of how long. INVALID_REQUEST: out of range. */
+/** Returns the covered span and the length of a step, in milliseconds. INVALID_REQUEST: out of range. */
 export function stepsOf(spanMs: number): { spanMs: number; stepMs: number } {
   const wanted = spanMs === 0 ? SPAN_MS_DEFAULT : spanMs;
   if (!(wanted >= SPAN_MS_MIN && wanted <= SPAN_MS_MAX))
@@ -49,7 +49,8 @@ export function stepsOf(spanMs: number): { spanMs: number; stepMs: number } {
 }
 
 /**
- * Each step in which an execution ended, all of them together, and what came and ended in each in which anything did.
+ * Returns times of each step in which an execution ended, of all steps together, and rates of each step in which
+ * anything happened.
  */
 export function jobTimes(
   steps: readonly TimesCounted[],

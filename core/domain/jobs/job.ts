@@ -1,4 +1,4 @@
-/** A job as the use cases hand it out, and what names jobs and attempts. */
+/** A job as use cases return it, and the keys of jobs and attempts. */
 import { DomainError } from '../settings/errors.ts';
 import type { JobState } from './job-state.ts';
 
@@ -13,7 +13,7 @@ export interface AttemptKey extends JobKey {
   attempt: number;
 }
 
-/** An attempt with the machine that it was given to. The word of any other machine about it counts for nothing. */
+/** An attempt with the machine that it was assigned to. Reports of any other machine about it are ignored. */
 export interface MachineAttempt extends AttemptKey {
   machineId: string;
 }
@@ -23,7 +23,10 @@ export interface Job {
   id: string;
   endpointId: string;
   state: JobState;
-  /** The handler's JSON text, or the latest progress value while IN_PROGRESS. `undefined` if none, or not asked for. */
+  /**
+   * The handler's JSON text, or the latest progress value while IN_PROGRESS. `undefined` if there is none or it was
+   * not requested.
+   */
   output: Buffer | undefined;
   /** Why it FAILED or TIMED_OUT. */
   error: string | undefined;
@@ -47,7 +50,7 @@ export interface Job {
   executionMs: number | undefined;
 }
 
-/** The refusal of a job that is not there, whatever the reason. */
+/** Returns the error for a job that does not exist, whatever the reason. */
 export function jobNotFound(jobId: string): DomainError {
   const name = JSON.stringify(jobId.slice(0, 64));
   return new DomainError(

@@ -39,7 +39,7 @@ export const REVOKE_AFTER_MS = 3_000;
 export interface PrefetchFacts {
   /** The endpoint's latest execution times in milliseconds. */
   timesMs: readonly number[];
-  /** Jobs that the worker asked for and gets. */
+  /** Jobs that the worker requested and receives. */
   slots: number;
   /** Whether another worker of the endpoint has a free slot. */
   othersIdle: boolean;

@@ -9,8 +9,8 @@ export const RETENTION_MS_SYNC_MIN = MINUTE_MS;
 export const RETENTION_MS_SYNC_MAX = 5 * MINUTE_MS;
 
 /**
- * Milliseconds a result is kept after the job finished: 30 minutes, or for /runsync as long as its wait, within 1 to 5
- * minutes.
+ * Returns for how many milliseconds a result is kept after the job ended: 30 minutes, or for /runsync as long as its
+ * wait, within 1 to 5 minutes.
  */
 export function retentionMs(kind: SubmitKind, waitMs: number): number {
   if (kind === 'ASYNC') return RETENTION_MS_ASYNC;

@@ -1,16 +1,13 @@
-/** Which webhook addresses are allowed. Names are judged again after they were resolved, at the moment of the call. */
+/** Rules for webhook addresses. Host names are checked again after they are resolved, when the call is made. */
 import { DomainError } from '../settings/errors.ts';
 
 /** Longest address in characters. */
 export const WEBHOOK_URL_LENGTH_MAX = 2_048;
 
-/** Whose webhooks may point to private addresses: everybody's, nobody's, or those of these accounts, by id or name. */
+/** Accounts whose webhooks may point to private addresses: all (true), none (false), or these, by id or name. */
 export type PrivateWebhooks = boolean | readonly string[];
 
-/**
- * Whether webhooks of an account may point to private addresses. An account that is not known any more may not while
- * not all may.
- */
+/** Returns whether webhooks of an account may point to private addresses. A deleted account may only if all may. */
 export function mayCallPrivate(rule: PrivateWebhooks, account: { id: string; name: string } | undefined): boolean {
   if (typeof rule === 'boolean') return rule;
   return account !== undefined && (rule.includes(account.id) || rule.includes(account.name));

@@ -23,7 +23,7 @@ export class AttemptStore {
     this.#hot = hot;
   }
 
-  /** The input of a current attempt of a machine. `undefined` if it is not current, or not that machine's. */
+  /** Returns the input of an attempt, `undefined` if it is not current or not of that machine. */
   async readInput(key: MachineAttempt): Promise<Buffer | undefined> {
     const [row] = await this.#hot<{ input: Buffer }[]>`
       SELECT i.input FROM job j JOIN job_input i ON i.endpoint_id = j.endpoint_id AND i.job_id = j.id
@@ -32,7 +32,7 @@ export class AttemptStore {
     return row?.input;
   }
 
-  /** Whether an attempt is current and of that machine. */
+  /** Returns whether an attempt is current and of that machine. */
   async isCurrent(key: MachineAttempt): Promise<boolean> {
     const rows = await this.#hot`
       SELECT FROM job j WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.attempt = ${key.attempt}
@@ -57,8 +57,8 @@ export class AttemptStore {
   }
 
   /**
-   * Those of these workers whose jobs another worker of the endpoint could begin: one stands idle, or one more may be
-   * started, as far as is known. Where one worker is all that there may ever be, none is.
+   * Returns the workers whose jobs another worker of the endpoint could begin: one is idle, or one more may be
+   * started, as far as is known. Returns none if the endpoint can have only one worker.
    */
   async replaceable(workers: readonly { endpointId: string; workerId: string }[]): Promise<string[]> {
     const rows = await this.#hot<{ workerId: string }[]>`
@@ -77,7 +77,7 @@ export class AttemptStore {
     return rows.map(({ workerId }) => workerId);
   }
 
-  /** All attempts of a machine, or of one of its workers. */
+  /** Returns all attempts of a machine, or of one of its workers. */
   async listOf(machineId: string, workerId: string | undefined): Promise<AttemptKey[]> {
     const rows = await this.#hot<AttemptRow[]>`
       SELECT endpoint_id, id, attempt FROM job
@@ -86,8 +86,8 @@ export class AttemptStore {
   }
 
   /**
-   * Up to `limit` attempts whose machine stopped extending its lease, with the machine's name. Those of machines that
-   * keep theirs are not looked at.
+   * Returns up to `limit` attempts whose machine stopped extending its lease, with the machine's name. Attempts of
+   * machines with a valid lease are not read.
    */
   async expiredLeases(limit: number): Promise<ExpiredLease[]> {
     const rows = await this.#hot<ExpiredRow[]>`
@@ -97,7 +97,7 @@ export class AttemptStore {
     return rows.map(expiredLease);
   }
 
-  /** Up to `limit` attempts whose machine is gone. Looks at all that run. */
+  /** Returns up to `limit` attempts of deleted machines. Reads all running attempts. */
   async ofGoneMachines(limit: number): Promise<ExpiredLease[]> {
     const rows = await this.#hot<ExpiredRow[]>`
       SELECT j.endpoint_id, j.id, j.attempt, j.machine_id, j.machine_id AS name FROM job j

@@ -1,52 +1,49 @@
-/** Reads streamed output for many readers in one statement, and moves the places that they share along with it. */
+/** Reads streamed output for many readers in one statement, and advances their shared cursors. */
 import type { JobState } from '../../domain/jobs/job-state.ts';
 import type { Sql } from '../sql/database.ts';
 import { samePart } from '../sql/database.ts';
 import { numberArray, textArray } from '../sql/pack.ts';
 import { isLive } from './rows.ts';
 
-/** A place in a job's chunks. */
+/** A cursor in a job's chunks. */
 export interface ChunkPosition {
   attempt: number;
   number: number;
 }
 
-/** What one reader wants. */
+/** Request of one reader. */
 export interface ChunkPageRequest {
   endpointId: string;
   jobId: string;
-  /**
-   * Read on from here. `undefined` if from the place that readers without one of their own share, which moves to the last
-   * chunk that is read.
-   */
+  /** Cursor to read from. `undefined` for the job's shared cursor, which moves to the last chunk read. */
   after: ChunkPosition | undefined;
   /** Most chunks. */
   limit: number;
 }
 
-/** How much a reader gets. */
+/** Bounds of a page. */
 export interface ChunkPageBounds {
   chunksMax: number;
-  /** Of outputs and metrics together. */
+  /** Most bytes of outputs and metrics together. */
   bytesMax: number;
   /**
-   * A reader who wants more than this gets nothing, and its place stays: `leftOut`. Otherwise it gets what fits, and at
-   * least one chunk.
+   * If more than this is stored, the reader gets nothing, its cursor stays, and `leftOut` is set. Otherwise it gets
+   * what fits, at least one chunk.
    */
   allOrNothing: boolean;
 }
 
-/** What a reader gets. State and chunks are of one instant. */
+/** Page of one reader. State and chunks come from one snapshot. */
 export interface ChunkRead {
   state: JobState;
   error: string | undefined;
-  /** The place that the readers without a place of their own have reached. */
+  /** The shared cursor. */
   shared: ChunkPosition;
-  /** Only those of the current attempt: what a lost one wrote is void, also where it is still stored. */
+  /** Chunks of the current attempt only. Chunks of lost attempts are void even if they are still stored. */
   chunks: { attempt: number; number: number; output: Buffer; metrics: Buffer | undefined }[];
   more: boolean;
   leftOut: boolean;
-  /** False: another reader moved the shared place first, and the chunks are his. */
+  /** False if another reader moved the shared cursor first and received the chunks. */
   taken: boolean;
 }
 
@@ -66,9 +63,7 @@ interface PageRow {
   taken: boolean;
 }
 
-/**
- * The shared places that move: with the last chunk of a page, from where it was read. One without a row yet gets one.
- */
+/** Moves shared cursors from the begin to the last chunk of a page. Creates missing rows. */
 const placesMoved = samePart(
   (sql) => sql`,
   ends AS (
@@ -89,8 +84,8 @@ const hasMoved = samePart(
 );
 
 /**
- * Answers each request in its place; `undefined` if no such job. Requests must be in order of (endpointId, jobId), so that
- * two statements never lock each other out, and at most one of a job may read from its shared place.
+ * Returns a page for each request, in order, `undefined` if the job does not exist. Requests must be ordered by
+ * (endpointId, jobId), so that two statements never deadlock. At most one per job may read from its shared cursor.
  */
 export async function readChunkPages(
   sql: Sql,

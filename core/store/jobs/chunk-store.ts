@@ -1,6 +1,7 @@
 /**
- * Streamed output and progress. Both take a share lock on the job's row, so that nothing of an attempt is written after
- * its outcome. A statement that waited for that lock does not see what was written meanwhile: its deletions miss it.
+ * Stores streamed output and progress. Both take a share lock on the job's row, so that nothing of an attempt is
+ * written after its outcome. A statement that waited for that lock does not see rows written meanwhile: its deletions
+ * miss them.
  */
 
 import type { Database, Sql } from '../sql/database.ts';

@@ -18,7 +18,7 @@ export interface ClaimedRow extends MachineAttempt {
   inputSize: number;
   /** Sealed S3Config, opened only when it is sent. */
   s3ConfigSealed: Buffer | undefined;
-  /** Of a trace that is recorded. */
+  /** Context of a sampled trace. */
   traceparent?: string | undefined;
 }
 

@@ -1,11 +1,11 @@
-/** Counts for callers, and what the hot path must know of an endpoint. */
+/** Reads counts for callers, and the facts of endpoints that the hot path needs. */
 import type { HealthWorker } from '../../domain/scaling/worker-counts.ts';
 import type { Database, Sql } from '../sql/database.ts';
 import { DEMAND_VALID_MS } from '../sql/demand-rows.ts';
 import { numberArray, textArray } from '../sql/pack.ts';
 import type { RunningJobs } from './running-jobs.ts';
 
-/** What submissions and outcomes need of an endpoint. */
+/** Facts of an endpoint that submissions and outcomes need. */
 export interface EndpointFacts {
   id: string;
   accountId: string;
@@ -39,10 +39,10 @@ export interface EndpointCounts {
   inQueue: number;
   inProgress: number;
   type: 'QB' | 'LB';
-  /** Those that have not ended. */
+  /** Workers that have not ended. */
   workers: HealthWorker[];
   workersMax: number;
-  /** Of the latest decision of the scaler; 0 and empty when there was none yet. */
+  /** From the scaler's latest decision; 0 and empty if there is none yet. */
   decidedThrottled: number;
   refusal: string;
   refusalByMachine: string;
@@ -59,7 +59,7 @@ export class CountStore {
     this.#running = running;
   }
 
-  /** Reads endpoints' facts, in order. `undefined` if no such endpoint. */
+  /** Reads facts of endpoints, in order, `undefined` for an endpoint that does not exist. */
   async endpointFacts(endpointIds: readonly string[]): Promise<(EndpointFacts | undefined)[]> {
     const rows = await this.#sql<FactsRow[]>`
       SELECT e.id, e.account_id, a.name AS account_name, e.type, e.execution_timeout_ms, e.retry_limit, e.retry_handler_errors, e.workers_max,
@@ -87,9 +87,9 @@ export class CountStore {
   }
 
   /**
-   * Counts the queues and mends tallies that differ, as those of which a release wrote that kept none; those of
-   * endpoints that are gone go. One snapshot has jobs and tallies as of the same instant, and what is found is added,
-   * so whatever changes meanwhile stays. How many differed.
+   * Counts the queues and corrects counters that differ, for instance those of a release without counters. Deletes
+   * counters of deleted endpoints. One snapshot reads jobs and counters, and only the difference is added, so
+   * concurrent changes are kept. Returns how many differed.
    */
   async recount(): Promise<number> {
     const mended = await this.#hot`
@@ -106,8 +106,8 @@ export class CountStore {
   }
 
   /**
-   * Counts an endpoint's jobs and workers. Jobs whose life is over count until they are reaped. `undefined` if no such
-   * endpoint.
+   * Counts an endpoint's jobs and workers. Expired jobs count until they are reaped. Returns `undefined` if the
+   * endpoint does not exist.
    */
   async health(endpointId: string): Promise<EndpointCounts | undefined> {
     const attempts = (await this.#running.heldBy([endpointId])).get(endpointId) ?? [];

@@ -7,13 +7,13 @@ import type { JobRow } from './rows.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import { ScanStart } from './scan-start.ts';
 
-/** A job that a duty changed, and the machine that held its attempt. */
+/** A job that a singleton task ended, and the machine that held its attempt. */
 export interface Ended {
   job: Job;
   machineId: string;
 }
 
-/** There is one look for all jobs. */
+/** All jobs share one scan. */
 const ALL = '';
 
 export class DeadlineStore {
@@ -28,8 +28,8 @@ export class DeadlineStore {
   }
 
   /**
-   * Moves up to `limit` jobs whose execution deadline has passed to TIMED_OUT, beginning with the one that `nextMs`
-   * told of.
+   * Moves up to `limit` jobs whose execution deadline has passed to TIMED_OUT, starting with the one that `nextMs`
+   * found.
    */
   async timeOut(limit: number): Promise<Ended[]> {
     const rows = await this.#hot<(JobRow & { machine_id: string })[]>`

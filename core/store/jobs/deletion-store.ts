@@ -1,6 +1,6 @@
 /**
- * Deletes jobs: those whose life is over, purged queues, and what an endpoint leaves behind. Bounded batches; several
- * replicas share the work without waiting for each other.
+ * Deletes expired jobs, purged queues, and jobs of deleted endpoints, in bounded batches. Several replicas share the
+ * work without waiting for each other.
  */
 
 import type { Database, Fragment, Sql } from '../sql/database.ts';
@@ -10,7 +10,7 @@ import { queueCountersAdded } from './endpoint-counters.ts';
 import { forgetAttempts } from './lost-attempt-rows.ts';
 import { isLive } from './rows.ts';
 
-/** A job that is no more. */
+/** A deleted job. */
 export interface Deleted {
   endpointId: string;
   jobId: string;
@@ -39,7 +39,7 @@ export class DeletionStore {
     this.#hot = hot;
   }
 
-  /** Whether a remembered Idempotency-Key has expired, or a job, not before `afterUs` (see reapExpired). */
+  /** Returns whether an Idempotency-Key or a job has expired at `afterUs` or later (see reapExpired). */
   async isDue(afterUs = 0): Promise<boolean> {
     const [row] = await this.#hot<{ due: boolean }[]>`
       SELECT EXISTS (SELECT FROM job WHERE expires_at <= now() AND expires_at >= ${instant(this.#hot, afterUs)})
@@ -48,9 +48,9 @@ export class DeletionStore {
   }
 
   /**
-   * Deletes up to `limit` jobs that have expired, in whatever state, with all that belongs to them. Only those that
-   * expired at `afterUs` or later, in microseconds since 1970: what was deleted stays in the index until vacuum may
-   * remove it, and a look from the start would step over all of it. `lastUs`: up to where this came.
+   * Deletes up to `limit` expired jobs in any state, with all their rows. Reads only jobs that expired at `afterUs`
+   * or later, in microseconds since 1970: deleted rows stay in the index until vacuum removes them, and a scan from
+   * the start would step over all of them. `lastUs`: expiry of the last job read.
    */
   async reapExpired(limit: number, afterUs = 0): Promise<{ deleted: Deleted[]; lastUs: number }> {
     const rows = await remove(
@@ -79,7 +79,7 @@ export class DeletionStore {
     };
   }
 
-  /** A position that no job queued so far has passed. */
+  /** Returns a position that no queued job has passed yet. */
   async lastPosition(): Promise<number> {
     const [row] = await this.#hot<{ last: number }[]>`SELECT last_value AS last FROM job_position_seq`;
     return row?.last ?? 0;
@@ -97,9 +97,8 @@ export class DeletionStore {
   }
 
   /**
-   * Up to `limit` endpoints that are gone although some of their jobs are not. One look into the primary key for each
-   * endpoint that has jobs: cheap enough to ask from time to time, too dear for every second. No job is ever there
-   * before its endpoint.
+   * Returns up to `limit` deleted endpoints that still have jobs. Costs one lookup in the primary key for each
+   * endpoint with jobs: fine from time to time, too expensive for every second. No job exists before its endpoint.
    */
   async endpointsGone(limit: number): Promise<string[]> {
     const rows = await this.#hot<{ id: string }[]>`
@@ -135,9 +134,9 @@ export class DeletionStore {
 }
 
 /**
- * Deletes the jobs that `due` picks and locks, with all that belongs to them, and returns them. In two statements,
- * because the first does not see what was written while it waited for a job; the second does, and as the jobs are gone
- * by then, nothing is written after it.
+ * Deletes the jobs that `due` selects and locks, with all their rows, and returns them. Uses two statements: the
+ * first does not see rows that were written while it waited for a job's lock. The second does, and as the jobs are
+ * deleted by then, nothing is written after it.
  */
 async function remove(sql: Sql, due: Fragment): Promise<DeletedRow[]> {
   return await inTransaction(sql, async (tx): Promise<DeletedRow[]> => {

@@ -1,7 +1,7 @@
 /**
- * Jobs of an endpoint that failed or timed out, the newest first, with the parts of their errors that tell what was
- * wrong. Slices by the index of finished jobs: each reads so many entries and so many bytes and no more, however many
- * jobs there are and however long their errors.
+ * Reads failed and timed-out jobs of an endpoint, newest first, with the parts of their errors that identify the
+ * cause. Reads in slices by the index of finished jobs. Each slice is bounded in entries and bytes, however many jobs
+ * exist and however long their errors are.
  */
 
 import type { ErrorParts, FailedJob } from '../../domain/jobs/error-groups.ts';
@@ -10,24 +10,24 @@ import type { Fragment, Sql } from '../sql/database.ts';
 import { textArray } from '../sql/pack.ts';
 import { PAGE_BYTES_MAX } from '../sql/page.ts';
 
-/** Which slice. */
+/** A request for a slice. */
 export interface FailedSliceRequest {
-  /** Only jobs that ended within so many milliseconds. */
+  /** Only jobs that ended within this many milliseconds. */
   spanMs: number;
-  /** Only jobs behind this place: `next` of the slice before. `undefined` if from the newest. */
+  /** Cursor: `next` of the previous slice, `undefined` for the newest job. */
   after: number | undefined;
-  /** Jobs that are looked at, those that ended earlier included. */
+  /** Most jobs to read, including jobs that ended too early. */
   limit: number;
 }
 
-/** A slice. */
+/** A slice of jobs. */
 export interface FailedSlice {
-  /** Each with its place. */
+  /** Jobs with their positions. */
   jobs: (FailedJob & { position: number })[];
-  /** Jobs that were looked at, and the bytes of their errors. */
+  /** Number of jobs read, and the bytes of their errors. */
   looked: number;
   bytes: number;
-  /** Where the next slice begins; `undefined` if there is none. */
+  /** Cursor of the next slice, `undefined` if there is none. */
   next: number | undefined;
 }
 
@@ -56,7 +56,7 @@ export async function readFailedJobs(
     (SELECT endpoint_id, id, state, position, finished_at, expires_at FROM job
       WHERE endpoint_id = ${endpointId} AND ${state} AND finished_at IS NOT NULL AND position < ${after ?? Number.MAX_SAFE_INTEGER}
       ORDER BY position DESC LIMIT ${limit}::int)`;
-  // Sizes decide what is read before any text is: those that are stored apart are fetched for the answer alone.
+  // Sizes decide which texts are read: texts stored out of line are fetched only for the result.
   const rows = await sql<FailedRow[]>`
     WITH slice AS MATERIALIZED (
       SELECT *, expires_at > now() AND finished_at >= now() - ${spanMs}::float8 * interval '1 ms' AS counts
@@ -89,8 +89,8 @@ export async function readFailedJobs(
 }
 
 /**
- * Parts of the errors of these jobs, in this order and of as many as a page has room for, at least of one; and the
- * bytes of those errors.
+ * Returns parts of the errors of these jobs, in this order, of as many as fit a page and at least one, and the bytes
+ * of those errors.
  */
 export async function readErrorParts(
   sql: Sql,
@@ -109,7 +109,7 @@ export async function readErrorParts(
   return { errors: rows.map(partsOf), bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
-/** Columns of what is looked at of an error: all of it, or its two ends. */
+/** Columns of the parts of an error: all of it, or its beginning and end. */
 function parts(sql: Sql): Fragment {
   return sql`
     CASE WHEN bytes <= ${ERROR_WHOLE_MAX}::int THEN error ELSE left(error, ${ERROR_HEAD}::int) END AS head,

@@ -12,38 +12,38 @@ import { positionsOf, submittedWithin } from './job-range.ts';
 import type { JobRow } from './rows.ts';
 import { jobColumns, jobFromRow } from './rows.ts';
 
-/** Which part of the list. */
+/** A request for a page of the list. */
 export interface JobListRequest {
-  /** Only this state; undefined = all. */
+  /** Only jobs in this state, `undefined` for all. */
   state: JobState | undefined;
   oldestFirst: boolean;
-  /** Of the first 1,000 in that order those first of which this is the longest. */
+  /** Orders the first 1,000 jobs by the longest of these times. */
   longest?: 'delay' | 'execution' | undefined;
-  /** Only jobs of that time. */
+  /** Only jobs submitted in this period. */
   submitted?: SubmittedWithin | undefined;
-  /** Only jobs behind this place in the list: `next` of the page before. `undefined` if from the first. */
+  /** Cursor: `next` of the previous page, `undefined` for the first page. */
   after?: number | undefined;
   /** Jobs to skip. Costs as much as reading them. */
   offset: number;
   limit: number;
 }
 
-/** A page of it. */
+/** A page of jobs. */
 export interface JobListPage {
   jobs: Job[];
-  /** How many match in all, counted to 10,000 or to the end of this page. */
+  /** Number of matching jobs, counted up to 10,000 or to the end of this page. */
   total: number;
-  /** There are more than `total`. */
+  /** Whether more than `total` match. */
   totalCapped: boolean;
-  /** Where the next page begins; `undefined` if there is none. */
+  /** Cursor of the next page, `undefined` if there is none. */
   next: number | undefined;
 }
 
 const COUNTED_MAX = 10_000;
-/** Jobs that are looked at to order them by what no index has. */
+/** Most jobs that are sorted by a value without an index. */
 const ORDERED_MAX = 1_000;
 
-/** What each index is asked for, word for word as the index says it. */
+/** Conditions of each state's index, exactly as the index declares them. */
 export const PARTS: Record<JobState, (sql: Sql) => Fragment[]> = {
   IN_QUEUE: (sql) => [
     sql`state = 'IN_QUEUE' AND low_priority = false`,
@@ -60,7 +60,7 @@ export const PARTS: Record<JobState, (sql: Sql) => Fragment[]> = {
 export async function listJobs(sql: Sql, endpointId: string, request: JobListRequest): Promise<JobListPage> {
   const { state, oldestFirst, longest, submitted, after, offset, limit } = request;
   const states = state ? [state] : (Object.keys(PARTS) as JobState[]);
-  // Of those that run an index has another order, and they are few.
+  // The index of running jobs has another order, and they are few.
   const ordered = states.filter((name) => name !== 'IN_PROGRESS').flatMap((name) => PARTS[name](sql));
   const positions = submitted && (await positionsOf(sql, endpointId, ordered, submitted));
   const within = positions
@@ -80,7 +80,7 @@ export async function listJobs(sql: Sql, endpointId: string, request: JobListReq
       ORDER BY ${order} LIMIT ${many}::int)`,
       )
       .reduce((all, part) => sql`${all} UNION ALL ${part}`);
-  // Where a page begins that is ordered by a span: so many jobs are before it.
+  // Offset of a page that is ordered by a time: the number of jobs before it.
   const skipped = longest ? Math.min(ORDERED_MAX, offset + (after ?? 0)) : offset;
   const from = longest
     ? sql`(SELECT * FROM (${first(ORDERED_MAX, undefined)}) AS f ORDER BY ${order} LIMIT ${ORDERED_MAX}::int)`
@@ -102,7 +102,7 @@ export async function listJobs(sql: Sql, endpointId: string, request: JobListReq
   };
 }
 
-/** Until now while it is not over. */
+/** A period that has not ended counts until now. */
 function spanOf(sql: Sql, span: NonNullable<JobListRequest['longest']>): Fragment {
   return span === 'delay'
     ? sql`coalesce(started_at, finished_at, now()) - submitted_at`

@@ -1,8 +1,7 @@
 /**
- * Where in the order of an endpoint's jobs those of a stretch of time are. No index has the time at which jobs were
- * submitted (job-list.ts), but positions are given in that order: the place is found by halving, with one look into an
- * index for each step, however many jobs there are. What is found may be a little too large, never too small, so each
- * job is looked at once more.
+ * Finds the range of positions of jobs submitted in a period. No index has the submission time (job-list.ts), but
+ * positions are assigned in that order, so bisection finds the range with one index lookup per step. The range may be
+ * slightly too large, never too small, so each job is checked again.
  */
 import type { Fragment, Sql } from '../sql/database.ts';
 
@@ -18,9 +17,12 @@ export interface JobRange {
   high: number;
 }
 
-/** A transaction that began earlier may take its position later, and the clock be set back, by no more than this. */
+/**
+ * Allowed disorder in milliseconds: a transaction that began earlier may take its position later, and the clock may
+ * be set back.
+ */
 const DISORDER_MS = 1_000;
-/** Jobs that a step looks at for one that tells when its position was given. */
+/** Most jobs that a step reads to find one with a submission time. */
 const SCANNED_MAX = 200;
 
 /**
@@ -57,7 +59,7 @@ export function submittedWithin(sql: Sql, { fromMs, untilMs }: SubmittedWithin):
   return untilMs === undefined ? from : sql`${from} AND submitted_at < ${instantOf(sql, untilMs)}`;
 }
 
-/** All jobs from before a time have positions below `high`, all others from `low` on. */
+/** Returns bounds: jobs submitted before a time have positions below `high`, all others from `low` on. */
 async function placeOf(sql: Sql, endpointId: string, parts: readonly Fragment[], ms: number): Promise<JobRange> {
   const next = parts
     .map(

@@ -14,22 +14,22 @@ import type { JobRow } from './rows.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import { cancelled, requeued } from './user-transitions.ts';
 
-/** A job that was read in a batch. */
+/** A job from a batch read. */
 export interface FoundJob {
   /** Index of the key. */
   index: number;
   job: Job;
-  /** It has an output that is larger than was asked for; read it with `readWhole`. */
+  /** Whether the output is larger than requested; `readWhole` returns it. */
   outputLeftOut: boolean;
 }
 
-/** A job that was cancelled, and the machine that has to stop it. */
+/** A cancelled job, and the machine that must stop it. */
 export interface Cancelled {
   job: Job;
   machineId: string | undefined;
 }
 
-/** A job that was queued again, and its place in the queue. */
+/** A requeued job, and its queue position. */
 export interface Requeued {
   job: Job;
   position: number;
@@ -69,7 +69,7 @@ export class JobStore {
     return row && jobFromRow(row);
   }
 
-  /** What was submitted as its input. `undefined` if no such job. */
+  /** Returns the submitted input, `undefined` if the job does not exist. */
   async readInput(key: JobKey): Promise<Buffer | undefined> {
     const [row] = await this.#hot<{ input: Buffer }[]>`
       SELECT i.input FROM job j JOIN job_input i ON i.endpoint_id = j.endpoint_id AND i.job_id = j.id
@@ -89,7 +89,7 @@ export class JobStore {
     return result.count > 0;
   }
 
-  /** Cancels a job that is queued or running. `undefined` if it is neither. */
+  /** Cancels a queued or running job. Returns `undefined` if it is neither. */
   async cancel(key: JobKey): Promise<Cancelled | undefined> {
     const [row] = await this.#hot<CancelledRow[]>`${cancelled(this.#hot, one(this.#hot, key, 'cancel'))}`;
     return row && cancelledFromRow(row);
@@ -101,7 +101,7 @@ export class JobStore {
     return rows.map(cancelledFromRow);
   }
 
-  /** Queues a failed or timed-out job again, at the end. `undefined` if it is in no such state. */
+  /** Requeues a failed or timed-out job at the end of the queue. Returns `undefined` in any other state. */
   async retry(key: JobKey): Promise<Requeued | undefined> {
     const [row] = await this.#hot<
       RequeuedRow[]
@@ -109,7 +109,7 @@ export class JobStore {
     return row && { job: jobFromRow(row), position: row.position };
   }
 
-  /** Queues those of these jobs again that still match, each at the place that it was given; see job-walk.ts. */
+  /** Requeues the jobs that still match, each at its assigned position; see job-walk.ts. */
   async retryMatching(walk: JobWalk, matches: readonly Match[]): Promise<Requeued[]> {
     const rows = await this.#hot<
       RequeuedRow[]
@@ -127,23 +127,23 @@ export class JobStore {
     return nextMatches(this.#hot, walk, limit);
   }
 
-  /** A page of an endpoint's jobs. See job-list.ts. */
+  /** Returns a page of an endpoint's jobs. See job-list.ts. */
   list(endpointId: string, page: JobListRequest): Promise<JobListPage> {
     return listJobs(this.#hot, endpointId, page);
   }
 
-  /** A slice of the jobs of an endpoint that failed or timed out, with their errors. See failed-jobs.ts. */
+  /** Returns a slice of an endpoint's failed jobs with their errors. See failed-jobs.ts. */
   failed(endpointId: string, slice: FailedSliceRequest): Promise<FailedSlice> {
     return readFailedJobs(this.#hot, endpointId, slice);
   }
 
-  /** What is looked at of the errors of these jobs, of the first ones or all of them. See failed-jobs.ts. */
+  /** Returns parts of the errors of the first of these jobs, or of all. See failed-jobs.ts. */
   errorParts(endpointId: string, jobIds: readonly string[]): ReturnType<typeof readErrorParts> {
     return readErrorParts(this.#hot, endpointId, jobIds);
   }
 }
 
-/** The one job that an owner names, while the move may leave its state. */
+/** Selects the named job, if the transition is allowed from its state. */
 function one(sql: Sql, { endpointId, jobId }: JobKey, move: 'cancel' | 'retry'): Fragment {
   return sql`WHERE j.endpoint_id = ${endpointId} AND j.id = ${jobId} AND j.state = ANY(${textArray(statesBefore(move))}::text[])`;
 }

@@ -15,51 +15,51 @@ import { PARTS } from './job-list.ts';
 import type { JobRange, SubmittedWithin } from './job-range.ts';
 import { positionsOf, submittedWithin } from './job-range.ts';
 
-/** Which jobs, and what is done to them. */
+/** Selection of jobs, and the transition to apply. */
 export interface WalkedJobs {
   endpointId: string;
   move: 'cancel' | 'retry';
   /** At least one; all such that the move may leave. */
   states: readonly JobState[];
   submitted: SubmittedWithin | undefined;
-  /** Only of those that have ended. Absent: whenever they ended, of whatever. */
+  /** Only jobs that ended so. Absent: no restriction. */
   ended?: EndedJobs | undefined;
 }
 
 /** Jobs by how they ended. */
 export interface EndedJobs {
-  /** Only those that ended then or later. `undefined` if whenever. */
+  /** Only jobs that ended at this time or later, `undefined` for no limit. */
   fromMs: number | undefined;
-  /** Only those of this group of errors. `undefined` if of whatever. */
+  /** Only jobs of this error group, `undefined` for all. */
   errorGroup: string | undefined;
 }
 
-/** Where a walk is. */
+/** Position of a walk. */
 export interface JobWalk extends WalkedJobs {
   /** Positions of all that are meant. */
   range: JobRange;
-  /** When it began, in microseconds since 1970 by the database's clock. */
+  /** Begin of the walk, in microseconds since 1970 by the database's clock. */
   begunUs: number;
-  /** Which part of the jobs it is at (see `partsOf`), … */
+  /** Index of the current part (see `partsOf`), … */
   part: number;
   /** … and the positions that are left of it. */
   left: JobRange;
-  /** Whether this round has moved any. */
+  /** Whether this round has moved a job. */
   hasMoved: boolean;
 }
 
-/** A job that matched when it was looked at. */
+/** A job that matched when it was read. */
 export interface Match {
   jobId: string;
   position: number;
-  /** Its place when it is queued again; 0 for another move. */
+  /** Queue position after a requeue; 0 for other transitions. */
   nextPosition: number;
 }
 
-/** A job that was looked at. */
+/** A scanned job. */
 export interface ScannedJob extends Match {
   state: JobState;
-  /** It ended late enough. */
+  /** Whether it ended late enough to count. */
   counts: boolean;
 }
 
@@ -75,7 +75,7 @@ export async function beginWalk(sql: Sql, wanted: WalkedJobs): Promise<JobWalk> 
   const { endpointId, states, submitted } = wanted;
   const [now] = await sql<[{ high: number; begunUs: number }]>`
     SELECT last_value + 1 AS high, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS "begunUs" FROM job_position_seq`;
-  // Of those that run an index has another order, and they are few.
+  // The index of running jobs has another order, and they are few.
   const ordered = states.filter((state) => state !== 'IN_PROGRESS').flatMap((state) => PARTS[state](sql));
   const { low, high } = submitted ? await positionsOf(sql, endpointId, ordered, submitted) : { low: 0, high: now.high };
   const range = { low, high: Math.min(high, now.high) };
@@ -95,7 +95,7 @@ export async function nextMatches(sql: Sql, walk: JobWalk, limit: number): Promi
     ? sql`AND finished_at <= timestamptz 'epoch' + ${begunUs}::bigint * interval '1 microsecond'`
     : sql``;
   const order = state === 'IN_PROGRESS' ? sql`started_at` : isRetry ? sql`position` : sql`position DESC`;
-  // Answered and not left out: by position a statement would else read as many as there are to find some.
+  // Returned rather than filtered out: filtered by position, a statement would read any number of rows to find some.
   const counts =
     fromMs === undefined ? sql`true` : sql`finished_at >= timestamptz 'epoch' + ${fromMs}::float8 * interval '1 ms'`;
   return await sql<ScannedJob[]>`
@@ -108,9 +108,9 @@ export async function nextMatches(sql: Sql, walk: JobWalk, limit: number): Promi
 }
 
 /**
- * Which rows of job j are these, as long as they match: FROM and WHERE of a statement that moves them. In the order in
- * which outcomes lock theirs. How they ended is as it was when they were looked at: a job that was queued again since
- * then, to end in another way, has a position behind all that are meant.
+ * FROM and WHERE of a statement that moves these rows of job j, if they still match. Rows are locked in the same
+ * order as for outcomes. Their end state is the one that was read: a job that was requeued since has a later position
+ * than all selected jobs.
  */
 export function matching(sql: Sql, { endpointId, states, range }: JobWalk, matches: readonly Match[]): Fragment {
   const sorted = matches.toSorted((a, b) => byJob({ ...a, endpointId }, { ...b, endpointId }));
@@ -121,7 +121,8 @@ export function matching(sql: Sql, { endpointId, states, range }: JobWalk, match
 }
 
 /**
- * Where a walk is after these matches, of which `limit` were asked for and `moved` were moved. `undefined` if it is over.
+ * Returns the walk after these matches, of which `limit` were requested and `moved` were moved, `undefined` if it is
+ * finished.
  */
 export function walkOn(walk: JobWalk, matches: readonly Match[], limit: number, moved: number): JobWalk | undefined {
   const { states, range, part, move } = walk;
@@ -129,13 +130,13 @@ export function walkOn(walk: JobWalk, matches: readonly Match[], limit: number, 
   const hasMoved = walk.hasMoved || moved > 0;
   const last = matches.at(-1);
   if (last && matches.length === limit) {
-    // Those that run are in no order of position; what was moved is found no more.
+    // Running jobs are not ordered by position; moved jobs no longer match.
     if (parts[part]!.state === 'IN_PROGRESS') return { ...walk, hasMoved };
     const left = move === 'retry' ? { ...walk.left, low: last.position + 1 } : { ...walk.left, high: last.position };
     return { ...walk, left, hasMoved };
   }
   if (part + 1 < parts.length) return { ...walk, part: part + 1, left: range, hasMoved };
-  // Those of other groups would all be read once more, to find one whose end was not yet committed at the first call.
+  // Jobs of other groups would all be read again, to find one that had not committed at the first call.
   const isOver = !hasMoved || walk.ended?.errorGroup !== undefined;
   return isOver ? undefined : { ...walk, part: 0, left: range, hasMoved: false };
 }

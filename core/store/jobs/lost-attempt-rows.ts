@@ -1,7 +1,6 @@
 /**
- * The history of a job's lost attempts. How their workers ended may be told before the loss is written, after it, or in
- * the same moment; it stands in the row of the worker as long as there is one, is read from there, and is written into
- * the history when that row goes.
+ * History of a job's lost attempts. The end of their worker may be reported before, after, or together with the loss.
+ * It is read from the worker's row while the row exists, and copied into the history when the row is deleted.
  */
 
 import type { JobKey } from '../../domain/jobs/job.ts';
@@ -30,9 +29,9 @@ export function remembered(sql: Sql): Fragment {
 }
 
 /**
- * Remembers the ended attempts of jobs in `moved` that their user tries again, as WITH items. Those that were lost are
- * remembered already. That they have ended is asked so that no index of ended jobs can answer it: one that is planned
- * for reads all those of the endpoint for each.
+ * Adds ended attempts of user-retried jobs in `moved` to the history, as WITH items. Lost attempts are there already.
+ * The condition that they have ended is written so that no index of ended jobs is used: a plan with it would read all
+ * ended jobs of the endpoint for each.
  */
 export function rememberedOfUser(sql: Sql): Fragment {
   return sql`remembered AS (
@@ -46,8 +45,8 @@ export function rememberedOfUser(sql: Sql): Fragment {
 }
 
 /**
- * The job of `m` before the statement changed it, which is what the statement sees; none when somebody else had just
- * changed it.
+ * The previous version of job `m`, as the statement's snapshot has it; no row if another statement changed it
+ * concurrently.
  */
 function before(sql: Sql): Fragment {
   return sql`job b WHERE b.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND b.id = m.id AND b.attempt = m.attempt`;
@@ -69,7 +68,7 @@ export async function deleteEnded(statement: Statement, workerIds: readonly stri
     WHERE l.worker_id = g.id AND l.worker_reason = '' AND l.exit_code IS NULL`;
 }
 
-/** What belongs to jobs that are being deleted. */
+/** Deletes the history of jobs that are being deleted. */
 export async function forgetAttempts(sql: Sql, jobs: readonly { endpoint_id: string; id: string }[]): Promise<void> {
   if (jobs.length === 0) return;
   await sql`

@@ -43,9 +43,9 @@ function cut(sql: Sql) {
 }
 
 /**
- * The webhook's body is the status record with input and webhook (docs/reference/api.md#webhooks). Input and output are
- * copied byte for byte, here, where they are; the webhook, which is sealed, is put in when the call is made. None once
- * the endpoint is gone: the secret that signs them went with it.
+ * Builds webhook calls. The body is the status record with input and webhook (docs/reference/api.md#webhooks). Input
+ * and output are copied byte for byte inside the database. The encrypted webhook is inserted when the call is made.
+ * There is no call once the endpoint is deleted: its signing secret is deleted too.
  */
 function webhooks(sql: Sql) {
   return sql`announced AS (
@@ -58,8 +58,8 @@ function webhooks(sql: Sql) {
 }
 
 /**
- * Address, sealed address and body of a webhook call of the job m with the input i: one expression, so that a call made
- * anew says what the first did.
+ * Address, encrypted address and body of a webhook call of job m with input i. One expression, so that a repeated
+ * call has the same content as the first.
  */
 export function announcement(sql: Sql): Fragment {
   return sql`coalesce(i.webhook, ''), i.webhook_sealed,
@@ -70,7 +70,7 @@ export function announcement(sql: Sql): Fragment {
     || i.input || CASE WHEN m.output IS NULL THEN ''::bytea ELSE convert_to(',"output":', 'UTF8') || m.output END || convert_to('}', 'UTF8')`;
 }
 
-/** What came to an end, or back into its queue. */
+/** Counts jobs that ended or were requeued. */
 function counters(sql: Sql) {
   return countersAdded(
     sql,
@@ -82,7 +82,7 @@ function counters(sql: Sql) {
   );
 }
 
-/** What came to an end where at most one did. */
+/** Counts an ended job, for statements that end at most one. */
 function counterOfOne(sql: Sql) {
   return countersAdded(
     sql,

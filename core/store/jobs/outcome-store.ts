@@ -20,7 +20,7 @@ export interface OutcomeEntry {
   machineId: string;
   rule: OutcomeRule;
   output: Buffer | undefined;
-  /** Undefined for a completed job. */
+  /** `undefined` for a completed job. */
   error: string | undefined;
   /** Whether the attempt is kept in the job's history: always, or if the job is retried. */
   remembered?: 'ALWAYS' | 'IF_TRIED_AGAIN';

@@ -1,6 +1,6 @@
 /**
- * How long the first job of a queue has waited, without walking over the queue: the look begins where claims have come
- * to.
+ * Computes how long the first job of a queue has waited. The scan starts at the claim position, so it does not walk
+ * the queue.
  */
 import type { Fragment, Sql } from '../sql/database.ts';
 
@@ -13,7 +13,7 @@ export function oldestWaitMs(hot: Sql): Fragment {
   return hot`CASE WHEN t.queued > 0 THEN coalesce(greatest(extract(epoch FROM now() - ${since}) * 1000, 0)::bigint, 0) ELSE 0 END`;
 }
 
-/** When the first job of a queue after a position was submitted. */
+/** Submission time of the first queued job after a position. */
 function first(hot: Sql, lowPriority: boolean, after: Fragment): Fragment {
   return hot`(SELECT submitted_at FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE' AND low_priority = ${hot.unsafe(String(lowPriority))}
     AND position > ${after} ORDER BY position LIMIT 1)`;

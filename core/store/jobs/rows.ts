@@ -1,4 +1,4 @@
-/** Rows of jobs as statements return them, and what they become. */
+/** Converts rows of jobs. */
 import type { Job } from '../../domain/jobs/job.ts';
 import type { JobState } from '../../domain/jobs/job-state.ts';
 import type { Fragment, Sql } from '../sql/database.ts';
@@ -54,18 +54,18 @@ function spanMs(sql: Sql, from: Fragment, to: Fragment) {
 }
 
 /**
- * Guards of statements that find jobs by key, hidden from the planner: a plan made while the table was small would else
- * walk an index of all running or all unexpired jobs once for every key, for as long as its connection lives. For the
- * same reason lists of keys are joined by `endpoint_id = ANY(ARRAY[…])`: no merge join can use it, so the planner has
- * no use for the whole primary key in order either. What is left is one look into the primary key for every row,
- * however many rows there were when the plan was made.
+ * Guards of statements that find jobs by key, hidden from the planner. Without them, a plan made while the table was
+ * small would walk an index of all running or all unexpired jobs for every key, for as long as its connection lives.
+ * For the same reason lists of keys are joined by `endpoint_id = ANY(ARRAY[…])`: no merge join can use it, so the
+ * planner does not scan the whole primary key in order either. What remains is one primary key lookup per row,
+ * whatever the row count was at planning time.
  */
 export const isRunning = samePart((sql) => sql`j.state || '' = 'IN_PROGRESS'`);
 
 /** See isRunning. */
 export const isLive = samePart((sql) => sql`j.expires_at + interval '0' > now()`);
 
-/** A job without its output, or with it where the row carries one. */
+/** Returns the job of a row, with its output if the row has one. */
 export function jobFromRow(row: JobRow): Job {
   return {
     id: row.id,

@@ -1,7 +1,7 @@
 /**
- * What workers and machines hold, asked again and again: each look begins with the oldest attempt that ran at the last
- * one (scan-start.ts), as no attempt begins in the past. The order asks for the index by start: statistics of a moment
- * in which nothing ran make all indexes of running jobs look equally empty.
+ * Reads attempts that workers and machines hold. Each scan starts at the oldest attempt that ran at the previous one
+ * (scan-start.ts), as no attempt begins in the past. The order requires the index by start: with statistics from a
+ * moment without running jobs, all indexes of running jobs look equally empty.
  */
 
 import type { MachineAttempt } from '../../domain/jobs/job.ts';
@@ -18,12 +18,12 @@ export interface HeldCount {
   normal: number;
 }
 
-/** An attempt that the job table counts on a machine for. */
+/** An attempt that the job table assigns to a machine. */
 export interface CurrentAttempt extends MachineAttempt {
   workerId: string;
 }
 
-/** A look at one id; all its rows say the same of when it was made. */
+/** A scan of one id; all its rows have the same scan time. */
 interface ScanRow {
   id: string;
   since_ms: number | null;
@@ -46,7 +46,7 @@ export class RunningJobs {
     this.#byMachine = new ScanStart(marginMs);
   }
 
-  /** What the workers of these endpoints hold; those that hold nothing are left out. */
+  /** Returns the attempts that workers of these endpoints hold; idle workers are left out. */
   async heldBy(endpointIds: readonly string[]): Promise<Map<string, HeldCount[]>> {
     const sql = this.#hot;
     const rows = await sql<HeldRow[]>`
@@ -64,14 +64,14 @@ export class RunningJobs {
     return new Map([...found].map(([id, own]) => [id, own.flatMap(heldOf)]));
   }
 
-  /** All attempts of a machine, looked for from the first. On the hot pool, whose plan is the index of machines. */
+  /** Returns all attempts of a machine by a full scan, on the hot pool, whose plan uses the index of machines. */
   async ofMachine(machineId: string): Promise<CurrentAttempt[]> {
     return this.#hot<CurrentAttempt[]>`
       SELECT endpoint_id AS "endpointId", id AS "jobId", attempt, worker_id AS "workerId", machine_id AS "machineId" FROM job
       WHERE machine_id = ${machineId} AND state = 'IN_PROGRESS'`;
   }
 
-  /** Those of these attempts that are current. */
+  /** Returns the attempts that are current. */
   async current<Key extends MachineAttempt>(given: readonly Key[]): Promise<Key[]> {
     if (given.length === 0) return [];
     const attempts = given.toSorted(byJob);
@@ -87,8 +87,8 @@ export class RunningJobs {
   }
 
   /**
-   * The attempts of these machines. One whose claim was very long in committing may be missing for a while: what
-   * matters is asked by name (`current`).
+   * Returns attempts of these machines. An attempt whose claim took very long to commit may be missing for a while;
+   * use `current` where that matters.
    */
   async onMachines(machineIds: readonly string[]): Promise<CurrentAttempt[]> {
     const sql = this.#hot;
@@ -112,7 +112,7 @@ function lookedAt(sql: Sql, since: ReturnType<Sql>) {
         (extract(epoch FROM clock_timestamp() - now()) * 1000)::float8 AS took_ms`;
 }
 
-/** The rows of each id, of which the next look's start is learnt. */
+/** Returns the rows of each id and records where the next scan starts. */
 function learnt<Row extends ScanRow>(start: ScanStart, rows: readonly Row[]): Map<string, Row[]> {
   const found = Map.groupBy(rows, ({ id }) => id);
   for (const [id, own] of found) {

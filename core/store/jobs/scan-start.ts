@@ -25,8 +25,8 @@ export interface Scan {
 }
 
 /**
- * Far longer than a commit takes, in milliseconds. Beside an old snapshot each scan steps over what has ended within
- * it.
+ * Far longer than a commit takes, in milliseconds. While an old snapshot is open, each scan steps over the rows that
+ * ended within this time.
  */
 const MARGIN_MS = 3_000;
 /** Largest share of time that full scans may take. */

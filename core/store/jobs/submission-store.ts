@@ -22,7 +22,7 @@ export interface NewJob {
   input: Buffer;
   webhookSealed: Buffer | undefined;
   s3ConfigSealed: Buffer | undefined;
-  /** Of a trace that is recorded. */
+  /** Context of a sampled trace. */
   traceparent?: string | undefined;
 }
 
@@ -94,10 +94,10 @@ export class SubmissionStore {
   async insertKeyed(keyed: KeyedJob, claimId: string): Promise<KeyedResult> {
     const { job, keyHash, bodyHash } = keyed;
     return await inTransaction(this.#sql, async (tx): Promise<KeyedResult> => {
-      // A second submission waits here until the first has committed. Waiting inside the INSERT would not do: it would
-      // look for the first one's job in a snapshot from before that commit, find none and take the key.
+      // A second submission waits here until the first has committed. Waiting inside the INSERT would not do: it
+      // would look for the first one's job in a snapshot from before that commit, find none and take the key.
       await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${job.endpointId} ${keyHash.toString('hex')}`}, 0))`;
-      // A key whose job is gone is free again.
+      // The key of a deleted job is free again.
       const taken = await tx`
         INSERT INTO idempotency_key AS k (endpoint_id, key_hash, body_hash, job_id, expires_at)
         VALUES (${job.endpointId}, ${keyHash}, ${bodyHash}, ${job.id}, now() + ${job.ttlMs}::bigint * interval '1 ms')

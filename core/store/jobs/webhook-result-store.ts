@@ -1,4 +1,4 @@
-/** What became of the webhook calls of a job, and asking for one anew. */
+/** Reads results of webhook calls of a job, and redrives them. */
 
 import type { JobKey } from '../../domain/jobs/job.ts';
 import { ANNOUNCED_STATES } from '../../domain/jobs/job-state.ts';
@@ -17,11 +17,11 @@ export interface WebhookCallRecord {
   lastError: string;
   redrives: number;
   /**
-   * Milliseconds since 1970: when the next try is due or, while one is made, may be made by somebody else. Undefined:
-   * it has ended.
+   * Time of the next try in milliseconds since 1970 or, during a try, the time at which others may retry. `undefined`
+   * if it has ended.
    */
   dueAtMs: number | undefined;
-  /** When it ended. */
+  /** End of the call in milliseconds since 1970. */
   endedAtMs: number | undefined;
 }
 
@@ -69,10 +69,10 @@ export class WebhookResultStore {
   }
 
   /**
-   * Puts the newest call of a final job, once it has ended, back to the calls to make: under its own id, so that a
-   * receiver that knows it already can tell, with the record as the job is now. One statement: whatever dies, the call
-   * is either to be made or has ended, and of two who ask at once one does it. False: nothing has ended, or it was
-   * asked for `redrivesMax` times.
+   * Schedules the newest ended call of a final job again. The call keeps its id, so that a receiver can detect
+   * repeats, and gets the present record of the job. One statement: after a crash the call is either due or ended,
+   * and of two concurrent requests one succeeds. Returns false if no call has ended, or it was redriven `redrivesMax`
+   * times.
    */
   async redrive({ endpointId, jobId }: JobKey, redrivesMax: number): Promise<boolean> {
     const rows = await this.#hot`

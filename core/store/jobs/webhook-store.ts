@@ -5,10 +5,10 @@
 import type { Database, Sql } from '../sql/database.ts';
 import { numberArray, textArray } from '../sql/pack.ts';
 
-/** A call to make. */
+/** A webhook call to make. */
 export interface Delivery {
   endpointId: string;
-  /** Whose endpoint it is; empty when that is gone. */
+  /** Account of the endpoint; empty if the endpoint is deleted. */
   accountId: string;
   accountName: string;
   id: number;
@@ -17,16 +17,16 @@ export interface Delivery {
   url: string;
   /** The sealed address, which is then missing in the body; null: `url` has it. */
   urlSealed: Buffer | null;
-  /** Undefined when it is large: read it with `readBody` when there is room. */
+  /** `undefined` for a large body: read it with `readBody` once there is budget. */
   body: Buffer | undefined;
   bodyBytes: number;
   /** Tries that ended without success so far. */
   tries: number;
-  /** How often its owner has asked for it anew. */
+  /** Number of redrives. */
   redrives: number;
   /** The endpoint's sealed secret; null = not signed. */
   secretSealed: Buffer | null;
-  /** Of its job, where that is recorded. */
+  /** Trace context of its job, if sampled. */
   traceparent?: string | undefined;
 }
 
@@ -62,7 +62,9 @@ export class WebhookStore {
     this.#hot = hot;
   }
 
-  /** Takes up to `limit` due calls for `holdMs`, none of those at their limit; nobody else takes them meanwhile. */
+  /**
+   * Leases up to `limit` due calls for `holdMs`, except calls at their limit. No other replica takes them meanwhile.
+   */
   async takeDue(limit: number, holdMs: number, atLimit: AtLimit): Promise<Delivery[]> {
     const rows = await this.#hot<DeliveryRow[]>`
       WITH due AS MATERIALIZED (
@@ -102,9 +104,9 @@ export class WebhookStore {
   }
 
   /**
-   * Ends a call that was delivered, or given up for `error`; what became of it is known as long as its job is. The
-   * share lock on the job's row keeps the result from being written after the job has gone, which nobody would delete.
-   * One that was asked for anew meanwhile is another call, and stays.
+   * Ends a call that was delivered, or abandoned because of `error`. The result is stored as long as the job. The
+   * share lock on the job's row prevents a result from being written after the job is deleted; nothing would ever
+   * delete it. A call that was redriven meanwhile is another call, and stays.
    */
   async end({ endpointId, id, tries, redrives }: Delivery, error: string | undefined): Promise<void> {
     await this.#hot`
@@ -118,9 +120,7 @@ export class WebhookStore {
       SELECT endpoint_id, job_id, id, ${error === undefined}::boolean, ${tries + 1}::int, ${error ?? ''}::text, redrives FROM kept`;
   }
 
-  /**
-   * Sets the next try of a call in `delayMs`; `error` says why this one failed. Without an error nothing is counted.
-   */
+  /** Schedules the next try of a call in `delayMs`. `error`: why this try failed; without it the try does not count. */
   async postpone(delivery: Delivery, delayMs: number, error: string | undefined): Promise<void> {
     await this.#hot`
       UPDATE webhook_delivery SET tries = tries + ${error === undefined ? 0 : 1}::int, last_error = coalesce(${error ?? null}::text, last_error),
@@ -128,7 +128,7 @@ export class WebhookStore {
       WHERE endpoint_id = ${delivery.endpointId} AND id = ${delivery.id}`;
   }
 
-  /** Sets the next try of calls for which there was no room. */
+  /** Schedules the next try of calls that exceeded the budget. */
   async defer(deliveries: readonly Delivery[], delayMs: number): Promise<void> {
     await this.#hot`
       UPDATE webhook_delivery w SET due_at = now() + ${delayMs}::int * interval '1 ms'

@@ -41,12 +41,12 @@ const ARRAY_TYPES = [
 /** A postgres.js client. Because drizzle shares the general one, instants arrive as text on it: convert them in SQL. */
 export type Sql = postgres.Sql<{ bigint: number }>;
 
-/** A part of a statement. */
+/** A fragment of a statement. */
 export type Fragment = postgres.Fragment;
 
 /**
- * A part that is the same in all statements of a client: making it anew for each was a good part of what a statement
- * costs this process.
+ * Caches a fragment per client: building it for each statement was a considerable part of this process's cost of a
+ * statement.
  */
 export function samePart(make: (sql: Sql) => Fragment): (sql: Sql) => Fragment {
   const made = new WeakMap<Sql, Fragment>();
@@ -60,8 +60,8 @@ export function samePart(make: (sql: Sql) => Fragment): (sql: Sql) => Fragment {
 }
 
 /**
- * Runs one statement, in a transaction or not: a postgres.js client is one, and `statementOf` makes one of a drizzle
- * transaction, so that what is written as plain SQL can be part of it.
+ * Runs one statement, inside or outside of a transaction. A postgres.js client is one; `statementOf` makes one of a
+ * drizzle transaction, so that plain SQL can be part of it.
  */
 export type Statement = <Rows extends object[]>(
   template: TemplateStringsArray,
@@ -74,16 +74,16 @@ export function statementOf(tx: Pick<Database['db'], 'execute'>): Statement {
     (await tx.execute(drizzleSql(template, ...parameters))) as unknown as Rows;
 }
 
-/** A transaction of `db`. A function that takes one is part of whatever its caller makes happen together. */
+/** A transaction of `db`. A function that takes one is part of its caller's transaction. */
 export type Transaction = Parameters<Parameters<Database['db']['transaction']>[0]>[0];
 
 /** Runs statements in one transaction: all of them happen, or none. */
 export async function inTransaction<Result>(sql: Sql, work: (tx: Sql) => Promise<Result>): Promise<Result> {
-  // postgres.js has a type of its own for what differs from a client in transactions only.
+  // The type of a postgres.js transaction differs from a client's only in methods that are not used here.
   return (await sql.begin((tx) => work(tx as unknown as Sql))) as Result;
 }
 
-/** How to connect. */
+/** Connection settings. */
 export interface DatabaseOptions {
   logger: Logger;
   /** Connections of the general pool. Default 8. */
@@ -132,15 +132,15 @@ export const HOT_SETTINGS: Readonly<Record<string, string>> = {
 const RECONNECT_SECONDS_MAX = 0.5;
 const CLOSE_SECONDS_MAX = 5;
 /**
- * A transaction in which nothing was said for so long, in milliseconds, is ended by the server, and what it locked is
- * free: its replica stands still, or is gone without a word. All others would wait for the lock under which workers are
- * placed until the server's system gave the connection up, after two hours.
+ * A transaction that is idle for this many milliseconds is ended by the server, which releases its locks: its replica
+ * hangs or is unreachable. Otherwise all others would wait for the placement lock until the server's system gives the
+ * connection up, after two hours.
  */
 const SILENT_TRANSACTION_MS_MAX = 20_000;
 /**
- * A statement that waits longer for a lock fails, in milliseconds, and may be tried again. Those of core itself are
- * held for moments, the one of placement for as long as turns before it take: whoever waits longer waits for somebody
- * who does not end, an operator's open transaction for instance.
+ * A statement that waits this many milliseconds for a lock fails, and may be retried. Core itself holds locks for
+ * moments, the placement lock for as long as earlier reconciles take. A longer wait has a cause that does not end by
+ * itself, for instance an operator's open transaction.
  */
 const LOCK_MS_MAX = 30_000;
 const LOCKS = { lock_timeout: String(LOCK_MS_MAX) };
@@ -152,10 +152,10 @@ function refuseUnpatched(): void {
     throw new Error('The package postgres is not patched (deploy/patches). Run: npm run prepare');
 }
 
-/** A connection as the driver tells of it. */
+/** A connection as the driver reports it. */
 export interface OpenConnection {
   readonly socket: Socket;
-  /** A statement waits for its answer, or for its turn. */
+  /** Returns whether a statement is queued or waits for its result. */
   waits(): boolean;
   /** The server's process; null: not known yet. */
   pid(): number | null;
@@ -164,10 +164,10 @@ export interface OpenConnection {
 /** Connections of each client, some of which may have ended. */
 const CONNECTIONS = new WeakMap<Sql, Map<Socket, OpenConnection>>();
 
-/** Who hears of each statement of a client how long it waited for its turn on a connection, in milliseconds. */
+/** Listeners by client that receive each statement's wait for a connection, in milliseconds. */
 const POOL_WAIT_LISTENERS = new WeakMap<Sql, { heard: (waitedMs: number) => void }>();
 
-/** Makes a client; `name` tells its connections apart in pg_stat_activity. */
+/** Creates a client. `name` identifies its connections in pg_stat_activity. */
 export function connect(
   url: string,
   name: string,
@@ -208,16 +208,16 @@ export function connect(
 }
 
 /**
- * Hears of each statement of a client, those inside of a transaction left out, how long it waited until no other was
- * before it on a connection.
+ * Calls a listener with each statement's wait, in milliseconds, until no other statement was before it on a
+ * connection. Statements inside of transactions are left out.
  */
 export function onPoolWait(sql: Sql, heard: (waitedMs: number) => void): void {
   POOL_WAIT_LISTENERS.get(sql)!.heard = heard;
 }
 
 /**
- * Ends a client's connections at once: what waits on them fails as on any lost connection, and the next statement makes
- * new ones.
+ * Closes a client's connections at once. Waiting statements fail as on any lost connection, and the next statement
+ * opens new connections.
  */
 export function cutAll(sql: Sql): void {
   for (const socket of CONNECTIONS.get(sql)!.keys()) socket.destroy();

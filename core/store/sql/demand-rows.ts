@@ -1,21 +1,20 @@
-/**
- * What there is to do for load-balancing endpoints, of what facades and proxies say. It is written in edge-store.ts.
- */
+/** Reads the demand of load-balancing endpoints, as facades and proxies report it. edge-store.ts writes it. */
 import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import type { Fragment, Sql } from './database.ts';
 
-/** How long what a facade or proxy said counts, in milliseconds: its silence says nothing while it may be cut off. */
+/** Validity of a facade's or proxy's report in milliseconds: a silent one may be cut off with its requests running. */
 export const DEMAND_VALID_MS = LINK_TIMERS.demandValidMs;
 
-/** What there is to do for one endpoint, in all. */
+/** Total demand of one endpoint. */
 export interface DemandTotal {
   waiting: number;
-  /** By worker; those with none are left out. */
+  /** Requests by worker; workers without requests are left out. */
   inFlight: Map<string, number>;
 }
 
 /**
- * What there is to do for endpoints, of all facades and proxies that said so lately; those with nothing are left out.
+ * Returns the demand of endpoints from recent reports of all facades and proxies; endpoints without demand are left
+ * out.
  */
 export async function readDemands(sql: Sql, endpointIds: readonly string[]): Promise<Map<string, DemandTotal>> {
   const rows = await sql<{ endpointId: string; waiting: number; workerIds: string[]; inFlight: number[] }[]>`
@@ -33,11 +32,11 @@ export async function readDemands(sql: Sql, endpointIds: readonly string[]): Pro
 }
 
 /**
- * Requests that wait for so long, in milliseconds, beside a ready worker that had none in that time, are kept from it
- * by something.
+ * Requests that wait this many milliseconds, although a ready worker was idle in that time, are kept from it by a
+ * fault.
  */
 const STARVED_MS = 3_000;
-/** What was said before that many milliseconds may be of somebody who is gone. */
+/** A report older than this many milliseconds may come from a process that has ended. */
 const SAID_NOW_MS = 10_000;
 
 /**

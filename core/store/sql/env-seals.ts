@@ -9,13 +9,13 @@ import type { Column, SQL } from 'drizzle-orm';
 
 /** The columns of a row that hold its environment. */
 export interface EnvColumns {
-  /** In the clear, as a release before sealing wrote it; else empty. */
+  /** Plaintext, as a release without encryption wrote it; else empty. */
   env: Record<string, string>;
   /** Null: empty. */
   envSealed: Buffer | null;
 }
 
-/** What to write into a row for this environment. */
+/** Returns the columns of a row for this environment. */
 export function sealEnv(sealer: Sealer, env: Readonly<Record<string, string>>, identity: string): EnvColumns {
   return {
     env: {},
@@ -24,8 +24,8 @@ export function sealEnv(sealer: Sealer, env: Readonly<Record<string, string>>, i
 }
 
 /**
- * The environment of a row. What is in the clear wins: only a replica of an earlier release, which knows nothing of the
- * other column, writes it. SealError: it does not open.
+ * Returns the environment of a row. Plaintext wins: only a replica of an earlier release, which does not know the
+ * other column, writes it. SealError: it cannot be decrypted.
  */
 export function openEnv(sealer: Sealer, { env, envSealed }: EnvColumns, identity: string): Record<string, string> {
   if (Object.keys(env).length > 0 || envSealed === null) return env;

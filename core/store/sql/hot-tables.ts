@@ -16,7 +16,7 @@ const HOT_TABLES = [
   'endpoint_tally',
 ];
 
-/** Few rows, each changed by every batch: room on their page keeps a change from touching an index. */
+/** Few rows, each updated by every batch. Free space on their pages keeps updates out of the indexes. */
 const COUNTING_TABLE = 'endpoint_tally';
 
 /**

@@ -1,4 +1,4 @@
-/** Which bytes an image means for a version of an endpoint. It is settled in image-store.ts. */
+/** Reads the image digest of an endpoint's version. image-store.ts resolves it. */
 import type { Sql } from './database.ts';
 
 /** The image of one version of an endpoint. */

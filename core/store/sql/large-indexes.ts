@@ -13,7 +13,7 @@ const LARGE_INDEXES: Record<string, string> = {
   webhook_result_given_up_idx: 'webhook_result (endpoint_id, ended_at) WHERE NOT delivered',
 };
 
-/** Those that another replaced; a release that still knows them uses that one. */
+/** Indexes that others replaced. An earlier release that still knows them uses the new ones. */
 const REPLACED = ['job_running_idx', 'job_machine_idx'];
 
 /**

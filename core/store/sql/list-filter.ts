@@ -1,4 +1,4 @@
-/** What lists can be filtered by: fields by name, each with the condition that a value stands for. */
+/** Filters of lists: fields by name, each with the condition of a value. */
 
 import { sql } from '@slipway/drizzle/orm';
 import type { Column, SQL } from 'drizzle-orm';
@@ -7,16 +7,16 @@ import { invalid } from '../../domain/settings/fields.ts';
 
 /** A field. */
 export interface Filter {
-  /** Only entries that have this value. */
+  /** Returns the condition for entries with this value. */
   keeps: (value: string) => SQL;
-  /** All values that there are. `undefined` if any text. */
+  /** All valid values, `undefined` for any text. */
   words: readonly string[] | undefined;
 }
 
-/** By name. */
+/** Filters by field name. */
 export type Filters = Readonly<Record<string, Filter>>;
 
-/** A field with this value exactly; `words`: all that it can have, or undefined. */
+/** Returns a filter for the exact value of a field. `words`: all valid values, `undefined` for any. */
 export function whereValue(of: SQL | Column, words?: readonly string[]): Filter {
   return { keeps: (value) => sql`${of} = ${value}`, words };
 }
@@ -31,7 +31,7 @@ export function whereWord(conditions: Readonly<Record<string, SQL>>): Filter {
   return { keeps: (value) => sql`(${conditions[value]})`, words: Object.keys(conditions) };
 }
 
-/** The conditions of what is asked. INVALID_REQUEST: another field, or a value that it never has. */
+/** Returns the conditions of the requested filters. INVALID_REQUEST: unknown field or value. */
 export function filterConditions(filters: Filters, asked: Readonly<Record<string, string>>): SQL[] {
   return Object.entries(asked).map(([name, value]) => {
     const filter = Object.hasOwn(filters, name) ? filters[name]! : undefined;
@@ -49,7 +49,7 @@ export function checkWord(name: string, value: string, words: readonly string[] 
   );
 }
 
-/** A list is not filtered by that; `known`: by what it is. */
+/** Returns the error for an unknown filter. `known`: the valid ones. */
 export function noFilter(name: string, known: readonly string[]): DomainError {
   const what = known.length === 0 ? 'nothing' : known.toSorted().join(', ');
   return invalid(`filters has ${JSON.stringify(name.slice(0, 64))}, but this list is filtered by ${what}`);

@@ -1,8 +1,8 @@
 /**
- * Finds connections over which no answer comes any more, because something between here and the database has forgotten
- * them without a word, and cuts them. The system finds out after a quarter of an hour, and never while a proxy holds
- * its end; until then whatever waits for the answer stands still: turns of scaling, claims, outcomes. Statements may
- * take long, so the database is asked, over another connection, whether it works on them.
+ * Finds connections whose responses are lost because something between here and the database dropped them silently,
+ * and cuts them. The system notices after a quarter of an hour, and never if a proxy keeps its end open. Until then
+ * reconciles, claims and outcomes hang. As statements may take long, the database is asked over another connection
+ * whether it works on them.
  */
 import type { Socket } from 'node:net';
 import type { OpenConnection, Sql } from './database.ts';
@@ -11,8 +11,8 @@ import { numberArray } from './pack.ts';
 interface Silence {
   bytesRead: number;
   /**
-   * The database did not work on what waits. Its answer may have been on its way: only when it has not come until the
-   * next check is it lost.
+   * Whether the database did not work on the waiting statement. Its response may have been in flight: it is lost only
+   * if it has not arrived by the next check.
    */
   answered: boolean;
 }
@@ -27,8 +27,8 @@ export class LostAnswers {
   }
 
   /**
-   * To be called every few seconds; `sql` is none of the clients that are looked at. Cuts connections that were silent
-   * at three checks in a row, and answers how many. What is still on its way to the database is left alone.
+   * Cuts connections that were silent in three consecutive checks, and returns how many. Call it every few seconds;
+   * `sql` must not be one of the checked clients. A connection that still sends is left alone.
    */
   async check(sql: Sql): Promise<number> {
     const before = this.#waiting;
@@ -49,15 +49,15 @@ export class LostAnswers {
     return cut.length;
   }
 
-  /** Something waits, and nothing was heard since the check before. */
+  /** Returns whether a statement waits and nothing was received since the previous check. */
   #isSilent({ socket, waits }: OpenConnection, before: ReadonlyMap<Socket, Silence>): boolean {
     return waits() && before.get(socket)?.bytesRead === socket.bytesRead;
   }
 }
 
 /**
- * Those of these processes that work on a statement, or wait for a lock. One that waits for its client does not, nor
- * one that is gone.
+ * Returns the processes that execute a statement or wait for a lock, not processes that wait for their client or have
+ * ended.
  */
 async function workingOf(sql: Sql, pids: readonly number[]): Promise<Set<number>> {
   const rows = await sql<{ pid: number }[]>`

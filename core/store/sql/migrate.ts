@@ -10,7 +10,7 @@ import { tuneHotTables } from './hot-tables.ts';
 import { buildLargeIndexes } from './large-indexes.ts';
 
 const FOLDER = dirname(dirname(fileURLToPath(import.meta.resolve('@slipway/drizzle/migrations/meta/_journal.json'))));
-/** Key of the advisory lock; any number that nobody else uses. drizzle's migrator takes no lock of its own. */
+/** Key of the advisory lock: any number that is otherwise unused. drizzle's migrator takes no lock itself. */
 const LOCK = 5_947_213_005;
 
 /**
@@ -47,11 +47,11 @@ class ReadOnlyDatabaseError extends Error {
 }
 
 /**
- * Applies the missing migrations under an advisory lock on a connection of its own. NewerDatabaseError: it is ahead of
- * the code. ReadOnlyDatabaseError.
+ * Applies missing migrations under an advisory lock on a separate connection. NewerDatabaseError: the database is
+ * ahead of the code. ReadOnlyDatabaseError: it accepts no writes.
  */
 export async function migrate(database: { url: string }, logger: Logger): Promise<void> {
-  // An index of millions of rows takes longer than an operator may allow statements to take.
+  // Building an index on millions of rows may exceed the operator's statement timeout.
   const sql = connect(database.url, 'slipway-migrate', 1, logger, {
     client_min_messages: 'warning',
     statement_timeout: '0',
@@ -69,7 +69,7 @@ export async function migrate(database: { url: string }, logger: Logger): Promis
   }
 }
 
-/** By asking again and again: one long statement that waits would be a transaction that building an index waits for. */
+/** Polls: one long waiting statement would be a transaction that an index build waits for. */
 async function lock(sql: Sql): Promise<void> {
   for (;;) {
     const [row] = await sql<{ locked: boolean }[]>`SELECT pg_try_advisory_lock(${LOCK}) AS locked`;
@@ -78,7 +78,7 @@ async function lock(sql: Sql): Promise<void> {
   }
 }
 
-/** All that are missing, in one transaction. */
+/** Applies all missing migrations in one transaction. */
 async function applyMigrations(sql: Sql, logger: Logger): Promise<void> {
   await sql`SELECT set_config('lock_timeout', ${String(TABLE_MS_MAX)}, false)`;
   for (let tries = 1; ; tries += 1) {
@@ -120,7 +120,7 @@ async function refuseNewer(sql: Sql): Promise<void> {
   if ((row?.newest ?? 0) > newestKnown()) throw new NewerDatabaseError();
 }
 
-/** When the newest migration of this build was made, as drizzle's journal counts. */
+/** Returns the creation time of this build's newest migration, as drizzle's journal counts it. */
 function newestKnown(): number {
   const journal = JSON.parse(readFileSync(`${FOLDER}/meta/_journal.json`, 'utf8')) as { entries: { when: number }[] };
   return Math.max(0, ...journal.entries.map((entry) => entry.when));

@@ -14,7 +14,7 @@ import { textArray } from './pack.ts';
 
 export interface NoticeChannelOptions {
   url: string;
-  /** Hears of every message, those of this replica too. */
+  /** Called with each message, including those of this replica. */
   onNotice(payload: string): void;
   /**
    * Duties that this replica would take; each is held by one replica at a time, as a lock of this connection. Default:
@@ -25,36 +25,35 @@ export interface NoticeChannelOptions {
     /** These are held from now on, and no others. */
     set(held: readonly string[]): void;
   };
-  /** Hears after each check whether the database has answered. */
+  /** Called after each check: whether the database has responded. */
   onCheck?(answers: boolean): void;
-  /** The database has not answered for ANSWER_MS_MAX: nothing may be heard over other connections either. */
+  /** Called if the database has not responded for ANSWER_MS_MAX: other connections may be dead too. */
   onSilence?(): void;
-  /** Looks after those other connections at each check. */
+  /** Checks the other connections. */
   lostAnswers?: Pick<LostAnswers, 'check'>;
   clock: Clock;
   random: Random;
   logger: Logger;
 }
 
-/** Longest message in bytes; PostgreSQL refuses 8,000. */
+/** Longest message in bytes; PostgreSQL rejects 8,000. */
 export const NOTICE_BYTES_MAX = 7_900;
 
 const CHANNEL = 'slipway';
 const LISTENER_NAME = 'slipway-core-notices';
 /**
- * How often the channel makes sure that it listens, counts the others and takes duties that nobody holds, in
- * milliseconds: those of a replica that was killed are taken within 3 s.
+ * Period in milliseconds in which the channel verifies that it listens, counts peers, and acquires free singleton
+ * tasks: tasks of a killed replica are acquired within 3 s.
  */
 const CHECK_PERIOD_MS = 2_500;
 /**
- * A check waits for nothing in the database: when it has no answer after so many milliseconds, the other end is gone
- * without a word, as a host that lost its power or its network is. The system would wait for an answer for a quarter of
- * an hour.
+ * A check waits for no lock. Without a response after this many milliseconds the other end is dead, for instance its
+ * host lost power or network. The system would wait a quarter of an hour.
  */
 const ANSWER_MS_MAX = 5_000;
 /**
- * A connection over which nothing was said for so long is ended by the server, and what it held is free: its replica
- * stands still or is out of reach.
+ * The server ends a connection that is idle for this long and releases its locks: its replica hangs or is
+ * unreachable.
  */
 const SILENT_MAX = '10s';
 /** First key of the advisory locks of duties. */
@@ -108,17 +107,17 @@ export class NoticeChannel extends BaseService {
     });
   }
 
-  /** Whether another replica may be listening. */
+  /** Returns whether another replica may be listening. */
   get peers(): boolean {
     return this.#peers;
   }
 
-  /** Another replica was heard: it listens. */
+  /** Records that another replica listens. */
   met(): void {
     this.#peers = true;
   }
 
-  /** Looks at once which duties are wanted. */
+  /** Checks at once which singleton tasks are wanted. */
   recheck(): void {
     this.#loop.wake();
   }
@@ -148,7 +147,7 @@ export class NoticeChannel extends BaseService {
 
   async #check(sql: Sql): Promise<void> {
     let over = false;
-    // After the current turn, in which an answer may have been read.
+    // After the current tick, in which a response may have been read.
     const silence = this.#clock.after(ANSWER_MS_MAX, () =>
       this.#clock.soon(() => {
         if (!over) this.#cut(sql);
@@ -156,7 +155,7 @@ export class NoticeChannel extends BaseService {
     );
     try {
       const row = await this.#look(sql);
-      // After a lost connection this is what makes us hear again.
+      // Listens again after a lost connection.
       if (!row.listening) await sql`LISTEN slipway`;
       const cut = (await this.#lostAnswers?.check(sql)) ?? 0;
       if (cut > 0)
@@ -185,7 +184,7 @@ export class NoticeChannel extends BaseService {
     this.#onSilence();
   }
 
-  /** One statement for everything; locks that a lost connection held are gone with it. */
+  /** One statement checks everything. Locks of a lost connection are released with it. */
   async #look(sql: Sql): Promise<CheckRow> {
     const { wanted } = this.#singletonTasks;
     if (wanted.length === 0 && this.#held.length > 0) await sql`SELECT pg_advisory_unlock_all()`;

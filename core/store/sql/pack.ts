@@ -6,7 +6,7 @@
 
 const SPECIAL = /["\\]/;
 
-/** A text[] literal. */
+/** Returns a text[] literal. */
 export function textArray(values: readonly (string | null | undefined)[]): string {
   let text = '{';
   for (let i = 0; i < values.length; i += 1) {
@@ -18,12 +18,12 @@ export function textArray(values: readonly (string | null | undefined)[]): strin
   return `${text}}`;
 }
 
-/** An int[] or bigint[] literal. */
+/** Returns an int[] or bigint[] literal. */
 export function numberArray(values: readonly (number | null | undefined)[]): string {
   return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
 }
 
-/** A boolean[] literal. */
+/** Returns a boolean[] literal. */
 export function flagArray(values: readonly boolean[]): string {
   return `{${values.map((value) => (value ? 't' : 'f')).join(',')}}`;
 }
@@ -57,7 +57,7 @@ export function packBytes(values: readonly (Buffer | undefined)[]): PackedBytes 
   };
 }
 
-/** PostgreSQL stores no NUL; what cannot be stored is shown as what it is. */
+/** Replaces NUL, which PostgreSQL cannot store, by a visible character. */
 export function storableText(text: string): string {
   return text.includes('\0') ? text.replaceAll('\0', '�') : text;
 }

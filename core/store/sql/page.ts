@@ -1,7 +1,6 @@
 /**
- * Pages of lists. A page is found by the key of the last entry of the one before, so what comes and goes meanwhile
- * shifts nothing, and is bounded in entries and in bytes: which entries it has is decided by their sizes, before any of
- * them is read.
+ * Pages of lists. A page starts after the key of the previous page's last entry, so concurrent inserts and deletes
+ * shift nothing. It is bounded in entries and bytes: sizes decide its entries before they are read.
  */
 
 import { and, asc, desc, sql } from '@slipway/drizzle/orm';
@@ -16,68 +15,68 @@ import { filterConditions } from './list-filter.ts';
 /** Bytes of a page, beyond which only its last entry may go. */
 export const PAGE_BYTES_MAX = 2 * 1024 * 1024;
 
-/** The place of an entry in a list. */
+/** Cursor: the position of an entry in a list. */
 export interface PageKey {
-  /** When it was made, in microseconds since 1970; in a list by something else `value` says its place, as text. */
+  /** Creation time in microseconds since 1970. In a list with another order, `value` is the sort key as text. */
   at: number;
   id: string;
   value?: string | undefined;
 }
 
-/** Which entries of a list, and by what. */
+/** Selection and order of a list. */
 export interface ListView {
-  /** Only those with this text in what can be searched, whatever its case. Empty: all. */
+  /** Only entries with this text in a searchable column, ignoring case. Empty: all. */
   search: string;
   /** Empty: oldest first. */
   orderBy: string;
   descending: boolean;
-  /** Only those whose fields have these values, by the names of fields. */
+  /** Only entries with these values, by field name. */
   filters: Readonly<Record<string, string>>;
 }
 
-/** What a list can be ordered by: text or a whole number, never null. */
+/** A sort key: text or an integer, never null. */
 export interface Sort {
   of: SQL;
   as: 'text' | 'bigint';
 }
 
-/** Which page. */
+/** A request for a page. */
 export interface PageRequest {
   /** Most entries. */
   size: number;
-  /** The last entry of the page before. `undefined` if the first page. */
+  /** Cursor: the last entry of the previous page, `undefined` for the first page. */
   after: PageKey | undefined;
   /** Default: all, oldest first. */
   view?: ListView | undefined;
 }
 
-/** A page, and the key that the next one is asked for with; `undefined` if there is none. */
+/** A page, and the cursor of the next one, `undefined` if there is none. */
 export interface Page<Entry> {
   entries: Entry[];
   next: PageKey | undefined;
 }
 
-/** An entry that may be on a page. */
+/** A candidate for a page. */
 export interface Candidate extends PageKey {
   bytes: number;
 }
 
-/** What a list is made of. `bytes`: the size of an entry, as far as it varies. */
+/** Columns of a list. `bytes`: the variable part of an entry's size. */
 export interface Listed {
   from: SQL | PgTable;
   id: Column;
   createdAt: Column;
   bytes: SQL;
   where: SQL | undefined;
-  /** Columns that a search looks into; besides the id. */
+  /** Searchable columns besides the id. */
   searched?: readonly (SQL | Column)[];
-  /** By name; `created` is there always. */
+  /** Sort keys by name; `created` always exists. */
   sorts?: Readonly<Record<string, Sort>>;
-  /** What it can be filtered by. */
+  /** Filters by field name. */
   filters?: Filters;
 }
 
-/** Characters that an order by words looks at: the last ones of a page are in the token of the next. */
+/** Characters of a text that sorting compares; the cursor holds those of the last entry. */
 const ORDERED_MAX = 200;
 
 /** Order by words, whatever their case. */
@@ -130,7 +129,7 @@ function sortOf({ createdAt, sorts = {} }: Listed, orderBy: string): Sort {
   return orderOf(orderBy, known);
 }
 
-/** What a word orders a list by, of all that it can be ordered by. INVALID_REQUEST: by nothing. */
+/** Returns the order that a word names. INVALID_REQUEST: unknown word. */
 export function orderOf<Order>(orderBy: string, known: Readonly<Record<string, Order>>): Order {
   if (Object.hasOwn(known, orderBy)) return known[orderBy]!;
   throw invalid(
@@ -138,12 +137,12 @@ export function orderOf<Order>(orderBy: string, known: Readonly<Record<string, O
   );
 }
 
-/** What comes after an entry. */
+/** Condition for entries after an entry. */
 function beyond({ id, createdAt }: Listed, after: PageKey, sort: Sort | undefined, isDescending: boolean): SQL {
   if (!sort)
     return sql`(${createdAt}, ${id}) > (timestamptz 'epoch' + ${after.at}::bigint * interval '1 microsecond', ${after.id})`;
   const { value = '' } = after;
-  // Whoever makes up a token is told so.
+  // A forged token gets a clear error.
   if (sort.as === 'bigint' && !/^-?\d{1,18}$/.test(value)) throw noCursor();
   const last = sort.as === 'bigint' ? sql`${value}::text::bigint` : sql`${value}::text`;
   return isDescending
@@ -151,7 +150,7 @@ function beyond({ id, createdAt }: Listed, after: PageKey, sort: Sort | undefine
     : sql`(${sort.of}, ${id}) > (${last}, ${after.id})`;
 }
 
-/** A page token that was made up. */
+/** Returns the error for a forged page token. */
 export function noCursor(): DomainError {
   return invalid('page_token is none that a page of this list gave; leave it out to begin');
 }

@@ -24,7 +24,7 @@ const TRANSIENT = new Set([
   '57014',
   '25P03',
   '25P04',
-  // An endpoint was deleted between the statement's snapshot and its counter row.
+  // The endpoint was deleted between the statement's snapshot and the update of its counter row.
   '23503',
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
@@ -48,21 +48,21 @@ const TRANSIENT = new Set([
 const GPU_HOLD_KEY = 'gpu_hold_machine_id_gpu_uuid_pk';
 
 /**
- * What PostgreSQL itself never says of ours: a message out of order. PgBouncer says it of settings that it does not
- * pass on.
+ * Code for a message out of order. PostgreSQL itself never returns it to core; PgBouncer returns it for settings that
+ * it does not pass on.
  */
 export const PROTOCOL_VIOLATION = '08P01';
 
-/** Whether trying again may help. The outcome of the failed statement is unknown: it may have committed. */
+/** Returns whether a retry may succeed. The outcome of the failed statement is unknown: it may have committed. */
 export function isTransient(error: unknown): boolean {
-  // drizzle wraps what the driver threw.
+  // drizzle wraps the driver's error.
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
   const passes =
     typeof code === 'string' && code !== PROTOCOL_VIOLATION && (TRANSIENT.has(code) || code.startsWith('08'));
   return passes || (cause !== undefined && isTransient(cause));
 }
 
-/** Whether the database waits for somebody to make room on its disk. */
+/** Returns whether the database's disk is full. */
 export function isDiskFull(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
   return code === '53100' || (cause !== undefined && isDiskFull(cause));
@@ -77,31 +77,33 @@ export function isReadOnly(error: unknown): boolean {
   return code === '25006' || (cause !== undefined && isReadOnly(cause));
 }
 
-/** Whether others held a lock for longer than one is waited for. */
+/** Returns whether a wait for a lock timed out. */
 export function isLockTimeout(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
   return code === '55P03' || (cause !== undefined && isLockTimeout(cause));
 }
 
-/** Whether PostgreSQL refused the role, its password or the name of the database: somebody must correct the URL. */
+/**
+ * Returns whether PostgreSQL rejected the role, its password or the database name: the operator must correct the URL.
+ */
 export function isAccessDenied(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
   return code === '28P01' || code === '28000' || code === '3D000' || (cause !== undefined && isAccessDenied(cause));
 }
 
-/** Whether PostgreSQL refused a text for a NUL in it: the one character that a text may not hold. */
+/** Returns whether PostgreSQL rejected a text because it contains NUL, the only character that it cannot store. */
 export function isUnstorable(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
   return code === '22021' || cause?.code === '22021';
 }
 
-/** Whether a row was refused because another has the same unique value. drizzle wraps what the driver threw. */
+/** Returns whether a row violates a unique constraint. drizzle wraps the driver's error. */
 export function isDuplicate(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
   return code === '23505' || cause?.code === '23505';
 }
 
-/** Whether a placement was refused because somebody else was given one of its GPUs first. */
+/** Returns whether a placement failed because another one took one of its GPUs first. */
 export function isGpuTaken(error: unknown): boolean {
   const { constraint_name: name, cause } = (error ?? {}) as { constraint_name?: unknown; cause?: unknown };
   return name === GPU_HOLD_KEY || (cause !== undefined && isGpuTaken(cause));

@@ -1,10 +1,10 @@
-/** In which order workers are locked. */
+/** Order in which workers are locked. */
 import type { Fragment, Sql } from './database.ts';
 
 /**
- * Locks these workers, by their ids, for a change of several in one statement: `UPDATE worker w … FROM
- * ${lockedInOrder(…)} AS l WHERE w.id = l.id`. Reports, signs of use and looks change the same ones at any moment; in
- * orders of their own they would wait for each other until PostgreSQL broke one off.
+ * Locks these workers in order of their ids, for an update of several by one statement: `UPDATE worker w … FROM
+ * ${lockedInOrder(…)} AS l WHERE w.id = l.id`. Reports and reconciles update the same workers concurrently; in
+ * different orders they would deadlock.
  */
 export function lockedInOrder(sql: Sql, which: Fragment): Fragment {
   return sql`(SELECT id FROM worker WHERE ${which} ORDER BY id FOR NO KEY UPDATE)`;

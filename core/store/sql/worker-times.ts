@@ -1,16 +1,16 @@
 /**
- * What a worker was at and when, for its time line: begins and ends in turn in one array of its row, the latest
- * STRETCHES_MAX of them, so that a worker that lives for months keeps no more than one of an hour. Written only where
- * its row is written anyway.
+ * Time line of a worker: alternating begins and ends in one array of its row, the latest STRETCHES_MAX of them, so
+ * that a worker that lives for months stores no more than one of an hour. Written only where the row is written
+ * anyway.
  */
 import type { Fragment, Sql } from './database.ts';
 
-/** Kept of each kind. */
+/** Most periods stored of each kind. */
 const STRETCHES_MAX = 24;
-/** Attempts less than so far apart are one stretch, in seconds; reports of what was used come each second. */
+/** Attempts less than this many seconds apart form one period; usage is reported every second. */
 const GAP_SECONDS = 5;
 
-/** What `busy_times` of a worker `w` becomes when it has had attempts just now. `isIdle`: it holds none any more. */
+/** New `busy_times` of a worker `w` that just had attempts. `isIdle`: it holds none now. */
 export function busyTimes(sql: Sql, isIdle: Fragment): Fragment {
   const length = sql`cardinality(w.busy_times)`;
   return sql`(CASE
@@ -20,7 +20,7 @@ export function busyTimes(sql: Sql, isIdle: Fragment): Fragment {
     || CASE WHEN ${isIdle} THEN ARRAY[now()] ELSE '{}' END`;
 }
 
-/** What `frozen_times` of a worker `w` becomes with its report `r`. */
+/** New `frozen_times` of a worker `w` after its report `r`. */
 export function frozenTimes(sql: Sql): Fragment {
   const isOpen = sql`cardinality(w.frozen_times) % 2 = 1`;
   return sql`CASE
@@ -29,7 +29,7 @@ export function frozenTimes(sql: Sql): Fragment {
       ELSE w.frozen_times END`;
 }
 
-/** Leaves room for one more. */
+/** Drops the oldest entry, to leave space for one more. */
 function latest(sql: Sql, times: Fragment): Fragment {
   return sql`${times}[cardinality(${times}) - ${(STRETCHES_MAX - 1) * 2}::int + 1:]`;
 }
