@@ -90,7 +90,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   const arriving = new Set<string>();
   const times = new ExecutionTimes();
   const loop = new DispatchLoop({ pool, attempts, times, events, ...shared });
-  slots.onCapacity = (endpointId) => loop.wake(endpointId);
+  slots.onCapacity = (endpointId) => loop.trigger(endpointId);
   slots.onOrphans = (jobs) => table.own(returnOrphans(attempts, jobs, logger));
   const scaling = new ScalingService({
     store: scales,

@@ -29,7 +29,7 @@ const FAILURE_PAUSE = { firstMs: 50, maxMs: 1_000 };
 export interface DispatchLoopOptions {
   pool: SlotPool;
   attempts: Pick<AttemptCalls, 'claim' | 'claimPrefetch'>;
-  times: Pick<ExecutionTimes, 'of' | 'doubt'>;
+  times: Pick<ExecutionTimes, 'of' | 'discard'>;
   events: CoreEvents;
   clock: Clock;
   random: Random;
@@ -68,7 +68,7 @@ export class DispatchLoop extends BaseService {
 
   protected override async onStart(): Promise<void> {
     this.#off = this.#options.events.on('queued', (endpointIds) => {
-      for (const id of endpointIds) this.wake(id);
+      for (const id of endpointIds) this.trigger(id);
     });
     await this.#sweep.start();
   }
@@ -88,7 +88,7 @@ export class DispatchLoop extends BaseService {
   }
 
   /** Triggers a claim for an endpoint. Calls before the claim are merged. */
-  wake(endpointId: string): void {
+  trigger(endpointId: string): void {
     if (!this.running || this.#paused.has(endpointId)) return;
     this.#pending.add(endpointId);
     if (this.#scheduled) return;
@@ -101,7 +101,7 @@ export class DispatchLoop extends BaseService {
   }
 
   #sweepOnce(): void {
-    for (const endpointId of this.#options.pool.endpointsWithCapacity()) this.wake(endpointId);
+    for (const endpointId of this.#options.pool.endpointsWithCapacity()) this.trigger(endpointId);
   }
 
   #pump(): void {
@@ -168,7 +168,7 @@ export class DispatchLoop extends BaseService {
       const jobs = await attempts.claimPrefetch(endpointId, slots, behind);
       pool.unreserve(unusedSlots(slots, jobs));
       // Their inputs are too large to prefetch: the agent returns them.
-      if (jobs.some(({ input }) => !input)) times.doubt(endpointId);
+      if (jobs.some(({ input }) => !input)) times.discard(endpointId);
       return jobs;
     } catch (error) {
       pool.unreserve(slots);
@@ -184,7 +184,7 @@ export class DispatchLoop extends BaseService {
     if (this.running) logger.warn({ err: error, endpointId }, 'claim failed, will retry');
     clock.after(backoffMs(this.#failures, FAILURE_PAUSE, random), () => {
       this.#paused.delete(endpointId);
-      this.wake(endpointId);
+      this.trigger(endpointId);
     });
   }
 }

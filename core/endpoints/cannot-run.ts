@@ -14,7 +14,7 @@ export class CannotRun {
   readonly #stores: Pick<Stores, 'machines' | 'scales'>;
   readonly #clock: Clock;
   #machines: Promise<PlacementMachine[]> | undefined;
-  #lookedAtMs = -Infinity;
+  #readAtMs = -Infinity;
 
   constructor(stores: Pick<Stores, 'machines' | 'scales'>, clock: Clock) {
     this.#stores = stores;
@@ -24,7 +24,7 @@ export class CannotRun {
   /** Returns those of the endpoints that no machine can ever take, with the reason. */
   async of(endpointIds: readonly string[]): Promise<Map<string, PlacementRefusal>> {
     if (endpointIds.length === 0) return new Map();
-    const [machines, requests] = await Promise.all([this.#look(FRESH_MS), this.#stores.scales.requestsOf(endpointIds)]);
+    const [machines, requests] = await Promise.all([this.#read(FRESH_MS), this.#stores.scales.requestsOf(endpointIds)]);
     const cannotRun = cannotRunOf(machines);
     return new Map(
       requests.flatMap((request) => {
@@ -36,15 +36,15 @@ export class CannotRun {
 
   /** Returns all machines, as read recently. */
   machines(): Promise<PlacementMachine[]> {
-    return this.#look(MOMENT_MS);
+    return this.#read(MOMENT_MS);
   }
 
-  #look(freshMs: number): Promise<PlacementMachine[]> {
+  #read(freshMs: number): Promise<PlacementMachine[]> {
     const nowMs = this.#clock.monotonicMs();
-    if (this.#machines && nowMs - this.#lookedAtMs < freshMs) return this.#machines;
+    if (this.#machines && nowMs - this.#readAtMs < freshMs) return this.#machines;
     const machines = this.#stores.machines.view();
     this.#machines = machines;
-    this.#lookedAtMs = nowMs;
+    this.#readAtMs = nowMs;
     machines.catch(() => {
       if (this.#machines === machines) this.#machines = undefined;
     });

@@ -50,7 +50,7 @@ export async function createEndpoint(
     throw invalid(`request_id is longer than ${REQUEST_ID_LENGTH_MAX} characters`);
   checkText('request_id', requestId);
   const id = random.id(ID_LENGTH);
-  const { given, template, own } = await whatItRuns(context, actor, id, endpointRequest);
+  const { given, template, own } = await chooseTemplate(context, actor, id, endpointRequest);
   const settings = withFinerSettings({ ...given, name: given.name || template.name }, undefined, {});
   if (settings.type === 'LB') checkHttpServer({ ...template.env, ...settings.env });
   checkEndpoint(settings, await machines.reportedTypes(settings.gpuIds));
@@ -62,7 +62,7 @@ export async function createEndpoint(
 }
 
 /** Returns the template of a new endpoint: an existing one, or its own, which is created with it. */
-async function whatItRuns(
+async function chooseTemplate(
   context: Pick<EndpointContext, 'templates' | 'mayAsk' | 'random'>,
   actor: Actor,
   endpointId: string,

@@ -22,7 +22,7 @@ import { wishedChanges } from '../domain/scaling/scale-decision.ts';
 import type { ScaleLimit } from '../domain/scaling/scale-target.ts';
 import { DomainError } from '../domain/settings/errors.ts';
 import type { Release } from '../store/resources/release-store.ts';
-import { checkWord, noFilter } from '../store/sql/list-filter.ts';
+import { checkWord, unknownFilter } from '../store/sql/list-filter.ts';
 import type { Stores } from '../store/storage.ts';
 import type { CannotRun } from './cannot-run.ts';
 
@@ -68,7 +68,7 @@ export async function explainEndpoint(
   if (!seen) throw endpointNotFound(endpointId);
   const { demand, settings } = seen.sample;
   const shown = demand.workers.slice(0, WORKERS_MAX);
-  const [[last], told, refusals, nowhere, machines, crashes, queue, gaveWay, starved] = await Promise.all([
+  const [[last], reports, refusals, nowhere, machines, crashes, queue, preempted, starved] = await Promise.all([
     explains.decisions(endpointId, 0, 1),
     explains.workers(
       endpointId,
@@ -79,15 +79,15 @@ export async function explainEndpoint(
     cannotRun.machines(),
     scales.crashes([seen.endpoint]),
     explains.queueLength(endpointId),
-    explains.gaveWay(endpointId),
+    explains.preemptedWorkers(endpointId),
     explains.starved(endpointId),
   ]);
-  const ends = new Map(told.map((worker) => [worker.id, worker]));
-  const going = new Map(gaveWay.map((worker) => [worker.workerId, preemptionText(worker)]));
+  const ends = new Map(reports.map((worker) => [worker.id, worker]));
+  const preemptions = new Map(preempted.map((worker) => [worker.workerId, preemptionText(worker)]));
   const what = seen.endpoint.type === 'LB' ? ('request' as const) : ('job' as const);
   const workers = shown.map((worker) => {
     const { reason = '', away = false, health = '' } = ends.get(worker.id) ?? {};
-    const aside = { told: sight.workers ? reason : '', gaveWay: going.get(worker.id) ?? '', away };
+    const aside = { report: sight.workers ? reason : '', preemption: preemptions.get(worker.id) ?? '', away };
     return explainWorker(worker, settings, what === 'request' ? { ...aside, health } : aside);
   });
   const text = (refusal: { refusal: string; refusalByMachine: string } | undefined): string =>
@@ -120,7 +120,7 @@ export async function explainEndpoint(
     ),
     limits: [
       ...limits,
-      ...preemptionLimits(gaveWay),
+      ...preemptionLimits(preempted),
       ...queueLimits(queue),
       ...context.rejections.of(seen.endpoint.accountId, endpointId),
     ].map((limit) => withChange(limit)),
@@ -131,8 +131,8 @@ export async function explainEndpoint(
 /** Adds the state of a rollout in progress. */
 function withRollout(summary: string, { state, text }: ShownRollout): string {
   if (state === '') return summary;
-  const told = `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
-  return state === 'HELD' ? `${told} To change that: ${HELD_CHANGE}. ${summary}` : `${summary} ${told}`;
+  const rolloutText = `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+  return state === 'HELD' ? `${rolloutText} To change that: ${HELD_CHANGE}. ${summary}` : `${summary} ${rolloutText}`;
 }
 
 /** Returns a job with its attempts, and its endpoint while it waits. */
@@ -174,7 +174,7 @@ export async function listReleases(
 }
 
 /** A page of the log of decisions, and its filter. */
-export interface DecisionsAsked {
+export interface DecisionsRequest {
   pageSize: number;
   /** 0 begins with the latest. */
   beforeId: number;
@@ -187,7 +187,7 @@ export interface DecisionsAsked {
 export async function listDecisions(
   { explains }: Pick<ExplainContext, 'explains'>,
   endpointId: string,
-  asked: DecisionsAsked,
+  asked: DecisionsRequest,
 ): Promise<LoggedDecision[]> {
   const {
     pageSize,
@@ -196,7 +196,7 @@ export async function listDecisions(
     filters: { limit: cutBy, acts, ...others },
   } = asked;
   checkPage(pageSize, beforeId);
-  for (const name of Object.keys(others)) throw noFilter(name, ['acts', 'limit']);
+  for (const name of Object.keys(others)) throw unknownFilter(name, ['acts', 'limit']);
   if (cutBy !== undefined) checkWord('limit', cutBy, CUTS);
   if (acts !== undefined) checkWord('acts', acts, ['yes', 'no']);
   return explains.decisions(endpointId, beforeId, pageSize || PAGE_DEFAULT, {

@@ -11,14 +11,14 @@ import type {
   MachineAddress,
   MachineImages,
   MachinePod,
-  MachineStanding,
+  MachineConnection,
   WaitingEndpoint,
 } from '../store/reports/machine-view-store.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 import { machineNotFound } from './forget-machine.ts';
 
 /** An endpoint that waits for placement, and why this machine cannot take its worker. */
-export interface MachineRefusalOf {
+export interface UnplaceableEndpoint {
   endpoint: WaitingEndpoint;
   refusal: Pick<MachineExplanation, 'refusedBy' | 'reason' | 'change'>;
 }
@@ -26,11 +26,11 @@ export interface MachineRefusalOf {
 /** The machine. */
 export interface MachinePage {
   status: MachineStatus;
-  standing: MachineStanding;
+  standing: MachineConnection;
   pods: MachinePod[];
   images: MachineImages;
   addresses: MachineAddress[];
-  refusals: MachineRefusalOf[];
+  refusals: UnplaceableEndpoint[];
 }
 
 type ReadContext = Pick<EndpointContext, 'machines' | 'machineViews' | 'cannotRun' | 'scales'>;
@@ -62,7 +62,7 @@ export async function readMachine(context: ReadContext, { scope }: Caller, named
   return { status, standing, pods, images, addresses, refusals };
 }
 
-async function refusalsOf({ machineViews, cannotRun, scales }: ReadContext, id: string): Promise<MachineRefusalOf[]> {
+async function refusalsOf({ machineViews, cannotRun, scales }: ReadContext, id: string): Promise<UnplaceableEndpoint[]> {
   const waiting = await machineViews.waiting();
   if (waiting.length === 0) return [];
   const ids = waiting.map((endpoint) => endpoint.id);

@@ -45,7 +45,7 @@ export async function updateEndpoint(
   const { endpoints, onChanged, random } = context;
   await checkWithin(context, actor, change, only);
   checkRegistry('image_name', change.ownTemplate?.settings.imageName ?? '', context.mayAsk);
-  const { named, source } = await whatItWillRun(context, actor, change);
+  const { named, source } = await chooseTemplate(context, actor, change);
   const template = await newTemplate(context, actor, id, named.templateId);
   const webhookSecretSealed =
     change.webhookSecret === undefined ? undefined : sealWebhookSecret(context, id, change.webhookSecret);
@@ -102,7 +102,7 @@ async function checkWithin(
 }
 
 /** Returns changed fields of the own template, and the source of the other fields. */
-async function whatItWillRun(
+async function chooseTemplate(
   { templates }: EndpointContext,
   { accountId }: Actor,
   { settings, ownTemplate }: EndpointChange,

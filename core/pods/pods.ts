@@ -65,7 +65,7 @@ export async function resetPod(context: PodChanges, actor: Actor, id: string): P
  */
 export async function deletePod(context: PodChanges, actor: Actor, id: string): Promise<void> {
   const machineId = await context.pods.remove(id, actor);
-  if (machineId === undefined) return refusePod(context, actor.accountId, id);
+  if (machineId === undefined) return rejectMissingPod(context, actor.accountId, id);
   context.onDesired([machineId]);
 }
 
@@ -82,13 +82,13 @@ export async function changePod(
   decide: (current: Pod) => PodChange | undefined,
 ): Promise<PodView> {
   const changed = await context.pods.change(id, actor, decide, replacePod);
-  if (!changed) return refusePod(context, actor.accountId, id);
+  if (!changed) return rejectMissingPod(context, actor.accountId, id);
   context.onDesired([changed.machineId]);
   return getPod(context, actor.accountId, id, []);
 }
 
 /** Throws the error for a pod that does not exist. */
-async function refusePod({ podViews }: Pick<PodContext, 'podViews'>, accountId: string, id: string): Promise<never> {
+async function rejectMissingPod({ podViews }: Pick<PodContext, 'podViews'>, accountId: string, id: string): Promise<never> {
   const worker = await podViews.worker(accountId, [], id);
   throw worker ? podIsWorker(id, worker.endpointId) : podNotFound(id);
 }

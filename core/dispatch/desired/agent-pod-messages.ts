@@ -22,13 +22,13 @@ const STATES: Record<PodState, State | undefined> = {
 };
 
 /** Returns a stopped pod as a message: the agent needs nothing more to stop it. */
-export function stillPod({ id, run, disk }: DesiredPodRow): DesiredPod {
+export function stoppedPod({ id, run, disk }: DesiredPodRow): DesiredPod {
   return { podId: id, running: false, run, disk, spec: undefined };
 }
 
 /** Returns a pod's current specification as a message. `open` decrypts the registry credentials. */
 export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod {
-  if (row.desired === 'EXITED') return stillPod(row);
+  if (row.desired === 'EXITED') return stoppedPod(row);
   const { imageName, networkVolumeId, networkVolumeGb } = row;
   return {
     podId: row.id,

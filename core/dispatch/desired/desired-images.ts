@@ -49,11 +49,11 @@ export class DesiredImages {
     const joined = sessions.some(({ machineId }) => !this.#known.has(machineId));
     if (ageMs < (joined ? JOINED_PERIOD_MS : PERIOD_MS)) return this.#known;
     this.#lookedAtMs = this.#options.clock.monotonicMs();
-    this.#known = await this.#look(sessions);
+    this.#known = await this.#read(sessions);
     return this.#known;
   }
 
-  async #look(sessions: readonly Session[]): Promise<Map<string, DesiredImage[]>> {
+  async #read(sessions: readonly Session[]): Promise<Map<string, DesiredImage[]>> {
     const { images, machines } = this.#options;
     const found = new Map<string, DesiredImage[]>(sessions.map(({ machineId }) => [machineId, []]));
     const here = await machines.view();

@@ -6,7 +6,7 @@ import type { DesiredPod } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { DesiredPodRow } from '../../store/pods/pod-report-store.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { OpenCredentials } from '../agent-messages.ts';
-import { podToDesired, stillPod } from './agent-pod-messages.ts';
+import { podToDesired, stoppedPod } from './agent-pod-messages.ts';
 
 /** Returns a fingerprint of desired pods, to detect changes since the last message. */
 export function podPicture(rows: readonly DesiredPodRow[]): string {
@@ -29,7 +29,7 @@ export async function desiredPods(
   const messages = new Map<string, DesiredPod>();
   for (const row of rows) {
     const spec = specs.get(row.id);
-    if (row.desired === 'EXITED') messages.set(row.id, stillPod(row));
+    if (row.desired === 'EXITED') messages.set(row.id, stoppedPod(row));
     else if (spec) messages.set(row.id, podToDesired(spec, open));
     else if (isKnown(row)) messages.set(row.id, before!.get(row.id)!);
     // A pod without a specification was deleted between the two reads; the next pass drops it.

@@ -24,8 +24,8 @@ export class ExecutionTimes {
   readonly #byEndpoint = boundedCache<string, Times>(ENDPOINTS_MAX);
 
   /** Records an execution of `ms` milliseconds. */
-  learn(endpointId: string, ms: number): void {
-    if (ms > SHORT_MS_MAX) return this.doubt(endpointId);
+  record(endpointId: string, ms: number): void {
+    if (ms > SHORT_MS_MAX) return this.discard(endpointId);
     const times = this.#of(endpointId);
     times.ms[times.count % MEASURED_MAX] = ms;
     times.count += 1;
@@ -33,7 +33,7 @@ export class ExecutionTimes {
   }
 
   /** Discards the times of an endpoint: an execution took long, was lost or stopped, or runs longer than expected. */
-  doubt(endpointId: string): void {
+  discard(endpointId: string): void {
     const times = this.#of(endpointId);
     if (times.count > 0) times.needed = Math.min(times.needed * 2, MEASURED_MAX);
     times.ms = [];

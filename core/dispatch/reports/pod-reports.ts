@@ -17,7 +17,7 @@ const PAUSE = { firstMs: 100, maxMs: 2_000 };
 /** Most pods that one message may report. */
 const PODS_MAX = 10_000;
 /** Most pods named in one log line. */
-const PODS_TOLD_MAX = 20;
+const LOGGED_PODS_MAX = 20;
 
 interface Waiting {
   session: MachineSession;
@@ -94,7 +94,7 @@ export class PodReports extends BaseService {
     try {
       await this.#options.podReports.report(session, [...facts.values()]);
     } catch (error) {
-      const podId = [...facts.keys()].slice(0, PODS_TOLD_MAX);
+      const podId = [...facts.keys()].slice(0, LOGGED_PODS_MAX);
       this.#options.logger.warn(
         { err: error, machineId: session.machineId, podId },
         'pod reports were not written, will try again',

@@ -103,15 +103,15 @@ export class SessionInbox {
     const waiting = refs
       .flatMap((ref) => keyFromRef(ref, this.#options.machineId()) ?? [])
       .filter((key) => pool.holds(key));
-    for (const endpointId of new Set(waiting.map((key) => key.endpointId))) times.doubt(endpointId);
+    for (const endpointId of new Set(waiting.map((key) => key.endpointId))) times.discard(endpointId);
     if (waiting.length === 0) return;
     void this.#write({ machineId: this.#options.machineId() }, 0, () => attempts.postpone(waiting));
     this.#options.onWaiting(waiting);
   }
 
   #measure({ endpointId, kind, executionMs }: AttemptOutcome): void {
-    if (kind === 'LOST' || kind === 'STOPPED') this.#options.times.doubt(endpointId);
-    else if (executionMs !== undefined) this.#options.times.learn(endpointId, executionMs);
+    if (kind === 'LOST' || kind === 'STOPPED') this.#options.times.discard(endpointId);
+    else if (executionMs !== undefined) this.#options.times.record(endpointId, executionMs);
   }
 
   /**

@@ -29,7 +29,7 @@ export interface JobRates {
 }
 
 /** Counts of one step, from its begin. */
-export interface TimesCounted extends JobRates {
+export interface StepCounts extends JobRates {
   waits: Histogram;
   executions: Histogram;
 }
@@ -53,7 +53,7 @@ export function stepsOf(spanMs: number): { spanMs: number; stepMs: number } {
  * anything happened.
  */
 export function jobTimes(
-  steps: readonly TimesCounted[],
+  steps: readonly StepCounts[],
   sinceMs: number,
 ): { total: JobTimes; steps: JobTimes[]; rates: JobRates[] } {
   const total = { startMs: sinceMs, waits: [] as number[], executions: [] as number[] };
@@ -68,7 +68,7 @@ export function jobTimes(
   };
 }
 
-function timesOf({ startMs, waits, executions }: Pick<TimesCounted, 'startMs' | 'waits' | 'executions'>): JobTimes {
+function timesOf({ startMs, waits, executions }: Pick<StepCounts, 'startMs' | 'waits' | 'executions'>): JobTimes {
   return { startMs, delay: percentilesOf(waits), execution: percentilesOf(executions) };
 }
 

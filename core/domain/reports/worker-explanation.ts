@@ -19,9 +19,9 @@ export const AWAY_TEXT = 'its machine is not connected';
 /** Further facts about a worker. */
 export interface WorkerAside {
   /** Report of its machine. Empty for keys that may not read workers. */
-  told: string;
+  report: string;
   /** Why it was preempted. Empty if it was not. */
-  gaveWay: string;
+  preemption: string;
   /** Its machine is not connected. */
   away: boolean;
   /** State of the health path of a load-balancing endpoint. Absent for queue endpoints. */
@@ -34,7 +34,7 @@ export function explainWorker(
   { version, idleTimeoutSeconds, rollout }: ScaleSettings,
   aside: WorkerAside,
 ): WorkerExplanation {
-  const { told, gaveWay, away, health } = aside;
+  const { report, preemption, away, health } = aside;
   const { id, held } = worker;
   const what = health === undefined ? 'job' : 'request';
   const as = (state: WorkerExplanation['state'], reason: string, change = ''): WorkerExplanation => ({
@@ -44,7 +44,7 @@ export function explainWorker(
     reason,
     change,
   });
-  const more = told === '' ? '' : `: ${told}`;
+  const more = report === '' ? '' : `: ${report}`;
   if (worker.state === 'UNHEALTHY') {
     const next = worker.retryDue ? 'another takes its place' : 'its place waits for the end of a pause';
     const often = worker.failures > 1 ? `, ${worker.failures} times in a row` : '';
@@ -64,7 +64,7 @@ export function explainWorker(
     );
   }
   if (worker.desired === 'DRAIN' || worker.state === 'DRAINING') {
-    const why = gaveWay === '' ? '' : `: it only does jobs of low priority, and ${gaveWay}`;
+    const why = preemption === '' ? '' : `: it only does jobs of low priority, and ${preemption}`;
     return as('DRAINING', `it takes no more ${what}s and ends when it holds none${why}`);
   }
   const isOther = worker.version !== version;

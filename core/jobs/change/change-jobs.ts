@@ -11,7 +11,7 @@ import { statesBefore } from '../../domain/jobs/job-state.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import type { CoreEvents } from '../../events/core-events.ts';
 import type { JobWalk, Match, WalkedJobs } from '../../store/jobs/job-walk.ts';
-import { walkOn } from '../../store/jobs/job-walk.ts';
+import { advanceWalk } from '../../store/jobs/job-walk.ts';
 import type { Stores } from '../../store/storage.ts';
 import { ERROR_BYTES_MAX } from '../read/job-errors.ts';
 import { checkTime, checkTimes } from '../read/list-jobs.ts';
@@ -80,7 +80,7 @@ export class ChangeJobs {
       const moved = matches.length === 0 ? [] : await this.#move(walk, matches);
       if (moved.length < matches.length) await this.#count(changed.left, walk.endpointId, matches, moved);
       changed.done += moved.length;
-      changed.next = walkOn(walk, looked, looked.length < found.length ? looked.length : asked, moved.length);
+      changed.next = advanceWalk(walk, looked, looked.length < found.length ? looked.length : asked, moved.length);
       room -= looked.length;
       bytesLeft -= bytes;
     }

@@ -6,7 +6,7 @@ import { isJobId } from '../../domain/jobs/job-id.ts';
 import { ANNOUNCED_STATES } from '../../domain/jobs/job-state.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import type { WebhookCallRecord } from '../../store/jobs/webhook-result-store.ts';
-import { checkWord, noFilter } from '../../store/sql/list-filter.ts';
+import { checkWord, unknownFilter } from '../../store/sql/list-filter.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { ReadJob } from '../read/read-job.ts';
 
@@ -38,7 +38,7 @@ export class RedriveWebhook {
    */
   async list(key: JobKey, { state, ...others }: Readonly<Record<string, string>> = {}): Promise<WebhookCallRecord[]> {
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
-    for (const name of Object.keys(others)) throw noFilter(name, ['state']);
+    for (const name of Object.keys(others)) throw unknownFilter(name, ['state']);
     if (state !== undefined) checkWord('state', state, CALL_STATES);
     const { reads, stores } = this.#options;
     await reads.read(key, { omitOutput: true });

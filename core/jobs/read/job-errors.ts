@@ -49,19 +49,19 @@ export class JobErrors {
     checkGroupId(groupId, 'group_id');
     const groups = new ErrorGroups(groupId);
     let after: number | undefined;
-    let looked = 0;
+    let scanned = 0;
     let bytes = 0;
     do {
       const slice: FailedSlice = await stores.jobs.failed(endpointId, {
         spanMs,
         after,
-        limit: Math.min(SLICE, JOBS_MAX - looked),
+        limit: Math.min(SLICE, JOBS_MAX - scanned),
       });
       await inSlices(clock, slice.jobs, (job) => groups.add(job));
-      looked += slice.looked;
+      scanned += slice.scanned;
       bytes += slice.bytes;
       after = slice.next;
-    } while (after !== undefined && looked < JOBS_MAX && bytes < ERROR_BYTES_MAX);
+    } while (after !== undefined && scanned < JOBS_MAX && bytes < ERROR_BYTES_MAX);
     return { ...groups.list(), more: after !== undefined };
   }
 }

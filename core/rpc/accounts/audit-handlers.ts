@@ -5,7 +5,7 @@ import type { AuditServiceServer } from '@slipway/proto/gen/slipway/v1/audit_ser
 import type { Access } from '../../access/access.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import { listAuditEvents } from '../../reports/list-audit-events.ts';
-import { noFilter } from '../../store/sql/list-filter.ts';
+import { unknownFilter } from '../../store/sql/list-filter.ts';
 import type { Stores } from '../../store/storage.ts';
 import { namedAccount } from '../server/own-account.ts';
 import { filtersOf, searchOf } from '../server/paging.ts';
@@ -20,7 +20,7 @@ export function auditHandlers(access: Access, audit: Stores['audit'], logger: Lo
       if (view && view.orderBy !== '' && view.orderBy !== 'time')
         throw invalid('order_by of the audit trail must be `time` or empty');
       const { action, ...others } = filtersOf(view);
-      for (const name of Object.keys(others)) throw noFilter(name, ['action']);
+      for (const name of Object.keys(others)) throw unknownFilter(name, ['action']);
       const { pageSize, pageToken, subjectId, sinceTime: since, untilTime: until } = request;
       const oldestFirst = view?.orderBy === 'time' && !view.descending;
       const asked = { pageSize, pageToken, subjectId, search: searchOf(view), action, since, until, oldestFirst };

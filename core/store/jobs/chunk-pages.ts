@@ -64,7 +64,7 @@ interface PageRow {
 }
 
 /** Moves shared cursors from the begin to the last chunk of a page. Creates missing rows. */
-const placesMoved = samePart(
+const movedCursors = samePart(
   (sql) => sql`,
   ends AS (
     SELECT endpoint_id, id, shared_attempt, shared_number, has_place, attempt, number, reader FROM pages WHERE is_shared AND NOT left_out AND nth = fits
@@ -123,7 +123,7 @@ export async function readChunkPages(
           ) AS listed WINDOW places AS (ORDER BY attempt, number)
         ) AS sized
       ) AS p ON p.fit = 1 OR p.nth = 1
-    )${shares ? placesMoved(sql) : sql``}
+    )${shares ? movedCursors(sql) : sql``}
     SELECT reader, state, error, shared_attempt, shared_number, listed, fits, left_out, attempt, number,
       CASE WHEN NOT left_out THEN output END AS output, CASE WHEN NOT left_out THEN metrics END AS metrics,
       ${shares ? hasMoved(sql) : sql`true`} AS taken

@@ -25,7 +25,7 @@ export interface FailedSlice {
   /** Jobs with their positions. */
   jobs: (FailedJob & { position: number })[];
   /** Number of jobs read, and the bytes of their errors. */
-  looked: number;
+  scanned: number;
   bytes: number;
   /** Cursor of the next slice, `undefined` if there is none. */
   next: number | undefined;
@@ -82,7 +82,7 @@ export async function readFailedJobs(
         finishedAtMs,
         error: partsOf(row),
       })),
-    looked: rows.length,
+    scanned: rows.length,
     bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0),
     next: isEnd ? undefined : last.position,
   };

@@ -41,7 +41,7 @@ export async function positionsOf(
   { fromMs, untilMs }: SubmittedWithin,
 ): Promise<JobRange> {
   const place = async (ms: number | undefined) =>
-    ms === undefined || parts.length === 0 ? undefined : placeOf(sql, endpointId, parts, ms);
+    ms === undefined || parts.length === 0 ? undefined : boundsAt(sql, endpointId, parts, ms);
   const [from, until] = await Promise.all([
     place(fromMs === undefined ? undefined : fromMs - DISORDER_MS),
     place(untilMs === undefined ? undefined : untilMs + DISORDER_MS),
@@ -60,7 +60,7 @@ export function submittedWithin(sql: Sql, { fromMs, untilMs }: SubmittedWithin):
 }
 
 /** Returns bounds: jobs submitted before a time have positions below `high`, all others from `low` on. */
-async function placeOf(sql: Sql, endpointId: string, parts: readonly Fragment[], ms: number): Promise<JobRange> {
+async function boundsAt(sql: Sql, endpointId: string, parts: readonly Fragment[], ms: number): Promise<JobRange> {
   const next = parts
     .map(
       (part) => sql`

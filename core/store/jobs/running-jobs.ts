@@ -58,7 +58,7 @@ export class RunningJobs {
           WHERE endpoint_id = e.id AND state = 'IN_PROGRESS' AND started_at >= ${this.#byEndpoint.from(sql, sql`e`)}
           ORDER BY started_at) AS r
         GROUP BY worker_id) AS h ON true`;
-    const found = learnt(this.#byEndpoint, rows);
+    const found = recordScan(this.#byEndpoint, rows);
     const heldOf = ({ worker_id: workerId, held, normal }: HeldRow): HeldCount[] =>
       workerId === null ? [] : [{ workerId, held, normal }];
     return new Map([...found].map(([id, own]) => [id, own.flatMap(heldOf)]));
@@ -99,7 +99,7 @@ export class RunningJobs {
         SELECT endpoint_id, id, attempt, worker_id, started_at FROM job
         WHERE machine_id = m.id AND state = 'IN_PROGRESS' AND started_at >= ${this.#byMachine.from(sql, sql`m`)}
         ORDER BY started_at) AS j ON true`;
-    learnt(this.#byMachine, rows);
+    recordScan(this.#byMachine, rows);
     return rows.flatMap(({ id: machineId, endpoint_id: endpointId, job_id: jobId, attempt, worker_id: workerId }) =>
       endpointId === null ? [] : [{ endpointId, jobId, attempt, workerId, machineId }],
     );
@@ -113,7 +113,7 @@ function lookedAt(sql: Sql, since: ReturnType<Sql>) {
 }
 
 /** Returns the rows of each id and records where the next scan starts. */
-function learnt<Row extends ScanRow>(start: ScanStart, rows: readonly Row[]): Map<string, Row[]> {
+function recordScan<Row extends ScanRow>(start: ScanStart, rows: readonly Row[]): Map<string, Row[]> {
   const found = Map.groupBy(rows, ({ id }) => id);
   for (const [id, own] of found) {
     const [first] = own as [Row];

@@ -121,7 +121,7 @@ export class ExplainStore {
   }
 
   /** Returns workers that were preempted recently or are draining for it. */
-  async gaveWay(endpointId: string): Promise<Preemption[]> {
+  async preemptedWorkers(endpointId: string): Promise<Preemption[]> {
     return this.#database.sql<Preemption[]>`
       SELECT w.id AS "workerId", CASE WHEN o.account_id = e.account_id THEN o.id ELSE '' END AS "toOwn"
       FROM worker w JOIN endpoint e ON e.id = w.endpoint_id LEFT JOIN endpoint o ON o.id = w.gave_way_to

@@ -23,7 +23,7 @@ export interface MachineAddress {
 }
 
 /** The session and the key of a machine. */
-export interface MachineStanding {
+export interface MachineConnection {
   /** Empty: it is not connected. */
   replicaAddress: string;
   agentSinceMs: number;
@@ -60,8 +60,8 @@ export class MachineViewStore {
   }
 
   /** `undefined` if there is no such machine. */
-  async standing(id: string): Promise<MachineStanding | undefined> {
-    const [row] = await this.#database.sql<MachineStanding[]>`
+  async standing(id: string): Promise<MachineConnection | undefined> {
+    const [row] = await this.#database.sql<MachineConnection[]>`
       SELECT CASE WHEN m.session_id IS NOT NULL AND m.lease_expires_at > now() THEN m.replica_address ELSE '' END AS "replicaAddress",
         (extract(epoch FROM m.instance_since) * 1000)::bigint AS "agentSinceMs", coalesce(k.id, '') AS "keyId",
         (extract(epoch FROM k.revoked_at) * 1000)::bigint AS "keyRevokedAtMs"

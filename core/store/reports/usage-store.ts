@@ -8,7 +8,7 @@ import { checkUsageCost, USAGE_RECORDS_MAX } from '../../domain/reports/usage.ts
 import type { Database } from '../sql/database.ts';
 import { filterConditions } from '../sql/list-filter.ts';
 import type { PageKey, PageRequest } from '../sql/page.ts';
-import { noCursor, orderOf } from '../sql/page.ts';
+import { invalidCursor, orderOf } from '../sql/page.ts';
 
 const GROUP_COLUMNS: Record<UsageGrouping, string> = {
   SUBJECT: 'subject_id',
@@ -121,7 +121,7 @@ export class UsageStore {
     if (!page?.after) return { value, turn, after: sql`true` };
     const [, startMs, others, group] = /^(-?\d{1,15}) ([01]) (.*)$/s.exec(page.after.id) ?? [];
     const { value: text = '' } = page.after;
-    if (startMs === undefined || (order.as === 'bigint' && !/^-?\d{1,18}$/.test(text))) throw noCursor();
+    if (startMs === undefined || (order.as === 'bigint' && !/^-?\d{1,18}$/.test(text))) throw invalidCursor();
     const last = order.as === 'bigint' ? sql`${text}::text::bigint` : sql`${text}::text`;
     const place = sql`(${last}, ${startMs}::text::float8, ${others === '1'}::bool, ${group!}::text)`;
     return {

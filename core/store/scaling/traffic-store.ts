@@ -1,5 +1,5 @@
 /** Traffic of endpoints: written by each replica, read by the SLO scaler and for what-if questions. */
-import type { TimesCounted } from '../../domain/jobs/job-times.ts';
+import type { StepCounts } from '../../domain/jobs/job-times.ts';
 import type { Recorded, RecordedDecision } from '../../domain/scaling/model/what-if.ts';
 import type { TrafficSpan } from '../../domain/scaling/traffic.ts';
 import { BINS_MAX, TRAFFIC_KEPT_HOURS } from '../../domain/scaling/traffic.ts';
@@ -70,11 +70,11 @@ export class TrafficStore {
    * Returns wait and run times in the last `spanMs` milliseconds, with the numbers of submitted and ended jobs, by
    * steps that begin at multiples of `stepMs`. Steps without traffic are left out.
    */
-  async times(endpointId: string, spanMs: number, stepMs: number): Promise<{ sinceMs: number; steps: TimesCounted[] }> {
+  async times(endpointId: string, spanMs: number, stepMs: number): Promise<{ sinceMs: number; steps: StepCounts[] }> {
     const { sql } = this.#database;
     const since = sql`now() - ${spanMs}::float8 * interval '1 ms'`;
     const [now] = await sql<[{ sinceMs: number }]>`SELECT floor(date_part('epoch', ${since}) * 1000) AS "sinceMs"`;
-    const steps = await sql<TimesCounted[]>`
+    const steps = await sql<StepCounts[]>`
       SELECT floor(date_part('epoch', ended_at) * 1000 / ${stepMs}::float8) * ${stepMs}::float8 AS "startMs",
         ${sql.unsafe(binSums('waits'))} AS waits, ${sql.unsafe(binSums('executions'))} AS executions,
         sum(arrived + arrived_low) AS arrived, sum(completed) AS completed, sum(failed) AS failed

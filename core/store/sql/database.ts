@@ -147,7 +147,7 @@ const LOCKS = { lock_timeout: String(LOCK_MS_MAX) };
 const URGENT_CONNECTIONS = 2;
 
 /** One lost connection would end the process with the driver as it is published. */
-function refuseUnpatched(): void {
+function checkPatched(): void {
   if (!('survivesCuts' in postgres))
     throw new Error('The package postgres is not patched (deploy/patches). Run: npm run prepare');
 }
@@ -165,7 +165,7 @@ export interface OpenConnection {
 const CONNECTIONS = new WeakMap<Sql, Map<Socket, OpenConnection>>();
 
 /** Listeners by client that receive each statement's wait for a connection, in milliseconds. */
-const POOL_WAIT_LISTENERS = new WeakMap<Sql, { heard: (waitedMs: number) => void }>();
+const POOL_WAIT_LISTENERS = new WeakMap<Sql, { onWait: (waitedMs: number) => void }>();
 
 /** Creates a client. `name` identifies its connections in pg_stat_activity. */
 export function connect(
@@ -176,18 +176,18 @@ export function connect(
   settings: Record<string, string> = {},
   onnotify?: (channel: string, payload: string) => void,
 ): Sql {
-  refuseUnpatched();
+  checkPatched();
   const connections = new Map<Socket, OpenConnection>();
-  const onsocket = (socket: Socket, told: Omit<OpenConnection, 'socket'>): void => {
+  const onsocket = (socket: Socket, state: Omit<OpenConnection, 'socket'>): void => {
     for (const known of connections.keys()) if (known.destroyed) connections.delete(known);
-    connections.set(socket, { socket, ...told });
+    connections.set(socket, { socket, ...state });
   };
-  const turns = { heard: (_waitedMs: number): void => {} };
+  const listener = { onWait: (_waitedMs: number): void => {} };
   const sql = postgres(url, {
     // Known to the driver though not to its types: its own listen() would not listen again when a reconnection fails
     // once.
     ...(onnotify && { onnotify }),
-    ...{ onsocket, array_types: ARRAY_TYPES, onturn: (waitedMs: number) => turns.heard(waitedMs) },
+    ...{ onsocket, array_types: ARRAY_TYPES, onturn: (waitedMs: number) => listener.onWait(waitedMs) },
     max,
     types: TYPES,
     fetch_types: false,
@@ -203,7 +203,7 @@ export function connect(
     onnotice: (notice) => logger.debug({ notice: notice['message'] }, 'database notice'),
   }) as unknown as Sql;
   CONNECTIONS.set(sql, connections);
-  POOL_WAIT_LISTENERS.set(sql, turns);
+  POOL_WAIT_LISTENERS.set(sql, listener);
   return sql;
 }
 
@@ -211,8 +211,8 @@ export function connect(
  * Calls a listener with each statement's wait, in milliseconds, until no other statement was before it on a
  * connection. Statements inside of transactions are left out.
  */
-export function onPoolWait(sql: Sql, heard: (waitedMs: number) => void): void {
-  POOL_WAIT_LISTENERS.get(sql)!.heard = heard;
+export function onPoolWait(sql: Sql, onWait: (waitedMs: number) => void): void {
+  POOL_WAIT_LISTENERS.get(sql)!.onWait = onWait;
 }
 
 /**

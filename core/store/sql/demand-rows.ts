@@ -37,7 +37,7 @@ export async function readDemands(sql: Sql, endpointIds: readonly string[]): Pro
  */
 const STARVED_MS = 3_000;
 /** A report older than this many milliseconds may come from a process that has ended. */
-const SAID_NOW_MS = 10_000;
+const FRESH_REPORT_MS = 10_000;
 
 /**
  * Selects endpoints `id` with requests that wait (`waiting`) though a ready worker has none; `owned`: rows of `e` that
@@ -47,7 +47,7 @@ export function starvedEndpoints(sql: Sql, owned: Fragment): Fragment {
   return sql`
     SELECT e.id, sum(d.waiting)::int AS waiting FROM endpoint e JOIN endpoint_demand d ON d.endpoint_id = e.id
     WHERE ${owned} AND d.waiting > 0 AND d.waiting_since < now() - ${STARVED_MS}::int * interval '1 ms'
-      AND d.reported_at > now() - ${SAID_NOW_MS}::int * interval '1 ms'
+      AND d.reported_at > now() - ${FRESH_REPORT_MS}::int * interval '1 ms'
       AND EXISTS (SELECT FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> '' AND w.desired = 'RUN'
         AND w.state = 'READY' AND w.health = 'READY' AND w.busy_at < now() - ${STARVED_MS}::int * interval '1 ms' AND NOT EXISTS (
           SELECT FROM endpoint_demand o WHERE o.endpoint_id = e.id AND w.id = ANY(o.worker_ids)

@@ -35,7 +35,7 @@ export function whereWord(conditions: Readonly<Record<string, SQL>>): Filter {
 export function filterConditions(filters: Filters, asked: Readonly<Record<string, string>>): SQL[] {
   return Object.entries(asked).map(([name, value]) => {
     const filter = Object.hasOwn(filters, name) ? filters[name]! : undefined;
-    if (!filter) throw noFilter(name, Object.keys(filters));
+    if (!filter) throw unknownFilter(name, Object.keys(filters));
     checkWord(name, value, filter.words);
     return filter.keeps(value);
   });
@@ -50,7 +50,7 @@ export function checkWord(name: string, value: string, words: readonly string[] 
 }
 
 /** Returns the error for an unknown filter. `known`: the valid ones. */
-export function noFilter(name: string, known: readonly string[]): DomainError {
+export function unknownFilter(name: string, known: readonly string[]): DomainError {
   const what = known.length === 0 ? 'nothing' : known.toSorted().join(', ');
   return invalid(`filters has ${JSON.stringify(name.slice(0, 64))}, but this list is filtered by ${what}`);
 }

@@ -154,7 +154,7 @@ export class NoticeChannel extends BaseService {
       }),
     );
     try {
-      const row = await this.#look(sql);
+      const row = await this.#readState(sql);
       // Listens again after a lost connection.
       if (!row.listening) await sql`LISTEN slipway`;
       const cut = (await this.#lostAnswers?.check(sql)) ?? 0;
@@ -185,7 +185,7 @@ export class NoticeChannel extends BaseService {
   }
 
   /** One statement checks everything. Locks of a lost connection are released with it. */
-  async #look(sql: Sql): Promise<CheckRow> {
+  async #readState(sql: Sql): Promise<CheckRow> {
     const { wanted } = this.#singletonTasks;
     if (wanted.length === 0 && this.#held.length > 0) await sql`SELECT pg_advisory_unlock_all()`;
     const [row] = await sql<CheckRow[]>`

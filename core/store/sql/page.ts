@@ -143,7 +143,7 @@ function beyond({ id, createdAt }: Listed, after: PageKey, sort: Sort | undefine
     return sql`(${createdAt}, ${id}) > (timestamptz 'epoch' + ${after.at}::bigint * interval '1 microsecond', ${after.id})`;
   const { value = '' } = after;
   // A forged token gets a clear error.
-  if (sort.as === 'bigint' && !/^-?\d{1,18}$/.test(value)) throw noCursor();
+  if (sort.as === 'bigint' && !/^-?\d{1,18}$/.test(value)) throw invalidCursor();
   const last = sort.as === 'bigint' ? sql`${value}::text::bigint` : sql`${value}::text`;
   return isDescending
     ? sql`(${sort.of}, ${id}) < (${last}, ${after.id})`
@@ -151,7 +151,7 @@ function beyond({ id, createdAt }: Listed, after: PageKey, sort: Sort | undefine
 }
 
 /** Returns the error for a forged page token. */
-export function noCursor(): DomainError {
+export function invalidCursor(): DomainError {
   return invalid('page_token is none that a page of this list gave; leave it out to begin');
 }
 

@@ -8,7 +8,7 @@ import t from 'tap';
 function untilKnown(times: ExecutionTimes): number {
   let count = 0;
   while (times.of('e').length === 0) {
-    times.learn('e', 5);
+    times.record('e', 5);
     count += 1;
   }
   return count;
@@ -16,21 +16,21 @@ function untilKnown(times: ExecutionTimes): number {
 
 t.test('a long one ends what was known; short ones forget it, later with each that follows', async (t) => {
   const times = new ExecutionTimes();
-  times.learn('e', 30_000);
+  times.record('e', 30_000);
   t.equal(untilKnown(times), MEASURED_MIN, 'the first may have loaded a model');
   const needed = [1, 2, 3, 4, 5, 6].map(() => {
-    times.learn('e', SHORT_MS_MAX + 1);
+    times.record('e', SHORT_MS_MAX + 1);
     return untilKnown(times);
   });
   t.same(needed, [6, 12, 24, 48, 64, 64]);
-  for (let count = 0; count < 1_000; count += 1) times.learn('e', 5);
-  times.doubt('e');
+  for (let count = 0; count < 1_000; count += 1) times.record('e', 5);
+  times.discard('e');
   t.equal(untilKnown(times), 2 * MEASURED_MIN, 'long ago');
 });
 
 t.test('the latest of each endpoint', async (t) => {
   const times = new ExecutionTimes();
-  for (let ms = 0; ms < MEASURED_MAX + 2; ms += 1) times.learn('e', ms);
+  for (let ms = 0; ms < MEASURED_MAX + 2; ms += 1) times.record('e', ms);
   t.same(
     [...times.of('e')].sort((a, b) => a - b),
     Array.from({ length: MEASURED_MAX }, (_, index) => index + 2),

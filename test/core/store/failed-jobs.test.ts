@@ -58,11 +58,11 @@ t.test('slices: the newest first, each once, both states, and those that ended e
   await insert(endpointId, 5, { state: 'COMPLETED', name: 'done' });
   const seen: string[] = [];
   let after: number | undefined;
-  let looked = 0;
+  let scanned = 0;
   do {
     const slice = await stores.jobs.failed(endpointId, { spanMs: 1_800_000, after, limit: 7 });
     seen.push(...slice.jobs.map(({ id }) => id));
-    looked += slice.looked;
+    scanned += slice.scanned;
     after = slice.next;
   } while (after !== undefined);
   const wanted = [
@@ -70,14 +70,14 @@ t.test('slices: the newest first, each once, both states, and those that ended e
     ...Array.from({ length: 40 }, (_, n) => `j${40 - n}-u1`),
   ];
   t.same(seen, wanted);
-  t.equal(looked, 120);
+  t.equal(scanned, 120);
   t.match(await stores.jobs.failed(endpointId, { spanMs: DAY_MS, after: undefined, limit: 120 }), {
-    looked: 120,
+    scanned: 120,
     next: Number,
   });
   t.match(await stores.jobs.failed(await engines.endpoint(), { spanMs: DAY_MS, after: undefined, limit: 7 }), {
     jobs: [],
-    looked: 0,
+    scanned: 0,
     next: undefined,
   });
   const { groups, ...all } = await errorsOf(endpointId);

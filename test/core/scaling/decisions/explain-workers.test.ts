@@ -43,7 +43,7 @@ t.test('a disconnected machine: its workers are not called idle, busy or resumin
   );
   const frozen = { id: 'w', state: 'FROZEN', desired: 'FREEZE', held: 0, reachable: false } as WorkerSample;
   const reason = (away: boolean): string =>
-    explainWorker(frozen, { workersMax: 3 } as ScaleSettings, { told: '', gaveWay: '', away }).reason;
+    explainWorker(frozen, { workersMax: 3 } as ScaleSettings, { report: '', preemption: '', away }).reason;
   t.same([true, false].map(reason), [
     'it is frozen and does not wake while its machine is not connected',
     'it is frozen and does not wake while its machine takes nothing new',
@@ -74,7 +74,7 @@ t.test(
       summarizeEndpoint(
         { queued: 1, running: 0, oldestWaitMs: 0, workers },
         settings,
-        workers.map((worker) => explainWorker(worker, settings, { told, gaveWay: '', away: false })),
+        workers.map((worker) => explainWorker(worker, settings, { report: told, preemption: '', away: false })),
         { what: 'job', low: 0, reason: 'r', cannotRun: '', refusal, limits, machines: [], starved: 0 },
       );
     const jobs = 'At least one job waits and none runs.';
