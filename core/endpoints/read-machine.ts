@@ -9,9 +9,9 @@ import { checkText, invalid } from '../domain/settings/fields.ts';
 import type { MachineStatus } from '../store/machines/machine-rows.ts';
 import type {
   MachineAddress,
+  MachineConnection,
   MachineImages,
   MachinePod,
-  MachineConnection,
   WaitingEndpoint,
 } from '../store/reports/machine-view-store.ts';
 import type { EndpointContext } from './endpoint-context.ts';
@@ -62,7 +62,10 @@ export async function readMachine(context: ReadContext, { scope }: Caller, named
   return { status, standing, pods, images, addresses, refusals };
 }
 
-async function refusalsOf({ machineViews, cannotRun, scales }: ReadContext, id: string): Promise<UnplaceableEndpoint[]> {
+async function refusalsOf(
+  { machineViews, cannotRun, scales }: ReadContext,
+  id: string,
+): Promise<UnplaceableEndpoint[]> {
   const waiting = await machineViews.waiting();
   if (waiting.length === 0) return [];
   const ids = waiting.map((endpoint) => endpoint.id);

@@ -88,7 +88,11 @@ export async function changePod(
 }
 
 /** Throws the error for a pod that does not exist. */
-async function rejectMissingPod({ podViews }: Pick<PodContext, 'podViews'>, accountId: string, id: string): Promise<never> {
+async function rejectMissingPod(
+  { podViews }: Pick<PodContext, 'podViews'>,
+  accountId: string,
+  id: string,
+): Promise<never> {
   const worker = await podViews.worker(accountId, [], id);
   throw worker ? podIsWorker(id, worker.endpointId) : podNotFound(id);
 }

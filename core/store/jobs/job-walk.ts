@@ -124,7 +124,12 @@ export function matching(sql: Sql, { endpointId, states, range }: JobWalk, match
  * Returns the walk after these matches, of which `limit` were requested and `moved` were moved, `undefined` if it is
  * finished.
  */
-export function advanceWalk(walk: JobWalk, matches: readonly Match[], limit: number, moved: number): JobWalk | undefined {
+export function advanceWalk(
+  walk: JobWalk,
+  matches: readonly Match[],
+  limit: number,
+  moved: number,
+): JobWalk | undefined {
   const { states, range, part, move } = walk;
   const parts = partsOf(states);
   const hasMoved = walk.hasMoved || moved > 0;
