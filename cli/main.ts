@@ -16,7 +16,7 @@ import { buildProgram } from './program.ts';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** What a command reads and writes. */
-export interface Surroundings {
+export interface MainDependencies {
   /** Its configuration; throws ConfigError. */
   config(): CliConfig;
   stdout: Sink;
@@ -38,7 +38,7 @@ export async function main(args: readonly string[]): Promise<number> {
 /** Runs a command line, wherever it reads and writes. */
 export async function runCommand(
   args: readonly string[],
-  { config: read, stdout, stderr, stdin, stopping }: Surroundings,
+  { config: read, stdout, stderr, stdin, stopping }: MainDependencies,
 ): Promise<number> {
   const output = new Output(stdout, stderr, systemClock);
   const config = readConfig(read, output);

@@ -9,7 +9,7 @@ import type { CoreServices } from '@slipway/facades/core-client/core-services';
 import { Api, KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import { Endpoint, EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
-import type { PageAsked } from '@slipway/proto/wire/pages';
+import type { PageRequest } from '@slipway/proto/wire/pages';
 import { allPages } from '@slipway/proto/wire/pages';
 import { CoreError } from '@slipway/proto/wire/reason';
 import { by } from './call-by.ts';
@@ -165,7 +165,7 @@ async function ensureTemplate(core: CoreServices, key: string, handler: Handler)
 }
 
 function ownTemplates(core: CoreServices, key: string): Promise<Template[]> {
-  const read = (page: PageAsked) =>
+  const read = (page: PageRequest) =>
     core.templates.call((client) => client.listTemplates, { includePublic: false, ...page }, by(key));
   return allPages(read, (response) => response.templates);
 }

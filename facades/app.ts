@@ -37,7 +37,7 @@ import type { GateParts } from './plugins/authenticate.ts';
 import { readRawBodies } from './plugins/bodies/raw-body.ts';
 import { addQueueCors } from './plugins/cors.ts';
 import { handleErrors, queueErrorShape } from './plugins/errors/error-handler.ts';
-import type { RejectUnrouted } from './plugins/errors/unknown-route.ts';
+import type { UnroutedHandler } from './plugins/errors/unknown-route.ts';
 import { handleUnknownRoutes } from './plugins/errors/unknown-route.ts';
 import { addHttpRules } from './plugins/http-rules.ts';
 import { AccessCache } from './plugins/limits/access-cache.ts';
@@ -169,7 +169,7 @@ interface HookParts {
 }
 
 /** Adds what runs around the routes, in this order. Returns the answer to requests without a route. */
-function addHooks(app: FastifyInstance, parts: HookParts): RejectUnrouted {
+function addHooks(app: FastifyInstance, parts: HookParts): UnroutedHandler {
   const { config, tried, balancing, gate, keys, budgets, clock, logger } = parts;
   const { edgeKey, lbDomains: domains, podDomains, lbProcessingMs: processingMs, lbHoldMs: holdMs } = config;
   const perWorker = config.rateLimits ? perWorkerOf(config) : null;

@@ -6,12 +6,12 @@ import { httpMetrics } from '@slipway/kit/observe/http-metrics';
 import type { Metrics } from '@slipway/kit/observe/metrics';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { FastifyInstance } from 'fastify';
-import type { OnRejected } from './plugins/limits/rate-limit.ts';
+import type { RejectionListener } from './plugins/limits/rate-limit.ts';
 
 /** Counters that the parts of a facade report to. */
 export interface FacadeMeter {
   countRequests(app: FastifyInstance): void;
-  onRejected: OnRejected;
+  onRejected: RejectionListener;
 }
 
 /** Values that are read at each scrape. */

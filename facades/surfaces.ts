@@ -12,7 +12,7 @@ import { graphqlRoutes } from './graphql/routes.ts';
 import type { JobParts } from './jobs/job-parts.ts';
 import { openaiRoutes } from './openai/routes.ts';
 import type { GateParts } from './plugins/authenticate.ts';
-import type { RejectUnrouted } from './plugins/errors/unknown-route.ts';
+import type { UnroutedHandler } from './plugins/errors/unknown-route.ts';
 import { AddressRate } from './plugins/limits/address-rate.ts';
 import { logs } from './queue/logs.ts';
 import { queueRoutes } from './queue/routes.ts';
@@ -27,7 +27,7 @@ export interface SurfaceParts extends Omit<JobParts, 'jobs' | 'endpoints'> {
   peers: TrustedPeers;
   executor: GraphqlExecutor;
   readiness: Readiness;
-  rejectUnrouted: RejectUnrouted;
+  rejectUnrouted: UnroutedHandler;
 }
 
 /** Adds all routes, after the hooks of the app. */

@@ -12,6 +12,7 @@ import { TlsSource } from '@slipway/kit/net/tls-source';
 import { Metrics } from '@slipway/kit/observe/metrics';
 import { tracingOf } from '@slipway/kit/observe/tracing';
 import type { Clock, Random } from '@slipway/kit/time/clock';
+import { Adoption } from './adoption.ts';
 import type { AgentMeter } from './agent-metrics.ts';
 import { agentMetrics } from './agent-metrics.ts';
 import { bodyBudget } from './bridge/raw-body.ts';
@@ -28,15 +29,14 @@ import type { AgentInstance } from './inventory/agent-instance.ts';
 import { freeMemoryShare } from './inventory/host-size.ts';
 import { MachineGpus } from './inventory/machine-gpus.ts';
 import type { ConnectLoop } from './session/connect-loop.ts';
-import { ImageSettler } from './session/image-settler.ts';
+import { ImageResolver } from './session/image-resolver.ts';
 import { Inbound } from './session/inbound.ts';
 import { Lease } from './session/lease.ts';
 import { StartInventory } from './start-inventory.ts';
-import { Takeover } from './takeover.ts';
-import { TunnelKeeper } from './tunnel/tunnel-keeper.ts';
+import { TunnelPool } from './tunnel/tunnel-pool.ts';
 import { PodFiles } from './units/pods/pod-files.ts';
-import { PodKeeper } from './units/pods/pod-keeper.ts';
-import { StandbyRoom } from './units/workers/standby-room.ts';
+import { PodRegistry } from './units/pods/pod-registry.ts';
+import { StandbyCapacity } from './units/workers/standby-capacity.ts';
 import { SharedFolders } from './users/shared-folder.ts';
 
 /** How often the slow checks run, in milliseconds. */
@@ -56,15 +56,15 @@ export interface AgentDependencies {
 export class AgentParts {
   readonly config: AgentConfig;
   readonly deps: AgentDependencies;
-  readonly settler: ImageSettler;
+  readonly settler: ImageResolver;
   readonly containers: ContainerHost;
   readonly units: UnitBase;
   readonly attempts: AttemptParts;
-  readonly pods: PodKeeper;
+  readonly pods: PodRegistry;
   readonly bridge: Bridge;
   readonly inbound: Inbound;
   readonly lease: Lease;
-  readonly takeover: Takeover;
+  readonly takeover: Adoption;
   readonly gpus: MachineGpus;
   readonly inventory: StartInventory;
   readonly measures: MetricsServer;
@@ -86,7 +86,7 @@ export class AgentParts {
     this.config = config;
     this.deps = deps;
     this.#tls = new TlsSource(config.coreTls);
-    this.settler = new ImageSettler(deps);
+    this.settler = new ImageResolver(deps);
     this.measures = new MetricsServer({ listen: config.metricsListen, metrics: this.#metrics, logger: deps.logger });
     const meter = this.#buildMeter();
     this.containers = this.#buildContainers(meter);
@@ -98,7 +98,7 @@ export class AgentParts {
     this.bridge = this.#buildBridge(meter);
     this.lease = this.#buildLease();
     const { attempts, pods, containers, lease } = this;
-    this.takeover = new Takeover({ ...attempts, ...deps, pods, containers, lease });
+    this.takeover = new Adoption({ ...attempts, ...deps, pods, containers, lease });
     this.inbound = new Inbound({ ...attempts, ...deps, pods, images: containers, archive: this.units.archive });
     const connect = buildConnectLoop(this, this.#tls);
     this.gpus = this.#buildGpus(connect);
@@ -176,9 +176,9 @@ export class AgentParts {
     });
   }
 
-  #buildPods(): PodKeeper {
+  #buildPods(): PodRegistry {
     const { outbox, runLog, reach } = this.attempts;
-    return new PodKeeper({
+    return new PodRegistry({
       ...this.units,
       ...this.deps,
       reach,
@@ -202,7 +202,7 @@ export class AgentParts {
 
   #buildWatch(): Service {
     const { pool, stopper, watch } = this.attempts;
-    const standbyRoom = new StandbyRoom({ pool, freeShare: freeMemoryShare, ...this.deps });
+    const standbyRoom = new StandbyCapacity({ pool, freeShare: freeMemoryShare, ...this.deps });
     const parts = [pool, standbyRoom, this.pods, stopper, watch];
     return new Loop({
       name: 'watch',
@@ -219,7 +219,7 @@ export class AgentParts {
     const { tunnelAddresses: addresses, key } = this.config;
     const find = (name: string): ReturnType<typeof findHttpServer> =>
       findHttpServer(name, this.attempts.pool, this.pods);
-    return new TunnelKeeper({ addresses, tls: this.#tls, key, ...this.deps, find });
+    return new TunnelPool({ addresses, tls: this.#tls, key, ...this.deps, find });
   }
 
   /** Services that remove old logs and read changed certificates. */

@@ -21,8 +21,8 @@ import { Intake } from './attempts/intake.ts';
 import { JobSpans } from './attempts/job-spans.ts';
 import { Keeper } from './attempts/keeper.ts';
 import { OutcomeReporter } from './attempts/outcome-reporter.ts';
+import { WorkerCapacity } from './attempts/worker-capacity.ts';
 import { WorkerReporter } from './attempts/worker-reporter.ts';
-import { WorkerRoom } from './attempts/worker-room.ts';
 import { OpenPolls } from './bridge/open-polls.ts';
 import type { UnitBase } from './build-units.ts';
 import type { AgentConfig } from './config.ts';
@@ -32,7 +32,7 @@ import { OutcomeSpool } from './spool/outcome-spool.ts';
 import { RunLog } from './spool/run-log.ts';
 import { FreePorts } from './units/http/free-ports.ts';
 import { HealthWatch } from './units/http/health-watch.ts';
-import type { HttpReach } from './units/http/pod-ports.ts';
+import type { HttpAddresses } from './units/http/pod-ports.ts';
 import type { Worker } from './units/workers/worker.ts';
 import { WorkerPool } from './units/workers/worker-pool.ts';
 
@@ -60,7 +60,7 @@ export interface AttemptParts {
   /** Asks workers that serve HTTP how they are. */
   health: HealthWatch;
   /** How others reach what serves HTTP here. */
-  reach: HttpReach;
+  reach: HttpAddresses;
 }
 
 /** What they are built of. */
@@ -126,14 +126,14 @@ type Records = Pick<
   | 'outbox'
   | 'outcomes'
   | 'reporter'
-> & { room: WorkerRoom };
+> & { room: WorkerCapacity };
 
 function buildRecords({ config, logger, clock, random, disk, diskAfterMs }: AttemptOptions): Records {
   const large = new LargePayloads({ clock, random, logger });
   const polls = new OpenPolls();
   const holdings = new Holdings();
   const spans = new JobSpans(holdings, clock);
-  const room = new WorkerRoom({ holdings, polls, clock });
+  const room = new WorkerCapacity({ holdings, polls, clock });
   const spool = new OutcomeSpool({ folder: join(config.dataDir, 'spool'), logger, clock, disk });
   const runLog = new RunLog({ folder: config.dataDir, logger, disk });
   const keeper = new Keeper(runLog);

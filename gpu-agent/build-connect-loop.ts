@@ -9,20 +9,20 @@ import type { AgentInstance } from './inventory/agent-instance.ts';
 import type { MachineGpus } from './inventory/machine-gpus.ts';
 import type { ConnectOptions } from './session/connect-loop.ts';
 import { ConnectLoop } from './session/connect-loop.ts';
-import type { ImageSettler } from './session/image-settler.ts';
+import type { ImageResolver } from './session/image-resolver.ts';
 import type { Inbound } from './session/inbound.ts';
 import type { Lease } from './session/lease.ts';
-import type { PodKeeper } from './units/pods/pod-keeper.ts';
+import type { PodRegistry } from './units/pods/pod-registry.ts';
 
 /** Parts of the agent that the session reads from and reports to. */
 export interface ConnectedParts {
   readonly config: AgentConfig;
   readonly deps: Pick<ConnectOptions, 'logger' | 'clock' | 'random' | 'transport'>;
   readonly attempts: AttemptParts;
-  readonly pods: PodKeeper;
+  readonly pods: PodRegistry;
   readonly containers: ContainerHost;
   readonly gpus: MachineGpus;
-  readonly settler: ImageSettler;
+  readonly settler: ImageResolver;
   readonly inbound: Inbound;
   readonly lease: Lease;
   readonly instance: AgentInstance;

@@ -6,7 +6,7 @@ import type { AgentInstance } from './inventory/agent-instance.ts';
 import { hostSize } from './inventory/host-size.ts';
 import type { MachineGpus } from './inventory/machine-gpus.ts';
 import { AGENT_VERSION } from './session/agent-version.ts';
-import type { PodKeeper } from './units/pods/pod-keeper.ts';
+import type { PodRegistry } from './units/pods/pod-registry.ts';
 
 /** What it is made of. */
 export interface HelloParts {
@@ -16,7 +16,7 @@ export interface HelloParts {
   instance: AgentInstance;
   has: MachineContainers;
   parts: Pick<AttemptParts, 'pool' | 'reporter' | 'table'>;
-  pods: PodKeeper;
+  pods: PodRegistry;
 }
 
 /** Makes it. */

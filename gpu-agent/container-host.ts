@@ -21,7 +21,7 @@ import { EngineFinder } from './executors/container/engine-finder.ts';
 import { HostFirewall } from './executors/container/host-firewall.ts';
 import { hostPrograms } from './executors/container/host-programs.ts';
 import { interfacePrefix, UnitNetworks } from './executors/container/unit-networks.ts';
-import { ImageKeeper, isNamed } from './images/image-keeper.ts';
+import { ImageCache, isNamed } from './images/image-cache.ts';
 import type { OnPull } from './images/image-puller.ts';
 import { ImageStore } from './images/image-store.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
@@ -70,7 +70,7 @@ const GB = 1000 ** 3;
 export class ContainerHost extends BaseService {
   readonly name = 'containers';
   readonly #options: ContainerHostOptions;
-  readonly #keeper: ImageKeeper;
+  readonly #keeper: ImageCache;
   readonly #engines: EngineFinder;
   readonly #looking: Loop;
   #machine: HostMachine = { id: '', instance: '', gpus: [], left: { units: new Set(), waitMs: 0 } };
@@ -88,7 +88,7 @@ export class ContainerHost extends BaseService {
     super();
     const { config, clock, random, logger } = options;
     this.#options = options;
-    this.#keeper = new ImageKeeper(join(config.dataDir, 'images.json'), config.imageDiskGb * GB, clock);
+    this.#keeper = new ImageCache(join(config.dataDir, 'images.json'), config.imageDiskGb * GB, clock);
     this.#engines = new EngineFinder(config.containers, clock);
     this.#looking = new Loop({ name: this.name, periodMs: LOOK_MS, pass: () => this.#look(), clock, random, logger });
   }

@@ -1,12 +1,12 @@
 /** Finds the HTTP server of a worker or pod of this machine by the name that a tunnel's request has. */
 import type { AttemptParts } from './build-attempts.ts';
-import type { PodKeeper } from './units/pods/pod-keeper.ts';
+import type { PodRegistry } from './units/pods/pod-registry.ts';
 
 /** Returns where it listens; `undefined` if there is none. `name`: a worker's id, or `POD:PORT`. */
 export function findHttpServer(
   name: string,
   pool: AttemptParts['pool'],
-  pods: PodKeeper,
+  pods: PodRegistry,
 ): { host: string; port: number } | undefined {
   const [, podId, port] = /^([a-z0-9]+):(\d{1,5})$/.exec(name) ?? [];
   if (podId !== undefined) return pods.get(podId)?.httpPort(Number(port));

@@ -8,20 +8,20 @@ import type { Service } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
+import type { Adoption } from './adoption.ts';
 import type { ContainerHost, HostMachine } from './container-host.ts';
 import type { Inventory } from './inventory/last-inventory.ts';
 import { keepInventory, readLastInventory } from './inventory/last-inventory.ts';
 import type { MachineGpus } from './inventory/machine-gpus.ts';
 import type { ConnectLoop } from './session/connect-loop.ts';
 import type { Inbound } from './session/inbound.ts';
-import type { Takeover } from './takeover.ts';
 
 /** Who takes part. */
 export interface StartParts {
   dataDir: string;
   gpus: MachineGpus;
   containers: ContainerHost;
-  takeover: Takeover;
+  takeover: Adoption;
   inbound: Inbound;
   connect: ConnectLoop;
   bridge: Service;

@@ -1,17 +1,17 @@
 /** Reads what workers wrote while they ran a job, bit by bit. */
 import type { JobLogLine } from '@slipway/proto/gen/slipway/v1/job_log';
 import type { Cli } from '../cli.ts';
-import type { JobPlace } from './watch-job.ts';
+import type { JobCursor } from './watch-job.ts';
 
 export class JobLogReader {
   readonly #cli: Cli;
-  readonly #place: JobPlace;
+  readonly #place: JobCursor;
   #attempt = 0;
   #offset = 0;
   /** Why the lines of an attempt cannot be read, said once. */
   #missing = '';
 
-  constructor(cli: Cli, place: JobPlace) {
+  constructor(cli: Cli, place: JobCursor) {
     this.#cli = cli;
     this.#place = place;
   }

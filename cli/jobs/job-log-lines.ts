@@ -7,7 +7,7 @@ import type { Cli } from '../cli.ts';
 import { printableLog } from '../output/printable.ts';
 import { nameOf } from '../output/words.ts';
 import { chunkDocument, readableError } from './present-job.ts';
-import type { JobPlace } from './watch-job.ts';
+import type { JobCursor } from './watch-job.ts';
 
 type Source = 'status' | 'progress' | 'stream' | 'worker';
 
@@ -58,14 +58,14 @@ export class JobLines {
 /** What workers wrote while they ran the job, its lines alone; a lost job goes on on another worker. */
 export class WorkerLines {
   readonly #cli: Cli;
-  readonly #place: JobPlace;
+  readonly #place: JobCursor;
   readonly #tail: number;
   #from: { attempt: number; offset: number } | undefined;
   #told = '';
   #over = false;
 
   /** `tail`: how many lines to begin with. */
-  constructor(cli: Cli, place: JobPlace, tail: number) {
+  constructor(cli: Cli, place: JobCursor, tail: number) {
     this.#cli = cli;
     this.#place = place;
     this.#tail = tail;

@@ -13,7 +13,7 @@ import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { JobLines, WorkerLines, write, writeChunk } from './job-log-lines.ts';
 import { chunkDocument } from './present-job.ts';
 import { jobArguments } from './run-job.ts';
-import type { JobPlace } from './watch-job.ts';
+import type { JobCursor } from './watch-job.ts';
 import { watchJob } from './watch-job.ts';
 
 /** Options of the command. */
@@ -53,7 +53,7 @@ export async function followLogs(cli: Cli, jobId: string, options: LogOptions): 
   write(cli, 'status', nameOf(JobState, job!.state));
 }
 
-async function readAll(cli: Cli, place: JobPlace): Promise<Chunk[]> {
+async function readAll(cli: Cli, place: JobCursor): Promise<Chunk[]> {
   const chunks: Chunk[] = [];
   let cursor: ChunkCursor = { attempt: 0, number: 0 };
   for (;;) {
@@ -65,7 +65,7 @@ async function readAll(cli: Cli, place: JobPlace): Promise<Chunk[]> {
   }
 }
 
-async function follow(cli: Cli, place: JobPlace, tail: number): Promise<void> {
+async function follow(cli: Cli, place: JobCursor, tail: number): Promise<void> {
   const log = new WorkerLines(cli, place, tail);
   const done = new AbortController();
   const writeLog = async (): Promise<void> => {

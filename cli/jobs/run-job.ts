@@ -12,7 +12,7 @@ import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { JobProgress } from './job-progress.ts';
 import { jobDocument, readable, showJob } from './present-job.ts';
 import { readInput } from './read-input.ts';
-import type { JobPlace } from './watch-job.ts';
+import type { JobCursor } from './watch-job.ts';
 import { watchJob } from './watch-job.ts';
 
 /** Options of the command. */
@@ -53,7 +53,7 @@ export async function runJob(cli: Cli, options: RunOptions): Promise<void> {
 }
 
 /** Follows a job to its end and shows it. The exit code says whether it is COMPLETED. */
-export async function waitForJob(cli: Cli, place: JobPlace): Promise<void> {
+export async function waitForJob(cli: Cli, place: JobCursor): Promise<void> {
   const { output } = cli;
   const progress = new JobProgress(cli, place.endpointId);
   const chunks: Chunk[] = [];
@@ -89,6 +89,6 @@ function showEnd({ output }: Cli, job: Job, streamed: boolean): void {
 }
 
 /** How to name a job on another command line: its endpoint is left out where it is the usual one. */
-export function jobArguments({ target }: Cli, { endpointId, jobId }: JobPlace): string {
+export function jobArguments({ target }: Cli, { endpointId, jobId }: JobCursor): string {
   return target.endpointId === endpointId ? jobId : `${jobId} --endpoint ${endpointId}`;
 }

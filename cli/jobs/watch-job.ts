@@ -6,7 +6,7 @@ import type { Cli } from '../cli.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
 
 /** A job's place. */
-export interface JobPlace {
+export interface JobCursor {
   endpointId: string;
   jobId: string;
 }
@@ -25,7 +25,7 @@ const CHUNKS_WAIT_MS = 30_000;
 const CHUNKS_MAX = 1_000;
 
 /** Resolves with the final record, after the last chunk. */
-export async function watchJob(cli: Cli, place: JobPlace, events: JobEvents): Promise<Job> {
+export async function watchJob(cli: Cli, place: JobCursor, events: JobEvents): Promise<Job> {
   const failed = new AbortController();
   const end = <Answer>(part: Promise<Answer>): Promise<Answer> =>
     part.catch((error: unknown) => {
@@ -40,7 +40,7 @@ export async function watchJob(cli: Cli, place: JobPlace, events: JobEvents): Pr
   return job;
 }
 
-async function watchState(cli: Cli, place: JobPlace, events: JobEvents, signal: AbortSignal): Promise<Job> {
+async function watchState(cli: Cli, place: JobCursor, events: JobEvents, signal: AbortSignal): Promise<Job> {
   const request = { ...place, waitMs: LOOK_MS };
   for (;;) {
     const { job } = await retryWhileAway(cli, () =>
@@ -52,7 +52,7 @@ async function watchState(cli: Cli, place: JobPlace, events: JobEvents, signal: 
   }
 }
 
-async function watchChunks(cli: Cli, place: JobPlace, events: JobEvents, signal: AbortSignal): Promise<JobState> {
+async function watchChunks(cli: Cli, place: JobCursor, events: JobEvents, signal: AbortSignal): Promise<JobState> {
   let cursor: ChunkCursor = { attempt: 0, number: 0 };
   for (;;) {
     const request = { ...place, cursor, waitMs: CHUNKS_WAIT_MS, limit: CHUNKS_MAX };

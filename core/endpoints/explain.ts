@@ -35,7 +35,7 @@ export interface ExplainContext {
 }
 
 /** Facts that the caller may see besides jobs. */
-export interface Sight {
+export interface ExplainScope {
   /** Names of machines. */
   operator: boolean;
   /** Last log lines of workers. */
@@ -61,7 +61,7 @@ const CUTS: readonly ScaleLimit['limit'][] = [
 export async function explainEndpoint(
   context: ExplainContext,
   endpointId: string,
-  sight: Sight,
+  sight: ExplainScope,
 ): Promise<EndpointExplanation> {
   const { explains, scales, cannotRun } = context;
   const seen = await explains.endpoint(endpointId);
@@ -144,7 +144,7 @@ export interface JobExplanation {
 }
 
 /** Throws JOB_NOT_FOUND. */
-export async function explainJob(context: ExplainContext, key: JobKey, sight: Sight): Promise<JobExplanation> {
+export async function explainJob(context: ExplainContext, key: JobKey, sight: ExplainScope): Promise<JobExplanation> {
   const job = await context.explains.job(key);
   if (!job) throw jobNotFound(key.jobId);
   const [lost, endpoint] = await Promise.all([

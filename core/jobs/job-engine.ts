@@ -9,7 +9,7 @@ import type { SubmitKind } from '../domain/jobs/retention.ts';
 import type { PlacementRefusal } from '../domain/scaling/placement-refusal.ts';
 import type { JobListPage, JobListRequest } from '../store/jobs/job-list.ts';
 import type { WebhookCallRecord } from '../store/jobs/webhook-result-store.ts';
-import type { ChangeRequest, JobsChanged } from './change/change-jobs.ts';
+import type { ChangeRequest, ChangeResult } from './change/change-jobs.ts';
 import type { ErrorsRequest, FoundErrors } from './read/job-errors.ts';
 import type { AssignedJob, ClaimedJob, Slot } from './slots.ts';
 
@@ -123,7 +123,7 @@ export interface JobCalls {
   cancel(key: JobKey): Promise<Job>;
   retry(key: JobKey): Promise<Job>;
   /** Cancels or retries the next batch of the jobs that a filter matches. */
-  change(request: ChangeRequest): Promise<JobsChanged>;
+  change(request: ChangeRequest): Promise<ChangeResult>;
   /** Deletes the queued jobs. Returns their number. */
   purge(endpointId: string): Promise<number>;
   list(endpointId: string, page: JobListRequest): Promise<JobListPage>;

@@ -33,7 +33,7 @@ export interface Owner {
 }
 
 /** Everything needed to run PostgreSQL. */
-export interface PostgresPlace {
+export interface PostgresLocation {
   initdb: string;
   postgres: string;
   /** The data directory. */
@@ -45,7 +45,7 @@ export interface PostgresPlace {
 }
 
 /** Finds or makes all of it. `wantedDataDir` may become a link to the real one, which then lies below `systemDir`. */
-export async function findPostgres(wantedDataDir: string, systemDir = SYSTEM_DIR): Promise<PostgresPlace> {
+export async function findPostgres(wantedDataDir: string, systemDir = SYSTEM_DIR): Promise<PostgresLocation> {
   const programs = await packagedPrograms();
   const owner = process.getuid?.() === 0 ? await findOrCreateOwner() : undefined;
   if (!owner) return { ...programsIn(programs), dataDir: wantedDataDir, owner, note: undefined };

@@ -24,7 +24,7 @@ import { freePort } from '../ports.ts';
 import type { ProcessLog } from '../processes/process-log.ts';
 import type { ProcessPlan } from '../processes/supervised-process.ts';
 import { commandOf } from './data-dir.ts';
-import type { PostgresPlace } from './postgres-program.ts';
+import type { PostgresLocation } from './postgres-program.ts';
 
 const SUPERUSER = 'slipway';
 /** The database that every cluster has from the start. */
@@ -46,7 +46,7 @@ export function postgresUrl(port: number, password: string): string {
  * that could be taken for a cluster.
  */
 export async function createCluster(
-  place: PostgresPlace,
+  place: PostgresLocation,
   password: string,
   log: ProcessLog,
   more: readonly string[] = [],
@@ -98,7 +98,7 @@ export async function createCluster(
  * a restart. `more` are settings of postgresql.conf over ours.
  */
 export function postgresProcess(
-  place: PostgresPlace,
+  place: PostgresLocation,
   log: ProcessLog,
   clock: Clock,
   choosePort = freePort,

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { BaseService } from '@slipway/kit/lifecycle/service';
 import type { Clock } from '@slipway/kit/time/clock';
-import type { AccessQuestion } from '../plugins/limits/access-cache.ts';
+import type { AccessRequest } from '../plugins/limits/access-cache.ts';
 import type { KeyWatch, WatchKey } from '../plugins/limits/key-watch.ts';
 import { clientGone } from './client-gone.ts';
 import type { ClientSide } from './forwarding/client-side.ts';
@@ -30,7 +30,7 @@ export interface ActivatorLimits extends ForwardLimits {
  * The caller of a request. `question`: the access check that is repeated while the request waits or runs. Absent if an
  * edge has authorized it.
  */
-export type Caller = AuthorizedCaller & { question?: AccessQuestion };
+export type Caller = AuthorizedCaller & { question?: AccessRequest };
 
 export interface ActivatorParts {
   loadBalancer: LoadBalancer;

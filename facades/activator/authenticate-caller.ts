@@ -9,7 +9,7 @@ import { CoreError } from '@slipway/proto/wire/reason';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { isId } from '../plugins/authenticate.ts';
 import { keyOfQueueRequest } from '../plugins/credentials.ts';
-import type { AccessQuestion } from '../plugins/limits/access-cache.ts';
+import type { AccessRequest } from '../plugins/limits/access-cache.ts';
 import type { LimitedRequest } from '../plugins/limits/rate-limit.ts';
 import type { HostKeys } from './host-keys.ts';
 import { unauthorized } from './lb-error.ts';
@@ -22,7 +22,7 @@ export interface AuthenticatedCaller {
   /** Input of the rate limits. */
   limited: LimitedRequest;
   /** The access check that core answered. */
-  question: AccessQuestion;
+  question: AccessRequest;
 }
 
 /**

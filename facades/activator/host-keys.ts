@@ -6,7 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import { KEY_COOKIE } from '@slipway/kit/net/own-cookies';
 import type { Clock, Random } from '@slipway/kit/time/clock';
-import type { CookieKind, KeyHeld } from '../plugins/sealed-cookie.ts';
+import type { CookieKind, SealedKey } from '../plugins/sealed-cookie.ts';
 import { SealedCookies } from '../plugins/sealed-cookie.ts';
 import type { LbTarget } from './lb-target.ts';
 
@@ -21,7 +21,7 @@ const KIND: CookieKind = {
 };
 
 /** A key that is valid on the host of one endpoint only. */
-type HostKey = KeyHeld & { endpointId: string };
+type HostKey = SealedKey & { endpointId: string };
 
 export class HostKeys {
   readonly #cookies: SealedCookies<HostKey>;

@@ -11,7 +11,7 @@ import type { ConsoleParts } from './console-parts.ts';
 import { BODY_BYTES_MAX, callerOf, otherPage, signedOut } from './console-parts.ts';
 import { isOwnPage } from './own-page.ts';
 import type { ConsoleSession } from './session.ts';
-import type { Right, SessionView } from './views.ts';
+import type { SessionRight, SessionView } from './views.ts';
 
 const PATH = '/console/session';
 /**
@@ -91,7 +91,7 @@ async function viewOf(
 }
 
 /** Returns what the key may do, so that the page offers nothing else. */
-async function right({ access }: ConsoleParts['gate'], apiKey: string, api: Api): Promise<Right> {
+async function right({ access }: ConsoleParts['gate'], apiKey: string, api: Api): Promise<SessionRight> {
   for (const write of [true, false]) {
     const decision = await access.check({ apiKey, endpointId: '', write, api });
     if (!(decision instanceof CoreError)) return write ? 'write' : 'read';

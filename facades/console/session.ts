@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { CONSOLE_COOKIE } from '@slipway/kit/net/own-cookies';
 import type { Clock, Random } from '@slipway/kit/time/clock';
-import type { CookieKind, KeyHeld } from '../plugins/sealed-cookie.ts';
+import type { CookieKind, SealedKey } from '../plugins/sealed-cookie.ts';
 import { SealedCookies } from '../plugins/sealed-cookie.ts';
 
 /** How long a session lasts, in milliseconds. */
@@ -20,7 +20,7 @@ const KIND: CookieKind = {
 };
 
 /** A valid session. */
-export type ConsoleSession = KeyHeld;
+export type ConsoleSession = SealedKey;
 
 export class Sessions {
   readonly #cookies: SealedCookies<ConsoleSession>;

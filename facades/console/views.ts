@@ -15,15 +15,15 @@ export const SILENT_MS = 12_000;
 export const DEAD_MS = 30_000;
 
 /** What a key may do with one part of the API. */
-export type Right = 'none' | 'read' | 'write';
+export type SessionRight = 'none' | 'read' | 'write';
 
 /** Who is signed in. */
 export interface SessionView {
   /** Empty: the operator, whose key belongs to no account. */
   accountId: string;
   accountName: string;
-  manage: Right;
-  jobs: Right;
+  manage: SessionRight;
+  jobs: SessionRight;
   untilMs: number;
 }
 

@@ -37,7 +37,7 @@ export interface GraphqlCaller {
 }
 
 /** A document that can run. */
-export interface Prepared {
+export interface PreparedOperation {
   /** It changes nothing. */
   reads: boolean;
   /** It reads nothing of an account, and needs no key. */
@@ -100,7 +100,7 @@ export class GraphqlExecutor extends BaseService {
   }
 
   /** Parses and checks a document. Throws InvalidDocument. */
-  async prepare(request: GraphqlRequest): Promise<Prepared> {
+  async prepare(request: GraphqlRequest): Promise<PreparedOperation> {
     const mesh = await this.#load();
     const { query, variables: variableValues, operationName } = request;
     const known = this.#documents.get(query);

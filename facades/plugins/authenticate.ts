@@ -8,8 +8,8 @@ import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fa
 import { keyOfQueueRequest, keyOfRestRequest } from './credentials.ts';
 import { HttpRejection } from './errors/http-rejection.ts';
 import { TooManyRequests } from './errors/public-error.ts';
-import type { AccessCache, AccessQuestion } from './limits/access-cache.ts';
-import type { RateLeft, RateLimit } from './limits/rate-limit.ts';
+import type { AccessCache, AccessRequest } from './limits/access-cache.ts';
+import type { RateBudget, RateLimit } from './limits/rate-limit.ts';
 import type { LimitedOperation } from './limits/rate-limit-rules.ts';
 import { RATE_RULES } from './limits/rate-limit-rules.ts';
 
@@ -116,7 +116,7 @@ async function mayUseJobs(access: AccessCache, apiKey: string): Promise<boolean>
 }
 
 /** Lists of RFC 9651, with one window. */
-function rateHeaders({ limit, left, resetSeconds }: RateLeft): Record<string, string> {
+function rateHeaders({ limit, left, resetSeconds }: RateBudget): Record<string, string> {
   return {
     ratelimit: `"window";r=${left};t=${resetSeconds}`,
     'ratelimit-policy': `"window";q=${limit};w=${REQUEST_WINDOW_SECONDS}`,
@@ -158,7 +158,7 @@ async function admitManagement(
   request: FastifyRequest,
   reply: FastifyReply,
   apiKey: string | undefined,
-): Promise<RateLeft | undefined> {
+): Promise<RateBudget | undefined> {
   await admit(parts, request, reply, { apiKey, endpointId: '', write: false, api: Api.MANAGEMENT });
   const { accountId, workersRunning, requestQuota } = request.caller;
   return parts.rateLimit?.admit(
@@ -179,7 +179,7 @@ function bodyBytesOf({ headers }: FastifyRequest): number {
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
 }
 
-type Question = Omit<AccessQuestion, 'apiKey'> & { apiKey: string | undefined };
+type Question = Omit<AccessRequest, 'apiKey'> & { apiKey: string | undefined };
 
 /** Authenticates a request. Rejections of an address that keeps sending bad keys are delayed. */
 async function admit(

@@ -24,7 +24,7 @@ export interface CookieKind {
 }
 
 /** Content of a cookie. */
-export interface KeyHeld {
+export interface SealedKey {
   apiKey: string;
   /** Milliseconds since 1970. */
   untilMs: number;
@@ -32,7 +32,7 @@ export interface KeyHeld {
   secure: boolean;
 }
 
-export class SealedCookies<Held extends KeyHeld> {
+export class SealedCookies<Held extends SealedKey> {
   readonly #kind: CookieKind;
   readonly #sealer: Sealer;
   readonly #clock: Clock;
@@ -46,7 +46,10 @@ export class SealedCookies<Held extends KeyHeld> {
   }
 
   /** Returns the content of a new cookie and its Set-Cookie header. `secure`: the browser uses TLS. */
-  begin(given: Omit<Held, keyof KeyHeld> & Pick<KeyHeld, 'apiKey'>, secure: boolean): { held: Held; cookie: string } {
+  begin(
+    given: Omit<Held, keyof SealedKey> & Pick<SealedKey, 'apiKey'>,
+    secure: boolean,
+  ): { held: Held; cookie: string } {
     const held = { ...given, untilMs: this.#clock.nowMs() + this.#kind.lifetimeMs, secure } as Held;
     const sealed = this.#sealer.seal(Buffer.from(JSON.stringify(held)), this.#kind.identity).toString('base64url');
     return { held, cookie: this.#text(sealed, this.#kind.lifetimeMs / 1_000, secure) };

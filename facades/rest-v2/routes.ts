@@ -10,7 +10,7 @@ import { forbidden, restV2Gate } from '../plugins/authenticate.ts';
 import { bodyBytes } from '../plugins/bodies/raw-body.ts';
 import { handleErrors, problemShape } from '../plugins/errors/error-handler.ts';
 import { REST_V2_WORDS } from '../plugins/errors/rest-v2-words.ts';
-import type { RejectUnrouted } from '../plugins/errors/unknown-route.ts';
+import type { UnroutedHandler } from '../plugins/errors/unknown-route.ts';
 import { addDocsPage, docsOperations } from './docs/docs.ts';
 import type { Operation, RestV2Parts } from './operation.ts';
 import { operations } from './operations.ts';
@@ -26,7 +26,7 @@ export async function restV2Routes(
   app: FastifyInstance,
   parts: RestV2Parts,
   gate: GateParts,
-  refuse: RejectUnrouted,
+  refuse: UnroutedHandler,
 ): Promise<void> {
   handleErrors(app, problemShape, parts.logger, lackingRight);
   parts.answers.rejectOverBudget(app);
@@ -76,7 +76,7 @@ function catchAll(
   app: FastifyInstance,
   url: string,
   onRequest: ReturnType<typeof restV2Gate>,
-  refuse: RejectUnrouted,
+  refuse: UnroutedHandler,
 ): void {
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => refuse(request, reply);
   const free = CAUGHT.filter((method) => !app.hasRoute({ method, url }));

@@ -18,7 +18,7 @@ import type { FacadeConfig } from '../config.ts';
 import type { CoreClient } from '../core-client/core-client.ts';
 import { isId } from '../plugins/authenticate.ts';
 import { ignoredHeader } from './name-ignored.ts';
-import type { ListRoom } from './send-list.ts';
+import type { ListBudget } from './send-list.ts';
 
 /** An app whose handlers know the types of their schemas. */
 export type RestApp = FastifyInstance<
@@ -36,7 +36,7 @@ export interface RestParts {
     'endpoints' | 'templates' | 'volumes' | 'registryAuths' | 'pods' | 'usage' | 'catalog' | 'pipelined'
   >;
   /** For answers that come in pages. */
-  room: ListRoom;
+  room: ListBudget;
   config: FacadeConfig;
   logger: Logger;
   /** 401 before the body is read. */

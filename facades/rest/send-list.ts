@@ -3,7 +3,7 @@
  * next one read when its client has taken the one before: however long the list, the facade holds a page of it.
  */
 import { Readable } from 'node:stream';
-import type { PageAsked } from '@slipway/proto/wire/pages';
+import type { PageRequest } from '@slipway/proto/wire/pages';
 import { eachPage } from '@slipway/proto/wire/pages';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CallOptions } from '../core-client/service-calls.ts';
@@ -20,14 +20,14 @@ const HELD_BYTES = 8 * 1024 * 1024;
 const NEXT_PAGE_MS = 60_000;
 
 /** Dependencies of sending lists. */
-export interface ListRoom {
+export interface ListBudget {
   answers: AnswerBudget;
   turns: ListQueue;
 }
 
 /** A list. */
 export interface ListSource<Response, Entry> {
-  read(page: PageAsked, options: CallOptions): Promise<Response>;
+  read(page: PageRequest, options: CallOptions): Promise<Response>;
   /** Public records of a page. */
   present(response: Response): Entry[] | Promise<Entry[]>;
 }
@@ -37,7 +37,7 @@ export interface ListSource<Response, Entry> {
  * under way.
  */
 export async function sendList<Response extends { nextPageToken: string }, Entry>(
-  room: ListRoom,
+  room: ListBudget,
   request: FastifyRequest,
   reply: FastifyReply,
   source: ListSource<Response, Entry>,
@@ -49,7 +49,7 @@ export async function sendList<Response extends { nextPageToken: string }, Entry
   const records = await present(first);
   if (first.nextPageToken === '') return records;
   // A slow core is not an idle client, whose connection is cut.
-  const readNext = async (page: PageAsked): Promise<Response> => {
+  const readNext = async (page: PageRequest): Promise<Response> => {
     pause();
     const response = await source.read(page, { ...options, tryMs: NEXT_PAGE_MS });
     prolong();
@@ -84,7 +84,7 @@ function inner(reply: FastifyReply, records: unknown[]): string {
  * nothing keeps the page meanwhile.
  */
 async function begin<Response extends { nextPageToken: string }>(
-  { answers, turns }: ListRoom,
+  { answers, turns }: ListBudget,
   request: FastifyRequest,
   reply: FastifyReply,
   { read, options }: BegunSource<Response>,

@@ -9,8 +9,8 @@ import type { Attempt } from './attempt.ts';
 import type { AttemptTable } from './attempt-table.ts';
 import type { Holding, Holdings } from './holding.ts';
 import type { Keeper } from './keeper.ts';
+import type { WorkerCapacity } from './worker-capacity.ts';
 import type { OpenTake, WorkerPolls } from './worker-polls.ts';
-import type { WorkerRoom } from './worker-room.ts';
 
 /** How long jobs are gathered for a worker that could not start them anyway, in milliseconds. */
 const GATHER_MS = 50;
@@ -20,7 +20,7 @@ export interface HandOverParts {
   table: AttemptTable;
   holdings: Holdings;
   polls: WorkerPolls;
-  room: WorkerRoom;
+  room: WorkerCapacity;
   keeper: Pick<Keeper, 'handed'>;
   clock: Clock;
 }

@@ -8,11 +8,11 @@ import { HttpHealth, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Worker } from '../units/workers/worker.ts';
 import type { Keeper } from './keeper.ts';
 import type { ToCore } from './to-core.ts';
-import type { Room, WorkerRoom } from './worker-room.ts';
+import type { Room, WorkerCapacity } from './worker-capacity.ts';
 
 export class WorkerReporter {
   readonly #toCore: Pick<ToCore, 'addWorker'>;
-  readonly #room: WorkerRoom;
+  readonly #room: WorkerCapacity;
   /** Outcomes of the worker's attempts wait for their acknowledgement. */
   readonly #owes: (workerId: string) => boolean;
   readonly #keeper: Pick<Keeper, 'worker'>;
@@ -23,7 +23,7 @@ export class WorkerReporter {
 
   constructor(options: {
     toCore: Pick<ToCore, 'addWorker'>;
-    room: WorkerRoom;
+    room: WorkerCapacity;
     owes: (workerId: string) => boolean;
     keeper: Pick<Keeper, 'worker'>;
   }) {

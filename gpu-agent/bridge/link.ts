@@ -19,7 +19,7 @@ import { BATCH_MAX, holdTake, LEAVING_PAUSE_MS } from './take-route.ts';
 import { workerOf } from './worker-call.ts';
 
 /** What workers are about to send. */
-export interface Arriving {
+export interface IncomingFrames {
   /** Results and values that are being taken. */
   posts: number;
   /** Connections on which no request has come yet: whoever makes one has something to say. */
@@ -43,10 +43,10 @@ export function asksForLink({ headers }: IncomingMessage): boolean {
 }
 
 /** What links share with all else at the bridge. */
-export interface LinkSurroundings {
+export interface LinkDependencies {
   /** Those that are open. */
   links: Set<Duplex>;
-  arriving: Arriving;
+  arriving: IncomingFrames;
   connections: Pick<Connections, 'own' | 'link'>;
 }
 
@@ -64,7 +64,7 @@ const KINDS: ReadonlySet<number> = new Set([FrameKind.TAKE, FrameKind.RESULT, Fr
 export function acceptLinks(
   server: Server,
   parts: BridgeParts,
-  { links, arriving, connections }: LinkSurroundings,
+  { links, arriving, connections }: LinkDependencies,
 ): void {
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     arriving.fresh.delete(socket);
@@ -98,7 +98,7 @@ class WorkerLink {
   readonly #parts: BridgeParts;
   readonly #worker: Worker;
   readonly #socket: Socket;
-  readonly #arriving: Arriving;
+  readonly #arriving: IncomingFrames;
   readonly #reader = new FrameReader(FRAME_BYTES_MAX);
   readonly #writer: FrameWriter;
   #held: LinkTake | undefined;
@@ -109,7 +109,7 @@ class WorkerLink {
     worker,
     socket,
     arriving,
-  }: { parts: BridgeParts; worker: Worker; socket: Socket; arriving: Arriving }) {
+  }: { parts: BridgeParts; worker: Worker; socket: Socket; arriving: IncomingFrames }) {
     this.#parts = parts;
     this.#worker = worker;
     this.#socket = socket;

@@ -15,7 +15,7 @@ import { noteRequest } from './connection-use.ts';
 import type { ConnectionBounds } from './connections.ts';
 import { Connections } from './connections.ts';
 import { registerDone } from './done-route.ts';
-import type { Arriving } from './link.ts';
+import type { IncomingFrames } from './link.ts';
 import { acceptLinks, asksForLink } from './link.ts';
 import { registerPing } from './ping-route.ts';
 import { passBody, readBody } from './raw-body.ts';
@@ -42,7 +42,7 @@ export class Bridge extends BaseService {
   readonly #connections: Connections;
   #app: FastifyInstance | undefined;
   #url: string | undefined;
-  readonly #arriving: Arriving = { posts: 0, fresh: new Set() };
+  readonly #arriving: IncomingFrames = { posts: 0, fresh: new Set() };
   /** Those that listen for containers. */
   readonly #more: FastifyInstance[] = [];
   readonly #links = new Set<Duplex>();
@@ -130,7 +130,7 @@ function noSchemas(): never {
   throw new Error('no route of the bridge has a schema');
 }
 
-function buildApp(parts: BridgeParts, arriving: Arriving, connections: Connections): FastifyInstance {
+function buildApp(parts: BridgeParts, arriving: IncomingFrames, connections: Connections): FastifyInstance {
   const app = Fastify({
     logger: false,
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },

@@ -50,7 +50,7 @@ export interface Ready {
 }
 
 /** A worker to launch. */
-export interface WorkerAsk {
+export interface WorkerLaunch {
   workerId: string;
   endpointId: string;
   /** Proves to the bridge who calls. */
@@ -62,7 +62,7 @@ export interface WorkerAsk {
 }
 
 /** A pod to launch. */
-export interface PodAsk {
+export interface PodLaunch {
   podId: string;
   run: number;
   spec: WorkerSpec;
@@ -92,7 +92,7 @@ export class UnitLauncher {
   /**
    * Makes a worker ready to be started. Rejects with the reason; PrepareError REFUSED: this machine can never start it.
    */
-  async worker({ workerId, endpointId, token, spec, httpVariables, onOutput }: WorkerAsk): Promise<Ready> {
+  async worker({ workerId, endpointId, token, spec, httpVariables, onOutput }: WorkerLaunch): Promise<Ready> {
     const choice = chooseExecutor(spec, this.#parts.executors);
     if (choice.by === 'nothing') throw new PrepareError('REFUSED', REFUSALS[choice.why]);
     const { executor, by } = choice;
@@ -125,7 +125,7 @@ export class UnitLauncher {
   }
 
   /** Makes a pod ready to be started. Rejects as `worker` does. */
-  async pod({ podId, run, spec, openDisk, onOutput }: PodAsk): Promise<Ready> {
+  async pod({ podId, run, spec, openDisk, onOutput }: PodLaunch): Promise<Ready> {
     const choice = chooseExecutor(spec, this.#parts.executors);
     if (choice.by === 'nothing') throw new PrepareError('REFUSED', REFUSALS[choice.why]);
     const { executor, by } = choice;

@@ -9,7 +9,7 @@ const STAMPS_MAX = 4_096;
  * Bytes from `at` on, counted since the worker's start, arrived then: by the steady clock, and for people in
  * milliseconds since 1970.
  */
-export interface Stamp {
+export interface TimeStamp {
   at: number;
   steadyMs: number;
   wallMs: number;
@@ -21,13 +21,13 @@ export interface KeptLog {
   /** Bytes that were written before the first of them. */
   start: number;
   /** In order. The first may be later than the first bytes. */
-  stamps: readonly Stamp[];
+  stamps: readonly TimeStamp[];
 }
 
 export class TimedLog extends LogRing {
   readonly #clock: Pick<Clock, 'monotonicMs' | 'nowMs'>;
   #written = 0;
-  #stamps: Stamp[] = [];
+  #stamps: TimeStamp[] = [];
 
   constructor(bytesMax: number, clock: Pick<Clock, 'monotonicMs' | 'nowMs'>) {
     super(bytesMax);

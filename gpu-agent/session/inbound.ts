@@ -10,7 +10,7 @@ import type { Intake } from '../attempts/intake.ts';
 import type { JobSpans } from '../attempts/job-spans.ts';
 import type { OutcomeReporter } from '../attempts/outcome-reporter.ts';
 import type { LogArchive } from '../launch/log-archive.ts';
-import type { PodKeeper } from '../units/pods/pod-keeper.ts';
+import type { PodRegistry } from '../units/pods/pod-registry.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';
 import { readJobLog } from './job-log.ts';
 import type { LargePayloads } from './large-payloads.ts';
@@ -19,7 +19,7 @@ import type { Outbox } from './outbox.ts';
 /** Whom the messages concern. */
 export interface InboundParts {
   pool: WorkerPool;
-  pods: PodKeeper;
+  pods: PodRegistry;
   /** Who keeps the machine's images. */
   images: { want(images: readonly DesiredImage[]): void };
   intake: Intake;

@@ -4,7 +4,7 @@ import type { Clock } from '@slipway/kit/time/clock';
 import type { JobLogPage, JobLogPlace } from '@slipway/proto/gen/slipway/v1/job_log';
 import type { JobSpans } from '../attempts/job-spans.ts';
 import type { ArchivedLog, LogArchive } from '../launch/log-archive.ts';
-import type { PodKeeper } from '../units/pods/pod-keeper.ts';
+import type { PodRegistry } from '../units/pods/pod-registry.ts';
 import type { AttributedLog } from '../units/workers/job-lines.ts';
 import { jobLines } from '../units/workers/job-lines.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';
@@ -12,7 +12,7 @@ import type { WorkerPool } from '../units/workers/worker-pool.ts';
 /** Where it looks. */
 export interface JobLogParts {
   pool: WorkerPool;
-  pods: PodKeeper;
+  pods: PodRegistry;
   archive: LogArchive;
   spans: JobSpans;
   clock: Clock;

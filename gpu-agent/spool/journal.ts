@@ -12,7 +12,7 @@ import type { SpoolRecord } from './record.ts';
 import { decodeRecords, encodeRecord, PAYLOAD_OFFSET, RecordKind } from './record.ts';
 
 /** Where a record's payload stands. */
-export interface RecordPlace {
+export interface RecordPosition {
   segment: number;
   offset: number;
   bytes: number;
@@ -36,7 +36,7 @@ export class Journal {
   readonly #segmentBytesMax: number;
   readonly #logger: Logger;
   readonly #disk: Disk;
-  readonly #batcher: Batcher<Write, RecordPlace>;
+  readonly #batcher: Batcher<Write, RecordPosition>;
   /** Large records are summed in slices; all of them in the order in which they came. */
   readonly #work: SlicedWork;
   #handle: DiskFile | undefined;
@@ -69,7 +69,7 @@ export class Journal {
    * Reads what earlier runs left, oldest first, and begins a new segment. A torn end is dropped: its writer was never
    * answered.
    */
-  async open(onRecord: (record: SpoolRecord, place: RecordPlace) => void): Promise<number[]> {
+  async open(onRecord: (record: SpoolRecord, place: RecordPosition) => void): Promise<number[]> {
     await this.#disk.mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const segments = (await this.#disk.readdir(this.#folder))
       .map(segmentOf)
@@ -85,14 +85,14 @@ export class Journal {
   }
 
   /** Adds a record, whose payload may come in pieces; a durable one is on disk when the promise resolves. */
-  async append(kind: number, payload: readonly Uint8Array[], durable: boolean): Promise<RecordPlace> {
+  async append(kind: number, payload: readonly Uint8Array[], durable: boolean): Promise<RecordPosition> {
     const bytes = PAYLOAD_OFFSET + bytesOf(payload);
     const record = await this.#work.run('spool', bytes, encodeRecord(kind, payload));
     return this.#batcher.add({ record, bytes, durable });
   }
 
   /** The payload at a place. */
-  async read(place: RecordPlace): Promise<Buffer> {
+  async read(place: RecordPosition): Promise<Buffer> {
     const file = await this.#disk.open(this.#path(place.segment), 'r');
     try {
       const buffer = Buffer.allocUnsafe(place.bytes);
@@ -130,7 +130,7 @@ export class Journal {
     });
   }
 
-  async #flush(writes: Write[]): Promise<RecordPlace[]> {
+  async #flush(writes: Write[]): Promise<RecordPosition[]> {
     if (this.#bytes >= this.#segmentBytesMax) await this.#begin(this.#segment + 1);
     if (!this.#handle) throw new Error('the spool is closed');
     const start = this.#bytes;

@@ -9,7 +9,7 @@ import type { Clock } from '@slipway/kit/time/clock';
 import type { AttemptRef } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { SessionRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { attemptKey } from './attempt-key.ts';
-import type { RecordPlace } from './journal.ts';
+import type { RecordPosition } from './journal.ts';
 import { Journal } from './journal.ts';
 import type { SpoolRecord } from './record.ts';
 import { RecordKind } from './record.ts';
@@ -37,7 +37,7 @@ export class OutcomeSpool {
   readonly #logger: Logger;
   readonly #clock: Pick<Clock, 'soon'>;
   /** Where each unacknowledged outcome stands. */
-  readonly #places = new Map<string, RecordPlace>();
+  readonly #places = new Map<string, RecordPosition>();
   /** Unacknowledged outcomes of each segment that exists. */
   readonly #live = new Map<number, Set<string>>();
   /** Acknowledged while their write was still under way. */
@@ -132,7 +132,7 @@ export class OutcomeSpool {
     );
   }
 
-  #recover(found: Map<string, SpoolEntry>, record: SpoolRecord, place: RecordPlace): void {
+  #recover(found: Map<string, SpoolEntry>, record: SpoolRecord, place: RecordPosition): void {
     if (record.kind === RecordKind.ACKNOWLEDGED) {
       for (const name of record.payload.toString().split(KEY_SEPARATOR)) {
         const key = this.#formerNames.get(name) ?? name;
@@ -159,7 +159,7 @@ export class OutcomeSpool {
     this.#formerNames.set(name, known === undefined || known === key ? key : '');
   }
 
-  #place(key: string, place: RecordPlace): void {
+  #place(key: string, place: RecordPosition): void {
     this.#forget(key);
     this.#places.set(key, place);
     this.#know(place.segment).add(key);

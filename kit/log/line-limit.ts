@@ -22,7 +22,7 @@ const OWNERS = ['endpointId', 'podId', 'accountId', 'workerId', 'unitId', 'machi
 const NAME_LENGTH_MAX = 200;
 
 /** Omitted lines of one cause in a window. */
-export interface LeftOut {
+export interface OmittedLines {
   sentence: string;
   /** Field name and value of the thing the lines are about; `undefined` if they name none, or several. */
   owner: [name: string, value: string] | undefined;
@@ -30,20 +30,20 @@ export interface LeftOut {
   seconds: number;
 }
 
-interface Cause extends Omit<LeftOut, 'seconds'> {
+interface Cause extends Omit<OmittedLines, 'seconds'> {
   written: number;
 }
 
 export class LineLimit {
   readonly #clock: Pick<Clock, 'after'>;
-  readonly #report: (left: LeftOut) => void;
+  readonly #report: (left: OmittedLines) => void;
   readonly #causes = new Map<string, Cause>();
   /** Lines by sentence that were written in this window. */
   readonly #written = new Map<string, number>();
   #window: Timer | undefined;
 
   /** `report` is called at the end of a window, once for each cause with left-out lines. */
-  constructor(clock: Pick<Clock, 'after'>, report: (left: LeftOut) => void) {
+  constructor(clock: Pick<Clock, 'after'>, report: (left: OmittedLines) => void) {
     this.#clock = clock;
     this.#report = report;
   }
@@ -65,7 +65,7 @@ export class LineLimit {
     return true;
   }
 
-  #causeOf(sentence: string, owner: LeftOut['owner']): Cause {
+  #causeOf(sentence: string, owner: OmittedLines['owner']): Cause {
     const key = `${sentence}\n${owner?.join() ?? ''}`;
     const known = this.#causes.get(key);
     if (known) return known;
@@ -90,7 +90,7 @@ export class LineLimit {
 }
 
 /** Returns the thing a line is about. Never throws, whatever the caller passed. */
-function ownerIn(fields: unknown): LeftOut['owner'] {
+function ownerIn(fields: unknown): OmittedLines['owner'] {
   if (typeof fields !== 'object' || fields === null || fields instanceof Error) return undefined;
   try {
     for (const name of OWNERS) {

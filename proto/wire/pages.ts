@@ -1,14 +1,14 @@
 /** Reads lists that come in pages. */
 
 /** Request of a page. */
-export interface PageAsked {
+export interface PageRequest {
   /** Empty: the first page. */
   pageToken: string;
 }
 
 /** Yields the pages of a list, starting at `first`. Each is requested when the previous one was used. */
 export async function* eachPage<Response extends { nextPageToken: string }>(
-  read: (page: PageAsked) => Promise<Response>,
+  read: (page: PageRequest) => Promise<Response>,
   first = '',
 ): AsyncGenerator<Response, void, undefined> {
   let pageToken = first;
@@ -21,7 +21,7 @@ export async function* eachPage<Response extends { nextPageToken: string }>(
 
 /** Returns all entries of a list, page by page. For callers that read one list at a time. */
 export async function allPages<Response extends { nextPageToken: string }, Entry>(
-  read: (page: PageAsked) => Promise<Response>,
+  read: (page: PageRequest) => Promise<Response>,
   entriesOf: (response: Response) => Entry[],
 ): Promise<Entry[]> {
   const all: Entry[] = [];

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { UsageError } from '@slipway/dev/options';
 import { checkDatabase } from '@slipway/dev/postgres/external-postgres';
 import { createCluster, postgresProcess, postgresUrl, stopLeftover } from '@slipway/dev/postgres/postgres';
-import type { PostgresPlace } from '@slipway/dev/postgres/postgres-program';
+import type { PostgresLocation } from '@slipway/dev/postgres/postgres-program';
 import { findPostgres } from '@slipway/dev/postgres/postgres-program';
 import { ProcessLog } from '@slipway/dev/processes/process-log';
 import { SupervisedProcess } from '@slipway/dev/processes/supervised-process';
@@ -24,7 +24,7 @@ import { waitFor } from '../helpers/time/wait-for.ts';
 const PASSWORD = 'secret';
 const asRoot = process.getuid!() === 0;
 
-async function startServer(t: Test, place: PostgresPlace, log: ProcessLog, choosePort?: () => Promise<number>) {
+async function startServer(t: Test, place: PostgresLocation, log: ProcessLog, choosePort?: () => Promise<number>) {
   let restarts = 0;
   const server = new SupervisedProcess(postgresProcess(place, log, systemClock, choosePort), {
     clock: systemClock,

@@ -7,14 +7,14 @@
 import type { BatchMeter } from '@slipway/kit/bytes/batcher';
 import { Batcher } from '@slipway/kit/bytes/batcher';
 import type { Clock } from '@slipway/kit/time/clock';
-import type { MachineBeat } from '../../store/machines/machine-store.ts';
+import type { MachineHeartbeat } from '../../store/machines/machine-store.ts';
 import type { Stores } from '../../store/storage.ts';
 
 const MACHINES_MAX = 1_000;
 const WAITING_MAX = 100_000;
 
 export class LeaseRenewer {
-  readonly #batcher: Batcher<MachineBeat, boolean>;
+  readonly #batcher: Batcher<MachineHeartbeat, boolean>;
 
   constructor(machines: Pick<Stores['machines'], 'extend'>, clock: Clock, meter?: BatchMeter) {
     this.#batcher = new Batcher({
@@ -31,7 +31,7 @@ export class LeaseRenewer {
   }
 
   /** Renews a lease. Returns false if another session owns the machine now. Rejects if the database is unavailable. */
-  extend(beat: MachineBeat): Promise<boolean> {
+  extend(beat: MachineHeartbeat): Promise<boolean> {
     return this.#batcher.add(beat);
   }
 }

@@ -43,20 +43,20 @@ export interface Worker {
   readyAt: Date | undefined;
   endedAt: Date | undefined;
   /** In which it held attempts; the latest. */
-  busy: Stretch[];
+  busy: WorkerPeriod[];
   /** In which it stood frozen; the latest. */
-  frozen: Stretch[];
+  frozen: WorkerPeriod[];
 }
 
 /** A stretch of time of a worker. */
-export interface Stretch {
+export interface WorkerPeriod {
   begin: Date;
   /** `undefined` if it goes on. */
   end: Date | undefined;
 }
 
 /** Stretches from their begins and ends in turn; `endMs` is the end of one that has none. */
-export function stretchesOf(timesMs: readonly number[], endMs: number | undefined): Stretch[] {
+export function stretchesOf(timesMs: readonly number[], endMs: number | undefined): WorkerPeriod[] {
   const begins = timesMs.filter((_ms, place) => place % 2 === 0);
   return begins.map((beginMs, place) => {
     const end = timesMs[place * 2 + 1] ?? endMs;

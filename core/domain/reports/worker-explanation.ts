@@ -17,7 +17,7 @@ export interface WorkerExplanation {
 
 export const AWAY_TEXT = 'its machine is not connected';
 /** Further facts about a worker. */
-export interface WorkerAside {
+export interface UnusedWorker {
   /** Report of its machine. Empty for keys that may not read workers. */
   report: string;
   /** Why it was preempted. Empty if it was not. */
@@ -32,7 +32,7 @@ export interface WorkerAside {
 export function explainWorker(
   worker: WorkerSample,
   { version, idleTimeoutSeconds, rollout }: ScaleSettings,
-  aside: WorkerAside,
+  aside: UnusedWorker,
 ): WorkerExplanation {
   const { report, preemption, away, health } = aside;
   const { id, held } = worker;

@@ -25,7 +25,7 @@ export interface MachineCrashes {
 }
 
 /** Crashes as seen by placement on a machine. */
-export interface CrashesHere extends Omit<MachineCrashes, 'machineId'> {
+export interface LocalCrashes extends Omit<MachineCrashes, 'machineId'> {
   /** All other machines that could take the worker come first. */
   comesLast: boolean;
 }
@@ -43,7 +43,7 @@ export function withCrashes<Machine extends { id: string }>(
   machines: readonly Machine[],
   crashes: readonly MachineCrashes[],
   runsSomewhere: boolean,
-): (Machine & { crashes?: CrashesHere })[] {
+): (Machine & { crashes?: LocalCrashes })[] {
   if (crashes.length === 0) return [...machines];
   const comesLast = runsSomewhere || crashes.length <= MACHINES_BLAMED_MAX;
   const byMachine = new Map(crashes.map(({ machineId, ...here }) => [machineId, { ...here, comesLast }]));
@@ -56,7 +56,7 @@ export function withCrashes<Machine extends { id: string }>(
 /** Returns the GPUs of a machine. GPUs of the crashed worker come last. */
 export function blamedLast<Gpu extends { uuid: string }>(
   gpus: readonly Gpu[],
-  crashes: CrashesHere | undefined,
+  crashes: LocalCrashes | undefined,
 ): readonly Gpu[] {
   const blamed = crashes?.gpuUuids ?? [];
   return blamed.length === 0
@@ -84,7 +84,7 @@ export function runsSomewhere(
 }
 
 /** Returns a description of the crashes for the operator. It contains no line that a worker wrote, as it is logged. */
-export function crashText({ failures, workerId, exitCode }: CrashesHere): string {
+export function crashText({ failures, workerId, exitCode }: LocalCrashes): string {
   const often =
     failures === 1 ? 'a worker of it crashed there' : `${failures} of its workers in a row crashed, the last one there`;
   return `${often} (${workerId}${exitCode === null ? '' : `, exit code ${exitCode}`})`;

@@ -5,7 +5,7 @@
 
 import type { QuotaState } from '../accounts/quota.ts';
 import { quotaAfter, workerOverQuota } from '../accounts/quota.ts';
-import type { PlacementSlot, Survey } from './placement.ts';
+import type { PlacementSlot, PlacementSurvey } from './placement.ts';
 import { bestOf, occupied } from './placement.ts';
 import { machineRefusal } from './placement-filters.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-machine.ts';
@@ -18,7 +18,7 @@ import type { ScaleLimit } from './scale-target.ts';
  * Machines and quota, as far as they matter for the workers to place, resume or put on standby. Logged with decisions:
  * member names are persisted.
  */
-export interface FleetSample extends Survey {
+export interface FleetSample extends PlacementSurvey {
   /** Requirements of a worker on these machines. */
   request: PlacementRequest;
   quota: QuotaState;
@@ -60,7 +60,7 @@ export type WorkerAction =
 /** Maximum number of workers that one reconcile places. The next reconcile continues. */
 export const PLACED_MAX = 200;
 /** Result of placing workers. */
-export interface Placed extends PlacementRefusal {
+export interface PlacedWorkers extends PlacementRefusal {
   actions: WorkerAction[];
   throttled: number;
   limits: ScaleLimit[];
@@ -73,7 +73,7 @@ export function placeAll(
   wanted: readonly { failures: number }[],
   resumed: readonly string[],
   quotaBefore: QuotaState,
-): Placed {
+): PlacedWorkers {
   const actions: WorkerAction[] = [];
   const none = { actions, throttled: 0, refusal: '', refusalByMachine: '', limits: [] };
   if (!fleet || wanted.length === 0) return none;
@@ -155,7 +155,7 @@ function unplaced(
  * Limits unplaced workers to the `needed` ones. The others would only replace existing workers, so nobody waits for
  * them.
  */
-export function withoutReplacements(placed: Placed, needed: number): Placed {
+export function withoutReplacements(placed: PlacedWorkers, needed: number): PlacedWorkers {
   const { actions, throttled, limits, yields, ...refused } = placed;
   const short = Math.min(throttled, Math.max(needed - actions.filter(({ do: what }) => what === 'ADD').length, 0));
   if (short === throttled) return { ...refused, actions, throttled, limits };

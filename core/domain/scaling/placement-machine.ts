@@ -1,5 +1,5 @@
 /** Machines and requests as placement sees them. Logged with decisions: member names are persisted. */
-import type { CrashesHere } from './machine-crashes.ts';
+import type { LocalCrashes } from './machine-crashes.ts';
 import type { PlacementStandby } from './standby-eviction.ts';
 
 /** How a container engine passes GPUs to containers. VIRTUAL if there is nothing to pass. */
@@ -65,7 +65,7 @@ export interface PlacementMachine {
   /** Endpoints for which workers here are preempted, one entry per worker. Absent if there are none. */
   preemptedFor?: readonly string[];
   /** Crashes of workers of the same endpoint on it. Absent if there are none. */
-  crashes?: CrashesHere;
+  crashes?: LocalCrashes;
 }
 
 /** Requirements of a worker or pod. */

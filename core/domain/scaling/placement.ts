@@ -36,7 +36,7 @@ export function place(machines: readonly PlacementMachine[], request: PlacementR
  * The machines that matter for `count` workers: the best ones that could take one, in order, and why the others could
  * not.
  */
-export interface Survey {
+export interface PlacementSurvey {
   candidates: PlacementMachine[];
   refused: RefusedMachines;
 }
@@ -45,7 +45,11 @@ export interface Survey {
  * Filters and ranks machines. A placement changes only its own machine. So the next best machine is always among the
  * `count` best ones.
  */
-export function survey(machines: readonly PlacementMachine[], request: PlacementRequest, count: number): Survey {
+export function survey(
+  machines: readonly PlacementMachine[],
+  request: PlacementRequest,
+  count: number,
+): PlacementSurvey {
   const answers = machines.map((machine) => ({ machine, answer: machineRefusal(machine, request) }));
   const fitting = answers.flatMap(({ machine, answer }) => (answer === undefined ? [machine] : []));
   const refused = answers.flatMap(({ machine, answer }) =>

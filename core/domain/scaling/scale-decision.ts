@@ -5,7 +5,7 @@
 
 import type { QuotaState } from '../accounts/quota.ts';
 import { quotaAfter, workerOverQuota } from '../accounts/quota.ts';
-import type { FleetSample, Placed, WorkerAction } from './place-workers.ts';
+import type { FleetSample, PlacedWorkers, WorkerAction } from './place-workers.ts';
 import { placeAll, withoutReplacements } from './place-workers.ts';
 import type { PlacementRequest } from './placement-machine.ts';
 import type { PlacementRefusal } from './placement-refusal.ts';
@@ -123,7 +123,7 @@ export function decide(sample: DecisionSample, scaler: Scaler = chosenScaler): D
 function placeChecked(
   sample: DecisionSample,
   { check }: WorkerChanges,
-  placed: Placed,
+  placed: PlacedWorkers,
   quota: QuotaState,
 ): { actions: WorkerAction[]; step: RolloutStep; yields?: string | undefined } {
   const rollout = sample.settings.rollout;

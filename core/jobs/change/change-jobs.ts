@@ -35,7 +35,7 @@ export type ChangeRequest = (WalkedJobs | JobWalk) & {
 };
 
 /** The result of one call. */
-export interface JobsChanged {
+export interface ChangeResult {
   done: number;
   /**
    * Jobs that matched and were not changed, counted by their present state; `undefined` counts jobs that no longer
@@ -62,11 +62,11 @@ export class ChangeJobs {
    * Changes the next batch of jobs. Throws INVALID_REQUEST for a state that the move cannot leave, a limit or time
    * out of range, or an unknown error group.
    */
-  async change({ limit, ...wanted }: ChangeRequest): Promise<JobsChanged> {
+  async change({ limit, ...wanted }: ChangeRequest): Promise<ChangeResult> {
     if (!Number.isInteger(limit) || limit < 0 || limit > CHANGED_MAX)
       throw invalid(`limit must be from 1 to ${CHANGED_MAX}`);
     const { jobs } = this.#options.stores;
-    const changed: JobsChanged = {
+    const changed: ChangeResult = {
       done: 0,
       left: new Map(),
       next: 'range' in wanted ? wanted : await jobs.beginWalk(checked(wanted)),
@@ -127,7 +127,7 @@ export class ChangeJobs {
 
   /** Counts the jobs that matched and were not moved, by the state they have now. */
   async #count(
-    left: JobsChanged['left'],
+    left: ChangeResult['left'],
     endpointId: string,
     matches: readonly Match[],
     moved: readonly Job[],

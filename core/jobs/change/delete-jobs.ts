@@ -4,7 +4,7 @@
  */
 
 import type { CoreEvents } from '../../events/core-events.ts';
-import type { Deleted } from '../../store/jobs/deletion-store.ts';
+import type { DeletedJobs } from '../../store/jobs/deletion-store.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { QueueGate } from '../submit/queue-gate.ts';
 
@@ -12,7 +12,7 @@ import type { QueueGate } from '../submit/queue-gate.ts';
 const BATCH_ITEMS_MAX = 2_000;
 
 /** Announces deleted jobs, and stops the attempts of those that ran. */
-export function announceDeleted(events: CoreEvents, deleted: readonly Deleted[], reason: string): void {
+export function announceDeleted(events: CoreEvents, deleted: readonly DeletedJobs[], reason: string): void {
   events.emit(
     'settled',
     deleted.map(({ endpointId, jobId }) => ({ endpointId, jobId })),

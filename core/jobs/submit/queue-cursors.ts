@@ -15,7 +15,7 @@ export interface ClaimPlan {
 }
 
 /** The result of a claim. */
-export interface ClaimFinding {
+export interface ClaimResult {
   /** Number of jobs that the claim asked for. */
   asked: number;
   claims: readonly { position: number; lowPriority: boolean }[];
@@ -97,7 +97,7 @@ export class QueueCursors {
   }
 
   /** Updates the estimate from a claim; a failed claim passes `asked` 0. */
-  learn(endpointId: string, plan: ClaimPlan, finding: ClaimFinding): void {
+  learn(endpointId: string, plan: ClaimPlan, finding: ClaimResult): void {
     const cursor = this.#cursor(endpointId);
     cursor.claiming -= 1;
     cursor.count -= finding.claims.length;

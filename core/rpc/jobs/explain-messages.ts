@@ -9,11 +9,16 @@ import type { Caller } from '../../domain/accounts/permission.ts';
 import type { EndpointExplanation, LoggedDecision } from '../../domain/reports/explanation.ts';
 import { withChange } from '../../domain/reports/what-would-change.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
-import type { JobExplanation, Sight } from '../../endpoints/explain.ts';
+import type { ExplainScope, JobExplanation } from '../../endpoints/explain.ts';
 import { STATE_TO_WIRE } from './job-messages.ts';
 
 /** What a key that may read an endpoint's jobs may see besides. */
-export async function sightOf(access: Access, apiKey: string, endpointId: string, { scope }: Caller): Promise<Sight> {
+export async function sightOf(
+  access: Access,
+  apiKey: string,
+  endpointId: string,
+  { scope }: Caller,
+): Promise<ExplainScope> {
   try {
     await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
     return { operator: scope === 'ROOT', workers: true };

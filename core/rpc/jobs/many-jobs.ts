@@ -5,7 +5,7 @@ import { JobState as WireState } from '@slipway/proto/gen/slipway/v1/job';
 import type { CancelJobsResponse, RetryJobsRequest } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { Access } from '../../access/access.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
-import type { JobsChanged } from '../../jobs/change/change-jobs.ts';
+import type { ChangeResult } from '../../jobs/change/change-jobs.ts';
 import type { JobCalls } from '../../jobs/job-engine.ts';
 import type { WalkedJobs } from '../../store/jobs/job-walk.ts';
 import { cursorOf, walkFrom } from '../server/walk-cursor.ts';
@@ -61,7 +61,7 @@ function wantedOf(move: WalkedJobs['move'], request: RetryJobsRequest): WalkedJo
   return { endpointId, move, states, submitted: submittedFromMessage(request), ended };
 }
 
-function answerOf({ done, left, next }: JobsChanged): CancelJobsResponse {
+function answerOf({ done, left, next }: ChangeResult): CancelJobsResponse {
   return {
     done,
     nextCursor: cursorOf(next),

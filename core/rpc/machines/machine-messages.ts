@@ -16,7 +16,7 @@ import { engineToMessage } from '../../dispatch/container-messages.ts';
 import { gpuLoadToMessage } from '../../dispatch/reports/gpu-load-messages.ts';
 import type { EndedGroup } from '../../domain/machines/ended-workers.ts';
 import { gpuDisplayName, gpuTypeOf } from '../../domain/machines/gpu-facts.ts';
-import type { Stretch, Worker } from '../../domain/machines/worker.ts';
+import type { Worker, WorkerPeriod } from '../../domain/machines/worker.ts';
 import type { MachinePage } from '../../endpoints/read-machine.ts';
 import type { MachineFacts, MachineStatus } from '../../store/machines/machine-rows.ts';
 
@@ -141,7 +141,7 @@ export function workerToMessage({
   };
 }
 
-function stretchToMessage({ begin, end }: Stretch): WorkerStretch {
+function stretchToMessage({ begin, end }: WorkerPeriod): WorkerStretch {
   return { beginTime: begin, endTime: end };
 }
 

@@ -8,7 +8,7 @@ import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import { ScanStart } from './scan-start.ts';
 
 /** A job that a singleton task ended, and the machine that held its attempt. */
-export interface Ended {
+export interface EndedJob {
   job: Job;
   machineId: string;
 }
@@ -31,7 +31,7 @@ export class DeadlineStore {
    * Moves up to `limit` jobs whose execution deadline has passed to TIMED_OUT, starting with the one that `nextMs`
    * found.
    */
-  async timeOut(limit: number): Promise<Ended[]> {
+  async timeOut(limit: number): Promise<EndedJob[]> {
     const rows = await this.#hot<(JobRow & { machine_id: string })[]>`
       WITH due AS MATERIALIZED (
         SELECT endpoint_id, id FROM job WHERE state = 'IN_PROGRESS' AND execution_deadline_at <= now()

@@ -11,7 +11,7 @@ import { forgetAttempts } from './lost-attempt-rows.ts';
 import { isLive } from './rows.ts';
 
 /** A deleted job. */
-export interface Deleted {
+export interface DeletedJobs {
   endpointId: string;
   jobId: string;
   attempt: number;
@@ -52,7 +52,7 @@ export class DeletionStore {
    * or later, in microseconds since 1970: deleted rows stay in the index until vacuum removes them, and a scan from
    * the start would step over all of them. `lastUs`: expiry of the last job read.
    */
-  async reapExpired(limit: number, afterUs = 0): Promise<{ deleted: Deleted[]; lastUs: number }> {
+  async reapExpired(limit: number, afterUs = 0): Promise<{ deleted: DeletedJobs[]; lastUs: number }> {
     const rows = await remove(
       this.#hot,
       this.#hot`
@@ -86,7 +86,7 @@ export class DeletionStore {
   }
 
   /** Deletes up to `limit` jobs of an endpoint in any state. */
-  async deleteOf(endpointId: string, limit: number): Promise<Deleted[]> {
+  async deleteOf(endpointId: string, limit: number): Promise<DeletedJobs[]> {
     return deleted(
       await remove(
         this.#hot,
@@ -190,7 +190,7 @@ async function removeWebhookResults(tx: Sql, rows: readonly DeletedRow[]): Promi
     WHERE r.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND r.job_id = g.id`;
 }
 
-function deleted(rows: readonly DeletedRow[]): Deleted[] {
+function deleted(rows: readonly DeletedRow[]): DeletedJobs[] {
   return rows.map((row) => ({
     endpointId: row.endpoint_id,
     jobId: row.id,

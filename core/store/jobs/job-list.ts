@@ -7,7 +7,7 @@
 import type { Job } from '../../domain/jobs/job.ts';
 import type { JobState } from '../../domain/jobs/job-state.ts';
 import type { Fragment, Sql } from '../sql/database.ts';
-import type { SubmittedWithin } from './job-range.ts';
+import type { SubmittedRange } from './job-range.ts';
 import { positionsOf, submittedWithin } from './job-range.ts';
 import type { JobRow } from './rows.ts';
 import { jobColumns, jobFromRow } from './rows.ts';
@@ -20,7 +20,7 @@ export interface JobListRequest {
   /** Orders the first 1,000 jobs by the longest of these times. */
   longest?: 'delay' | 'execution' | undefined;
   /** Only jobs submitted in this period. */
-  submitted?: SubmittedWithin | undefined;
+  submitted?: SubmittedRange | undefined;
   /** Cursor: `next` of the previous page, `undefined` for the first page. */
   after?: number | undefined;
   /** Jobs to skip. Costs as much as reading them. */

@@ -6,7 +6,7 @@
 import type { Fragment, Sql } from '../sql/database.ts';
 
 /** Jobs submitted at or after `fromMs` and before `untilMs`, in milliseconds since 1970. */
-export interface SubmittedWithin {
+export interface SubmittedRange {
   fromMs?: number | undefined;
   untilMs?: number | undefined;
 }
@@ -38,7 +38,7 @@ export async function positionsOf(
   sql: Sql,
   endpointId: string,
   parts: readonly Fragment[],
-  { fromMs, untilMs }: SubmittedWithin,
+  { fromMs, untilMs }: SubmittedRange,
 ): Promise<JobRange> {
   const place = async (ms: number | undefined) =>
     ms === undefined || parts.length === 0 ? undefined : boundsAt(sql, endpointId, parts, ms);
@@ -50,7 +50,7 @@ export async function positionsOf(
 }
 
 /** That a job counts as submitted in that time; one that was retried counts from then, which was before it ended. */
-export function submittedWithin(sql: Sql, { fromMs, untilMs }: SubmittedWithin): Fragment {
+export function submittedWithin(sql: Sql, { fromMs, untilMs }: SubmittedRange): Fragment {
   const from =
     fromMs === undefined
       ? sql``

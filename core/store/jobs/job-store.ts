@@ -24,13 +24,13 @@ export interface FoundJob {
 }
 
 /** A cancelled job, and the machine that must stop it. */
-export interface Cancelled {
+export interface CancelledJob {
   job: Job;
   machineId: string | undefined;
 }
 
 /** A requeued job, and its queue position. */
-export interface Requeued {
+export interface RequeuedJob {
   job: Job;
   position: number;
 }
@@ -90,19 +90,19 @@ export class JobStore {
   }
 
   /** Cancels a queued or running job. Returns `undefined` if it is neither. */
-  async cancel(key: JobKey): Promise<Cancelled | undefined> {
+  async cancel(key: JobKey): Promise<CancelledJob | undefined> {
     const [row] = await this.#hot<CancelledRow[]>`${cancelled(this.#hot, one(this.#hot, key, 'cancel'))}`;
     return row && cancelledFromRow(row);
   }
 
   /** Cancels those of these jobs that still match; see job-walk.ts. */
-  async cancelMatching(walk: JobWalk, matches: readonly Match[]): Promise<Cancelled[]> {
+  async cancelMatching(walk: JobWalk, matches: readonly Match[]): Promise<CancelledJob[]> {
     const rows = await this.#hot<CancelledRow[]>`${cancelled(this.#hot, matching(this.#hot, walk, matches))}`;
     return rows.map(cancelledFromRow);
   }
 
   /** Requeues a failed or timed-out job at the end of the queue. Returns `undefined` in any other state. */
-  async retry(key: JobKey): Promise<Requeued | undefined> {
+  async retry(key: JobKey): Promise<RequeuedJob | undefined> {
     const [row] = await this.#hot<
       RequeuedRow[]
     >`${requeued(this.#hot, this.#hot`nextval('job_position_seq')`, one(this.#hot, key, 'retry'))}`;
@@ -110,7 +110,7 @@ export class JobStore {
   }
 
   /** Requeues the jobs that still match, each at its assigned position; see job-walk.ts. */
-  async retryMatching(walk: JobWalk, matches: readonly Match[]): Promise<Requeued[]> {
+  async retryMatching(walk: JobWalk, matches: readonly Match[]): Promise<RequeuedJob[]> {
     const rows = await this.#hot<
       RequeuedRow[]
     >`${requeued(this.#hot, this.#hot`g.next_position`, matching(this.#hot, walk, matches))}`;
@@ -148,6 +148,6 @@ function one(sql: Sql, { endpointId, jobId }: JobKey, move: 'cancel' | 'retry'):
   return sql`WHERE j.endpoint_id = ${endpointId} AND j.id = ${jobId} AND j.state = ANY(${textArray(statesBefore(move))}::text[])`;
 }
 
-function cancelledFromRow(row: CancelledRow): Cancelled {
+function cancelledFromRow(row: CancelledRow): CancelledJob {
   return { job: jobFromRow(row), machineId: row.machine_id ?? undefined };
 }

@@ -12,7 +12,7 @@ import { JOB_STATES } from '../../domain/jobs/job-state.ts';
 import type { Fragment, Sql } from '../sql/database.ts';
 import { numberArray, textArray } from '../sql/pack.ts';
 import { PARTS } from './job-list.ts';
-import type { JobRange, SubmittedWithin } from './job-range.ts';
+import type { JobRange, SubmittedRange } from './job-range.ts';
 import { positionsOf, submittedWithin } from './job-range.ts';
 
 /** Selection of jobs, and the transition to apply. */
@@ -21,7 +21,7 @@ export interface WalkedJobs {
   move: 'cancel' | 'retry';
   /** At least one; all such that the move may leave. */
   states: readonly JobState[];
-  submitted: SubmittedWithin | undefined;
+  submitted: SubmittedRange | undefined;
   /** Only jobs that ended so. Absent: no restriction. */
   ended?: EndedJobs | undefined;
 }

@@ -51,7 +51,7 @@ export interface MachineSession {
 }
 
 /** A heartbeat of a session. */
-export interface MachineBeat extends MachineSession {
+export interface MachineHeartbeat extends MachineSession {
   /** What is new of its GPUs. `undefined` if nothing is. */
   gpuLoads?: readonly GpuLoad[] | undefined;
 }
@@ -120,7 +120,7 @@ export class MachineStore {
    * Extends the leases of many machines in one statement, which also notes how busy their GPUs are. Returns the
    * sessions that still own theirs.
    */
-  async extend(beats: readonly MachineBeat[]): Promise<Set<string>> {
+  async extend(beats: readonly MachineHeartbeat[]): Promise<Set<string>> {
     // In the order of their ids, so that two replicas never lock the same rows crosswise.
     const ordered = beats.toSorted((a, b) => (a.machineId < b.machineId ? -1 : 1));
     const rows = await this.#database.urgent.sql<{ id: string }[]>`

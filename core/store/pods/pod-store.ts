@@ -14,7 +14,7 @@ import { recordChange } from '../accounts/audit-rows.ts';
 import { readQuotaState } from '../accounts/quota-rows.ts';
 import { holdRegistryAuth } from '../resources/registry-auth-rows.ts';
 import { holdVolumes } from '../resources/volume-rows.ts';
-import type { PlacementAsked } from '../scaling/placement-view.ts';
+import type { PlacementQuery } from '../scaling/placement-view.ts';
 import { placementView } from '../scaling/placement-view.ts';
 import { evictStandbys } from '../scaling/standby-rows.ts';
 import type { Database, Transaction } from '../sql/database.ts';
@@ -153,7 +153,7 @@ export class PodStore {
 }
 
 /** A pod asks for its image by name: which bytes that means is settled when it starts. */
-function viewFor({ imageName }: Pick<PodSettings, 'imageName'>): PlacementAsked {
+function viewFor({ imageName }: Pick<PodSettings, 'imageName'>): PlacementQuery {
   return { endpointId: '', imageName, imageDigest: '' };
 }
 

@@ -11,7 +11,7 @@ import { STARTS_SEEN_MAX } from '../../domain/scaling/traffic.ts';
 import type { Sql } from '../sql/database.ts';
 
 /** An endpoint with its requested GPUs. */
-export interface GpuAsking {
+export interface GpuDemand {
   id: string;
   gpuIds: readonly string[];
   gpuCount: number;
@@ -30,7 +30,7 @@ interface TypeRow {
  * Returns the starts of endpoints whose workers started on several types of GPU. Free slots are counted as placement
  * does, as far as that works without its lock.
  */
-export async function readGpuStarts(sql: Sql, endpoints: readonly GpuAsking[]): Promise<Map<string, GpuStarts[]>> {
+export async function readGpuStarts(sql: Sql, endpoints: readonly GpuDemand[]): Promise<Map<string, GpuStarts[]>> {
   const asking = endpoints.filter(({ gpuIds, gpuCount }) => gpuCount > 0 && gpuPreference(gpuIds).order.length !== 1);
   if (asking.length === 0) return new Map();
   const seen = Map.groupBy(

@@ -10,7 +10,7 @@ import type { Sql, Statement } from '../sql/database.ts';
 import { lockPlacement } from './standby-rows.ts';
 
 /** The request that the view is for. */
-export interface PlacementAsked {
+export interface PlacementQuery {
   /** Endpoint whose workers count as siblings. Empty for a pod. */
   endpointId: string;
   /** Empty for a host command. */
@@ -60,7 +60,7 @@ interface Uses {
  * Returns all machines as placement sees them. Takes the placement lock, which is held until the transaction of
  * `statement` ends.
  */
-export async function placementView(statement: Statement, asked: PlacementAsked): Promise<PlacementMachine[]> {
+export async function placementView(statement: Statement, asked: PlacementQuery): Promise<PlacementMachine[]> {
   await lockPlacement(statement);
   return readPlacement(statement, asked);
 }
@@ -72,7 +72,7 @@ export async function placementView(statement: Statement, asked: PlacementAsked)
  */
 export async function readPlacement(
   statement: Statement,
-  { endpointId, imageName, imageDigest, goneIds = [] }: PlacementAsked,
+  { endpointId, imageName, imageDigest, goneIds = [] }: PlacementQuery,
 ): Promise<PlacementMachine[]> {
   const gone = goneIds.join();
   // One pass over the living workers, however many ended workers and machines there are, because placements wait for

@@ -29,7 +29,7 @@ import { TransactionMonitor } from './transaction-monitor.ts';
 const UNPLACED_MAX = 1_000;
 
 /** Requirements of an endpoint's workers. */
-export interface EndpointNeeds extends PlacementRequest {
+export interface EndpointDemand extends PlacementRequest {
   id: string;
   version: number;
 }
@@ -106,9 +106,9 @@ export class ScaleStore {
   }
 
   /** Returns the requirements of these endpoints. */
-  async requestsOf(endpointIds: readonly string[]): Promise<EndpointNeeds[]> {
+  async requestsOf(endpointIds: readonly string[]): Promise<EndpointDemand[]> {
     const { sql } = this.#database;
-    return sql<EndpointNeeds[]>`SELECT ${asked(sql)}, e.version FROM endpoint e WHERE e.id = ANY(${[...endpointIds]})`;
+    return sql<EndpointDemand[]>`SELECT ${asked(sql)}, e.version FROM endpoint e WHERE e.id = ANY(${[...endpointIds]})`;
   }
 
   /** Ends the workers of machines whose lease expired. Returns their endpoints. */

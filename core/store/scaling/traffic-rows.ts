@@ -8,11 +8,11 @@ import {
   trafficSample,
 } from '../../domain/scaling/traffic.ts';
 import type { Fragment, Sql } from '../sql/database.ts';
-import type { GpuAsking } from './gpu-start-rows.ts';
+import type { GpuDemand } from './gpu-start-rows.ts';
 import { readGpuStarts } from './gpu-start-rows.ts';
 
 /** Returns recent traffic of endpoints. */
-export async function readTraffic(sql: Sql, endpoints: readonly GpuAsking[]): Promise<Map<string, TrafficSample>> {
+export async function readTraffic(sql: Sql, endpoints: readonly GpuDemand[]): Promise<Map<string, TrafficSample>> {
   if (endpoints.length === 0) return new Map();
   const { now, short, long, hour } = TRAFFIC_WINDOWS_MS;
   const arrived = (ms: number) =>

@@ -62,7 +62,7 @@ export interface Candidate extends PageKey {
 }
 
 /** Columns of a list. `bytes`: the variable part of an entry's size. */
-export interface Listed {
+export interface PageRows {
   from: SQL | PgTable;
   id: Column;
   createdAt: Column;
@@ -100,7 +100,7 @@ export function byTime(of: SQL | Column): Sort {
  */
 export async function candidates(
   { db }: Pick<Database, 'db'>,
-  listed: Listed,
+  listed: PageRows,
   { size, after, view }: PageRequest,
 ): Promise<Candidate[]> {
   const { from, id, createdAt, bytes, where, searched = [], filters = {} } = listed;
@@ -124,7 +124,7 @@ export async function candidates(
   }));
 }
 
-function sortOf({ createdAt, sorts = {} }: Listed, orderBy: string): Sort {
+function sortOf({ createdAt, sorts = {} }: PageRows, orderBy: string): Sort {
   const known: Readonly<Record<string, Sort>> = { created: byTime(createdAt), ...sorts };
   return orderOf(orderBy, known);
 }
@@ -138,7 +138,7 @@ export function orderOf<Order>(orderBy: string, known: Readonly<Record<string, O
 }
 
 /** Condition for entries after an entry. */
-function beyond({ id, createdAt }: Listed, after: PageKey, sort: Sort | undefined, isDescending: boolean): SQL {
+function beyond({ id, createdAt }: PageRows, after: PageKey, sort: Sort | undefined, isDescending: boolean): SQL {
   if (!sort)
     return sql`(${createdAt}, ${id}) > (timestamptz 'epoch' + ${after.at}::bigint * interval '1 microsecond', ${after.id})`;
   const { value = '' } = after;
@@ -173,7 +173,7 @@ export function cut(found: readonly Candidate[], size: number): { ids: string[];
 /** One page of a list; `read` reads entries by their ids, in any order. */
 export async function readPage<Entry extends { id: string }>(
   database: Pick<Database, 'db'>,
-  listed: Listed,
+  listed: PageRows,
   page: PageRequest,
   read: (ids: string[]) => Promise<Entry[]>,
 ): Promise<Page<Entry>> {

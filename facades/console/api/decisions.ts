@@ -10,7 +10,7 @@ import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { DecisionView } from '../views.ts';
 import { DECISIONS_PAGE } from '../views.ts';
-import type { PageAsked } from './list-query.ts';
+import type { PageQuery } from './list-query.ts';
 import { optionsOf, pageAsked, textOf } from './list-query.ts';
 
 /** Adds the route. Query: `before`, the id of the last one that is shown, or 0, and list-query.ts without an order. */
@@ -37,7 +37,7 @@ export function decisionsPage(
   { core }: ConsoleParts,
   apiKey: string,
   endpointId: string,
-  view: PageAsked['view'],
+  view: PageQuery['view'],
 ): FeedSource {
   return {
     read: (signal) => listDecisions(core, { endpointId, beforeId: 0, view }, { apiKey, repeatable: true, signal }),
@@ -46,7 +46,7 @@ export function decisionsPage(
 
 async function listDecisions(
   core: CoreClient,
-  asked: { endpointId: string; beforeId: number; view: PageAsked['view'] },
+  asked: { endpointId: string; beforeId: number; view: PageQuery['view'] },
   options: CallOptions,
 ): Promise<readonly DecisionView[]> {
   const { decisions } = await core.endpoints.call(

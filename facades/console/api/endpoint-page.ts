@@ -6,10 +6,10 @@ import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { EndedView, EndpointView, StretchView, WorkerView } from '../views.ts';
 import { DECISIONS_PAGE } from '../views.ts';
+import { CounterHistory } from './counter-history.ts';
 import { decisionView } from './decisions.ts';
 import { endpointRow } from './endpoint-row.ts';
 import { loadView } from './gpu-load.ts';
-import { Past } from './past.ts';
 import { readProblems } from './problems.ts';
 
 /** Of each kind, as many as a person looks at. */
@@ -17,7 +17,7 @@ const WORKERS_MAX = 200;
 
 /** The feed of an endpoint. */
 export function endpointPage({ core, clock }: ConsoleParts, apiKey: string, operator: boolean, id: string): FeedSource {
-  const past = new Past();
+  const past = new CounterHistory();
   const read = async (signal: AbortSignal): Promise<EndpointView> => {
     const options = { apiKey, repeatable: true, signal };
     const { endpoint } = await core.endpoints.call((client) => client.getEndpoint, { id }, options);

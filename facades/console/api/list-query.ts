@@ -10,7 +10,7 @@ const PAGE_SIZE_MAX = 1_000;
 const FILTER = 'filter.';
 
 /** As every paged request of the contract takes it. */
-export interface PageAsked {
+export interface PageQuery {
   pageSize: number;
   pageToken: string;
   view: View;
@@ -20,7 +20,7 @@ export interface PageAsked {
  * From the query: `page`, the `next` of the page before, `size`, `search`, `order`, `descending`, and `filter.` with
  * the name of a field.
  */
-export function pageAsked(request: FastifyRequest): PageAsked {
+export function pageAsked(request: FastifyRequest): PageQuery {
   const size = textOf(request, 'size');
   if (!/^\d{0,4}$/.test(size) || Number(size) > PAGE_SIZE_MAX)
     throw new CoreError('INVALID_REQUEST', `"size" must be from 1 to ${PAGE_SIZE_MAX}.`);

@@ -11,7 +11,7 @@ import { decisionsPage } from './decisions.ts';
 import { endpointPage } from './endpoint-page.ts';
 import { ASKED, jobsPage } from './job-list.ts';
 import { jobPage } from './job-why.ts';
-import type { PageAsked } from './list-query.ts';
+import type { PageQuery } from './list-query.ts';
 import { pageAsked, textOf } from './list-query.ts';
 import { machinePage } from './machine-page.ts';
 import { accountOverview, operatorOverview } from './overview.ts';
@@ -83,7 +83,7 @@ function followed(request: FastifyRequest, parts: ConsoleParts): Followed {
 }
 
 /** Which page of a list, as many rows as a feed may have. */
-function rowsAsked(request: FastifyRequest): PageAsked {
+function rowsAsked(request: FastifyRequest): PageQuery {
   const asked = pageAsked(request);
   if (asked.pageSize > ROWS_MAX)
     throw new CoreError('INVALID_REQUEST', `"size" of a feed must be at most ${ROWS_MAX}.`);

@@ -11,12 +11,12 @@ import type { ConsoleParts } from '../console-parts.ts';
 import { settingsOf } from '../read-settings.ts';
 import type { MachineView } from '../views.ts';
 import { loadView } from './gpu-load.ts';
-import type { PageAsked } from './list-query.ts';
+import type { PageQuery } from './list-query.ts';
 
 /** Reads a page of them, with the workers that run on these machines. */
 export async function readMachines(
   core: CoreClient,
-  page: PageAsked,
+  page: PageQuery,
   options: CallOptions,
 ): Promise<{ machines: MachineView[]; next: string }> {
   const { machines, nextPageToken } = await core.machines.call((client) => client.listMachines, page, options);

@@ -7,16 +7,16 @@ import { CoreError } from '@slipway/proto/wire/reason';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { EndpointRow, OverviewView } from '../views.ts';
+import { CounterHistory } from './counter-history.ts';
 import { endpointRow } from './endpoint-row.ts';
 import { inLanes } from './in-lanes.ts';
-import type { PageAsked } from './list-query.ts';
+import type { PageQuery } from './list-query.ts';
 import { readMachines } from './machines.ts';
-import { Past } from './past.ts';
 import { readProblems } from './problems.ts';
 
 /** The feed of an account. */
-export function accountOverview({ core, clock }: ConsoleParts, apiKey: string, page: PageAsked): FeedSource {
-  const past = new Past();
+export function accountOverview({ core, clock }: ConsoleParts, apiKey: string, page: PageQuery): FeedSource {
+  const past = new CounterHistory();
   const read = async (signal: AbortSignal): Promise<OverviewView> => {
     const options = { apiKey, repeatable: true, signal };
     const wrong = await readProblems(core, '', false, options);
@@ -44,7 +44,7 @@ export function accountOverview({ core, clock }: ConsoleParts, apiKey: string, p
 }
 
 /** The feed of the operator. */
-export function operatorOverview({ core, clock }: ConsoleParts, apiKey: string, page: PageAsked): FeedSource {
+export function operatorOverview({ core, clock }: ConsoleParts, apiKey: string, page: PageQuery): FeedSource {
   const read = async (signal: AbortSignal): Promise<OverviewView> => {
     const options = { apiKey, repeatable: true, signal };
     const [{ machines, next }, wrong] = await Promise.all([

@@ -11,7 +11,7 @@ import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { ListView } from '../views.ts';
 import type { LogTailView, PodView } from '../views-of-pods.ts';
-import type { PageAsked } from './list-query.ts';
+import type { PageQuery } from './list-query.ts';
 import { optionsOf, pageAsked } from './list-query.ts';
 
 /** Of a log that is shown, in bytes from its end. */
@@ -20,7 +20,7 @@ const TAIL_BYTES = 64 * 1024;
 const LOG_PACE_MS = 2_000;
 
 /** The feed of a page of the list. */
-export function podsPage({ core }: ConsoleParts, apiKey: string, accountId: string, page: PageAsked): FeedSource {
+export function podsPage({ core }: ConsoleParts, apiKey: string, accountId: string, page: PageQuery): FeedSource {
   return { read: (signal) => listPods(core, page, accountId, { apiKey, repeatable: true, signal }) };
 }
 
@@ -81,7 +81,7 @@ export function podRoutes(app: FastifyInstance, { core }: ConsoleParts, onReques
   );
 }
 
-async function listPods(core: CoreClient, page: PageAsked, accountId: string, options: CallOptions): Promise<ListView> {
+async function listPods(core: CoreClient, page: PageQuery, accountId: string, options: CallOptions): Promise<ListView> {
   const asked = { ...page, includeWorkers: false, endpointId: '', endpointIds: [] };
   const { pods, nextPageToken } = await core.pods.call((client) => client.listPods, asked, options);
   return { rows: pods.map((pod) => podRow(pod, accountId)), next: nextPageToken };

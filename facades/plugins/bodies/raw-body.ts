@@ -13,7 +13,7 @@ import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { SlowBody, TooManyRequests } from '../errors/public-error.ts';
 import type { Caller } from '../request-state.ts';
-import type { Unpacked } from './unpack.ts';
+import type { UnpackedBody } from './unpack.ts';
 import { isPacked, unpack } from './unpack.ts';
 
 /** A body, or the error of reading it. */
@@ -124,7 +124,7 @@ class BodyReader {
   #pieces = new BytePieces();
   /** Bytes as they were sent, before decompression. */
   #sentBytes = 0;
-  #unpacked: Unpacked | undefined;
+  #unpacked: UnpackedBody | undefined;
   #deadlineMs = 0;
   /** When the last piece arrived. */
   #pieceMs = 0;

@@ -9,7 +9,7 @@ import { HttpRejection } from '../errors/http-rejection.ts';
 const PIECE_BYTES = 64 * 1024;
 
 /** How a body arrives. */
-export interface Unpacked {
+export interface UnpackedBody {
   /** The decompressed body. */
   body: Readable;
   /** Stops reading. The caller discards bytes that still arrive. */
@@ -20,7 +20,7 @@ export interface Unpacked {
  * The request itself where it is not packed. `onFault` hears of bytes that are no gzip. Throws a refusal for any other
  * encoding.
  */
-export function unpack(request: IncomingMessage, onFault: (error: CoreError) => void): Unpacked {
+export function unpack(request: IncomingMessage, onFault: (error: CoreError) => void): UnpackedBody {
   const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') return { body: request, stop: () => undefined };
   if (encoding !== 'gzip' && encoding !== 'x-gzip') {

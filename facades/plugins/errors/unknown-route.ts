@@ -25,7 +25,7 @@ declare module 'fastify' {
 }
 
 /** Answers a request that no operation takes. */
-export type RejectUnrouted = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
+export type UnroutedHandler = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
 /** Methods by the paths that they are for. */
 type KnownPaths = Map<string, { form: RegExp; methods: Set<string> }>;
@@ -37,7 +37,7 @@ const DOT_PART = /\/(\.|%2e){1,2}(\/|$)/i;
  * Adds the answer to an app, before its routes and behind what takes requests of workers, whose paths are their own.
  * Returns it, for routes that catch all under a path.
  */
-export function handleUnknownRoutes(app: FastifyInstance): RejectUnrouted {
+export function handleUnknownRoutes(app: FastifyInstance): UnroutedHandler {
   // Who resolved dots here would read another path than an edge before it, or a log behind it.
   app.addHook('onRequest', (request, reply, done) =>
     DOT_PART.test(pathOf(request)) ? void rejectDots(request, reply) : done(),

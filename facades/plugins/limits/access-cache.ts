@@ -9,10 +9,10 @@ import type { CheckAccessRequest, CheckAccessResponse } from '@slipway/proto/gen
 import { CoreError } from '@slipway/proto/wire/reason';
 
 /** An access check: what a request wants, and with which key. */
-export type AccessQuestion = CheckAccessRequest & { apiKey: string };
+export type AccessRequest = CheckAccessRequest & { apiKey: string };
 
 /** Asks core. Throws CoreError. */
-export type CheckAccess = (question: AccessQuestion) => Promise<CheckAccessResponse>;
+export type CheckAccess = (question: AccessRequest) => Promise<CheckAccessResponse>;
 
 type Decision = CheckAccessResponse | CoreError;
 
@@ -60,7 +60,7 @@ export class AccessCache {
    * The decision when it is known, else a promise of it. An error is a decision too: UNAUTHORIZED or
    * ENDPOINT_NOT_FOUND.
    */
-  check(asking: AccessQuestion): Decision | Promise<Decision> {
+  check(asking: AccessRequest): Decision | Promise<Decision> {
     const name = accessKey(asking);
     const entry = this.#entries.get(name);
     if (entry !== undefined && this.#clock.monotonicMs() < entry.untilMs) return entry.decision;
@@ -71,7 +71,7 @@ export class AccessCache {
    * Like `check`, but works while core is unreachable: then a good decision of the last 10 minutes is used, and
    * unknown keys get UNAVAILABLE. While core is reachable no decision is older than 1.5 s.
    */
-  async checkLive(asking: AccessQuestion): Promise<Decision> {
+  async checkLive(asking: AccessRequest): Promise<Decision> {
     const name = accessKey(asking);
     const known = this.#entries.get(name);
     const now = this.#clock.monotonicMs();
@@ -90,7 +90,7 @@ export class AccessCache {
     return decision;
   }
 
-  #question(name: string, asking: AccessQuestion): Decision | Promise<Decision> {
+  #question(name: string, asking: AccessRequest): Decision | Promise<Decision> {
     const asked = this.#questions.get(name);
     if (asked !== undefined) return asked;
     if (this.#questions.size >= CHECKS_MAX)
@@ -100,7 +100,7 @@ export class AccessCache {
     return question;
   }
 
-  async #ask(name: string, question: AccessQuestion): Promise<Decision> {
+  async #ask(name: string, question: AccessRequest): Promise<Decision> {
     // From before the call, so that core's own limit is kept.
     const askedMs = this.#clock.monotonicMs();
     try {
@@ -120,6 +120,6 @@ export class AccessCache {
 }
 
 /** Names a question: equal ones have one name. */
-export function accessKey({ apiKey, endpointId, write, api }: AccessQuestion): string {
+export function accessKey({ apiKey, endpointId, write, api }: AccessRequest): string {
   return `${api}${write ? 'w' : 'r'}${endpointId} ${apiKey}`;
 }

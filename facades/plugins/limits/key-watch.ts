@@ -5,7 +5,7 @@
  */
 import type { Clock, Timer } from '@slipway/kit/time/clock';
 import { CoreError } from '@slipway/proto/wire/reason';
-import type { AccessCache, AccessQuestion } from './access-cache.ts';
+import type { AccessCache, AccessRequest } from './access-cache.ts';
 import { AWAY_AFTER_MS, accessKey, LIVE_USED_MS } from './access-cache.ts';
 
 /** Time between two checks in milliseconds. */
@@ -39,7 +39,7 @@ export class KeyWatch {
   }
 
   /** Watches a key that was accepted. While core is unreachable it counts as valid. */
-  access(question: AccessQuestion): WatchKey {
+  access(question: AccessRequest): WatchKey {
     const isGood = async (): Promise<boolean> => !isUnauthorized(await this.#access.checkLive(question));
     return (onRefused) => this.watch(accessKey(question), isGood, onRefused);
   }

@@ -31,10 +31,10 @@ export interface LimitedRequest {
 }
 
 /** Called for a rejected request with the limit that it exceeded. */
-export type OnRejected = (operation: LimitedOperation, cause: 'rate' | 'concurrency' | 'quota') => void;
+export type RejectionListener = (operation: LimitedOperation, cause: 'rate' | 'concurrency' | 'quota') => void;
 
 /** Remaining rate after a request was counted. */
-export interface RateLeft {
+export interface RateBudget {
   /** Requests in a window. */
   limit: number;
   /** Requests left in the window. */
@@ -49,7 +49,7 @@ export type RejectedRequest = Pick<LimitedRequest, 'accountId' | 'endpointId'> &
 /** Listeners for rejections. */
 export interface RejectionListeners {
   /** Counts rejections. Default: none. */
-  onRejected?: OnRejected;
+  onRejected?: RejectionListener;
   /** Reports rejections at endpoints to core. Default: none. */
   reporter?: { add(request: RejectedRequest, refused: Omit<RefusedRequests, 'count'>): void };
 }
@@ -77,8 +77,8 @@ export class RateLimit {
    * account was rejected often. Rejected requests count for the rate. Without `reply` the caller bounds concurrency
    * itself.
    */
-  async admit(request: LimitedRequest, reply?: Pick<FastifyReply, 'raw'>): Promise<RateLeft> {
-    let left: RateLeft;
+  async admit(request: LimitedRequest, reply?: Pick<FastifyReply, 'raw'>): Promise<RateBudget> {
+    let left: RateBudget;
     try {
       left = await this.#count(request, reply);
     } catch (error) {
@@ -104,7 +104,7 @@ export class RateLimit {
     if (!(await this.#delay.wait(who, reply))) reply.raw.shouldKeepAlive = false;
   }
 
-  async #count(request: LimitedRequest, reply: Pick<FastifyReply, 'raw'> | undefined): Promise<RateLeft> {
+  async #count(request: LimitedRequest, reply: Pick<FastifyReply, 'raw'> | undefined): Promise<RateBudget> {
     const { operation, workersRunning } = request;
     if (operation !== 'management' && operation !== 'live' && request.requestQuota !== undefined)
       await this.#withinQuota(request, request.requestQuota);
@@ -129,7 +129,7 @@ export class RateLimit {
     return { limit, left: limit - window.consumedPoints, resetSeconds: Math.ceil(window.msBeforeNext / 1_000) };
   }
 
-  #refused(request: LimitedRequest, cause: Parameters<OnRejected>[1], limit: RequestLimit, most: number): void {
+  #refused(request: LimitedRequest, cause: Parameters<RejectionListener>[1], limit: RequestLimit, most: number): void {
     const { accountId, endpointId, operation, apiKey } = request;
     this.#listeners.onRejected?.(operation, cause);
     if (apiKey !== undefined)

@@ -4,7 +4,7 @@
  */
 
 /** Where a reader goes on. */
-export interface Behind {
+export interface LinePosition {
   /** Lines before it are left out. */
   since: Date | undefined;
   /** The id of the last line that it has. */
@@ -26,6 +26,6 @@ export class LineIds {
 }
 
 /** The reader has it, or asked for later ones. */
-export function isBehind(time: Date, id: string, { since, lastId }: Behind): boolean {
+export function isBehind(time: Date, id: string, { since, lastId }: LinePosition): boolean {
   return (since !== undefined && time < since) || (lastId !== '' && id <= lastId);
 }

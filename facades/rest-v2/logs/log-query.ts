@@ -3,7 +3,7 @@
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyRequest } from 'fastify';
 import { queryTime } from '../../jobs/query-time.ts';
-import type { Behind } from './line-ids.ts';
+import type { LinePosition } from './line-ids.ts';
 
 /** Most lines before those to come, and how many there are unless the request says so. */
 export const TAIL_MAX = 5_000;
@@ -13,7 +13,7 @@ export const SOURCES = ['container', 'system', 'both'] as const;
 const LAST_ID = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/;
 
 /** A parsed query. */
-export interface LogQuery extends Behind {
+export interface LogQuery extends LinePosition {
   /** `container`, or `system`, of which there are no lines here; `both` or empty. */
   source: string;
   /** Number of past lines to send first. `undefined` if all lines since a time are sent. */

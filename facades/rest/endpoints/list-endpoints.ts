@@ -1,7 +1,7 @@
 /** GET /v1/endpoints: a bare array, oldest first (docs/reference/management.md#lists). */
 import type { EndedWorkers } from '@slipway/proto/gen/slipway/v1/machine';
 import type { ListPodsResponse } from '@slipway/proto/gen/slipway/v1/pod_service';
-import type { PageAsked } from '@slipway/proto/wire/pages';
+import type { PageRequest } from '@slipway/proto/wire/pages';
 import { allPages } from '@slipway/proto/wire/pages';
 import type { EndpointRecord } from '../../resources/endpoints/endpoint-schemas.ts';
 import type { EndpointRelations } from '../../resources/endpoints/present-endpoint.ts';
@@ -58,7 +58,7 @@ export async function workersOf(
   if (endpointIds.length === 0) return () => ({});
   const which = { includeWorkers: true, endpointId: '', endpointIds };
   const groups: EndedWorkers[] = [];
-  const read = (page: PageAsked): Promise<ListPodsResponse> =>
+  const read = (page: PageRequest): Promise<ListPodsResponse> =>
     core.pods.call((client) => client.listPods, { ...which, ...page }, { apiKey, repeatable: true });
   const pods = await allPages(read, (response) => {
     groups.push(...response.endedWorkers);

@@ -7,7 +7,7 @@ import { access, readFile } from 'node:fs/promises';
 import type { HostPrograms } from './host-programs.ts';
 
 /** Where workers find the agent. */
-export interface BridgePlace {
+export interface BridgeAddress {
   address: string;
   port: number;
 }
@@ -20,7 +20,7 @@ export class HostFirewall {
   /** Names of the networks' interfaces start so. */
   readonly #prefix: string;
   readonly #programs: HostPrograms;
-  #place: BridgePlace | undefined;
+  #place: BridgeAddress | undefined;
   #applied = '';
   #isPatient = true;
   #isPaused = false;
@@ -33,7 +33,7 @@ export class HostFirewall {
   /**
    * Sets the rules; they replace those of an earlier run. Rejects when they cannot be set: then no container may start.
    */
-  async open(place: BridgePlace): Promise<void> {
+  async open(place: BridgeAddress): Promise<void> {
     this.#place = place;
     this.#applied = '';
     await this.refresh();
@@ -104,7 +104,7 @@ export class HostFirewall {
     this.#place = undefined;
   }
 
-  async #apply(place: BridgePlace, ways: readonly string[]): Promise<void> {
+  async #apply(place: BridgeAddress, ways: readonly string[]): Promise<void> {
     const restore = (isPatient: boolean): Promise<string> =>
       this.#programs.run('iptables-restore', ['--noflush'], firewallRules(this.#prefix, place, ways, isPatient).ipv4);
     // Another program that changes rules in the same moment makes it fail, too.
@@ -142,7 +142,7 @@ export class HostFirewall {
 /** What iptables-restore and ip6tables-restore are given. Pure. */
 function firewallRules(
   prefix: string,
-  { address, port }: BridgePlace,
+  { address, port }: BridgeAddress,
   waysOut: readonly string[],
   isPatient = true,
 ): { ipv4: string; ipv6: string } {

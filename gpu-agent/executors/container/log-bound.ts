@@ -13,7 +13,7 @@ import { LOG_BYTES_MAX } from './container-plan.ts';
 const LOOK_MS = 10_000;
 
 /** Whose time it goes by. */
-export interface LogBoundSurroundings {
+export interface LogBoundDependencies {
   clock: Clock;
   logger: Logger;
   /** The agent stops. */
@@ -27,7 +27,7 @@ export interface LogBoundSurroundings {
 export function boundLog(
   container: Docker.Container,
   ended: Promise<unknown>,
-  { clock, logger, closing }: LogBoundSurroundings,
+  { clock, logger, closing }: LogBoundDependencies,
 ): void {
   const over = new AbortController();
   void ended.then(() => over.abort());

@@ -17,10 +17,10 @@ const STEPS = [
 ] as const;
 
 /** How a server's health is asked for, and where. */
-export type Probed = Pick<HttpServing, 'isAskedByGrpc' | 'healthPath' | 'port' | 'healthPort' | 'wasReady'>;
+export type ProbeResult = Pick<HttpServing, 'isAskedByGrpc' | 'healthPath' | 'port' | 'healthPort' | 'wasReady'>;
 
 /** Names the probe. */
-export function probeName({ isAskedByGrpc, healthPath }: Probed): string {
+export function probeName({ isAskedByGrpc, healthPath }: ProbeResult): string {
   return isAskedByGrpc ? 'grpc.health.v1.Health/Check' : `GET ${healthPath}`;
 }
 
@@ -28,7 +28,7 @@ export function probeName({ isAskedByGrpc, healthPath }: Probed): string {
  * Says what the last answer was and what it should be; empty for one that is ready, or that has only just started.
  * `sameMs`: for how long it is the same.
  */
-export function notReadyText(server: Probed, answer: HealthAnswer, sameMs: number): string {
+export function notReadyText(server: ProbeResult, answer: HealthAnswer, sameMs: number): string {
   if (answer === 200 || (!server.wasReady && sameMs < NORMAL_MS)) return '';
   const time = duration(sameMs / 1_000);
   const lasting = time === '' ? '' : ` for ${time}`;
@@ -48,7 +48,7 @@ export function notReadyText(server: Probed, answer: HealthAnswer, sameMs: numbe
 }
 
 /** Says why a worker is ended that has said neither 200 nor 204 for this long, in milliseconds. */
-export function silentText(server: Probed, answer: HealthAnswer, silenceMs: number): string {
+export function silentText(server: ProbeResult, answer: HealthAnswer, silenceMs: number): string {
   const where = `${probeName(server)} on port ${server.healthPort}`;
   const sentence = `${where} has answered neither 200 nor 204 for ${Math.round(silenceMs / 1_000)} s.`;
   switch (answer) {
@@ -64,7 +64,7 @@ export function silentText(server: Probed, answer: HealthAnswer, silenceMs: numb
     : `${sentence} Its server answers with ${answer}: HEALTH_CHECK_PATH names another path than ${server.healthPath}.`;
 }
 
-function mustListen({ port, healthPort, healthPath, isAskedByGrpc }: Probed): string {
+function mustListen({ port, healthPort, healthPath, isAskedByGrpc }: ProbeResult): string {
   const variable = port === healthPort ? 'PORT' : 'PORT_HEALTH';
   const path = isAskedByGrpc ? '' : `, and answer GET ${healthPath} there`;
   return `a worker of a load-balancing endpoint must listen on the port that the variable ${variable} says, on 0.0.0.0 (a command also on 127.0.0.1)${path}`;

@@ -12,7 +12,7 @@ const PORTS_MAX = 20;
 const NONE: PodPort[] = [];
 
 /** How others reach this machine. */
-export interface HttpReach {
+export interface HttpAddresses {
   /** Host by which they do, containers through a port of the host's; empty: as their executor says. */
   advertiseHost: string;
   /** They do through tunnels only. */
@@ -28,14 +28,14 @@ export function httpPorts(spec: Pick<WorkerSpec, 'ports'> | undefined): number[]
 }
 
 export class PodPorts {
-  readonly #reach: HttpReach;
+  readonly #reach: HttpAddresses;
   readonly #onChanged: () => void;
   #host = '';
   #relays: Relay[] = [];
   #shown = NONE;
 
   /** `onChanged`: they are others than before. */
-  constructor(reach: HttpReach, onChanged: () => void) {
+  constructor(reach: HttpAddresses, onChanged: () => void) {
     this.#reach = reach;
     this.#onChanged = onChanged;
   }

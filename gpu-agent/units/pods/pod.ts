@@ -11,7 +11,7 @@ import { describeExit, exitAdvice, REASON_LOG_BYTES, withLog } from '../../launc
 import type { Ready, UnitLauncher } from '../../launch/launcher.ts';
 import type { LogArchive } from '../../launch/log-archive.ts';
 import type { TimedLog } from '../../launch/timed-log.ts';
-import type { HttpReach } from '../http/pod-ports.ts';
+import type { HttpAddresses } from '../http/pod-ports.ts';
 import { httpPorts, PodPorts } from '../http/pod-ports.ts';
 import type { Desired, Policy } from '../step.ts';
 import { isLive } from '../step.ts';
@@ -25,7 +25,7 @@ export interface PodParts extends UnitParts {
   files: PodFiles;
   archive: LogArchive;
   /** How others reach its http ports. */
-  reach: HttpReach;
+  reach: HttpAddresses;
   /** How long a process may take to end after SIGTERM, in milliseconds. */
   graceMs: number;
   /** Core must be told something about it. */
@@ -33,7 +33,7 @@ export interface PodParts extends UnitParts {
 }
 
 /** What is kept of a pod that outlives its agent. */
-export interface Keepsake {
+export interface PodRecord {
   run: number;
   disk: number;
   image: string;
@@ -88,7 +88,7 @@ export class Pod implements UnitKind {
   }
 
   /** How its successor finds it, if it runs in a container, which goes on when the agent ends. */
-  get keepsake(): Keepsake | undefined {
+  get keepsake(): PodRecord | undefined {
     const { spec } = this.#request;
     const { phase, made } = this.#unit.observed;
     if (!spec?.imageName || !made || !isLive(phase) || this.#unit.isEnding) return undefined;

@@ -3,7 +3,7 @@
  * (proto/slipway/v1/job_log.proto has the rule). Pure.
  */
 import type { JobLogLine, JobLogPage, JobLogPlace } from '@slipway/proto/gen/slipway/v1/job_log';
-import type { KeptLog, Stamp } from '../../launch/timed-log.ts';
+import type { KeptLog, TimeStamp } from '../../launch/timed-log.ts';
 
 /**
  * What arrives so long after an attempt's end is still its own, unless its worker has begun another: pipes are read
@@ -126,7 +126,7 @@ function firstLine({ bytes, start }: KeptLog, offset: number): number {
 }
 
 /** When a byte arrived; asked in order. */
-function stampReader(stamps: readonly Stamp[]): (at: number) => Pick<Stamp, 'steadyMs' | 'wallMs'> {
+function stampReader(stamps: readonly TimeStamp[]): (at: number) => Pick<TimeStamp, 'steadyMs' | 'wallMs'> {
   let index = 0;
   return (at) => {
     while (index + 1 < stamps.length && stamps[index + 1]!.at <= at) index += 1;

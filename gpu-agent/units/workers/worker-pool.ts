@@ -28,7 +28,7 @@ export interface PoolListener extends WorkerListener<Worker> {
 }
 
 /** What the layers above know of workers. */
-export interface PoolQuestions extends SpanReader {
+export interface PoolPort extends SpanReader {
   /** The worker was given attempts that have not ended. */
   isBusy(workerId: string): boolean;
   /** A report of its end was made for core. */
@@ -36,7 +36,7 @@ export interface PoolQuestions extends SpanReader {
 }
 
 /** What the pool works with. */
-type PoolParts = Omit<WorkerParts<Worker>, 'listener' | 'isBusy' | 'spansOf'> & { questions: PoolQuestions };
+type PoolParts = Omit<WorkerParts<Worker>, 'listener' | 'isBusy' | 'spansOf'> & { questions: PoolPort };
 
 export class WorkerPool {
   readonly #parts: PoolParts;

@@ -4,7 +4,7 @@
  * and however often the work is cut.
  */
 
-import type { ChangeRequest, JobsChanged } from '@slipway/core/jobs/change/change-jobs';
+import type { ChangeRequest, ChangeResult } from '@slipway/core/jobs/change/change-jobs';
 import type { ClaimedJob } from '@slipway/core/jobs/slots';
 import type { WalkedJobs } from '@slipway/core/store/jobs/job-walk';
 import t from 'tap';
@@ -119,7 +119,7 @@ t.test('cut in the middle, again and again, and gone on with at the other replic
   let cuts = 0;
   for (let round = 0; request; round += 1) {
     const { database, engine } = engines.replicas[round % 2]!;
-    const call: Promise<JobsChanged | undefined> = engine.calls.change(request).catch(() => {
+    const call: Promise<ChangeResult | undefined> = engine.calls.change(request).catch(() => {
       cuts += 1;
       return undefined;
     });

@@ -1,6 +1,6 @@
 /** Calls that change many jobs of an endpoint by a filter, and checks of what they left. */
 
-import type { ChangeRequest, JobsChanged } from '@slipway/core/jobs/change/change-jobs';
+import type { ChangeRequest, ChangeResult } from '@slipway/core/jobs/change/change-jobs';
 import type { WalkedJobs } from '@slipway/core/store/jobs/job-walk';
 import type { Test } from 'tap';
 import { type startEngines, submission } from '../../helpers/system/job-engine.ts';
@@ -34,7 +34,7 @@ export function jobChanges({ sql, stores, replicas: [first] }: Awaited<ReturnTyp
   ) {
     const all = { done: 0, calls: 0, left: {} as Record<string, number> };
     for (let request: ChangeRequest | undefined = { ...wanted, limit }; request; ) {
-      const { done, left, next }: JobsChanged = await by(request);
+      const { done, left, next }: ChangeResult = await by(request);
       all.done += done;
       all.calls += 1;
       for (const [state, count] of left) all.left[state ?? 'GONE'] = (all.left[state ?? 'GONE'] ?? 0) + count;

@@ -4,7 +4,7 @@
  * of the loop.
  */
 
-import type { ChangeRequest, JobsChanged } from '@slipway/core/jobs/change/change-jobs';
+import type { ChangeRequest, ChangeResult } from '@slipway/core/jobs/change/change-jobs';
 import t from 'tap';
 import { jobEntriesRead } from '../../helpers/db/index-reads.ts';
 import { refused, startEngines } from '../../helpers/system/job-engine.ts';
@@ -170,7 +170,7 @@ t.test(
     while (wanted) {
       const before = await jobEntriesRead(database);
       const stop = measureLoop();
-      const changed: JobsChanged = await calls.change(wanted);
+      const changed: ChangeResult = await calls.change(wanted);
       const [longest = 0] = stop();
       const entries = (await jobEntriesRead(database)) - before;
       done.push(changed.done);

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { askEngine } from '@slipway/gpu-agent/executors/container/engine';
-import { ImageKeeper, isNamed } from '@slipway/gpu-agent/images/image-keeper';
+import { ImageCache, isNamed } from '@slipway/gpu-agent/images/image-cache';
 import { ImageStore } from '@slipway/gpu-agent/images/image-store';
 import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
@@ -26,8 +26,8 @@ t.test('images make way', { skip: podmanSkip }, async (t) => {
   const { docker } = await askEngine(podman.socket, systemClock);
   const store = new ImageStore(docker);
   const clock = new ManualClock();
-  const keeperOf = async (budgetBytes: number): Promise<ImageKeeper> => {
-    const keeper = new ImageKeeper(path('images.json'), budgetBytes, clock);
+  const keeperOf = async (budgetBytes: number): Promise<ImageCache> => {
+    const keeper = new ImageCache(path('images.json'), budgetBytes, clock);
     await keeper.open();
     return keeper;
   };
@@ -65,7 +65,7 @@ t.test('layers that images share count once', { skip: podmanSkip }, async (t) =>
   }
   const { docker } = await askEngine(podman.socket, systemClock);
   const store = new ImageStore(docker);
-  const keeper = new ImageKeeper(path('images.json'), 8_000_000, new ManualClock());
+  const keeper = new ImageCache(path('images.json'), 8_000_000, new ManualClock());
   const images = await Promise.all(names.map(async (name) => (await store.find(name))!));
   for (const image of images) await keeper.used(image);
   t.ok(
@@ -73,7 +73,7 @@ t.test('layers that images share count once', { skip: podmanSkip }, async (t) =>
     'each has the base in its size',
   );
   t.equal(await keeper.shrink(store, []), 0, 'together they take 7 MB');
-  const tight = new ImageKeeper(path('images.json'), 6_500_000, new ManualClock());
+  const tight = new ImageCache(path('images.json'), 6_500_000, new ManualClock());
   await tight.open();
   t.equal(await tight.shrink(store, []), 1);
 });

@@ -6,8 +6,8 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { askEngine, imageRoom } from '@slipway/gpu-agent/executors/container/engine';
-import type { NamedImage } from '@slipway/gpu-agent/images/image-keeper';
-import { ImageKeeper } from '@slipway/gpu-agent/images/image-keeper';
+import type { NamedImage } from '@slipway/gpu-agent/images/image-cache';
+import { ImageCache } from '@slipway/gpu-agent/images/image-cache';
 import { ImagePuller } from '@slipway/gpu-agent/images/image-puller';
 import { ImageStore } from '@slipway/gpu-agent/images/image-store';
 import { RegistryGuard } from '@slipway/gpu-agent/images/registry-guard';
@@ -41,7 +41,7 @@ t.test('a full disk', { skip: podmanSkip || registrySkip }, async (t) => {
   const { docker, facts } = await askEngine(await podman.smallDisk(DISK_MEBIBYTES), systemClock);
   const store = new ImageStore(docker);
   const clock = new ManualClock();
-  const keeper = new ImageKeeper(path('images.json'), 0, clock);
+  const keeper = new ImageCache(path('images.json'), 0, clock);
   let wanted: NamedImage[] = [];
   const makeRoom = (bytes: number): Promise<number> =>
     keeper.makeRoom(store, wanted, async () => ((await imageRoom(facts))?.freeBytes ?? Infinity) >= bytes);

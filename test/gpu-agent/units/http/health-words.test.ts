@@ -1,9 +1,15 @@
-import type { Probed } from '@slipway/gpu-agent/units/http/health-words';
+import type { ProbeResult } from '@slipway/gpu-agent/units/http/health-words';
 import { notReadyText, silentText } from '@slipway/gpu-agent/units/http/health-words';
 import t from 'tap';
 
-const server: Probed = { isAskedByGrpc: false, healthPath: '/ping', port: 8_000, healthPort: 8_000, wasReady: false };
-const grpc: Probed = { ...server, isAskedByGrpc: true };
+const server: ProbeResult = {
+  isAskedByGrpc: false,
+  healthPath: '/ping',
+  port: 8_000,
+  healthPort: 8_000,
+  wasReady: false,
+};
+const grpc: ProbeResult = { ...server, isAskedByGrpc: true };
 
 t.test('each cause has its own sentence', async (t) => {
   const told = (answer: Parameters<typeof notReadyText>[1], of = server): string => notReadyText(of, answer, 58_000);

@@ -1,7 +1,7 @@
 /** Memory is short: frozen workers go one at a time, until it is not. */
 
 import { freeMemoryShare } from '@slipway/gpu-agent/inventory/host-size';
-import { StandbyRoom } from '@slipway/gpu-agent/units/workers/standby-room';
+import { StandbyCapacity } from '@slipway/gpu-agent/units/workers/standby-capacity';
 import { createLogger } from '@slipway/kit/log/logger';
 import t from 'tap';
 import { ManualClock } from '../../../helpers/time/manual-clock.ts';
@@ -17,7 +17,7 @@ t.test('one at a time, the next after a second, none when there is room', async 
     reasons.push(reason);
     return { id: 'worker', endpointId: 'endpoint' };
   };
-  const room = new StandbyRoom({
+  const room = new StandbyCapacity({
     pool: { endOldestFrozen },
     freeShare: () => share,
     clock,

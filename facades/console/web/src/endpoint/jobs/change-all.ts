@@ -13,7 +13,7 @@ export interface Progress {
 }
 
 /** The jobs to change, as /jobs/cancel and /jobs/retry take them. */
-export interface Wanted {
+export interface JobChange {
   path: 'cancel' | 'retry';
   query: Readonly<Record<string, string>>;
 }
@@ -21,7 +21,7 @@ export interface Wanted {
 /** The change and its progress. */
 export interface ChangeAll {
   /** Runs the change. Resolves with a summary, also if it fails; never rejects. */
-  run: (wanted: Wanted) => Promise<string>;
+  run: (wanted: JobChange) => Promise<string>;
   /** Stops before the next call. The remaining jobs stay unchanged. */
   stop: () => void;
   /** `undefined` if none has started. */
@@ -56,7 +56,7 @@ export function useChangeAll(id: string, word: string): ChangeAll {
   );
   const { mutateAsync, failureReason } = useMutation({
     // Checked before each retry too: it may have been stopped during the pause.
-    mutationFn: async ({ path, query }: Wanted) =>
+    mutationFn: async ({ path, query }: JobChange) =>
       isStopped.current
         ? undefined
         : await ask<Answer>('POST', `/api/v2/${id}/jobs/${path}?${new URLSearchParams(query)}`, {}),
@@ -64,7 +64,7 @@ export function useChangeAll(id: string, word: string): ChangeAll {
     retry: (tries, error) => tries < TRIES_MAX && error instanceof ApiError && PASSING.includes(error.status),
     retryDelay: PAUSE_MS,
   });
-  const run = ({ path, query }: Wanted): Promise<string> => {
+  const run = ({ path, query }: JobChange): Promise<string> => {
     isStopped.current = false;
     return changeAll((cursor) => mutateAsync({ path, query: { ...query, cursor } }), word, setProgress);
   };

@@ -3,14 +3,14 @@
 import { moment, stateText } from '../../lib/format.ts';
 import { useAddress } from '../../lib/use-address.ts';
 import { LAST, TimeFields } from '../../listing/time-fields.tsx';
-import type { JobOrder, Submitted } from './job-list.ts';
+import type { JobOrder, SubmittedPeriod } from './job-list.ts';
 import { STATES } from './job-list.ts';
 
 /** The filter and its setters. */
 export interface JobFilter {
   status: string;
   order: JobOrder;
-  submitted: Submitted;
+  submitted: SubmittedPeriod;
   /** Identifies the list: equal for equal filters. */
   key: string;
   set: (part: Readonly<Record<string, string>>) => void;
@@ -25,7 +25,7 @@ export function useJobFilter(): JobFilter {
 }
 
 /** Returns the time of submission as the end of a sentence; empty if any. */
-export function timesText({ from, until }: Submitted): string {
+export function timesText({ from, until }: SubmittedPeriod): string {
   const text = (time: string): string => (Number.isNaN(Date.parse(time)) ? time : moment(Date.parse(time)));
   const last = LAST.find(([value]) => value === from);
   const parts =

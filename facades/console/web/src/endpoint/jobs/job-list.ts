@@ -18,7 +18,7 @@ export type JobOrder = 'newest' | 'oldest' | 'longest-delay' | 'longest-executio
 export const STATES = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'TIMED_OUT', 'CANCELLED'];
 
 /** Time of submission as the service takes it: ISO 8601, or relative as `now-1h`. Either end may be empty. */
-export interface Submitted {
+export interface SubmittedPeriod {
   from: string;
   until: string;
 }
@@ -26,7 +26,7 @@ export interface Submitted {
 /** Returns the query of the live feed of a page. */
 export function jobsFeed(
   id: string,
-  { status, order, submitted: { from, until } }: { status: string; order: JobOrder; submitted: Submitted },
+  { status, order, submitted: { from, until } }: { status: string; order: JobOrder; submitted: SubmittedPeriod },
   cursor: string,
 ): string {
   return `?${new URLSearchParams({ endpoint: id, part: 'jobs', status, order, submittedFrom: from, submittedUntil: until, cursor })}`;
@@ -44,7 +44,7 @@ export function listJobs(
   }: {
     status?: string;
     order?: JobOrder;
-    submitted?: Submitted;
+    submitted?: SubmittedPeriod;
     cursor?: string;
     limit?: number;
   } = {},

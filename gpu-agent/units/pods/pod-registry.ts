@@ -7,11 +7,11 @@
 
 import type { DesiredPod, PodReport } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
-import type { Keepsake, PodParts } from './pod.ts';
+import type { PodParts, PodRecord } from './pod.ts';
 import { Pod } from './pod.ts';
 import { isPlain } from './pod-files.ts';
 
-export class PodKeeper {
+export class PodRegistry {
   readonly #parts: PodParts;
   readonly #pods = new Map<string, Pod>();
   #sweeping: Promise<void> = Promise.resolve();
@@ -31,7 +31,7 @@ export class PodKeeper {
   }
 
   /** Takes up one that runs from before. What core wants of it is still to come. */
-  takeUp(podId: string, { run, disk, image, gpuUuids }: Keepsake): void {
+  takeUp(podId: string, { run, disk, image, gpuUuids }: PodRecord): void {
     const spec = WorkerSpec.fromPartial({ imageName: image, gpuUuids: [...gpuUuids] });
     this.#begin({ podId, running: true, run, disk, spec }, true);
   }

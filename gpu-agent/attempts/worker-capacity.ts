@@ -17,7 +17,7 @@ export interface Room {
   blocked: boolean;
 }
 
-export class WorkerRoom {
+export class WorkerCapacity {
   readonly #holdings: Holdings;
   readonly #polls: WorkerPolls;
 

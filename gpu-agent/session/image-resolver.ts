@@ -11,7 +11,7 @@ const PAUSE = { firstMs: 200, maxMs: 2_000 };
 /** Answers that no other try would change. */
 const FINAL: ReadonlySet<number | undefined> = new Set([status.NOT_FOUND, status.INVALID_ARGUMENT]);
 
-export class ImageSettler {
+export class ImageResolver {
   readonly #options: { clock: Clock; random: Random };
   #link: CoreLink | undefined;
 

@@ -21,7 +21,7 @@ export interface StandbyRoomOptions {
   logger: Logger;
 }
 
-export class StandbyRoom {
+export class StandbyCapacity {
   readonly #options: StandbyRoomOptions;
   #quietUntilMs = -Infinity;
 

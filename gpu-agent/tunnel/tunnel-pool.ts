@@ -40,7 +40,7 @@ export interface TunnelKeeperOptions extends TunnelEndOptions {
   logger: Logger;
 }
 
-export class TunnelKeeper extends BaseService {
+export class TunnelPool extends BaseService {
   readonly name = 'tunnels';
   readonly #options: TunnelKeeperOptions;
   /** One for each facade, by where it is reached. */

@@ -25,7 +25,7 @@ export interface NamedImage {
   digest: string;
 }
 
-export class ImageKeeper {
+export class ImageCache {
   readonly #file: string;
   readonly #budgetBytes: number;
   readonly #clock: Clock;

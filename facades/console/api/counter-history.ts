@@ -9,7 +9,7 @@ import { inLanes } from './in-lanes.ts';
 /** The latest decisions that are looked at: those of some minutes. */
 const DECISIONS_MAX = 100;
 
-export class Past {
+export class CounterHistory {
   #samples = new Map<string, readonly Sample[]>();
 
   /** Adds a moment; endpoints that are no more are forgotten. What went on before is asked of core, once for each. */

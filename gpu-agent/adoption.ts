@@ -11,17 +11,17 @@ import { dropAll, takeUp } from './attempts/take-up.ts';
 import type { ContainerHost } from './container-host.ts';
 import type { Lease } from './session/lease.ts';
 import type { LastRun } from './spool/run-log.ts';
-import type { PodKeeper } from './units/pods/pod-keeper.ts';
+import type { PodRegistry } from './units/pods/pod-registry.ts';
 
 /** What it works with. */
 export interface TakeoverParts extends TakeUpParts {
-  pods: PodKeeper;
+  pods: PodRegistry;
   containers: ContainerHost;
   lease: Lease;
   logger: Logger;
 }
 
-export class Takeover {
+export class Adoption {
   readonly #parts: TakeoverParts;
   #last: LastRun | undefined;
   /** Its workers were adopted, or ended. */
