@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { call } from '@slipway/test/helpers/grpc/grpc-clients';
 import { waitFor } from '@slipway/test/helpers/time/wait-for';
@@ -47,8 +48,10 @@ export function workerCommand(root = ROOT): string[] {
   return [...nodeWithHandlers(root), benchFile('noop-handler.js')];
 }
 
+/** Returns the command that runs a handler of `root`, which may be a checkout of version 0.1 (`--beside`). */
 function nodeWithHandlers(root: string): string[] {
-  return [join(root, 'node_modules/.bin/node'), '--import', join(root, 'worker/register.ts')];
+  const register = ['worker/register.ts', 'gpu-agent/handler/register.ts'].map((file) => join(root, file));
+  return [join(root, 'node_modules/.bin/node'), '--import', register.find((file) => existsSync(file))!];
 }
 
 /** Where a machine joins, and what it holds. */

@@ -17,7 +17,7 @@ import { podCalls } from '../../helpers/system/pods.ts';
 import { startProcesses } from '../../helpers/system/processes.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(400_000);
+t.setTimeout(800_000);
 
 /** Returns a driver, by the PATH to it, and an engine, by its socket, that answer nothing while they are stalled. */
 async function slowInventory(t: Test, engine: string) {

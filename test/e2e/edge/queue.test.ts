@@ -1,4 +1,4 @@
-// test: postgres, envoy, 80 s
+// test: postgres, envoy, python, 80 s
 /**
  * The queue's API once more through the real Envoy with TLS: every state, every limit, and OpenAI's client with Python
  * workers. See edge.test.ts. Not webhooks, which go out past the edge, and of the rates, which facades count, one: that

@@ -195,7 +195,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     await page.getByText('What would have happened').waitFor();
     await inspect(t, page, 'settings');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('as they are').waitFor();
+    await page.getByText('as saved').waitFor();
     const { endpoint } = await call(system.clients.endpoints, 'getEndpoint', { id }, system.key);
     t.equal(endpoint!.workersMax, 2, 'saved');
     await page.getByRole('link', { name: 'Releases' }).click();

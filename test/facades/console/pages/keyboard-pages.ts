@@ -192,9 +192,9 @@ function tables(t: Test, { system, id, open, signIn, inspect }: BrowserParts): v
       .filter({ has: page.getByRole('heading', { name: 'Wanted, decided and present' }) });
     await panel.getByText('As a table').focus();
     await page.keyboard.press('Enter');
-    await panel.getByRole('columnheader', { name: 'wished' }).waitFor();
+    await panel.getByRole('columnheader', { name: 'wanted' }).waitFor();
     const heads = await panel.getByRole('columnheader').allTextContents();
-    t.same(heads, ['At', 'wished', 'decided', 'present']);
+    t.same(heads, ['At', 'wanted', 'decided', 'present']);
     const first = panel.getByRole('row').last();
     t.same(
       await first.getByRole('cell').allTextContents(),

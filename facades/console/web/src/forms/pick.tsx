@@ -74,7 +74,7 @@ export function Pick({ legend, about, offer: { path, filters = {}, what, none },
       <Offered rows={rows} how={how} chosen={chosen} onChange={onChange} />
       <div role="status">
         {isEmpty && <p>{none}</p>}
-        {rows.length === 0 && isSought && !isPlaceholderData && <p className="hint">No {what} has that in it.</p>}
+        {rows.length === 0 && isSought && !isPlaceholderData && <p className="hint">No {what} matches.</p>}
         {data && data.next !== '' && <p className="hint">There are more. Search to find them.</p>}
       </div>
       {about !== undefined && (
