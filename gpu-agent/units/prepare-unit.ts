@@ -1,4 +1,7 @@
-/** All that must be before a unit can start: what is its own, its GPUs, and what its executor needs. */
+/**
+ * Prepares a workload: everything that must be done before it can start. These are its own files, its GPUs, and what
+ * its executor needs.
+ */
 import type { RunningUnit, UnitExit } from '../executors/executor.ts';
 import { PrepareError } from '../executors/executor.ts';
 import type { GpuUse } from '../launch/gpu-handover.ts';
@@ -6,18 +9,21 @@ import type { Progress } from './progress.ts';
 import type { Desired } from './step.ts';
 import type { UnitKind, UnitParts } from './unit-kind.ts';
 
-/** What it is done with. */
+/** Options of a preparation. */
 export interface PrepareOptions {
   kind: UnitKind;
   desired: Desired;
   gpus: GpuUse;
   progress: Progress;
   parts: UnitParts;
-  /** Aborts when it is not wanted any more. */
+  /** Aborts when the workload is not wanted any more. */
   signal: AbortSignal;
 }
 
-/** Answers what starts it. Rejects when it could not be prepared or is not wanted any more. */
+/**
+ * Prepares the workload and returns the function that starts it. Rejects if it could not be prepared, or is not wanted
+ * any more.
+ */
 export async function prepareUnit(options: PrepareOptions): Promise<() => RunningUnit> {
   const {
     parts: { clock, onStart },

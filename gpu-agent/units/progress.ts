@@ -1,4 +1,4 @@
-/** How a preparation gets on, for people: the latest line, told at most once a second. */
+/** Progress of a preparation, for people: the latest line, reported at most once a second. */
 import type { Clock } from '@slipway/kit/time/clock';
 
 /** Shortest time between two lines, in milliseconds (agent_service.proto, WorkerReport.reason). */
@@ -16,12 +16,12 @@ export class Progress {
     this.#tell = tell;
   }
 
-  /** The line that was told last. Empty: nothing is being prepared. */
+  /** The line that was reported last. Empty if nothing is being prepared. */
   get text(): string {
     return this.#shown;
   }
 
-  /** There is news. */
+  /** Records a new line and reports it, at once or after the period. */
   say(line: string): void {
     this.#latest = line;
     if (this.#waiting || line === this.#shown) return;
@@ -33,7 +33,7 @@ export class Progress {
     });
   }
 
-  /** The preparation is over. */
+  /** Clears the progress when the preparation is over. */
   clear(): void {
     this.#latest = '';
     this.#shown = '';

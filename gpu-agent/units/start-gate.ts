@@ -1,22 +1,22 @@
 /**
- * Lets units start a few at a time. Programs that start together share the processors with the agent: 100 on two of
- * them kept it from its heartbeats for longer than its lease, so that core ended them all and had them start again, for
- * ever.
+ * Limits how many workloads start at the same time. Programs that start together share the processors with the agent.
+ * 100 starts on two processors once delayed its heartbeats beyond its lease, so that core ended the workloads and
+ * started them again, forever.
  */
 import { availableParallelism } from 'node:os';
 import type { Clock, Timer } from '@slipway/kit/time/clock';
 
-/** Starts at once for each processor of the machine, and at least. */
+/** Starts at the same time: per processor of the machine, and the minimum. */
 const PLACES_PER_PROCESSOR = 2;
 const PLACES_MIN = 4;
 /**
- * For how long a start counts, in milliseconds. One that has not asked for work by then may be waiting for something, a
- * model that is loaded for instance, and holds up the others no longer. Of units that ask for nothing nobody knows when
- * they have started.
+ * For how long a start holds its permit, in milliseconds. A worker that has not asked for work by then may be waiting,
+ * for instance for a model to load, and no longer delays the others. For workloads that never ask for work, nothing
+ * shows when their start is complete.
  */
 const HOLD_MS = { asks: 10_000, silent: 2_000 };
 
-/** Places for this machine. */
+/** Returns the number of permits of this machine. */
 export function startPlaces(): number {
   return Math.max(PLACES_MIN, PLACES_PER_PROCESSOR * availableParallelism());
 }
@@ -25,23 +25,23 @@ export class StartGate {
   readonly #places: number;
   readonly #clock: Pick<Clock, 'after'>;
   readonly #held = new Map<string, Timer>();
-  /** First come, first served. */
+  /** Workloads that wait for a permit, in order of arrival. */
   readonly #waiting = new Map<string, () => void>();
 
-  /** `places`: units that start at the same time. */
+  /** `places`: number of workloads that may start at the same time. */
   constructor(places: number, clock: Pick<Clock, 'after'>) {
     this.#places = places;
     this.#clock = clock;
   }
 
-  /** A unit that would start now has to wait. */
+  /** All permits are taken: the next workload has to wait. */
   get isFull(): boolean {
     return this.#held.size >= this.#places;
   }
 
   /**
-   * Resolves when this unit may start, or when the signal aborts. Its place is free again at `leave`, at the latest
-   * some seconds later. `asks`: it will ask for work.
+   * Resolves when this workload may start, or when the signal aborts. Its permit is released by `leave`, and at the
+   * latest some seconds later. `asks`: the workload will ask for work.
    */
   enter(id: string, asks: boolean, signal: AbortSignal): Promise<void> {
     const hold = (): void => {
@@ -64,7 +64,7 @@ export class StartGate {
     });
   }
 
-  /** The unit has started, or will not. */
+  /** Releases the permit: the workload has started, or will not. */
   leave(id: string): void {
     const timer = this.#held.get(id);
     if (!timer) return;

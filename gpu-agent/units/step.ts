@@ -1,32 +1,36 @@
 /**
- * What to do with a unit, a worker or a pod: one level-triggered rule for both. It looks at what is wanted, what is and
- * what time it is, says what to do now, and remembers nothing; the driver (unit.ts) carries it out and looks again
- * whenever anything has changed. Pure.
+ * Decides the next actions for a workload, a worker or a pod, by one level-triggered rule for both. It compares the
+ * desired state, the observed state and the time, and keeps no state of its own. The driver (unit.ts) runs the actions
+ * and evaluates the rule again after every change. Pure.
  *
  *   unknown > adopting > absent > preparing > running <> freezing > frozen         exited (a worker: for good, a pod:
  * until it is tried again) any of absent, exited, settled: > settling > settled, > removing > gone
  */
 
 /**
- * run: it shall run. freeze: it shall stand still with all it has in memory, once it holds nothing. drain: it gets
- * nothing new and ends when it holds nothing. stand: nothing of it runs, its files stay. gone: nothing of it runs and
- * nothing stays. halt: the agent stops; nothing of it may run here and nothing is decided about it.
+ * Desired state of a workload. run: it runs. freeze: it goes to standby, with everything it has in memory, once it
+ * holds no attempts. drain: it gets no new work and ends when it holds none. stand: it is stopped, and its files stay.
+ * gone: it is absent, and its files are removed. halt: the agent shuts down; the workload must not run here, and
+ * nothing is decided about it.
  */
 export type Want = 'run' | 'freeze' | 'drain' | 'stand' | 'gone' | 'halt';
 
-/** What is wanted of a unit. */
+/** The desired state with its versions. */
 export interface Desired {
   readonly want: Want;
-  /** Which start of it; what was started under another number is replaced. Workers have one start: always 0. */
+  /**
+   * Number of the start. A workload that was started under another number is replaced. Workers have one start: always
+   * 0.
+   */
   readonly run: number;
-  /** Which disk it has. Workers have none: always 0. */
+  /** Number of the disk. Workers have none: always 0. */
   readonly disk: number;
 }
 
 /**
- * unknown: nobody has looked whether it runs from before. absent: nothing of it runs. exited: it ran, or could not be
- * started, and has ended by itself or for good. settled: nothing of it runs, and its files are as they should stand.
- * gone: for good.
+ * unknown: nobody has checked whether a previous agent left it running. absent: it does not run. exited: it ran, or
+ * could not be started, and has ended, by itself or for good. settled: it does not run, and its files have been cleaned
+ * up. gone: removed for good.
  */
 export type Phase =
   | 'unknown'
@@ -42,54 +46,57 @@ export type Phase =
   | 'removing'
   | 'gone';
 
-/** What a unit is at this moment. */
+/** Observed state of a workload. */
 export interface Observed {
   readonly phase: Phase;
-  /** Since when, by the steady clock. */
+  /** Since when it is in this phase, by the monotonic clock. */
   readonly sinceMs: number;
-  /** What was prepared or runs. Undefined: nothing, or it was adopted and is what is wanted. */
+  /**
+   * The versions that were prepared or run. `undefined` if there are none, or if the workload was adopted and is as
+   * desired.
+   */
   readonly made: { readonly run: number; readonly disk: number } | undefined;
   /** It holds attempts. */
   readonly busy: boolean;
-  /** It asked for work since its start. */
+  /** It has asked for work since its start. */
   readonly asked: boolean;
-  /** The agent itself has decided that it ends: in order, or at once. */
+  /** The agent itself has decided to end it: gracefully (`stop`) or at once (`kill`). */
   readonly condemned: 'stop' | 'kill' | undefined;
-  /** What is being prepared is not wanted any more and was told so. */
+  /** Its preparation is not wanted any more and was told to end. */
   readonly abandoned: boolean;
-  /** When it was asked to end. There is no way back from it. */
+  /** When it was asked to end. That cannot be undone. */
   readonly stopAskedAtMs: number | undefined;
   readonly killed: boolean;
-  /** Not before: the next start, removal or freeze. Infinity: not until something else is wanted. */
+  /** Earliest time of the next start, removal or freeze. Infinity: not until the desired state changes. */
   readonly retryAtMs: number | undefined;
-  /** The disk that its files were last settled for. */
+  /** Number of the disk for which its files were last cleaned up. */
   readonly settledDisk: number | undefined;
 }
 
-/** How units of a kind are treated. */
+/** Rules for one kind of workload. */
 export interface Policy {
-  /** It is started again when it ends. Otherwise one end is for good. */
+  /** The workload is started again when it ends. If false, it ends once and for good. */
   readonly restarts: boolean;
   /** How long it may take to end after it was asked to, in milliseconds. */
   readonly graceMs: number;
-  /** How long it may take from its start until it asks for work, in milliseconds. Undefined: it asks for nothing. */
+  /** How long it may take from its start until it asks for work, in milliseconds. `undefined` if it never asks. */
   readonly initTimeoutMs: number | undefined;
 }
 
 /**
- * Why it ends. unwanted: as its desired state says. replaced: another run or disk is wanted. condemned: as the agent
- * decided. late: it did not ask for work in time. grace: it did not end in time.
+ * Why a workload ends. unwanted: the desired state says so. replaced: another run or disk is desired. condemned: the
+ * agent decided it. late: it did not ask for work in time. grace: it did not end in time.
  */
 export type EndCause = 'unwanted' | 'replaced' | 'condemned' | 'late' | 'grace';
 
-/** What to do. `abandon`: end a preparation. `settle`: bring its files in order, for this disk if one is named. */
+/** The next action. `abandon`: end a preparation. `settle`: clean up its files, for this disk if one is named. */
 export type Action =
   | { readonly do: 'adopt' | 'prepare' | 'freeze' | 'thaw' }
   | { readonly do: 'abandon' | 'stop' | 'kill'; readonly why: EndCause }
   | { readonly do: 'settle'; readonly disk: number | undefined }
   | { readonly do: 'remove' };
 
-/** Where each phase may lead. Whatever is not here is a step back. */
+/** Phases that may follow each phase. Any other transition is an error. */
 const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
   unknown: ['adopting'],
   adopting: ['absent', 'running'],
@@ -105,18 +112,18 @@ const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
   gone: [],
 };
 
-/** The phase that follows. Throws when it cannot follow, naming both. */
+/** Returns the next phase. Throws an Error that names both phases if the transition is not allowed. */
 export function advance(from: Phase, to: Phase): Phase {
   if (!NEXT[from].includes(to)) throw new Error(`a unit that is ${from} cannot become ${to}`);
   return to;
 }
 
-/** Something of it runs. */
+/** Returns whether the workload runs in this phase, standby included. */
 export function isLive(phase: Phase): boolean {
   return phase === 'running' || phase === 'freezing' || phase === 'frozen';
 }
 
-/** What to do now; nothing when it only has to be waited for. */
+/** Returns the actions to take now; empty if the agent only has to wait. */
 export function step(desired: Desired, observed: Observed, policy: Policy, nowMs: number): Action[] {
   switch (observed.phase) {
     case 'unknown':
@@ -131,7 +138,7 @@ export function step(desired: Desired, observed: Observed, policy: Policy, nowMs
     case 'exited':
     case 'settled':
       return stepStill(desired, observed, policy, nowMs);
-    // What is under way ends by itself.
+    // These phases end by themselves.
     case 'adopting':
     case 'settling':
     case 'removing':
@@ -171,7 +178,7 @@ function stepStill(desired: Desired, observed: Observed, policy: Policy, nowMs: 
   return want === 'gone' ? [{ do: 'remove' }] : [{ do: 'prepare' }];
 }
 
-/** How what is prepared or runs should end, and why. Undefined: it should not. */
+/** Returns how to end what is prepared or runs, and why. `undefined` if it should not end. */
 function endOf(
   desired: Desired,
   observed: Observed,
@@ -181,7 +188,7 @@ function endOf(
   const { want } = desired;
   const { phase, condemned, busy, made, asked, sinceMs } = observed;
   if (condemned) return { how: condemned, why: 'condemned' };
-  // Nobody waits for what it holds.
+  // Nobody waits for the attempts that it holds.
   if (want === 'gone') return { how: busy ? 'kill' : 'stop', why: 'unwanted' };
   if (want === 'stand' || want === 'halt' || (want === 'drain' && !busy)) return { how: 'stop', why: 'unwanted' };
   if (made && (made.run !== desired.run || made.disk !== desired.disk)) return { how: 'stop', why: 'replaced' };

@@ -1,4 +1,4 @@
-/** What differs between kinds of units, as the one driver of both (unit.ts) sees it. */
+/** The interface by which the driver of all workloads (unit.ts) handles each kind of them. */
 
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
@@ -7,51 +7,51 @@ import type { GpuHandover } from '../launch/gpu-handover.ts';
 import type { StartGate } from './start-gate.ts';
 import type { Desired, EndCause, Policy } from './step.ts';
 
-/** A worker or a pod. */
+/** A kind of workload: a worker or a pod. */
 export interface UnitKind {
   readonly policy: Policy;
-  /** What names it in lines of the log. */
+  /** Fields that name it in log lines. */
   readonly ids: Readonly<Record<string, string>>;
-  /** GPUs that it has from its preparation to its end. */
+  /** GPUs that it holds from its preparation to its end. */
   readonly gpuUuids: readonly string[];
-  /** It holds attempts. */
+  /** Returns whether it holds attempts. */
   isBusy(): boolean;
-  /** What runs it. Undefined: nothing on this machine can. */
+  /** Returns the executor that runs it. `undefined` if no executor of this machine can. */
   executor(): Executor | undefined;
   /**
-   * Makes ready what is its own, folders for instance, and says what to start. Rejects with the reason; PrepareError
-   * REFUSED: for good.
+   * Prepares its own resources, for instance folders, and returns what to start. Rejects with the reason; a
+   * PrepareError with REFUSED is final.
    */
   launch(desired: Desired): Promise<{ launch: Launch; executor: Executor }>;
-  /** Its phase, what is wanted of it or its progress changed. */
+  /** Its phase, desired state or progress changed. */
   changed(): void;
-  /** It wrote this. */
+  /** It wrote this output. */
   output(bytes: Buffer): void;
-  /** It is about to end because of this. */
+  /** It is about to end for this reason. */
   ending(why: EndCause): void;
   /** It runs. */
   started(): void;
   /** It was asked to end. */
   stopping(): void;
   /**
-   * It has ended, or could not be started. `pauseMs`: it is started again after so long; Infinity: when something else
-   * is wanted. Before `changed`.
+   * It has ended, or could not be started. `pauseMs`: it is started again after this many milliseconds; Infinity: when
+   * the desired state changes. Called before `changed`.
    */
   exited(exit: UnitExit, pauseMs: number | undefined): void;
-  /** Brings its files in order, for this disk if one is named, and keeps its log. Never rejects. */
+  /** Cleans up its files, for this disk if one is named, and archives its log. Never rejects. */
   settleFiles(disk: number | undefined): Promise<void>;
-  /** Removes what is its own. When it rejects it is tried again. */
+  /** Removes its own resources. If it rejects, it is called again later. */
   remove(): Promise<void>;
 }
 
-/** A start has ended: the unit is started, could not be started, or was not wanted any more. */
+/** Called when a start has ended: the workload is started, could not be started, or was not wanted any more. */
 export type OnStart = (result: 'started' | 'failed' | 'abandoned', tookMs: number) => void;
 
-/** What all units of a machine share. */
+/** Dependencies that all workloads of a machine share. */
 export interface UnitParts {
   handover: GpuHandover;
   starts: StartGate;
-  /** Default: nobody counts. */
+  /** Default: starts are not counted. */
   onStart?: OnStart | undefined;
   clock: Clock;
   random: Random;

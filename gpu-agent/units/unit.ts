@@ -13,15 +13,15 @@ import type { Action, Desired, EndCause, Observed, Phase } from './step.ts';
 import { step } from './step.ts';
 import type { UnitKind, UnitParts } from './unit-kind.ts';
 
-/** Pause before files that could not be removed, or a freeze that did not succeed, are tried again. */
+/** Pause before a failed removal of files, or a failed freeze, is tried again. */
 const RETRY_MS = 5_000;
-/** More actions in a row than any unit has phases: the rule runs in a circle. */
+/** More actions in a row than a workload has phases. Reaching this means that the rule loops. */
 const ACTIONS_MAX = 20;
 
 export class Unit {
   readonly id: string;
   readonly log: TimedLog;
-  /** Resolves when it is gone, or settled because the agent stops. */
+  /** Resolves when the workload is gone, or cleaned up because the agent stops. */
   readonly over: Promise<void>;
   readonly #parts: UnitParts;
   readonly #kind: UnitKind;
@@ -29,13 +29,13 @@ export class Unit {
   readonly #is: ObservedState;
   #running: RunningUnit | undefined;
   #preparation = new AbortController();
-  /** From the beginning of a preparation to the end of what came of it. */
+  /** GPU use, from the beginning of a preparation until the workload has ended. */
   #use: GpuUse | undefined;
   readonly #progress: Progress;
   #looking = false;
   readonly #end: () => void;
 
-  /** Nothing happens before the first `look`. `former`: it should run from before. */
+  /** Nothing happens before the first `look`. `former`: a previous agent should have left it running. */
   constructor(
     id: string,
     desired: Desired,
@@ -64,22 +64,22 @@ export class Unit {
     return this.#is;
   }
 
-  /** How its preparation gets on, for people. Empty: nothing is being prepared. */
+  /** Progress of its preparation, for people. Empty if nothing is being prepared. */
   get progress(): string {
     return this.#progress.text;
   }
 
-  /** Where its ports can be reached from this host. Undefined: it does not run. */
+  /** Where its ports can be reached from this host. `undefined` if it does not run. */
   get address(): string | undefined {
     return this.#running?.address;
   }
 
-  /** It will end, or has. */
+  /** It will end, or has ended. */
   get isEnding(): boolean {
     return this.#is.isEnding;
   }
 
-  /** What is wanted of it from now on. */
+  /** Sets the desired state. */
   want(desired: Desired): void {
     const { want, run, disk } = this.#desired;
     if (want === desired.want && run === desired.run && disk === desired.disk) return this.look();
@@ -90,7 +90,7 @@ export class Unit {
     this.#endIfOver();
   }
 
-  /** The agent itself decides that it ends, in order or at once. */
+  /** Ends the workload by decision of the agent, gracefully or at once. */
   condemn(how: 'stop' | 'kill'): void {
     if (this.#is.condemned === how || this.#is.condemned === 'kill') return;
     this.#is.condemned = how;
@@ -98,7 +98,7 @@ export class Unit {
     this.look();
   }
 
-  /** It asked for work. */
+  /** Records that it asked for work. */
   asked(): void {
     if (this.#is.asked) return;
     this.#is.asked = true;
@@ -107,9 +107,9 @@ export class Unit {
     this.look();
   }
 
-  /** Does what is to be done now. Call it whenever something has changed, and often: time passes. */
+  /** Runs the actions that are due. Call it after every change, and often, because some actions depend on time. */
   look(): void {
-    // A listener may have changed what is wanted: the one that looks already sees it.
+    // A listener may have changed the desired state inside this call: the loop that already runs sees the change.
     if (this.#looking) return;
     this.#looking = true;
     try {
@@ -229,7 +229,10 @@ export class Unit {
     this.#running?.kill();
   }
 
-  /** Whoever is to have its GPUs may be in the same message of core: they wait for its end from now on. */
+  /**
+   * The next user of its GPUs may be in the same message from core. From now on that user waits until this workload has
+   * ended.
+   */
   #leave(why: EndCause): void {
     this.#use?.leave();
     this.#kind.ending(why);

@@ -1,6 +1,6 @@
 /**
- * One question to a gRPC server by the protocol that all of them share (grpc.health.v1), on a connection of its own,
- * over HTTP/2 without TLS.
+ * Asks a gRPC server for its health by the standard protocol (grpc.health.v1), over HTTP/2 without TLS. Each check
+ * opens its own connection.
  */
 import { connect } from 'node:http2';
 import type { Clock } from '@slipway/kit/time/clock';
@@ -9,15 +9,15 @@ import { ANSWER_MS, answerOfError } from './ask-health.ts';
 
 const ANSWER_BYTES_MAX = 1_024;
 const CHECK = '/grpc.health.v1.Health/Check';
-/** A message of no bytes, which asks for the server as a whole. */
+/** An empty request message: it asks for the health of the whole server. */
 const WHOLE_SERVER = Buffer.alloc(5);
-/** An answer of one message, whose only field says SERVING. */
+/** The response message whose only field is SERVING. */
 const SERVING = Buffer.from([0, 0, 0, 0, 2, 8, 1]);
 const UNIMPLEMENTED = '12';
 
 /**
- * Asks. Answers as HTTP would say it: 200 ready, 503 not; a server without that service is ready when it answers. Never
- * rejects.
+ * Checks the server's health and returns the result as an HTTP status: 200 ready, 503 not ready. A server that does not
+ * implement the service is ready if it responds. Never rejects.
  */
 export function askGrpcHealth(
   { host, port }: Pick<HealthTarget, 'host' | 'port'>,
@@ -30,7 +30,7 @@ export function askGrpcHealth(
       resolve(answer);
       session.destroy();
     };
-    // A server whose program hangs may well send pings.
+    // The limit covers the whole check: a server whose program hangs may still send pings.
     const timer = clock.after(ANSWER_MS, () => end('SLOW'));
     session.on('error', (error) => end(answerOfError(error)));
     session.once('close', () => end('CUT'));
@@ -42,7 +42,7 @@ export function askGrpcHealth(
     });
     let status: string | string[] | undefined;
     let answer = Buffer.alloc(0);
-    // Its session tells the cause, if it is that which ended.
+    // If the session failed, its own error handler reports the cause.
     asked.on('error', () => undefined);
     asked.on('response', (headers) => {
       status = headers['grpc-status']?.toString();
@@ -53,7 +53,7 @@ export function askGrpcHealth(
     asked.on('data', (piece: Buffer) => {
       if (answer.length < ANSWER_BYTES_MAX) answer = Buffer.concat([answer, piece]);
     });
-    // Trailers come before it.
+    // Trailers arrive before `close`.
     asked.once('close', () => {
       const isReady = status === UNIMPLEMENTED || (status === '0' && answer.equals(SERVING));
       if (status !== undefined) end(isReady ? 200 : 503);

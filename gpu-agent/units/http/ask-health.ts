@@ -1,12 +1,12 @@
-/** One GET of a worker's health path, on a connection of its own. */
+/** Sends one GET to a worker's health path, on its own connection. */
 
 import { request } from '@slipway/kit/net/node-http';
 import type { Clock } from '@slipway/kit/time/clock';
 
-/** Longest wait for an answer in milliseconds. */
+/** Longest wait for a response, in milliseconds. */
 export const ANSWER_MS = 2_000;
 
-/** Where to ask. */
+/** Address and path of the health check. */
 export interface HealthTarget {
   host: string;
   port: number;
@@ -14,20 +14,20 @@ export interface HealthTarget {
 }
 
 /**
- * A status; or nobody listens, nothing came in time, however much came of it, or the connection ended without an answer
- * that is one.
+ * The HTTP status, or the failure. REFUSED: nothing listens. SLOW: no complete response head in time, even if some
+ * bytes came. CUT: the connection ended without a valid response.
  */
 export type HealthAnswer = number | 'REFUSED' | 'SLOW' | 'CUT';
 
-/** No server is to be reached there, which is not the same as one that does not answer. */
+/** Error codes that mean that no server can be reached, which differs from a server that does not respond. */
 const REFUSALS: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN']);
 
-/** Names the end of a connection that brought no answer. */
+/** Returns the result for a connection that failed with this error. */
 export function answerOfError(error: Error): HealthAnswer {
   return REFUSALS.has((error as NodeJS.ErrnoException).code) ? 'REFUSED' : 'CUT';
 }
 
-/** Asks. Never rejects. */
+/** Checks the server's health once. Never rejects. */
 export function askHealth({ host, port, path }: HealthTarget, clock: Clock): Promise<HealthAnswer> {
   return new Promise((resolve) => {
     const asked = request({ host, port, path, agent: false, headers: { connection: 'close' } });
@@ -37,7 +37,7 @@ export function askHealth({ host, port, path }: HealthTarget, clock: Clock): Pro
     });
     asked.once('response', (response) => {
       resolve(response.statusCode ?? 'CUT');
-      // Whatever it says besides is of no interest, and may never end.
+      // The body is not needed, and may never end.
       response.destroy();
     });
     asked.on('error', (error) => resolve(answerOfError(error)));

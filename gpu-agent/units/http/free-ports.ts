@@ -1,6 +1,6 @@
 /**
- * Ports for commands of this host that serve HTTP: all of them share the host's ports, so each gets one that is free.
- * They lie below the range that the system takes for outgoing connections, which else might have one of them a moment
+ * Allocates ports for commands of this host that serve HTTP. They share the host's ports, so each gets a free one. The
+ * ports lie below the range that the system uses for outgoing connections, which could otherwise take one a moment
  * later.
  */
 import { createServer } from 'node:net';
@@ -10,7 +10,7 @@ const PORT_MIN = 20_000;
 const PORT_COUNT = 12_000;
 const TRIES_MAX = 200;
 
-/** Answers whether nobody listens there. */
+/** Returns whether nothing listens on the port. */
 type IsFree = (port: number) => Promise<boolean>;
 
 export class FreePorts {
@@ -23,7 +23,7 @@ export class FreePorts {
     this.#isFree = isFree;
   }
 
-  /** A port that is nobody's until it is given back. Fails when none is found. */
+  /** Reserves a free port until `give`. Rejects if none is found. */
   async take(): Promise<number> {
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const port = PORT_MIN + Math.floor(this.#random.fraction() * PORT_COUNT);
@@ -35,7 +35,7 @@ export class FreePorts {
     throw new Error(`no free port was found from ${PORT_MIN} to ${PORT_MIN + PORT_COUNT - 1}`);
   }
 
-  /** Nobody uses it any more. */
+  /** Releases the port. */
   give(port: number): void {
     this.#taken.delete(port);
   }

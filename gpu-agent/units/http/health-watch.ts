@@ -1,7 +1,8 @@
 /**
- * Asks the workers that serve HTTP how they are: often while they start, so that the first request waits for nothing
- * else; once a second while they are well. 200 brings a worker into the rotation; any other answer, or three times
- * none, takes it out. Who says neither 200 nor 204 for 8 minutes is ended: it listens elsewhere, or never will.
+ * Checks the health of the workers that serve HTTP: often while they start, so that the first request does not wait
+ * longer than it must, and once a second while they are healthy. A 200 adds a worker to the backends. Any other status,
+ * or three checks in a row without a response, removes it. A worker that returns neither 200 nor 204 for 8 minutes is
+ * ended: it listens elsewhere, or never will.
  */
 
 import { TUNNEL_ADDRESS } from '@slipway/kit/net/tunnel';
@@ -19,8 +20,8 @@ import { Relay } from './relay.ts';
 import { isSingleUse } from './single-use.ts';
 
 /**
- * Pauses between two questions in milliseconds: while it starts, when that takes long, while it is well, and while it
- * is not.
+ * Pauses between two checks, in milliseconds: while the worker starts, when its start takes long, while it is healthy,
+ * and while it is not.
  */
 const STARTING_MS = 50;
 const STARTING_SLOWLY_MS = 250;
@@ -28,21 +29,21 @@ const SLOWLY_AFTER_MS = 30_000;
 const WELL_MS = 1_000;
 const UNWELL_MS = 250;
 const MISSES_MAX = 3;
-/** Longest time in milliseconds for which a worker may say that it is initializing. */
+/** Longest time for which a worker may report that it initializes, in milliseconds. */
 const INITIALIZING_MS_MAX = 3_600_000;
 
-/** What it works with. */
+/** Options of HealthWatch. */
 export interface HealthWatchOptions {
   pool: WorkerPool;
   /**
-   * Host by which others reach this machine's workers, containers through a port of the host's; empty: as their
-   * executor says.
+   * Host by which other machines reach this machine's workers; containers are reached through a port of the host.
+   * Empty: the address that the executor reports.
    */
   advertiseHost: string;
-  /** Others reach them through tunnels only. */
+  /** Other machines reach the workers through tunnels only. */
   tunnels: boolean;
   ports: FreePorts;
-  /** How long a worker may say neither 200 nor 204, in milliseconds. */
+  /** How long a worker may return neither 200 nor 204, in milliseconds. */
   silenceMs: number;
   clock: Clock;
 }
@@ -51,10 +52,10 @@ interface Watched {
   worker: Worker;
   http: HttpServing;
   startedAtMs: number;
-  /** When it last said 200 or 204, or was started. */
+  /** When it last returned 200 or 204, or was started. */
   heardAtMs: number;
   misses: number;
-  /** What it said last, and since when it says nothing else. */
+  /** The last result, and since when it has been the same. */
   answer: HealthAnswer;
   sameSinceMs: number;
   relay: Relay | undefined;
@@ -69,12 +70,12 @@ export class HealthWatch {
     this.#options = options;
   }
 
-  /** A worker came or changed its state. */
+  /** Starts to watch a worker that serves HTTP, when it appears or changes its state. */
   changed(worker: Worker): void {
     if (worker.http && !worker.hasEnded && !this.#watched.has(worker.id)) this.#begin(worker, worker.http);
   }
 
-  /** A worker's process ended. */
+  /** Stops watching a worker whose process has ended. */
   ended(worker: Worker): void {
     const watched = this.#watched.get(worker.id);
     watched?.timer?.cancel();
@@ -114,11 +115,11 @@ export class HealthWatch {
     return clock.monotonicMs() - startedAtMs < SLOWLY_AFTER_MS ? STARTING_MS : STARTING_SLOWLY_MS;
   }
 
-  /** Never rejects. */
+  /** Checks one worker. Never rejects. */
   async #ask(watched: Watched): Promise<void> {
     const { worker, http } = watched;
-    // Its ports are not known before it is started, a container's address a moment later (empty until then), and nobody
-    // asks one that is going.
+    // A worker's ports are unknown until it is started. A container's address is known a moment later (empty until
+    // then). A worker that stops is not checked.
     const { address } = worker;
     if (address === undefined || address === '' || worker.isStopping) return;
     if (http.address === '' && !(await this.#started(watched, address))) return;
@@ -134,14 +135,17 @@ export class HealthWatch {
     this.#endSilent(watched);
   }
 
-  /** Preparing it, an image for instance, counts for nothing. False: others cannot reach it yet. */
+  /**
+   * Begins to measure times and publishes the worker's address. The time before, for instance the pull of an image,
+   * does not count. Returns false if other machines cannot reach the worker yet.
+   */
   async #started(watched: Watched, address: string): Promise<boolean> {
     const { worker, http } = watched;
     const { advertiseHost, tunnels, clock, ports } = this.#options;
     const isElsewhere = !tunnels && advertiseHost !== '' && worker.spec.imageName !== '';
     if (isElsewhere) {
       const relay = await Relay.open({ host: address, port: http.port }, ports).catch(() => undefined);
-      // It may have ended meanwhile: then nobody would close it.
+      // If the worker ended meanwhile, nothing else would close the relay.
       const isOver = worker.hasEnded || this.#watched.get(worker.id) !== watched;
       if (isOver) relay?.close();
       if (!relay || isOver) return false;
@@ -159,7 +163,7 @@ export class HealthWatch {
 
   #note({ worker, http, answer, sameSinceMs }: Watched, health: HttpHealth): void {
     const told = http.notReady;
-    // An answer that came late does not take one that is well out of the rotation, and needs no words.
+    // A late response does not remove a healthy worker from the backends, and needs no text.
     http.notReady =
       health === HttpHealth.READY ? '' : notReadyText(http, answer, this.#options.clock.monotonicMs() - sameSinceMs);
     if (health === http.health) return http.notReady === told ? undefined : worker.news();
@@ -170,10 +174,11 @@ export class HealthWatch {
     else worker.news();
   }
 
-  /** Its first moment in the rotation says how it treats connections. Never rejects. */
+  /** Finds out how the server treats connections, when it first becomes ready. Never rejects. */
   async #watchConnection(worker: Worker, http: HttpServing): Promise<void> {
     const { address } = worker;
-    // A server of HTTP/2 says which requests it has not begun to read when it ends a connection: those are sent again.
+    // An HTTP/2 server that ends a connection names the requests that it has not begun to read, so they can be sent
+    // again.
     if (address === undefined || http.isH2c) return;
     if (
       !(await isSingleUse({ host: address, port: http.port, path: http.healthPath }, this.#options.clock)) ||

@@ -1,32 +1,32 @@
 /**
- * Why a worker that serves HTTP is not ready, for people: its last probe result and for how long it has been the same.
- * Pure.
+ * Texts for people that say why a worker that serves HTTP is not ready: its last probe result, and for how long it has
+ * been the same. Pure.
  */
 
 import type { HealthAnswer } from './ask-health.ts';
 import { ANSWER_MS } from './ask-health.ts';
 import type { HttpServing } from './http-serving.ts';
 
-/** A server that starts listens to nothing for a moment: that is no news, in milliseconds. */
+/** A starting server does not listen for a moment. Up to this time, in milliseconds, that is not reported. */
 const NORMAL_MS = 3_000;
-/** The time is told in steps, so that it is no news each second: up to which time, and the step, in seconds. */
+/** Durations are rounded to steps, so that the text does not change every second: upper bound and step, in seconds. */
 const STEPS = [
   [60, 5],
   [600, 15],
   [Infinity, 60],
 ] as const;
 
-/** How a server's health is asked for, and where. */
+/** How and where a server's health is checked. */
 export type ProbeResult = Pick<HttpServing, 'isAskedByGrpc' | 'healthPath' | 'port' | 'healthPort' | 'wasReady'>;
 
-/** Names the probe. */
+/** Returns the name of the probe. */
 export function probeName({ isAskedByGrpc, healthPath }: ProbeResult): string {
   return isAskedByGrpc ? 'grpc.health.v1.Health/Check' : `GET ${healthPath}`;
 }
 
 /**
- * Says what the last answer was and what it should be; empty for one that is ready, or that has only just started.
- * `sameMs`: for how long it is the same.
+ * Returns the last result and the expected one; empty if the worker is ready or has only just started. `sameMs`: for
+ * how long the result has been the same, in milliseconds.
  */
 export function notReadyText(server: ProbeResult, answer: HealthAnswer, sameMs: number): string {
   if (answer === 200 || (!server.wasReady && sameMs < NORMAL_MS)) return '';
@@ -47,7 +47,7 @@ export function notReadyText(server: ProbeResult, answer: HealthAnswer, sameMs: 
   return `its server answers ${where} with ${answer}${lasting}: 200 makes it ready, 204 says that it still starts`;
 }
 
-/** Says why a worker is ended that has said neither 200 nor 204 for this long, in milliseconds. */
+/** Returns why a worker is ended that returned neither 200 nor 204 for `silenceMs` milliseconds. */
 export function silentText(server: ProbeResult, answer: HealthAnswer, silenceMs: number): string {
   const where = `${probeName(server)} on port ${server.healthPort}`;
   const sentence = `${where} has answered neither 200 nor 204 for ${Math.round(silenceMs / 1_000)} s.`;
@@ -70,7 +70,7 @@ function mustListen({ port, healthPort, healthPath, isAskedByGrpc }: ProbeResult
   return `a worker of a load-balancing endpoint must listen on the port that the variable ${variable} says, on 0.0.0.0 (a command also on 127.0.0.1)${path}`;
 }
 
-/** Rounded down to its step; empty below the first. */
+/** Returns the duration rounded down to its step; empty if it is shorter than the first step. */
 function duration(seconds: number): string {
   const [, step] = STEPS.find(([below]) => seconds < below)!;
   const told = Math.floor(seconds / step) * step;

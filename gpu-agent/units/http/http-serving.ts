@@ -1,6 +1,6 @@
 /**
- * What a worker that serves HTTP is besides a worker: where it listens, what its health path says, and whether clients
- * are with it.
+ * HTTP state of a worker that serves HTTP: where it listens, the result of its health checks, and whether clients use
+ * it.
  */
 import type { HttpServer } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { HttpHealth } from '@slipway/proto/gen/slipway/v1/machine';
@@ -8,36 +8,36 @@ import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import type { FreePorts } from './free-ports.ts';
 
 /**
- * After it has left the rotation a request may still come that was on its way, and core may not have heard of it yet,
- * in milliseconds.
+ * Time in milliseconds after a worker left the backends in which requests may still arrive that were on their way, and
+ * that core may not know of yet.
  */
 const QUIET_MS = 3_000;
 
 export class HttpServing {
   readonly healthPath: string;
-  /** It speaks HTTP/2 without TLS. */
+  /** The server speaks HTTP/2 without TLS. */
   readonly isH2c: boolean;
   port: number;
   healthPort: number;
-  /** host:port for others; empty until it runs. */
+  /** host:port for other machines; empty until the worker runs. */
   address = '';
   health: HttpHealth = HttpHealth.UNSPECIFIED;
-  /** Why it is not ready, for people; empty: it is, or only just starts. */
+  /** Why the worker is not ready, for people; empty if it is ready or has only just started. */
   notReady = '';
-  /** It has answered 200 once. */
+  /** The server has returned 200 at least once. */
   wasReady = false;
-  /** Each connection to it is for one request. */
+  /** Each connection to the server carries one request only. */
   singleUse = false;
-  /** Core says that no client is with it. */
+  /** Core reported that no client uses the worker. */
   #idle = false;
-  /** From when on that counts, by the steady clock. */
+  /** When `#idle` begins to count, by the monotonic clock. */
   #idleFromMs = 0;
-  /** When it was told to drain, by the steady clock. */
+  /** When the worker was told to drain, by the monotonic clock. */
   #leftAtMs: number | undefined;
   readonly #drainMs: number;
   readonly #taken: number[] = [];
 
-  /** `drainMs`: longest drain in milliseconds; what is left then is cut. */
+  /** `drainMs`: longest drain in milliseconds; requests that remain then are cut off. */
   constructor({ port, healthPort, healthPath, h2c }: HttpServer, drainMs: number) {
     this.#drainMs = drainMs;
     this.isH2c = h2c;
@@ -46,14 +46,14 @@ export class HttpServing {
     this.healthPath = healthPath;
   }
 
-  /** Its health is asked for by gRPC, on the port that it serves. */
+  /** Health is checked by gRPC, on the port that the worker serves. */
   get isAskedByGrpc(): boolean {
     return this.isH2c && this.healthPort === this.port;
   }
 
   /**
-   * Whether it shall drain, and whether core says that no client is with it. `connectedAtMs`: since when core can be
-   * heard, by the steady clock; one that was away has not heard of all clients yet.
+   * Records whether the worker must drain, and whether core reports that no client uses it. `connectedAtMs`: since when
+   * core is connected, by the monotonic clock; a core that was disconnected does not know all clients yet.
    */
   want(drains: boolean, idle: boolean, nowMs: number, connectedAtMs: number): void {
     this.#idle = idle;
@@ -61,7 +61,7 @@ export class HttpServing {
     this.#leftAtMs = drains ? (this.#leftAtMs ?? nowMs) : undefined;
   }
 
-  /** A drain waits for its clients. One that is not wanted at all waits for nothing. */
+  /** Returns whether a drain still waits for clients. A worker that does not drain waits for none. */
   hasClients(nowMs: number): boolean {
     if (!this.wasReady || this.#leftAtMs === undefined) return false;
     const leftMs = nowMs - this.#leftAtMs;
@@ -69,7 +69,10 @@ export class HttpServing {
     return leftMs < QUIET_MS || (!isIdle && leftMs < this.#drainMs);
   }
 
-  /** Commands share the host's ports: what their environment says of ports cannot hold for all of them. */
+  /**
+   * Reserves free ports. Commands share the host's ports, so the ports in their environment cannot hold for all of
+   * them.
+   */
   async takePorts(ports: FreePorts): Promise<void> {
     const isShared = this.healthPort === this.port;
     this.#taken.push((this.port = await ports.take()));
@@ -77,12 +80,12 @@ export class HttpServing {
     else this.#taken.push((this.healthPort = await ports.take()));
   }
 
-  /** It uses them no more. */
+  /** Releases the worker's ports. */
   givePorts(ports: FreePorts): void {
     for (const port of this.#taken.splice(0)) ports.give(port);
   }
 
-  /** Variables that tell it where to listen. */
+  /** Returns the environment variables that tell the worker where to listen. */
   variables(): Record<string, string> {
     return { PORT: String(this.port), PORT_HEALTH: String(this.healthPort), HEALTH_CHECK_PATH: this.healthPath };
   }

@@ -1,26 +1,29 @@
-/** Where others reach the http ports of a pod: at its own address, through ports of this host, or through tunnels. */
+/** Addresses by which other machines reach the HTTP ports of a pod: its own address, ports of this host, or tunnels. */
 
 import { TUNNEL_ADDRESS } from '@slipway/kit/net/tunnel';
 import type { PodPort, WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { FreePorts } from './free-ports.ts';
 import { Relay } from './relay.ts';
 
-/** Ports that core is told of (agent_service.proto). */
+/** Most ports of a pod that are reported to core (agent_service.proto). */
 const PORTS_MAX = 20;
 
-/** Always the same: it is compared. */
+/** The empty list. Always the same object, because lists are compared by identity. */
 const NONE: PodPort[] = [];
 
-/** How others reach this machine. */
+/** How other machines reach this machine. */
 export interface HttpAddresses {
-  /** Host by which they do, containers through a port of the host's; empty: as their executor says. */
+  /**
+   * Host by which they reach it; containers are reached through a port of the host. Empty: the address that the
+   * executor reports.
+   */
   advertiseHost: string;
-  /** They do through tunnels only. */
+  /** They reach it through tunnels only. */
   tunnels: boolean;
   ports: FreePorts;
 }
 
-/** The http ports that a spec names. */
+/** Returns the HTTP ports that a spec names. */
 export function httpPorts(spec: Pick<WorkerSpec, 'ports'> | undefined): number[] {
   return (spec?.ports ?? [])
     .flatMap((text) => (/^\d{1,5}\/http$/.test(text) ? [Number.parseInt(text, 10)] : []))
@@ -34,18 +37,21 @@ export class PodPorts {
   #relays: Relay[] = [];
   #shown = NONE;
 
-  /** `onChanged`: they are others than before. */
+  /** `onChanged` is called when the ports to report have changed. */
   constructor(reach: HttpAddresses, onChanged: () => void) {
     this.#reach = reach;
     this.#onChanged = onChanged;
   }
 
-  /** For core. */
+  /** Ports to report to core. */
   get shown(): PodPort[] {
     return this.#shown;
   }
 
-  /** `host`: where the pod is seen from this host; undefined or empty: nowhere, or not yet. Called often. */
+  /**
+   * Updates the ports. `host`: the pod's address as seen from this host; `undefined` or empty if it has none, or none
+   * yet. Called often.
+   */
   look(host: string | undefined, spec: WorkerSpec | undefined): void {
     const now = host ?? '';
     if (now === this.#host) return;
@@ -55,7 +61,7 @@ export class PodPorts {
     if (now !== '' && spec) void this.#open(now, spec);
   }
 
-  /** Never rejects. */
+  /** Opens the ports. Never rejects. */
   async #open(host: string, spec: WorkerSpec): Promise<void> {
     const opened = await Promise.all(httpPorts(spec).map((port) => this.#one(host, port, spec).catch(() => undefined)));
     const relays = opened.flatMap((one) => one?.relay ?? []);

@@ -1,17 +1,17 @@
 /**
- * A port of this host that leads to a container's: other machines reach the host, but no address of its containers'
- * networks. Bytes pass as they come, both ways, each held up by its reader.
+ * A port of this host that forwards to a container. Other machines reach the host, but not the addresses of its
+ * container networks. Bytes are copied in both directions, with backpressure from each reader.
  */
 
 import type { Server, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 import type { FreePorts } from './free-ports.ts';
 
-/** More connections than any number of facades may have to one worker (docs/reference/api.md#load-balancing). */
+/** More connections than all facades together may have to one worker (docs/reference/api.md#load-balancing). */
 const CONNECTIONS_MAX = 10_000;
 const TRIES_MAX = 5;
 
-/** Where it leads. */
+/** Address that a relay forwards to. */
 export interface RelayTarget {
   host: string;
   port: number;
@@ -30,7 +30,7 @@ export class Relay {
     this.#ports = ports;
   }
 
-  /** Listens on all addresses of the host. Rejects when no port is to be had. */
+  /** Listens on all addresses of the host. Rejects if no port can be had. */
   static async open(target: RelayTarget, ports: FreePorts): Promise<Relay> {
     const sockets = new Set<Socket>();
     const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => join(client, target, sockets));
@@ -47,7 +47,7 @@ export class Relay {
     }
   }
 
-  /** Ends what passes. */
+  /** Stops listening and ends all connections. */
   close(): void {
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();
@@ -66,7 +66,7 @@ function join(client: Socket, { host, port }: RelayTarget, sockets: Set<Socket>)
       sockets.delete(side);
       other.destroySoon();
     });
-    // What is cut on one side is cut on the other: an end in order would look like a whole answer.
+    // A reset on one side is a reset on the other: an orderly end would look like a complete response.
     side.on('error', () => other.resetAndDestroy());
     side.pipe(other);
   }
@@ -78,7 +78,7 @@ function listen(server: Server, port: number): Promise<void> {
     server.listen(port, () => {
       server.off('error', reject);
       server.on('error', () => undefined);
-      // It ends with the worker, and keeps no process alive.
+      // The relay ends with the worker, and must not keep the process alive.
       server.unref();
       resolve();
     });

@@ -1,7 +1,8 @@
 /**
- * Whether each connection to an HTTP server is for one request: because the server ends those that are silent for a
- * moment, and a request that is sent just then is lost and may not be sent again; or because it serves nobody else as
- * long as one is open. Most servers keep theirs for 5 s and more, and serve many.
+ * Finds out whether each connection to an HTTP server carries one request only. There are two such cases. The server
+ * ends connections that are idle for a moment: a request that is sent just then is lost and may not be sent again. Or
+ * it serves nobody else as long as one connection is open. Most servers keep connections for 5 s or more, and serve
+ * many.
  */
 import type { Socket } from 'node:net';
 import { Agent, request } from '@slipway/kit/net/node-http';
@@ -10,18 +11,20 @@ import type { HealthTarget } from './ask-health.ts';
 import { askHealth } from './ask-health.ts';
 
 /**
- * How long a connection is watched in silence, in milliseconds: twice as long as proxies keep one
+ * How long an idle connection is watched, in milliseconds: twice as long as proxies keep one
  * (core/rpc/ads/snapshot.ts).
  */
 const WATCHED_MS = 2_000;
-/** A server that does not answer another connection within this time, in milliseconds, waits for the first to end. */
+/**
+ * A server that does not respond on another connection within this time, in milliseconds, waits for the first to end.
+ */
 const OTHER_MS = 500;
-/** An answer that has not ended by then says nothing, in milliseconds. */
+/** A response that has not ended by then proves nothing, in milliseconds. */
 const ANSWER_MS = 5_000;
 
 /**
- * Asks once and watches. A server that ends each connection itself, or gives no whole answer, is none of those. Never
- * rejects.
+ * Sends one request and watches its connection. Returns false for a server that ends each connection itself, or that
+ * gives no complete response. Never rejects.
  */
 export function isSingleUse(target: HealthTarget, clock: Clock): Promise<boolean> {
   return new Promise((resolve) => {
@@ -36,7 +39,7 @@ export function isSingleUse(target: HealthTarget, clock: Clock): Promise<boolean
       timers.push(clock.after(ms, () => end(answer)));
     };
     agent.on('free', (socket: Socket) => {
-      // Unless the server itself has ended.
+      // The connection counts as cut only if the server still responds: the server itself may have ended.
       socket.once('close', () => {
         void askHealth(target, clock).then((status) => end(typeof status === 'number'));
       });
@@ -51,7 +54,7 @@ export function isSingleUse(target: HealthTarget, clock: Clock): Promise<boolean
       if (promisesLess(response.headers['keep-alive'])) return end(true);
       response.resume();
     });
-    // The end of an answer whose connection is not kept.
+    // The response has ended and its connection is not kept.
     asked.once('close', () => {
       if (!asked.reusedSocket && !asked.shouldKeepAlive) end(false);
     });
@@ -60,7 +63,7 @@ export function isSingleUse(target: HealthTarget, clock: Clock): Promise<boolean
   });
 }
 
-/** The server says for how many seconds it keeps a connection. */
+/** Returns whether the server declares to keep connections for less time than they are watched. */
 function promisesLess(header: string | string[] | undefined): boolean {
   const seconds = /(?:^|[,;\s])timeout=(\d{1,9})(?:$|[,;\s])/i.exec(String(header ?? ''))?.[1];
   return seconds !== undefined && Number(seconds) * 1_000 < WATCHED_MS;

@@ -1,7 +1,7 @@
 /**
- * The files of pods: `<folder>/<pod>/<disk>`. A disk is one directory; a new number is an empty one and the others go.
- * Root in a container may open it to everybody and leave there what makes whoever runs it root, so nobody but the agent
- * passes the directory above.
+ * Files of pods: `<folder>/<pod>/<disk>`. A disk is one directory. A new disk number is an empty directory, and the
+ * other disks are removed. Root in a container may open its disk to everybody and leave files there that make whoever
+ * runs them root. Therefore only the agent can pass the directory above.
  */
 import { chmod, chown, lchown, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,15 +12,15 @@ import { dropAllIn, dropFolder, giveFolder } from '../../users/given-folder.ts';
 import type { SharedFolders } from '../../users/shared-folder.ts';
 import { closeToOthers, openShared } from '../../users/shared-folder.ts';
 
-/** What an id must look like before it becomes part of a path: nothing that leads elsewhere. */
+/** Format of an id that may become part of a path: it cannot lead to another directory. */
 const PLAIN_ID = /^[a-z0-9]{1,64}$/;
 
-/** Others may pass through, not look around; of the second the group may. */
+/** Directory modes. PASSABLE: others may pass through, but not list. GROUP_PASSES: only the group may. */
 const PASSABLE = 0o711;
 const GROUP_PASSES = 0o710;
 const CLOSED = 0o700;
 
-/** Whether a pod's id and disk may become a path. */
+/** Returns whether a pod's id and disk may become a path. */
 export function isPlain(podId: string, disk: number): boolean {
   return PLAIN_ID.test(podId) && Number.isSafeInteger(disk) && disk > 0;
 }
@@ -34,7 +34,7 @@ export class PodFiles {
     this.#shared = shared;
   }
 
-  /** Ids that have files here, of whatever run of the agent. */
+  /** Returns the ids of pods that have files here, also of previous runs of the agent. */
   async list(): Promise<string[]> {
     const names = await readdir(this.#folder).catch((error: NodeJS.ErrnoException): string[] => {
       if (error.code === 'ENOENT') return [];
@@ -44,8 +44,8 @@ export class PodFiles {
   }
 
   /**
-   * Makes a disk if it is not there, gives it to `user` if there is one, and removes the pod's other disks. Answers its
-   * path.
+   * Creates the disk if it does not exist, gives it to `user` if there is one, and removes the pod's other disks.
+   * Returns its path.
    */
   async open(podId: string, disk: number, user?: HostUser): Promise<string> {
     const path = join(this.#of(podId), String(disk));
@@ -58,7 +58,8 @@ export class PodFiles {
   }
 
   /**
-   * The same for a pod that is about to start: what was an image's becomes its command's own, and the other way round.
+   * Opens the disk of a pod that is about to start. A disk that an image used becomes private to the pod's command, and
+   * vice versa.
    */
   async openFor(
     podId: string,
@@ -85,7 +86,7 @@ export class PodFiles {
     return { source, admit: (name) => this.#shared.admit(source, record, name) };
   }
 
-  /** Removes all of a pod. */
+  /** Removes all files of a pod. */
   async remove(podId: string): Promise<void> {
     await dropAllIn(this.#of(podId));
     await dropFolder(this.#of(podId));
@@ -97,7 +98,7 @@ export class PodFiles {
   }
 }
 
-/** Name of the file that says who has used a disk. */
+/** Returns the name of the file that lists who has used a disk. */
 function recordOf(disk: number): string {
   return `${disk}.users`;
 }

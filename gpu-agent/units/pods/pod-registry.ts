@@ -1,8 +1,8 @@
 /**
- * Makes the pods of this machine what core wants them to be. Level-triggered: every list of desired pods is compared
- * with what is here, whatever came before. Pods that are not listed go with their files, also those of earlier runs of
- * the agent; nothing goes before core has sent a list. Pods that are processes end with the agent, and the next one
- * starts them again when core lists them; those in containers go on.
+ * Brings the pods of this machine to the state that core desires. Level-triggered: every list of desired pods is
+ * compared with the pods that are here, whatever came before. Pods that are not listed are removed with their files,
+ * also those of previous runs of the agent. Nothing is removed before core has sent a list. Pods that are processes end
+ * with the agent; the next agent starts them again when core lists them. Pods in containers continue.
  */
 
 import type { DesiredPod, PodReport } from '@slipway/proto/gen/slipway/v1/agent_service';
@@ -25,18 +25,18 @@ export class PodRegistry {
     return this.#pods.get(podId);
   }
 
-  /** What core is told about all pods. */
+  /** Returns the reports for core about all pods. */
   reports(): PodReport[] {
     return [...this.#pods.values()].map((pod) => pod.report());
   }
 
-  /** Takes up one that runs from before. What core wants of it is still to come. */
+  /** Adopts a pod that a previous agent left running. Core's desired state for it is still to come. */
   takeUp(podId: string, { run, disk, image, gpuUuids }: PodRecord): void {
     const spec = WorkerSpec.fromPartial({ imageName: image, gpuUuids: [...gpuUuids] });
     this.#begin({ podId, running: true, run, disk, spec }, true);
   }
 
-  /** Starts, stops and removes what differs from a list of all pods that this machine should have. */
+  /** Starts, stops and removes pods to match the list of all pods that this machine should have. */
   apply(desired: readonly DesiredPod[]): void {
     if (this.#closed) return;
     const wanted = new Map(desired.map((request) => [request.podId, request]));
@@ -53,12 +53,12 @@ export class PodRegistry {
     this.#sweeping = this.#sweeping.then(() => this.#sweep(wanted));
   }
 
-  /** Looks after all of them. Called often. */
+  /** Runs the due actions of all pods. Called often. */
   pass(): void {
     for (const pod of this.#pods.values()) pod.look();
   }
 
-  /** Ends all, but for those in containers if these shall stay, and waits for their end; files stay. */
+  /** Ends all pods and waits for their end; their files stay. With `keepContainers`, pods in containers continue. */
   async stop({ keepContainers }: { keepContainers: boolean }): Promise<void> {
     this.#closed = true;
     const ending = [...this.#pods.values()].filter((pod) => !keepContainers || !pod.keepsake);
@@ -75,7 +75,7 @@ export class PodRegistry {
     });
   }
 
-  /** Removes what an earlier run of the agent left of pods that are no longer wanted. Never rejects. */
+  /** Removes files that a previous agent left of pods that are no longer wanted. Never rejects. */
   async #sweep(wanted: ReadonlyMap<string, DesiredPod>): Promise<void> {
     const { files, archive, logger } = this.#parts;
     let podId: string | undefined;

@@ -1,7 +1,7 @@
 /**
- * One pod of this machine, from being asked for to being gone: its disk, what core is told of it. Nothing here looks at
- * the session or at the lease: a pod belongs to one machine for its whole life and nobody else may ever run it, so it
- * goes on while core cannot be reached.
+ * One pod of this machine, from its first request to its removal: its disk and its reports to core. Nothing here
+ * depends on the session or on the lease: a pod belongs to one machine for its whole life and no other machine may ever
+ * run it, so it continues while core cannot be reached.
  */
 import type { DesiredPod, PodReport } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
@@ -19,20 +19,20 @@ import { Unit } from '../unit.ts';
 import type { UnitKind, UnitParts } from '../unit-kind.ts';
 import type { PodFiles } from './pod-files.ts';
 
-/** What all pods of a machine share. */
+/** Dependencies that all pods of a machine share. */
 export interface PodParts extends UnitParts {
   launcher: UnitLauncher;
   files: PodFiles;
   archive: LogArchive;
-  /** How others reach its http ports. */
+  /** How other machines reach its HTTP ports. */
   reach: HttpAddresses;
   /** How long a process may take to end after SIGTERM, in milliseconds. */
   graceMs: number;
-  /** Core must be told something about it. */
+  /** Called when there is something to report to core. */
   onChanged(podId: string): void;
 }
 
-/** What is kept of a pod that outlives its agent. */
+/** Record of a pod that outlives its agent. */
 export interface PodRecord {
   run: number;
   disk: number;
@@ -40,7 +40,7 @@ export interface PodRecord {
   gpuUuids: readonly string[];
 }
 
-/** No ports, always the same. */
+/** The empty list of ports. Always the same object, because reports are compared by identity. */
 const NONE: PodReport['httpPorts'] = [];
 
 export class Pod implements UnitKind {
@@ -50,17 +50,18 @@ export class Pod implements UnitKind {
   readonly #parts: PodParts;
   readonly #unit: Unit;
   readonly #ports: PodPorts;
-  /** What core said of it last. */
+  /** The last request from core. */
   #request: DesiredPod;
   #report: PodReport;
   #isTold: boolean;
-  /** Its log has, or needs not, what it wrote under an earlier run of the agent. */
+  /** The log already has the output of previous agents, or does not need it. */
   #hasFormerLog = false;
-  /** How the run that is wanted ended last. */
+  /** Report of the last end of the run that is desired. */
   #failed: PodReport | undefined;
 
   /**
-   * Nothing happens before `begin`. `former`: it runs from before, and core's word of how to start it is still to come.
+   * Nothing happens before `begin`. `former`: the pod runs from a previous agent, and core's request, which says how to
+   * start it, is still to come.
    */
   constructor(request: DesiredPod, parts: PodParts, former = false) {
     this.id = request.podId;
@@ -82,12 +83,15 @@ export class Pod implements UnitKind {
     this.#isTold = !former;
   }
 
-  /** What core is told. */
+  /** Returns the report for core. */
   report(): PodReport {
     return this.#report;
   }
 
-  /** How its successor finds it, if it runs in a container, which goes on when the agent ends. */
+  /**
+   * Record by which the next agent finds the pod. `undefined` unless it runs in a container, which continues when the
+   * agent ends.
+   */
   get keepsake(): PodRecord | undefined {
     const { spec } = this.#request;
     const { phase, made } = this.#unit.observed;
@@ -99,7 +103,7 @@ export class Pod implements UnitKind {
     return this.#unit.log;
   }
 
-  /** Nothing of it runs, and nothing will until something else is wanted. */
+  /** It does not run, and will not until the desired state changes. */
   get hasEnded(): boolean {
     const { phase, retryAtMs } = this.#unit.observed;
     return (
@@ -107,18 +111,18 @@ export class Pod implements UnitKind {
     );
   }
 
-  /** It and its files are gone, or the agent stops and nothing of it runs. */
+  /** Resolves when the pod and its files are gone, or when the agent stops and the pod no longer runs. */
   get over(): Promise<void> {
     return this.#unit.over;
   }
 
-  /** Begins its life. */
+  /** Starts to drive the pod. */
   begin(): void {
     this.#parts.onChanged(this.id);
     this.#unit.look();
   }
 
-  /** What core wants of it now; undefined: that it and its files go. */
+  /** Sets the desired state from core. `undefined` if the pod and its files must be removed. */
   want(request: DesiredPod | undefined): void {
     const desired: Desired = request ? desiredOf(request) : { ...this.#unit.desired, want: 'gone' };
     const { want, run, disk } = this.#unit.desired;
@@ -128,18 +132,21 @@ export class Pod implements UnitKind {
     this.#unit.want(desired);
   }
 
-  /** Ends its process and keeps its files: the agent stops. */
+  /** Ends its process and keeps its files, because the agent stops. */
   halt(): void {
     this.#unit.want({ ...this.#unit.desired, want: 'halt' });
   }
 
-  /** Looks what is to be done. */
+  /** Runs the due actions. */
   look(): void {
     this.#unit.look();
     this.#lookAtPorts();
   }
 
-  /** Where a port of it listens, as seen from this host; undefined: it does not run, or has no such http port. */
+  /**
+   * Returns where one of its ports listens, as seen from this host. `undefined` if the pod does not run, or has no such
+   * HTTP port.
+   */
   httpPort(port: number): { host: string; port: number } | undefined {
     const { address } = this.#unit;
     return address && this.#isTold && httpPorts(this.#request.spec).includes(port)
@@ -147,7 +154,7 @@ export class Pod implements UnitKind {
       : undefined;
   }
 
-  // What its unit asks and tells.
+  // Implementation of UnitKind.
 
   get gpuUuids(): readonly string[] {
     return this.#request.spec?.gpuUuids ?? [];
@@ -219,7 +226,7 @@ export class Pod implements UnitKind {
     const { files, archive, logger } = this.#parts;
     const warn = (what: string) => (error: unknown) => logger.warn({ err: error, podId: this.id }, what);
     if (disk !== undefined) await files.open(this.id, disk).catch(warn('disks of a pod were not removed'));
-    // So that it can be read from the next agent too.
+    // Archived so that the next agent can read it too.
     if (this.log.size === 0) return;
     this.#hasFormerLog = true;
     await archive.keep({ id: this.id, owner: this.id }, this.log.kept()).catch(warn('log was not kept'));
@@ -236,7 +243,7 @@ export class Pod implements UnitKind {
     this.#ports.look(isUp ? this.#unit.address : undefined, this.#request.spec);
   }
 
-  /** Until what is wanted has come, the last report stands. */
+  /** The last report stays valid until the desired state is reached. */
   #reportNow(): PodReport {
     const { phase, made } = this.#unit.observed;
     const { want, run } = this.#unit.desired;

@@ -1,37 +1,36 @@
 /**
- * How many attempts a worker can hold: pure rules over what it asked for and what the agent itself counted
+ * How many attempts a worker can hold: pure rules over what it asked for and what the agent counted
  * (docs/reference/worker-protocol.md#concurrency).
  */
 import type { SdkTraits } from './sdk-traits.ts';
 
-/** What the agent knows about a worker's room. */
+/** Facts that determine a worker's capacity. */
 export interface CapacityFacts {
   /** It has asked for work at least once. */
   asked: boolean;
   /** It gets no more work. */
   leaving: boolean;
   /**
-   * It gets no more work until an attempt that should stop has ended: it would take a job and begin it only when that
-   * one is over.
+   * It gets no more work until an attempt that should stop has ended: it would take a job and begin it only after that.
    */
   blocked: boolean;
-  /** Attempts handed to it that have not ended, those that should stop included: core counts them too. */
+  /** Attempts given to it that have not ended, including those that should stop: core counts them too. */
   held: number;
-  /** Slots that its open takes ask for; 0 when no take is open. */
+  /** Slots that its open takes ask for; 0 if no take is open. */
   requested: number;
   /**
-   * The concurrency it declared in words. Only the SDK of this repository does; it keeps a take open whenever it has
-   * room.
+   * The concurrency that it declared. Only the SDK of this repository declares it; that SDK keeps a take open whenever
+   * it has free slots.
    */
   declared: number | undefined;
-  /** The endpoint's setting for SDKs that do not tell their concurrency. */
+  /** The endpoint's concurrency, for SDKs that do not declare theirs. */
   configured: number;
   traits: SdkTraits;
 }
 
 /**
- * Attempts it can hold at once right now, for core. An SDK that pauses between takes has no room while no take is open:
- * a job sent into the pause would wait although another worker may be free.
+ * Returns how many attempts it can hold right now, for core. An SDK that pauses between takes has no free slots while
+ * no take is open: a job sent during the pause would wait although another worker may be free.
  */
 export function capacity(facts: CapacityFacts): number {
   if (!facts.asked) return 0;
@@ -43,8 +42,8 @@ export function capacity(facts: CapacityFacts): number {
 }
 
 /**
- * How many jobs may be answered to one take that asks for `requested`. Old SDKs ask for more than they can run, so they
- * are capped.
+ * Returns how many jobs may be given to one take that asks for `requested`. Old SDKs ask for more than they can run, so
+ * they are capped.
  */
 export function takeLimit(facts: CapacityFacts, requested: number): number {
   if (facts.leaving || facts.blocked) return 0;

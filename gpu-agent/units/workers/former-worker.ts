@@ -1,18 +1,18 @@
-/** A worker that an earlier run of the agent left running: its container outlives the agent. */
+/** A worker that a previous run of the agent left running: its container outlives the agent. */
 import type { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 
-/** What is known of it. */
+/** Record of such a worker. */
 export interface FormerWorker {
   endpointId: string;
-  /** By which the bridge knows it. */
+  /** Token by which the bridge authenticates the worker. */
   token: string;
-  /** What is needed of it for a worker that runs: no environment and no credentials. */
+  /** The parts of its spec that a running worker needs: no environment and no credentials. */
   spec: WorkerSpec;
-  /** Version of its SDK; empty until it told. */
+  /** Version of its SDK; empty until the worker reported it. */
   sdk: string;
   /** It has asked for work. */
   asked: boolean;
-  /** It stood still. */
+  /** It was on standby. */
   frozen: boolean;
   /** It wants to be replaced before its next job. */
   refresh: boolean;

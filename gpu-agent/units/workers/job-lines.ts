@@ -1,48 +1,50 @@
 /**
- * Which lines of a worker's log belong to one attempt of a job, or all of them, of a pod too
- * (proto/slipway/v1/job_log.proto has the rule). Pure.
+ * Selects the lines of a worker's log that belong to one attempt of a job, or all lines, also of a pod.
+ * proto/slipway/v1/job_log.proto has the rule. Pure.
  */
 import type { JobLogLine, JobLogPage, JobLogPlace } from '@slipway/proto/gen/slipway/v1/job_log';
 import type { KeptLog, TimeStamp } from '../../launch/timed-log.ts';
 
 /**
- * What arrives so long after an attempt's end is still its own, unless its worker has begun another: pipes are read
- * after requests. In milliseconds.
+ * Output that arrives within this time after an attempt's end still belongs to it, unless its worker has begun another
+ * attempt: pipes are read after requests. In milliseconds.
  */
 const STRAGGLE_MS = 250;
-/** Bounds of one page. */
+/** Limits of one page. */
 const TEXT_MAX = 256 * 1024;
 const LINE_MAX = 8 * 1024;
 const LINES_MAX = 1_000;
-/** Lines that are looked at for one page, and other attempts at the same time that are looked for. */
+/** Most lines scanned for one page, and most concurrent attempts considered. */
 const SCANNED_MAX = 4_000;
 const OTHERS_MAX = 500;
 
 const LINE_FEED = 0x0a;
-/** How the Python SDK says which job a line is about: with JSON lines, and without. */
+/** Prefix by which the Python SDK names the job of a line: with JSON lines, and without. */
 const NAMED = /^(?:\{.{0,200}?"requestId": ?"([^"]{1,200})"|[A-Z]{4,8} *\| ([^ |]{1,200}) *\| )/;
 
-/** From when to when a worker ran an attempt, by the steady clock. */
+/** When a worker ran an attempt, by the monotonic clock. */
 export interface JobSpan {
   jobId: string;
   attempt: number;
   fromMs: number;
-  /** Absent: it runs. */
+  /** Absent while it runs. */
   toMs?: number | undefined;
 }
 
-/** Tells them. */
+/** Source of job spans. */
 export interface SpanReader {
-  /** What a worker ran and runs. */
+  /** Returns the attempts that a worker ran and runs. */
   spansOf(workerId: string): readonly JobSpan[];
 }
 
-/** A log with what its worker ran. */
+/** A log with the attempts that its worker ran. */
 export interface AttributedLog extends KeptLog {
   spans: readonly JobSpan[];
 }
 
-/** A page of an attempt's lines. `nowMs`: by the same clock as the spans; Infinity: the worker or pod has ended. */
+/**
+ * Returns a page of an attempt's lines. `nowMs`: time by the clock of the spans; Infinity: the worker or pod has ended.
+ */
 export function jobLines(log: AttributedLog, workerId: string, place: JobLogPlace, nowMs: number): JobLogPage {
   const belongs = ruleOf(log, place);
   const hasEnded = nowMs === Infinity || belongs.toMs + STRAGGLE_MS < nowMs;
@@ -56,7 +58,7 @@ export function jobLines(log: AttributedLog, workerId: string, place: JobLogPlac
       lines.length >= Math.min(Math.max(place.limit, 1), LINES_MAX) || text >= TEXT_MAX || scanned >= SCANNED_MAX;
     if (isFull) return { lines, offset: start + at, more: true, over: false, cut };
     const feed = bytes.indexOf(LINE_FEED, at);
-    // The rest of a line may still come.
+    // The rest of the line may still come.
     if (feed < 0 && !hasEnded) break;
     const end = feed < 0 ? bytes.length : feed;
     const line = bytes.toString('utf8', at, Math.min(end, at + LINE_MAX)).replace(/\r$/, '');
@@ -79,14 +81,14 @@ export function jobLines(log: AttributedLog, workerId: string, place: JobLogPlac
 
 type Belonging = 'own' | 'shared' | false;
 
-/** From when to when the attempt ran (never, if nobody saw it), and what is its own. */
+/** When the attempt ran (never, if no span is known), and which lines belong to it. */
 interface Rule {
   fromMs: number;
   toMs: number;
   is(line: string, atMs: number): Belonging;
 }
 
-/** All that a worker wrote. */
+/** The rule that selects everything that a worker wrote. */
 const WHOLE: Rule = { fromMs: -Infinity, toMs: Infinity, is: () => 'own' };
 
 function ruleOf({ spans }: AttributedLog, { jobId, attempt }: JobLogPlace): Rule {
@@ -110,14 +112,14 @@ function ruleOf({ spans }: AttributedLog, { jobId, attempt }: JobLogPlace): Rule
       if (json !== undefined || (named !== undefined && others.some((span) => span.jobId === named))) return false;
       if (atMs < fromMs || atMs > toMs + STRAGGLE_MS) return false;
       const isShared = others.some((span) => span.fromMs <= atMs && (span.toMs ?? Infinity) >= atMs);
-      // What comes late is whoever's the worker runs meanwhile.
+      // A late line belongs to the attempt that the worker runs by then.
       if (isShared) return atMs <= toMs && 'shared';
       return 'own';
     },
   };
 }
 
-/** Where the first whole line begins that is asked for. */
+/** Returns the index of the first whole line at or after the offset. */
 function firstLine({ bytes, start }: KeptLog, offset: number): number {
   if (offset >= start) return Math.min(offset - start, bytes.length);
   if (start === 0) return 0;
@@ -125,7 +127,7 @@ function firstLine({ bytes, start }: KeptLog, offset: number): number {
   return feed < 0 ? bytes.length : feed + 1;
 }
 
-/** When a byte arrived; asked in order. */
+/** Returns a function that finds when a byte arrived. It must be asked in ascending order. */
 function stampReader(stamps: readonly TimeStamp[]): (at: number) => Pick<TimeStamp, 'steadyMs' | 'wallMs'> {
   let index = 0;
   return (at) => {

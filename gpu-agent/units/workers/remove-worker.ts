@@ -2,14 +2,14 @@
 
 import type { WorkerParts } from './worker-parts.ts';
 
-/** The worker: its ids and its log. */
+/** A worker that has ended: its ids and its log. */
 interface EndedWorker {
   readonly id: string;
   readonly endpointId: string;
   readonly log: { kept(): Parameters<WorkerParts<never>['archive']['keep']>[1] };
 }
 
-/** Archives the log, then removes the scratch folder. Never rejects: what failed is logged. */
+/** Archives the log, then removes the scratch folder. Never rejects: failures are logged. */
 export async function removeWorker(
   { id, endpointId, log }: EndedWorker,
   { archive, launcher, logger, spansOf }: Pick<WorkerParts<never>, 'archive' | 'launcher' | 'logger' | 'spansOf'>,

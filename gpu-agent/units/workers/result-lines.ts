@@ -1,41 +1,43 @@
 /**
- * What the Python SDK says in its output of results that it could not send: a value that has no JSON form never reaches
- * the bridge, and its log has the exact reason (docs/reference/worker-protocol.md#results-that-cannot-be-sent). Whoever
- * may write into a worker's log speaks of that worker's jobs only.
+ * Reads what the Python SDK writes to its output about results that it could not send. A value that has no JSON form
+ * never reaches the bridge, and only the log has the exact reason
+ * (docs/reference/worker-protocol.md#results-that-cannot-be-sent). Whoever can write into a worker's log can affect
+ * that worker's jobs only.
  */
 
-/** One of its lines. `over`: the SDK is done with the job. */
+/** A line about a result. `over`: the SDK is done with the job. */
 export interface ResultLine {
   jobId: string;
-  /** Why a value of the job could not be sent. Undefined: it says nothing of that. */
+  /** Why a value of the job could not be sent. `undefined` if the line gives no reason. */
   reason: string | undefined;
   over: boolean;
 }
 
-/** Every line of the SDK begins so, where RUNPOD_ENDPOINT_ID is set. */
+/** Beginning of every line of the SDK where RUNPOD_ENDPOINT_ID is set. */
 const BEGINNING = Buffer.from('{"requestId": "');
-/** Its messages have up to 4,096 characters, which JSON may write as six or twelve each. */
+/** Messages of the SDK have up to 4,096 characters, and JSON may escape each with six or twelve. */
 const LINE_BYTES_MAX = 64 * 1024;
 const LINE_FEED = 0x0a;
 /**
- * Values that JSON cannot have: `TypeError`, `RuntimeError`. A progress value may be one, after which the job goes on.
+ * Prefix for values that JSON cannot represent: `TypeError`, `RuntimeError`. It may be a progress value, after which
+ * the job continues.
  */
 const UNSENDABLE = 'Error while returning job result. | ';
-/** Whatever else the SDK meets after the handler has returned, for instance a text that is no UTF-8. */
+/** Prefix for other errors after the handler has returned, for instance a text that is not UTF-8. */
 const FAILED = 'Error handling job: ';
-/** After a result, sent or not. */
+/** Written after every result, sent or not. */
 const OVER = 'Finished.';
-/** A request that failed: another attempt may succeed. */
+/** Prefix for a failed request: another attempt may succeed. */
 const UNREACHED = 'Failed to return job results. | ';
 
-/** Finds these lines in a worker's output, in pieces as it comes. Costs next to nothing where there are none. */
+/** Finds these lines in a worker's output, which arrives in pieces. Costs almost nothing if there are none. */
 export class ResultLines {
-  /** The beginning of a line whose end has not come. Empty: it is no such line. */
+  /** The beginning of an incomplete line. Empty if it is no such line. */
   #rest = Buffer.alloc(0);
-  /** The end of a line that is none of these is awaited. */
+  /** The rest of a line of another kind is skipped. */
   #skips = false;
 
-  /** Adds output; gives the lines that it completes. */
+  /** Adds output and returns the lines that it completes. */
   push(bytes: Buffer): ResultLine[] {
     const found: ResultLine[] = [];
     let at = 0;
@@ -57,7 +59,7 @@ export class ResultLines {
     const line = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
     const compared = Math.min(line.length, BEGINNING.length);
     this.#skips = line.length > LINE_BYTES_MAX || BEGINNING.compare(line, 0, compared, 0, compared) !== 0;
-    // A copy: what came is not kept as a whole for a few bytes of it.
+    // A copy, so that a few bytes do not keep the whole received buffer in memory.
     this.#rest = this.#skips ? Buffer.alloc(0) : Buffer.from(line);
   }
 }

@@ -1,41 +1,41 @@
 /**
- * What a worker's SDK version tells about its habits. The table of docs/reference/worker-protocol.md#sdk-versions; an
- * unknown SDK gets the cautious reading.
+ * Traits of a worker's SDK, by its version. Implements the table of docs/reference/worker-protocol.md#sdk-versions. An
+ * unknown SDK gets the cautious defaults.
  */
 
-/** Habits that change how the agent treats a worker. */
+/** Traits that change how the agent treats a worker. */
 export interface SdkTraits {
-  /** Listens on job-stop, so one job can be ended alone. */
+  /** Listens on job-stop, so that one job can be stopped alone. */
   stopChannel: boolean;
-  /** Its take says how many slots are free. Older ones ask for more than they can run. */
+  /** Its take says how many slots are free. Older SDKs ask for more than they can run. */
   tellsFreeSlots: boolean;
-  /** The list of held jobs in its pings, and job_in_progress, can be believed. */
+  /** The list of held jobs in its pings, and job_in_progress, can be trusted. */
   listsJobs: boolean;
   /**
-   * Starts a job that it takes while others run only when one of those ends, and counts it twice until then: jobs that
-   * trickle in would fill half of its slots.
+   * Starts a job that it takes while others run only when one of those ends, and counts it twice until then. Jobs that
+   * arrive one by one would fill half of its slots.
    */
   startsLate: boolean;
-  /** Sends a streamed value again whose answer did not arrive. */
+  /** Sends a streamed value again if its response did not arrive. */
   sendsAgain: boolean;
-  /** How long it may hold a job without any word about it before the job counts as lost, in milliseconds. */
+  /** How long it may hold a job without any message about it before the job counts as lost, in milliseconds. */
   silenceMsMax: number;
 }
 
 const SILENCE_MS_MAX = 45_000;
-/** Pings of these versions come from a thread that a busy C extension can hold up. */
+/** Pings of these versions come from a thread that a busy C extension can delay. */
 const SILENCE_THREAD_MS_MAX = 60_000;
-/** Marks the JavaScript SDK of this repository. */
+/** Prefix of the JavaScript SDK of this repository. */
 const OWN_SDK_PREFIX = 'slipway-';
 
 type Version = [major: number, minor: number, patch: number];
 
-/** The SDK of a worker, as far as its requests told. */
+/** The SDK of a worker, as far as its requests reported it. */
 export class ReportedSdk {
   #version = '';
   #traits = sdkTraits('');
 
-  /** Empty until it was told. */
+  /** Empty until the worker reported it. */
   get version(): string {
     return this.#version;
   }
@@ -44,7 +44,7 @@ export class ReportedSdk {
     return this.#traits;
   }
 
-  /** Remembers the version; true when that is news. */
+  /** Records the version; returns true if it is new. */
   learn(version: string): boolean {
     if (version === '' || version === this.#version) return false;
     this.#version = version;
@@ -53,10 +53,10 @@ export class ReportedSdk {
   }
 }
 
-/** Traits of a version text as the worker reported it: `1.12.0`, `slipway-0.1.0`, or empty. */
+/** Returns the traits of a version as the worker reported it: `1.12.0`, `slipway-0.1.0`, or empty. */
 export function sdkTraits(version: string): SdkTraits {
   if (version.startsWith(OWN_SDK_PREFIX)) {
-    // Its pings share a thread with the handler; that its process lives is proof enough.
+    // Its pings share a thread with the handler. A living process is proof enough.
     return {
       stopChannel: true,
       tellsFreeSlots: true,
@@ -88,7 +88,9 @@ export function sdkTraits(version: string): SdkTraits {
   };
 }
 
-/** The version in a User-Agent header, or an empty text: `RunPod-Python-SDK/1.12.0 (…)`, `Slipway-Worker/0.1.0`. */
+/**
+ * Returns the version in a User-Agent header, or an empty text: `RunPod-Python-SDK/1.12.0 (…)`, `Slipway-Worker/0.1.0`.
+ */
 export function versionFromUserAgent(userAgent: string | undefined): string {
   const python = /RunPod-Python-SDK\/([0-9][0-9A-Za-z.]*)/.exec(userAgent ?? '');
   if (python) return python[1]!;

@@ -1,21 +1,22 @@
 /**
- * Frozen workers may keep what memory nobody else wants, and no more: when the machine runs short they go, the longest
- * frozen first and one at a time, because the memory of one that ends is free only a moment later.
+ * Limits the memory of workers on standby to what nothing else needs. When the machine runs short of memory, they are
+ * ended, the longest on standby first. They are ended one at a time, because the memory of an ended worker is free only
+ * a moment later.
  */
 
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { WorkerPool } from './worker-pool.ts';
 
-/** Share of the machine's memory that must be available while workers stand still. */
+/** Share of the machine's memory that must be available while workers are on standby. */
 const FREE_SHARE_MIN = 0.1;
-/** Pause after one had to go, in milliseconds. */
+/** Pause after a worker was ended, in milliseconds. */
 const PAUSE_MS = 1_000;
 
-/** What it needs. */
+/** Dependencies of StandbyCapacity. */
 export interface StandbyRoomOptions {
   pool: Pick<WorkerPool, 'endOldestFrozen'>;
-  /** Share of the machine's memory that programs could have, 0 to 1. */
+  /** Returns the share of the machine's memory that is available to programs, 0 to 1. */
   freeShare(): number;
   clock: Clock;
   logger: Logger;
@@ -29,7 +30,7 @@ export class StandbyCapacity {
     this.#options = options;
   }
 
-  /** Looks whether memory is short. Called often. */
+  /** Ends a worker on standby if memory is short. Called often. */
   pass(): void {
     const { pool, freeShare, clock, logger } = this.#options;
     const nowMs = clock.monotonicMs();

@@ -1,4 +1,4 @@
-/** How one worker ended, or will: what its agent said of that first, and how its program ended. */
+/** How one worker ended, or will end: the first verdict of its agent, and the exit of its program. */
 import type { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { UnitExit } from '../../executors/executor.ts';
@@ -24,7 +24,7 @@ export class WorkerEnd {
     return this.#spec.imageName === '' ? 0 : this.#spec.memoryGb;
   }
 
-  /** The agent itself has said how it ends. */
+  /** The agent has recorded a verdict. */
   get isSaid(): boolean {
     return this.#verdict !== undefined;
   }
@@ -34,7 +34,7 @@ export class WorkerEnd {
     return this.#exit !== undefined;
   }
 
-  /** What it shows once nothing of it runs. */
+  /** State to report once the worker no longer runs. */
   get state(): WorkerState {
     return this.#verdict?.state ?? WorkerState.UNHEALTHY;
   }
@@ -53,19 +53,19 @@ export class WorkerEnd {
     return this.#exit?.outOfMemory ?? false;
   }
 
-  /** What its end will mean. The first word counts. */
+  /** Records the verdict on its end. Only the first one counts. */
   say(verdict: EndStatus): void {
     this.#verdict ??= verdict;
   }
 
-  /** Throws PrepareError when there is a reason why it cannot be started. */
+  /** Throws PrepareError if there is a reason why the worker cannot be started. */
   refuse(reason: string | undefined): void {
     if (reason === undefined) return;
     this.say({ state: WorkerState.UNHEALTHY, reason });
     throw new PrepareError('REFUSED', reason);
   }
 
-  /** The workload is about to end because of this. */
+  /** Records why the workload is about to end. */
   ending(why: EndCause): void {
     if (this.hasExited) return;
     if (why === 'unwanted') this.say({ state: WorkerState.STOPPED, reason: '' });
@@ -88,7 +88,7 @@ export class WorkerEnd {
     else this.#reason = verdict.state === WorkerState.UNHEALTHY ? withLog(verdict.reason, tail) : verdict.reason;
   }
 
-  /** Why attempts that it held are lost. */
+  /** Returns why attempts that it held are lost. */
   causeOfLosses(workerId: string): string {
     if (this.#verdict?.reason) return this.#verdict.reason;
     if (!this.#exit) return `The worker ${workerId} was not wanted any more while it held the job.`;

@@ -1,7 +1,7 @@
 /**
- * Makes the workers of this machine what core wants them to be. Level-triggered: every list of desired workers is
- * compared with what runs, whatever came before. A worker's id names one process for its whole life; an ended worker is
- * never started again.
+ * Brings the workers of this machine to the state that core desires. Level-triggered: every list of desired workers is
+ * compared with the workers that run, whatever came before. A worker's id names one process for its whole life; an
+ * ended worker is never started again.
  */
 
 import type { DesiredWorkers } from '@slipway/proto/gen/slipway/v1/agent_service';
@@ -14,28 +14,28 @@ import type { WorkerListener } from './worker-listener.ts';
 import type { WorkerParts } from './worker-parts.ts';
 import type { EndStatus } from './worker-want.ts';
 
-/** Ended workers whose report is remembered, at most. */
+/** Most ended workers whose report is remembered. */
 const ENDED_MAX = 200;
-/** Chance in the token by which a worker is known to the bridge. */
+/** Random bytes in the token by which the bridge authenticates a worker. */
 const TOKEN_BYTES = 18;
 
-/** What the layers above are told of workers. */
+/** Events of workers for the layers above. */
 export interface PoolListener extends WorkerListener<Worker> {
-  /** The agent stops and the worker goes on: it gets no more work from this agent. */
+  /** The agent stops and the worker continues: it gets no more work from this agent. */
   staying(worker: Worker): void;
-  /** Nobody will ask for it any more. */
+  /** The worker's record is dropped; nothing will ask for it again. */
   forgotten(workerId: string): void;
 }
 
-/** What the layers above know of workers. */
+/** Questions of the pool to the layers above. */
 export interface PoolPort extends SpanReader {
-  /** The worker was given attempts that have not ended. */
+  /** Returns whether the worker holds attempts that have not ended. */
   isBusy(workerId: string): boolean;
-  /** A report of its end was made for core. */
+  /** Returns whether the report of its end was made for core. */
   hasToldEnd(workerId: string): boolean;
 }
 
-/** What the pool works with. */
+/** Dependencies of WorkerPool. */
 type PoolParts = Omit<WorkerParts<Worker>, 'listener' | 'isBusy' | 'spansOf'> & { questions: PoolPort };
 
 export class WorkerPool {
@@ -43,7 +43,7 @@ export class WorkerPool {
   readonly #workerParts: WorkerParts<Worker>;
   readonly #workers = new Map<string, Worker>();
   readonly #listeners: PoolListener[] = [];
-  /** By the steady clock. */
+  /** Since when core is connected, by the monotonic clock. */
   #connectedAtMs = -Infinity;
 
   constructor(parts: PoolParts) {
@@ -59,7 +59,7 @@ export class WorkerPool {
     this.#workerParts = { ...parts, listener, isBusy, spansOf };
   }
 
-  /** Tells `listener` from now on; the first who asked hears first. */
+  /** Adds a listener. Listeners are notified in the order in which they were added. */
   listen(listener: PoolListener): void {
     this.#listeners.push(listener);
   }
@@ -68,12 +68,15 @@ export class WorkerPool {
     return this.#workers.get(workerId);
   }
 
-  /** All workers, those that ended and that core has not dropped yet included. */
+  /** Returns all workers, including ended ones that core has not dropped yet. */
   all(): Worker[] {
     return [...this.#workers.values()];
   }
 
-  /** Takes in one that should run from before. It can be spoken to; nothing else happens before `begin`. */
+  /**
+   * Adopts a worker that a previous agent should have left running. It can be reached at once; nothing else happens
+   * before `begin`.
+   */
   takeUp(workerId: string, former: FormerWorker): void {
     const { endpointId, token, spec, frozen } = former;
     const desired = frozen ? DesiredState.FREEZE : DesiredState.RUN;
@@ -84,8 +87,8 @@ export class WorkerPool {
   }
 
   /**
-   * Begins the lives of those that were taken in; `disowned` says why none of them can go on. Resolves once it is known
-   * which of them run.
+   * Starts to drive the adopted workers. `disowned` says why none of them can continue. Resolves once it is known which
+   * of them run.
    */
   async begin(disowned: string | undefined): Promise<void> {
     for (const worker of this.all()) {
@@ -95,12 +98,14 @@ export class WorkerPool {
     await Promise.all(this.all().map((worker) => worker.looked));
   }
 
-  /** Core can be heard again: what it says of idleness counts once everybody has had time to tell it. */
+  /**
+   * Records that core is connected again. Its reports of idleness count once all facades have had time to report to it.
+   */
   connected(): void {
     this.#connectedAtMs = this.#parts.clock.monotonicMs();
   }
 
-  /** Starts and stops what differs from a list of all workers that this machine should have. */
+  /** Starts and stops workers to match the list of all workers that this machine should have. */
   apply(desired: DesiredWorkers): void {
     const wanted = new Map(desired.workers.map((worker) => [worker.workerId, worker]));
     for (const worker of this.all()) {
@@ -121,22 +126,25 @@ export class WorkerPool {
     this.#forgetOldest();
   }
 
-  /** Asks it to end; kills it when it does not in time. */
+  /** Asks the worker to end, and kills it if it does not end in time. */
   terminate(worker: Worker, verdict: EndStatus): void {
     worker.condemn('stop', verdict);
   }
 
-  /** Ends it and all that it started at once. */
+  /** Ends the worker and everything that it started, at once. */
   kill(worker: Worker, verdict: EndStatus): void {
     worker.condemn('kill', verdict);
   }
 
-  /** It said why it cannot work; it ends by itself or is ended. */
+  /** Ends a worker that reported why it cannot work, unless it ends by itself. */
   unhealthy(worker: Worker, reason: string): void {
     this.terminate(worker, { state: WorkerState.UNHEALTHY, reason });
   }
 
-  /** Ends the one that has stood still for longest, if any does: the machine needs its memory. Gives that one. */
+  /**
+   * Ends the worker that has been on standby for longest, because the machine needs its memory. Returns it; `undefined`
+   * if there is none.
+   */
   endOldestFrozen(reason: string): Pick<Worker, 'id' | 'endpointId'> | undefined {
     const frozen = this.all().filter((worker) => worker.frozenSinceMs !== undefined && !worker.isStopping);
     const oldest = frozen.sort((a, b) => a.frozenSinceMs! - b.frozenSinceMs!)[0];
@@ -144,14 +152,14 @@ export class WorkerPool {
     return oldest;
   }
 
-  /** Looks after all of them. Called often. */
+  /** Runs the due actions of all workers. Called often. */
   pass(): void {
     for (const worker of this.#workers.values()) worker.look();
   }
 
   /**
-   * Ends all workers, but for those in containers if these shall stay, and waits for their end, at most for the usual
-   * grace.
+   * Ends all workers and waits for their end, at most for the usual grace. With `keepContainers`, workers in containers
+   * continue.
    */
   async stopAll({ keepContainers }: { keepContainers: boolean }): Promise<void> {
     const stays = (worker: Worker): boolean => keepContainers && worker.outlives && worker.isRunning;

@@ -16,7 +16,7 @@ export function workerStateOf(
   return asked ? WorkerState.READY : WorkerState.INITIALIZING;
 }
 
-/** Returns whether nothing of a worker in this state runs any more. */
+/** Returns whether a worker in this state no longer runs. */
 export function isOver(state: WorkerState): boolean {
   return state === WorkerState.UNHEALTHY || state === WorkerState.STOPPED;
 }

@@ -1,16 +1,19 @@
-/** What core wants of a worker, as its unit takes it, and what the agent itself says of its end. */
+/**
+ * Maps the state that core desires of a worker to the desired state of its workload, and holds the agent's own verdict
+ * on its end.
+ */
 import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Want } from '../step.ts';
 
-/** What the end of a worker will mean, when the agent ended it. */
+/** Verdict on the end of a worker, if the agent ended it. */
 export interface EndStatus {
   state: WorkerState;
-  /** Empty when it simply ended as it was told to. */
+  /** Empty if it ended as it was told to. */
   reason: string;
 }
 
-/** For its unit. */
+/** Returns the desired state of its workload. */
 export function wantOf(desired: DesiredState): Want {
   if (desired === DesiredState.DRAIN) return 'drain';
   return desired === DesiredState.FREEZE ? 'freeze' : 'run';

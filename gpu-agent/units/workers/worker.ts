@@ -26,9 +26,9 @@ export class Worker implements UnitKind {
   readonly id: string;
   readonly endpointId: string;
   readonly spec: WorkerSpec;
-  /** Proves to the bridge that a request is this worker's. */
+  /** Token that authenticates the worker's requests to the bridge. */
   readonly token: string;
-  /** Undefined: it asks for work. */
+  /** `undefined` if the worker asks for work. */
   readonly http: HttpServing | undefined;
   readonly policy: Policy;
   readonly sdk = new ReportedSdk();
@@ -39,11 +39,11 @@ export class Worker implements UnitKind {
   readonly #end: WorkerEnd;
   readonly #resultLines = new ResultLines();
   #shownProgress = '';
-  /** Why it cannot be started: a former one runs already, or its end came while nobody looked. */
+  /** Why it cannot be started: it already runs from a previous agent, or it ended while no agent watched. */
   #notAgain: string | undefined;
   readonly #looked = Promise.withResolvers<void>();
 
-  /** Nothing happens before `begin`. `former`: it runs from before. */
+  /** Nothing happens before `begin`. `former`: it runs from a previous agent. */
   constructor(request: DesiredWorker, token: string, parts: WorkerParts<Worker>, former?: FormerWorker) {
     this.id = request.workerId;
     this.endpointId = request.endpointId;
@@ -52,7 +52,7 @@ export class Worker implements UnitKind {
     this.#parts = parts;
     this.#end = new WorkerEnd(this.spec);
     this.http = this.spec.httpServer && new HttpServing(this.spec.httpServer, parts.httpDrainMs);
-    // How long one may take that serves HTTP is for its health to say.
+    // A worker that serves HTTP has no limit here: its health checks decide how long its start may take.
     this.policy = {
       restarts: false,
       graceMs: parts.graceMs,
@@ -95,42 +95,42 @@ export class Worker implements UnitKind {
     return this.#unit.observed.asked;
   }
 
-  /** Why it ended, how its preparation gets on, or why its server is not ready. */
+  /** Why it ended, the progress of its preparation, or why its server is not ready. */
   get reason(): string {
     return this.hasEnded ? this.#end.reason : this.#unit.progress || (this.http?.notReady ?? '');
   }
 
-  /** Where its ports can be reached from this host. Undefined: it does not run. */
+  /** Where its ports can be reached from this host. `undefined` if it does not run. */
   get address(): string | undefined {
     return this.#unit.address;
   }
 
-  /** Its container goes on when the agent ends. */
+  /** Its container continues when the agent ends. */
   get outlives(): boolean {
     return this.spec.imageName !== '';
   }
 
-  /** It runs, and nobody has told it to end. */
+  /** It runs, and nothing has told it to end. */
   get isRunning(): boolean {
     return isLive(this.#unit.observed.phase) && !this.isStopping;
   }
 
-  /** Resolves once it is known whether a former one still runs. */
+  /** Resolves once it is known whether an adopted worker still runs. */
   get looked(): Promise<void> {
     return this.#looked.promise;
   }
 
-  /** Nothing of it runs any more. */
+  /** The worker no longer runs. */
   get hasEnded(): boolean {
     return isOver(this.#state);
   }
 
-  /** It gets no more work, or none as long as it stands still. */
+  /** It gets no more work, or none while it is on standby. */
   get isLeaving(): boolean {
     return this.#state !== WorkerState.INITIALIZING && this.#state !== WorkerState.READY;
   }
 
-  /** Since when it stands still, by the steady clock. Undefined: it does not. */
+  /** Since when it is on standby, by the monotonic clock. `undefined` if it is not. */
   get frozenSinceMs(): number | undefined {
     const { phase, sinceMs } = this.#unit.observed;
     return phase === 'frozen' ? sinceMs : undefined;
@@ -145,7 +145,7 @@ export class Worker implements UnitKind {
     return this.#unit.over;
   }
 
-  /** Begins its life. */
+  /** Starts to drive the worker. */
   begin(): void {
     this.changed();
     this.#parts.listener.changed(this);
@@ -153,9 +153,9 @@ export class Worker implements UnitKind {
   }
 
   /**
-   * What core wants of it; undefined: that it ends, and nobody waits for what it holds. One that is to be replaced
-   * drains whatever core wants. `idle`: no client is with it, if it serves HTTP. `connectedAtMs`: since when core can
-   * be heard, by the steady clock.
+   * Sets the state that core desires. `undefined` if the worker must end and nobody waits for what it holds. A worker
+   * that is to be replaced drains, whatever core desires. `idle`: no client uses it, if it serves HTTP.
+   * `connectedAtMs`: since when core is connected, by the monotonic clock.
    */
   want(desired: DesiredState | undefined, idle = false, connectedAtMs = -Infinity): void {
     this.http?.want(desired === DesiredState.DRAIN, idle, this.#parts.clock.monotonicMs(), connectedAtMs);
@@ -163,37 +163,37 @@ export class Worker implements UnitKind {
     this.#unit.want({ want: this.#refresh && want !== 'gone' ? 'drain' : want, run: 0, disk: 0 });
   }
 
-  /** The agent stops. */
+  /** Ends the worker because the agent stops. */
   halt(verdict: EndStatus): void {
     if (!this.isStopping) this.#end.say(verdict);
     this.#unit.want({ want: 'halt', run: 0, disk: 0 });
   }
 
-  /** A former one that cannot go on, because of this; nothing of it runs any more. Instead of `begin`. */
+  /** Marks an adopted worker that cannot continue, for this reason; it no longer runs. Called instead of `begin`. */
   disown(reason: string): void {
     this.#notAgain = reason;
     this.#end.say({ state: WorkerState.STOPPED, reason });
     this.begin();
   }
 
-  /** It ends because the agent says so, in order or at once. The first verdict counts. */
+  /** Ends the worker by decision of the agent, gracefully or at once. The first verdict counts. */
   condemn(how: 'stop' | 'kill', verdict: EndStatus): void {
     if (this.hasEnded || (how === 'stop' && this.isStopping)) return;
     this.#end.say(verdict);
     this.#unit.condemn(how);
   }
 
-  /** It has asked for work. */
+  /** Records that it asked for work, or is ready if it serves HTTP. */
   ready(): void {
     this.#unit.asked();
   }
 
-  /** Core must be told something about it that is no state. */
+  /** Notifies listeners of something to report to core that is no change of state. */
   news(): void {
     this.#parts.listener.changed(this);
   }
 
-  /** It wants to be replaced before its next job: it drains. */
+  /** Records that it wants to be replaced before its next job; it drains. */
   recycle(): void {
     if (this.#refresh) return;
     this.#refresh = true;
@@ -202,17 +202,17 @@ export class Worker implements UnitKind {
     if (want === 'run' || want === 'freeze') this.#unit.want({ want: 'drain', run: 0, disk: 0 });
   }
 
-  /** Looks what is to be done. */
+  /** Runs the due actions. */
   look(): void {
     this.#unit.look();
   }
 
-  /** An attempt of it has ended: it may have waited for that. */
+  /** Checks again after an attempt of it has ended: its end or standby may have waited for that. */
   settle(): void {
     if (this.#unit.desired.want !== 'run') this.#unit.look();
   }
 
-  // What its unit asks and tells.
+  // Implementation of UnitKind.
   get gpuUuids(): readonly string[] {
     return this.spec.gpuUuids;
   }
@@ -250,7 +250,7 @@ export class Worker implements UnitKind {
     this.#state = to;
     const [fromName, toName] = [from, to].map((state) => enumName(WorkerState, state));
     logger.debug({ ...this.ids, from: fromName, to: toName }, 'worker changed its state');
-    // First the causes of its attempts, then its own end: core reads them in this order.
+    // The causes of its attempts come before its own end: core reads them in this order.
     if (this.hasEnded) listener.ended(this, this.#end.causeOfLosses(this.id));
     listener.changed(this);
     if (to === WorkerState.DRAINING || to === WorkerState.FROZEN) listener.leaving(this);
