@@ -1,7 +1,7 @@
 /**
- * What runs the units of a machine: workers and pods. The layers above know only this; beside it stand `process`,
- * commands of this host, and `container`, images on a container engine. Whatever is only possible on one of them says
- * so in words instead of failing silently.
+ * The interface that runs the workloads of a machine: workers and pods. The layers above know only this file. There are
+ * two implementations: `process`, commands of this host, and `container`, images on a container engine. If only one of
+ * them supports a feature, the other rejects it with a message instead of failing silently.
  */
 import type { HostUser } from '@slipway/kit/host/host-user';
 import type { ImageCredentials } from '../images/prepare-error.ts';
@@ -9,137 +9,139 @@ import type { ImageCredentials } from '../images/prepare-error.ts';
 export type { ImageCredentials, PrepareFailure } from '../images/prepare-error.ts';
 export { PrepareError } from '../images/prepare-error.ts';
 
-/** The image of a unit. */
+/** The image of a workload. */
 export interface ImageRequest {
-  /** As its owner wrote it, for instance `ollama/ollama:latest`. */
+  /** Name as its owner wrote it, for instance `ollama/ollama:latest`. */
   name: string;
-  /** `sha256:…` when it is already settled which bytes the name means; empty otherwise. */
+  /** `sha256:…` if the digest of the name is already resolved; empty otherwise. */
   digest: string;
-  /** Undefined: the registry is asked without any. */
+  /** `undefined` if the registry is asked without credentials. */
   credentials: ImageCredentials | undefined;
   /**
-   * Told what the name resolved to here, answers what it shall mean: the same for all units of a version, whichever
-   * machine was first. Not called when `digest` is given.
+   * Reports the digest that the name resolved to here, and returns the digest to use: the same for all workloads of a
+   * version, whichever machine was first. Not called if `digest` is given.
    */
   settle(digest: string): Promise<string>;
 }
 
-/** A directory of the host inside a unit. */
+/** A directory of the host that a workload can use. */
 export interface Mount {
   /** Absolute path on the host; exists. */
   source: string;
-  /** Absolute path where the unit finds it. */
+  /** Absolute path where the workload finds it. */
   target: string;
   /**
-   * Opens what others left in it to a unit that runs as `name`: an image's user as the image says it, `root` for root.
-   * Never rejects.
+   * Makes files that others left in it accessible to a workload that runs as `name`: the image's user as the image
+   * names it, `root` for root. Never rejects.
    */
   admit?(name: string): Promise<void>;
 }
 
-/** What a unit may use at most. Undefined: no limit of its own. */
+/** Resource limits of a workload. `undefined`: no limit of its own. */
 export interface UnitLimits {
   memoryBytes: number | undefined;
-  /** Processors; parts are possible. */
+  /** Processors; fractions are possible. */
   cpus: number | undefined;
   /** Processes and threads. */
   pids: number | undefined;
   /** Size of /dev/shm. */
   shmBytes: number | undefined;
-  /** What it may write outside its mounts. */
+  /** Bytes that it may write outside its mounts. */
   diskBytes: number | undefined;
 }
 
-/** A GPU that a unit was given. */
+/** A GPU that is assigned to a workload. */
 export interface LaunchGpu {
-  /** The driver's UUID, of a MIG slice its own. */
+  /** The driver's UUID; a MIG slice has its own. */
   uuid: string;
-  /** Declared by configuration: nothing is handed over. */
+  /** Declared by configuration: no device is passed to the workload. */
   virtual: boolean;
 }
 
-/** What to start. */
+/** Description of a workload to start. */
 export interface Launch {
-  /** Names the unit: 14 lowercase letters and digits, for its whole life. */
+  /** Id of the workload for its whole life: 14 lowercase letters and digits. */
   unitId: string;
   /** Program and arguments. With an image: replaces the image's command; empty keeps it. */
   command: readonly string[];
   /** With an image: replaces its entry point; empty keeps it. Without one: always empty. */
   entrypoint: readonly string[];
-  /** Undefined: a command of this host. */
+  /** `undefined` for a command of this host. */
   image: ImageRequest | undefined;
-  /** As whom a command of this host runs; undefined: as the agent. Images bring their own user. */
+  /** User that a command of this host runs as; `undefined` for the agent's own. Images define their own user. */
   user: HostUser | undefined;
   /** Existing directory that it starts in. With an image: a path inside; empty keeps the image's. */
   workingDirectory: string;
-  /** Its whole environment; nothing is inherited, but an image's own variables stand where nothing is said. */
+  /** Its complete environment. Nothing is inherited, but an image's own variables apply where none is set here. */
   env: Readonly<Record<string, string>>;
   /**
-   * Directories of the host inside. For a command of this host they are views: where both paths are the same nothing is
+   * Directories of the host to mount. For a command of this host they are views: if both paths are equal, nothing is
    * mounted.
    */
   mounts: readonly Mount[];
   gpus: readonly LaunchGpu[];
   limits: UnitLimits;
-  /** Takes what it writes, stdout and stderr in the order of arrival. */
+  /** Receives its output, stdout and stderr in the order of arrival. */
   onOutput(bytes: Buffer): void;
 }
 
-/** How a unit ended. */
+/** How a workload ended. */
 export interface UnitExit {
-  /** Exit code. Undefined when a signal ended it or it never started. */
+  /** Exit code. `undefined` if a signal ended it or it never started. */
   code: number | undefined;
   /** Name of the signal that ended it, for instance SIGKILL. */
   signal: string | undefined;
   /** Why it could not be started. */
   failure: string | undefined;
-  /** It was ended because it used more memory than its limit. Undefined: not known, or not. */
+  /** It was ended because it used more memory than its limit. `undefined` if not, or if unknown. */
   outOfMemory?: boolean;
 }
 
-/** What a unit uses now. */
+/** Current resource usage of a workload. */
 export interface UnitStats {
   memoryBytes: number;
   /** Processor time since its start, in microseconds. */
   cpuMicros: number;
 }
 
-/** A started unit. None of its methods throws or rejects once it has ended; `ended` tells the rest. */
+/** A started workload. None of its methods throws or rejects once it has ended; `ended` reports the end. */
 export interface RunningUnit {
-  /** Settles once nothing of it runs any more and all of its output was seen. Never rejects. */
+  /** Resolves once the workload no longer runs and all of its output was received. Never rejects. */
   readonly ended: Promise<UnitExit>;
-  /** Where its ports can be reached from this host: an IP address. */
+  /** IP address at which its ports can be reached from this host. */
   readonly address: string;
-  /** Asks it to end (SIGTERM). A frozen one is thawed for it. */
+  /** Asks it to end (SIGTERM). A frozen workload is thawed for this. */
   stop(): void;
-  /** Ends it and everything it started, at once. */
+  /** Ends it and everything that it started, at once. */
   kill(): void;
-  /** Lets it stand still with all it has in memory. Resolves when no instruction of it runs any more. */
+  /** Suspends it with everything it has in memory. Resolves when it executes no more instructions. */
   freeze(): Promise<void>;
-  /** Lets it go on. */
+  /** Resumes it. */
   thaw(): Promise<void>;
-  /** Undefined: it has ended, or its executor cannot tell. */
+  /** `undefined` if it has ended, or if its executor has no statistics. */
   stats(): Promise<UnitStats | undefined>;
 }
 
-/** Starts units of one kind. */
+/** Starts workloads of one kind. */
 export interface Executor {
   /**
-   * Sees to all that a start needs, an image for instance, and tries again what may pass. `progress` takes a line for
-   * people whenever there is news. Rejects with PrepareError, or with the signal's reason when that aborts.
+   * Prepares everything that a start needs, for instance an image, and retries temporary failures. `progress` receives
+   * a line for people whenever there is news. Rejects with PrepareError, or with the signal's reason if the signal
+   * aborts.
    */
   prepare(launch: Launch, progress: (text: string) => void, signal: AbortSignal): Promise<void>;
-  /** Starts what was prepared. Never throws: a failure shows in `ended`. */
+  /** Starts a prepared workload. Never throws: a failure is reported by `ended`. */
   start(launch: Launch): RunningUnit;
   /**
-   * What an earlier run of the agent left running under this id, its further output going to `onOutput`; one that has
-   * ended since says how. Undefined: nothing runs, and nothing is known of it.
+   * Adopts the workload that a previous run of the agent left running under this id; its further output goes to
+   * `onOutput`. A workload that has ended since reports how. `undefined` if nothing runs and nothing is known of it.
    */
   adopt(unitId: string, onOutput: (bytes: Buffer) => void): Promise<RunningUnit | undefined>;
-  /** Ends and removes everything that earlier runs of this machine's agent left, but for these ids. */
+  /** Ends and removes everything that previous runs of this machine's agent left, except for these ids. */
   sweep(keep: ReadonlySet<string>): Promise<unknown>;
   /**
-   * The agent stops: lets go of what can live on without it and of all connections. Nothing else is called afterwards.
+   * Detaches, when the agent stops, from workloads that can run on without it, and closes all connections. Nothing else
+   * is called afterwards.
    */
   close(): Promise<void>;
 }

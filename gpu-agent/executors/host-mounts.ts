@@ -1,23 +1,23 @@
-/** The mounts of this host as this process sees them. */
+/** Reads the mounts of this host as this process sees them. */
 import { readFile } from 'node:fs/promises';
 
-/** One of them. */
+/** A mount. */
 export interface HostMount {
-  /** The directory of its file system that it shows. */
+  /** Directory of its file system that it shows. */
   root: string;
-  /** Where it is. */
+  /** Mount point. */
   point: string;
-  /** For instance `nosuid`. */
+  /** Mount options, for instance `nosuid`. */
   options: readonly string[];
-  /** For instance `ext4`. */
+  /** Type of its file system, for instance `ext4`. */
   type: string;
-  /** What is mounted, for instance `/dev/sda1`. */
+  /** Mounted device, for instance `/dev/sda1`. */
   source: string;
   /** Options of the file system itself, for instance `prjquota`. */
   fileSystemOptions: readonly string[];
 }
 
-/** Returns all of them, the latest last; none where there is no /proc. */
+/** Returns all mounts, the latest last; none if there is no /proc. */
 export async function hostMounts(): Promise<HostMount[]> {
   const lines = (await readFile('/proc/self/mountinfo', 'utf8').catch(() => '')).split('\n');
   return lines
@@ -37,7 +37,10 @@ export async function hostMounts(): Promise<HostMount[]> {
     });
 }
 
-/** Returns the mount that a path is on: of the longest points the latest. Undefined: there is no /proc. */
+/**
+ * Returns the mount that a path is on: the longest mount point, and of several the latest. `undefined` if there is no
+ * /proc.
+ */
 export function mountOf(path: string, mounts: readonly HostMount[]): HostMount | undefined {
   return mounts
     .filter(({ point }) => isBelow(path, point))
@@ -47,12 +50,12 @@ export function mountOf(path: string, mounts: readonly HostMount[]): HostMount |
     );
 }
 
-/** Whether a path is a directory or something in it. */
+/** Returns whether a path is the folder or lies in it. */
 export function isBelow(path: string, folder: string): boolean {
   return folder === '/' || path === folder || path.startsWith(`${folder}/`);
 }
 
-/** The kernel writes spaces and the like as octal numbers. */
+/** Decodes a path: the kernel writes spaces and similar characters as octal numbers. */
 function plain(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }

@@ -1,23 +1,23 @@
-/** What on this machine runs a worker or pod. Pure. */
+/** Chooses the executor that runs a worker or pod on this machine. Pure. */
 import type { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Executor } from '../executors/executor.ts';
 
-/** What this machine runs units with. */
+/** Executors of this machine. */
 export interface MachineExecutors {
-  /** Commands of this host. Undefined: the operator allows none. */
+  /** Runs commands of this host. `undefined` if the operator allows none. */
   process: Executor | undefined;
-  /** Images. Undefined: this machine has no container engine. */
+  /** Runs images. `undefined` if this machine has no container engine. */
   readonly container: Executor | undefined;
 }
 
-/** What runs it; or why nothing does. */
+/** The chosen executor, or why there is none. */
 type Choice =
   | { by: 'process' | 'container'; executor: Executor }
   | { by: 'nothing'; why: 'no-command' | 'no-engine' | 'not-allowed' };
 
 /**
- * An image is run as a container, whatever its command, and never as anything else; a command alone is one of this
- * host.
+ * Chooses the executor. An image always runs as a container, whatever its command. A command without an image runs as a
+ * process of this host.
  */
 export function chooseExecutor(
   spec: Pick<WorkerSpec, 'imageName' | 'startCommand'>,
@@ -29,7 +29,7 @@ export function chooseExecutor(
   return process ? { by: 'process', executor: process } : { by: 'nothing', why: 'not-allowed' };
 }
 
-/** The same for people. */
+/** Texts for people that say why nothing can run it. */
 export const REFUSALS: Record<Extract<Choice, { by: 'nothing' }>['why'], string> = {
   'no-engine': 'this machine has no container engine for its image',
   'no-command': 'it has no start command',

@@ -1,7 +1,7 @@
-/** SLIPWAY_CONTAINER_ULIMITS: how many of something a process in a container may have at most. */
+/** Parses SLIPWAY_CONTAINER_ULIMITS: resource limits of a process in a container. */
 import type { Ulimit } from '../executors/container/container-plan.ts';
 
-/** Names in setrlimit, without RLIMIT_ and in lower case. */
+/** Names of limits in setrlimit, without RLIMIT_ and in lower case. */
 const NAMES: ReadonlySet<string> = new Set([
   'as',
   'core',
@@ -20,10 +20,15 @@ const NAMES: ReadonlySet<string> = new Set([
   'sigpending',
   'stack',
 ]);
-/** Engines take different numbers for infinity. This one they all take, and no machine has as much of anything. */
+/**
+ * Engines use different numbers for infinity. All of them accept this one, and no machine has that much of anything.
+ */
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
 
-/** Reads `name=soft` or `name=soft:hard`, where either may be `unlimited`. Returns `undefined` if it is neither. */
+/**
+ * Parses `name=soft` or `name=soft:hard`, where each value may be `unlimited`. Returns `undefined` if the text has
+ * neither form, an unknown name, or a soft limit above the hard one.
+ */
 export function parseUlimit(text: string): Ulimit | undefined {
   const form = /^([a-z]+)=(\d{1,15}|unlimited)(?::(\d{1,15}|unlimited))?$/;
   const [, name = '', soft = '', hard = soft] = form.exec(text) ?? [];

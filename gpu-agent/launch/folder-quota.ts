@@ -1,7 +1,7 @@
 /**
- * Holds folders to a size by project quotas of their file system, ext4 or XFS mounted with `prjquota`. Whether that
- * works is tried, not believed: a folder of the agent's own must refuse a byte too many. Its owner could give a file to
- * another project, so this is for accidents, not for attackers.
+ * Limits the size of folders by project quotas of their file system: ext4 or XFS mounted with `prjquota`. Whether
+ * quotas work is tested, not assumed: a folder of the agent's own must reject one byte too many. A file's owner could
+ * move it to another project, so this guards against accidents, not against attackers.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -19,25 +19,28 @@ const RUN_MS = 10_000;
 const KIB = 1024;
 const GB = 1000 ** 3;
 const PROBE_KIB = 1_024;
-/** Projects of folders begin here: an operator's own have small numbers. */
+/** First project number of folders: an operator's own projects have small numbers. */
 const PROJECT_BASE = 2 ** 30;
 
 /** Programs with their arguments. */
 export interface QuotaCommands {
   /** Puts an empty folder into a project. */
   join: [program: string, ...args: string[]];
-  /** Bounds all of the project. */
+  /** Limits the size of the project. */
   bound: [program: string, ...args: string[]];
 }
 
-/** Returns what holds a folder on this mount to a size in KiB. Undefined: it counts no projects. Pure. */
+/**
+ * Returns the commands that limit a folder on this mount to a size in KiB. `undefined` if the mount has no project
+ * quotas. Pure.
+ */
 export function quotaCommands(
   mount: HostMount | undefined,
   folder: string,
   project: number,
   kib: number,
 ): QuotaCommands | undefined {
-  // Its programs take lines, in which a space ends a word.
+  // The quota programs parse lines, in which a space separates words.
   if (
     !mount ||
     /\s/.test(folder) ||
@@ -56,7 +59,7 @@ export function quotaCommands(
   };
 }
 
-/** Returns the project of a folder's name. */
+/** Returns the project number for a folder's name. */
 export function projectOf(name: string): number {
   return PROJECT_BASE + (createHash('sha256').update(name).digest().readUInt32BE() % PROJECT_BASE);
 }
@@ -65,20 +68,20 @@ export class FolderQuota {
   readonly #folder: string;
   #holds: Promise<boolean> | undefined;
 
-  /** Of the folders in this one. */
+  /** `folder`: parent of the folders to limit. */
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** Whether sizes hold here. Tried once. */
+  /** Returns whether sizes are enforced here. Tested once. */
   holds(): Promise<boolean> {
     this.#holds ??= this.#try().catch(() => false);
     return this.#holds;
   }
 
   /**
-   * Holds a folder to a size: what is put into it from now on counts. `isNew`: it is empty, and new here. Rejects with
-   * what a program said.
+   * Limits the size of a folder; files added from now on count. `isNew`: the folder is empty and was just created.
+   * Rejects with a program's error output.
    */
   async bound(name: string, gb: number, isNew: boolean): Promise<void> {
     if (gb > 0 && (await this.holds())) await this.#apply(name, Math.floor((gb * GB) / KIB), isNew);
@@ -93,7 +96,7 @@ export class FolderQuota {
     await mkdir(probe);
     try {
       await this.#apply('.quota-probe', PROBE_KIB, true);
-      // Root may pass all bounds unless it gives that right up.
+      // Root ignores quotas unless it drops that capability.
       const write = [
         '--bounding-set',
         '-sys_resource',

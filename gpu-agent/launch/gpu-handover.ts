@@ -1,20 +1,20 @@
 /**
- * GPUs whose process was told to end and has not ended yet. Core gives the GPUs of a pod away as soon as it is stopped
- * or deleted; whoever gets them here waits for the last one's end, which its grace bounds, so that two never share the
- * memory of one.
+ * Tracks GPUs whose process was told to end and has not ended yet. Core reassigns the GPUs of a pod as soon as it is
+ * stopped or deleted. The next user on this machine waits for the end of the previous one, so that two processes never
+ * share the memory of a GPU. The grace period bounds that wait.
  */
 
 /** GPUs in use. */
 export interface GpuUse {
   readonly uuids: readonly string[];
-  /** Whoever uses them was told to end: the next one waits for it from now on. */
+  /** Records that the user was told to end: the next one waits for it from now on. */
   leave(): void;
-  /** Nobody uses them any more. */
+  /** Records that the GPUs are no longer used. */
   end(): void;
 }
 
 export class GpuHandover {
-  /** By uuid: settles when the process has ended. */
+  /** By UUID: resolves when the process has ended. */
   readonly #leaving = new Map<string, Promise<void>>();
 
   /** Begins a use. */
@@ -23,7 +23,7 @@ export class GpuHandover {
     return { uuids, leave: () => this.#leave(uuids, promise), end: resolve };
   }
 
-  /** Resolves when nobody who was told to end still has these GPUs. */
+  /** Resolves when no process that was told to end still has these GPUs. */
   async free(uuids: readonly string[]): Promise<void> {
     for (const uuid of uuids) await this.#leaving.get(uuid);
   }

@@ -1,23 +1,23 @@
 /**
- * Variables that every process of this machine gets, worker or pod: what programs need to run, who it is, which GPUs it
- * has. Pure.
+ * Environment variables that every process of this machine gets, worker or pod: what programs need to run, its
+ * identity, and its GPUs. Pure.
  */
 
-/** What the machine knows about a process. */
+/** Facts about a process and its machine. */
 export interface HostFacts {
   /** The machine's name, for RUNPOD_POD_HOSTNAME. */
   machineName: string;
   /** The machine's locations; the first names the data centre. */
   locations: readonly string[];
-  /** Variables of the agent's host that a process may see. Undefined: it is a container, whose image has its own. */
+  /** Variables of the agent's host that a process may see. `undefined` for a container, whose image has its own. */
   hostEnv: Readonly<Record<string, string>> | undefined;
-  /** GPUs it was given. */
+  /** GPUs that are assigned to it. */
   gpus: readonly GivenGpu[];
   /** The account's name for its GPU. */
   gpuTypeId: string;
-  /** Directory of its network volume; undefined: it has none. */
+  /** Directory of its network volume; `undefined` if it has none. */
   volumePath: string | undefined;
-  /** Processors of the host, or those that it was sized for. */
+  /** Processors of its size, or of the host if its size names none. */
   cpuCount: number;
 }
 
@@ -25,13 +25,13 @@ export interface HostFacts {
 export interface GivenGpu {
   uuid: string;
   name: string;
-  /** Declared by configuration, not by a driver. */
+  /** Declared by configuration, not reported by a driver. */
   virtual: boolean;
-  /** The driver's number of a whole card. Undefined: it is known by its uuid alone. */
+  /** The driver's index of a whole card. `undefined` if the GPU is known by its UUID only. */
   index?: number | undefined;
 }
 
-/** What its owner may change. */
+/** Returns the variables that its owner may override. */
 export function hostDefaults({ hostEnv, cpuCount, locations }: HostFacts): Record<string, string> {
   return {
     ...(hostEnv ? { PATH: hostEnv.PATH ?? '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' } : {}),
@@ -41,7 +41,7 @@ export function hostDefaults({ hostEnv, cpuCount, locations }: HostFacts): Recor
   };
 }
 
-/** Who it is. */
+/** Returns the variables that identify it. */
 export function nameVariables(id: string, { machineName, volumePath }: HostFacts): Record<string, string> {
   return {
     RUNPOD_POD_ID: id,
@@ -50,7 +50,9 @@ export function nameVariables(id: string, { machineName, volumePath }: HostFacts
   };
 }
 
-/** Which GPUs it has, whatever its owner says; `chosen` is the owner's CUDA_VISIBLE_DEVICES. */
+/**
+ * Returns the variables for its GPUs, which its owner cannot override. `chosen` is the owner's CUDA_VISIBLE_DEVICES.
+ */
 export function gpuVariables(
   { gpus, gpuTypeId, hostEnv }: HostFacts,
   chosen: string | undefined,
@@ -59,17 +61,17 @@ export function gpuVariables(
   return {
     RUNPOD_GPU_COUNT: String(gpus.length),
     ...(gpuTypeId === '' ? {} : { RUNPOD_GPU_TYPE_ID: gpuTypeId }),
-    // Its engine hands a container its own cards and no others, which CUDA counts from 0 there: the variable is the
-    // image's and its owner's.
+    // The engine gives a container only its own cards, which CUDA counts from 0 there. The variable is left to the
+    // image and its owner.
     ...(hostEnv === undefined ? {} : hostCuda(real, chosen)),
     NVIDIA_VISIBLE_DEVICES: real.map(({ uuid }) => uuid).join(',') || 'void',
   };
 }
 
 /**
- * A command sees all cards of its host. It gets numbers where it can: many programs, vLLM before 0.27 among them, take
- * nothing else for an entry. Its owner's numbers count the cards that it was given, as in a container; else somebody's
- * 0 would be everybody's. Empty hides every GPU.
+ * Returns the CUDA variables of a command, which sees all cards of its host. Cards are named by index where possible:
+ * many programs, for instance vLLM before 0.27, accept nothing else. The owner's numbers count the assigned cards, as
+ * in a container; otherwise one owner's 0 would be everybody's. An empty value hides every GPU.
  */
 function hostCuda(gpus: readonly GivenGpu[], chosen: string | undefined): Record<string, string> {
   const byNumber = gpus.length > 0 && gpus.every(({ index }) => index !== undefined);

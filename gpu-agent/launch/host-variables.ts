@@ -1,4 +1,7 @@
-/** The variables of the agent's host that a process may see: what programs need to run, nothing of the agent's own. */
+/**
+ * Selects the variables of the agent's host that a process may see: what programs need to run, and none of the agent's
+ * own.
+ */
 
 const HOST_VARIABLES = new Set([
   'PATH',

@@ -1,6 +1,6 @@
 /**
- * Makes of a worker's or pod's description what its executor starts: user, folders, volumes, environment, GPUs, limits,
- * image.
+ * Turns the description of a worker or pod into what its executor starts: user, folders, volumes, environment, GPUs,
+ * limits and image.
  */
 import { availableParallelism } from 'node:os';
 import { join, posix } from 'node:path';
@@ -21,29 +21,29 @@ import type { VolumeFolders } from './volume-folders.ts';
 import { buildWorkerEnv } from './worker-env.ts';
 
 /**
- * Seconds a worker may take to ask for work when its endpoint does not say
+ * Seconds that a worker may take to ask for work if its endpoint sets no limit
  * (docs/reference/worker-protocol.md#environment).
  */
 const INIT_TIMEOUT_SECONDS = 420;
 
-/** What all units of a machine share. */
+/** Dependencies that all workloads of a machine share. */
 export interface LauncherParts {
   executors: MachineExecutors;
   users: WorkerUsers;
-  /** Parent of the workers' own folders. */
+  /** Parent of the workers' scratch folders. */
   scratchFolder: string;
   volumes: VolumeFolders;
   machineName: string;
   locations: readonly string[];
   hostEnv: Readonly<Record<string, string>>;
   gpus(): readonly MachineGpu[];
-  /** The bridge's address as units of this kind reach it. */
+  /** Returns the bridge's address as workloads of this kind reach it. */
   bridgeUrl(by: 'process' | 'container'): string;
-  /** Settles with core which bytes an image's name means. */
+  /** Resolves the digest of an image's name with core. */
   settleImage(request: SettleImageRequest): Promise<string>;
 }
 
-/** Something to start, and what starts it. */
+/** A launch and the executor that starts it. */
 export interface Ready {
   launch: Launch;
   executor: Executor;
@@ -53,10 +53,10 @@ export interface Ready {
 export interface WorkerLaunch {
   workerId: string;
   endpointId: string;
-  /** Proves to the bridge who calls. */
+  /** Token that authenticates the worker to the bridge. */
   token: string;
   spec: WorkerSpec;
-  /** Where it shall serve HTTP. Undefined: it asks for work. */
+  /** Variables that say where it must serve HTTP. `undefined` if it asks for work. */
   httpVariables: Readonly<Record<string, string>> | undefined;
   onOutput(bytes: Buffer): void;
 }
@@ -66,12 +66,12 @@ export interface PodLaunch {
   podId: string;
   run: number;
   spec: WorkerSpec;
-  /** Makes its disk ready; answers its path, and what opens it to an image's user. */
+  /** Prepares its disk. Returns its path, and the function that opens it to an image's user. */
   openDisk(by: 'process' | 'container', user: HostUser | undefined): Promise<Omit<Mount, 'target'>>;
   onOutput(bytes: Buffer): void;
 }
 
-/** How long a worker may take to ask for work, in seconds. */
+/** Returns how long a worker may take to ask for work, in seconds. */
 export function initTimeoutSeconds(spec: WorkerSpec): number {
   return spec.initTimeoutSeconds || INIT_TIMEOUT_SECONDS;
 }
@@ -83,14 +83,15 @@ export class UnitLauncher {
     this.#parts = parts;
   }
 
-  /** What runs it. Undefined: nothing on this machine can. */
+  /** Returns the executor for this spec. `undefined` if no executor of this machine can run it. */
   executorOf(spec: WorkerSpec): Executor | undefined {
     const choice = chooseExecutor(spec, this.#parts.executors);
     return choice.by === 'nothing' ? undefined : choice.executor;
   }
 
   /**
-   * Makes a worker ready to be started. Rejects with the reason; PrepareError REFUSED: this machine can never start it.
+   * Prepares a worker for its start. Rejects with the reason; a PrepareError with REFUSED means that this machine can
+   * never start it.
    */
   async worker({ workerId, endpointId, token, spec, httpVariables, onOutput }: WorkerLaunch): Promise<Ready> {
     const choice = chooseExecutor(spec, this.#parts.executors);
@@ -124,7 +125,7 @@ export class UnitLauncher {
     };
   }
 
-  /** Makes a pod ready to be started. Rejects as `worker` does. */
+  /** Prepares a pod for its start. Rejects as `worker` does. */
   async pod({ podId, run, spec, openDisk, onOutput }: PodLaunch): Promise<Ready> {
     const choice = chooseExecutor(spec, this.#parts.executors);
     if (choice.by === 'nothing') throw new PrepareError('REFUSED', REFUSALS[choice.why]);
@@ -133,7 +134,7 @@ export class UnitLauncher {
     const disk = await openDisk(by, user);
     const volumes = await this.#parts.volumes.open(spec.volumes, by, user);
     const env = buildPodEnv({ ...this.#facts(spec, by, user, volumes), podId, userEnv: spec.env });
-    // A network volume there takes the place of the pod's own. A command finds its disk where it starts.
+    // A network volume mounted there replaces the pod's own disk. A command finds its disk in its working directory.
     const isTaken = volumes.some(({ target }) => posix.resolve(target) === posix.resolve(spec.volumeMountPath));
     const hasOwn = by === 'container' && spec.volumeMountPath !== '' && !isTaken;
     const mounts = hasOwn ? [...volumes, { ...disk, target: spec.volumeMountPath }] : volumes;
@@ -144,7 +145,7 @@ export class UnitLauncher {
     };
   }
 
-  /** Removes a worker's own folder. */
+  /** Removes a worker's scratch folder. */
   async dropScratch(workerId: string): Promise<void> {
     await dropFolder(this.#scratch(workerId));
   }
@@ -153,7 +154,7 @@ export class UnitLauncher {
     return join(this.#parts.scratchFolder, workerId);
   }
 
-  /** What worker and pod have in common. Images bring their own user and start where they say. */
+  /** Returns the parts that workers and pods have in common. Images define their own user and working directory. */
   #base(
     spec: WorkerSpec,
     by: 'process' | 'container',
@@ -180,7 +181,7 @@ export class UnitLauncher {
     return {
       machineName,
       locations,
-      // An image has what its programs need; the host's paths mean nothing in it.
+      // An image has what its programs need; paths of the host mean nothing in it.
       hostEnv: by === 'container' ? undefined : hostEnvOf(hostEnv, user),
       gpus: this.#gpus(spec),
       gpuTypeId: spec.gpuTypeId,

@@ -1,4 +1,4 @@
-/** What a unit may use at most, from the size it was sold with. Pure. */
+/** Resource limits of a workload, from the size it was sold with. Pure. */
 import type { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { UnitLimits } from '../executors/executor.ts';
 
@@ -6,7 +6,8 @@ const MEMORY_GB = 1024 ** 3;
 const DISK_GB = 1000 ** 3;
 
 /**
- * Zero in a description means that it has no size of its own; what the machine gives then is its executor's to decide.
+ * Returns the limits. Zero in a description means that no size is set; the executor then decides what the machine
+ * gives.
  */
 export function limitsOf({
   memoryGb,

@@ -1,39 +1,42 @@
 /**
- * Logs of workers and pods that ended, as files in the agent's data folder. Their bytes, their number and the age of
- * workers' are bounded; whoever has the most loses his oldest, so that an endpoint whose workers end all the time takes
- * no other's away.
+ * Archives the logs of workers and pods that ended, as files in the agent's data folder. Their bytes, their number and
+ * the age of workers' logs are bounded. The owner with the most logs loses its oldest first, so that an endpoint whose
+ * workers end all the time removes no other owner's logs.
  */
 import { chmod, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { KeptLog } from './timed-log.ts';
 
-/** Logs kept, however short: each is two files. */
+/** Most logs kept, however short: each is two files. */
 const LOGS_MAX = 1_000;
-/** How long a worker's is kept, in milliseconds: core knows workers that ended for a day. A pod's goes with its pod. */
+/**
+ * How long a worker's log is kept, in milliseconds: core knows ended workers for a day. A pod's log is removed with its
+ * pod.
+ */
 const AGE_MS_MAX = 24 * 3_600_000;
 
 const INDEX_END = '.index.json';
-/** Names of files are made of ids: whatever core says, none leads out of the folder. */
+/** Format of ids that become file names: no id from core can lead out of the folder. */
 const ID_FORM = /^[A-Za-z0-9_-]+$/;
 
 interface Kept {
   id: string;
   /** The worker's endpoint, or the pod itself. */
   owner: string;
-  /** Of the log and its index. */
+  /** Bytes of the log and its index. */
   bytes: number;
   /** When it ended, in milliseconds since 1970. */
   atMs: number;
 }
 
-/** A log that was kept. */
+/** A log from the archive. */
 export interface ArchivedLog extends KeptLog {
   /** The worker's endpoint, or the pod itself. */
   owner: string;
 }
 
-/** What an archive is made of. */
+/** Options of LogArchive. */
 export interface LogArchiveOptions {
   folder: string;
   /** Most bytes of all logs and their indexes. */
@@ -45,9 +48,12 @@ export class LogArchive {
   readonly #folder: string;
   readonly #bytesMax: number;
   readonly #clock: Pick<Clock, 'nowMs'>;
-  /** The oldest first. */
+  /** Archived logs, oldest first. */
   #kept: Kept[] = [];
-  /** Logs that are on their way to the disk: nobody shall miss one that ended just now. */
+  /**
+   * Logs that are being written to the disk. They can be read already, so that a log is not missing just after its
+   * workload ended.
+   */
   readonly #writing = new Map<string, { log: Buffer; index: string }>();
 
   constructor({ folder, bytesMax, clock }: LogArchiveOptions) {
@@ -56,27 +62,27 @@ export class LogArchive {
     this.#clock = clock;
   }
 
-  /** Finds the logs of earlier runs. */
+  /** Finds the logs of previous runs. */
   async open(): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    // Earlier releases let others look.
+    // Earlier releases let others list the folder.
     await chmod(this.#folder, 0o700);
     const all = await readdir(this.#folder);
     const names = all.filter((name) => name.endsWith('.log'));
-    // Of an agent that was killed between the two files; it would stay for ever.
+    // Indexes without a log, from an agent that was killed between the two writes. They would stay forever.
     const lonely = all.filter(
       (name) => name.endsWith(INDEX_END) && !all.includes(`${name.slice(0, -INDEX_END.length)}.log`),
     );
     await Promise.all(lonely.map((name) => rm(join(this.#folder, name), { force: true })));
     const found: Kept[] = [];
-    // One after the other: a thousand indexes at once would fill the memory.
+    // One after the other: reading a thousand indexes at once would use too much memory.
     for (const name of names) found.push(await this.#find(name.slice(0, -'.log'.length)));
     this.#kept = found.sort((a, b) => a.atMs - b.atMs);
     await this.prune();
   }
 
   /**
-   * Keeps the log of what ended, and beside it when its parts arrived and what a worker ran then. `owner`: a worker's
+   * Archives a log. Its index records when its parts arrived and what the worker ran then. `owner`: a worker's
    * endpoint, or the pod itself.
    */
   async keep(
@@ -87,7 +93,7 @@ export class LogArchive {
     await this.#write({ id, owner }, bytes, JSON.stringify({ ...index, spans, owner }));
   }
 
-  /** Removes what is too old or too much. Costs next to nothing when nothing is. */
+  /** Removes logs that are too old or exceed the limits. Costs almost nothing if there are none. */
   async prune(): Promise<void> {
     const oldestMs = this.#clock.nowMs() - AGE_MS_MAX;
     const dropped = this.#kept.filter(({ id, owner, atMs }) => atMs < oldestMs && owner !== id);
@@ -99,14 +105,14 @@ export class LogArchive {
     await Promise.all(dropped.map(({ id }) => this.#remove(id)));
   }
 
-  /** Forgets a log. */
+  /** Removes a log. */
   async drop(workerId: string): Promise<void> {
     if (!this.#has(workerId)) return;
     this.#kept = this.#kept.filter(({ id }) => id !== workerId);
     await this.#remove(workerId);
   }
 
-  /** A log with what stands in its index. Undefined: there is none, or it has no index. */
+  /** Returns a log with the contents of its index. `undefined` if there is no log, or it has no index. */
   async attributed(id: string): Promise<ArchivedLog | undefined> {
     const early = this.#writing.get(id);
     if (!early && !this.#has(id)) return undefined;
@@ -120,7 +126,7 @@ export class LogArchive {
     }
   }
 
-  /** The newest `bytes` bytes of a worker's log, or undefined when there is none. */
+  /** Returns the newest `bytes` bytes of a worker's log; `undefined` if there is none. */
   async tail(workerId: string, bytes: number): Promise<Buffer | undefined> {
     const early = this.#writing.get(workerId)?.log;
     if (early) return early.subarray(Math.max(0, early.length - bytes));
@@ -141,7 +147,7 @@ export class LogArchive {
     return join(this.#folder, `${workerId}.log`);
   }
 
-  /** The index is there before its log: a log without one would be taken for a pod's. */
+  /** Writes the index before its log: a log without an index would be taken for a pod's. */
   async #write({ id, owner }: Pick<Kept, 'id' | 'owner'>, log: Buffer, index: string): Promise<void> {
     if (!ID_FORM.test(id)) throw new Error(`No log is kept under the id ${JSON.stringify(id.slice(0, 64))}.`);
     const writing = { log, index };
@@ -152,7 +158,7 @@ export class LogArchive {
       const kept = { id, owner, bytes: log.length + Buffer.byteLength(index), atMs: this.#clock.nowMs() };
       this.#kept = [...this.#kept.filter((other) => other.id !== id), kept];
     } catch (error) {
-      // A part of it would take room that nobody counts.
+      // A partial log would use disk space that is not counted.
       if (!this.#has(id)) await this.#remove(id).catch(() => undefined);
       throw error;
     } finally {
@@ -161,7 +167,7 @@ export class LogArchive {
     await this.prune();
   }
 
-  /** Where the oldest of whoever has the most stands; of several, the oldest of all. */
+  /** Returns the position of the oldest log of the owner with the most; of several such owners, the oldest of all. */
   #next(weight: (kept: Kept) => number): number {
     const weights = new Map<string, number>();
     for (const kept of this.#kept) weights.set(kept.owner, (weights.get(kept.owner) ?? 0) + weight(kept));
@@ -173,7 +179,7 @@ export class LogArchive {
     return this.#kept.some(({ id }) => id === workerId);
   }
 
-  /** What an earlier run kept. */
+  /** Reads the record of a log that a previous run archived. */
   async #find(id: string): Promise<Kept> {
     const [log, index] = await Promise.all([
       stat(this.#path(id)),
@@ -192,7 +198,7 @@ export class LogArchive {
   }
 }
 
-/** Undefined: it is of an earlier release, in which pods' had no index. */
+/** Returns the owner; `undefined` for a log of an earlier release, in which pods' logs had no index. */
 function ownerOf(index: string): string | undefined {
   try {
     const { owner } = JSON.parse(index) as { owner?: unknown };

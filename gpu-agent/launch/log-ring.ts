@@ -1,12 +1,12 @@
-/** The last bytes that a worker wrote, in a ring that grows only as far as it is used. */
+/** The last bytes that a worker wrote, in a ring buffer that grows only as far as it is used. */
 
 const FIRST_BYTES = 4 * 1024;
 
-/** Keeps the newest `bytesMax` bytes. */
+/** Ring buffer of the newest `bytesMax` bytes. */
 export class LogRing {
   readonly #bytesMax: number;
   #buffer = Buffer.alloc(0);
-  /** Where the oldest byte stands. */
+  /** Position of the oldest byte. */
   #start = 0;
   #size = 0;
 
@@ -19,7 +19,7 @@ export class LogRing {
     return this.#size;
   }
 
-  /** Adds bytes; the oldest make room. */
+  /** Adds bytes; the oldest are overwritten. */
   write(bytes: Buffer): void {
     const kept = bytes.subarray(Math.max(0, bytes.length - this.#bytesMax));
     this.#grow(Math.min(this.#bytesMax, this.#size + kept.length));
@@ -32,7 +32,7 @@ export class LogRing {
     this.#size += kept.length - overflow;
   }
 
-  /** The newest `bytes` bytes, oldest first. A copy. */
+  /** Returns a copy of the newest `bytes` bytes, oldest first. */
   tail(bytes: number): Buffer {
     const size = Math.min(bytes, this.#size);
     const result = Buffer.alloc(size);
@@ -43,7 +43,7 @@ export class LogRing {
     return result;
   }
 
-  /** Forgets all of them. */
+  /** Drops all bytes. */
   protected clear(): void {
     this.#start = 0;
     this.#size = 0;

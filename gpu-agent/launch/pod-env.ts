@@ -1,19 +1,19 @@
 /**
- * The environment of a pod: who it is and what it was given, over its owner's variables, over a few of the host's.
- * Pure.
+ * The environment of a pod: its identity and assigned resources override its owner's variables, which override a few of
+ * the host's. Pure.
  */
 
 import type { HostFacts } from './host-env.ts';
 import { gpuVariables, hostDefaults, nameVariables } from './host-env.ts';
 
-/** What a pod's environment is made from. */
+/** Facts from which a pod's environment is built. */
 export interface PodEnvFacts extends HostFacts {
   podId: string;
-  /** Its own variables. */
+  /** The owner's variables. */
   userEnv: Readonly<Record<string, string>>;
 }
 
-/** The whole environment of a pod's process. */
+/** Returns the complete environment of a pod's process. */
 export function buildPodEnv(facts: PodEnvFacts): Record<string, string> {
   const { hostEnv, userEnv, podId } = facts;
   return {

@@ -1,12 +1,12 @@
-/** A worker's log that knows when each part of it arrived. */
+/** A worker's log that records when each part of it arrived. */
 import type { Clock } from '@slipway/kit/time/clock';
 import { LogRing } from './log-ring.ts';
 
-/** Instants that are kept; beyond them every second one goes, so that old parts are known less exactly. */
+/** Most time stamps kept. Beyond them every second one is dropped, so that times of old parts become less exact. */
 const STAMPS_MAX = 4_096;
 
 /**
- * Bytes from `at` on, counted since the worker's start, arrived then: by the steady clock, and for people in
+ * When the bytes from `at` on, counted since the worker's start, arrived: by the monotonic clock, and for people in
  * milliseconds since 1970.
  */
 export interface TimeStamp {
@@ -15,10 +15,10 @@ export interface TimeStamp {
   wallMs: number;
 }
 
-/** What is kept of a log. */
+/** The kept part of a log. */
 export interface KeptLog {
   bytes: Buffer;
-  /** Bytes that were written before the first of them. */
+  /** Bytes that were written before the first kept one. */
   start: number;
   /** In order. The first may be later than the first bytes. */
   stamps: readonly TimeStamp[];
@@ -41,9 +41,7 @@ export class TimedLog extends LogRing {
     super.write(bytes);
   }
 
-  /**
-   * Puts what was kept of an earlier one before all that was written since: who reads on by bytes reads on in this one.
-   */
+  /** Inserts the log of a previous run before everything written since, so that a reader's byte offset stays valid. */
   precede({ bytes, start, stamps }: KeptLog): void {
     const own = this.kept();
     const from = start + bytes.length;
@@ -54,14 +52,14 @@ export class TimedLog extends LogRing {
     this.#stamps = [...stamps, ...own.stamps.map((stamp) => ({ ...stamp, at: from + stamp.at }))];
   }
 
-  /** All that is kept. A copy. */
+  /** Returns a copy of everything kept. */
   kept(): KeptLog {
     return { bytes: this.tail(this.size), start: this.#written - this.size, stamps: [...this.#stamps] };
   }
 
   #stamp(): void {
     const steadyMs = this.#clock.monotonicMs();
-    // What arrives in the same millisecond arrived together.
+    // Bytes of the same millisecond share a time stamp.
     if (Math.floor(this.#stamps.at(-1)?.steadyMs ?? -1) === Math.floor(steadyMs)) return;
     if (this.#stamps.length >= STAMPS_MAX) this.#stamps = this.#stamps.filter((_, index) => index % 2 === 0);
     this.#stamps.push({ at: this.#written, steadyMs, wallMs: this.#clock.nowMs() });

@@ -1,8 +1,8 @@
 /**
- * The directories of network volumes on this machine: `<folder>/<id>`. Root in a container may leave there what makes
- * whoever runs it root, and open it to everybody, so nobody but the agent passes the folder; images have their volume
- * mounted, commands have a view of it (host-views.ts). Where that cannot be had, a volume serves either images or
- * commands for as long as it is there.
+ * Directories of network volumes on this machine: `<folder>/<id>`. Root in a container may leave files there that make
+ * whoever runs them root, and open the volume to everybody. Therefore only the agent can pass the folder: images get
+ * their volume mounted, and commands get a view of it (host-views.ts). Where that is impossible, a volume serves either
+ * images or commands for as long as it exists.
  */
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,17 +17,20 @@ import { giveFolder } from '../users/given-folder.ts';
 import { closeToOthers, openShared, ROOT, SharedFolders } from '../users/shared-folder.ts';
 import { FolderQuota } from './folder-quota.ts';
 
-/** What an id must look like before it becomes part of a path: nothing that leads elsewhere. */
+/** Format of an id that may become part of a path: it cannot lead to another directory. */
 const PLAIN_ID = /^[a-z0-9]{1,64}$/;
 /**
- * What may lie in the folder besides volumes: the agent's own, and what a file system or a NAS has in its top
+ * Other entries that are expected in the folder: the agent's own, and those that a file system or a NAS has in its top
  * directory.
  */
 const OTHERS = /^(?:\..*|lost\+found)$/;
-/** Who has used a volume, and what it serves where that must be only one: a file each. */
+/**
+ * Folders of record files, one file per volume: who has used the volume, and which kind it serves where it can serve
+ * only one.
+ */
 const RECORDS = '.users';
 const SERVES = '.serves';
-/** Others may pass through, not look around. */
+/** Others may pass through, but not list. */
 const PASSABLE = 0o711;
 
 type By = 'process' | 'container';
@@ -40,10 +43,10 @@ export class VolumeFolders {
   readonly #logger: Logger;
   readonly #quota: FolderQuota;
   #mixes: Promise<boolean> | undefined;
-  /** Nobody but the agent passes the folder. */
+  /** Only the agent can pass the folder. */
   #isClosed = false;
 
-  /** `views`: undefined where no commands run. */
+  /** `views`: `undefined` where no commands run. */
   constructor(folder: string, views: HostViews | undefined, logger: Logger) {
     this.#folder = folder;
     this.#views = views;
@@ -53,9 +56,10 @@ export class VolumeFolders {
   }
 
   /**
-   * Makes volumes where they are not there yet and ready for a unit of their account. Answers where it finds them; a
-   * mount of a command whose two paths are the same is none. `user`: as whom commands run here, undefined as the agent.
-   * Rejects when an id is not plain, a directory cannot be made, or the volume serves the other kind (PrepareError).
+   * Creates missing volumes and prepares them for a workload of their account. Returns where the workload finds them;
+   * for a command, a mount with two equal paths is not mounted. `user`: the user that commands run as, `undefined` for
+   * the agent's. Rejects if an id is invalid, a directory cannot be created, or the volume serves the other kind
+   * (PrepareError).
    */
   async open(volumes: readonly VolumeMount[], by: By, user: HostUser | undefined): Promise<Mount[]> {
     for (const { networkVolumeId: id } of volumes)
@@ -70,7 +74,7 @@ export class VolumeFolders {
     return mounts;
   }
 
-  /** Whether volumes are held to their sizes here. */
+  /** Returns whether the sizes of volumes are enforced here. */
   holdsSizes(): Promise<boolean> {
     return this.#quota.holds();
   }
@@ -113,13 +117,13 @@ export class VolumeFolders {
   }
 
   /**
-   * Whether one volume may serve images and commands: nobody but the agent passes the folder, and commands have views
-   * or are the agent's equals.
+   * Returns whether one volume may serve both images and commands: only the agent can pass the folder, and commands
+   * have views or run as the agent's own user.
    */
   async #canMix(hasUsers: boolean): Promise<boolean> {
     const hindrance = await this.#hindrance(hasUsers);
     if (hindrance === undefined) return true;
-    // Only root has users for its workers, and there they walk in.
+    // Only root has separate users for its workers, and they reach their volumes through this folder.
     if (hasUsers) await chmod(this.#folder, PASSABLE).catch(() => undefined);
     this.#logger.warn(
       { reason: hindrance, folder: this.#folder },

@@ -1,29 +1,29 @@
 /**
- * The environment of a worker: docs/reference/worker-protocol.md#environment over the template's variables over a few
- * of the host's. Pure.
+ * The environment of a worker: the variables of docs/reference/worker-protocol.md#environment override the template's,
+ * which override a few of the host's. Pure.
  */
 
 import type { HostFacts } from './host-env.ts';
 import { gpuVariables, hostDefaults, nameVariables } from './host-env.ts';
 
-/** What a worker's environment is made from. */
+/** Facts from which a worker's environment is built. */
 export interface WorkerEnvFacts extends HostFacts {
   workerId: string;
   endpointId: string;
   /**
-   * Proves to the bridge who calls; part of every address, because the Authorization header may be foreign
-   * (docs/reference/worker-protocol.md#routes).
+   * Token that authenticates the worker to the bridge. It is part of every address, because the Authorization header
+   * may hold another credential (docs/reference/worker-protocol.md#routes).
    */
   token: string;
   /** Address of the bridge, for instance `http://127.0.0.1:9000`. */
   bridgeUrl: string;
   /** The template's and the endpoint's variables. */
   userEnv: Readonly<Record<string, string>>;
-  /** Seconds it may take to ask for work. */
+  /** Seconds that it may take to ask for work. */
   initTimeoutSeconds: number;
   /**
-   * Where it shall serve HTTP; then it speaks no worker protocol and learns no address of the bridge. Undefined: it
-   * asks for work.
+   * Variables that say where it must serve HTTP. Such a worker does not use the worker protocol and gets no address of
+   * the bridge. `undefined` if it asks for work.
    */
   httpVariables?: Readonly<Record<string, string>> | undefined;
 }
@@ -34,7 +34,7 @@ const PING_INTERVAL_MS_MIN = 1_000;
 /** Variables that would switch the SDK to another mode (docs/reference/worker-protocol.md#environment). */
 const REMOVED = /^RUNPOD_(REALTIME_PORT|REALTIME_CONCURRENCY|USE_CORE|CORE_PATH|SLS_CORE.*)$/;
 
-/** The whole environment of a worker's process. */
+/** Returns the complete environment of a worker's process. */
 export function buildWorkerEnv(facts: WorkerEnvFacts): Record<string, string> {
   const user = Object.fromEntries(Object.entries(facts.userEnv).filter(([name]) => !REMOVED.test(name)));
   const gpus = gpuVariables(facts, user.CUDA_VISIBLE_DEVICES);
@@ -50,7 +50,7 @@ export function buildWorkerEnv(facts: WorkerEnvFacts): Record<string, string> {
   return { ...env, ...proxyExceptions(env, new URL(facts.bridgeUrl).hostname) };
 }
 
-/** What a template may change. */
+/** Returns the variables that a template may override. */
 function defaults(facts: WorkerEnvFacts): Record<string, string> {
   const hasRealGpu = facts.gpus.some((gpu) => !gpu.virtual);
   return {
@@ -61,7 +61,7 @@ function defaults(facts: WorkerEnvFacts): Record<string, string> {
     // One of these checks needs a public DNS server.
     RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: 'true',
     ...(hasRealGpu ? {} : { RUNPOD_SKIP_GPU_CHECK: 'true' }),
-    // Object stores on one's own network have private addresses.
+    // Object stores on a private network have private addresses.
     RUNPOD_ALLOW_PRIVATE_DOWNLOAD_URLS: 'true',
     RUNPOD_INIT_TIMEOUT: String(facts.initTimeoutSeconds),
   };
@@ -76,8 +76,8 @@ function identity(facts: WorkerEnvFacts): Record<string, string> {
 }
 
 /**
- * The four templates of docs/reference/worker-protocol.md#environment. `$ID` and `$RUNPOD_POD_ID` stay as they stand:
- * the SDK replaces them.
+ * Returns the four address templates of docs/reference/worker-protocol.md#environment. `$ID` and `$RUNPOD_POD_ID` are
+ * left unchanged: the SDK replaces them.
  */
 function addresses(facts: WorkerEnvFacts): Record<string, string> {
   const base = `${facts.bridgeUrl}/v2/${facts.endpointId}/${facts.token}`;
@@ -90,7 +90,10 @@ function addresses(facts: WorkerEnvFacts): Record<string, string> {
   };
 }
 
-/** The SDK's pings honour proxy variables; calls to the bridge must never leave the host. */
+/**
+ * Returns the hosts that bypass a proxy. The SDK's pings honour proxy variables, and calls to the bridge must never
+ * leave the host.
+ */
 function proxyExceptions(env: Readonly<Record<string, string>>, bridgeHost: string): Record<string, string> {
   const local = ['127.0.0.1', 'localhost', bridgeHost];
   const listed = (env.NO_PROXY ?? env.no_proxy ?? '').split(',').filter((part) => part !== '');

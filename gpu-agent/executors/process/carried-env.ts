@@ -1,17 +1,17 @@
 /**
- * Variables whose names a shell cannot have, with a dot or a dash: it takes no such variable over from its own
- * environment, and hands none on. They travel under other names, and `env` gives them theirs back. Meanwhile, for less
- * than a millisecond, they stand among its arguments, which others can see.
+ * Passes variables through a shell whose names the shell does not support, with a dot or a dash: it drops such
+ * variables from its environment. They are passed under other names, and `env` restores their names. For less than a
+ * millisecond they are among the arguments of `env`, which others can see.
  */
 
 const SHELL_NAME = /^[A-Za-z_]\w*$/;
-/** What may stand between quotes as it is: all names that core lets through. */
+/** Names that are safe between quotes: all names that core accepts. */
 const SAFE_NAME = /^[\w.-]+$/;
 const CARRIED = 'SLIPWAY_CARRIED_';
 
 /**
- * Returns an environment that a shell hands on whole, and what it has to execute at its end: its arguments, with all
- * variables of `env`.
+ * Returns an environment that a shell passes on completely, and the command that it must execute last: its arguments,
+ * with all variables of `env`.
  */
 export function carriedByShell(env: Readonly<Record<string, string>>): { env: Record<string, string>; exec: string } {
   const odd = Object.keys(env).filter((name) => !SHELL_NAME.test(name) && SAFE_NAME.test(name));

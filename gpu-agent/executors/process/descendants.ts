@@ -1,16 +1,16 @@
 /**
- * What a process has started, by the links from parents to children. Where there are no control groups: a link is lost
- * with its parent, so that they are followed before a unit is asked to end.
+ * Finds the processes that a process has started, by the links from parents to children. Used where there are no
+ * control groups. A link is lost when the parent ends, so the links are followed before a workload is asked to end.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Processes of one tree that are followed: more than a unit has. */
+/** Most processes of one tree that are followed: more than a workload has. */
 const FOLLOWED_MAX = 10_000;
 
-/** By process id: when it began, in the kernel's ticks. Another process with the same id began later. */
+/** Start time by process id, in the kernel's ticks. Another process with the same id has a later start time. */
 export type Descendants = Map<number, string>;
 
-/** Returns all that a process has started and that has a living parent. Reads a file of each. */
+/** Returns all processes that a process has started and that have a living parent. Reads a file of each. */
 export function descendantsOf(pid: number): Descendants {
   const found: Descendants = new Map();
   const open = [pid];
@@ -25,7 +25,7 @@ export function descendantsOf(pid: number): Descendants {
   return found;
 }
 
-/** Returns those of them that still are, and what these have started since. */
+/** Returns the known processes that still exist, and those that they have started since. */
 export function stillThere(known: Descendants): Descendants {
   const found: Descendants = new Map();
   for (const [pid, began] of known) {
@@ -36,7 +36,7 @@ export function stillThere(known: Descendants): Descendants {
   return found;
 }
 
-/** Each of its threads has those that it started. */
+/** Each thread of a process lists the children that it started. */
 function childrenOf(pid: number): number[] {
   try {
     const texts = readdirSync(`/proc/${pid}/task`).map((thread) =>
@@ -52,7 +52,7 @@ function childrenOf(pid: number): number[] {
   }
 }
 
-/** Undefined: it is gone, or only its exit code is left. */
+/** Returns the start time. `undefined` if the process is gone, or only its exit code is left. */
 function beganAt(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

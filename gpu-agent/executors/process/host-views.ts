@@ -1,7 +1,7 @@
 /**
- * Directories of the host as commands see them: on mounts that know no set-uid programs and no device nodes, whatever
- * root in a container left there, and below a directory that only the command's user passes. They are there while
- * somebody uses them; what a killed agent left the next one takes away.
+ * Views of host directories for commands. They are bind mounts without set-uid programs and device nodes, whatever root
+ * in a container left there, and lie below a directory that only the command's user can pass. They exist while they are
+ * used. The next agent removes the views that a killed agent left.
  */
 import { createHash } from 'node:crypto';
 import { chmod, chown, mkdir, readdir, rmdir } from 'node:fs/promises';
@@ -12,35 +12,35 @@ import { runsAsRoot } from '@slipway/kit/host/host-user';
 import type { HostPrograms } from '../container/host-programs.ts';
 import { hostMounts, isBelow } from '../host-mounts.ts';
 
-/**
- * Where views are, unless a test says otherwise: a file system in memory, which no clean-up of somebody's data walks
- * through.
- */
+/** Default parent folder of views: an in-memory file system, which no clean-up of data walks through. */
 const VIEWS_FOLDER = '/run/slipway';
 
-/** Others may pass through, not look around; of the second the group may, the account. */
+/**
+ * Directory modes. PASSABLE: others may pass through, but not list. GROUP_PASSES: only the group may, which is the
+ * account.
+ */
 const PASSABLE = 0o711;
 const GROUP_PASSES = 0o710;
 /** Options that each view must have. */
 const OPTIONS = ['nosuid', 'nodev'];
-/** Agents of one host that share a folder of volumes. */
+/** Most agents of one host that share a folder of volumes. */
 const AGENTS_MAX = 100;
 
 export class HostViews {
   readonly #parent: string;
   readonly #key: string;
   readonly #programs: HostPrograms;
-  /** By target: who uses it. */
+  /** Number of users by target. */
   readonly #users = new Map<string, number>();
-  /** One after the other: a mount must not be made twice. */
+  /** Operations run one after the other: a mount must not be made twice. */
   #turn: Promise<unknown> = Promise.resolve();
   #folder = '';
   #unlock: () => void = () => undefined;
   #isAble: Promise<boolean> | undefined;
 
   /**
-   * `of`: the folder whose directories are shown; views of the same have the same paths on all machines. `parent`:
-   * default VIEWS_FOLDER.
+   * `of`: the folder whose directories are shown; views of the same folder have the same paths on all machines.
+   * `parent`: default VIEWS_FOLDER.
    */
   constructor(of: string, programs: HostPrograms, parent = VIEWS_FOLDER) {
     this.#parent = parent;
@@ -48,25 +48,25 @@ export class HostViews {
     this.#programs = programs;
   }
 
-  /** Takes away what an earlier agent left. Never rejects. */
+  /** Removes what a previous agent left. Never rejects. */
   async clear(): Promise<void> {
     if (runsAsRoot() && (await readdir(this.#parent).catch(() => [])).some((name) => name.startsWith(this.#key)))
       await this.isAble();
   }
 
-  /** Whether this host lets the agent make them. Found out once. */
+  /** Returns whether this host lets the agent make views. Tested once. */
   isAble(): Promise<boolean> {
     this.#isAble ??=
       runsAsRoot() && process.platform === 'linux' ? this.#begin().catch(() => false) : Promise.resolve(false);
     return this.#isAble;
   }
 
-  /** Where a directory is for a user. To be asked once `isAble`. */
+  /** Returns the path of a directory for a user. Call it only after `isAble` resolved to true. */
   pathOf(source: string, { uid }: HostUser): string {
     return join(this.#folder, String(uid), basename(source));
   }
 
-  /** Shows a directory there until it is closed as often as it was opened. Rejects when it cannot be mounted. */
+  /** Mounts a view of the directory until it is closed as often as it was opened. Rejects if it cannot be mounted. */
   async open(source: string, user: HostUser): Promise<void> {
     await this.#next(async () => {
       const target = this.pathOf(source, user);
@@ -76,7 +76,7 @@ export class HostViews {
     });
   }
 
-  /** Never rejects. */
+  /** Ends one use of a view. Never rejects. */
   async close(source: string, user: HostUser): Promise<void> {
     await this.#next(async () => {
       const target = this.pathOf(source, user);
@@ -88,11 +88,11 @@ export class HostViews {
     });
   }
 
-  /** Takes all away: nobody uses them any more. Never rejects. */
+  /** Removes all views, when nothing uses them any more. Never rejects. */
   async end(): Promise<void> {
     if (this.#folder === '') return;
     await this.#next(() => this.#sweep()).catch(() => undefined);
-    // While it is locked: the next agent of this folder makes it anew.
+    // Removed while still locked: the next agent of this folder creates it again.
     await rmdir(this.#folder).catch(() => undefined);
     this.#unlock();
   }
@@ -108,7 +108,7 @@ export class HostViews {
     return true;
   }
 
-  /** A folder that no other agent has. */
+  /** Locks a folder that no other agent uses. */
   async #take(): Promise<void> {
     for (let number = 1; number <= AGENTS_MAX; number += 1) {
       const folder = join(this.#parent, number === 1 ? this.#key : `${this.#key}-${number}`);
@@ -139,7 +139,9 @@ export class HostViews {
     throw new Error(`${source} could not be mounted ${OPTIONS.join(' and ')} at ${target}`);
   }
 
-  /** However often something was mounted there. What somebody still stands in goes with him. */
+  /**
+   * Unmounts the target, however often it was mounted. A process that is still inside keeps its mount until it leaves.
+   */
   async #unmount(target: string): Promise<void> {
     for (const { point } of await hostMounts()) {
       if (point === target) await this.#programs.run('umount', ['--lazy', target]);
@@ -159,7 +161,7 @@ export class HostViews {
   }
 }
 
-/** Takes away the views in a folder, and the folder. */
+/** Removes the views in a folder. */
 async function sweepViews(folder: string, programs: HostPrograms): Promise<void> {
   for (const { point } of (await hostMounts()).toReversed()) {
     if (point !== folder && isBelow(point, folder)) await programs.run('umount', ['--lazy', point]);

@@ -1,13 +1,16 @@
 /**
- * Whether the kernel ended a process because memory ran out, by its log: a control group that counts memory is not
- * everywhere.
+ * Finds out from the kernel's log whether the kernel ended a process because memory ran out. Not every host has a
+ * control group that counts memory.
  */
 import type { HostPrograms } from '../container/host-programs.ts';
 
-/** The kernel's clock and ours differ by less, in seconds. */
+/** The kernel's clock and ours differ by less than this, in seconds. */
 const CLOCKS_DIFFER_S = 5;
 
-/** `sinceS`: when the process began, in seconds since the host's start. False also where the log may not be read. */
+/**
+ * Returns whether the kernel ended the process. `sinceS`: when the process began, in seconds since the host's start.
+ * Also false if the log may not be read.
+ */
 export async function wasEndedForMemory(
   pid: number,
   sinceS: number,
@@ -16,7 +19,7 @@ export async function wasEndedForMemory(
   const log = await programs.run('dmesg', []).catch(() => '');
   return log.split('\n').some((line) => {
     if (!line.includes('oom-kill:') || !line.includes(`,pid=${pid},`)) return false;
-    // A process of an earlier time may have had the same number.
+    // An earlier process may have had the same id.
     return Number(/^\[\s*(\d+\.\d+)\]/.exec(line)?.[1] ?? 0) >= sinceS - CLOCKS_DIFFER_S;
   });
 }

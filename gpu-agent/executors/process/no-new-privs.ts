@@ -1,16 +1,17 @@
 /**
- * Commands of this host gain no privileges by what they run: a set-uid program, or one with file capabilities, that
- * root in a container left in a network volume stays what its caller is. The kernel holds a process and all that it
- * starts to that once it has asked for it, which Node cannot: util-linux' setpriv asks. Nothing of the unit's owner may
- * run before that, so variables that load libraries into programs wait until then.
+ * Prevents commands of this host from gaining privileges by what they run. A set-uid program, or one with file
+ * capabilities, that root in a container left in a network volume runs with its caller's privileges. The kernel applies
+ * this to a process and everything it starts once the process has asked for it. Node cannot ask; setpriv of util-linux
+ * does. No code of the workload's owner may run before that, so variables that load libraries into programs are set
+ * only afterwards.
  */
 import { execFileSync } from 'node:child_process';
 
-/** Where setpriv is looked for: never by a PATH that somebody else could set. */
+/** Paths where setpriv is looked for. PATH is not used, because somebody else could set it. */
 const PLACES = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/sbin/setpriv', '/sbin/setpriv'];
 /**
- * Variables that change what a program loads or does before its first line: what glibc takes from set-uid programs, and
- * all of the loader's.
+ * Variables that change what a program loads or does before its first line: those that glibc removes for set-uid
+ * programs, and all of the loader's.
  */
 const LOADS = new RegExp(
   '^(?:(?:LD|MALLOC)_\\w+|GCONV_PATH|GETCONF_DIR|GLIBC_TUNABLES|HOSTALIASES|LOCALDOMAIN|LOCPATH|NIS_PATH|NLSPATH|RESOLV_HOST_CONF' +
@@ -18,10 +19,13 @@ const LOADS = new RegExp(
 );
 const HELD = 'SLIPWAY_HELD_';
 
-/** Undefined: nobody has looked yet. Empty: none of this host's works. */
+/** `undefined` until it was looked for. Empty if no setpriv of this host works. */
 let setpriv: string | undefined;
 
-/** Returns the setpriv of this host that works, empty when none does. Looks once, for some milliseconds. */
+/**
+ * Returns the path of a working setpriv of this host; empty if there is none. Looks once, which takes some
+ * milliseconds.
+ */
 export function findSetpriv(): string {
   setpriv ??= PLACES.find(works) ?? '';
   return setpriv;
@@ -35,8 +39,7 @@ export interface Call {
 }
 
 /**
- * Returns the call of a shell that runs `script` and gains no privileges by what that runs. Without a setpriv it is an
- * ordinary one.
+ * Returns the call of a shell that runs `script` without gaining privileges. Without setpriv it is an ordinary call.
  */
 export function withoutNewPrivs(script: string, args: readonly string[], env: Readonly<Record<string, string>>): Call {
   const program = findSetpriv();

@@ -1,8 +1,8 @@
 /**
- * Runs a unit as a child process that leads a process group of its own. A guard in the same group blocks on a pipe that
- * the agent holds: when the agent dies, however it dies, the pipe closes and the guard kills the group. No unit
- * outlives its agent, unless somebody killed the guard first: then the agent's next run ends it. What leaves the
- * process group is found by its control group, else by what is known of it.
+ * Runs a workload as a child process that leads its own process group. A guard in the same group blocks on a pipe that
+ * the agent holds. When the agent dies, however it dies, the pipe closes and the guard kills the group. No workload
+ * outlives its agent, unless somebody killed the guard first; then the next run of the agent ends it. Processes that
+ * leave the process group are found by their control group, or else by their marks and parents.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -25,25 +25,23 @@ import type { UnitCgroup } from './unit-cgroups.ts';
 import { UnitCgroups } from './unit-cgroups.ts';
 
 /**
- * The guard is a subshell in the background; the shell itself becomes the worker, so that its exit code and signal are
- * the worker's own. The guard ignores the signals of an orderly stop, and the worker must not hold the guard's pipe.
- * `$$` is the group's number. A line on that pipe says that the shell is in its control group: nothing may start
- * before.
+ * Shell code that starts the guard, a subshell in the background. The shell itself becomes the worker, so that its exit
+ * code and signal are the worker's own. The guard ignores the signals of a graceful stop, and the worker must not hold
+ * the guard's pipe. `$$` is the group's id. A line on that pipe says that the shell is in its control group: nothing
+ * may start before.
  */
 const GUARD = 'read -r go <&3 || exit 1; (trap "" TERM INT HUP; read -r line <&3; kill -9 -$$) & exec 3<&-; ';
 
 /**
- * As another user the process goes to its directory itself: the agent may reach what that user may not. Its groups are
- * those of its user only: Node drops the agent's.
+ * Shell code that changes to the working directory. A process of another user does that itself, because the agent may
+ * reach directories that the user may not. It has only its user's groups: Node drops the agent's.
  */
 const GO_THERE = 'cd -- "$1" || exit 126; shift; ';
 
-/**
- * How long to wait for the end of the output of a worker that left a process behind outside its group, in milliseconds.
- */
+/** How long to wait for the end of a worker's output if it left a process outside its group, in milliseconds. */
 const OUTPUT_GRACE_MS = 1_000;
 
-/** Starts units as processes of this host. */
+/** Starts workloads as processes of this host. */
 export class ProcessExecutor implements Executor {
   readonly #clock: Clock;
   readonly #strays: Strays;
@@ -58,16 +56,13 @@ export class ProcessExecutor implements Executor {
     this.#cgroups = cgroups;
   }
 
-  /** A command of this host needs nothing. */
+  /** A command of this host needs no preparation. */
   async prepare(): Promise<void> {}
 
-  /** Nothing outlives an agent here. */
+  /** No process outlives its agent. */
   async adopt(): Promise<undefined> {}
 
-  /**
-   * Guards have ended what an earlier agent started, unless somebody ended them first. To be called before the first
-   * start.
-   */
+  /** Ends what previous agents left: processes whose guard was ended first. Call it before the first start. */
   async sweep(): Promise<number> {
     return (await this.#cgroups.sweep()) + (await this.#strays.endAllOf(this.#machineId()));
   }
@@ -87,8 +82,8 @@ export class ProcessExecutor implements Executor {
       guard?.write('\n');
       return new GroupProcess(child, { launch, cgroup, endMarked: () => this.#strays.end(mark), clock: this.#clock });
     } catch (error) {
-      // Node throws some of the system's errors instead of telling the child's listeners: whoever can choose a command
-      // must not end the agent by it.
+      // Node throws some system errors instead of notifying the child's listeners. A chosen command must not be able to
+      // end the agent that way.
       return neverStarted(startFailure(error as NodeJS.ErrnoException, launch));
     }
   }
@@ -119,12 +114,12 @@ function neverStarted(failure: string): RunningUnit {
   };
 }
 
-/** What belongs to a process that was started. */
+/** Dependencies of a started process. */
 interface GroupOptions {
   launch: Launch;
-  /** Undefined: the agent may make none. */
+  /** `undefined` if the agent may not make control groups. */
   cgroup: UnitCgroup | undefined;
-  /** Ends what it started, as far as that carries its mark. */
+  /** Ends the processes that it started and that carry its mark. */
   endMarked(): Promise<void>;
   clock: Clock;
 }
@@ -138,7 +133,7 @@ class GroupProcess implements RunningUnit {
   readonly #cgroup: UnitCgroup | undefined;
   readonly #endMarked: () => Promise<void>;
   #isKilled = false;
-  /** Without a control group: what it had started when it was asked to end. */
+  /** Used without a control group: what it had started when it was asked to end. */
   #started: Descendants = new Map();
 
   constructor(child: ChildProcess, { launch, cgroup, endMarked, clock }: GroupOptions) {
@@ -158,10 +153,10 @@ class GroupProcess implements RunningUnit {
       child.once('exit', (code, signal) => {
         exit = { code: code ?? undefined, signal: signal ?? undefined, failure: undefined };
         const counted = code !== 0 && (cgroup?.oomKills ?? 0) > 0;
-        // Nobody else sends that signal to a worker, and often.
+        // SIGKILL from outside usually means that memory ran out: nothing else often sends it to a worker.
         const mayBe = !counted && signal === 'SIGKILL' && !this.#isKilled;
         const memory = mayBe ? wasEndedForMemory(child.pid!, startedAtS, hostPrograms) : Promise.resolve(counted);
-        // The guard still lives and keeps the group's number from being reused: this ends it and what the worker left
+        // The guard still lives, so the group's id is not reused yet. This ends the guard and what the worker left
         // behind.
         this.kill();
         strays = Promise.all([
@@ -177,7 +172,7 @@ class GroupProcess implements RunningUnit {
       });
       child.once('close', () => {
         timer?.cancel();
-        // Whoever gets its GPUs waits for this.
+        // The next user of its GPUs waits for this.
         void Promise.resolve(strays).then(() =>
           resolve(exit ?? { code: undefined, signal: undefined, failure: 'it never started' }),
         );
@@ -186,10 +181,11 @@ class GroupProcess implements RunningUnit {
   }
 
   stop(): void {
-    // Only the leader, as a container runtime does it; what it started is its own business until the group is killed.
+    // Only the leader gets the signal, as with a container runtime. The processes that it started are left to it until
+    // the group is killed.
     this.#follow();
     if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill('SIGTERM');
-    // A signal meets a frozen process when it goes on.
+    // A frozen process receives a signal only when it is resumed.
     if (this.#child.pid !== undefined) thawGroup(this.#child.pid);
   }
 

@@ -1,10 +1,10 @@
-/** Sends a signal to a process of this host that may be gone. */
+/** Sends signals to processes of this host that may be gone. */
 
-/** Sends it. Negative: to all of a process group. */
+/** Sends a signal. A negative id means the whole process group. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It is gone.
+    // The process is gone.
   }
 }

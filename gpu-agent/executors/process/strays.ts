@@ -1,8 +1,8 @@
 /**
- * What a unit started and what left its process group, a daemon for instance, where there are no control groups
- * (unit-cgroups.ts): it would go on after its unit's end, with the GPU that the next one is given. It is known by a
- * variable that it inherited, which names the machine, so that a later run of the agent knows it, too. Who clears that
- * is not found: this is for programs, not for attackers (docs/operate/security.md).
+ * Finds processes that a workload started and that left its process group, for instance a daemon, where there are no
+ * control groups (unit-cgroups.ts). They would outlive the workload and use the GPU of the next one. They are known by
+ * an inherited variable that names the machine, so that a later run of the agent finds them too. A process that clears
+ * the variable is not found: this is for programs, not for attackers (docs/operate/security.md).
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { Batcher } from '@slipway/kit/bytes/batcher';
@@ -11,34 +11,37 @@ import { delay } from '@slipway/kit/time/clock';
 import { sendSignal } from './send-signal.ts';
 
 /**
- * Pause between two looks in milliseconds, and how many there are at most: what begins faster than it is ended is an
+ * Pause between two scans in milliseconds, and most scans: processes that start faster than they are ended are an
  * attacker's.
  */
 const LOOK_MS = 5;
 const LOOKS_MAX = 50;
-/** Ends that share a look, and those that wait for one: more than units of a machine. */
+/** Most ends that share a scan, and most that wait for one: more than a machine has workloads. */
 const ENDS_MAX = 10_000;
 const NAME = 'SLIPWAY_UNIT';
 const SIGN = new RegExp(`(?:^|\0)${NAME}=([^\0]*)\0`);
 
 let starts = 0;
 
-/** A variable by which all that one start of a unit begins is known: no other of this host has the same value. */
+/**
+ * Returns the variable that marks every process of one start of a workload: no other start on this host has the same
+ * value.
+ */
 export function unitMark(machineId: string, unitId: string): Record<typeof NAME, string> {
   starts += 1;
   return { [NAME]: `${machineId}.${unitId}.${process.pid}.${starts}` };
 }
 
-/** Looks at all processes of this host: those with each mark. */
+/** Scans all processes of this host and returns the process ids of each mark. */
 type Look = () => Promise<ReadonlyMap<string, readonly number[]>>;
 
 export class Strays {
   readonly #clock: Clock;
   readonly #look: Look;
-  /** A look reads something of each process of the host: units that end together share it. */
+  /** A scan reads something of each process of the host, so workloads that end together share it. */
   readonly #looks: Batcher<string, readonly number[]>;
 
-  /** `look`: default that at this host. */
+  /** `look`: default scans this host. */
   constructor(clock: Clock, look: Look = lookAround) {
     this.#clock = clock;
     this.#look = look;
@@ -55,8 +58,8 @@ export class Strays {
   }
 
   /**
-   * Ends them at once. Resolves when none is found any more; never rejects. Elsewhere than on Linux nobody is looked
-   * for.
+   * Ends the processes with this mark at once. Resolves when none is found any more; never rejects. On systems other
+   * than Linux none is found.
    */
   async end({ [NAME]: mark }: Readonly<Record<typeof NAME, string>>): Promise<void> {
     for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
@@ -68,8 +71,8 @@ export class Strays {
   }
 
   /**
-   * Ends all that earlier runs of a machine's agent left. To be called before this one starts any. Answers how many
-   * there were.
+   * Ends all processes that previous runs of a machine's agent left. Call it before this run starts any. Returns how
+   * many there were.
    */
   async endAllOf(machineId: string): Promise<number> {
     const ended = new Set<number>();
@@ -87,12 +90,12 @@ export class Strays {
   }
 }
 
-/** One process after the other: an environment may have megabytes. */
+/** Reads one process after the other: an environment may have megabytes. */
 async function lookAround(): Promise<Map<string, number[]>> {
   const found = new Map<string, number[]>();
   const pids = (await readdir('/proc').catch((): string[] => [])).filter((name) => /^\d+$/.test(name));
   for (const pid of pids) {
-    // One that is gone, or belongs to somebody else, is none.
+    // A process that is gone, or that belongs to another user, has no mark.
     const mark = SIGN.exec(await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => ''))?.[1];
     if (mark === undefined) continue;
     const others = found.get(mark);

@@ -1,8 +1,8 @@
 /**
- * Control groups of units that are processes of this host: the kernel keeps all that a unit starts in its group,
- * whatever session, parent or environment that has, so nothing of it is missed at its end, nor by the next run of an
- * agent that was killed together with its guards. They lie below the agent's own group, where the limits of its service
- * hold for them, too. Only where the agent may make groups: as root, on Linux, and not in most containers.
+ * Control groups of workloads that are processes of this host. The kernel keeps everything that a workload starts in
+ * its group, whatever its session, parent or environment. So nothing is missed at its end, nor by the next run of an
+ * agent that was killed together with its guards. The groups lie below the agent's own group, where the limits of its
+ * service apply to them too. They need an agent that may make groups: as root, on Linux, and not in most containers.
  */
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -12,15 +12,16 @@ import { delay } from '@slipway/kit/time/clock';
 import { sendSignal } from './send-signal.ts';
 
 /**
- * Pause between two looks in milliseconds, and how many there are at most: who starts processes faster than they end is
- * an attacker.
+ * Pause between two scans in milliseconds, and most scans: a process that starts others faster than they end is an
+ * attacker's.
  */
 const LOOK_MS = 5;
 const LOOKS_MAX = 200;
-/** Hierarchies of version 1 that serve where there is no version 2, the first that can be written. */
+/** Hierarchies of version 1 that are used if there is no version 2, in order of preference. */
 const TRACKING = ['pids', 'freezer', 'name=systemd'];
 /**
- * Levels of groups below a mount that are searched for those of an earlier run: services and containers lie less deep.
+ * Levels of groups below a mount that are searched for those of a previous run: groups of services and containers are
+ * less deep.
  */
 const DEPTH_MAX = 8;
 const PREFIX = 'slipway-';
@@ -33,18 +34,18 @@ export interface Hierarchy {
   controllers: readonly string[];
 }
 
-/** The group of one start of a unit. */
+/** The group of one start of a workload. */
 export class UnitCgroup {
   readonly #folders: readonly string[];
   readonly #clock: Clock;
 
-  /** `folders`: its group in each hierarchy; the first knows all of its processes. */
+  /** `folders`: its group in each hierarchy; the first lists all of its processes. */
   constructor(folders: readonly string[], clock: Clock) {
     this.#folders = folders;
     this.#clock = clock;
   }
 
-  /** Sends SIGKILL to all that is in it now. */
+  /** Sends SIGKILL to all processes that are in it now. */
   kill(): void {
     const [folder] = this.#folders;
     try {
@@ -54,7 +55,7 @@ export class UnitCgroup {
     }
   }
 
-  /** How many of its processes were ended because memory ran out. 0: none, or this kernel does not tell. */
+  /** How many of its processes were ended because memory ran out. 0 if none, or if this kernel does not count them. */
   get oomKills(): number {
     const counts = this.#folders.flatMap((folder) =>
       ['memory.events', 'memory.oom_control'].map((name) => oomKillsIn(join(folder, name))),
@@ -62,7 +63,7 @@ export class UnitCgroup {
     return Math.max(0, ...counts);
   }
 
-  /** Ends all that is in it, and removes it. Never rejects. */
+  /** Ends all of its processes and removes the group. Never rejects. */
   async end(): Promise<void> {
     for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
       if (processesIn(this.#folders[0]!).length > 0) this.kill();
@@ -71,7 +72,7 @@ export class UnitCgroup {
     }
   }
 
-  /** False: something in it has not ended yet. */
+  /** Returns false if a process in it has not ended yet. */
   #remove(): boolean {
     for (const folder of this.#folders) {
       try {
@@ -92,8 +93,8 @@ export class UnitCgroups {
   #made = 0;
 
   /**
-   * `machineId`: names the groups of this machine's agents. `hierarchies`: default those of this host; none: there are
-   * no groups.
+   * `machineId`: names the groups of this machine's agents. `hierarchies`: default those of this host; if empty, there
+   * are no groups.
    */
   constructor(machineId: () => string, clock: Clock, hierarchies: readonly Hierarchy[] = readHierarchies()) {
     this.#machineId = machineId;
@@ -105,7 +106,10 @@ export class UnitCgroups {
     this.#hierarchies = tracking ? [tracking, ...(memory && memory !== tracking ? [memory] : [])] : [];
   }
 
-  /** Puts a process that has started nothing yet into a group of its own. Undefined: this agent may make none. */
+  /**
+   * Puts a process that has started nothing yet into its own group. Returns `undefined` if this agent may not make
+   * groups.
+   */
   take(pid: number, unitId: string): UnitCgroup | undefined {
     this.#made += 1;
     const folders: string[] = [];
@@ -116,7 +120,7 @@ export class UnitCgroups {
         writeFileSync(join(folder, 'cgroup.procs'), String(pid));
         folders.push(folder);
       } catch {
-        // Without the first nothing is known of its processes.
+        // Without the first group its processes cannot be found.
         if (folders.length === 0) return undefined;
       }
     }
@@ -124,8 +128,8 @@ export class UnitCgroups {
   }
 
   /**
-   * Ends all that is in groups of earlier runs of this machine's agent, wherever it ran, and removes these. Answers how
-   * many there were.
+   * Ends all processes in groups of previous runs of this machine's agent, wherever it ran, and removes the groups.
+   * Returns how many groups still had processes.
    */
   async sweep(): Promise<number> {
     let ended = 0;
@@ -142,7 +146,7 @@ export class UnitCgroups {
   }
 }
 
-/** Reads the hierarchies of this host and where this process is in each. Empty elsewhere than on Linux. */
+/** Reads the hierarchies of this host and the group of this process in each. Empty on systems other than Linux. */
 export function readHierarchies(): Hierarchy[] {
   const own = readLines('/proc/self/cgroup')
     .map((line) => /^\d+:([^:]*):(.*)$/.exec(line))
@@ -169,7 +173,7 @@ function removeEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Others are in it.
+    // The folder is not empty.
   }
 }
 
@@ -200,7 +204,7 @@ async function foldersIn(folder: string): Promise<string[]> {
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
 }
 
-/** All groups of this name below a folder. */
+/** Returns all groups of this name below a folder. */
 async function find(folder: string, name: string, depth = 0): Promise<string[]> {
   const found: string[] = [];
   for (const below of await foldersIn(folder)) {

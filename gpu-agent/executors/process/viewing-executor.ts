@@ -1,14 +1,14 @@
-/** Shows the mounts of commands to them (host-views.ts) from their preparation to their end. */
+/** An executor that mounts views (host-views.ts) for commands from their preparation to their end. */
 import type { Executor, Launch, RunningUnit } from '../executor.ts';
 import type { HostViews } from './host-views.ts';
 
 export class ViewingExecutor implements Executor {
   readonly #inner: Executor;
   readonly #views: HostViews;
-  /** By unit: closes what was opened for its start. */
+  /** By workload: the function that closes the views opened for its start. */
   readonly #opened = new Map<string, () => Promise<void>>();
 
-  /** `inner` runs them. */
+  /** `inner`: the executor that runs the commands. */
   constructor(inner: Executor, views: HostViews) {
     this.#inner = inner;
     this.#views = views;
@@ -18,7 +18,7 @@ export class ViewingExecutor implements Executor {
     await this.#close(launch.unitId);
     const close = await this.#open(launch);
     this.#opened.set(launch.unitId, close);
-    // What is not wanted any more may never be started.
+    // A workload that is not wanted any more may never be started.
     signal.addEventListener(
       'abort',
       () => {
