@@ -3,8 +3,11 @@
  * desired state, the observed state and the time, and keeps no state of its own. The driver (unit.ts) runs the actions
  * and evaluates the rule again after every change. Pure.
  *
- *   unknown > adopting > absent > preparing > running <> freezing > frozen         exited (a worker: for good, a pod:
- * until it is tried again) any of absent, exited, settled: > settling > settled, > removing > gone
+ *   unknown > adopting > absent or running
+ *   absent > preparing > running <> freezing > frozen > running
+ *   preparing, running, freezing, frozen > exited (a worker: for good; a pod: until it is tried again)
+ *   absent, exited, settled > settling > settled
+ *   absent, exited, settled > removing > gone
  */
 
 /**

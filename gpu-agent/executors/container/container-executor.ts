@@ -1,4 +1,4 @@
-/** Runs units as containers of the machine's engine. They outlive the agent: a restarted one takes them up again. */
+/** Runs workloads as containers of the machine's engine. They outlive the agent: a restarted agent adopts them. */
 
 import { retry } from '@slipway/kit/lifecycle/retry';
 import type { Logger } from '@slipway/kit/log/logger';
@@ -21,22 +21,22 @@ import type { EngineFinder } from './engine-finder.ts';
 import { boundLog } from './log-bound.ts';
 import type { UnitNetworks } from './unit-networks.ts';
 
-/** What containers are run with. */
+/** Options of ContainerExecutor. */
 export interface ContainerExecutorOptions {
   engines: EngineFinder;
   networks: UnitNetworks;
   machineId: string;
-  /** Vendor and class of the machine's CDI devices; default `nvidia.com/gpu`. */
+  /** Vendor and class of the machine's CDI devices. Default: `nvidia.com/gpu`. */
   cdiKind?: string;
-  /** Registries at private addresses that may be asked; default none. */
+  /** Registries at private addresses that may be used. Default: none. */
   privateRegistries?: PrivateRegistries;
-  /** Told which image a unit is about to run. */
+  /** Called with the image that a workload is about to run. */
   onImage?(image: StoredImage): Promise<void>;
-  /** Default: nobody counts. */
+  /** Default: pulls are not counted. */
   onPull?: OnPull | undefined;
   /**
-   * The disk is full: removes images that nobody needs until there is room for about so many bytes. Answers how many.
-   * Default: none.
+   * Called when the disk is full. Removes unneeded images until about this many bytes are free, and returns how many it
+   * freed. Default: none.
    */
   makeRoom?: ((bytes: number) => Promise<number>) | undefined;
   /** Default: the engine's own. */
@@ -46,15 +46,15 @@ export interface ContainerExecutorOptions {
   logger: Logger;
 }
 
-/** Pauses between tries to remove a container while the engine is away, in milliseconds. */
+/** Pauses between tries to remove a container while the engine is unavailable, in milliseconds. */
 const REMOVE_PAUSE = { firstMs: 500, maxMs: 10_000 };
 
 export class ContainerExecutor implements Executor {
   readonly #options: ContainerExecutorOptions;
   readonly #units = new Map<string, ContainerUnit>();
-  /** Images of prepared units by unit. */
+  /** Images of prepared workloads, by workload. */
   readonly #images = new Map<string, StoredImage>();
-  /** By unit: its next start waits for the end of its container before. */
+  /** Removals in progress, by workload: its next start waits until its previous container is removed. */
   readonly #removals = new Map<string, Promise<void>>();
   readonly #closing = new AbortController();
   #puller: { socket: string; puller: ImagePuller } | undefined;
@@ -63,7 +63,7 @@ export class ContainerExecutor implements Executor {
     this.#options = options;
   }
 
-  /** Where containers find the agent's bridge. Rejects with NoEngineError. */
+  /** Returns the URL at which containers reach the agent's bridge. Rejects with NoEngineError. */
   async bridgeUrl(): Promise<string> {
     return this.#options.networks.bridgeUrl(await this.#options.engines.find());
   }
@@ -77,7 +77,7 @@ export class ContainerExecutor implements Executor {
     this.#images.set(launch.unitId, image);
   }
 
-  /** Pulls an image that no unit wants yet. Rejects as `prepare` does. */
+  /** Pulls an image that no workload needs yet. Rejects as `prepare` does. */
   async pull(image: ImageRequest, signal: AbortSignal): Promise<void> {
     const engine = await this.#engine();
     await this.#options.onImage?.(await this.#pullerOf(engine).prepare(image, () => undefined, signal));
@@ -99,7 +99,7 @@ export class ContainerExecutor implements Executor {
   async adopt(unitId: string, onOutput: (bytes: Buffer) => void): Promise<RunningUnit | undefined> {
     const { engines, clock, logger, networks } = this.#options;
     const engine = await engines.find();
-    // Its bridge has to answer again, too.
+    // The container needs its bridge again, too.
     await networks.bridgeUrl(engine);
     const found = (await this.#containers(engine)).find((container) => container.Labels[UNIT_LABEL] === unitId);
     if (!found) return undefined;
@@ -117,7 +117,7 @@ export class ContainerExecutor implements Executor {
       this.#discard(unitId);
       return hasEnded ? unit : undefined;
     } catch (error) {
-      // Nobody would know of it.
+      // A rejection leaves no workload behind, so nothing else would remove the container.
       this.#discard(unitId);
       throw error;
     }
@@ -131,7 +131,7 @@ export class ContainerExecutor implements Executor {
     await this.#options.networks.sweep(engine, known);
   }
 
-  /** Units of this machine that run or stand still, of whatever run of the agent. */
+  /** Returns the workloads of this machine that run or are paused, also those of previous runs of the agent. */
   async running(): Promise<ReadonlySet<string>> {
     const found = await this.#containers(await this.#options.engines.find());
     return new Set(
@@ -148,7 +148,9 @@ export class ContainerExecutor implements Executor {
     if (this.#units.size === 0) await this.#options.networks.close();
   }
 
-  /** Its container goes once it has ended; who wants to know of the end does not wait for that. */
+  /**
+   * Registers a workload. Its container is removed once it has ended; waiters for its end do not wait for the removal.
+   */
   #keep(unitId: string, unit: ContainerUnit): void {
     this.#units.set(unitId, unit);
     void unit.ended.then(() => this.#discard(unitId));
@@ -160,8 +162,8 @@ export class ContainerExecutor implements Executor {
   }
 
   /**
-   * Tried until the engine is back: what was cut off while it started may run on, with the GPUs that the next one is
-   * given.
+   * Removes a container, with retries until the engine is available. A container whose start was interrupted may run
+   * on, with the GPUs that are assigned to the next workload.
    */
   async #remove(unitId: string): Promise<void> {
     const { logger, clock, random } = this.#options;
@@ -238,7 +240,7 @@ export class ContainerExecutor implements Executor {
     return this.#puller.puller;
   }
 
-  /** Containers of this machine's units, running or not. */
+  /** Returns the containers of this machine's workloads, running or not. */
   #containers({ docker }: Engine, unitId?: string): Promise<Docker.ContainerInfo[]> {
     const label = [
       `${MACHINE_LABEL}=${this.#options.machineId}`,
@@ -248,7 +250,7 @@ export class ContainerExecutor implements Executor {
   }
 }
 
-/** How those who share a folder know an image's user: root of the host by that name alone. */
+/** Returns the name of an image's user for those who share a folder. Only `root` means root of the host. */
 function userName(user = '', remapsUsers: boolean): string {
   const name = /^(?:root|0)?(?::.*)?$/.test(user) ? 'root' : user;
   return remapsUsers ? `${name} of the engine` : name;

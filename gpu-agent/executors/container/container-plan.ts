@@ -1,63 +1,72 @@
-/** What an engine is asked to make for a unit: the same plan in Docker's words and in Podman's own. Pure. */
+/**
+ * The request to an engine that creates a workload's container: the same plan in Docker's format and in Podman's own.
+ * Pure.
+ */
 import type { Launch, LaunchGpu } from '../executor.ts';
 import type { LimitName } from './engine.ts';
 
-/** Whose container it is. */
+/** Labels that name the workload and machine of a container. */
 export const UNIT_LABEL = 'slipway.unit';
 export const MACHINE_LABEL = 'slipway.machine';
 
-/** How many of something a process may have at most, by its name in setrlimit without RLIMIT_. */
+/** A resource limit of a process, with its name in setrlimit without RLIMIT_. */
 export interface Ulimit {
   name: string;
   soft: number;
   hard: number;
 }
 
-/** All that a container is made from. */
+/** Everything that a container is created from. */
 export interface ContainerPlan {
   launch: Launch;
-  /** What the engine calls the image: names its bytes. */
+  /** The engine's id of the image, which identifies its bytes. */
   imageId: string;
-  /** What the image takes of a limit of the disk, in bytes; 0 where only what is written counts. */
+  /** Bytes that the image uses of a disk limit; 0 where only written bytes count. */
   imageDiskBytes: number;
   machineId: string;
-  /** Name of the network it is put into. */
+  /** Name of the network that it joins. */
   network: string;
-  /** Limits that hold on this engine; others are not asked for, because some engines then refuse to start. */
+  /**
+   * Limits that this engine enforces. Others are not requested, because some engines then fail to start the container.
+   */
   limits: readonly LimitName[];
   /** Vendor and class of the CDI devices, for instance `nvidia.com/gpu`. */
   cdiKind: string;
   ulimits: readonly Ulimit[];
 }
 
-/** Period of a share of processors, in microseconds. */
+/** Period of a CPU quota, in microseconds. */
 const CPU_PERIOD_MICROS = 100_000;
-/** Least share of a processor that Linux knows, in microseconds of the period. */
+/** Smallest CPU quota that Linux supports, in microseconds of the period. */
 const CPU_QUOTA_MICROS_MIN = 1_000;
-/** Processes and threads of a unit that has no limit of its own: enough for any program, too few to choke the host. */
+/** Processes and threads of a workload without its own limit: enough for any program, too few to choke the host. */
 const PIDS_DEFAULT = 16_384;
 /**
- * Shared memory of a unit that has no limits of its own, in bytes. Engines' own 64 MiB end the data loaders of PyTorch.
+ * Shared memory of a workload without its own limits, in bytes. The engines' default of 64 MiB makes PyTorch's data
+ * loaders fail.
  */
 const SHM_DEFAULT = 2 * 1024 ** 3;
 
 /**
- * Capabilities that engines give and no worker needs: device nodes and file capabilities would stay on the host's disk
- * in a volume, and raw packets can have any sender. Without the last `ping` works as engines set its group range.
+ * Capabilities that engines grant by default and no worker needs. Device nodes and file capabilities would stay on the
+ * host's disk in a volume, and raw packets can have any sender. `ping` works without NET_RAW because engines set its
+ * group range.
  */
 const DROPPED = ['MKNOD', 'SETFCAP', 'NET_RAW'];
 
-/** What an engine keeps of a unit's output, in bytes, to be read again after a restart of the agent. */
+/** Bytes of a workload's output that an engine keeps, to be read again after a restart of the agent. */
 export const LOG_BYTES_MAX = 4 * 1024 * 1024;
-/** On containers whose engine was told that bound; those of earlier agents on Podman were not. */
+/** Label of containers whose engine was given that limit; those of earlier agents on Podman were not. */
 export const LOG_LABEL = 'slipway.log-bytes';
 
-/** Name of a unit's container: one agent's units never meet another's. */
+/**
+ * Returns the name of a workload's container. It includes the machine, so workloads of two agents never share a name.
+ */
 export function containerName(machineId: string, unitId: string): string {
   return `slipway-${machineId}-${unitId}`;
 }
 
-/** Body of Docker's `POST /containers/create`. */
+/** Returns the body of Docker's `POST /containers/create`. */
 export function dockerBody(plan: ContainerPlan): object {
   const { launch, imageId, network, ulimits } = plan;
   const limits = held(plan);
@@ -89,7 +98,10 @@ export function dockerBody(plan: ContainerPlan): object {
   };
 }
 
-/** Body of Podman's `POST /libpod/containers/create`: its Docker-like one takes no CDI devices. */
+/**
+ * Returns the body of Podman's `POST /libpod/containers/create`. Podman's Docker-compatible call accepts no CDI
+ * devices.
+ */
 export function podmanBody(plan: ContainerPlan): object {
   const { launch, imageId, network, ulimits, cdiKind } = plan;
   const limits = held(plan);
@@ -105,7 +117,7 @@ export function podmanBody(plan: ContainerPlan): object {
     Networks: { [network]: {} },
     no_new_privileges: true,
     cap_drop: DROPPED,
-    // Not `options['max-size']`, which this interface of Podman takes and ignores.
+    // Not `options['max-size']`, which this Podman API accepts and ignores.
     log_configuration: { driver: 'k8s-file', size: LOG_BYTES_MAX },
     mounts: launch.mounts.map(({ source, target }) => ({
       type: 'bind',
@@ -129,7 +141,7 @@ function labels({ launch, machineId }: ContainerPlan): Record<string, string> {
   return { [UNIT_LABEL]: launch.unitId, [MACHINE_LABEL]: machineId, [LOG_LABEL]: String(LOG_BYTES_MAX) };
 }
 
-/** The limits that this engine holds. */
+/** Returns the limits that this engine enforces. */
 function held({ launch, limits, imageDiskBytes }: ContainerPlan): Partial<Launch['limits']> {
   const { memoryBytes, cpus, pids = PIDS_DEFAULT, diskBytes } = launch.limits;
   const shmBytes = launch.limits.shmBytes ?? (memoryBytes === undefined ? SHM_DEFAULT : Math.floor(memoryBytes / 2));
@@ -142,7 +154,7 @@ function held({ launch, limits, imageDiskBytes }: ContainerPlan): Partial<Launch
   };
 }
 
-/** Virtual ones hand nothing over. */
+/** Returns the UUIDs of real GPUs: virtual GPUs have no device to pass. */
 function realGpus(gpus: readonly LaunchGpu[]): string[] {
   return gpus.filter((gpu) => !gpu.virtual).map((gpu) => gpu.uuid);
 }

@@ -1,4 +1,4 @@
-/** One container from its creation to its end: its output in order, the orders it gets, and how it ended. */
+/** One container from its creation to its end: its output in order, the commands it receives, and how it ended. */
 import { finished } from 'node:stream/promises';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock } from '@slipway/kit/time/clock';
@@ -15,9 +15,9 @@ import { killsInKernelLog, MemoryWatch } from './memory-watch.ts';
 import { OutputFrames } from './output-frames.ts';
 import { ReplaySize } from './replay-size.ts';
 
-/** What a unit's container works with. */
+/** Options of ContainerUnit. */
 export interface ContainerUnitOptions {
-  /** For the log. */
+  /** For log lines. */
   unitId: string;
   onOutput(bytes: Buffer): void;
   clock: Clock;
@@ -28,7 +28,7 @@ export class ContainerUnit implements RunningUnit {
   readonly ended: Promise<UnitExit>;
   readonly #options: ContainerUnitOptions;
   readonly #ended = Promise.withResolvers<UnitExit>();
-  /** Once it has been created. */
+  /** Set once it has been created. */
   #container: Docker.Container | undefined;
   #address = '';
   #memory: MemoryWatch | undefined;
@@ -37,10 +37,10 @@ export class ContainerUnit implements RunningUnit {
   #frozen = false;
   #over = false;
   #released = false;
-  /** Its output is cut off, which was told. */
+  /** Its output was cut off, and that was reported. */
   #cut = false;
   #killed = false;
-  /** Orders run one after the other. */
+  /** Commands to the engine run one after the other. */
   #orders: Promise<void> = Promise.resolve();
 
   constructor(options: ContainerUnitOptions) {
@@ -56,7 +56,7 @@ export class ContainerUnit implements RunningUnit {
     return { container: this.#container!, clock: this.#options.clock, isReleased: () => this.#released };
   }
 
-  /** Starts a container once `create` has made it, and follows it to its end. */
+  /** Starts the container that `create` makes, and follows it to its end. */
   async run(create: () => Promise<Docker.Container>): Promise<void> {
     try {
       if (this.#killed) return this.#end({ code: undefined, signal: 'SIGKILL', failure: undefined });
@@ -75,17 +75,19 @@ export class ContainerUnit implements RunningUnit {
     await this.#follow();
   }
 
-  /** Goes on with a container that runs already: what is still in the engine's log of its output comes first. */
+  /** Adopts a running container. Output that is still in the engine's log comes first. */
   async adopt(container: Docker.Container): Promise<void> {
     this.#container = container;
     await this.#look();
-    // Podman attaches to none that stands still. One that shall is frozen again.
+    // Podman cannot attach to a paused container. The driver freezes it again if it must stay frozen.
     if (this.#frozen) await this.#unpause(container);
     await this.#attach(true);
     void this.#follow();
   }
 
-  /** Tells how one ended while nobody looked, and what it wrote. False: it has not ended. */
+  /**
+   * Reports the exit and the output of a container that ended while no agent ran. Returns false if it has not ended.
+   */
   async recall(container: Docker.Container): Promise<boolean> {
     this.#container = container;
     const { State: state } = await container.inspect();
@@ -104,7 +106,7 @@ export class ContainerUnit implements RunningUnit {
 
   kill(): void {
     this.#killed = true;
-    // Not in line with the other orders: one that hangs must not keep it.
+    // Not in the queue of commands: a command that hangs must not delay it.
     if (this.#container && !this.#over) void this.#killUntilOver(this.#container);
   }
 
@@ -132,13 +134,16 @@ export class ContainerUnit implements RunningUnit {
     }
   }
 
-  /** Lets go of it: it runs on, and nothing is told of it any more. */
+  /** Detaches from the container: it runs on, and nothing more is reported of it. */
   release(): void {
     this.#released = true;
     (this.#output as (NodeJS.ReadableStream & { destroy?(): void }) | undefined)?.destroy?.();
   }
 
-  /** Nobody asks twice, and an engine that is away, or was killed meanwhile, has not heard it. */
+  /**
+   * Kills the container, with retries: the caller does not ask twice, and an engine that is unavailable, or was killed
+   * meanwhile, did not get the command.
+   */
   async #killUntilOver(container: Docker.Container): Promise<void> {
     while (!this.#over && !this.#released) {
       try {
@@ -151,10 +156,7 @@ export class ContainerUnit implements RunningUnit {
     }
   }
 
-  /**
-   * An order for people to wait for: after those before it. Rejects when the engine refuses it to a container that
-   * runs.
-   */
+  /** Runs a command after the previous ones. Rejects if the engine rejects it for a container that runs. */
   async #ask(order: (container: Docker.Container) => Promise<void>): Promise<void> {
     const done = this.#orders.then(async () => {
       if (!this.#container || this.#over) return;
@@ -175,7 +177,10 @@ export class ContainerUnit implements RunningUnit {
     this.#frozen = false;
   }
 
-  /** Without an answer it may run or have run: the connection broke, or the engine was killed in the middle. */
+  /**
+   * Starts the container. Without a response from the engine it may run or have run: the connection broke, or the
+   * engine was killed meanwhile.
+   */
   async #start(container: Docker.Container): Promise<void> {
     try {
       await container.start();
@@ -185,7 +190,7 @@ export class ContainerUnit implements RunningUnit {
     }
   }
 
-  /** What is only known of a running container; it may be over already. */
+  /** Reads what is known only of a running container; it may have ended already. */
   async #look(): Promise<void> {
     const info = await inspectContainer(this.#engine);
     if (!info) return;
@@ -195,7 +200,10 @@ export class ContainerUnit implements RunningUnit {
     if (this.#killed) this.kill();
   }
 
-  /** Takes its output from now on. `again`: what the engine's log has comes first, less what was taken already. */
+  /**
+   * Receives its output from now on. `again`: the contents of the engine's log come first, except what was received
+   * already.
+   */
   async #attach(again: boolean): Promise<void> {
     const container = this.#container!;
     const stream = await container.attach({ stream: true, stdout: true, stderr: true });
@@ -210,7 +218,7 @@ export class ContainerUnit implements RunningUnit {
     this.#output = stream;
     if (!again) return;
     const log = await readLog(container).catch((error: unknown) => {
-      // An engine may keep no log. One that was cut off is read again.
+      // An engine may keep no log. If the read was cut off, the caller tries again.
       if (statusOf(error) !== undefined) return Buffer.alloc(0);
       (stream as NodeJS.ReadWriteStream & { destroy?(): void }).destroy?.();
       throw error;
@@ -228,7 +236,7 @@ export class ContainerUnit implements RunningUnit {
 
   async #follow(): Promise<void> {
     for (;;) {
-      // However it ends: what counts is what the engine then says of the container.
+      // The way it ends does not matter: the state that the engine then reports for the container counts.
       await finished(this.#output!, { writable: false }).catch(() => undefined);
       if (this.#released) return;
       const oomKills = await this.#memory?.kills();
@@ -246,7 +254,7 @@ export class ContainerUnit implements RunningUnit {
   async #reattach(): Promise<void> {
     const { logger, unitId, clock, onOutput } = this.#options;
     const joins = this.#replay.isWhole;
-    // Podman takes nobody on while the container is frozen: it is told once.
+    // Podman accepts no attach while the container is frozen, so several tries may fail: it is reported once.
     if (!this.#cut) {
       logger.warn({ unitId }, 'the output of a container was cut off, taking it up again');
       if (!joins)

@@ -1,4 +1,4 @@
-/** The calls to an engine that differ between Docker and Podman, or that the library has no name for. */
+/** Calls to an engine that differ between Docker and Podman, or that the library has no method for. */
 import { pipeline } from 'node:stream/promises';
 import type Docker from 'dockerode';
 import { statusOf } from '../../images/image-store.ts';
@@ -7,7 +7,9 @@ import { containerName, dockerBody, LOG_BYTES_MAX, podmanBody } from './containe
 import type { Engine } from './engine.ts';
 import { OutputFrames } from './output-frames.ts';
 
-/** Podman's own interface: what its Docker-like one cannot say. Every Podman since 4.0 answers to this version. */
+/**
+ * Podman's own API, for what its Docker-compatible API does not support. Every Podman since 4.0 accepts this version.
+ */
 const LIBPOD = '/v4.0.0/libpod';
 const ANSWERS = {
   200: true,
@@ -20,7 +22,7 @@ const ANSWERS = {
   500: 'server error',
 };
 
-/** Makes a container; it is not started. Rejects with the engine's words. */
+/** Creates a container without starting it. Rejects with the engine's message. */
 export async function createContainer({ docker, facts }: Engine, plan: ContainerPlan): Promise<Docker.Container> {
   if (facts.kind === 'podman') {
     const { Id } = (await libpod(docker, 'POST', '/containers/create', podmanBody(plan))) as { Id: string };
@@ -29,10 +31,10 @@ export async function createContainer({ docker, facts }: Engine, plan: Container
   return docker.createContainer({ ...dockerBody(plan), name: containerName(plan.machineId, plan.launch.unitId) });
 }
 
-/** Ends it when it runs, and removes it. */
+/** Kills the container if it runs, and removes it. */
 export async function removeContainer(container: Docker.Container): Promise<void> {
   try {
-    // Else an engine asks politely first, and waits.
+    // Without this the engine first asks it to stop, and waits.
     await container.kill({ signal: 'SIGKILL' }).catch(() => undefined);
     await container.remove({ force: true, v: true });
   } catch (error) {
@@ -40,7 +42,7 @@ export async function removeContainer(container: Docker.Container): Promise<void
   }
 }
 
-/** One call of Podman's own interface. */
+/** Makes one call to Podman's own API. */
 export function libpod(
   docker: Docker,
   method: 'GET' | 'POST' | 'DELETE',
@@ -60,7 +62,7 @@ export function libpod(
   });
 }
 
-/** What an engine said of a failed call, without the frame that the library puts round it. */
+/** Returns the engine's message of a failed call, without the text that the library adds. */
 export function engineWords(error: unknown): string {
   const { json, message } = error as { json?: { message?: string }; message?: string };
   const words = json?.message ?? message ?? String(error);
@@ -70,15 +72,18 @@ export function engineWords(error: unknown): string {
     : words.replace(/^\(HTTP code \d+\) [^-]*- /, '').trim();
 }
 
-/** Bytes of a log in memory; one that an earlier agent made may have any number of them, of which the last count. */
+/**
+ * Most bytes of a log in memory. The log of a container that an earlier agent made may have any size; the last bytes
+ * count.
+ */
 const LOG_READ_BYTES_MAX = 2 * LOG_BYTES_MAX;
 
-/** What the engine's log has of a container's output, the last of it where that is much. */
+/** Returns a container's output from the engine's log; only its last part if the log is large. */
 export async function readLog(container: Docker.Container): Promise<Buffer> {
   const parts: Buffer[] = [];
   let size = 0;
   const frames = new OutputFrames((bytes) => {
-    // A copy: else a small part keeps the whole piece that it came in.
+    // A copy: a small part would otherwise keep the whole received buffer in memory.
     parts.push(Buffer.from(bytes));
     size += bytes.length;
     while (size - parts[0]!.length > LOG_READ_BYTES_MAX) size -= parts.shift()!.length;
@@ -87,7 +92,7 @@ export async function readLog(container: Docker.Container): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Not the library's `logs`, which holds all of it in memory. */
+/** Opens the log as a stream. The library's `logs` would hold all of it in memory. */
 function openLog({ id, modem }: Docker.Container): Promise<NodeJS.ReadableStream> {
   const path = `/containers/${id}/logs?stdout=1&stderr=1`;
   const options = { path, method: 'GET', isStream: true, statusCodes: ANSWERS } as Parameters<

@@ -1,24 +1,24 @@
-/** Finds the machine's container engine, and asks again later while there is none. */
+/** Finds the machine's container engine, and looks again later while there is none. */
 import { access, constants } from 'node:fs/promises';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { Engine } from './engine.ts';
 import { askEngine, NoEngineError } from './engine.ts';
 
-/** Where to look. */
+/** Where to look for an engine. */
 export interface EngineSearch {
   /** `auto`, `none`, or the address of a socket. */
   setting: string;
-  /** DOCKER_HOST; empty: not set. */
+  /** DOCKER_HOST; empty if not set. */
   dockerHost: string;
-  /** XDG_RUNTIME_DIR; empty: not set. */
+  /** XDG_RUNTIME_DIR; empty if not set. */
   runtimeDir: string;
 }
 
-/** How long an answer holds, in milliseconds; a missing engine is asked for again sooner. */
+/** How long a result is cached, in milliseconds. A missing engine is looked for again sooner. */
 const FOUND_MS = 60_000;
 const MISSING_MS = 5_000;
 
-/** Sockets in the order in which they are tried. Throws NoEngineError when an address cannot be one of this machine. */
+/** Returns the sockets to try, in order. Throws NoEngineError if an address cannot belong to this machine. */
 export function socketsOf({ setting, dockerHost, runtimeDir }: EngineSearch): string[] {
   if (setting === 'none') throw new NoEngineError('containers are switched off on this machine');
   if (setting !== 'auto') return [socketOf(setting)];
@@ -48,7 +48,7 @@ export class EngineFinder {
     this.#clock = clock;
   }
 
-  /** The engine, asked again when the last answer is old. Rejects with NoEngineError. */
+  /** Returns the engine, looked up again if the cached result is old. Rejects with NoEngineError. */
   async find(): Promise<Engine> {
     const age = this.#clock.monotonicMs() - this.#askedAtMs;
     if (this.#asked && age < (this.#missing ? MISSING_MS : FOUND_MS)) return this.#asked;
@@ -66,7 +66,7 @@ export class EngineFinder {
     const sockets = socketsOf(this.#search);
     const faults: string[] = [];
     for (const socket of sockets) {
-      // Alone or named, it must be there; of several usual places most are empty.
+      // A single or configured socket must exist. Of several usual locations most do not.
       if (
         sockets.length > 1 &&
         !(await access(socket, constants.F_OK).then(

@@ -1,48 +1,48 @@
-/** The container engine of a machine: where it is, what it is, and what holds on it. */
+/** The container engine of a machine: its location, its properties, and the limits that it enforces. */
 import { readFile, statfs } from 'node:fs/promises';
 import type { Clock } from '@slipway/kit/time/clock';
 import { within } from '@slipway/kit/time/clock';
 import type Docker from 'dockerode';
 
-/** A limit of a container that an engine may hold or not. */
+/** A limit of a container that an engine may or may not enforce. */
 export type LimitName = 'memory' | 'cpus' | 'pids' | 'shm' | 'disk';
 
-/** What an engine says of itself. */
+/** Properties of an engine. */
 export interface EngineFacts {
   kind: 'docker' | 'podman';
   version: string;
   /** Path of its socket. */
   socket: string;
-  /** It runs as an ordinary user: its containers have a network of their own that this host's firewall does not see. */
+  /** It runs as an ordinary user: its containers have their own network, which this host's firewall does not see. */
   rootless: boolean;
   /** Its containers are in a user namespace: their root is an ordinary user of this host. */
   remapsUsers: boolean;
   /** For instance `amd64`. */
   architecture: string;
-  /** Limits that really hold here. */
+  /** Limits that are really enforced here. */
   limits: LimitName[];
-  /** Its limit of the disk is for all that a container sees, not for what it writes. */
+  /** Its disk limit applies to everything that a container sees, not only to what it writes. */
   diskCountsImage: boolean;
-  /** Where it keeps images. */
+  /** Folder of its images. */
   imagesFolder: string;
 }
 
-/** An engine that answered. */
+/** An engine that responded. */
 export interface Engine {
   docker: Docker;
   facts: EngineFacts;
 }
 
-/** No engine can be used; the message is for the machine's operator and says why. */
+/** No engine can be used. The message tells the machine's operator why. */
 export class NoEngineError extends Error {}
 
-/** How long an engine may take to say what it is, in milliseconds. */
+/** How long an engine may take to describe itself, in milliseconds. */
 const ANSWER_MS = 5_000;
 
 interface InfoAnswer {
   ServerVersion: string;
   Architecture: string;
-  /** Only of Podman. */
+  /** Set by Podman only. */
   BuildahVersion?: string;
   MemoryLimit?: boolean;
   CpuCfsQuota?: boolean;
@@ -50,16 +50,16 @@ interface InfoAnswer {
   DockerRootDir?: string;
   SecurityOptions?: string[];
   Rootless?: boolean;
-  /** How layers of images are kept. */
+  /** Storage driver of image layers. */
   Driver?: string;
   DriverStatus?: [string, string][];
 }
 
-/** Asks the engine at a socket what it is. NoEngineError: nothing answers there. */
+/** Returns the engine at a socket. Rejects with NoEngineError if nothing responds there. */
 export async function askEngine(socket: string, clock: Clock): Promise<Engine> {
-  // Loaded where there is an engine to talk to: it takes a quarter of the processor time of an agent's start.
+  // Loaded only where there is an engine: loading takes a quarter of the processor time of an agent's start.
   const { default: Client } = await import('dockerode');
-  // An empty host: else the library would look into the agent's own variables.
+  // With an empty host the library does not read the agent's own environment variables.
   const docker = new Client({ socketPath: socket, host: '', protocol: 'http' });
   try {
     const [info, architecture] = await within(clock, ANSWER_MS, new AbortController().signal, (signal) =>
@@ -77,15 +77,16 @@ export async function askEngine(socket: string, clock: Clock): Promise<Engine> {
 }
 
 /**
- * With the name of its architecture as images have it, which Docker says in its version only. Podman is not asked for
- * that: it looks up the packages of its parts then, on Debian with half a second of processor time.
+ * Returns the engine's description and its architecture as images name it, which Docker reports only with its version.
+ * Podman is not asked for its version: it would look up the packages of its parts, which on Debian takes half a second
+ * of processor time.
  */
 async function whatItIs(docker: Docker): Promise<[InfoAnswer, string]> {
   const info = (await docker.info()) as InfoAnswer;
   return [info, info.BuildahVersion === undefined ? (await docker.version()).Arch : info.Architecture];
 }
 
-/** Bytes of the disk that images lie on, in all and free; undefined: it cannot be seen from here. */
+/** Returns the total and free bytes of the disk that holds images; `undefined` if it cannot be seen from here. */
 export async function imageRoom({
   imagesFolder,
 }: EngineFacts): Promise<{ totalBytes: number; freeBytes: number } | undefined> {
@@ -121,8 +122,8 @@ async function factsOf(socket: string, info: InfoAnswer, architecture: string): 
 }
 
 /**
- * An overlay is bounded by XFS with project quotas alone; Docker also bounds what lies on btrfs, for which Podman takes
- * no size.
+ * Returns whether disk limits are enforced. An overlay is limited only on XFS with project quotas. Docker also limits
+ * btrfs, for which Podman accepts no size.
  */
 async function holdsDisk({ Driver, DriverStatus = [], BuildahVersion }: InfoAnswer, folder: string): Promise<boolean> {
   if (Driver === 'btrfs') return BuildahVersion === undefined;

@@ -1,23 +1,23 @@
 /**
- * Rules of this host for what comes out of containers' networks: the agent's bridge and the way out, nothing else. They
- * stand in the tables that are passed before those of engines and operators, so that no rule of theirs lets something
- * through first, and they stay while containers run.
+ * Firewall rules of this host for packets from containers' networks: the agent's bridge and the way out are allowed,
+ * nothing else. The rules are in tables that are evaluated before those of engines and operators, so that none of their
+ * rules accepts a packet first. They stay while containers run.
  */
 import { access, readFile } from 'node:fs/promises';
 import type { HostPrograms } from './host-programs.ts';
 
-/** Where workers find the agent. */
+/** Address at which workers reach the agent. */
 export interface BridgeAddress {
   address: string;
   port: number;
 }
 
-/** Addresses that a cloud answers with secrets of the machine. */
+/** Addresses at which a cloud serves secrets of the machine. */
 const LINK_LOCAL = '169.254.0.0/16';
 const ANSWERS = '-m conntrack --ctstate ESTABLISHED,RELATED -j RETURN';
 
 export class HostFirewall {
-  /** Names of the networks' interfaces start so. */
+  /** Prefix of the interface names of the networks. */
   readonly #prefix: string;
   readonly #programs: HostPrograms;
   #place: BridgeAddress | undefined;
@@ -31,7 +31,7 @@ export class HostFirewall {
   }
 
   /**
-   * Sets the rules; they replace those of an earlier run. Rejects when they cannot be set: then no container may start.
+   * Sets the rules; they replace those of a previous run. Rejects if they cannot be set: then no container may start.
    */
   async open(place: BridgeAddress): Promise<void> {
     this.#place = place;
@@ -39,7 +39,7 @@ export class HostFirewall {
     await this.refresh();
   }
 
-  /** Follows the host's way out. Before `open` and after `pause` it does nothing. */
+  /** Updates the rules after changes of the host's default routes. Does nothing before `open` and after `pause`. */
   async refresh(): Promise<void> {
     if (!this.#place || this.#isPaused) return;
     const place = this.#place;
@@ -61,14 +61,14 @@ export class HostFirewall {
   }
 
   /**
-   * Who connects to the bridge while nothing listens there waits, instead of being refused: SDKs give up at once what
-   * could not be sent. Not on a kernel without the socket match.
+   * Connections to the bridge wait while nothing listens there, instead of being refused: SDKs give up at once on what
+   * could not be sent. False on a kernel without the socket match.
    */
   get isPatient(): boolean {
     return this.#isPatient;
   }
 
-  /** From here on nobody connects to the bridge any more: the agent stops, and those who try wait for the next one. */
+  /** Blocks new connections to the bridge because the agent stops: clients wait for the next agent. */
   async pause(): Promise<void> {
     if (!this.#place || !this.#isPatient) return;
     this.#isPaused = true;
@@ -88,7 +88,7 @@ export class HostFirewall {
     ];
     const insert = (): Promise<string> =>
       this.#programs.run('iptables', ['-w', '-t', 'mangle', '-I', chainOf(this.#prefix, 'in'), '1', ...rule]);
-    // Another program that changes rules in the same moment makes it fail.
+    // Fails if another program changes rules at the same moment.
     await insert().catch(insert);
   }
 
@@ -107,7 +107,7 @@ export class HostFirewall {
   async #apply(place: BridgeAddress, ways: readonly string[]): Promise<void> {
     const restore = (isPatient: boolean): Promise<string> =>
       this.#programs.run('iptables-restore', ['--noflush'], firewallRules(this.#prefix, place, ways, isPatient).ipv4);
-    // Another program that changes rules in the same moment makes it fail, too.
+    // Also fails if another program changes rules at the same moment.
     if (this.#isPatient)
       this.#isPatient = await restore(true)
         .catch(() => restore(true))
@@ -118,7 +118,7 @@ export class HostFirewall {
     if (!this.#isPatient) await restore(false);
   }
 
-  /** Leads to our chains, once. */
+  /** Inserts the jumps to our chains if they are missing. */
   async #hook(program: string): Promise<void> {
     for (const [table, chain, own] of this.#hooks()) {
       if (program === 'ip6tables' && table === 'filter') continue;
@@ -139,7 +139,7 @@ export class HostFirewall {
   }
 }
 
-/** What iptables-restore and ip6tables-restore are given. Pure. */
+/** Returns the input of iptables-restore and ip6tables-restore. Pure. */
 function firewallRules(
   prefix: string,
   { address, port }: BridgeAddress,
@@ -156,13 +156,13 @@ function firewallRules(
     `:${chainOf(prefix, 'in')} - [0:0]`,
     `:${chainOf(prefix, 'forward')} - [0:0]`,
     `${input} ${from} ${ANSWERS}`,
-    // While nothing listens there no answer says so, and the kernel of the worker tries again.
+    // While nothing listens there, no reply says so, and the kernel of the worker tries again.
     ...(isPatient
       ? [`${input} ${from} ${bridge} --syn -m socket -j RETURN`, `${input} ${from} ${bridge} --syn -j DROP`]
       : []),
     `${input} ${from} ${bridge} -j RETURN`,
     `${input} ${from} -j DROP`,
-    // Nobody else's packets have to do with that address, but for the host's own.
+    // No other packets may use that address, except the host's own.
     `${input} -d ${address}/32 ! -i lo -j DROP`,
     `${forward} ${from} ${ANSWERS}`,
     `${forward} ${from} -d ${LINK_LOCAL} -j DROP`,
@@ -172,7 +172,7 @@ function firewallRules(
     `${forward} ${to} -m conntrack --ctstate DNAT -j RETURN`,
     `${forward} ${to} -j DROP`,
     'COMMIT',
-    // Where an operator's own rules refuse all that is not named.
+    // Needed where an operator's own rules reject everything that is not listed.
     '*filter',
     `:${chainOf(prefix, 'bridge')} - [0:0]`,
     `-A ${chainOf(prefix, 'bridge')} ${from} ${bridge} -j ACCEPT`,
@@ -196,7 +196,7 @@ function chainOf(prefix: string, what: string): string {
   return `slipway-${prefix}-${what}`;
 }
 
-/** Interfaces with a default route: what is behind the others is the host's own. */
+/** Returns the interfaces with a default route: networks behind other interfaces belong to the host. */
 async function waysOut(): Promise<string[]> {
   const routes = (await readFile('/proc/net/route', 'utf8').catch(() => ''))
     .split('\n')

@@ -1,22 +1,26 @@
-/** Runs programs of this host: those that change its network, and the one that reads the kernel's log. */
+/**
+ * Runs programs of this host: those that change its network and its mounts, and the one that reads the kernel's log.
+ */
 import { execFile } from 'node:child_process';
 
-/** Runs a program to its end. */
+/** Runs programs to their end. */
 export interface HostPrograms {
-  /** What it wrote to stdout. Rejects with what it wrote to stderr. */
+  /** Runs a program and returns its stdout. Rejects with its stderr. */
   run(program: string, args: readonly string[], input?: string): Promise<string>;
 }
 
-/** Longest run in milliseconds: these programs take a few. */
+/** Longest run, in milliseconds: these programs take a few. */
 const RUN_MS = 10_000;
-/** Most output taken, in bytes: a kernel's log has a few hundred KiB, on machines of many processors some MiB. */
+/**
+ * Most output accepted, in bytes: a kernel's log has a few hundred KiB, and some MiB on machines with many processors.
+ */
 const OUTPUT_BYTES_MAX = 32 << 20;
 
-/** The host's own. */
+/** Runs the programs of this host. */
 export const hostPrograms: HostPrograms = {
   run: (program, args, input = '') =>
     new Promise((resolve, reject) => {
-      // Administrators' programs lie in folders that a service's PATH may not have.
+      // Administrators' programs are in folders that a service's PATH may not have.
       const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
       const child = execFile(
         program,

@@ -1,8 +1,11 @@
-/** Joins what an engine's log has of a container's output with what came by its stream while the log was read. Pure. */
+/**
+ * Joins a container's output from the engine's log with the output that its stream delivered while the log was read.
+ * Pure.
+ */
 
 /**
- * What of `stream` the log has not: all but its longest beginning that is the end of the log. In time linear in their
- * bytes, whatever these are.
+ * Returns the part of `stream` that the log does not have: everything after its longest prefix that is a suffix of the
+ * log. Takes time linear in the bytes, whatever they are.
  */
 export function withoutOverlap(log: Buffer, stream: Buffer): Buffer {
   const end = log.subarray(Math.max(0, log.length - stream.length));
@@ -16,8 +19,8 @@ export function withoutOverlap(log: Buffer, stream: Buffer): Buffer {
 }
 
 /**
- * For each beginning of the text the length of its longest shorter beginning that is its end, too (Knuth, Morris,
- * Pratt).
+ * Returns, for each prefix of the text, the length of its longest shorter prefix that is also its suffix (Knuth,
+ * Morris, Pratt).
  */
 function bordersOf(text: Buffer): Uint32Array {
   const borders = new Uint32Array(text.length);

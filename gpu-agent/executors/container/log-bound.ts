@@ -1,5 +1,5 @@
 /**
- * Bounds the log of a container that an earlier agent made on Podman without a bound: it can be given none while the
+ * Bounds the log of a container that an earlier agent made on Podman without a limit: none can be set while the
  * container runs.
  */
 import { stat, truncate } from 'node:fs/promises';
@@ -9,20 +9,20 @@ import { delay } from '@slipway/kit/time/clock';
 import type Docker from 'dockerode';
 import { LOG_BYTES_MAX } from './container-plan.ts';
 
-/** Pause between two looks at the file, in milliseconds. */
+/** Pause between two checks of the file, in milliseconds. */
 const LOOK_MS = 10_000;
 
-/** Whose time it goes by. */
+/** Dependencies of `boundLog`. */
 export interface LogBoundDependencies {
   clock: Clock;
   logger: Logger;
-  /** The agent stops. */
+  /** Aborts when the agent stops. */
   closing: AbortSignal;
 }
 
 /**
- * Empties the log whenever it is over the bound, until the container has ended. Podman appends to the file, so that it
- * goes on at its new end.
+ * Truncates the log whenever it is over the limit, until the container has ended. Podman appends to the file, so it
+ * continues at the new end.
  */
 export function boundLog(
   container: Docker.Container,

@@ -1,13 +1,13 @@
 /**
- * Whether a container ran out of memory, as the kernel counted it. Podman does not say so on every machine, and the
- * count goes with the container's control group: it is read the moment the output ends, before the engine cleans up.
- * Where the engine was quicker, the kernel's log may tell.
+ * Finds out whether a container ran out of memory, by the kernel's counters. Podman does not report it on every
+ * machine. The counter disappears with the container's control group, so it is read the moment the output ends, before
+ * the engine cleans up. If the engine was faster, the kernel's log may have the fact.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hostPrograms } from './host-programs.ts';
 
-/** Where control groups are mounted; of version 1 each kind in a folder of its own. */
+/** Mount point of control groups; in version 1 each kind has its own folder. */
 const CGROUPS = '/sys/fs/cgroup';
 
 export class MemoryWatch {
@@ -36,7 +36,10 @@ export class MemoryWatch {
     ]);
   }
 
-  /** How many of its processes the kernel ended because the group was out of memory. Undefined: it cannot be seen. */
+  /**
+   * Returns how many of its processes the kernel ended because the group was out of memory. `undefined` if that cannot
+   * be seen.
+   */
   async kills(): Promise<number | undefined> {
     for (const file of this.#files) {
       const count = /^oom_kill (\d+)$/m.exec(await readFile(file, 'utf8').catch(() => ''))?.[1];
@@ -47,9 +50,9 @@ export class MemoryWatch {
 }
 
 /**
- * How many lines of the kernel's log say that it ended a process of this container for its memory. Undefined: none
- * does, which is no proof that none was ended (the kernel writes ten in five seconds at most), or this user may not
- * read the log.
+ * Returns how many lines of the kernel's log report that it ended a process of this container because of its memory.
+ * `undefined` if there are none, or if this user may not read the log. No lines are no proof: the kernel writes at most
+ * ten in five seconds.
  */
 export async function killsInKernelLog(containerId: string): Promise<number | undefined> {
   const log = await hostPrograms.run('dmesg', []).catch(() => '');

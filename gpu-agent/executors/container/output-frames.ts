@@ -1,6 +1,6 @@
 /**
- * The output of a container as engines send it: frames of a head of eight bytes, whose last four are the length of what
- * follows.
+ * Parses the output of a container as engines send it: frames with a header of eight bytes, whose last four are the
+ * length of the body.
  */
 import { Writable } from 'node:stream';
 
@@ -8,13 +8,13 @@ const HEAD_BYTES = 8;
 const LENGTH_AT = 4;
 
 /**
- * Takes frames in whatever pieces they come and hands on what they hold, in order, both streams of the container as
- * one. In time linear in the bytes.
+ * Accepts frames in pieces of any size and passes on their bodies in order, both streams of the container as one. Takes
+ * time linear in the bytes.
  */
 export class OutputFrames extends Writable {
-  /** What is still missing of the frame's body. */
+  /** Bytes still missing of the frame's body. */
   #left = 0;
-  /** Of a head that came in pieces. */
+  /** Received part of an incomplete header. */
   #head: Buffer = Buffer.alloc(0);
 
   constructor(take: (bytes: Buffer) => void) {

@@ -1,7 +1,7 @@
 /**
- * The networks of containers: who may reach what. Each unit of a Podman has a network of its own; units of a Docker
- * share one whose members cannot see each other. A firewall of this host's does the rest. Workers reach the internet
- * and the agent's bridge, and nothing else of this host.
+ * Networks of containers, which define who can reach what. On Podman each workload has its own network. On Docker they
+ * share one, whose members cannot see each other. A firewall of this host does the rest. Workers reach the internet and
+ * the agent's bridge, and nothing else of this host.
  */
 import { createHash } from 'node:crypto';
 import { statusOf } from '../../images/image-store.ts';
@@ -12,12 +12,12 @@ import { libpod } from './engine-calls.ts';
 import type { HostFirewall } from './host-firewall.ts';
 import type { HostPrograms } from './host-programs.ts';
 
-/** What networks are made with. */
+/** Options of UnitNetworks. */
 export interface UnitNetworksOptions {
   machineId: string;
   firewall: HostFirewall;
   programs: HostPrograms;
-  /** The agent is root: it may give the host an address and rules. */
+  /** The agent is root: it may add an address and rules to the host. */
   asRoot: boolean;
   /** Listens for workers at an address of this host; resolves to the port. Called once for each address. */
   openBridge(address: string): Promise<number>;
@@ -39,8 +39,8 @@ export class UnitNetworks {
   }
 
   /**
-   * Where containers find the agent's bridge, for instance `http://10.89.0.1:41234`. Rejects with NoEngineError when
-   * they could not.
+   * Returns the URL at which containers reach the agent's bridge, for instance `http://10.89.0.1:41234`. Rejects with
+   * NoEngineError if they could not reach it.
    */
   async bridgeUrl(engine: Engine): Promise<string> {
     this.#engine = engine;
@@ -54,7 +54,7 @@ export class UnitNetworks {
     return this.#bridge;
   }
 
-  /** Sees to the network of a unit; its name. */
+  /** Creates the network of a workload if needed, and returns its name. */
   async open(engine: Engine, unitId: string): Promise<string> {
     await this.bridgeUrl(engine);
     await this.#options.firewall.refresh();
@@ -69,13 +69,13 @@ export class UnitNetworks {
     return name;
   }
 
-  /** The unit's container is gone. Never rejects. */
+  /** Removes a workload's network after its container. Never rejects. */
   async drop(engine: Engine, unitId: string): Promise<void> {
     if (engine.facts.kind === 'podman')
       await libpod(engine.docker, 'DELETE', `/networks/${this.#unitName(unitId)}`).catch(() => undefined);
   }
 
-  /** Removes what was left behind for units other than these. */
+  /** Removes networks that were left behind by workloads other than these. */
   async sweep(engine: Engine, keep: ReadonlySet<string>): Promise<void> {
     if (engine.facts.kind === 'docker') return;
     const networks = (await libpod(engine.docker, 'GET', '/networks/json')) as { labels?: Record<string, string> }[];
@@ -86,12 +86,12 @@ export class UnitNetworks {
     await Promise.all(left.map((unitId) => this.drop(engine, unitId!)));
   }
 
-  /** No unit runs any more: what only they needed of the host goes. Never rejects. */
+  /** Removes what only workloads need of the host, once none runs any more. Never rejects. */
   async close(): Promise<void> {
     const url = await this.#bridge?.catch(() => undefined);
     this.#bridge = undefined;
     if (!url) return;
-    // Engines have few addresses for networks. Both call it the same.
+    // Engines have few addresses for networks, so the shared one is removed. Its call is the same for both engines.
     await this.#engine?.docker
       .getNetwork(this.#sharedName)
       .remove()
@@ -104,8 +104,8 @@ export class UnitNetworks {
   }
 
   /**
-   * Takes away what any run of the agent has made: none of its units runs any more, and no agent does. Rejects when the
-   * engine does not answer.
+   * Removes everything that any run of the agent has made, when no workload and no agent runs any more. Rejects if the
+   * engine does not respond.
    */
   async clear(engine: Engine): Promise<void> {
     const { docker, facts } = engine;
@@ -138,8 +138,8 @@ export class UnitNetworks {
       );
     }
     const address = facts.kind === 'docker' ? await this.#dockerGateway(engine) : await this.#podmanGateway(engine);
-    // A bridge of Podman's stands only while a container is in it: the host has the address by itself, before the first
-    // and after the last.
+    // A bridge interface of Podman exists only while a container uses it. The host gets the address itself, so that it
+    // exists before the first container and after the last.
     if (facts.kind === 'podman') {
       if (!asRoot)
         throw new NoEngineError('containers of a Podman cannot reach an agent that is not root: run the agent as root');
@@ -150,7 +150,7 @@ export class UnitNetworks {
     return `http://${address}:${port}`;
   }
 
-  /** Keeps one network for the address: so no other gets it, and a restarted agent finds it again. */
+  /** Keeps one network to reserve the address: no other network gets it, and a restarted agent finds it again. */
   async #podmanGateway(engine: Engine): Promise<string> {
     await createPodmanNetwork(
       engine,
@@ -191,7 +191,7 @@ export class UnitNetworks {
   }
 }
 
-/** Names of the interfaces of one machine's networks start so; rules of the firewall go by it. */
+/** Returns the prefix of the interface names of one machine's networks; firewall rules match it. */
 export function interfacePrefix(machineId: string): string {
   return `sw${createHash('sha256').update(machineId).digest('hex').slice(0, 4)}`;
 }
@@ -202,7 +202,7 @@ function gatewayIn(gateway: string | undefined): string {
   return gateway;
 }
 
-/** No names of other containers, and no way to their networks. One that is there already stays. */
+/** Creates a network without names of other containers and without a route to their networks. An existing one stays. */
 async function createPodmanNetwork(
   { docker }: Engine,
   name: string,
