@@ -1,7 +1,7 @@
 /**
  * Archives the logs of workers and pods that ended, as files in the agent's data folder. Their bytes, their number and
- * the age of workers' logs are bounded. The owner with the most logs loses its oldest first, so that an endpoint whose
- * workers end all the time removes no other owner's logs.
+ * the age of workers' logs are bounded. The owner that uses the most of a limit loses its oldest log first, so that an
+ * endpoint whose workers end all the time removes no other owner's logs.
  */
 import { chmod, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -167,7 +167,10 @@ export class LogArchive {
     await this.prune();
   }
 
-  /** Returns the position of the oldest log of the owner with the most; of several such owners, the oldest of all. */
+  /**
+   * Returns the position of the oldest log of the owner with the largest total weight; of several such owners, the
+   * oldest of all.
+   */
   #next(weight: (kept: Kept) => number): number {
     const weights = new Map<string, number>();
     for (const kept of this.#kept) weights.set(kept.owner, (weights.get(kept.owner) ?? 0) + weight(kept));

@@ -1,8 +1,8 @@
 /**
  * Directories of network volumes on this machine: `<folder>/<id>`. Root in a container may leave files there that make
- * whoever runs them root, and open the volume to everybody. Therefore only the agent can pass the folder: images get
- * their volume mounted, and commands get a view of it (host-views.ts). Where that is impossible, a volume serves either
- * images or commands for as long as it exists.
+ * any user who runs them root, and open the volume to everybody. Therefore only the agent can pass the folder: images
+ * get their volume mounted, and commands get a view of it (host-views.ts). Where that is impossible, a volume serves
+ * either images or commands for as long as it exists.
  */
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

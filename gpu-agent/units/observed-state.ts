@@ -5,7 +5,7 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { Desired, Observed, Phase } from './step.ts';
 import { advance, isLive } from './step.ts';
 
-/** Pause before a workload that ended by itself is started again: grows from 2 to 60 s. */
+/** Pause before a workload that ended by itself is started again: from 1 to 60 s, jitter included. */
 const PAUSE = { firstMs: 2_000, maxMs: 60_000 };
 /** After this many milliseconds of running a start counts as successful: the next pause is the shortest again. */
 const SUCCESSFUL_MS = 60_000;

@@ -4,10 +4,10 @@
  * and evaluates the rule again after every change. Pure.
  *
  *   unknown > adopting > absent or running
- *   absent > preparing > running <> freezing > frozen > running
- *   preparing, running, freezing, frozen > exited (a worker: for good; a pod: until it is tried again)
+ *   absent, exited, settled > preparing > running <> freezing > frozen > running
+ *   preparing, running, freezing, frozen > exited (a worker: for good; a pod: until it is tried again), or absent
  *   absent, exited, settled > settling > settled
- *   absent, exited, settled > removing > gone
+ *   absent, exited, settled > removing > gone, or back to absent or exited
  */
 
 /**

@@ -13,7 +13,7 @@ import type { Action, Desired, EndCause, Observed, Phase } from './step.ts';
 import { step } from './step.ts';
 import type { UnitKind, UnitParts } from './unit-kind.ts';
 
-/** Pause before a failed removal of files, or a failed freeze, is tried again. */
+/** Pause before a failed removal of files, or a failed freeze, is tried again, in milliseconds. */
 const RETRY_MS = 5_000;
 /** More actions in a row than a workload has phases. Reaching this means that the rule loops. */
 const ACTIONS_MAX = 20;

@@ -218,7 +218,7 @@ export class ContainerUnit implements RunningUnit {
     this.#output = stream;
     if (!again) return;
     const log = await readLog(container).catch((error: unknown) => {
-      // An engine may keep no log. If the read was cut off, the caller tries again.
+      // An engine may keep no log. A read that was cut off rejects instead, and a reattach tries it again.
       if (statusOf(error) !== undefined) return Buffer.alloc(0);
       (stream as NodeJS.ReadWriteStream & { destroy?(): void }).destroy?.();
       throw error;

@@ -1,7 +1,7 @@
 /**
  * Finds out whether a container ran out of memory, by the kernel's counters. Podman does not report it on every
  * machine. The counter disappears with the container's control group, so it is read the moment the output ends, before
- * the engine cleans up. If the engine was faster, the kernel's log may have the fact.
+ * the engine cleans up. If the engine was faster, the kernel's log may still show it.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

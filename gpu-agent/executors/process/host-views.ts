@@ -161,7 +161,7 @@ export class HostViews {
   }
 }
 
-/** Removes the views in a folder. */
+/** Removes the views in a folder and their directories. */
 async function sweepViews(folder: string, programs: HostPrograms): Promise<void> {
   for (const { point } of (await hostMounts()).toReversed()) {
     if (point !== folder && isBelow(point, folder)) await programs.run('umount', ['--lazy', point]);

@@ -7,7 +7,7 @@
  */
 import { execFileSync } from 'node:child_process';
 
-/** Paths where setpriv is looked for. PATH is not used, because somebody else could set it. */
+/** Paths of setpriv. PATH is not searched, because another user could set it. */
 const PLACES = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/sbin/setpriv', '/sbin/setpriv'];
 /**
  * Variables that change what a program loads or does before its first line: those that glibc removes for set-uid

@@ -153,7 +153,7 @@ class GroupProcess implements RunningUnit {
       child.once('exit', (code, signal) => {
         exit = { code: code ?? undefined, signal: signal ?? undefined, failure: undefined };
         const counted = code !== 0 && (cgroup?.oomKills ?? 0) > 0;
-        // SIGKILL from outside usually means that memory ran out: nothing else often sends it to a worker.
+        // A SIGKILL that the agent did not send usually comes from the kernel, because memory ran out.
         const mayBe = !counted && signal === 'SIGKILL' && !this.#isKilled;
         const memory = mayBe ? wasEndedForMemory(child.pid!, startedAtS, hostPrograms) : Promise.resolve(counted);
         // The guard still lives, so the group's id is not reused yet. This ends the guard and what the worker left

@@ -61,7 +61,10 @@ export class HttpServing {
     this.#leftAtMs = drains ? (this.#leftAtMs ?? nowMs) : undefined;
   }
 
-  /** Returns whether a drain still waits for clients. A worker that does not drain waits for none. */
+  /**
+   * Returns whether a drain still waits for clients. A worker that does not drain, or that is not wanted at all, waits
+   * for none.
+   */
   hasClients(nowMs: number): boolean {
     if (!this.wasReady || this.#leftAtMs === undefined) return false;
     const leftMs = nowMs - this.#leftAtMs;

@@ -1,7 +1,7 @@
 /**
  * Finds out whether each connection to an HTTP server carries one request only. There are two such cases. The server
  * ends connections that are idle for a moment: a request that is sent just then is lost and may not be sent again. Or
- * it serves nobody else as long as one connection is open. Most servers keep connections for 5 s or more, and serve
+ * the server accepts no other connection while one is open. Most servers keep connections for 5 s or more, and serve
  * many.
  */
 import type { Socket } from 'node:net';
@@ -63,7 +63,7 @@ export function isSingleUse(target: HealthTarget, clock: Clock): Promise<boolean
   });
 }
 
-/** Returns whether the server declares to keep connections for less time than they are watched. */
+/** Returns whether the server declares a keep-alive timeout, in seconds, that is shorter than WATCHED_MS. */
 function promisesLess(header: string | string[] | undefined): boolean {
   const seconds = /(?:^|[,;\s])timeout=(\d{1,9})(?:$|[,;\s])/i.exec(String(header ?? ''))?.[1];
   return seconds !== undefined && Number(seconds) * 1_000 < WATCHED_MS;

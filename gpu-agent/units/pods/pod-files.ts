@@ -1,7 +1,7 @@
 /**
  * Files of pods: `<folder>/<pod>/<disk>`. A disk is one directory. A new disk number is an empty directory, and the
- * other disks are removed. Root in a container may open its disk to everybody and leave files there that make whoever
- * runs them root. Therefore only the agent can pass the directory above.
+ * other disks are removed. Root in a container may open its disk to everybody and leave files there that make any user
+ * who runs them root. Therefore only the agent can pass the directory above.
  */
 import { chmod, chown, lchown, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';

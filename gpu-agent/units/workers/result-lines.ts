@@ -1,8 +1,8 @@
 /**
  * Reads what the Python SDK writes to its output about results that it could not send. A value that has no JSON form
  * never reaches the bridge, and only the log has the exact reason
- * (docs/reference/worker-protocol.md#results-that-cannot-be-sent). Whoever can write into a worker's log can affect
- * that worker's jobs only.
+ * (docs/reference/worker-protocol.md#results-that-cannot-be-sent). A program that can write into a worker's log can
+ * affect that worker's jobs only.
  */
 
 /** A line about a result. `over`: the SDK is done with the job. */
