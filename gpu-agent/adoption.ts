@@ -1,7 +1,7 @@
 /**
- * What a starting agent does with the containers that the run before left. Within that run's lease it takes its workers
- * up, and their attempts go on as if nothing had been. After it core has given the attempts away, so they are ended
- * before anything else happens. Pods belong to this machine whatever happened, and always go on.
+ * Handles the containers that the previous run of the agent left. While that run's lease lasts, its workers are adopted
+ * and their attempts go on without interruption. After the lease, core has given the attempts to others, so the workers
+ * are ended before anything else happens. Pods belong to this machine in any case and always go on.
  */
 
 import type { Logger } from '@slipway/kit/log/logger';
@@ -13,7 +13,7 @@ import type { Lease } from './session/lease.ts';
 import type { LastRun } from './spool/run-log.ts';
 import type { PodRegistry } from './units/pods/pod-registry.ts';
 
-/** What it works with. */
+/** Dependencies of the adoption. */
 export interface TakeoverParts extends TakeUpParts {
   pods: PodRegistry;
   containers: ContainerHost;
@@ -24,7 +24,7 @@ export interface TakeoverParts extends TakeUpParts {
 export class Adoption {
   readonly #parts: TakeoverParts;
   #last: LastRun | undefined;
-  /** Its workers were adopted, or ended. */
+  /** The workers of the previous run were adopted or ended. */
   #begun = false;
   /** The lease ran out before that. */
   #late = false;
@@ -34,8 +34,8 @@ export class Adoption {
   }
 
   /**
-   * Reads what was left, and goes on with the lease of the run before. Workers can be spoken to from here on: to be
-   * called before they can reach the bridge.
+   * Reads what the previous run left and continues its lease. From here on, workers can be called. Must be called
+   * before the workers can reach the bridge.
    */
   async open(): Promise<void> {
     const { runLog, lease, clock } = this.#parts;
@@ -49,21 +49,25 @@ export class Adoption {
   }
 
   /**
-   * Returns how long the session may wait for the inventory, in milliseconds; `undefined` if no lease is to be kept.
-   * With pods it waits to the end: a hello must list them, and which of them run the engine has to say first.
+   * Returns how long the session may wait for the inventory, in milliseconds; `undefined` if there is no lease to keep.
+   * With pods it waits until the inventory is complete: a hello must list the pods, and only the engine knows which of
+   * them run.
    */
   get patienceMs(): number | undefined {
     const { pods, workers } = this.#last!;
     return workers.size > 0 && pods.size === 0 && this.#leftMs > 0 ? this.#leftMs / 2 : undefined;
   }
 
-  /** The lease ran out. Returns whether the workers are still to be adopted: then they will be ended instead. */
+  /**
+   * Handles the end of the lease. Returns true if the workers have not been adopted yet; they will then be ended
+   * instead.
+   */
   expire(): boolean {
     this.#late ||= !this.#begun;
     return !this.#begun;
   }
 
-  /** Units that nobody may remove yet, and for how long it is worth to wait for their engine, in milliseconds. */
+  /** Units that nobody may remove yet, and how long to wait for their engine, in milliseconds. */
   get left(): { units: ReadonlySet<string>; waitMs: number } {
     const { pods, workers } = this.#last!;
     const isHeld = this.#holdsLease;
@@ -73,13 +77,13 @@ export class Adoption {
     };
   }
 
-  /** Port at which the workers look for the bridge on this address of the host; 0: none does. */
+  /** Returns the port at which the workers expect the bridge on this address of the host; 0 if no worker does. */
   formerPort(address: string): number {
     const url = this.#last?.run?.bridge;
     return url && this.#holdsLease && new URL(url).hostname === address ? Number(new URL(url).port) : 0;
   }
 
-  /** Takes up what still runs, and ends the rest. Containers must have started. */
+  /** Adopts what still runs and ends the rest. Containers must have started. */
   async begin(): Promise<void> {
     const { pool, pods, containers, runLog, logger } = this.#parts;
     const { workers, pods: formerPods } = this.#last!;
@@ -102,7 +106,9 @@ export class Adoption {
     if (taken + running.size > 0) logger.info({ workers: taken, ...attempts }, 'took up what the run before left');
   }
 
-  /** Tells the next run that this one lives. Called often; costs nothing while nothing would outlive it. */
+  /**
+   * Records for the next run that this run is alive. Called often; does nothing while no unit would outlive this run.
+   */
   beat(): void {
     const { runLog, containers, lease, clock } = this.#parts;
     if (!runLog.keepsAny) return;
@@ -122,8 +128,8 @@ export class Adoption {
   }
 
   /**
-   * This run ends, and its containers go on. `drain` tells whether all that they had begun to send was taken; else the
-   * next run must know.
+   * Ends this run while its containers go on. `drain` resolves to true if everything that the containers had begun to
+   * send was accepted; otherwise the next run must know.
    */
   async leave(drain: () => Promise<boolean>): Promise<void> {
     if (!(await drain())) this.#parts.containers.mayLose();
@@ -131,8 +137,8 @@ export class Adoption {
   }
 
   /**
-   * How long the lease of the run before still lasts, in milliseconds. Of a run before this machine's last start
-   * nothing is left.
+   * How long the previous run's lease still lasts, in milliseconds. 0 if that run was before this machine's last boot,
+   * because nothing of it is left.
    */
   get #leftMs(): number {
     const { run } = this.#last!;
@@ -142,7 +148,7 @@ export class Adoption {
       : Math.max(0, run.leaseFromMs + run.leaseMs - nowMs);
   }
 
-  /** The lease of the run before goes on, or still lasts though it left no workers. */
+  /** True if the lease of the previous run goes on, or still lasts although that run left no workers. */
   get #holdsLease(): boolean {
     return !this.#late && (this.#parts.lease.heldFromMs !== undefined || this.#leftMs > 0);
   }

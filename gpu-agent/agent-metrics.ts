@@ -1,4 +1,4 @@
-/** The metrics of an agent. docs/reference/metrics.md has each. */
+/** Metrics of an agent. docs/reference/metrics.md describes each. */
 
 import type { BudgetFill } from '@slipway/kit/observe/budget-metrics';
 import { budgetMetrics } from '@slipway/kit/observe/budget-metrics';
@@ -14,21 +14,21 @@ import type { OnPull } from './images/image-puller.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
 import type { OnStart } from './units/unit-kind.ts';
 
-/** What is looked at when somebody reads. */
+/** Values that are read at each scrape. */
 export interface AgentReadings {
-  /** Attempts that are held. */
+  /** Number of attempts that the agent holds. */
   attempts(): number;
-  /** Outcomes on disk that core has not acknowledged, and their bytes. */
+  /** Outcomes on disk that core has not acknowledged, and their size in bytes. */
   spooled(): { outcomes: number; bytes: number };
-  /** There is a session with core. */
+  /** True while there is a session with core. */
   connected(): boolean;
   gpus(): readonly MachineGpu[];
   gpuLoads(): readonly GpuLoad[];
-  /** Bounds of memory by name. */
+  /** Memory budgets by name. */
   budgets: Readonly<Record<string, () => BudgetFill>>;
 }
 
-/** What the parts of an agent tell. */
+/** Callbacks with which the parts of an agent report events. */
 export interface AgentMeter {
   countBridgeCalls(app: FastifyInstance): void;
   onAttemptEnd(kind: OutcomeKind): void;
@@ -45,7 +45,7 @@ const PULLS: readonly Parameters<OnPull>[0][] = ['pulled', 'failed', 'abandoned'
 
 const BYTES_PER_MIB = 1024 * 1024;
 
-/** Makes them. */
+/** Registers the metrics and returns the meter. */
 export function agentMetrics(metrics: Metrics, readings: AgentReadings, clock: Clock): AgentMeter {
   const gauge = (name: string, help: string, read: () => number): void => {
     metrics.gauge({ name, help }, (one) => one.set(read()));
@@ -104,8 +104,8 @@ export function agentMetrics(metrics: Metrics, readings: AgentReadings, clock: C
 }
 
 /**
- * Of real GPUs and slices, of which a machine has at most a few dozen. Those that the driver tells nothing of have no
- * value.
+ * Registers metrics of real GPUs and MIG slices; a machine has at most a few dozen. A GPU of which the driver reports
+ * nothing has no value.
  */
 function gpuMetrics(metrics: Metrics, { gpus, gpuLoads }: Pick<AgentReadings, 'gpus' | 'gpuLoads'>): void {
   const each = (

@@ -1,7 +1,7 @@
 /**
- * Ends attempts because core said so: alone over the worker's stop channel, else with its worker
+ * Ends attempts on core's request: alone over the worker's stop channel, else together with the worker
  * (docs/reference/worker-protocol.md#stopping). A worker that does not stop an attempt gets nothing new: an SDK that
- * takes jobs ahead would hold a new one back until the stopped one is over, and so keep itself from being killed.
+ * prefetches jobs would hold a new one back until the stopped one is over, and would so keep itself from being killed.
  */
 
 import type { Logger } from '@slipway/kit/log/logger';
@@ -24,15 +24,18 @@ import type { ToCore } from './to-core.ts';
 import type { WorkerPolls } from './worker-polls.ts';
 import type { WorkerReporter } from './worker-reporter.ts';
 
-/** After this long a worker is asked what it still holds, in milliseconds: the SDK needs a moment to cancel a task. */
+/** Delay before a worker is asked what it still holds, in milliseconds. The SDK needs a moment to cancel a task. */
 const PROBE_AFTER_MS = 500;
-/** How long a worker that can hear a stop may go on getting jobs before it has ended the attempt, in milliseconds. */
+/**
+ * Longest time for which a worker with a stop channel goes on getting jobs before it has ended the attempt, in
+ * milliseconds.
+ */
 const OBEY_MS_MAX = 2_000;
 
-/** A worker that began something so short a time ago, in milliseconds, goes on with what it has in hand. */
+/** A worker that began a job within this time, in milliseconds, keeps its prefetched jobs. */
 const GOING_ON_MS = 1_000;
 
-/** What it works with. */
+/** Dependencies of the stopper. */
 export interface StopperParts {
   table: AttemptTable;
   holdings: Holdings;
@@ -44,7 +47,7 @@ export interface StopperParts {
   clock: Clock;
   logger: Logger;
   policy: StopPolicy;
-  /** How long an attempt may take to end, in milliseconds. */
+  /** Longest time that an attempt may take to end, in milliseconds. */
   graceMs: number;
 }
 
@@ -55,7 +58,7 @@ export class AttemptStopper {
     this.#parts = parts;
   }
 
-  /** Begins to end attempts. One that no worker has seen ends at once. */
+  /** Begins to end attempts. An attempt that no worker has seen ends at once. */
   stop(stops: readonly AttemptStop[]): void {
     const { table, outcomes, toCore } = this.#parts;
     for (const { ref } of stops) {
@@ -71,8 +74,8 @@ export class AttemptStopper {
   }
 
   /**
-   * Another worker could begin what this one's worker has in hand. Nothing happens when that goes on meanwhile, or is
-   * about to be ended anyway.
+   * Revokes a prefetched job, because another worker could begin it. Does nothing if the worker has just begun a job or
+   * is about to be ended anyway.
    */
   recall(ref: AttemptRef): void {
     const { table, holdings, pool, clock } = this.#parts;
@@ -87,19 +90,20 @@ export class AttemptStopper {
     replaceWorker({ table, holdings }, worker, 'The job before it takes long, and another worker can begin it.');
   }
 
-  /** Tells a worker to stop a job, when it can hear it. */
+  /** Tells a worker to stop a job if it has a stop channel. */
   signal(worker: Worker, jobId: string): void {
     if (!worker.sdk.traits.stopChannel) return;
     this.#parts.holdings.of(worker.id).tellToStop(jobId);
     this.deliver(worker.id);
   }
 
-  /** Answers a stop poll with the jobs to stop, when there is both. */
+  /** Answers the worker's stop poll with the jobs to stop, if there are both. */
   deliver(workerId: string): void {
     const { holdings, polls } = this.#parts;
     const holding = holdings.get(workerId);
     const poll = polls.stopPoll(workerId);
-    // One that must not begin what it has in hand does so when its job stops: it is killed instead, after the grace.
+    // A worker that must not begin its prefetched jobs would begin them when its job stops. It is killed after the
+    // grace period instead.
     if (!poll || !holding || holding.isFinal || holding.jobsToStop.length === 0) return;
     const jobsToStop = holding.takeJobsToStop();
     poll.answer([Buffer.from(JSON.stringify({ jobsToStop }))]).then(
@@ -110,7 +114,7 @@ export class AttemptStopper {
     );
   }
 
-  /** Looks after attempts that should have ended. Called often. */
+  /** Checks attempts that should have ended. Called often. */
   pass(): void {
     const { table, holdings, pool, clock, policy, graceMs } = this.#parts;
     const now = clock.monotonicMs();
@@ -132,7 +136,7 @@ export class AttemptStopper {
   /** Ends all attempts at once, with the workers that run them. */
   endAll(reason: string): void {
     const { table, holdings, pool, logger } = this.#parts;
-    // The end of one must not begin the next.
+    // The end of one attempt must not begin the next.
     for (const { ref, phase } of table.all()) if (phase === 'handed') holdings.of(ref.workerId).isFinal = true;
     if (table.size > 0)
       logger.error({ ...someAttempts(table.all().map(({ ref }) => ref)), reason }, 'ending all attempts');
@@ -162,8 +166,8 @@ export class AttemptStopper {
   }
 
   /**
-   * The worker has it in hand: it cannot hear of it before it begins, and all waits until then. One that it has not
-   * read does not wait, as it may never.
+   * Returns true if the job is still prefetched: the worker cannot handle a stop before it begins the job, so
+   * everything waits until then. An attempt that the worker has not read does not wait, because it may never be read.
    */
   #isEarly(worker: Worker, attempt: Attempt, now: number): boolean {
     const stop = attempt.stop!;
@@ -176,17 +180,17 @@ export class AttemptStopper {
     return false;
   }
 
-  /** Its next take says what it holds by then. */
+  /** Answers the open takes empty: the worker's next take shows what it still holds. */
   #probe(worker: Worker, stop: StopRequest): void {
     stop.probed = true;
     if (worker.sdk.traits.tellsFreeSlots) for (const take of this.#parts.polls.takes(worker.id)) take.empty();
   }
 
-  /** What waits for the worker goes back at once: another one may be free. */
+  /** Blocks the worker. Its waiting attempts go back at once: another worker may be free. */
   #block(worker: Worker, stop: StopRequest): void {
     const { reporter, table } = this.#parts;
     stop.blocks = true;
-    // Before the outcomes: core must not give the worker the same jobs again.
+    // Reported before the outcomes, so that core does not give the worker the same jobs again.
     reporter.capacityChanged(worker);
     table.returnWaiting(worker.id, `The worker ${worker.id} takes no more jobs until one that was stopped has ended.`);
   }

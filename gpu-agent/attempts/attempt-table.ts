@@ -1,4 +1,4 @@
-/** All attempts that this agent holds, and the one way in which they end. */
+/** Table of all attempts that this agent holds, and the only way in which they end. */
 
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock } from '@slipway/kit/time/clock';
@@ -11,19 +11,19 @@ import type { Holdings } from './holding.ts';
 import type { Keeper } from './keeper.ts';
 import type { OutcomeReporter } from './outcome-reporter.ts';
 
-/** What belongs to an outcome besides its kind. */
+/** Details of an outcome besides its kind. */
 export interface Ending {
   output?: Buffer | undefined;
   error?: string;
-  /** For LOST. */
+  /** Only for LOST. */
   cause?: LossCause;
-  /** The worker is to be replaced: how long it took says nothing about the next. */
+  /** The worker is to be replaced: the duration says nothing about the next one. */
   unmeasured?: boolean;
-  /** Nobody waits until it is safe. */
+  /** Nobody waits until the outcome is safe. */
   mayWait?: boolean;
 }
 
-/** Is told of the end of an attempt. */
+/** Called when an attempt ends. */
 export type AttemptEnd = (kind: OutcomeKind, attempt: Attempt) => void;
 
 export class AttemptTable {
@@ -37,7 +37,7 @@ export class AttemptTable {
   readonly #onEnd: AttemptEnd;
   readonly #listeners: ((workerId: string) => void)[] = [];
 
-  /** `onEnd` is told of ends of attempts, before their workers may go on; default: nobody is. */
+  /** `onEnd` is called when an attempt ends, before its worker may go on. Default: none. */
   constructor(options: {
     holdings: Holdings;
     outcomes: OutcomeReporter;
@@ -73,19 +73,20 @@ export class AttemptTable {
     return [...this.#attempts.values()];
   }
 
-  /** Takes an attempt in. */
+  /** Adds an attempt. */
   add(attempt: Attempt): void {
     this.#attempts.set(attempt.key, attempt);
   }
 
-  /** All that core should know about: what is held, and what ended but is not acknowledged. */
+  /**
+   * Returns all attempts that core should know about: those that are held, and those that ended but are not
+   * acknowledged.
+   */
   refs(): AttemptRef[] {
     return [...this.all().map((attempt) => attempt.ref), ...this.#outcomes.refs()];
   }
 
-  /**
-   * Ends an attempt; the first end counts, later ones do nothing. Resolves once the outcome is safe.
-   */
+  /** Ends an attempt. The first end counts, later ones do nothing. Resolves once the outcome is safe. */
   end(attempt: Attempt, kind: OutcomeKind, ending: Ending = {}): Promise<void> {
     if (attempt.phase === 'ended') return Promise.resolve();
     attempt.phase = 'ended';
@@ -96,7 +97,7 @@ export class AttemptTable {
     holding?.leave(attempt);
     const nowMs = this.#clock.monotonicMs();
     const next = holding?.beginNext(nowMs) ?? [];
-    // Only of an attempt whose result counts do the last chunks matter.
+    // The last chunks only matter if the attempt's result counts.
     if (kind !== Kind.COMPLETED && kind !== Kind.FAILED) {
       this.#chunks.forget(attempt.key);
       this.#logger.info(
@@ -118,7 +119,7 @@ export class AttemptTable {
       cause: ending.cause,
     };
     const safe = this.#outcomes.report(outcome, { mayWait: ending.mayWait, key: attempt.key });
-    // Its worker goes on once it is answered.
+    // The worker goes on once it is answered.
     if (next.length > 0)
       void safe.then(() => {
         for (const begun of next) begun.begin(this.#clock.monotonicMs());
@@ -130,12 +131,12 @@ export class AttemptTable {
   }
 
   /**
-   * Ends what a worker held when its process ended, and gives back what it never saw. Of several attempts nobody knows
-   * which one took all memory.
+   * Ends the attempts that a worker held when its process ended, and returns those that it never saw. If it ran several
+   * attempts, nobody knows which one used up the memory.
    */
   endAllOf(workerId: string, cause: string, ranOutOfMemory = false): void {
     this.returnWaiting(workerId, cause);
-    // The end of one must not begin the next.
+    // The end of one attempt must not begin the next.
     const held = this.#holdings.get(workerId);
     if (held) held.isFinal = true;
     const all = this.#holdings.get(workerId)?.all() ?? [];
@@ -151,7 +152,7 @@ export class AttemptTable {
     }
   }
 
-  /** Gives back what the worker never saw. */
+  /** Returns the attempts that the worker never saw. */
   returnWaiting(workerId: string, cause: string): void {
     for (const attempt of this.all()) {
       if (attempt.ref.workerId === workerId && attempt.phase !== 'handed')

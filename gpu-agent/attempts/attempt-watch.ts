@@ -1,6 +1,6 @@
 /**
- * Notices attempts that nothing happens to: a job that its worker never asks for goes back, a job nobody hears of is
- * lost.
+ * Detects attempts without progress. A job that its worker never asks for is returned; a job that the worker is silent
+ * about is lost.
  */
 
 import type { Clock } from '@slipway/kit/time/clock';
@@ -13,13 +13,13 @@ import type { Holdings } from './holding.ts';
 import type { ToCore } from './to-core.ts';
 import type { WorkerPolls } from './worker-polls.ts';
 
-/** How long an attempt may wait for its worker's next take, in milliseconds. */
+/** Longest wait of an attempt for its worker's next take, in milliseconds. */
 const TAKE_WAIT_MS_MAX = 10_000;
-/** One that was given ahead goes to another worker sooner. */
+/** The same for a prefetched attempt, which goes to another worker sooner. */
 const AHEAD_WAIT_MS_MAX = 3_000;
-/** How long its input may take to arrive, in milliseconds. */
+/** Longest time until the input of an attempt arrives, in milliseconds. */
 const FETCH_MS_MAX = 120_000;
-/** How long an attempt may be in hand before core hears of it, and after how long again, in milliseconds. */
+/** Time after which core is told that an attempt is still prefetched, and the interval after that, in milliseconds. */
 const IN_HAND_MS = 2_000;
 const IN_HAND_AGAIN_MS = 1_000;
 
@@ -32,7 +32,7 @@ export class AttemptWatch {
   readonly #look: (worker: Worker) => void;
   readonly #clock: Clock;
 
-  /** `look`: the room of a worker may have changed with time. */
+  /** `look` is called when the capacity of a worker may have changed with time. */
   constructor(options: {
     toCore: Pick<ToCore, 'addWaiting'>;
     table: AttemptTable;
@@ -51,7 +51,7 @@ export class AttemptWatch {
     this.#clock = options.clock;
   }
 
-  /** Called often. */
+  /** Checks all attempts. Called often. */
   pass(): void {
     const now = this.#clock.monotonicMs();
     for (const attempt of this.#table.all()) {
@@ -63,8 +63,8 @@ export class AttemptWatch {
           continue;
         }
         if (attempt.beganAtMs !== undefined) this.#holdings.get(worker.id)?.pace.runs(now - attempt.beganAtMs);
-        // Without an end of that answer the worker can still read it: only its end, or the job's own timeout, ends the
-        // wait.
+        // Without an end of that answer the worker can still read it. Only the worker's end, or the job's own timeout,
+        // ends the wait.
         if (
           attempt.confirmed ||
           attempt.mayBeUnread ||
@@ -78,7 +78,7 @@ export class AttemptWatch {
       } else if (attempt.ahead) {
         this.#keep(attempt, now - attempt.waitingSinceMs, now);
       } else if (now - attempt.waitingSinceMs > (attempt.phase === 'fetching' ? FETCH_MS_MAX : TAKE_WAIT_MS_MAX)) {
-        // Until it asks again it has no room, whatever it declared.
+        // Until the worker asks again it has no capacity, whatever it declared.
         this.#polls.distrust(worker.id);
         void this.#table.end(attempt, OutcomeKind.RETURNED, {
           error: `The worker ${worker.id} did not ask for the job.`,
@@ -88,7 +88,7 @@ export class AttemptWatch {
     for (const worker of this.#pool.all()) if (this.#holdings.get(worker.id)?.pace.canBe) this.#look(worker);
   }
 
-  /** It waits here for a worker that is busy for longer than was thought. */
+  /** Handles a prefetched attempt that waits here for a worker that is busy for longer than expected. */
   #keep(attempt: Attempt, waitedMs: number, now: number): void {
     if (waitedMs > AHEAD_WAIT_MS_MAX)
       void this.#table.end(attempt, OutcomeKind.RETURNED, { error: 'The jobs before it took longer than expected.' });

@@ -6,87 +6,90 @@ import type { KeptAttempt } from '../spool/run-log.ts';
 import type { AttemptTrace } from './attempt-trace.ts';
 
 /**
- * fetching: its input is on the way; waiting: for the worker's next take; handed: answered to a take; ended: an outcome
- * exists. Only ever forward.
+ * Phase of an attempt. fetching: its input is on the way; waiting: it waits for the worker's next take; handed: it was
+ * given to the worker in answer to a take; ended: it has an outcome. Phases only go forward.
  */
 type AttemptPhase = 'fetching' | 'waiting' | 'handed' | 'ended';
 
-/** That core wants it to end. */
+/** Core's request to stop an attempt. */
 export interface StopRequest {
-  /** Since when, by the steady clock. */
+  /** Time of the request, by the monotonic clock. */
   atMs: number;
-  /** The worker's open take was sent away once, so that it shows what it still holds. */
+  /** The worker's open take was answered empty once, so that its next take shows what it still holds. */
   probed: boolean;
-  /** The worker cannot hear of it, or does not obey: until it has ended the worker gets nothing new. */
+  /** The worker cannot receive the stop, or does not obey. It gets nothing new until the attempt has ended. */
   blocks: boolean;
-  /** It was in hand then: the worker has to hear of it when it begins. */
+  /** The attempt was prefetched at the time of the request: the worker must be told when it begins it. */
   early: boolean;
 }
 
 export class Attempt {
   readonly ref: AttemptRef;
-  /** Names it within this agent. */
+  /** Key of the attempt within this agent. */
   readonly key: string;
   readonly s3Config: S3Config | undefined;
-  /** When it arrived here, or when its input did, by the steady clock. */
+  /** Time at which the attempt or its input arrived here, by the monotonic clock. */
   waitingSinceMs: number;
   /** JSON text. Dropped once it was handed over. */
   input: readonly Uint8Array[] | undefined;
-  /** Where it is fetched to, or waits to be. Undefined: it came with the attempt. */
+  /** Budget in which the input is fetched, or waits to be. `undefined` if the input came with the attempt. */
   room: { release(): void } | undefined;
   phase: AttemptPhase;
-  /** Core gave it beyond what its worker asked for. */
+  /** Core prefetched it, beyond what its worker asked for. */
   readonly ahead: boolean;
-  /** When it was answered to a take. */
+  /** Time at which a take was answered with it. */
   handedAtMs = 0;
-  /** The worker has it and begins it when one before it ends. */
+  /** The worker has prefetched it and begins it when a previous one ends. */
   inHand = false;
   /**
-   * When the worker began it: at the answer to its take, or when the one before it had ended. Undefined: not yet, or
-   * nobody saw it.
+   * Time at which the worker began it: the answer to its take, or the end of the previous attempt. `undefined` if it
+   * has not begun, or if nobody saw the begin.
    */
   beganAtMs: number | undefined;
-  /** When core last heard that it waits in hand. */
+  /** Time at which core was last told that it is still prefetched. */
   waitingToldMs = 0;
-  /** The operating system has all of that answer. */
+  /** The operating system has all of the answer to the take. */
   flushed = false;
   /**
-   * When the worker was seen to be done with that answer: it took again, or the connection carried something else or
-   * ended. Undefined: it may still read the answer, and then runs the job, however late.
+   * Time at which the worker was seen to be done with that answer: it took again, or the connection carried something
+   * else or ended. `undefined` if the worker may still read the answer; it then runs the job, however late.
    */
   answerOverAtMs: number | undefined;
-  /** Its worker names its jobs and not this one, and may still read the answer: it has not begun it. */
+  /** The worker lists its jobs without this one, and may still read the answer: it has not begun the job. */
   unread = false;
   /** The worker has shown that it knows the job. */
   confirmed = false;
   /** When the worker last named the job. */
   namedAtMs = 0;
   stop: StopRequest | undefined;
-  /** Its part of a trace that is recorded. */
+  /** Its part of a recorded trace. */
   trace: AttemptTrace | undefined;
   /** Number of its latest chunk. */
   chunkNumber = 0;
   /** Values that its handler yielded. */
   yielded = 0;
   /**
-   * Why a yielded value is not among its chunks. Such an attempt only succeeds when its outcome brings all values
+   * Reason why a yielded value is not among its chunks. Such an attempt only succeeds if its outcome brings all values
    * along.
    */
   leftOut: string | undefined;
-  /** Why its worker could not send one of its values, a progress value perhaps, as the worker's output says. */
+  /**
+   * Reason why the worker could not send one of its values, as the worker's output says. It may have been a progress
+   * value.
+   */
   unsendable: string | undefined;
-  /** A successor of this agent would find it: it was given to a worker that outlives the agent. */
+  /** The next run of this agent would find it: it was given to a worker that outlives the agent. */
   isKept = false;
   /**
-   * Why yielded values may be missing that this agent never saw: then it must run again, unless its outcome brings all
-   * of them along.
+   * Reason why yielded values that this agent never saw may be missing. The attempt must then run again, unless its
+   * outcome brings all of them along.
    */
   missed: string | undefined;
-  /** A value is on its way: it may be lost with the agent. Of workers that outlive the agent. */
+  /** A value is on its way and may be lost with the agent. Only for workers that outlive the agent. */
   begun = false;
   /**
-   * The last value, while its worker may not know that it was taken; `before`: number of the chunk before it. Of
-   * workers that outlive the agent.
+   * The last value, while its worker may not know that it was accepted. `before`: number of the chunk before it. Only
+   * for workers that outlive the agent.
    */
   lastValue: { mark: string; before: number } | undefined;
 
@@ -106,10 +109,10 @@ export class Attempt {
     this.phase = options.input ? 'waiting' : 'fetching';
   }
 
-  /** One that a worker was given by an earlier run of the agent. */
+  /** Creates an attempt that was given to a worker by an earlier run of the agent. */
   static takeUp({ ref, chunkNumber, yielded, leftOut, missed, lastValue }: KeptAttempt, nowMs: number): Attempt {
     const attempt = new Attempt({ ref, input: undefined, s3Config: undefined, nowMs });
-    // All of an answer that was given up with its connection is either there or not: the worker's next words tell.
+    // An answer whose connection was given up has arrived in full or not at all: the worker's next request shows which.
     return Object.assign(attempt, {
       phase: 'handed' as const,
       handedAtMs: nowMs,
@@ -124,42 +127,42 @@ export class Attempt {
     });
   }
 
-  /** Names an attempt within this agent. */
+  /** Returns the key of an attempt within this agent. */
   static keyOf(ref: AttemptRef): string {
     return attemptKey(ref);
   }
 
-  /** Nobody needs it any more. */
+  /** Drops the input, which nobody needs any more. */
   dropInput(): void {
     this.input = undefined;
     this.room?.release();
     this.room = undefined;
   }
 
-  /** The worker began it, as far as can be seen. */
+  /** Records that the worker began it, as far as can be seen. */
   begin(nowMs: number): void {
     this.inHand = false;
     this.beganAtMs = nowMs;
   }
 
-  /** Since when its worker should have said something about it. */
+  /** Time since which the worker should have said something about it. */
   get silentSinceMs(): number {
     return Math.max(this.handedAtMs, this.beganAtMs ?? 0, this.namedAtMs, this.answerOverAtMs ?? 0);
   }
 
-  /** The worker can read the answer at any later time, and has not shown that it did. */
+  /** True if the worker can still read the answer at any later time, and has not shown that it did. */
   get mayBeUnread(): boolean {
     return !this.confirmed && this.answerOverAtMs === undefined;
   }
 
-  /** The worker is done with the answer: it has read it, or never will. */
+  /** Records that the worker is done with the answer: it has read it, or never will. */
   answerOver(nowMs: number): void {
     if (!this.flushed || this.answerOverAtMs !== undefined) return;
     this.answerOverAtMs = nowMs;
     this.#read(nowMs);
   }
 
-  /** The worker named the job: it has it. */
+  /** Records that the worker named the job: it has it. */
   named(nowMs: number): void {
     this.confirmed = true;
     this.namedAtMs = nowMs;

@@ -1,8 +1,9 @@
 /**
- * Yielded output that core has not stored yet, in order, to be sent again after a reconnect. Bounded for the whole
- * agent and for each attempt: where it is full, the next chunk waits and with it the worker's POST, which slows the
- * generator down. Attempts take turns, so that one that yields much keeps no other waiting; and only so much is on its
- * way to core that a core which stores slowly goes on reading what comes behind it, heartbeats above all.
+ * Yielded output that core has not stored yet, in order, to be sent again after a reconnect. It is bounded for the
+ * whole agent and for each attempt. Where it is full, the next chunk waits, and with it the worker's POST, which slows
+ * the generator down. Chunks are sent round robin over the attempts, so that an attempt that yields much does not delay
+ * the others. The amount on its way to core is bounded as well: a core that stores slowly must go on reading what comes
+ * behind it, heartbeats above all.
  */
 
 import type { MessageBudget } from '@slipway/kit/net/batch-queue';
@@ -11,37 +12,37 @@ import type { AttemptChunk, ChunkAck } from '@slipway/proto/gen/slipway/v1/agent
 import { attemptKey } from '../spool/attempt-key.ts';
 import { ownBytes } from './own-bytes.ts';
 
-/** What is kept and sent at most. */
+/** Bounds on the chunks that are kept and sent. */
 export interface ChunkBounds {
-  /** Bytes in memory at which new ones wait. */
+  /** Bytes in memory from which on new chunks wait. */
   bytesMax: number;
-  /** The same of one attempt. */
+  /** The same for one attempt. */
   attemptBytesMax: number;
-  /** Chunks, and their bytes, that are on their way to core: far below what makes core stop reading the session. */
+  /** Chunks, and their bytes, on their way to core. Far below the amount that makes core stop reading the session. */
   flyingMax: number;
   flyingBytesMax: number;
 }
 
 const MIB = 1024 * 1024;
 const BOUNDS: ChunkBounds = { bytesMax: 64 * MIB, attemptBytesMax: 8 * MIB, flyingMax: 2_000, flyingBytesMax: 8 * MIB };
-/** What a chunk takes besides its output, about: of empty ones millions would find room otherwise. */
+/** Approximate size of a chunk besides its output. Without it, millions of empty chunks would fit. */
 const CHUNK_OWN_BYTES = 500;
 
 interface Entry {
-  /** Not stored yet, in order. */
+  /** Chunks that core has not stored, in order. */
   chunks: AttemptChunk[];
-  /** So many of them are on their way. */
+  /** Number of them that are on their way. */
   flying: number;
   bytes: number;
-  /** Who wait for room in it. */
+  /** Resolvers of those who wait for space in this entry. */
   waiting: (() => void)[];
 }
 
 export class ChunkLog {
-  /** Called when there is something to take. */
+  /** Called when there are chunks to take. */
   onWaiting: (() => void) | undefined;
   readonly #entries = new Map<string, Entry>();
-  /** Those with chunks that are not on their way, in the order of their turns. */
+  /** Entries with chunks that are not on their way, in round-robin order. */
   readonly #turns = new Set<Entry>();
   readonly #stored: (key: string, number: number) => void;
   readonly #bounds: ChunkBounds;
@@ -50,7 +51,7 @@ export class ChunkLog {
   #flying = 0;
   #flyingBytes = 0;
 
-  /** `stored` is told up to which number core has stored the chunks of an attempt. */
+  /** `stored` is called with the number up to which core has stored the chunks of an attempt. */
   constructor({
     stored = () => undefined,
     ...bounds
@@ -59,24 +60,24 @@ export class ChunkLog {
     this.#bounds = { ...BOUNDS, ...bounds };
   }
 
-  /** All chunks are on their way. */
+  /** True if all chunks are on their way. */
   get isEmpty(): boolean {
     return this.#turns.size === 0;
   }
 
-  /** There is something to take. */
+  /** True if there are chunks to take. */
   get isReady(): boolean {
     return (
       this.#turns.size > 0 && this.#flying < this.#bounds.flyingMax && this.#flyingBytes < this.#bounds.flyingBytesMax
     );
   }
 
-  /** Bytes of all chunks, and how many values wait for room. */
+  /** Bytes of all chunks, and the number of values that wait for space. */
   get fill(): BudgetFill {
     return { bytes: this.#bytes, bytesMax: this.#bounds.bytesMax, waiting: this.#waiting.length };
   }
 
-  /** Resolves when there is room for a chunk of this attempt, at once as a rule. */
+  /** Resolves when there is space for a chunk of this attempt, usually at once. */
   async room(key: string): Promise<void> {
     for (;;) {
       const entry = this.#entries.get(key);
@@ -92,7 +93,7 @@ export class ChunkLog {
     }
   }
 
-  /** Keeps a chunk, to be sent. */
+  /** Adds a chunk to be sent. */
   add(given: AttemptChunk): void {
     const chunk = { ...given, output: ownBytes(given.output), metrics: given.metrics && ownBytes(given.metrics) };
     const key = attemptKey(chunk.ref!);
@@ -106,10 +107,10 @@ export class ChunkLog {
     if (this.isReady) this.onWaiting?.();
   }
 
-  /** What a message takes of the chunks that are not on their way: one of each attempt in turn. */
+  /** Takes as many of the waiting chunks as fit in a message, one of each attempt in turn. */
   take(room: MessageBudget): AttemptChunk[] {
     const taken: AttemptChunk[] = [];
-    // One that goes to the end comes again in the same loop.
+    // An entry that goes to the end is visited again in the same loop.
     for (const entry of this.#turns) {
       const chunk = entry.chunks[entry.flying]!;
       const bytes = bytesOf(chunk);
@@ -124,36 +125,36 @@ export class ChunkLog {
     return taken;
   }
 
-  /** The attempt has chunks that are not on their way: its outcome must not overtake them. */
+  /** Returns true if the attempt has chunks that are not on their way: its outcome must not overtake them. */
   holdsBack(key: string): boolean {
     const entry = this.#entries.get(key);
     return entry !== undefined && entry.flying < entry.chunks.length;
   }
 
-  /** Chunks of an attempt that core has not stored, in order. */
+  /** Returns the chunks of an attempt that core has not stored, in order. */
   unacknowledged(key: string): AttemptChunk[] {
     return this.#entries.get(key)?.chunks ?? [];
   }
 
-  /** Core has stored all chunks up to a number. */
+  /** Handles core's acknowledgement of all chunks up to a number. */
   acknowledge(ack: ChunkAck): void {
     const key = attemptKey(ack.ref!);
     const entry = this.#entries.get(key);
     if (!entry) return;
-    // They are in order: of many small ones only those that were stored are looked at.
+    // The chunks are in order, so only those that were stored are visited, even if there are many small ones.
     let stored = 0;
     while (stored < entry.chunks.length && entry.chunks[stored]!.number <= ack.number) stored += 1;
     this.#release(key, entry, stored);
     this.#stored(key, ack.number);
   }
 
-  /** The attempt does not matter any more. */
+  /** Drops the chunks of an attempt that does not matter any more. */
   forget(key: string): void {
     const entry = this.#entries.get(key);
     if (entry) this.#release(key, entry, entry.chunks.length);
   }
 
-  /** Nothing is on its way: after a reconnect all is sent again. */
+  /** Marks all chunks as not sent: after a reconnect everything is sent again. */
   sendAll(): void {
     this.#flying = 0;
     this.#flyingBytes = 0;
@@ -164,7 +165,7 @@ export class ChunkLog {
     if (this.isReady) this.onWaiting?.();
   }
 
-  /** The first so many chunks of an attempt take no room any more. */
+  /** Removes the first `count` chunks of an attempt. */
   #release(key: string, entry: Entry, count: number): void {
     const wasReady = this.isReady;
     for (const [index, chunk] of entry.chunks.splice(0, count).entries()) {

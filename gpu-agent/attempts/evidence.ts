@@ -1,6 +1,7 @@
 /**
- * What a worker's requests tell about the jobs it holds (docs/reference/worker-protocol.md#ping): a job that it names
- * is confirmed; a job that it stopped naming has ended, as it was asked to or without a result that reached the agent.
+ * Evidence in a worker's requests about the jobs that it holds (docs/reference/worker-protocol.md#ping). A job that it
+ * names is confirmed. A job that it no longer names has ended: because it was stopped, or without a result that reached
+ * the agent.
  */
 
 import type { Clock } from '@slipway/kit/time/clock';
@@ -12,14 +13,14 @@ import type { AttemptTable } from './attempt-table.ts';
 import type { Holdings } from './holding.ts';
 
 /**
- * How long a job that the worker has read, or never will, may be missing from its list before it counts as lost, in
- * milliseconds.
+ * Longest time for which a job that the worker has read, or never will, may be missing from its list before it counts
+ * as lost, in milliseconds.
  */
 const UNNAMED_MS_MAX = 30_000;
-/** A list may have been made a moment before the job was handed over. */
+/** Tolerance, in milliseconds: a list may have been made a moment before the job was handed over. */
 const LIST_DELAY_MS = 2_000;
 /**
- * The output of a worker may come so long after its requests, in milliseconds: an engine hands on that of containers.
+ * Longest delay of a worker's output behind its requests, in milliseconds: an engine forwards the output of containers.
  */
 const OUTPUT_DELAY_MS = 1_000;
 
@@ -34,7 +35,7 @@ export class Evidence {
     this.#clock = options.clock;
   }
 
-  /** It pinged with the jobs it holds. */
+  /** Handles a ping that lists the worker's jobs. */
   listed(worker: Worker, jobIds: ReadonlySet<string>): void {
     const now = this.#clock.monotonicMs();
     for (const attempt of this.#holdings.get(worker.id)?.all() ?? []) {
@@ -44,39 +45,39 @@ export class Evidence {
     }
   }
 
-  /** It asks for work. `idle`: it says that it holds no job at all. */
+  /** Handles a request for work. `idle`: the worker says that it holds no job at all. */
   takes(worker: Worker, idle: boolean): void {
     if (!worker.sdk.traits.tellsFreeSlots) return;
     const now = this.#clock.monotonicMs();
-    // Such a worker asks in one take at a time, and not before it knows all jobs of the answer to the one before.
+    // Such a worker has one take open at a time, and opens it only once it knows all jobs of the previous answer.
     for (const attempt of this.#holdings.get(worker.id)?.all() ?? []) attempt.answerOver(now);
     if (idle) this.#idle(worker);
   }
 
   #idle(worker: Worker): void {
     if (!worker.sdk.traits.listsJobs) return;
-    // Its takes follow one another: what was answered to an earlier one is known to this one. An answer that is still
-    // being written belongs to a connection that was given up, and comes back by itself.
+    // The worker's takes follow one another, so it knows the answers to earlier ones. An answer that is still being
+    // written belongs to a connection that was given up, and comes back by itself.
     const error = `The worker ${worker.id} asked for new jobs without having returned a result of this one; its log may say why.`;
     for (const attempt of this.#holdings.get(worker.id)?.all() ?? []) {
       if (attempt.flushed && attempt.stop) this.#gone(attempt, error);
-      // Its output may say why, and comes by another way.
+      // The worker's output may say why, and arrives on another path.
       else if (attempt.flushed) this.#clock.after(OUTPUT_DELAY_MS, () => this.#gone(attempt, error));
     }
   }
 
-  /** Its output says that it could not send a value of a job, or is done with one. */
+  /** Handles output that says that the worker could not send a value of a job, or is done with a job. */
   said(worker: Worker, { jobId, reason, over }: ResultLine): void {
     const attempt = this.#holdings.get(worker.id)?.of(jobId);
     if (!attempt) return;
     if (reason !== undefined) attempt.unsendable = reason === '' ? undefined : unsendable(worker, reason);
-    // A result that was sent has arrived before the worker says so.
+    // A result that was sent arrives before the worker says so.
     if (over && attempt.unsendable !== undefined) this.#gone(attempt, attempt.unsendable);
   }
 
   #missing(worker: Worker, attempt: Attempt, unnamedMs: number): void {
-    // A handler that blocks the event loop leaves the answer in the socket: given up, the job would run when it is
-    // read, and once more as its next attempt.
+    // A handler that blocks the event loop leaves the answer in the socket. If the job were given up, it would run when
+    // it is read, and once more as its next attempt.
     if (attempt.mayBeUnread) this.#unread(attempt, unnamedMs);
     else if (unnamedMs > (attempt.stop ? LIST_DELAY_MS : UNNAMED_MS_MAX)) this.#lost(worker, attempt);
   }
@@ -84,7 +85,7 @@ export class Evidence {
   #unread(attempt: Attempt, unnamedMs: number): void {
     if (unnamedMs <= LIST_DELAY_MS) return;
     attempt.unread = true;
-    // It has to hear of it when it has read the job.
+    // The worker must be told to stop once it has read the job.
     if (attempt.stop) attempt.stop.early = true;
   }
 

@@ -1,6 +1,4 @@
-/**
- * Gives waiting attempts to a worker's open takes, and takes them back when the worker left before it had the answer.
- */
+/** Hands waiting attempts to a worker's open takes, and takes them back if the worker left before it had the answer. */
 
 import type { Clock } from '@slipway/kit/time/clock';
 import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
@@ -12,10 +10,10 @@ import type { Keeper } from './keeper.ts';
 import type { WorkerCapacity } from './worker-capacity.ts';
 import type { OpenTake, WorkerPolls } from './worker-polls.ts';
 
-/** How long jobs are gathered for a worker that could not start them anyway, in milliseconds. */
+/** Time for which jobs are gathered for a worker that could not start them at once anyway, in milliseconds. */
 const GATHER_MS = 50;
 
-/** What it works with. */
+/** Dependencies of the hand-over. */
 export interface HandOverParts {
   table: AttemptTable;
   holdings: Holdings;
@@ -32,7 +30,7 @@ export class HandOver {
     this.#parts = parts;
   }
 
-  /** Answers as many of the worker's takes as it has waiting attempts for. Harmless when it has none. */
+  /** Answers as many of the worker's takes as it has waiting attempts for. Does nothing if it has none. */
   offer(worker: Worker): void {
     const holding = this.#parts.holdings.get(worker.id);
     if (!holding?.waiting || holding.gathering) return;
@@ -40,7 +38,7 @@ export class HandOver {
     else this.#serve(worker, holding);
   }
 
-  /** A worker sends the result of an attempt, which is answered once `work` is done. */
+  /** Runs `work` while a worker sends the result of an attempt. The result is answered once `work` is done. */
   async whileSent<Result>(worker: Worker, attempt: Attempt | undefined, work: () => Promise<Result>): Promise<Result> {
     const pace = this.#parts.holdings.get(worker.id)?.pace;
     pace?.sends(attempt?.handedAtMs ?? 0);
@@ -50,7 +48,7 @@ export class HandOver {
       return await work();
     } finally {
       pace?.answered();
-      // After it was: the worker must find the room before the jobs.
+      // Offered after the answer: the worker must see its free capacity before the jobs.
       this.#parts.clock.soon(offer);
     }
   }
@@ -89,13 +87,13 @@ export class HandOver {
       attempt.dropInput();
       attempt.flushed = delivered;
     }
-    // Takes of such a worker overlap, so that a later one says nothing about this answer.
+    // Takes of such a worker overlap, so a later take says nothing about this answer.
     const over = (): void => {
       for (const attempt of attempts) attempt.answerOver(this.#parts.clock.monotonicMs());
     };
     if (delivered && !worker.sdk.traits.tellsFreeSlots) take.onOver?.(over);
     for (const attempt of attempts) {
-      // Whatever the worker said about the job in the meantime proves that it has it.
+      // Anything the worker said about the job in the meantime proves that it has it.
       if (delivered || attempt.confirmed || attempt.phase === 'ended') continue;
       const cause = `The worker ${worker.id} left before it had the job.`;
       await this.#parts.table.end(attempt, attempt.stop ? OutcomeKind.STOPPED : OutcomeKind.RETURNED, { error: cause });

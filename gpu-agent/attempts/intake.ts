@@ -1,4 +1,4 @@
-/** Takes assignments in: gets inputs that were left out, and gives back at once what cannot run here. */
+/** Accepts assignments: fetches inputs that were left out, and returns at once what cannot run here. */
 
 import { MemoryBudget } from '@slipway/kit/bytes/memory-budget';
 import type { BudgetFill } from '@slipway/kit/observe/budget-metrics';
@@ -18,13 +18,13 @@ import type { OutcomeReporter } from './outcome-reporter.ts';
 import type { LargeToCore } from './to-core.ts';
 
 /**
- * Inputs of one worker that were fetched and not handed over, in bytes: three of the largest. It can be given a
- * thousand jobs at once, and a worker that asks for as many and takes none must not fill the agent's memory. The others
- * wait where they are until it has taken some.
+ * Bytes of one worker's inputs that were fetched and not handed over: enough for three of the largest. A worker can be
+ * given a thousand jobs at once. One that asks for as many and takes none must not fill the agent's memory. The other
+ * inputs stay where they are until it has taken some.
  */
 const FETCHED_BYTES_MAX = 64 * 1024 * 1024;
 
-/** What it works with. */
+/** Dependencies of the intake. */
 export interface IntakeParts {
   table: AttemptTable;
   handOver: HandOver;
@@ -32,26 +32,26 @@ export interface IntakeParts {
   outcomes: OutcomeReporter;
   pool: WorkerPool;
   large: Pick<LargeToCore, 'fetchInput'>;
-  /** Undefined: nothing is traced here. */
+  /** `undefined` if nothing is traced here. */
   tracing?: Tracing | undefined;
   clock: Clock;
 }
 
 export class Intake {
   readonly #parts: IntakeParts;
-  /** How many workers there are is core's to decide. */
+  /** The total is not bounded: core decides how many workers there are. */
   readonly #room = new MemoryBudget({ bytesMax: Infinity, ownerBytesMax: FETCHED_BYTES_MAX });
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
   }
 
-  /** Bytes of the inputs that were fetched for the worker with the most. */
+  /** Bytes of fetched inputs, for the worker with the most. */
   get fill(): BudgetFill {
     return this.#room.fill;
   }
 
-  /** Takes in the assignments of one message, then serves each worker once, so that one take carries several jobs. */
+  /** Accepts the assignments of one message, then serves each worker once, so that one take carries several jobs. */
   assign(assignments: readonly Assignment[]): void {
     const { table, handOver, holdings, pool, clock } = this.#parts;
     const touched = new Set<Worker>();
@@ -84,11 +84,11 @@ export class Intake {
 
   async #fetch(attempt: Attempt, worker: Worker): Promise<void> {
     const { table, handOver, holdings, large, clock } = this.#parts;
-    // The end of one attempt makes room, and that of the next one may be about to follow.
+    // The end of one attempt frees budget, and the end of this one may be about to follow.
     await Promise.resolve();
     const hasEnded = (): boolean => attempt.phase === 'ended';
     if (hasEnded()) return;
-    // It is taken until the bytes are here, whatever becomes of the attempt.
+    // The budget stays taken until the bytes are here, whatever becomes of the attempt.
     const { room } = attempt;
     attempt.room = undefined;
     const input = await large.fetchInput(attempt.ref).catch((error: unknown) => error as Error);

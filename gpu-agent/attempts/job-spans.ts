@@ -1,13 +1,13 @@
 /**
- * From when to when each worker ran which attempts: whose lines are whose in its log. In memory, the latest of each
- * worker.
+ * Times at which each worker ran which attempts. They tell to which attempt a line of a worker's log belongs. Kept in
+ * memory, only the latest of each worker.
  */
 import type { Clock } from '@slipway/kit/time/clock';
 import type { JobSpan } from '../units/workers/job-lines.ts';
 import type { Attempt } from './attempt.ts';
 import type { Holdings } from './holding.ts';
 
-/** Ended attempts that are kept of a worker; half of them go when there are more. */
+/** Most ended attempts that are kept of a worker. Beyond it, half of them are dropped. */
 const SPANS_MAX = 2_000;
 
 export class JobSpans {
@@ -20,7 +20,7 @@ export class JobSpans {
     this.#clock = clock;
   }
 
-  /** An attempt has ended. */
+  /** Records the end of an attempt. */
   ended(attempt: Attempt): void {
     if (attempt.handedAtMs === 0 || attempt.inHand) return;
     const { workerId } = attempt.ref;
@@ -30,13 +30,13 @@ export class JobSpans {
     spans.push({ ...spanOf(attempt), toMs: this.#clock.monotonicMs() });
   }
 
-  /** What a worker ran and runs; a copy. */
+  /** Returns a copy of the spans of a worker's ended and running attempts. */
   of(workerId: string): JobSpan[] {
     const running = (this.#holdings.get(workerId)?.all() ?? []).filter((attempt) => !attempt.inHand);
     return [...(this.#ended.get(workerId) ?? []), ...running.map(spanOf)];
   }
 
-  /** The worker is forgotten. */
+  /** Forgets a worker. */
   drop(workerId: string): void {
     this.#ended.delete(workerId);
   }

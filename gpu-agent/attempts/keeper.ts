@@ -1,12 +1,11 @@
 /**
- * Keeps for the agent's successor what it must know of workers in containers, which outlive the agent, and of their
- * attempts; take-up.ts takes it up. Of workers that are processes, which end with the agent, it keeps nothing and costs
- * nothing.
+ * Keeps for the agent's next run what it must know of workers in containers, which outlive the agent, and of their
+ * attempts. take-up.ts adopts it. Worker processes end with the agent: nothing is kept for them, at no cost.
  *
- * A value that a worker streams is kept before the worker is answered, so none that was taken is lost with the agent.
- * The Python SDK sends no value again whose connection broke: one that was on its way when the agent ended is missing,
- * and its attempt must run again unless the outcome brings all values along. Our own SDK sends it again: it gets the
- * same numbers as before, which core stores once.
+ * A value that a worker streams is kept before the worker is answered, so no accepted value is lost with the agent. The
+ * Python SDK does not resend a value whose connection broke. A value that was on its way when the agent ended is
+ * therefore missing, and its attempt must run again unless the outcome brings all values along. Our own SDK resends it:
+ * the value gets the same numbers as before, and core stores it once.
  */
 import { createHash } from 'node:crypto';
 import type { AttemptChunk } from '@slipway/proto/gen/slipway/v1/agent_service';
@@ -15,7 +14,10 @@ import type { KeptAttempt, KeptWorker, RunLog } from '../spool/run-log.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import type { Attempt } from './attempt.ts';
 
-/** What tells one streamed value from the next: its length, and this much of its beginning and end. */
+/**
+ * Bytes at the beginning and at the end of a streamed value that, together with its length, distinguish it from the
+ * next.
+ */
 const MARK_BYTES = 16 * 1024;
 
 export class Keeper {
@@ -25,13 +27,14 @@ export class Keeper {
     this.#log = log;
   }
 
-  /** What is to be known of the worker has changed. */
+  /** Records a change of what the next run must know of the worker. */
   worker(worker: Worker): void {
     if (worker.outlives) this.#log.worker(worker.id, worker.isRunning ? keptWorker(worker) : undefined);
   }
 
   /**
-   * The worker is about to be given these. What resolves when that is kept; undefined: nothing has to be waited for.
+   * Records attempts that the worker is about to be given. Resolves when they are on disk; `undefined` if there is
+   * nothing to wait for.
    */
   handed(worker: Worker, attempts: readonly Attempt[]): Promise<void> | undefined {
     if (!worker.outlives) return undefined;
@@ -42,7 +45,7 @@ export class Keeper {
     return this.#log.written();
   }
 
-  /** The worker has begun to send a value. */
+  /** Records that the worker has begun to send a value. */
   begun(attempt: Attempt): void {
     if (attempt.phase === 'ended') return;
     attempt.begun = true;
@@ -50,8 +53,8 @@ export class Keeper {
   }
 
   /**
-   * A value has arrived: answers whether it was taken before. Its chunks follow, `taken` and, when the worker knows
-   * that, `answered`.
+   * Records a value that has arrived. Returns true if it was accepted before. Calls for its chunks follow, then
+   * `taken`, and `answered` once the worker knows that the value was accepted.
    */
   value(worker: Worker, attempt: Attempt, body: Buffer): boolean {
     const mark = markOf(body);
@@ -62,30 +65,30 @@ export class Keeper {
     return again;
   }
 
-  /** A chunk of the value. */
+  /** Records a chunk of the value. */
   chunk(chunk: AttemptChunk): void {
     this.#log.chunk(chunk);
   }
 
-  /** All of the value was taken. Resolves when that is kept. */
+  /** Records that all of the value was accepted. Resolves when that is on disk. */
   taken(attempt: Attempt): Promise<void> {
     attempt.begun = false;
     if (attempt.phase !== 'ended') this.#log.attempt(keptOf(attempt));
     return this.#log.written();
   }
 
-  /** The worker knows that its last value was taken. */
+  /** Records that the worker knows that its last value was accepted. */
   answered(attempt: Attempt): void {
     attempt.lastValue = undefined;
     if (attempt.phase !== 'ended') this.#log.attempt(keptOf(attempt));
   }
 
-  /** Core has stored the attempt's chunks up to this number. */
+  /** Records that core has stored the attempt's chunks up to this number. */
   stored(key: string, number: number): void {
     this.#log.stored(key, number);
   }
 
-  /** The attempt's outcome is safe. */
+  /** Forgets an attempt whose outcome is safe. */
   ended(attempt: Attempt): void {
     this.#log.forgetAttempt(attempt.key);
   }

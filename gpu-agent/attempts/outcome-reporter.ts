@@ -1,7 +1,7 @@
 /**
- * Brings outcomes to core: onto the wire at once, again after every reconnect, until core has acknowledged them; and
- * onto the disk, unless core was faster. An outcome is safe as soon as either has happened; only then is its worker
- * answered.
+ * Brings outcomes to core. Sends them at once, and again after every reconnect, until core has acknowledged them. Also
+ * writes them to the disk, unless core was faster. An outcome is safe as soon as either has happened; only then is its
+ * worker answered.
  */
 
 import type { Logger } from '@slipway/kit/log/logger';
@@ -18,31 +18,31 @@ import type { LargeToCore, ToCore } from './to-core.ts';
 
 interface Pending {
   ref: AttemptRef;
-  /** Undefined when it is large and on disk: it is read again when it is sent. */
+  /** `undefined` if the outcome is large and on disk: it is read again when it is sent. */
   outcome: AttemptOutcome | undefined;
   large: boolean;
-  /** How often it could not be read from the disk. */
+  /** Number of failed reads from the disk. */
   unread: number;
-  /** Where it waits before it is written. Undefined: it does not, or comes from the disk. */
+  /** Grace period in which it waits before it is written. `undefined` if it does not wait, or comes from the disk. */
   grace: Grace<Pending> | undefined;
-  /** It is on the disk or acknowledged. */
+  /** Called when it is on the disk or acknowledged. */
   onSafe(): void;
 }
 
 /**
- * For this long, in milliseconds, and up to twice as long, an outcome waits for core before it is written to the disk.
- * A core that is there acknowledges within a few milliseconds: then nothing is written, and no flush stands in the way
- * of others on a disk that is shared.
+ * Time that an outcome waits for core before it is written to the disk, in milliseconds; it may take up to twice as
+ * long. A running core acknowledges within a few milliseconds: then nothing is written, and no flush delays others on a
+ * shared disk.
  */
 const DISK_AFTER_MS = 10;
 /**
  * The same for an outcome whose worker does not wait for it. A busy core acknowledges after tens of milliseconds, and
- * under a load of short jobs writing them all was an eighth of what the agent did. Were the agent killed meanwhile,
- * attempts of so short a time ago would be lost, and run again.
+ * under a load of short jobs writing them all took an eighth of the agent's time. If the agent is killed meanwhile,
+ * attempts that ended within this time are lost and run again.
  */
 const DISK_AFTER_LONG_MS = 100;
 
-/** Tries to read an outcome from the disk before its attempt counts as lost. */
+/** Attempts to read an outcome from the disk before its attempt counts as lost. */
 const READS_MAX = 5;
 
 export class OutcomeReporter {
@@ -52,9 +52,12 @@ export class OutcomeReporter {
   readonly #large: Pick<LargeToCore, 'send'>;
   readonly #logger: Logger;
   readonly #pending = new Map<string, Pending>();
-  /** How many outcomes of each worker are pending. */
+  /** Number of pending outcomes of each worker. */
   readonly #owed = new Map<string, number>();
-  /** Those that are not on the disk, nor on their way to it: whose workers wait, and do not. */
+  /**
+   * Outcomes that are not on the disk, nor on their way to it. `#grace`: their workers wait; `#longGrace`: their
+   * workers do not.
+   */
   readonly #grace: Grace<Pending> | undefined;
   readonly #longGrace: Grace<Pending> | undefined;
   readonly #waitingForIdle: (() => void)[] = [];
@@ -67,7 +70,7 @@ export class OutcomeReporter {
     large: Pick<LargeToCore, 'send'>;
     clock: Clock;
     logger: Logger;
-    /** See DISK_AFTER_MS, the default. 0: onto the disk at once. */
+    /** See DISK_AFTER_MS, the default. 0: write to the disk at once. */
     diskAfterMs?: number | undefined;
   }) {
     this.#spool = options.spool;
@@ -87,7 +90,7 @@ export class OutcomeReporter {
     this.#listeners.push(listener);
   }
 
-  /** Takes over what an earlier run left on disk. Call it before the first session. */
+  /** Loads the outcomes that an earlier run left on disk. Must be called before the first session. */
   async recover(): Promise<number> {
     const entries = await this.#spool.open();
     for (const { outcome, chunks } of entries) {
@@ -106,25 +109,25 @@ export class OutcomeReporter {
     return entries.length;
   }
 
-  /** Attempts whose outcome waits for its acknowledgement. */
+  /** Returns the attempts whose outcome waits for its acknowledgement. */
   refs(): AttemptRef[] {
     return [...this.#pending.values()].map((pending) => pending.ref);
   }
 
-  /** The attempt has an outcome that waits for its acknowledgement. */
+  /** Returns true if the attempt has an outcome that waits for its acknowledgement. */
   has(key: string): boolean {
     return this.#pending.has(key);
   }
 
-  /** Outcomes of the worker's attempts wait for their acknowledgement. */
+  /** Returns true if outcomes of the worker's attempts wait for their acknowledgement. */
   owes(workerId: string): boolean {
     return this.#owed.has(workerId);
   }
 
   /**
-   * Resolves once the outcome is on disk or acknowledged. Never rejects: without a working disk it waits for core.
-   * `mayWait`: nobody waits until it is safe. `key`: its attempt's, where that is known: a text that is made anew is
-   * read anew by each map.
+   * Reports an outcome. Resolves once it is on disk or acknowledged. Never rejects: without a working disk it waits for
+   * core. `mayWait`: nobody waits until it is safe. `key`: key of its attempt, if known. Passing it avoids a new
+   * string, which each map would have to hash again.
    */
   report(
     given: AttemptOutcome,
@@ -133,7 +136,7 @@ export class OutcomeReporter {
     const outcome = { ...given, output: given.output && ownBytes(given.output) };
     return new Promise((resolve) => {
       const large = isLarge(outcome);
-      // A large one leaves the memory as soon as it is on the disk, and takes its time to core.
+      // A large outcome leaves memory as soon as it is on the disk, and takes its time to reach core.
       const grace = large ? undefined : mayWait ? this.#longGrace : this.#grace;
       const pending: Pending = { ref: outcome.ref!, outcome, large, unread: 0, grace, onSafe: resolve };
       this.#keep(key, pending);
@@ -143,13 +146,13 @@ export class OutcomeReporter {
     });
   }
 
-  /** Writes at once what waits to be written: the agent ends. */
+  /** Writes everything that waits to be written at once: the agent ends. */
   writeAll(): void {
     this.#grace?.endAll();
     this.#longGrace?.endAll();
   }
 
-  /** Core has committed it, or does not care any more. */
+  /** Handles core's acknowledgement: core has committed the outcome, or does not need it any more. */
   acknowledge(ref: AttemptRef): void {
     const key = attemptKey(ref);
     const pending = this.#pending.get(key);
@@ -162,14 +165,14 @@ export class OutcomeReporter {
     if (this.#pending.size === 0) for (const wake of this.#waitingForIdle.splice(0)) wake();
   }
 
-  /** Sends everything again, after a reconnect. Chunks must be on their way already. */
+  /** Sends everything again after a reconnect. Chunks must be on their way already. */
   sendAll(): void {
     for (const [key, pending] of this.#pending) this.#send(key, pending);
   }
 
   /**
-   * A large outcome with its output, or undefined when it was acknowledged or there is none any more. Rejects: it may
-   * be tried again.
+   * Returns a large outcome with its output; `undefined` if it was acknowledged or is gone. Rejects if the read may be
+   * tried again.
    */
   async load(key: string): Promise<AttemptOutcome | undefined> {
     const pending = this.#pending.get(key);
