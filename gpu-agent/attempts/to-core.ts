@@ -1,41 +1,45 @@
-/** What the layer of attempts, and the bridge beside it, have to say to core. The session above carries it. */
+/** Reports of the attempts layer, and of the bridge beside it, to core. The session layer above sends them. */
 import type { AttemptOutcome, AttemptProgress, AttemptRef } from '@slipway/proto/gen/slipway/v1/agent_service';
 
-/** An outcome that is too large for the session and travels alone. It knows all that its carrier must ask. */
+/**
+ * An outcome that is too large for the session and is sent on a stream of its own. It provides everything that its
+ * sender needs.
+ */
 export interface LargeOutcome {
-  /** Names its attempt. */
+  /** Key of its attempt. */
   readonly key: string;
   readonly ref: AttemptRef;
-  /** All chunks of its attempt are stored, so it may be. */
+  /** Returns true if all chunks of its attempt are stored, so that the outcome may be sent. */
   isReady(): boolean;
   /**
-   * The outcome with its output, or undefined when there is nothing to send any more. Rejects: it may be tried again.
+   * Returns the outcome with its output; `undefined` if there is nothing to send any more. Rejects if the read may be
+   * tried again.
    */
   load(): Promise<AttemptOutcome | undefined>;
-  /** Core has it. */
+  /** Called when core has it. */
   acknowledge(): void;
 }
 
 /**
- * Whatever is given to it leaves as soon as it can; without a session it may be dropped, and its owner gives it again
- * to the next one.
+ * Sink for reports to core. They are sent as soon as possible. Without a session a report may be dropped, and its owner
+ * adds it again for the next session.
  */
 export interface ToCore {
   addOutcome(outcome: AttemptOutcome, key?: string): void;
   addProgress(progress: AttemptProgress): void;
-  /** An attempt waits in its worker's hand. */
+  /** Reports that an attempt is still prefetched and has not begun. */
   addWaiting(ref: AttemptRef): void;
-  /** The worker changed; its report is made when the message is. */
+  /** Marks the worker as changed. Its report is composed together with the message. */
   addWorker(workerId: string): void;
 }
 
-/** Payloads that are too large for the session. */
+/** Transfer of payloads that are too large for the session. */
 export interface LargeToCore {
-  /** Sends it as soon as its turn comes. */
+  /** Queues the outcome and sends it in its turn. */
   send(outcome: LargeOutcome): void;
   /**
-   * The input of an attempt. `gone`: core says that the attempt is not current any more. Rejects when it did not
-   * arrive.
+   * Returns the input of an attempt; `gone` if core says that the attempt is not current any more. Rejects if the input
+   * did not arrive.
    */
   fetchInput(ref: AttemptRef): Promise<readonly Uint8Array[] | 'gone'>;
 }

@@ -1,4 +1,4 @@
-/** How much room a worker has, from what it is, what it holds and what it asks for. */
+/** Computes a worker's capacity from its traits, the attempts that it holds and the work that it asks for. */
 import type { Clock } from '@slipway/kit/time/clock';
 import type { CapacityFacts } from '../units/workers/capacity.ts';
 import { capacity, takeLimit } from '../units/workers/capacity.ts';
@@ -7,11 +7,11 @@ import type { Holdings } from './holding.ts';
 import type { Pace } from './pace.ts';
 import type { OpenTake, WorkerPolls } from './worker-polls.ts';
 
-/** The room of a worker as core is to know it. */
+/** Capacity of a worker as reported to core. */
 export interface Room {
-  /** Attempts it can hold at once right now. */
+  /** Number of attempts that it can hold at once right now. */
   capacity: number;
-  /** More than that may be kept here until it has room. */
+  /** More attempts than that may be prefetched here until it has capacity. */
   keepsAhead: boolean;
   /** It gets nothing until an attempt that should stop has ended. */
   blocked: boolean;
@@ -39,7 +39,7 @@ export class WorkerCapacity {
     };
   }
 
-  /** How many jobs may be answered to one of its takes. */
+  /** Returns how many jobs one of its takes may be answered with. */
   takeLimit(worker: Worker, take: Pick<OpenTake, 'requested'>): number {
     const limit = takeLimit(this.#facts(worker), take.requested);
     const { size: held, waiting } = this.#holdings.of(worker.id);
@@ -47,7 +47,7 @@ export class WorkerCapacity {
     return limit > 0 && pace?.isOn ? pace.most({ held, waiting }) : limit;
   }
 
-  /** Its open take may be answered with more jobs than it asks for. */
+  /** Returns true if its open take may be answered with more jobs than it asks for. */
   takesAhead(worker: Worker): boolean {
     const { requested, declared, leaving, blocked, traits } = this.#facts(worker);
     return (
@@ -60,14 +60,14 @@ export class WorkerCapacity {
     );
   }
 
-  /** What it was given beyond its room waits here until it asks for it. */
+  /** Returns true if attempts beyond its capacity wait here until it asks for them. */
   keepsAhead(worker: Worker): boolean {
     return keepsAhead(this.#facts(worker)) || (this.#paceOf(worker)?.canBe ?? false);
   }
 
   /**
-   * Undefined: it is none to be kept awake. A job that it gets late might begin only after a long one that came before:
-   * it gets all at once.
+   * Returns the worker's pace; `undefined` if its SDK need not be kept from sleeping. A worker that starts jobs late
+   * gets all jobs at once: a job that arrives later might begin only after a long one before it.
    */
   #paceOf(worker: Worker): Pace | undefined {
     const { tellsFreeSlots, startsLate } = worker.sdk.traits;
@@ -82,7 +82,8 @@ export class WorkerCapacity {
       asked: worker.asked,
       leaving: worker.isLeaving,
       blocked: holding?.isBlocked ?? false,
-      // What is in hand behind them takes no room: core counts it as well, and gives nothing before it has ended.
+      // Prefetched attempts behind these take no capacity: core counts them as well, and gives nothing before they have
+      // ended.
       held: holding?.begun ?? 0,
       requested,
       declared: this.#polls.declared(worker.id) ?? this.#paceOf(worker)?.room(requested > 0, this.#clock.monotonicMs()),

@@ -1,7 +1,7 @@
 /**
- * Tells core about workers, and only what changed. A worker's end is told last: core takes what an ended worker still
- * holds as lost, so until core has acknowledged all outcomes of its attempts the worker counts as DRAINING, however
- * long large results are on their way.
+ * Reports workers to core, but only changes. A worker's end is reported last, because core treats what an ended worker
+ * still holds as lost. Until core has acknowledged all outcomes of its attempts the worker counts as DRAINING, however
+ * long large results take to arrive.
  */
 import type { WorkerReport } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { HttpHealth, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
@@ -13,12 +13,12 @@ import type { Room, WorkerCapacity } from './worker-capacity.ts';
 export class WorkerReporter {
   readonly #toCore: Pick<ToCore, 'addWorker'>;
   readonly #room: WorkerCapacity;
-  /** Outcomes of the worker's attempts wait for their acknowledgement. */
+  /** Returns true if outcomes of the worker's attempts wait for their acknowledgement. */
   readonly #owes: (workerId: string) => boolean;
   readonly #keeper: Pick<Keeper, 'worker'>;
-  /** By worker, as core last heard it. */
+  /** Capacity by worker, as last reported to core. */
   readonly #capacities = new Map<string, Room>();
-  /** Workers of whose end a report was made. */
+  /** Workers whose end was put into a report. */
   readonly #ended = new Set<string>();
 
   constructor(options: {
@@ -33,14 +33,14 @@ export class WorkerReporter {
     this.#keeper = options.keeper;
   }
 
-  /** Its state, version or request to be replaced changed. */
+  /** Handles a change of its state, version or request to be replaced. */
   changed(worker: Worker): void {
     this.#capacities.delete(worker.id);
     this.#keeper.worker(worker);
     this.#toCore.addWorker(worker.id);
   }
 
-  /** What it holds or asks for may have changed. */
+  /** Handles a possible change of its attempts or open takes. */
   capacityChanged(worker: Worker): void {
     if (worker.hasEnded) return;
     const told = this.#capacities.get(worker.id);
@@ -49,23 +49,23 @@ export class WorkerReporter {
       this.#toCore.addWorker(worker.id);
   }
 
-  /** It owes no outcome any more: its end may be told. */
+  /** Handles the acknowledgement of its last outcome: its end may be reported. */
   settled(worker: Worker): void {
     if (worker.hasEnded && !this.#ended.has(worker.id)) this.#toCore.addWorker(worker.id);
   }
 
-  /** A report of its end was made for core. */
+  /** Returns true if its end was put into a report for core. */
   hasToldEnd(workerId: string): boolean {
     return this.#ended.has(workerId);
   }
 
-  /** The worker is forgotten. */
+  /** Forgets a worker. */
   drop(workerId: string): void {
     this.#capacities.delete(workerId);
     this.#ended.delete(workerId);
   }
 
-  /** The report that goes into a message now. */
+  /** Composes the report for the message that is being sent. */
   take(worker: Worker): WorkerReport {
     const { capacity, keepsAhead, blocked } = this.#room.of(worker);
     this.#capacities.set(worker.id, { capacity, keepsAhead, blocked });

@@ -1,4 +1,4 @@
-/** What the bridge's routes work with. */
+/** Dependencies of the bridge's routes. */
 
 import type { MemoryBudget } from '@slipway/kit/bytes/memory-budget';
 import type { SlicedWork } from '@slipway/kit/bytes/sliced-work';
@@ -29,11 +29,11 @@ export interface BridgeParts {
   keeper: Keeper;
   toCore: Pick<ToCore, 'addProgress'>;
   reporter: WorkerReporter;
-  /** Room for the bodies that workers send, by worker. */
+  /** Memory budget of the bodies that workers send, by worker. */
   bodies: MemoryBudget;
   /** Work on these bodies, by endpoint. */
   work: SlicedWork;
-  /** Counts calls. Default: nobody does. */
+  /** Counts calls. Default: they are not counted. */
   countCalls?: ((app: FastifyInstance) => void) | undefined;
   clock: Clock;
   random: Random;

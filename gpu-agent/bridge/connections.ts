@@ -1,34 +1,37 @@
 /**
- * The connections of workers, in bounds: all of them share the files that this process may have open, its memory and
- * its one thread. Whose a connection is shows in its first request; until then it is nobody's. When there are too many,
- * whoever has the most loses his oldest.
+ * Bounds the connections of workers: all of them share this process's open files, memory and single thread. The first
+ * request of a connection shows its owner; until then it has none. When there are too many, the owner with the most
+ * connections loses its oldest.
  */
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from '@slipway/kit/log/logger';
 
-/** More than a worker ever needs: it holds at most 1,000 jobs, and the Python SDK opens 100 connections at most. */
+/**
+ * Most connections of one worker. More than it ever needs: it holds at most 1,000 jobs, and the Python SDK opens at
+ * most 100 connections.
+ */
 const OF_WORKER_MAX = 1_024;
-/** In all, where the process may open as many files; else half of those. */
+/** Most connections in total, if the process may open at least twice as many files; otherwise half of the files. */
 const ALL_MAX = 8_192;
 const FILES_DEFAULT = 4_096;
 /**
- * Requests of one connection that are not answered. No client of workers sends a second one before; the next may be
- * here before the end of an answer was noticed.
+ * Most unanswered requests of one connection. No client of workers sends a second request before the answer; but the
+ * next one may arrive before the end of an answer was noticed.
  */
 const UNANSWERED_MAX = 2;
-/** A worker has one link; that before it may not have ended yet. */
+/** Most links of one worker. It has one; the previous one may not have ended yet. */
 const LINKS_OF_WORKER_MAX = 2;
 const NOBODY = '';
 
-/** How many there may be. */
+/** Bounds on the number of connections. */
 export interface ConnectionBounds {
   all: number;
   ofWorker: number;
 }
 
-/** The endpoint of a worker, for the log. */
+/** Returns the endpoint of a worker, for the log. */
 type EndpointOf = (workerId: string) => string | undefined;
 
 interface Connection {
@@ -42,14 +45,14 @@ export class Connections {
   readonly #logger: Logger;
   readonly #endpointOf: EndpointOf;
   readonly #of = new WeakMap<Socket, Connection>();
-  /** By owner, the oldest first. */
+  /** Connections by owner, the oldest first. */
   readonly #byOwner = new Map<string, Set<Connection>>();
   readonly #links = new Map<string, Set<Socket>>();
   #size = 0;
-  /** Who was told of; each is once. */
+  /** Warnings that were logged. Each is logged once. */
   readonly #told = new Set<string>();
 
-  /** `bounds`: default what the process may have. */
+  /** `bounds`: default as many as the process may have. */
   constructor(
     logger: Logger,
     endpointOf: EndpointOf,
@@ -60,12 +63,12 @@ export class Connections {
     this.#bounds = bounds;
   }
 
-  /** Connections that are open. */
+  /** Number of open connections. */
   get size(): number {
     return this.#size;
   }
 
-  /** Somebody has connected. */
+  /** Adds a new connection. */
   add(socket: Socket): void {
     const connection = { socket, owner: NOBODY, unanswered: 0 };
     this.#of.set(socket, connection);
@@ -78,7 +81,7 @@ export class Connections {
     if (this.#size > this.#bounds.all) this.#cutOldest(this.#greediest());
   }
 
-  /** A request on it has proven whose it is. */
+  /** Assigns the connection to the worker that a request on it has authenticated. */
   own(socket: Socket, workerId: string): void {
     const connection = this.#of.get(socket);
     if (!connection || socket.destroyed || connection.owner === workerId) return;
@@ -87,7 +90,7 @@ export class Connections {
     if (this.#byOwner.get(workerId)!.size > this.#bounds.ofWorker) this.#cutOldest(workerId);
   }
 
-  /** It has become a worker's link. */
+  /** Records that the connection has become a worker's link. */
   link(socket: Socket, workerId: string): void {
     this.own(socket, workerId);
     const links = this.#links.get(workerId) ?? new Set();
@@ -100,7 +103,10 @@ export class Connections {
     if (links.size > LINKS_OF_WORKER_MAX) links.values().next().value!.destroy();
   }
 
-  /** A request has come. False: its client sends requests without waiting for answers, and is cut. */
+  /**
+   * Counts a request. Returns false if its client sends requests without waiting for answers; the connection is then
+   * cut.
+   */
   admits({ socket }: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#of.get(socket);
     if (!connection) return true;
@@ -145,7 +151,7 @@ export class Connections {
     const oldest = this.#byOwner.get(owner)?.values().next().value;
     if (!oldest) return;
     this.#tell(owner, 'has too many connections');
-    // Its close comes later: until then it must not be met again.
+    // Its close event comes later. Until then it must not be found again.
     this.#take(oldest);
     oldest.socket.destroy();
   }
@@ -153,7 +159,7 @@ export class Connections {
   #tell(owner: string, what: string): void {
     const mark = `${owner} ${what}`;
     if (this.#told.has(mark)) return;
-    // More workers than live at a time: then it is said again.
+    // More warnings than workers live at a time: they may be logged again.
     if (this.#told.size >= OF_WORKER_MAX) this.#told.clear();
     this.#told.add(mark);
     const workerId = owner === NOBODY ? undefined : owner;
@@ -164,7 +170,7 @@ export class Connections {
   }
 }
 
-/** Files that this process may have open. Node itself has raised it as far as it may. */
+/** Returns how many files this process may have open. Node has already raised the limit as far as it may. */
 function openFilesMax(): number {
   try {
     return Number(/^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? Infinity);

@@ -1,6 +1,6 @@
 /**
- * job-done: a result, or a progress value; job-done-batch: several of them. A known job is never answered 4xx: the SDK
- * would lose its result (docs/reference/worker-protocol.md#results).
+ * Routes job-done (a result or a progress value) and job-done-batch (several of them). A known job is never answered
+ * 4xx: the SDK would lose its result (docs/reference/worker-protocol.md#results).
  */
 
 import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
@@ -29,7 +29,8 @@ export function registerDone(app: FastifyInstance, prefix: string, parts: Bridge
     };
     const { job } = request.params as CallParams;
     if (worker !== 'gone') {
-      // What the worker wrote before this request, of a value that it could not send perhaps, may not have been read.
+      // Output that the worker wrote before this request, perhaps about a value that it could not send, may not have
+      // been read.
       if (result.isStream)
         await new Promise<void>((resolve) => {
           parts.clock.soon(resolve);
@@ -41,7 +42,7 @@ export function registerDone(app: FastifyInstance, prefix: string, parts: Bridge
   });
 }
 
-/** What a worker posts. */
+/** A result or progress value that a worker posts. */
 interface PostedResult {
   body: ResultBody;
   isStream: boolean;
@@ -50,19 +51,19 @@ interface PostedResult {
 }
 
 /**
- * A result or a progress value of a worker's job. Resolves when it is safe. Many wait for core at a time, so none takes
- * more promises than it needs.
+ * Handles a result or a progress value of a worker's job. Resolves when it is safe. Many wait for core at a time, so
+ * none may use more promises than it needs.
  */
 export function postResult(parts: BridgeParts, worker: Worker, jobId: string, result: PostedResult): Promise<void> {
   const attempt = parts.holdings.get(worker.id)?.of(jobId);
-  // A result of an attempt that is not current any more is dropped; the worker has nothing to learn from it.
+  // A result of an attempt that is not current any more is dropped; the worker need not know.
   if (!attempt) return withheld(parts, worker) ?? Promise.resolve();
   return accept(parts, worker, attempt, result).then((kind) =>
     kind === 'progress' ? undefined : withheld(parts, worker),
   );
 }
 
-/** Answered once all of them are safe; sending all again after a failure changes nothing. */
+/** Adds the batch route. It answers once all results are safe. Sending all again after a failure is idempotent. */
 function registerBatch(app: FastifyInstance, prefix: string, parts: BridgeParts): void {
   app.post(`${prefix}/job-done-batch/:worker`, async (request, reply) => {
     const worker = workerOfCall(parts, request);
@@ -115,7 +116,7 @@ function settle(
   if (result.kind === 'ignored' || result.kind === 'progress') return settleProgress(parts, attempt, result);
   if (attempt.phase === 'ended') return Promise.resolve('result');
   if (isStream) attempt.leftOut ??= attempt.unsendable;
-  // Before the attempt ends, so that no other job can take its place.
+  // Before the attempt ends, so that no other job can take its slot.
   if (result.refresh) replaceWorker(parts, worker, 'Its worker is replaced.');
   const mayHaveGap = result.kind === 'completed' && (attempt.leftOut !== undefined || mayMiss(attempt, isStream));
   const safe = mayHaveGap
@@ -139,8 +140,8 @@ async function finishUnlessGap(
 }
 
 /**
- * A worker that must not begin another job is ended as soon as its last result is safe, and waits for its answer until
- * then. Undefined: it may go on.
+ * Returns a promise that resolves when the worker has ended, if the worker must not begin another job; `undefined` if
+ * it may go on. Such a worker is ended as soon as its last result is safe, and waits for its answer until then.
  */
 function withheld({ holdings, pool }: BridgeParts, worker: Worker): Promise<void> | undefined {
   const holding = holdings.get(worker.id);
@@ -149,13 +150,14 @@ function withheld({ holdings, pool }: BridgeParts, worker: Worker): Promise<void
   return worker.over;
 }
 
-/** Values may be missing among the chunks. */
+/** Returns true if values may be missing among the chunks. */
 function mayMiss(attempt: Attempt, isStream: boolean): boolean {
   return attempt.missed !== undefined && (isStream || attempt.yielded > 0);
 }
 
 /**
- * A value is neither among the chunks nor, where the worker aggregates, in the list of all that its generator yielded.
+ * Returns true if a value is neither among the chunks nor, where the worker aggregates, in the list of all values that
+ * its generator yielded.
  */
 async function hasGap(
   parts: BridgeParts,
@@ -164,7 +166,7 @@ async function hasGap(
   output: Buffer | undefined,
 ): Promise<boolean> {
   if (output === undefined) return true;
-  // A worker that does not aggregate brings an empty list.
+  // A worker that does not aggregate sends an empty list.
   const least = Math.max(1, attempt.yielded);
   return (await parts.work.run(worker.endpointId, output.length, elementCount(output, least))) < least;
 }
@@ -175,11 +177,11 @@ function finish(
   result: Result & { kind: 'completed' | 'failed' },
   goesOn = false,
 ): Promise<void> {
-  // While its output was looked at.
+  // It may have ended while its output was scanned.
   if (attempt.phase === 'ended') return Promise.resolve();
   if (attempt.stop) return parts.table.end(attempt, OutcomeKind.STOPPED);
   const { output, refresh } = result;
-  // Before it is replaced it waits.
+  // A worker that is to be replaced waits for the outcome before that.
   const ending = { output, unmeasured: refresh, mayWait: goesOn && !refresh };
   if (result.kind === 'completed') return parts.table.end(attempt, OutcomeKind.COMPLETED, ending);
   return parts.table.end(attempt, OutcomeKind.FAILED, { ...ending, error: result.error });

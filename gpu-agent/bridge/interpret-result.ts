@@ -1,6 +1,6 @@
 /**
- * What a job-done body means: the table of docs/reference/worker-protocol.md#results as one pure function. The output
- * travels on byte for byte.
+ * Interprets a job-done body: the table of docs/reference/worker-protocol.md#results as a pure function. The output is
+ * passed on byte for byte.
  */
 import { kindAt } from '@slipway/kit/bytes/json-bytes';
 import type { JsonScan } from '@slipway/kit/bytes/json-scan';
@@ -9,10 +9,10 @@ import type { Work } from '@slipway/kit/bytes/sliced-work';
 import { CHUNK_BYTES_MAX, OUTPUT_BYTES_MAX } from '@slipway/proto/wire/limits';
 import { cutText } from './split-chunk.ts';
 
-/** A body as it arrived; an oversized one was read to its end and dropped, but for its beginning. */
+/** A body as it arrived. An oversized body was read to its end and dropped, except for its beginning. */
 export type ResultBody = { bytes: Buffer } | { oversizeBytes: number; head: Buffer };
 
-/** What it means. */
+/** Meaning of a job-done body. */
 export type Result =
   | { kind: 'progress'; output: Buffer }
   /** A progress value that cannot be shown; the job goes on. */
@@ -20,16 +20,16 @@ export type Result =
   | { kind: 'completed'; output: Buffer | undefined; refresh: boolean }
   | { kind: 'failed'; output: Buffer | undefined; error: string; refresh: boolean };
 
-/** Longest error in bytes of its JSON text. Longer ones are cut, so that an error always fits into one message. */
+/** Longest error in bytes of its JSON text. Longer errors are cut, so that an error always fits into one message. */
 export const ERROR_BYTES_MAX = 64 * 1024;
-/** How the SDK's message begins when it is an error and nothing else. */
+/** Beginning of the SDK's message if it is an error and nothing else. */
 const ERROR_BEGINNING = /^\s*\{\s*"error"\s*:\s*(?=")/;
-/** No status word that means something is longer, however it is spelled. */
+/** Longest meaningful status in bytes of its JSON text, however it is escaped. */
 const STATUS_BYTES_MAX = 128;
 const NULL = Buffer.from('null');
 const TRUE = Buffer.from('true');
 
-/** Reads a result. Never throws: whatever cannot be used makes the job FAILED with a text that says why. */
+/** Reads a result. Never throws: a body that cannot be used makes the job FAILED with a text that says why. */
 export function* interpretResult(body: ResultBody): Work<Result> {
   if ('oversizeBytes' in body)
     return failed(oversizeError(body.head, body.oversizeBytes) ?? tooLarge(body.oversizeBytes));
@@ -47,7 +47,7 @@ export function* interpretResult(body: ResultBody): Work<Result> {
   return { kind: 'completed', output, refresh };
 }
 
-/** Reads a job-stream body: the yielded value and its metrics, or why it cannot be used. */
+/** Reads a job-stream body. Returns the yielded value and its metrics, or why it cannot be used. */
 export function* interpretChunk(
   body: ResultBody,
 ): Work<{ output: Buffer; metrics: Buffer | undefined } | { why: string }> {
@@ -91,14 +91,17 @@ function isProgress(status: Buffer | undefined): boolean {
   return status !== undefined && status.length <= STATUS_BYTES_MAX && JSON.parse(status.toString()) === 'IN_PROGRESS';
 }
 
-/** What Python takes for false counts as "no error". */
+/** Returns false for an error that Python treats as false: it counts as "no error". */
 function* isNonEmpty(error: Buffer): Work<boolean> {
   const kind = kindAt(error, 0);
   if (kind === 'object' || kind === 'array') return (yield* scanJson(error)).items > 0;
   return error.length > ERROR_BYTES_MAX || Boolean(JSON.parse(error.toString()));
 }
 
-/** What an error began with that was dropped. Undefined: it was none, or something else came first. */
+/**
+ * Returns the beginning of an error that was dropped as oversized; `undefined` if it was no error, or something else
+ * came first.
+ */
 function oversizeError(head: Buffer, bytes: number): string | undefined {
   const [beginning] = ERROR_BEGINNING.exec(head.toString('latin1', 0, 64)) ?? [];
   if (beginning === undefined) return undefined;
@@ -106,7 +109,7 @@ function oversizeError(head: Buffer, bytes: number): string | undefined {
   try {
     return `${(JSON.parse(text.toString()) as string).replaceAll('\0', '\uFFFD')} … [cut from ${bytes} bytes]`;
   } catch {
-    // It is no valid JSON.
+    // It is not valid JSON.
     return undefined;
   }
 }

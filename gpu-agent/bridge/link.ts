@@ -1,7 +1,7 @@
 /**
- * job-link: a connection on which a worker of `slipway-worker` makes all calls that come with every job
- * (worker/frames.ts). They mean what the requests of the same name mean, and are answered when those would
- * be; only requests and answers of one moment travel together.
+ * Implements job-link: a connection on which a `slipway-worker` worker makes all calls that come with every job
+ * (worker/frames.ts). Each call means the same as the request of the same name, and is answered at the same time as
+ * that would be. Only requests and answers of the same moment travel together.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -18,49 +18,50 @@ import { postValue } from './stream-route.ts';
 import { BATCH_MAX, holdTake, LEAVING_PAUSE_MS } from './take-route.ts';
 import { workerOf } from './worker-call.ts';
 
-/** What workers are about to send. */
+/** Data that workers are about to send. */
 export interface IncomingFrames {
-  /** Results and values that are being taken. */
+  /** Number of results and values that are being handled. */
   posts: number;
-  /** Connections on which no request has come yet: whoever makes one has something to say. */
+  /** Connections without a request so far: a client that opens one is about to send something. */
   fresh: Set<Socket>;
 }
 
 /**
- * Bytes of calls whose answer has not left beyond which a link is not read: what waits is in memory, also for a worker
- * that reads nothing.
+ * Bytes of calls with unsent answers beyond which a link is not read. They are in memory, even if the worker reads
+ * nothing.
  */
 const UNANSWERED_BYTES_MAX = 16 * 1024 * 1024;
-/** What each call takes at least, so that their number is bounded too. */
+/** Least size that is counted for a call, so that the number of calls is bounded too. */
 const CALL_BYTES = 8 * 1_024;
 /** Head and name beside the body. */
 const FRAME_BYTES_MAX = LINK_BODY_BYTES_MAX + 1_024;
 const PATH = /^\/v2\/[^/]+\/([^/]+)\/job-link\/([^/?]+)(?:\?|$)/;
 
-/** Whether a request is to become a link. */
+/** Returns true if a request is to become a link. */
 export function asksForLink({ headers }: IncomingMessage): boolean {
   return headers.upgrade === LINK_PROTOCOL;
 }
 
-/** What links share with all else at the bridge. */
+/** Dependencies that links share with the rest of the bridge. */
 export interface LinkDependencies {
-  /** Those that are open. */
+  /** Links that are open. */
   links: Set<Duplex>;
   arriving: IncomingFrames;
   connections: Pick<Connections, 'own' | 'link'>;
 }
 
-/** Workers that broke their link: they get no other, only requests. */
+/** Workers that broke the link protocol: they get no other link, only requests. */
 const broke = new WeakSet<Worker>();
 /**
- * Pause before such a worker is refused one, in milliseconds: with its connections bounded, so is how often it asks.
+ * Pause before such a worker's link request is rejected, in milliseconds. Together with the bound on its connections it
+ * limits how often the worker can ask.
  */
 const REFUSE_MS = 1_000;
 const NO_LINK = 'HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n';
 const NO_KEY = 'HTTP/1.1 401 Unauthorized\r\nconnection: close\r\n\r\n';
 const KINDS: ReadonlySet<number> = new Set([FrameKind.TAKE, FrameKind.RESULT, FrameKind.VALUE, FrameKind.PROGRESS]);
 
-/** Opens links on a server that hands over what asks for one. */
+/** Opens links on a server that hands over requests for one. */
 export function acceptLinks(
   server: Server,
   parts: BridgeParts,
@@ -89,7 +90,7 @@ export function acceptLinks(
   });
 }
 
-/** Nobody reads what else it sends, its end included: left open, it would stay so. */
+/** Answers and closes. Nobody reads further data on the socket, not even its end, so it would otherwise stay open. */
 function refuse(socket: Socket, answer: string): void {
   socket.end(answer, () => socket.destroy());
 }
@@ -119,7 +120,7 @@ class WorkerLink {
     socket.once('close', () => this.#held?.close());
   }
 
-  /** What the worker sent. */
+  /** Handles data that the worker sent. */
   receive(piece: Buffer): void {
     if (this.#socket.destroyed) return;
     let frames: Frame[];
@@ -137,7 +138,7 @@ class WorkerLink {
     }
   }
 
-  /** What came is not of this protocol: nothing of what follows can be understood. */
+  /** Closes the link after data that is not of this protocol: nothing that follows can be understood. */
   #break(error: unknown): void {
     broke.add(this.#worker);
     this.#parts.logger.warn(
@@ -155,8 +156,8 @@ class WorkerLink {
       return this.#answer(frame, { flag: Answer.EMPTY });
     }
     const said = { requested: within(requested), batch: true, idle: holds === 0, concurrency: within(concurrency) };
-    // A worker asks in one take at a time, whatever it says that it is: held ones cost it nothing, and the agent a look
-    // at each.
+    // A worker has one take open at a time, whatever it claims to be. More held takes would cost it nothing, but the
+    // agent would have to check each.
     this.#held?.empty();
     holdTake(this.#parts, this.#worker, said, (onClosed) => {
       this.#held = new LinkTake((answer, written) => this.#answer(frame, answer, written), onClosed);
@@ -165,8 +166,8 @@ class WorkerLink {
   }
 
   /**
-   * Without async functions for results: thousands of them wait for core at a time, and each collection of young
-   * objects copies all that waits.
+   * Handles a result, a value or a progress value. Uses no async functions for results: thousands of them wait for core
+   * at a time, and each collection of young objects copies everything that waits.
    */
   #post(frame: Frame): void {
     this.#arriving.posts += 1;
@@ -175,7 +176,7 @@ class WorkerLink {
       this.#answer(frame, { flag }, written);
     };
     const failed = (error: unknown): void => {
-      // It is posted instead.
+      // The worker then posts it instead.
       const attempt = this.#parts.holdings.get(this.#worker.id)?.of(name);
       this.#parts.logger.error(
         { err: error, workerId: this.#worker.id, endpointId: this.#worker.endpointId, ...attempt?.ref },
@@ -196,7 +197,7 @@ class WorkerLink {
     }
   }
 
-  /** What is to be called once its answer is written. */
+  /** Handles a value. Returns the callback to call once the answer is written. */
   async #value({ name, body: bytes }: Frame): Promise<Written | undefined> {
     const parts = this.#parts;
     const worker = this.#worker;
@@ -227,12 +228,12 @@ class WorkerLink {
   }
 }
 
-/** What an answer says. */
+/** Content of an answer. */
 type LinkAnswer = Pick<NewFrame, 'flag' | 'body'>;
-/** Hears that the operating system has an answer, or why not. */
+/** Called when the operating system has an answer, or with the error if it does not get it. */
 type Written = (error?: Error | null) => void;
 
-/** A take that is held. */
+/** A take that is held open. */
 class LinkTake implements HeldCall {
   readonly tracesInJobs = true;
   readonly #answer: (answer: LinkAnswer, written?: Written) => void;
@@ -255,7 +256,7 @@ class LinkTake implements HeldCall {
     });
   }
 
-  /** It cannot be answered any more. False: it could not before. */
+  /** Closes the take to answers. Returns false if it was closed already. */
   close(): boolean {
     if (!this.#open) return false;
     this.#open = false;

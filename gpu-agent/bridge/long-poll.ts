@@ -1,5 +1,5 @@
 /**
- * A request that is held open until there is something to say, or for at most 20 s
+ * A request that is held open until there is an answer, or for at most 20 s
  * (docs/reference/worker-protocol.md#taking-jobs).
  */
 import type { ServerResponse } from 'node:http';
@@ -8,20 +8,20 @@ import type { Clock, Timer } from '@slipway/kit/time/clock';
 import { bytesIn, smallJoined } from 'slipway-worker/frames';
 import { onceOver } from './connection-use.ts';
 
-/** How long a poll is held before it is answered 204, in milliseconds. The shortest client limit is 30 s. */
+/** Time after which a poll is answered 204, in milliseconds. The shortest client limit is 30 s. */
 const POLL_HOLD_MS = 20_000;
 
 export class LongPoll {
-  /** By the steady clock. */
+  /** By the monotonic clock. */
   readonly openedAtMs: number;
   readonly #response: ServerResponse;
-  /** The response has none any more once it is answered. */
+  /** Kept here, because an answered response no longer has its socket. */
   readonly #socket: Socket;
   readonly #timer: Timer;
   readonly #onClosed: () => void;
   #open = true;
 
-  /** `onClosed` is called once, when it is answered or its client has left. */
+  /** `onClosed` is called once, when the poll is answered or its client has left. */
   constructor(options: { response: ServerResponse; clock: Clock; onClosed: () => void; holdMs?: number }) {
     this.#response = options.response;
     this.#socket = options.response.req.socket;
@@ -29,16 +29,16 @@ export class LongPoll {
     this.openedAtMs = options.clock.monotonicMs();
     this.#timer = options.clock.after(options.holdMs ?? POLL_HOLD_MS, () => this.empty());
     options.response.once('close', () => this.#close());
-    // A response whose client has left emits an error when it is written to; its close tells all there is to know.
+    // A response whose client has left emits an error on a write. Its close event is all we need.
     options.response.on('error', () => {});
   }
 
-  /** It can still be answered. */
+  /** True if it can still be answered. */
   get isOpen(): boolean {
     return this.#open;
   }
 
-  /** Answers 204: nothing to say. Harmless when it is closed. */
+  /** Answers 204: there is nothing. Does nothing if it is closed. */
   empty(): void {
     if (!this.#open) return;
     this.#close();
@@ -46,7 +46,7 @@ export class LongPoll {
   }
 
   /**
-   * Answers with a JSON body. Resolves to true once the operating system has all of it, to false when the client left
+   * Answers with a JSON body. Resolves to true once the operating system has all of it, to false if the client left
    * before.
    */
   answer(body: readonly Uint8Array[], headers?: Record<string, string>): Promise<boolean> {
@@ -69,7 +69,7 @@ export class LongPoll {
   }
 
   /**
-   * Calls `listener` once the connection of an answer carries another request, or has ended. To be called after the
+   * Calls `listener` once the connection of an answer carries another request, or has ended. Must be called after the
    * answer.
    */
   onOver(listener: () => void): void {

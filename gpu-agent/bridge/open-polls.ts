@@ -1,27 +1,27 @@
 /**
- * The requests that workers hold open: takes, which wait for jobs, and stop polls, which wait to hear what to stop; and
- * what the last take said.
+ * Requests that workers hold open: takes, which wait for jobs, and stop polls, which wait for jobs to stop. Also holds
+ * the concurrency that the last take declared.
  */
 import type { JobParts, OpenStopPoll, OpenTake, WorkerPolls } from '../attempts/worker-polls.ts';
 import { composeJob, composeJobs, traceHeaders } from './job-body.ts';
 import type { LongPoll } from './long-poll.ts';
 
-/** What is used of a held request. */
+/** The part of a held request that is used here. */
 export type HeldCall = Pick<LongPoll, 'answer' | 'empty'> &
   Partial<Pick<LongPoll, 'onOver'>> & {
-    /** Its worker is of this repository: it finds a job's trace in the job. Others find it in the headers. */
+    /** The worker uses this repository's SDK, which finds a job's trace in the job. Others find it in the headers. */
     tracesInJobs?: boolean;
   };
 
-/** What a take asks for. */
+/** Request of a take. */
 export interface Demand {
-  /** Jobs, 1 or more. */
+  /** Number of jobs, 1 or more. */
   requested: number;
   /** It wants an array. */
   batch: boolean;
 }
 
-/** The requests of one worker, oldest first. */
+/** Requests of one worker, oldest first. */
 interface Polls {
   takes: Set<HeldTake>;
   stops: Set<HeldCall>;
@@ -31,7 +31,7 @@ interface Polls {
 export class OpenPolls implements WorkerPolls {
   readonly #byWorker = new Map<string, Polls>();
 
-  /** Keeps a take until the function that it answers is called. */
+  /** Holds a take until the returned function is called. */
   holdTake(workerId: string, poll: HeldCall, demand: Demand): () => void {
     const { takes } = this.#of(workerId);
     const take = new HeldTake(poll, demand);
@@ -41,7 +41,7 @@ export class OpenPolls implements WorkerPolls {
     };
   }
 
-  /** Keeps a stop poll until the function that it answers is called. */
+  /** Holds a stop poll until the returned function is called. */
   holdStop(workerId: string, poll: HeldCall): () => void {
     const { stops } = this.#of(workerId);
     stops.add(poll);
@@ -50,7 +50,7 @@ export class OpenPolls implements WorkerPolls {
     };
   }
 
-  /** Notes the concurrency that a worker declares in words. Undefined: it declares none. */
+  /** Records the concurrency that a worker declares explicitly; `undefined` if it declares none. */
   declare(workerId: string, concurrency: number | undefined): void {
     this.#of(workerId).declared = concurrency;
   }
@@ -78,13 +78,13 @@ export class OpenPolls implements WorkerPolls {
     if (polls) polls.declared = undefined;
   }
 
-  /** Answers all of a worker's requests that there is nothing: it ends. */
+  /** Answers all of a worker's requests empty: the worker ends. */
   empty(workerId: string): void {
     const polls = this.#byWorker.get(workerId);
     for (const poll of [...(polls?.takes ?? []), ...(polls?.stops ?? [])]) poll.empty();
   }
 
-  /** The worker is forgotten. */
+  /** Forgets a worker. */
   drop(workerId: string): void {
     this.#byWorker.delete(workerId);
   }

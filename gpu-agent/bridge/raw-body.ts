@@ -1,7 +1,7 @@
 /**
- * Reads a body as it is, whatever its content type says: results arrive labelled as a form and are JSON
- * (docs/reference/worker-protocol.md#results). A worker's bodies in memory are bounded: a further one is not read, and
- * its sender waits for the network. Nothing is refused for it, because SDKs give up soon.
+ * Reads a body as it is, whatever its content type: results arrive labelled as a form and are JSON
+ * (docs/reference/worker-protocol.md#results). The memory for a worker's bodies is bounded. A body beyond it is not
+ * read yet, and its sender waits on the network. None is rejected for it, because SDKs soon give up.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BytePieces } from '@slipway/kit/bytes/byte-pieces';
@@ -10,25 +10,25 @@ import { OUTPUT_BYTES_MAX } from '@slipway/proto/wire/limits';
 import type { ResultBody } from './interpret-result.ts';
 import { ERROR_BYTES_MAX } from './interpret-result.ts';
 
-/** Room for the members beside `output`, for instance a long error. */
+/** Longest body in bytes. Leaves space for the members beside `output`, for instance a long error. */
 const BODY_BYTES_MAX = OUTPUT_BYTES_MAX + 1024 * 1024;
 /**
- * Bodies of one worker in memory: three of the largest; and what each takes at least, so that their number is bounded
- * too.
+ * Bytes of one worker's bodies in memory: enough for three of the largest. BODY_BYTES_MIN is the least that is counted
+ * for a body, so that the number of bodies is bounded too.
  */
 const WORKER_BYTES_MAX = 64 * 1024 * 1024;
 const BODY_BYTES_MIN = 16 * 1024;
-/** What is kept of one that is too large: an error keeps its type and its beginning. */
+/** Bytes that are kept of a body that is too large: an error keeps its type and its beginning. */
 const OVERSIZE_HEAD_BYTES = ERROR_BYTES_MAX + 1_024;
 
-/** Room for the bodies of workers. How many workers there are is core's to decide. */
+/** Creates the memory budget of workers' bodies. The total is not bounded: core decides how many workers there are. */
 export function bodyBudget(): MemoryBudget {
   return new MemoryBudget({ bytesMax: Infinity, ownerBytesMax: WORKER_BYTES_MAX });
 }
 
 /**
- * The body of one of a worker's calls, as soon as there is room for it until the call is answered. Rejects when the
- * worker leaves before.
+ * Reads the body of a worker's call as soon as the budget allows. The budget is held until the call is answered.
+ * Rejects if the worker leaves before.
  */
 export function readBody(
   stream: IncomingMessage,
@@ -50,7 +50,7 @@ export function readBody(
   });
 }
 
-/** A body of nobody: read to its end without being kept, because its sender must get a proper answer. */
+/** Reads an unauthenticated body to its end without keeping it, because its sender must get a proper answer. */
 export function passBody(stream: IncomingMessage): Promise<undefined> {
   return new Promise((resolve, reject) => {
     stream
@@ -60,7 +60,10 @@ export function passBody(stream: IncomingMessage): Promise<undefined> {
   });
 }
 
-/** One that is too large is read to its end without being kept, because the worker must get a proper answer. */
+/**
+ * Receives a body. A body that is too large is read to its end without being kept, because the worker must get a proper
+ * answer.
+ */
 function receive(
   stream: IncomingMessage,
   pieces: BytePieces,
@@ -70,7 +73,7 @@ function receive(
   let bytes = 0;
   const head: Buffer[] = [];
   stream.on('data', (piece: Buffer) => {
-    // A copy: what is cut from a piece would keep all of it.
+    // A copy: a view of the piece would keep all of it.
     if (bytes < OVERSIZE_HEAD_BYTES) head.push(Buffer.from(piece.subarray(0, OVERSIZE_HEAD_BYTES - bytes)));
     bytes += piece.length;
     if (bytes <= BODY_BYTES_MAX) pieces.add(piece);

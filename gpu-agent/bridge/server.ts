@@ -1,6 +1,6 @@
 /**
- * The agent's local HTTP side that workers talk to: the routes of docs/reference/worker-protocol.md#routes on the
- * loopback address and, where there are containers, at the one where they find the host.
+ * The agent's local HTTP server for workers: the routes of docs/reference/worker-protocol.md#routes on the loopback
+ * address and, where there are containers, on the address at which they reach the host.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -26,11 +26,14 @@ import type { CallParams } from './worker-call.ts';
 import { isToken, workerOfCall } from './worker-call.ts';
 
 /**
- * How long an idle connection is kept, in milliseconds. It must outlast every client's own pool: the SDK does not
- * repeat a result whose connection the server closed in the same moment.
+ * Time that an idle connection is kept, in milliseconds. It must outlast every client's own pool: the SDK does not
+ * repeat a result whose connection the server closed at the same moment.
  */
 const KEEP_ALIVE_MS = 3_600_000;
-/** A worker may be about to send something on a connection that it made before. In milliseconds, all three. */
+/**
+ * Drain settings, in milliseconds: how long no request may have come, the interval of checks, and the longest drain. A
+ * worker may be about to send something on a connection that it opened before.
+ */
 const QUIET_MS = 50;
 const DRAIN_LOOK_MS = 10;
 const DRAIN_MS_MAX = 5_000;
@@ -43,11 +46,11 @@ export class Bridge extends BaseService {
   #app: FastifyInstance | undefined;
   #url: string | undefined;
   readonly #arriving: IncomingFrames = { posts: 0, fresh: new Set() };
-  /** Those that listen for containers. */
+  /** Servers that listen for containers. */
   readonly #more: FastifyInstance[] = [];
   readonly #links = new Set<Duplex>();
 
-  /** `bounds`: how many connections there may be; default as many as the process bears. */
+  /** `bounds`: bounds on connections. Default: as many as the process can have. */
   constructor(options: { parts: BridgeParts; port: number; bounds?: ConnectionBounds }) {
     super();
     this.#options = options;
@@ -58,7 +61,7 @@ export class Bridge extends BaseService {
     );
   }
 
-  /** Its address, once it has started. */
+  /** URL of the bridge. Throws before it has started. */
   get url(): string {
     if (this.#url === undefined) throw new Error('the bridge has not started');
     return this.#url;
@@ -73,8 +76,8 @@ export class Bridge extends BaseService {
   }
 
   /**
-   * Listens at another address of this host, too: at the port where workers of an earlier run look for it, else at the
-   * same port as here, else at any that is free. Answers which.
+   * Listens at another address of this host, too. Tries the port at which workers of an earlier run expect the bridge,
+   * then the same port as here, then any free port. Returns the port.
    */
   async listenAt(host: string, formerPort = 0): Promise<number> {
     for (const port of [formerPort, Number(new URL(this.url).port)].filter((known) => known !== 0)) {
@@ -95,8 +98,8 @@ export class Bridge extends BaseService {
   }
 
   /**
-   * Its workers go on without this agent, and nobody new connects: resolves when all that they have begun to send was
-   * taken, after five seconds at most. False: something may still be on its way.
+   * Waits for what workers have begun to send, when they go on without this agent and no new ones connect. Resolves to
+   * true once everything was accepted, to false after five seconds: something may still be on its way.
    */
   async drain(): Promise<boolean> {
     const { clock } = this.#options.parts;
@@ -125,7 +128,10 @@ export class Bridge extends BaseService {
   }
 }
 
-/** Its routes have no schemas, so that what compiles these need not be loaded: a tenth of an agent's start. */
+/**
+ * Replaces the compilers of schemas. The bridge's routes have no schemas, so the compilers need not be loaded, which
+ * would take a tenth of an agent's start.
+ */
 function noSchemas(): never {
   throw new Error('no route of the bridge has a schema');
 }
@@ -137,12 +143,13 @@ function buildApp(parts: BridgeParts, arriving: IncomingFrames, connections: Con
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 512 },
     serverFactory: (handle) => {
-      // Whoever offers another protocol, HTTP/2 for instance, is answered by this one.
+      // A client that offers another protocol, for instance HTTP/2, is answered in this one.
       const server = createServer({ shouldUpgradeCallback: asksForLink }, (request, response) => {
         if (connections.admits(request, response)) handle(request, response);
       });
       server.keepAliveTimeout = KEEP_ALIVE_MS;
-      // Not for headers: who begins a request has the rest of them, too.
+      // No limit. A limit on headers is not needed either: a client that begins a request has the rest of the headers,
+      // too.
       server.requestTimeout = 0;
       return server;
     },
@@ -160,19 +167,19 @@ function buildApp(parts: BridgeParts, arriving: IncomingFrames, connections: Con
       ? passBody(payload)
       : readBody(payload, replies.get(payload)!, parts.bodies, worker.id);
   });
-  // The reader of a body is not told of the reply.
+  // The body parser gets no reply.
   const replies = new WeakMap<IncomingMessage, ServerResponse>();
   app.addHook('onRequest', async (request, reply) => {
     replies.set(request.raw, reply.raw);
     arriving.fresh.delete(request.raw.socket);
     noteRequest(request.raw.socket);
-    // What it sends on a connection that has ended with its agent is lost: SDKs send nothing again, and do not look
-    // while their handler computes.
+    // Data that a worker sends on a connection that ended with its agent is lost: SDKs do not resend, and do not check
+    // the connection while their handler computes.
     const { worker: workerId = '', token = '' } = request.params as Partial<CallParams>;
     const worker = parts.pool.get(workerId);
     if (worker?.outlives) reply.raw.setHeader('connection', 'close');
     if (worker && !worker.hasEnded && isToken(token, worker)) connections.own(request.raw.socket, workerId);
-    // Only its presence matters: a type that Fastify cannot read must not cost a result.
+    // Only the body's presence matters: a content type that Fastify cannot read must not cost a result.
     if (request.method !== 'POST') return;
     request.raw.headers['content-type'] = 'application/octet-stream';
     arriving.posts += 1;
@@ -186,7 +193,7 @@ function buildApp(parts: BridgeParts, arriving: IncomingFrames, connections: Con
     const { url } = request.routeOptions;
     const attempt = parts.holdings.get(workerId ?? '')?.of(jobId ?? '')?.ref.attempt;
     const ids = { endpointId: parts.pool.get(workerId ?? '')?.endpointId, jobId, attempt, workerId };
-    // Who leaves is not told, and could fill the disk with lines.
+    // A client that leaves gets no answer. It could fill the disk with log lines, so this is only logged for debugging.
     if (request.raw.socket.destroyed)
       parts.logger.debug({ err: error, url, ...ids }, 'a worker left before its call was answered');
     else parts.logger.error({ err: error, url, ...ids }, 'bridge request failed');

@@ -1,5 +1,5 @@
 /**
- * job-stream: one yielded value. The generator waits for the answer, so it comes from memory
+ * Route job-stream: one yielded value. The generator waits for the answer, so the answer must not wait for core
  * (docs/reference/worker-protocol.md#streaming).
  */
 
@@ -43,8 +43,8 @@ export function registerStream(app: FastifyInstance, prefix: string, parts: Brid
 }
 
 /**
- * A value that a worker's job yielded. Resolves when it was taken, with its attempt when the keeper has to know that
- * its worker heard of that.
+ * Handles a value that a worker's job yielded. Resolves when it was accepted: with its attempt if the keeper must be
+ * told once the worker has the answer, else with `undefined`.
  */
 export async function postValue(
   parts: BridgeParts,
@@ -68,14 +68,14 @@ async function append(parts: BridgeParts, worker: Worker, attempt: Attempt, body
   const { pieces = [], metrics, failure, leftOut } = await parts.work.run(worker.endpointId, bytes, cutUp(body));
   if (attempt.phase === 'ended') return;
   if (failure !== undefined) {
-    // Its output would have a hole: better an end with a reason.
+    // The output would have a gap: better to end with a reason.
     const safe = parts.table.end(attempt, OutcomeKind.FAILED, { error: failure });
-    // After the end, which takes an undelivered stop along: the worker still runs the job. Unless it has it anew by
-    // now.
+    // After the end, which also removes an undelivered stop: the worker still runs the job. Not if the worker has been
+    // given the job again by now.
     if (!parts.holdings.get(worker.id)?.of(attempt.ref.jobId)) parts.stopper.signal(worker, attempt.ref.jobId);
     return safe;
   }
-  // Once of each attempt: one may yield very many.
+  // Logged once per attempt: an attempt may yield very many.
   if (leftOut !== undefined && attempt.leftOut === undefined)
     parts.logger.warn({ ...attempt.ref, reason: leftOut }, 'streamed value left out');
   attempt.leftOut ??= leftOut;
@@ -102,16 +102,16 @@ async function addAll(
   }
 }
 
-/** What becomes of a value: pieces, a failure or a gap. */
+/** Result of cutting up a value: pieces, a failure or a gap. */
 interface Cut {
-  /** The last of them leaves room for the metrics. */
+  /** The last piece leaves space for the metrics. */
   pieces?: Buffer[];
   metrics?: Buffer | undefined;
-  /** Why the job fails at once. */
+  /** Reason why the job fails at once. */
   failure?: string;
   /**
-   * Why it has no place in the stream. A worker that aggregates brings it once more with its outcome, which has room
-   * for it (done-route.ts).
+   * Reason why the value is not in the stream. A worker that aggregates sends it once more with its outcome, which can
+   * hold it (done-route.ts).
    */
   leftOut?: string;
 }

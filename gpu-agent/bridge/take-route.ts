@@ -1,5 +1,5 @@
 /**
- * job-take and job-take-batch: a worker asks for work and is held until there is some
+ * Routes job-take and job-take-batch: a worker asks for work, and its request is held until there is some
  * (docs/reference/worker-protocol.md#taking-jobs).
  */
 
@@ -16,7 +16,7 @@ export const BATCH_MAX = 1_000;
 /** Pause before the answer to a worker that was told to end and asks again, in milliseconds. */
 export const LEAVING_PAUSE_MS = 200;
 
-/** Adds both routes; a POST is taken like a GET. */
+/** Adds both routes. A POST is handled like a GET. */
 export function registerTake(app: FastifyInstance, prefix: string, parts: BridgeParts): void {
   const route = (path: string, batch: boolean): void => {
     const handler = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
@@ -54,17 +54,17 @@ async function take(
   return reply;
 }
 
-/** What a take says. */
+/** Content of a take. */
 export interface TakeCall extends Demand {
-  /** It holds no job at all. */
+  /** The worker holds no job at all. */
   idle: boolean;
-  /** Only the SDK of this repository says it in words. */
+  /** Declared concurrency. Only this repository's SDK sends it. */
   concurrency: number | undefined;
 }
 
 /**
- * Keeps a worker's take until there are jobs for it. `open` makes what can be answered, and calls what it is given once
- * it cannot be any more.
+ * Holds a worker's take until there are jobs for it. `open` makes the held call; it calls its argument once the call
+ * can no longer be answered.
  */
 export function holdTake(
   parts: BridgeParts,
@@ -77,7 +77,7 @@ export function holdTake(
   const holding = parts.holdings.of(worker.id);
   holding.pace.asks(call.requested, { held: holding.size, idle: call.idle });
   if (!worker.asked) worker.ready();
-  // A worker that tells its free slots asks in one take at a time: an older one has been given up.
+  // A worker that reports its free slots has one take open at a time: an older one has been given up.
   if (worker.sdk.traits.tellsFreeSlots) for (const older of parts.polls.takes(worker.id)) older.empty();
   const poll = open(() => {
     release();

@@ -1,6 +1,6 @@
 /**
- * Who calls: the worker named in the address, proven by the token in it. The Authorization header may be anything
- * (docs/reference/worker-protocol.md#routes).
+ * Authenticates calls: the caller is the worker named in the address, proven by the token in it. The Authorization
+ * header may be anything (docs/reference/worker-protocol.md#routes).
  */
 import { timingSafeEqual } from 'node:crypto';
 import { delay } from '@slipway/kit/time/clock';
@@ -9,7 +9,7 @@ import { versionFromUserAgent } from '../units/workers/sdk-traits.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 
-/** Names in the addresses of worker-env.ts. */
+/** Parameters in the addresses of worker-env.ts. */
 export interface CallParams {
   token: string;
   worker: string;
@@ -17,18 +17,20 @@ export interface CallParams {
 }
 
 /**
- * Bounds of the pause before an answer that nothing can follow from, in milliseconds: some SDKs ask again at once
+ * Bounds of the pause before an answer that has no effect, in milliseconds: some SDKs ask again at once
  * (docs/reference/worker-protocol.md#routes).
  */
 const PAUSE_MS_MIN = 1_000;
 const PAUSE_MS_MAX = 5_000;
 
-/** The calling worker, or why there is none: `gone` when it ended or never was, `refused` for a wrong token. */
+/**
+ * Returns the calling worker, or why there is none: `gone` if it ended or never existed, `refused` for a wrong token.
+ */
 export function workerOfCall(parts: BridgeParts, request: FastifyRequest): Worker | 'gone' | 'refused' {
   return workerOf(parts, request.params as CallParams, request.headers['user-agent']);
 }
 
-/** The same for a call that is no request of the routes. */
+/** The same for a call that is not a request of the routes. */
 export function workerOf(
   parts: Pick<BridgeParts, 'pool' | 'reporter'>,
   call: Pick<CallParams, 'token' | 'worker'>,
@@ -41,14 +43,14 @@ export function workerOf(
   return worker;
 }
 
-/** The token in an address is the worker's. */
+/** Returns true if the token in an address is the worker's. */
 export function isToken(token: string, worker: Worker): boolean {
   const given = Buffer.from(token);
   const expected = Buffer.from(worker.token);
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** Ends a call of nobody after a pause: 404 for a worker that is gone, 401 for a wrong token. */
+/** Ends an unauthenticated call after a pause: 404 for a worker that is gone, 401 for a wrong token. */
 export async function answerNobody(
   parts: BridgeParts,
   reply: FastifyReply,
@@ -58,13 +60,13 @@ export async function answerNobody(
   return reply.code(who === 'gone' ? 404 : 401).send();
 }
 
-/** A query parameter, the first of its name. */
+/** Returns a query parameter, the first of its name; empty if it is absent. */
 export function queryText(request: FastifyRequest, name: string): string {
   const value = (request.query as Record<string, string | string[] | undefined>)[name];
   return (Array.isArray(value) ? value[0] : value) ?? '';
 }
 
-/** A whole number from the query within [1, max], or undefined. */
+/** Returns a whole number of at least 1 from the query, capped at `max`; `undefined` if it is not one. */
 export function queryCount(request: FastifyRequest, name: string, max: number): number | undefined {
   const value = Number(queryText(request, name) || Number.NaN);
   return Number.isSafeInteger(value) && value >= 1 ? Math.min(value, max) : undefined;
