@@ -1,7 +1,7 @@
 /**
- * Wires the parts that carry attempts between core and workers, from the lowest up. What a lower layer needs of a
- * higher one is built before it and handed in as the lower one's port; what it has to tell goes to listeners that are
- * added here.
+ * Wires the parts that carry attempts between core and workers, from the lowest layer up. Parts of a higher layer that
+ * a lower one needs are built first and passed in as its port. Events of a lower layer go to listeners that are added
+ * here.
  */
 import { join } from 'node:path';
 import type { Disk } from '@slipway/kit/host/disk';
@@ -55,27 +55,27 @@ export interface AttemptParts {
   keeper: Keeper;
   outbox: Outbox;
   large: LargePayloads;
-  /** Reports workers. */
+  /** Reports workers to core. */
   reporter: WorkerReporter;
-  /** Asks workers that serve HTTP how they are. */
+  /** Checks the health of workers that serve HTTP. */
   health: HealthWatch;
-  /** How others reach what serves HTTP here. */
+  /** Addresses at which others reach the HTTP servers on this machine. */
   reach: HttpAddresses;
 }
 
-/** What they are built of. */
+/** Dependencies and options of the parts. */
 export interface AttemptOptions {
   config: AgentConfig;
   logger: Logger;
   clock: Clock;
   random: Random;
   units: Pick<UnitBase, 'launcher' | 'archive' | 'handover' | 'starts'> & Partial<Pick<UnitBase, 'onStart'>>;
-  /** Counts ends of attempts. Default: nobody does. */
+  /** Counts ends of attempts. Default: they are not counted. */
   onAttemptEnd?: ((kind: OutcomeKind) => void) | undefined;
-  /** Counts workers that ended because memory ran out. Default: nobody does. */
+  /** Counts workers that ended because memory ran out. Default: they are not counted. */
   onOutOfMemory?: (() => void) | undefined;
   disk: Disk;
-  /** How long outcomes wait for core before they are written, in milliseconds. Default: as the reporter's. */
+  /** Time that outcomes wait for core before they are written, in milliseconds. Default: that of the reporter. */
   diskAfterMs?: number | undefined;
   /** Default: nothing is traced. */
   tracing?: Tracing | undefined;
@@ -185,7 +185,10 @@ function buildSteps(
   };
 }
 
-/** Who hears of what: of workers the bridge first, whose requests end with them, then the attempts that they hold. */
+/**
+ * Adds the listeners. Order matters: events of a worker go to the bridge first, whose requests end with the worker,
+ * then to the attempts that it holds.
+ */
 function listen(
   { pool, polls, holdings, spans, table, evidence, reporter, handOver, health }: AttemptParts,
   onOutOfMemory?: () => void,

@@ -1,4 +1,4 @@
-/** What an agent says of itself and its machine when a session begins. */
+/** Builds the hello: an agent's description of itself and its machine at the start of a session. */
 import type { Hello, MachineContainers } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { AttemptParts } from './build-attempts.ts';
 import type { AgentConfig } from './config.ts';
@@ -8,7 +8,7 @@ import type { MachineGpus } from './inventory/machine-gpus.ts';
 import { AGENT_VERSION } from './session/agent-version.ts';
 import type { PodRegistry } from './units/pods/pod-registry.ts';
 
-/** What it is made of. */
+/** Sources of a hello. */
 export interface HelloParts {
   config: AgentConfig;
   machineId: string;
@@ -19,7 +19,7 @@ export interface HelloParts {
   pods: PodRegistry;
 }
 
-/** Makes it. */
+/** Builds the hello. */
 export function buildHello({ config, machineId, gpus, instance, has, parts, pods }: HelloParts): Hello {
   const { name, locations, cpuSlots, standbyMax, prefetch } = config;
   const { engine, noEngineReason, images } = has;

@@ -1,4 +1,4 @@
-/** Builds what units are launched with: users, folders, logs, GPUs, executors. */
+/** Builds the dependencies with which workloads are launched: users, folders, logs, GPUs, executors. */
 import { join } from 'node:path';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock } from '@slipway/kit/time/clock';
@@ -22,15 +22,15 @@ import { WorkerUsers } from './users/worker-users.ts';
 
 const MIB = 1024 * 1024;
 
-/** Runs images, where the machine has an engine. */
+/** Runs images if the machine has an engine. */
 export interface ContainerSide {
-  /** Undefined: no engine has been found yet. */
+  /** `undefined` if no engine has been found yet. */
   readonly executor: Executor | undefined;
-  /** Where containers reach the bridge. */
+  /** URL at which containers reach the bridge. */
   readonly bridgeUrl: string;
 }
 
-/** What workers and pods share. */
+/** Dependencies that workers and pods share. */
 export interface UnitBase {
   executors: MachineExecutors;
   launcher: UnitLauncher;
@@ -49,16 +49,16 @@ export interface UnitBase {
   podsFolder: string;
 }
 
-/** What only the agent's start brings to light. */
+/** Facts that are only known once the agent has started. */
 export interface LateFacts {
   gpus(): readonly MachineGpu[];
-  /** As which machine core knows it. */
+  /** Id under which core knows this machine. */
   machineId(): string;
-  /** The bridge's address on this host. */
+  /** URL of the bridge on this host. */
   bridgeUrl(): string;
 }
 
-/** Builds it. */
+/** Builds the shared dependencies. */
 export function buildUnitBase(options: {
   config: AgentConfig;
   logger: Logger;

@@ -1,7 +1,6 @@
 /**
- * Takes away what an agent that is gone has made on its host and what stays without it: networks, rules of the firewall
- * and the address of containers, views of volumes. Its data folder stays. No agent starts meanwhile: its rules would be
- * taken away under it.
+ * Removes from a host what an agent that is gone has left: networks, firewall rules and the address of containers,
+ * views of volumes. Its data folder stays. No agent starts meanwhile, because its rules would be removed from under it.
  */
 
 import { isFolderLocked, lockFolder } from '@slipway/kit/host/folder-lock';
@@ -16,25 +15,26 @@ import { hostPrograms } from './executors/container/host-programs.ts';
 import { interfacePrefix, UnitNetworks } from './executors/container/unit-networks.ts';
 import { HostViews } from './executors/process/host-views.ts';
 
-/** The lock of a data folder while its host is cleaned. */
+/** Lock of a data folder while its host is cleaned. */
 const CLEAN_LOCK = 'clean';
-/** How long a cleaner is waited for, and how often is looked, in milliseconds. */
+/** Longest wait for a cleaner, and the interval of checks, in milliseconds. */
 const CLEAN_MS_MAX = 30_000;
 const POLL_MS = 50;
 
-/** Whose. */
+/** The agent whose host is cleaned. */
 export interface CleanTask {
   dataDir: string;
   volumesDir: string;
   machineId: string;
-  /** Undefined: the machine has none. */
+  /** `undefined` if the machine has no engine. */
   engine: Engine | undefined;
-  /** Containers that are left end, pods too; else nothing is taken away while there is one. */
+  /** If true, remaining containers are ended, including pods. Otherwise nothing is removed while there is one. */
   endsContainers: boolean;
 }
 
 /**
- * Resolves to what became of it. Rejects when the engine does not answer; FolderLockedError: somebody cleans already.
+ * Cleans the host. Resolves to the result. Rejects if the engine does not answer, and with FolderLockedError if another
+ * process is cleaning already.
  */
 export async function cleanHost(task: CleanTask): Promise<'cleaned' | 'agent runs' | 'containers run'> {
   const unlock = await lockFolder(task.dataDir, CLEAN_LOCK);
@@ -47,8 +47,8 @@ export async function cleanHost(task: CleanTask): Promise<'cleaned' | 'agent run
 }
 
 /**
- * Resolves when nobody cleans for the agent of a folder, which it has taken: from then on nobody begins. Rejects when
- * that takes too long.
+ * Resolves when nobody cleans for the agent of a folder. The caller holds the folder's agent lock, so no new cleaner
+ * starts. Rejects if that takes too long.
  */
 export async function untilCleaned(dataDir: string, clock: Clock): Promise<void> {
   const untilMs = clock.monotonicMs() + CLEAN_MS_MAX;

@@ -1,4 +1,4 @@
-/** The agent's configuration, from its environment. The only file of the agent that knows variable names. */
+/** Configuration of the agent, read from its environment. The only file of the agent that knows variable names. */
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EnvReader } from '@slipway/kit/host/env';
@@ -21,91 +21,89 @@ import { parseWorkerUser } from './users/worker-user-setting.ts';
 
 export interface AgentConfig {
   /**
-   * Core replicas, or the edge before them: `host:port`, or `grpcs://host:port` for TLS. The agent keeps a session with
-   * one of them. SLIPWAY_CORE_ADDRESS, separated by commas.
+   * Core replicas, or the edge in front of them: `host:port`, or `grpcs://host:port` for TLS. The agent keeps a session
+   * with one of them. SLIPWAY_CORE_ADDRESS, separated by commas.
    */
   coreAddresses: string[];
   /**
-   * For those by TLS; files that change are read anew. SLIPWAY_CORE_CA_FILE, SLIPWAY_CORE_CERT_FILE,
+   * Files for addresses with TLS. Changed files are read again. SLIPWAY_CORE_CA_FILE, SLIPWAY_CORE_CERT_FILE,
    * SLIPWAY_CORE_CERT_KEY_FILE.
    */
   coreTls: TlsFiles;
-  /** Key of scope AGENT. SLIPWAY_AGENT_KEY, or SLIPWAY_AGENT_KEY_FILE with the name of a file that holds it. */
+  /**
+   * API key with the scope AGENT. SLIPWAY_AGENT_KEY, or SLIPWAY_AGENT_KEY_FILE with the name of a file that holds it.
+   */
   key: string;
-  /** Folder for results that wait, logs and scratch folders. SLIPWAY_AGENT_DATA_DIR, default `.slipway/agent`. */
+  /** Folder for unacknowledged results, logs and scratch folders. SLIPWAY_AGENT_DATA_DIR, default `.slipway/agent`. */
   dataDir: string;
   /**
-   * Folder of network volumes, one directory each; shared by the machines of a data centre. SLIPWAY_VOLUMES_DIR,
+   * Folder of network volumes, one directory each. It is shared by the machines of a data centre. SLIPWAY_VOLUMES_DIR,
    * default `<dataDir>/volumes`.
    */
   volumesDir: string;
   /**
-   * As whom workers and pods run: `per-account` (or `per-account:BASE`), a name, `UID`, `UID:GID`, or `same` for the
-   * agent's own user. SLIPWAY_WORKER_USER, default same; an agent that runs as root must be told.
+   * User of workers and pods: `per-account` (or `per-account:BASE`), a name, `UID`, `UID:GID`, or `same` for the
+   * agent's own user. SLIPWAY_WORKER_USER, default `same`; required if the agent runs as root.
    */
   workerUser: WorkerUserSetting;
-  /** Name for people. SLIPWAY_AGENT_NAME, default the host's name. */
+  /** Display name. SLIPWAY_AGENT_NAME, default the host's name. */
   name: string;
   /** Country code and data-centre id. SLIPWAY_AGENT_LOCATIONS, separated by commas, default none. */
   locations: string[];
-  /**
-   * GPUs to pretend to have. SLIPWAY_VIRTUAL_GPUS, for instance `NVIDIA L4:24576x2`, separated by commas, default none.
-   */
+  /** Simulated GPUs. SLIPWAY_VIRTUAL_GPUS, for instance `NVIDIA L4:24576x2`, separated by commas, default none. */
   virtualGpus: VirtualGpu[];
   /** Most workers without a GPU. SLIPWAY_CPU_SLOTS, default 8. */
   cpuSlots: number;
-  /** Most frozen workers (FlashBoot). SLIPWAY_STANDBY_MAX, default 4. */
+  /** Most workers in standby (FlashBoot). SLIPWAY_STANDBY_MAX, default 4. */
   standbyMax: number;
   /** Port of the bridge on the loopback address. SLIPWAY_BRIDGE_PORT, default 0: any free one. */
   bridgePort: number;
-  /** Commands of this host may run: workers and pods without an image. SLIPWAY_AGENT_ALLOW_COMMANDS, default false. */
+  /** Allows commands of this host: workers and pods without an image. SLIPWAY_AGENT_ALLOW_COMMANDS, default false. */
   allowCommands: boolean;
-  /**
-   * Where the container engine is. SLIPWAY_AGENT_CONTAINERS: `auto` (default), `none`, or the address of its socket.
-   */
+  /** Container engine. SLIPWAY_AGENT_CONTAINERS: `auto` (default), `none`, or the address of its socket. */
   containers: EngineSearch;
   /** Vendor and class of this machine's CDI devices. SLIPWAY_CDI_KIND, default `nvidia.com/gpu`. */
   cdiKind: string;
-  /** Of processes in containers. SLIPWAY_CONTAINER_ULIMITS, default: none but the engine's own. */
+  /** Ulimits of processes in containers. SLIPWAY_CONTAINER_ULIMITS, default: only the engine's own. */
   containerUlimits: readonly Ulimit[];
   /**
-   * Registries that may be at addresses of private networks, `host` or `host:port`. SLIPWAY_PRIVATE_REGISTRIES,
-   * separated by commas; true: all; default none.
+   * Registries that may have addresses in private networks, `host` or `host:port`. SLIPWAY_PRIVATE_REGISTRIES,
+   * separated by commas; `true` allows all; default none.
    */
   privateRegistries: PrivateRegistries;
-  /** Pull images of endpoints that may run here before they are needed. SLIPWAY_PREFETCH, default false. */
+  /** Pulls images of endpoints that may run here before they are needed. SLIPWAY_PREFETCH, default false. */
   prefetch: boolean;
   /**
-   * Disk for images that this agent pulled, in GB; the longest unused make way. SLIPWAY_IMAGE_DISK_GB, default 0: as
-   * much as there is.
+   * Disk budget of images that this agent pulled, in GB. The least recently used are removed first.
+   * SLIPWAY_IMAGE_DISK_GB, default 0: as much as there is.
    */
   imageDiskGb: number;
   /**
-   * Disk for what workers and pods wrote that ended, in MiB, 4 to 100,000; the oldest make way. SLIPWAY_ENDED_LOGS_MIB,
-   * default 64.
+   * Disk budget for the logs of ended workers and pods, in MiB, 4 to 100,000. The oldest are removed first.
+   * SLIPWAY_ENDED_LOGS_MIB, default 64.
    */
   endedLogsMib: number;
-  /** When a worker is killed because a job does not stop. SLIPWAY_STOP_POLICY, default auto. */
+  /** Decides when a worker is killed because a job does not stop. SLIPWAY_STOP_POLICY, default auto. */
   stopPolicy: StopPolicy;
-  /** How long a job may take to stop before that, in milliseconds. SLIPWAY_STOP_GRACE_MS, default 5000. */
+  /** Time that a job may take to stop before that, in milliseconds. SLIPWAY_STOP_GRACE_MS, default 5000. */
   stopGraceMs: number;
-  /** How long a worker may take to end after SIGTERM, in milliseconds. SLIPWAY_WORKER_GRACE_MS, default 5000. */
+  /** Time that a worker may take to end after SIGTERM, in milliseconds. SLIPWAY_WORKER_GRACE_MS, default 5000. */
   workerGraceMs: number;
   /**
    * Host name or address by which facades and proxies on other machines reach the HTTP servers of this machine's
-   * workers. SLIPWAY_ADVERTISE_HOST, default empty: the worker's own address, for commands 127.0.0.1, which is enough
-   * while all runs on one machine. With it, a port of this host leads to each container's.
+   * workers. SLIPWAY_ADVERTISE_HOST, default empty: the worker's own address, and 127.0.0.1 for commands. That is
+   * enough while everything runs on one machine. If it is set, each container gets a port of this host.
    */
   advertiseHost: string;
   /**
-   * For a machine that facades and proxies cannot dial: facades, or the edges before them, each `http://host:port` or
-   * `https://host:port`, to which the agent opens tunnels. Workers are then reached through these only.
+   * For a machine that facades and proxies cannot dial: facades, or the edges in front of them, each `http://host:port`
+   * or `https://host:port`, to which the agent opens tunnels. Workers are then only reached through the tunnels.
    * SLIPWAY_TUNNEL_ADDRESS, separated by commas, default none.
    */
   tunnelAddresses: string[];
   /**
-   * How long a worker of a load-balancing endpoint may leave its health path without 200 or 204, in ms.
-   * SLIPWAY_HTTP_SILENCE_MS, default 480000.
+   * Longest time for which the health path of a load-balancing endpoint's worker may go without a 200 or 204, in
+   * milliseconds. SLIPWAY_HTTP_SILENCE_MS, default 480000.
    */
   httpSilenceMs: number;
   /**
@@ -113,23 +111,24 @@ export interface AgentConfig {
    * than any request may take; what is left then is cut. SLIPWAY_HTTP_DRAIN_MS, default 360000.
    */
   httpDrainMs: number;
-  /** SLIPWAY_LOG_LEVEL, default info. */
+  /** Log level. SLIPWAY_LOG_LEVEL, default info. */
   logLevel: string;
   /**
-   * host:port at which Prometheus reads metrics; port 0 = any free one. SLIPWAY_METRICS_LISTEN, default empty: nowhere.
+   * host:port on which Prometheus reads metrics; port 0 means any free one. SLIPWAY_METRICS_LISTEN, default empty: no
+   * metrics.
    */
   metricsListen: string;
-  /** Base URL of an OpenTelemetry collector that takes OTLP over HTTP; empty = nothing is traced. */
+  /** Base URL of an OpenTelemetry collector that takes OTLP over HTTP; empty means that nothing is traced. */
   otlpEndpoint: string;
   /**
-   * Variables of this host that workers may see: what programs need to run at all, and nothing that is the agent's own.
+   * Variables of this host that workers may see: those that programs need to run at all, and none of the agent's own.
    */
   hostEnv: Record<string, string>;
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const STOP_POLICIES = ['auto', 'always', 'never'] as const;
-/** What is needed to take away what an agent left on its host. */
+/** Reads the settings that are needed to remove what an agent left on its host. */
 export function readCleanConfig(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Pick<AgentConfig, 'dataDir' | 'volumesDir' | 'containers' | 'logLevel'> {
@@ -139,7 +138,7 @@ export function readCleanConfig(
   return config;
 }
 
-/** Where its things are. */
+/** Reads the locations of folders and of the container engine. */
 function readPlaces(reader: EnvReader): Pick<AgentConfig, 'dataDir' | 'volumesDir' | 'containers'> {
   const dataDir = resolve(reader.text('SLIPWAY_AGENT_DATA_DIR', '.slipway/agent'));
   return {
@@ -153,7 +152,7 @@ function readPlaces(reader: EnvReader): Pick<AgentConfig, 'dataDir' | 'volumesDi
   };
 }
 
-/** Reads it; throws ConfigError with all faults at once. `asRoot`: the agent runs as root. */
+/** Reads the configuration. Throws ConfigError with all faults at once. `asRoot`: the agent runs as root. */
 export function readAgentConfig(
   env: Readonly<Record<string, string | undefined>> = process.env,
   asRoot = runsAsRoot(),

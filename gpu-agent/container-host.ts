@@ -1,6 +1,6 @@
 /**
- * The container side of an agent: finds the engine, makes its executor, says what is there, and keeps the images within
- * their room.
+ * Container side of an agent: finds the engine, creates its executor, reports what the machine has, and keeps the
+ * images within their budget.
  */
 import { join } from 'node:path';
 import { runsAsRoot } from '@slipway/kit/host/host-user';
@@ -27,42 +27,42 @@ import { ImageStore } from './images/image-store.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
 import { startReaper } from './start-reaper.ts';
 
-/** What it is made of. */
+/** Dependencies of the container host. */
 export interface ContainerHostOptions {
   config: AgentConfig;
   clock: Clock;
   random: Random;
   logger: Logger;
-  /** Listens for containers at an address of this host, too; answers the port. */
+  /** Also listens for containers at an address of this host. Returns the port. */
   openBridge(address: string): Promise<number>;
-  /** Something runs that outlives this agent. */
+  /** Returns true if something runs that outlives this agent. */
   keepsAny(): boolean;
-  /** Network volumes are held to their sizes. */
+  /** Returns true if the sizes of network volumes are enforced. */
   holdsSizes(): Promise<boolean>;
-  /** What it has changed. */
+  /** Called when what the machine has changed. */
   onChanged(): void;
   /** Counts pulls. */
   onPull: OnPull;
 }
 
-/** What only the agent's start brings to light. */
+/** Facts that are only known once the agent has started. */
 export interface HostMachine {
   id: string;
-  /** This run of the agent. */
+  /** Name of this run of the agent. */
   instance: string;
   gpus: readonly MachineGpu[];
   /**
-   * Units of the run before that nobody may remove yet; and how long to wait for their engine at the start, in
+   * Units of the previous run that nobody may remove yet; and how long to wait for their engine at the start, in
    * milliseconds.
    */
   left: { units: ReadonlySet<string>; waitMs: number };
 }
 
-/** How often engine and images are looked at, in milliseconds. */
+/** Interval between checks of engine and images, in milliseconds. */
 const LOOK_MS = 10_000;
-/** The same while units of the run before wait for their engine. */
+/** The same while units of the previous run wait for their engine. */
 const WAITING_LOOK_MS = 250;
-/** Images that are told. */
+/** Most images that are reported. */
 const IMAGES_MAX = 1_000;
 const MIB = 1024 ** 2;
 const GB = 1000 ** 3;
@@ -80,7 +80,7 @@ export class ContainerHost extends BaseService {
   #callOffReaper: (() => void) | undefined;
   #executor: ContainerExecutor | undefined;
   #bridgeUrl = '';
-  /** Undefined: core has not said it yet, and nothing may make way. */
+  /** `undefined` if core has not sent the list yet; no image may be removed until then. */
   #wanted: readonly DesiredImage[] | undefined;
   #has: MachineContainers = { engine: undefined, noEngineReason: 'nobody has looked yet', images: [] };
 
@@ -93,27 +93,27 @@ export class ContainerHost extends BaseService {
     this.#looking = new Loop({ name: this.name, periodMs: LOOK_MS, pass: () => this.#look(), clock, random, logger });
   }
 
-  /** Runs images. Undefined: no engine has been found yet. */
+  /** Runs images. `undefined` if no engine has been found yet. */
   get executor(): ContainerExecutor | undefined {
     return this.#executor;
   }
 
-  /** Where containers find the bridge. */
+  /** URL at which containers reach the bridge. */
   get bridgeUrl(): string {
     return this.#bridgeUrl;
   }
 
-  /** What a worker sends while no agent listens waits for the next one. */
+  /** True if data that a worker sends while no agent listens waits for the next one. */
   get isPatient(): boolean {
     return runsAsRoot() && !this.#mayLose && (this.#firewall?.isPatient ?? false);
   }
 
-  /** The agent stops, and something that a worker sent may not have been taken. */
+  /** Records that the agent stops and that something a worker sent may not have been accepted. */
   mayLose(): void {
     this.#mayLose = true;
   }
 
-  /** The agent stops, and workers go on: nobody connects to it any more. Never rejects. */
+  /** Keeps workers from connecting to this agent, which stops while they go on. Never rejects. */
   async pause(): Promise<void> {
     await this.#firewall?.pause().catch((error: unknown) => {
       this.#options.logger.warn({ err: error }, 'workers may lose what they send now');
@@ -121,29 +121,29 @@ export class ContainerHost extends BaseService {
     });
   }
 
-  /** What is there now. */
+  /** What the machine has now. */
   get has(): MachineContainers {
     return this.#has;
   }
 
-  /** Takes this for what is there until the first look. */
+  /** Sets what the machine is assumed to have until the first check. */
   assume(has: MachineContainers): void {
     this.#has = has;
   }
 
-  /** To be called before `start`, and again when more is known. */
+  /** Sets the facts about the machine. Must be called before `start`, and again when more is known. */
   know(machine: HostMachine): void {
     this.#machine = machine;
   }
 
-  /** All that the run before left is in good hands. */
+  /** Releases the units of the previous run: all of them were adopted or ended. */
   keepNothing(): void {
     this.#machine = { ...this.#machine, left: { units: new Set(), waitMs: 0 } };
   }
 
   /**
-   * Images that may be needed here: none of them makes way, and those that are missing are pulled where the operator
-   * wants that.
+   * Sets the images that may be needed here. None of them is removed to free disk space. Missing ones are pulled if
+   * prefetching is on.
    */
   want(images: readonly DesiredImage[]): void {
     this.#wanted = images;
@@ -183,7 +183,7 @@ export class ContainerHost extends BaseService {
       };
       if (this.#options.config.prefetch) await this.#prefetch(store);
     } catch (error) {
-      // Whatever it lost or kept meanwhile.
+      // The engine may have lost or kept anything meanwhile.
       this.#isSwept = false;
       this.#has = { engine: undefined, noEngineReason: (error as Error).message.slice(0, 1_024), images: [] };
     }
@@ -232,7 +232,7 @@ export class ContainerHost extends BaseService {
       instance,
     });
     try {
-      // What nobody knows any more goes first: an address may hang on it.
+      // Units that nobody knows any more go first: one may hold the address.
       if (!this.#isSwept) await this.#executor.sweep(left.units);
       this.#isSwept = true;
       this.#bridgeUrl = await this.#executor.bridgeUrl();
@@ -242,7 +242,7 @@ export class ContainerHost extends BaseService {
     }
   }
 
-  /** For a pull that found the disk full. */
+  /** Frees disk space for a pull that found the disk full. Returns how many images were removed. */
   async #makeRoom(bytes: number): Promise<number> {
     if (!this.#wanted) return 0;
     const { docker, facts } = await this.#engines.find();
@@ -252,7 +252,10 @@ export class ContainerHost extends BaseService {
     return removed;
   }
 
-  /** One at a time, so that what units wait for is not slowed down much. A failure is tried again at the next look. */
+  /**
+   * Pulls missing images one at a time, so that pulls that units wait for are not slowed down much. A failed pull is
+   * tried again at the next check.
+   */
   async #prefetch(store: ImageStore): Promise<void> {
     const images = await store.list();
     for (const { name, digest, registryCredentials } of this.#wanted ?? []) {
@@ -275,7 +278,7 @@ async function describe({ facts }: Engine, gpus: readonly MachineGpu[], holdsSiz
     version: facts.version,
     limits: holdsSizes ? [...facts.limits, 'volume'] : facts.limits,
     gpuHandover: gpus.length > 0 && gpus.every((gpu) => gpu.virtual) ? GpuHandover.VIRTUAL : handover,
-    // In steps of 1 GiB: what changes with every file that somebody writes is no news.
+    // In steps of 1 GiB: a change with every file that somebody writes need not be reported.
     imageTotalMib: Math.floor((room?.totalBytes ?? 0) / MIB),
     imageFreeMib: Math.floor((room?.freeBytes ?? 0) / MIB / 1_024) * 1_024,
   };

@@ -1,5 +1,5 @@
 /**
- * The agent's data folder: made when it is missing, and used by one agent at a time. A second one would be the same
+ * The agent's data folder. It is created if missing, and used by one agent at a time: a second one would be the same
  * machine twice.
  */
 import { chmodSync } from 'node:fs';
@@ -11,8 +11,9 @@ import { MachineIdError } from './inventory/machine-id.ts';
 export class DataFolderError extends Error {}
 
 /**
- * Makes and takes it; `passable`: workers that run as other users can reach what is theirs in it. Answers what gives it
- * back. DataFolderError: it cannot be made or written, or another agent has it.
+ * Creates and locks the folder. `passable`: workers that run as other users can reach their files in it. Returns the
+ * function that unlocks it. Throws DataFolderError if the folder cannot be created or written, or if another agent has
+ * it.
  */
 export async function takeDataFolder(folder: string, passable = false): Promise<() => void> {
   try {
@@ -30,7 +31,7 @@ export async function takeDataFolder(folder: string, passable = false): Promise<
   }
 }
 
-/** What to do about a file of the folder that the system does not give. Others are no agent's work. */
+/** Advice by the system's error code for a file of the folder. Other errors are not about the data folder. */
 const ADVICE: Readonly<Record<string, string>> = {
   ENOSPC: 'its disk is full: free some room',
   EDQUOT: 'its user has no room left on the disk: free some',
@@ -43,7 +44,10 @@ const ADVICE: Readonly<Record<string, string>> = {
   EEXIST: 'no agent has made it so: move it away',
 };
 
-/** Opens what is in the folder. DataFolderError: something in it cannot be used; all that it held stays as it is. */
+/**
+ * Opens the state in the folder. Throws DataFolderError if something in it cannot be used; its content then stays as it
+ * is.
+ */
 export async function openState<Result>(folder: string, open: () => Promise<Result>): Promise<Result> {
   try {
     return await open();

@@ -1,6 +1,6 @@
 /**
- * The images that this agent brought to the machine: when each was last used, which make way when they take more disk
- * than they may.
+ * Images that this agent brought to the machine. Records when each was last used, and removes images when they take
+ * more disk than they may.
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import type { Clock } from '@slipway/kit/time/clock';
@@ -11,9 +11,9 @@ import { LayerSizes } from './layer-sizes.ts';
 
 /** An image under one of its names. */
 export interface PresentImage {
-  /** As owners write it: without what every engine adds by itself. */
+  /** Name as owners write it: without the prefix that every engine adds by itself. */
   name: string;
-  /** As its registry says it; empty: it came from none. */
+  /** Digest at its registry; empty if it came from none. */
   digest: string;
   sizeBytes: number;
 }
@@ -21,7 +21,7 @@ export interface PresentImage {
 /** An image that somebody may want. */
 export interface NamedImage {
   name: string;
-  /** Empty: not settled. */
+  /** Empty if it is not resolved. */
   digest: string;
 }
 
@@ -30,33 +30,34 @@ export class ImageCache {
   readonly #budgetBytes: number;
   readonly #clock: Clock;
   /**
-   * When each was last used by id, in milliseconds since 1970. Images of others are not in it, and are never removed.
+   * Time of the last use by image id, in milliseconds since 1970. Images of others are not in it, and are never
+   * removed.
    */
   #usedAtMs = new Map<string, number>();
   readonly #layers = new LayerSizes();
   #saving: Promise<void> = Promise.resolve();
   #making: Promise<unknown> = Promise.resolve();
 
-  /** `file` remembers over restarts. A budget of 0: as much as there is. */
+  /** `file` keeps the state over restarts. A budget of 0 means as much as there is. */
   constructor(file: string, budgetBytes: number, clock: Clock) {
     this.#file = file;
     this.#budgetBytes = budgetBytes;
     this.#clock = clock;
   }
 
-  /** Remembers what an earlier run of the agent knew. */
+  /** Loads the state of an earlier run of the agent. */
   async open(): Promise<void> {
     const text = await readFile(this.#file, 'utf8').catch(() => '{}');
     this.#usedAtMs = new Map(Object.entries(parse(text)));
   }
 
-  /** A unit is about to run it. */
+  /** Records that a unit is about to run the image. */
   async used({ id }: StoredImage): Promise<void> {
     this.#usedAtMs.set(id, this.#clock.nowMs());
     await this.#save();
   }
 
-  /** All images of the machine, the latest used first. */
+  /** Returns all images of the machine, the latest used first. */
   async present(store: ImageStore): Promise<PresentImage[]> {
     const images = await store.list();
     const sorted = images.toSorted(
@@ -71,8 +72,8 @@ export class ImageCache {
   }
 
   /**
-   * Removes the longest unused of its own until they fit, but none that is in use or `wanted` by name. Answers how
-   * many.
+   * Removes the least recently used of this agent's images until the rest fits the budget, but none that is in use or
+   * `wanted` by name. Returns how many were removed.
    */
   async shrink(store: ImageStore, wanted: readonly NamedImage[]): Promise<number> {
     if (this.#budgetBytes === 0) return 0;
@@ -85,9 +86,9 @@ export class ImageCache {
   }
 
   /**
-   * Makes room on a full disk: removes the longest unused of its own, as `shrink` does and whatever the budget, until
-   * `hasRoom` says so. What came from no registry stays: nobody could pull it again. Answers how many. One call at a
-   * time is served, so that none removes more than is needed.
+   * Frees space on a full disk: removes the least recently used of this agent's images, as `shrink` does but whatever
+   * the budget, until `hasRoom` resolves to true. Images that came from no registry stay, because nobody could pull
+   * them again. Returns how many were removed. Calls are served one at a time, so that none removes more than needed.
    */
   makeRoom(store: ImageStore, wanted: readonly NamedImage[], hasRoom: () => Promise<boolean>): Promise<number> {
     const made = this.#making.then(async () => {
@@ -98,7 +99,10 @@ export class ImageCache {
     return made;
   }
 
-  /** Removes images, the longest unused first, until `isEnough`, which is asked before the first and after each. */
+  /**
+   * Removes images, the least recently used first, until `isEnough`, which is called before the first removal and after
+   * each.
+   */
   async #remove(
     store: ImageStore,
     wanted: readonly NamedImage[],
@@ -123,7 +127,7 @@ export class ImageCache {
       .then(async () => {
         await writeFile(`${this.#file}.new`, JSON.stringify(Object.fromEntries(this.#usedAtMs)));
         await rename(`${this.#file}.new`, this.#file);
-        // Forgetting when an image was used costs a pull at most.
+        // A lost time of use costs a pull at most.
       })
       .catch(() => undefined);
     return this.#saving;
@@ -135,7 +139,7 @@ function canBePulledAgain({ names, digests }: StoredImage): boolean {
   return digests.some((digest) => !isLocal(digest)) && !names.some(isLocal);
 }
 
-/** Whether that name, or that digest of it, means the image. */
+/** Returns true if the image has that name, or that digest of it. */
 export function isNamed(image: Pick<StoredImage, 'names' | 'digests'>, wanted: NamedImage): boolean {
   const name = parseImageName(wanted.name);
   if (!name) return false;

@@ -1,15 +1,14 @@
 /**
- * Names of images as people write them, in full: `ollama/ollama` is `docker.io/ollama/ollama:latest` to every engine.
- * Pure.
+ * Expands image names as people write them: `ollama/ollama` is `docker.io/ollama/ollama:latest` to every engine. Pure.
  */
 
-/** The parts of a name. */
+/** Parts of an image name. */
 export interface ImageName {
   /** Registry and path, for instance `docker.io/library/debian`. */
   repository: string;
-  /** Host of the registry with its port; `localhost` for what was made on this machine. */
+  /** Host of the registry with its port; `localhost` for images that were built on this machine. */
   registry: string;
-  /** Empty: none; then there is a digest. */
+  /** Empty if there is no tag; then there is a digest. */
   tag: string;
   /** `sha256:…`, or empty. */
   digest: string;
@@ -19,7 +18,7 @@ const DIGEST = /^sha256:[0-9a-f]{64}$/;
 const TAG = /^\w[\w.-]{0,127}$/;
 const REPOSITORY = /^[a-zA-Z0-9][a-zA-Z0-9.-]*(:\d+)?(\/[a-z0-9]+([._-]+[a-z0-9]+)*)+$/;
 
-/** Undefined: no image can be called so. */
+/** Parses a name. `undefined` if no image can have it. */
 export function parseImageName(text: string): ImageName | undefined {
   const [named = '', digest = ''] = text.split('@');
   const colon = named.lastIndexOf(':');
@@ -36,12 +35,12 @@ export function parseImageName(text: string): ImageName | undefined {
   return { repository, registry: repository.split('/')[0]!, tag: digest === '' ? tag : '', digest };
 }
 
-/** What an engine is asked for: by digest when there is one. */
+/** Returns the reference to pass to an engine: by digest if there is one. */
 export function fullName({ repository, tag, digest }: ImageName): string {
   return digest === '' ? `${repository}:${tag}` : `${repository}@${digest}`;
 }
 
-/** The first part is a registry when it looks like a host. */
+/** Completes a path. Its first part is a registry if it looks like a host. */
 function inFull(path: string): string {
   const [first = '', ...rest] = path.split('/');
   if (rest.length > 0 && (/[.:]/.test(first) || first === 'localhost')) return path;

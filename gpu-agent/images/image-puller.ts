@@ -1,6 +1,6 @@
 /**
- * Sees to it that an image is here: units that want the same one share a pull, what may pass is tried again, what
- * cannot is said in a sentence.
+ * Ensures that an image is on this machine. Units that want the same image share a pull. A failure that may pass is
+ * retried; for any other the error is a sentence for the owner.
  */
 
 import { retry } from '@slipway/kit/lifecycle/retry';
@@ -18,21 +18,21 @@ import type { RegistryGuard } from './registry-guard.ts';
 import type { SharedPull } from './shared-pull.ts';
 import { rejectOnAbort, reportProgress } from './shared-pull.ts';
 
-/** Which image is wanted. */
+/** An image that is wanted. */
 export interface WantedImage {
-  /** As its owner wrote it. */
+  /** Name as its owner wrote it. */
   name: string;
-  /** `sha256:…` when it is settled which bytes that means, else empty. */
+  /** `sha256:…` if the digest is resolved, else empty. */
   digest: string;
   credentials: ImageCredentials | undefined;
   /**
-   * Told what the name resolved to here, answers what it shall mean. Not called when `digest` is given or the image
-   * came from no registry.
+   * Resolves the name: gets the digest that it has here, returns the one it shall mean. Not called if `digest` is given
+   * or the image came from no registry.
    */
   settle(digest: string): Promise<string>;
 }
 
-/** What a puller works with. */
+/** Dependencies and settings of a puller. */
 export interface PullerOptions {
   store: ImageStore;
   guard: RegistryGuard;
@@ -40,40 +40,37 @@ export interface PullerOptions {
   architecture: string;
   clock: Clock;
   random: Random;
-  /** Pauses between tries; default 1 s to 30 s. */
+  /** Pauses between tries. Default: 1 s to 30 s. */
   pause?: BackoffOptions;
-  /** Default: tries of about a minute and a half. */
+  /** Most tries of a pull. Default: enough for about a minute and a half. */
   triesMax?: number;
-  /** Default: nobody counts. */
+  /** Counts pulls. Default: they are not counted. */
   onPull?: OnPull | undefined;
   /**
-   * The disk is full: removes images that nobody needs until there is room for about so many bytes. Answers how many.
-   * Default: none.
+   * Frees space on a full disk: removes unneeded images until there is space for about this many bytes. Returns how
+   * many were removed. Default: none.
    */
   makeRoom?: ((bytes: number) => Promise<number>) | undefined;
 }
 
-/** A pull has ended, with all its tries. */
+/** Called when a pull has ended, after all its tries. */
 export type OnPull = (result: 'pulled' | 'failed' | 'abandoned', tookMs: number) => void;
 
-/** Tries of a pull whose failure may pass. */
+/** Most tries of a pull whose failure may pass. */
 const TRIES_MAX = 6;
 const PAUSE: BackoffOptions = { firstMs: 1_000, maxMs: 30_000 };
-/** What is pulled lies packed and unpacked on the disk for a moment. */
+/** Factor on the size of a pull: its data lies packed and unpacked on the disk for a moment. */
 const UNPACKED_FACTOR = 3;
-/** Images that are remembered as unfinished. */
+/** Most images that are remembered as unfinished. */
 const UNFINISHED_MAX = 100;
-/** Least time between two lines about a pull, in milliseconds. */
+/** Shortest time between two progress lines of a pull, in milliseconds. */
 const NEWS_MS = 1_000;
 
 export class ImagePuller {
   readonly #options: PullerOptions;
-  /** By image and credentials: nobody profits from what another may pull. */
+  /** By image and credentials: no account may use what only another may pull. */
   readonly #pulls = new Map<string, SharedPull>();
-  /**
-   * Images of which something came that is not whole: engines keep little or nothing of it, so that the next pull
-   * begins anew.
-   */
+  /** Images of which only a part arrived. Engines keep little or nothing of it, so the next pull starts anew. */
   readonly #unfinished = new Set<string>();
 
   constructor(options: PullerOptions) {
@@ -81,7 +78,7 @@ export class ImagePuller {
   }
 
   /**
-   * Resolves with the image once it is here and it is settled that it is the right one. PrepareError, or the signal's
+   * Resolves with the image once it is here and is known to be the right one. Rejects with PrepareError or the signal's
    * reason.
    */
   async prepare(wanted: WantedImage, progress: (text: string) => void, signal: AbortSignal): Promise<StoredImage> {
@@ -102,7 +99,10 @@ export class ImagePuller {
     return settled === digest ? image : this.#exact({ ...name, digest: settled }, wanted, progress, signal);
   }
 
-  /** Of several digests the one by which the registry has the image: others would not find it there. */
+  /**
+   * Returns the digest under which the registry has the image. The image may have several, and others could not pull it
+   * by the wrong one.
+   */
   async #digestAtRegistry(
     image: StoredImage,
     name: ImageName,
@@ -112,7 +112,7 @@ export class ImagePuller {
     const digests = digestsOf(image, name);
     if (digests.length < 2) return digests[0] ?? '';
     for (const digest of digests) {
-      // All layers are here: only the manifest is asked for.
+      // All layers are here: only the manifest is requested.
       const has = await this.#options.store
         .pull({ ...name, digest }, credentials, () => undefined, signal)
         .then(
@@ -124,7 +124,10 @@ export class ImagePuller {
     return digests[0]!;
   }
 
-  /** What was built on this machine belongs to no registry. A bare name means it, too, as engines have it. */
+  /**
+   * Returns an image that was built on this machine and belongs to no registry. A bare name may mean it, too, as in
+   * engines.
+   */
   async #local(written: string, name: ImageName): Promise<StoredImage | undefined> {
     const { store } = this.#options;
     const bare = name.repository === `docker.io/library/${written.split(/[:@]/)[0]!}`;
@@ -139,12 +142,12 @@ export class ImagePuller {
         `this machine has no image ${written}: build it here, or push it to a registry and name that`,
       );
     }
-    // What Docker builds gets no registry in front; it has no digest of one.
+    // Docker puts no registry in front of the images that it builds; such an image has no registry digest.
     const built = await store.find(fullName(name));
     return built?.digests.length === 0 ? built : undefined;
   }
 
-  /** It is settled which bytes: those that are here need no registry. */
+  /** Returns the image with a resolved digest. If it is here, no registry is needed. */
   async #exact(
     name: ImageName,
     wanted: WantedImage,
@@ -183,7 +186,7 @@ export class ImagePuller {
       () => count('pulled'),
       () => count(abort.signal.aborted ? 'abandoned' : 'failed'),
     );
-    // Whoever still waits is told; nobody may be left.
+    // Waiting callers get the error. There may be none left.
     shared.done.catch(() => undefined);
     this.#pulls.set(key, shared);
     abort.signal.addEventListener('abort', () => this.#pulls.get(key) === shared && this.#pulls.delete(key));
@@ -242,7 +245,7 @@ export class ImagePuller {
     if (this.#unfinished.size > UNFINISHED_MAX) this.#unfinished.delete(oldest!);
   }
 
-  /** Each time that the disk is full something makes way, so that this ends. */
+  /** Pulls, and frees space whenever the disk is full. This ends, because each time something is removed. */
   async #pullWithRoom(name: ImageName, wanted: WantedImage, shared: SharedPull): Promise<void> {
     const { store, makeRoom } = this.#options;
     for (;;) {
@@ -269,7 +272,7 @@ export class ImagePuller {
     }
   }
 
-  /** A line whenever there is news, at most one per second. */
+  /** Returns a listener that reports a new progress line, at most one per second. */
   #news(state: PullProgress, full: string, shared: SharedPull): (event: Parameters<PullProgress['take']>[0]) => void {
     const { clock } = this.#options;
     let toldAtMs = -Infinity;

@@ -1,6 +1,5 @@
 /**
- * What an engine has of images: looks them up, pulls one, lists and removes them. Speaks what Docker and Podman both
- * understand.
+ * Images of a container engine: finds, pulls, lists and removes them. Uses only what Docker and Podman both understand.
  */
 import type Docker from 'dockerode';
 import type { ImageName } from './image-name.ts';
@@ -10,23 +9,22 @@ import type { PullEvent } from './pull-progress.ts';
 
 /** An image on this machine. */
 export interface StoredImage {
-  /** Names its bytes to the engine, whatever tags move. */
+  /** Identifies its bytes to the engine, even if tags move. */
   id: string;
-  /** As the engine calls it, in full; may be several, or none. */
+  /** Full names that the engine has for it; may be several, or none. */
   names: string[];
-  /** `repository@sha256:…` for each registry it came from. */
+  /** `repository@sha256:…` for each registry that it came from. */
   digests: string[];
   sizeBytes: number;
-  /** Processor it was built for, for instance `amd64`; empty in a list. */
+  /** Processor architecture that it was built for, for instance `amd64`; empty in a list. */
   architecture: string;
   /**
-   * Whom its programs run as, as it was built: a name or number, with a group or not, empty for root. Undefined in a
-   * list.
+   * User that its programs run as: a name or number, with or without a group, empty for root. `undefined` in a list.
    */
   user?: string;
 }
 
-/** Asks one engine. */
+/** Image API of one engine. */
 export class ImageStore {
   readonly #docker: Docker;
 
@@ -34,7 +32,7 @@ export class ImageStore {
     this.#docker = docker;
   }
 
-  /** By name, digest or id; undefined: not here. */
+  /** Finds an image by name, digest or id; `undefined` if it is not here. */
   async find(name: string): Promise<StoredImage | undefined> {
     try {
       const info = await this.#docker.getImage(name).inspect();
@@ -64,8 +62,8 @@ export class ImageStore {
   }
 
   /**
-   * Layers of an image and the bytes of each, from the lowest. Entries of its history that added nothing are left out.
-   * Undefined: it is gone.
+   * Returns the layers of an image and the bytes of each, from the lowest. Entries of its history that added nothing
+   * are left out. `undefined` if the image is gone.
    */
   async layers(id: string): Promise<{ diffIds: string[]; sizes: number[] } | undefined> {
     const image = this.#docker.getImage(id);
@@ -87,7 +85,7 @@ export class ImageStore {
     }
   }
 
-  /** Resolves once all of it is here. Rejects with the engine's words, or the signal's reason. */
+  /** Pulls an image. Resolves once all of it is here. Rejects with the engine's message, or the signal's reason. */
   async pull(
     name: ImageName,
     credentials: ImageCredentials | undefined,
@@ -114,7 +112,7 @@ export class ImageStore {
     if (failure !== '') throw new Error(failure);
   }
 
-  /** False: something uses it, or it is gone. */
+  /** Removes an image. Returns false if something uses it, or if it is gone. */
   async remove(id: string): Promise<boolean> {
     try {
       await this.#docker.getImage(id).remove({ force: false });
@@ -125,7 +123,7 @@ export class ImageStore {
     }
   }
 
-  /** Ids of the images that containers are made of, running or not. */
+  /** Returns the ids of images that containers use, running or not. */
   async inUse(): Promise<Set<string>> {
     const containers = await this.#docker.listContainers({ all: true });
     return new Set(containers.map(({ ImageID }) => idOf(ImageID)));
@@ -153,7 +151,7 @@ export class ImageStore {
 }
 
 /**
- * What the image is called at its registry: the digest of what `name` meant when it was pulled. Empty: it came from no
+ * Returns the image's digest at its registry: that of `name` when it was pulled. Empty if the image came from no
  * registry.
  */
 export function digestOf(image: StoredImage, name: ImageName): string {
@@ -162,8 +160,8 @@ export function digestOf(image: StoredImage, name: ImageName): string {
 }
 
 /**
- * All that its engine calls it there. Podman adds the digest that an image had before it was pushed from here, which no
- * registry knows.
+ * Returns all digests that the engine has for the image in that repository. Podman adds the digest that an image had
+ * before it was pushed from here, which no registry knows.
  */
 export function digestsOf(image: StoredImage, name: ImageName): string[] {
   return image.digests
@@ -171,12 +169,12 @@ export function digestsOf(image: StoredImage, name: ImageName): string[] {
     .flatMap((digest) => (digest?.repository === name.repository ? [digest.digest] : []));
 }
 
-/** Status of an engine's answer; undefined: it gave none. */
+/** Returns the HTTP status of an engine's answer; `undefined` if it gave none. */
 export function statusOf(error: unknown): number | undefined {
   return (error as { statusCode?: number } | undefined)?.statusCode;
 }
 
-/** Podman leaves the algorithm out in some answers. */
+/** Completes an id: Podman leaves the algorithm out in some answers. */
 function idOf(id: string): string {
   return id.includes(':') ? id : `sha256:${id}`;
 }

@@ -1,15 +1,15 @@
-/** What layers of images take on the disk: those that images share lie there once. */
+/** Disk use of image layers. Layers that images share are stored once. */
 import { createHash } from 'node:crypto';
 import type { ImageStore, StoredImage } from './image-store.ts';
 
-/** Bytes by layer; a layer is named by itself and all below it. */
+/** Bytes by layer. The key of a layer covers itself and all layers below it. */
 type Layers = ReadonlyMap<string, number>;
 
 export class LayerSizes {
-  /** Images never change, so each is asked for once. */
+  /** Images never change, so each is read once. */
   #known = new Map<string, Layers>();
 
-  /** Forgets all but these images, and learns the layers of those that are new. */
+  /** Forgets all images but these, and reads the layers of those that are new. */
   async learn(store: ImageStore, images: readonly StoredImage[]): Promise<void> {
     const known = new Map<string, Layers>();
     for (const image of images)
@@ -17,14 +17,17 @@ export class LayerSizes {
     this.#known = known;
   }
 
-  /** Returns what images take together, in bytes. Those that were not learned count for nothing. */
+  /** Returns the disk use of images together, in bytes. Images that were not read do not count. */
   sum(images: readonly Pick<StoredImage, 'id'>[]): number {
     const all = new Map(images.flatMap(({ id }) => [...(this.#known.get(id) ?? [])]));
     return all.values().reduce((sum, bytes) => sum + bytes, 0);
   }
 }
 
-/** Where an engine does not say what each layer takes, the whole image counts as a layer of its own. */
+/**
+ * Returns the layers of an image. If the engine does not give the size of each layer, the whole image counts as one
+ * layer.
+ */
 function layersOf(
   { id, sizeBytes }: StoredImage,
   told: { diffIds: readonly string[]; sizes: readonly number[] } | undefined,

@@ -1,4 +1,7 @@
-/** What an engine's words about a failed pull mean for the image's owner, and whether it may pass. Pure. */
+/**
+ * Translates an engine's error about a failed pull into a message for the image's owner, and decides whether the
+ * failure may pass. Pure.
+ */
 
 import type { ImageCredentials, PrepareFailure } from './prepare-error.ts';
 import { PrepareError } from './prepare-error.ts';
@@ -8,16 +11,16 @@ interface Meaning {
   failure: PrepareFailure;
   /** Another try may help. */
   mayPass: boolean;
-  /** `login`: with which credentials; empty: none were named. */
+  /** Returns the message. `login`: the credentials that were used; empty if none were named. */
   sentence(name: string, registry: string, login: string): string;
 }
 
-/** Most of an engine's words that are told, in characters. */
+/** Most of an engine's message that is shown, in characters. */
 const WORDS_MAX = 300;
 /** Longest part of a user name that is shown, in characters. */
 const USERNAME_SHOWN_MAX = 64;
 
-/** The first row that matches counts. Docker Hub answers `denied` for what does not exist, too. */
+/** The first matching row counts. Docker Hub answers `denied` for images that do not exist, too. */
 const MEANINGS: Meaning[] = [
   {
     pattern: /no space left|not enough space|disk quota exceeded|ENOSPC/i,
@@ -111,18 +114,18 @@ const MEANINGS: Meaning[] = [
   },
 ];
 
-/** A pull that failed, and what the engine said. */
+/** A failed pull and the engine's message. */
 export interface FailedPull {
   name: string;
   registry: string;
   words: string;
-  /** With which it was tried. Absent: with none. */
+  /** Credentials that were used; absent if there were none. */
   credentials?: ImageCredentials | undefined;
 }
 
 /**
- * Says it to the owner of the image. The engine's own words are part of it where they say more; they never hold
- * passwords.
+ * Returns the error for the image's owner. It includes the engine's message where that says more; such messages never
+ * hold passwords.
  */
 export function pullFailure({ name, registry, words, credentials }: FailedPull): {
   error: PrepareError;
@@ -144,20 +147,20 @@ function loginText({ name = '', username }: ImageCredentials): string {
   return `the registry credentials ${name === '' ? '' : `${name} `}(user ${username.slice(0, USERNAME_SHOWN_MAX)})`;
 }
 
-/** A name such as `lab/denied:404` must not be taken for an answer. */
+/** Removes the image's name, so that a name such as `lab/denied:404` is not read as an answer. */
 function withoutName(words: string, name: string): string {
   const [path = name] = name.split('@');
   const bare = path.slice(0, path.lastIndexOf(':') > path.lastIndexOf('/') ? path.lastIndexOf(':') : undefined);
   return words.replaceAll(name, '').replaceAll(bare, '');
 }
 
-/** The end of what an engine said: causes stand last. */
+/** Returns the end of an engine's message: causes stand last. */
 function lastWords(words: string): string {
   const line = withoutFrame(words);
   return line.length <= WORDS_MAX ? line : `… ${line.slice(line.indexOf(' ', line.length - WORDS_MAX) + 1)}`;
 }
 
-/** What the library puts in front of an engine's words. */
+/** Removes the prefix that the library puts in front of an engine's message. */
 function withoutFrame(words: string): string {
   return words.replace(/^\(HTTP code \d+\) [^-]*- /, '').trim();
 }
