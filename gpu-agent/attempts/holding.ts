@@ -26,7 +26,7 @@ export class Holding {
   isFinal = false;
   /** Waiting attempts are being gathered for one take. */
   gathering = false;
-  /** Decides how long the worker is kept from standby. */
+  /** Keeps a worker of the Python SDK from sleeping between takes. */
   readonly pace = new Pace();
 
   /** Number of attempts that the worker was given and that have not ended. */

@@ -223,7 +223,10 @@ export class OutcomeReporter {
     for (const listener of this.#listeners) listener(workerId);
   }
 
-  /** What has no output to be COMPLETED with must not wait for ever: its job, and its worker's end, wait with it. */
+  /**
+   * Reports LOST for an outcome that has no output to be COMPLETED with. It must not wait for ever: its job and its
+   * worker's end wait with it.
+   */
   #lose(key: string, pending: Pending): void {
     pending.large = false;
     pending.outcome = {

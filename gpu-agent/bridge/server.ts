@@ -148,8 +148,7 @@ function buildApp(parts: BridgeParts, arriving: IncomingFrames, connections: Con
         if (connections.admits(request, response)) handle(request, response);
       });
       server.keepAliveTimeout = KEEP_ALIVE_MS;
-      // No limit. A limit on headers is not needed either: a client that begins a request has the rest of the headers,
-      // too.
+      // No limit. The one on headers stays: a client that begins a request already has all of its headers.
       server.requestTimeout = 0;
       return server;
     },
