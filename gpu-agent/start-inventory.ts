@@ -1,6 +1,6 @@
 /**
- * Finds out what the machine has, and adopts what the last run of the agent left. When that takes so long that the
- * lease would end, the session is opened with the inventory of the last run; what differs is reported when it is known.
+ * Finds out what the machine has, and adopts what the last run of the agent left. If that takes so long that the lease
+ * would end, the session is opened with the inventory of the last run; differences are reported once they are known.
  */
 
 import { Loop } from '@slipway/kit/lifecycle/loop';
@@ -16,7 +16,7 @@ import type { MachineGpus } from './inventory/machine-gpus.ts';
 import type { ConnectLoop } from './session/connect-loop.ts';
 import type { Inbound } from './session/inbound.ts';
 
-/** Who takes part. */
+/** Dependencies of the start. */
 export interface StartParts {
   dataDir: string;
   gpus: MachineGpus;
@@ -32,7 +32,7 @@ export interface StartParts {
   logger: Logger;
 }
 
-/** How often the lease is kept on disk for the reaper, in milliseconds. */
+/** Interval at which the lease is recorded on disk for the reaper, in milliseconds. */
 const BEAT_PERIOD_MS = 250;
 
 export class StartInventory {
@@ -45,7 +45,7 @@ export class StartInventory {
     this.#beating = new Loop({ name: 'early', periodMs: BEAT_PERIOD_MS, pass, ...parts });
   }
 
-  /** Resolves when workers can be started. `ending`: the agent stops. */
+  /** Resolves when workers can be started. `ending`: aborts when the agent stops. */
   async take(machine: Pick<HostMachine, 'id' | 'instance'>, ending: AbortSignal): Promise<void> {
     const { dataDir, gpus, containers, takeover, inbound, bridge, units } = this.#parts;
     const last = await readLastInventory(dataDir);
@@ -54,7 +54,7 @@ export class StartInventory {
     const opened = this.#openEarly(last, AbortSignal.any([done.signal, ending]));
     try {
       await Promise.race([reading, opened.then((isOpen) => (isOpen ? undefined : reading))]);
-      // Containers have to find the bridge, and workers the engine.
+      // Containers must find the bridge, and workers the engine.
       await bridge.start();
       containers.know({ ...machine, gpus: gpus.all, left: takeover.left });
       await containers.start();
@@ -69,12 +69,15 @@ export class StartInventory {
     void reading.then(() => this.#report(machine, isEarly ? last : undefined));
   }
 
-  /** The lease is not kept any more. */
+  /** Stops recording the lease. */
   async stop(): Promise<void> {
     await this.#beating.stop();
   }
 
-  /** Opens the session when the inventory takes too long, unless `done` comes first. Returns whether it did. */
+  /**
+   * Opens the session if the inventory takes too long, unless `done` comes first. Returns true if it opened the
+   * session.
+   */
   async #openEarly(last: Inventory | undefined, done: AbortSignal): Promise<boolean> {
     const { gpus, containers, takeover, inbound, connect, clock, logger } = this.#parts;
     const { patienceMs } = takeover;
@@ -90,7 +93,7 @@ export class StartInventory {
     return true;
   }
 
-  /** Reports what differs from `assumed`, and keeps it for the next run. Never rejects. */
+  /** Reports differences from `assumed`, and stores the inventory for the next run. Never rejects. */
   async #report(machine: Pick<HostMachine, 'id' | 'instance'>, assumed: Inventory | undefined): Promise<void> {
     const {
       dataDir,

@@ -1,14 +1,14 @@
 /**
- * Starts what ends the containers of an agent that dies and does not come back (reaper.ts). Until the agent's end it is
- * a shell that waits for a pipe to close, and costs next to nothing.
+ * Starts the process that ends the containers of an agent that dies and does not come back (reaper.ts). Until the agent
+ * ends it is a shell that waits for a pipe to close, which costs next to nothing.
  */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { NODE_ENVIRONMENT, NODE_FLAGS } from '@slipway/kit/host/node-settings';
 
 /**
- * Out of its service's control group where that is possible: systemd ends whatever is left in it, and would wait for
- * this one at every restart. Then it waits for the end of the agent, and becomes the reaper.
+ * Script of that shell. It first leaves the service's control group if possible: systemd ends everything in the group,
+ * and would wait for this process at every restart. Then it waits for the end of the agent, and becomes the reaper.
  */
 const WAIT = `
 for root in /sys/fs/cgroup /sys/fs/cgroup/systemd; do
@@ -18,7 +18,7 @@ cat >/dev/null
 exec "$@"
 `;
 
-/** Whose containers. */
+/** The agent whose containers the reaper ends. */
 export interface ReaperTask {
   dataDir: string;
   /** Folder of network volumes. */
@@ -26,11 +26,11 @@ export interface ReaperTask {
   /** Path of the engine's socket. */
   socket: string;
   machineId: string;
-  /** This run of the agent. */
+  /** Name of this run of the agent. */
   instance: string;
 }
 
-/** Answers what calls it off: nothing is left to be ended. */
+/** Starts the reaper. Returns a function that calls it off: nothing is left to be ended. */
 export function startReaper({ dataDir, volumesDir, socket, machineId, instance }: ReaperTask): () => void {
   const program = [process.execPath, ...NODE_FLAGS, join(import.meta.dirname, 'reaper.ts')];
   const child = spawn(

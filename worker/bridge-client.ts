@@ -1,4 +1,4 @@
-/** The worker protocol as seen from a worker: asks for jobs, hears of stops, posts results. */
+/** Worker side of the worker protocol: asks for jobs, waits for stops, posts results. */
 import { AgentCalls } from './agent-calls.ts';
 import { AgentLink } from './agent-link.ts';
 import type { WorkerConfig } from './config.ts';
@@ -6,7 +6,7 @@ import { FrameKind, LINK_BODY_BYTES_MAX } from './frames.ts';
 import { SDK_VERSION } from './job.ts';
 import { ResultSender } from './result-sender.ts';
 
-/** Tries to post a result. Posting it twice changes nothing. */
+/** Most tries to post a result. Posting is idempotent. */
 const POSTS_MAX = 5;
 const PAUSE_MS = 200;
 /** Longer than any poll is held. */
@@ -14,7 +14,7 @@ const POLL_TIMEOUT_MS = 90_000;
 
 export class BridgeClient {
   readonly #config: WorkerConfig;
-  // Apart, so that results never wait behind held polls.
+  // Separate clients, so that results never wait behind held polls.
   readonly #polls: AgentCalls;
   readonly #posts: AgentCalls;
   readonly #headers: Record<string, string>;
@@ -34,7 +34,7 @@ export class BridgeClient {
     this.#posts = new AgentCalls(this.#headers, { connections: 16, silenceMs: 0 });
   }
 
-  /** Asks for up to `count` jobs; held until there is one or until the platform has none for now. */
+  /** Asks for up to `count` jobs. The call is held until there is a job or the platform has none for now. */
   async take(count: number, concurrency: number, holdsJobs: boolean): Promise<Record<string, unknown>[]> {
     const link = await this.#linked();
     if (link) {
@@ -52,27 +52,27 @@ export class BridgeClient {
     return traces.size === 0 ? jobs : jobs.map((job) => ({ ...job, traceparent: traces.get(job['id'] as string) }));
   }
 
-  /** Waits for jobs to stop. */
+  /** Waits for jobs to stop. Returns their ids. */
   async stops(): Promise<string[]> {
     const found = await this.#get(this.#config.takeUrl.replace('/job-take/', '/job-stop/'));
     return (found as { jobsToStop?: string[] } | undefined)?.jobsToStop ?? [];
   }
 
-  /** Shows that the worker lives, and what it holds. */
+  /** Reports that the worker lives and which jobs it holds. */
   async ping(jobIds: readonly string[]): Promise<void> {
     const held = jobIds.length > 0 ? `&job_id=${jobIds.join(',')}` : '';
     await this.#get(`${this.#config.pingUrl}${held}&runpod_version=slipway-${SDK_VERSION}`);
   }
 
-  /** Posts a result: resolves when it is safe. Results that come at the same time go together. */
+  /** Posts a result. Resolves when it is safe. Results of the same moment are sent together. */
   async done(jobId: string, body: string, isStream: boolean): Promise<void> {
     if (await this.#tell(FrameKind.RESULT, jobId, body, isStream)) return;
     await this.#results.send(jobId, body, isStream);
   }
 
-  /** What is said with such a body goes by the link, and a take that follows comes behind it. */
+  /** Returns true if a message with this body goes over the link. A later take then stays behind it. */
   goesByLink(body: string): boolean {
-    // Three bytes a character at most.
+    // A character takes at most three bytes.
     return this.#link?.isOpen === true && body.length * 3 <= LINK_BODY_BYTES_MAX;
   }
 
@@ -87,7 +87,7 @@ export class BridgeClient {
     await this.#post(`${this.#config.streamUrl.replaceAll('$ID', jobId)}&isStream=false`, body);
   }
 
-  /** The link; undefined: there is none, and calls are requests of their own. */
+  /** Returns the link, opening it if needed; `undefined` if there is none: then calls are requests of their own. */
   async #linked(): Promise<AgentLink | undefined> {
     if (this.#link?.isOpen || !this.#knowsLinks) return this.#link;
     const url = this.#config.takeUrl.replace('/job-take/', '/job-link/');
@@ -95,13 +95,16 @@ export class BridgeClient {
       this.#link = await AgentLink.open(url, this.#headers);
       this.#knowsLinks = this.#link !== undefined;
     } catch {
-      // The request that is made instead says why the agent cannot be reached.
+      // The request that is made instead shows why the agent cannot be reached.
       this.#link = undefined;
     }
     return this.#link;
   }
 
-  /** Says it over the link. False: it has to be posted, for the first time or once more, which changes nothing. */
+  /**
+   * Sends a message over the link. Returns false if it must be posted instead, for the first time or again; posting is
+   * idempotent.
+   */
   async #tell(kind: number, jobId: string, body: string, isStream = false): Promise<boolean> {
     if (!this.goesByLink(body)) return false;
     return await this.#link!.ask(kind, jobId, isStream ? 1 : 0, body).then(
@@ -123,7 +126,7 @@ export class BridgeClient {
     return undefined;
   }
 
-  /** Answers the status, which is below 500. */
+  /** Posts a body. Returns the status, which is below 500. */
   async #post(url: string, body: string): Promise<number> {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -138,7 +141,7 @@ export class BridgeClient {
   }
 }
 
-/** Resolves after `ms`. */
+/** Resolves after `ms` milliseconds. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

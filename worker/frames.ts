@@ -1,65 +1,68 @@
 /**
- * Frames of the link between a worker and its agent (docs/reference/worker-protocol.md#link): what several jobs have to
- * say at the same time travels in one write. Both ends use this; it imports nothing, because a handler is shipped
+ * Frames of the link between a worker and its agent (docs/reference/worker-protocol.md#link): messages of several jobs
+ * at the same moment travel in one write. Both ends use this file. It imports nothing, because a handler is shipped
  * without the agent.
  *
- * A frame: bytes that follow (4), number of the call (4), kind (1), flag (1), bytes of the name (2), name, body.
- * Numbers are big-endian.
+ * Layout of a frame: number of bytes that follow (4), number of the call (4), kind (1), flag (1), length of the name in
+ * bytes (2), name, body. Numbers are big-endian.
  */
 
-/** What the worker asks for in the Upgrade header. */
+/** Protocol that the worker requests in the Upgrade header. */
 export const LINK_PROTOCOL = 'slipway-worker-1';
 
-/** From the worker: TAKE, RESULT, VALUE, PROGRESS. From the agent: ANSWER, to the call of the same number. */
+/**
+ * Kinds of frames. From the worker: TAKE, RESULT, VALUE, PROGRESS. From the agent: ANSWER, to the call of the same
+ * number.
+ */
 export const FrameKind = { TAKE: 1, RESULT: 2, VALUE: 3, PROGRESS: 4, ANSWER: 5 } as const;
 
-/** What an ANSWER's flag says. */
+/** Values of an ANSWER's flag. */
 export const Answer = { DONE: 0, EMPTY: 1, FAILED: 2 } as const;
 
-/** Largest body that a worker may send; larger ones are posted. Bytes. */
+/** Largest body that a worker may send, in bytes; larger ones are posted. */
 export const LINK_BODY_BYTES_MAX = 64 * 1024;
 
 export interface Frame {
   /** Number of the call, chosen by the worker. */
   call: number;
   kind: number;
-  /** RESULT: 1 when the handler was a generator. ANSWER: see Answer. */
+  /** RESULT: 1 if the handler was a generator. ANSWER: see Answer. */
   flag: number;
   /**
-   * RESULT, VALUE, PROGRESS: the job's id. TAKE: jobs wanted, concurrency, and whether it holds any (0 or 1), with
-   * blanks between.
+   * RESULT, VALUE, PROGRESS: the job's id. TAKE: jobs wanted, concurrency, and whether the worker holds any (0 or 1),
+   * separated by spaces.
    */
   name: string;
-  /** A piece of what was received. */
+  /** A view of the received bytes. */
   body: Buffer;
 }
 
-/** One to write. Default: no flag, no name, no body. A body may come in pieces. */
+/** A frame to write. Default: no flag, no name, no body. A body may come in pieces. */
 export type NewFrame = Pick<Frame, 'call' | 'kind'> &
   Partial<Pick<Frame, 'flag' | 'name'>> & { body?: readonly Uint8Array[] | string };
 
 const HEAD_BYTES = 12;
 const LENGTH_BYTES = 4;
 const NAME_BYTES_MAX = 600;
-/**
- * Pieces of this size and more are written as they are: a copy of many megabytes would keep the process from everything
- * else. Bytes.
- */
+/** Size in bytes from which a piece is written without a copy: copying many megabytes would block the process. */
 const LARGE_PIECE_BYTES = 64 * 1024;
 
-/** Cuts what arrives into frames. */
+/** Cuts received bytes into frames. */
 export class FrameReader {
   readonly #bytesMax: number;
   #pieces: Buffer[] = [];
   #bytes = 0;
   #needed = HEAD_BYTES;
 
-  /** Longer frames are refused. Default: none. */
+  /** Longer frames are rejected. Default: no limit. */
   constructor(bytesMax = Infinity) {
     this.#bytesMax = bytesMax;
   }
 
-  /** The frames that are whole now. Throws when it is no frame: the connection is of no use any more. */
+  /**
+   * Adds received bytes. Returns the frames that are complete now. Throws if the bytes are not a frame: the connection
+   * is then of no use.
+   */
   push(piece: Buffer): Frame[] {
     this.#pieces.push(piece);
     this.#bytes += piece.length;
@@ -93,25 +96,25 @@ export class FrameReader {
   }
 }
 
-/** Where frames are written. */
+/** Target of writes. */
 export interface FrameSink {
   write(bytes: Uint8Array, written: (error?: Error | null) => void): unknown;
 }
 
-/** Writes all frames of a turn of the loop together. */
+/** Writes all frames of a tick together. */
 export class FrameWriter {
   readonly #sink: FrameSink;
   readonly #soon: (work: () => void) => void;
   #pieces: Uint8Array[] = [];
   #waiting: ((error?: Error | null) => void)[] = [];
 
-  /** `soon` calls it after what else is ready in this turn. */
+  /** `soon` runs work after everything else that is ready in this tick. */
   constructor(sink: FrameSink, soon: (work: () => void) => void) {
     this.#sink = sink;
     this.#soon = soon;
   }
 
-  /** Adds a frame. `written`: the operating system has it, or why not. */
+  /** Adds a frame. `written` is called when the operating system has it, or with the error. */
   add({ call, kind, flag, name, body }: NewFrame, written?: (error?: Error | null) => void): void {
     if (this.#pieces.length === 0) this.#soon(() => this.#flush());
     const id = name ?? '';
@@ -143,10 +146,7 @@ export class FrameWriter {
   }
 }
 
-/**
- * The same bytes: pieces in a row become one as long as all of it is small, because a write costs more than such a
- * copy.
- */
+/** Returns the same bytes with consecutive small pieces joined, because a write costs more than copying them. */
 export function smallJoined(pieces: readonly Uint8Array[]): Uint8Array[] {
   const joined: Uint8Array[] = [];
   let row: Uint8Array[] = [];
@@ -165,7 +165,7 @@ export function smallJoined(pieces: readonly Uint8Array[]): Uint8Array[] {
   return joined;
 }
 
-/** Of all pieces. */
+/** Returns the total length of the pieces. */
 export function bytesIn(pieces: readonly Uint8Array[]): number {
   let bytes = 0;
   for (const { length } of pieces) bytes += length;

@@ -1,11 +1,11 @@
-/** What a handler gets and gives: the vocabulary of `slipway-worker`. */
+/** Types of the `slipway-worker` API: what a handler receives and returns. */
 
-/** A job. Whatever else the platform sends with it is there too. */
+/** A job. It also has all other fields that the platform sends with it. */
 export interface Job<Input = unknown> {
   id: string;
-  /** What the caller sent. */
+  /** Input that the caller sent. */
   input: Input;
-  /** Storage settings, when the caller gave any. */
+  /** Storage settings, if the caller gave any. */
   s3Config?: {
     accessId?: string;
     accessSecret?: string;
@@ -13,15 +13,15 @@ export interface Job<Input = unknown> {
     endpointUrl?: string;
     objectPath?: string;
   };
-  /** W3C trace context, when the job's trace is recorded: begin your own spans under it. */
+  /** W3C trace context, if the job's trace is recorded: start your own spans under it. */
   traceparent?: string;
-  /** Aborts when the job is cancelled or has timed out: the handler should end, and what it returns is dropped. */
+  /** Aborts when the job is cancelled or has timed out. The handler should then end, and its output is dropped. */
   signal: AbortSignal;
 }
 
 /**
  * The user's code. It returns the output, or a promise of it, or is a generator whose values are streamed. A returned
- * object with a truthy `error` fails the job; with a truthy `refresh_worker` this worker is replaced before its next
+ * object with a truthy `error` fails the job; with a truthy `refresh_worker`, this worker is replaced before its next
  * job.
  */
 export type Handler<Input = unknown> = (job: Job<Input>) => unknown;
@@ -29,11 +29,11 @@ export type Handler<Input = unknown> = (job: Job<Input>) => unknown;
 /** Settings of a worker. */
 export interface StartOptions<Input = unknown> {
   handler: Handler<Input>;
-  /** Jobs at once, or a function from the number now to the number from now on. Default 1. */
+  /** Number of jobs to run at once, or a function from the current to the new number. Default: 1. */
   concurrency?: number | ((current: number) => number);
-  /** Replace this worker after each job. Default false. */
+  /** Replaces this worker after each job. Default: false. */
   refreshWorker?: boolean;
-  /** Keep all yielded values as the job's output as well. Default false. */
+  /** Also returns all yielded values as the job's output. Default: false. */
   returnAggregateStream?: boolean;
 }
 

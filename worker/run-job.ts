@@ -1,4 +1,4 @@
-/** Runs one job through the handler and posts what comes of it, with the bodies of the worker protocol. */
+/** Runs one job through the handler and posts its result, with the bodies of the worker protocol. */
 import type { BridgeClient } from './bridge-client.ts';
 import type { WorkerConfig } from './config.ts';
 import type { Job, StartOptions } from './job.ts';
@@ -7,8 +7,8 @@ import { SDK_VERSION } from './job.ts';
 type Result = Record<string, unknown>;
 
 /**
- * Runs a job to its end. Resolves to true when this worker should be replaced. Rejects when the result could not be
- * posted. `onLeft` is called when another job may take its place before the result is safe.
+ * Runs a job to its end. Resolves to true if this worker should be replaced. Rejects if the result could not be posted.
+ * `onLeft` is called if another job may take its slot before the result is safe.
  */
 export async function runJob(
   job: Job,
@@ -31,13 +31,13 @@ export async function runJob(
   if (options.refreshWorker) result.stopPod = true;
   const body = encode(result, config);
   const done = client.done(job.id, body, isStream);
-  // What is posted could be overtaken by the take, and a worker that is to be replaced begins nothing.
+  // A take could overtake a posted result, and a worker that is to be replaced begins nothing.
   if (!result.stopPod && client.goesByLink(body)) onLeft();
   await done;
   return result.stopPod === true;
 }
 
-/** Posts each yielded value before the next one is asked for. */
+/** Posts each yielded value before the next one is requested. */
 async function drain(
   values: AsyncIterable<unknown>,
   job: Job,
@@ -62,12 +62,12 @@ async function drain(
 
 function asResult(returned: unknown, config: WorkerConfig): Result {
   if (typeof returned !== 'object' || returned === null || Array.isArray(returned)) return { output: returned };
-  // A Date, for instance: what it is as JSON is not what its members are.
+  // A Date, for instance: its JSON form is not that of its members.
   if (typeof (returned as { toJSON?: unknown }).toJSON === 'function') return { output: returned };
   const { error, refresh_worker: refresh, ...output } = returned as Record<string, unknown>;
   return {
     ...(Object.keys(output).length > 0 ? { output } : {}),
-    // As JSON an Error is an empty object, which would count as none.
+    // As JSON an Error is an empty object, which would count as no error.
     ...(error ? { error: error instanceof Error ? JSON.stringify(describe(error, config)) : error } : {}),
     ...(refresh ? { stopPod: true } : {}),
   };
@@ -80,7 +80,7 @@ function isGenerator(value: unknown): boolean {
   return isAsync || isSync;
 }
 
-// What cannot be written as JSON (a cycle, a BigInt) is the handler's error too.
+// A result that cannot be written as JSON (a cycle, a BigInt) is the handler's error too.
 function encode(result: Result, config: WorkerConfig): string {
   try {
     return JSON.stringify(result);

@@ -1,37 +1,43 @@
-/** Asks nvidia-smi. */
+/** Runs nvidia-smi. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-/** A driver that does not answer within this time is taken as silent, in milliseconds. */
+/** Longest wait for an answer of the driver, in milliseconds. After it the driver counts as silent. */
 const TIMEOUT_MS = 20_000;
 
-/** What it prints. Rejects as execFile does; without nvidia-smi with ENOENT. */
+/** Returns the output of nvidia-smi. Rejects as execFile does; with ENOENT if there is no nvidia-smi. */
 export async function askDriver(...args: string[]): Promise<string> {
   return (await run('nvidia-smi', args, { timeout: TIMEOUT_MS })).stdout;
 }
 
-/** Columns of all cards, as CSV. */
+/** Returns these columns of all cards, as CSV. */
 export function askColumns(fields: readonly string[]): Promise<string> {
   return askDriver(`--query-gpu=${fields.join(',')}`, '--format=csv');
 }
 
-/** Columns of the cards that can be asked; undefined: there is no answer. The first field is `uuid`. */
+/**
+ * Returns these columns of the cards that answer, as CSV; `undefined` if there is no answer. The first field must be
+ * `uuid`.
+ */
 export function askColumnsOfAny(fields: readonly string[]): Promise<string | undefined> {
   return answered(askColumns(fields), /^uuid,.*\n\S/);
 }
 
-/** The cards that can be asked, with their slices; undefined: there is no answer. */
+/** Lists the cards that answer, with their slices; `undefined` if there is no answer. */
 export function listAny(): Promise<string | undefined> {
   return answered(askDriver('-L'), /^GPU \d+: /m);
 }
 
-/** The table that it prints without options; undefined: there is no answer. */
+/** Returns the table that nvidia-smi prints without options; `undefined` if there is no answer. */
 export function summaryOfAny(): Promise<string | undefined> {
   return answered(askDriver(), /^\|\s+GPU\s/m);
 }
 
-/** With a card that is lost the driver's tool tells of the others, and fails. */
+/**
+ * Returns the output of a failed call if it has the expected form: when a card is lost, nvidia-smi reports the others
+ * and then fails.
+ */
 async function answered(asked: Promise<string>, form: RegExp): Promise<string | undefined> {
   try {
     return await asked;

@@ -1,5 +1,5 @@
 /**
- * Reads how busy this machine's GPUs are while the agent runs. Machines whose GPUs are all virtual have no driver to
+ * Reads the load of this machine's GPUs while the agent runs. A machine whose GPUs are all virtual has no driver to
  * ask.
  */
 
@@ -11,19 +11,19 @@ import { askColumnsOfAny, listAny, summaryOfAny } from './ask-driver.ts';
 import type { MachineGpu } from './machine-gpu.ts';
 import { LOAD_FIELDS, parseLoads } from './nvidia-smi-output.ts';
 
-/** Between two looks, in milliseconds: a scrape of metrics every 15 s finds one that is new. */
+/** Interval between two reads, in milliseconds. A scrape of metrics every 15 s finds a new value. */
 const PERIOD_MS = 5_000;
 /**
- * A driver that takes long is asked at most this share of the time: without its persistence mode it wakes idle cards
- * for each answer.
+ * Largest share of the time for which a slow driver is queried. Without persistence mode it wakes idle cards for each
+ * answer.
  */
 const SHARE_MAX = 1 / 20;
 
-/** What it needs. */
+/** Dependencies of the reader. */
 export interface GpuLoadsOptions {
   /** GPUs as they were at the start. */
   gpus(): readonly MachineGpu[];
-  /** Some are busier or less busy than before. */
+  /** Called when the load of some GPUs has changed. */
   onChange(): void;
   clock: Clock;
   random: Random;
@@ -40,12 +40,12 @@ export class GpuLoads extends Loop {
     this.#options = options;
   }
 
-  /** As they were told last; none while the driver is silent. */
+  /** The last loads that the driver reported; empty while the driver is silent. */
   get loads(): readonly GpuLoad[] {
     return this.#loads;
   }
 
-  /** Asks the driver. Never rejects. */
+  /** Reads the loads from the driver. Never rejects. */
   async look(): Promise<void> {
     const { gpus, onChange, clock } = this.#options;
     const real = gpus().filter(({ virtual }) => !virtual);

@@ -1,6 +1,6 @@
 /**
- * Watches whether this machine's GPUs are well: one that the driver lists no more (it fell off the bus), or whose
- * memory can no longer be repaired, gets nothing new. What runs on it goes on, and ends as it can.
+ * Watches the health of this machine's GPUs. A GPU that the driver no longer lists (it fell off the bus), or whose
+ * memory can no longer be repaired, gets nothing new. Workloads on it go on, and end as they can.
  */
 
 import { Loop } from '@slipway/kit/lifecycle/loop';
@@ -12,11 +12,11 @@ import { HEALTH_FIELDS, parseFaults } from './nvidia-smi-output.ts';
 
 const PERIOD_MS = 60_000;
 
-/** What it needs. */
+/** Dependencies of the watch. */
 export interface GpuWatchOptions {
   /** GPUs as they were at the start. */
   gpus(): readonly MachineGpu[];
-  /** A GPU is well that was not, or the other way round. */
+  /** Called when the health of a GPU has changed. */
   onChange(): void;
   clock: Clock;
   random: Random;
@@ -25,7 +25,7 @@ export interface GpuWatchOptions {
 
 export class GpuWatch extends Loop {
   readonly #options: GpuWatchOptions;
-  /** Why nothing may run on a GPU, by UUID. */
+  /** Reasons why nothing may run on a GPU, by UUID. */
   #faults: ReadonlyMap<string, string> = new Map();
 
   constructor(options: GpuWatchOptions) {
@@ -33,23 +33,23 @@ export class GpuWatch extends Loop {
     this.#options = options;
   }
 
-  /** Why nothing may run on a GPU; empty: it is well. */
+  /** Returns why nothing may run on a GPU; empty if it is healthy. */
   faultOf(uuid: string): string {
     return this.#faults.get(uuid) ?? '';
   }
 
-  /** Asks the driver. Never rejects. */
+  /** Checks the GPUs. Never rejects. */
   async look(): Promise<void> {
     const { gpus, onChange, logger } = this.#options;
     const real = gpus().filter(({ virtual }) => !virtual);
     if (real.length === 0) return;
     const list = await listAny();
     if (list === undefined) {
-      // What was known stays.
+      // The known faults stay.
       logger.warn('nvidia-smi did not answer, the health of GPUs is not known');
       return;
     }
-    // Old drivers do not know the fields; what is listed is well then.
+    // Old drivers do not know the fields; then every listed GPU counts as healthy.
     const faults = parseFaults(
       real.map(({ uuid }) => uuid),
       list,

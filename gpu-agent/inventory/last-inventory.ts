@@ -1,13 +1,13 @@
 /**
- * The machine as the last run of the agent reported it. A start whose inventory takes long reports it again, so that
- * the lease does not end meanwhile; then it reports what there is.
+ * Inventory of the machine as the last run of the agent reported it. If the inventory takes long at a start, the agent
+ * reports the last one, so that the lease does not end meanwhile. Afterwards it reports the actual one.
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MachineContainers } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { MachineGpu } from './machine-gpu.ts';
 
-/** What takes time to find out. */
+/** The parts of an inventory that take time to find out. */
 export interface Inventory {
   gpus: readonly MachineGpu[];
   cudaVersion: string;
@@ -23,13 +23,13 @@ export async function readLastInventory(folder: string): Promise<Inventory | und
   }
 }
 
-/** Keeps an inventory for the next run. Never rejects: without it a slow start of that run costs it the lease. */
+/** Stores an inventory for the next run. Never rejects: without it, a slow start of the next run costs it the lease. */
 export async function keepInventory(folder: string, inventory: Inventory): Promise<void> {
   const path = join(folder, 'inventory.json');
   try {
     await writeFile(`${path}.new`, JSON.stringify(inventory), { mode: 0o600 });
     await rename(`${path}.new`, path);
   } catch {
-    // On a full disk.
+    // The disk may be full.
   }
 }

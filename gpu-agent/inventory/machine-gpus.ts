@@ -1,6 +1,6 @@
 /**
- * The GPUs of this machine: those that its driver has when the agent starts and those of its configuration, and how
- * they are from then on.
+ * GPUs of this machine: those that its driver has when the agent starts and those of its configuration. Also their
+ * health and load from then on.
  */
 
 import type { Service } from '@slipway/kit/lifecycle/service';
@@ -13,13 +13,13 @@ import type { MachineGpu } from './machine-gpu.ts';
 import { readGpus } from './read-gpus.ts';
 import { makeVirtualGpus } from './virtual-gpus.ts';
 
-/** What they need. */
+/** Dependencies of the GPUs. */
 export interface MachineGpusOptions {
-  /** Of the configuration. */
+  /** Virtual GPUs of the configuration. */
   virtual: Parameters<typeof makeVirtualGpus>[0];
-  /** One is well that was not, or the other way round. */
+  /** Called when the health of a GPU has changed. */
   onHealth(): void;
-  /** Some are busier or less busy. */
+  /** Called when the load of some GPUs has changed. */
   onLoads(): void;
   clock: Clock;
   random: Random;
@@ -40,42 +40,42 @@ export class MachineGpus {
     this.#loads = new GpuLoads({ ...options, gpus, onChange: () => options.onLoads() });
   }
 
-  /** They look after them once they were read. */
+  /** Services that watch the GPUs once they were read. */
   get services(): readonly Service[] {
     return [this.#watch, this.#loads];
   }
 
-  /** Which there are. `machineId`: names the virtual ones. */
+  /** Reads which GPUs there are. `machineId`: names the virtual GPUs. */
   async read(machineId: string): Promise<void> {
     const { gpus, cudaVersion } = await readGpus(this.#options.logger);
     this.#all = [...gpus, ...makeVirtualGpus(this.#options.virtual, machineId)];
     this.#cudaVersion = cudaVersion;
   }
 
-  /** Takes these for the machine's until they were read. */
+  /** Sets the GPUs that the machine is assumed to have until they were read. */
   assume(gpus: readonly MachineGpu[], cudaVersion: string): void {
     this.#all = gpus;
     this.#cudaVersion = cudaVersion;
   }
 
-  /** Without numbers while one of them is not well: the driver may count the others anew. */
+  /** All GPUs. Without indexes while one of them is unhealthy: the driver may number the others anew. */
   get all(): readonly MachineGpu[] {
     return this.#all.some(({ uuid }) => this.faultOf(uuid) !== '')
       ? this.#all.map((gpu) => ({ ...gpu, index: undefined }))
       : this.#all;
   }
 
-  /** The driver's; empty without one. */
+  /** CUDA version of the driver; empty without one. */
   get cudaVersion(): string {
     return this.#cudaVersion;
   }
 
-  /** Why nothing may run on one; empty: it is well. */
+  /** Returns why nothing may run on a GPU; empty if it is healthy. */
   faultOf(uuid: string): string {
     return this.#watch.faultOf(uuid);
   }
 
-  /** How busy they are, those that their driver tells something of. */
+  /** Loads of the GPUs of which the driver reports something. */
   get loads(): readonly GpuLoad[] {
     return this.#loads.loads;
   }

@@ -1,6 +1,6 @@
 /**
- * Keeps the agent in a session: connects, runs it to its end, pauses a little longer after each failure, tries the next
- * address. While core is away, or refuses this agent, it says so once and then once a minute.
+ * Keeps the agent in a session: connects, runs the session to its end, pauses a little longer after each failure, and
+ * tries the next address. While core is away, or rejects this agent, this is logged once and then once a minute.
  */
 import { status } from '@grpc/grpc-js';
 import { BaseService } from '@slipway/kit/lifecycle/service';
@@ -18,27 +18,27 @@ import type { Outbox, Reports } from './outbox.ts';
 import type { SessionEnd } from './session.ts';
 import { Session } from './session.ts';
 
-/** Pauses between tries: short, because jobs wait for this machine. */
+/** Pauses between tries. They are short, because jobs wait for this machine. */
 const PAUSE = { firstMs: 100, maxMs: 1_000 };
-/** After so many tries the lease is over: nothing is lost by coming some seconds later. */
+/** Number of tries after which the lease is over: nothing is lost by coming some seconds later. */
 const QUICK_TRIES = 15;
 const LATE_PAUSE = { firstMs: 1_000, maxMs: 5_000 };
-/** Core refuses this agent, which lasts until somebody acts. */
+/** Pauses while core rejects this agent, which lasts until somebody acts. */
 const REFUSED_PAUSE = { firstMs: 500, maxMs: 30_000 };
 const REFUSALS: ReadonlySet<status | undefined> = new Set([
   status.UNAUTHENTICATED,
   status.FAILED_PRECONDITION,
   status.INVALID_ARGUMENT,
 ]);
-/** How often a failure that goes on is told, in milliseconds. */
+/** Interval at which a lasting failure is logged, in milliseconds. */
 const TELL_PERIOD_MS = 60_000;
 
-/** What the loop works with. */
+/** Dependencies of the loop. */
 export interface ConnectOptions {
   /** Addresses of core replicas, at least one. */
   addresses: readonly string[];
   key: string;
-  /** For addresses by TLS. */
+  /** TLS settings for addresses that use it. */
   tls?: TlsSource | undefined;
   outbox: Outbox;
   reports: Reports;
@@ -48,9 +48,9 @@ export interface ConnectOptions {
   random: Random;
   logger: Logger;
   hello(): Hello;
-  /** A session is up; `link` is good until the next call. */
+  /** Called when a session is up; `link` is valid until the next call. */
   onUp(link: CoreLink): void;
-  /** The session is over. */
+  /** Called when the session is over. */
   onDown(): void;
   onMessage(message: SessionResponse): void;
 }
@@ -61,7 +61,7 @@ export class ConnectLoop extends BaseService {
   #connecting: Promise<void> = Promise.resolve();
   #session: Session | undefined;
   #failures = 0;
-  /** Failures in a row by which core refused this agent. */
+  /** Consecutive failures in which core rejected this agent. */
   #refusals = 0;
   #told: { code: status | undefined; atMs: number } | undefined;
   #turn: number;
@@ -69,11 +69,11 @@ export class ConnectLoop extends BaseService {
   constructor(options: ConnectOptions) {
     super();
     this.#options = options;
-    // Many agents that start together should not all meet the first replica.
+    // Agents that start together must not all connect to the first replica.
     this.#turn = Math.floor(options.random.fraction() * options.addresses.length);
   }
 
-  /** Begins to connect; being connected is not waited for, core may come later. */
+  /** Begins to connect. Does not wait for the connection: core may come later. */
   protected override onStart(): void {
     this.#connecting = this.#run();
   }
@@ -83,7 +83,9 @@ export class ConnectLoop extends BaseService {
     await this.#connecting;
   }
 
-  /** Ends the session, if there is one; the next hello tells how the machine is now. Attempts go on. */
+  /**
+   * Ends the session, if there is one. The hello of the next one describes the machine as it is then. Attempts go on.
+   */
   renew(reason: string): void {
     this.#session?.end(reason);
   }
@@ -136,7 +138,7 @@ export class ConnectLoop extends BaseService {
     return addresses[this.#turn % addresses.length]!;
   }
 
-  /** Undefined: its files do not do; they may be written just now. */
+  /** Opens a link; `undefined` if the TLS files cannot be used. They may be in the middle of being written. */
   #open(address: string): CoreLink | undefined {
     const { key, tls, transport } = this.#options;
     try {
@@ -172,8 +174,8 @@ export class ConnectLoop extends BaseService {
 }
 
 /**
- * Milliseconds until an agent tries core again after so many failures in a row, spread so that a thousand of them do
- * not come back together.
+ * Returns the pause before the next try after so many consecutive failures, in milliseconds. It is spread, so that a
+ * thousand agents do not come back together.
  */
 export function reconnectMs(failures: number, random: Random): number {
   return failures <= QUICK_TRIES

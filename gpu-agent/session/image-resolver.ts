@@ -1,14 +1,14 @@
-/** Asks core, beside the session, which bytes an image's name means for all machines. */
+/** Asks core, beside the session, which digest an image's name means on all machines. */
 import { status } from '@grpc/grpc-js';
 import { retry } from '@slipway/kit/lifecycle/retry';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { SettleImageRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { CoreLink } from './core-link.ts';
 
-/** Tries before the image counts as one that cannot be prepared now. */
+/** Most tries before the image counts as one that cannot be prepared now. */
 const TRIES_MAX = 10;
 const PAUSE = { firstMs: 200, maxMs: 2_000 };
-/** Answers that no other try would change. */
+/** Status codes that no other try would change. */
 const FINAL: ReadonlySet<number | undefined> = new Set([status.NOT_FOUND, status.INVALID_ARGUMENT]);
 
 export class ImageResolver {
@@ -19,19 +19,19 @@ export class ImageResolver {
     this.#options = options;
   }
 
-  /** A session is up. */
+  /** Handles the start of a session. */
   up(link: CoreLink): void {
     this.#link = link;
   }
 
-  /** The session is over. */
+  /** Handles the end of the session. */
   down(): void {
     this.#link = undefined;
   }
 
   /**
-   * The digest to run, which another machine may have said first. Rejects when core does not know whose image it is, or
-   * cannot be reached.
+   * Returns the digest to run, which another machine may have reported first. Rejects if core does not know whose image
+   * it is, or cannot be reached.
    */
   settle(request: SettleImageRequest): Promise<string> {
     const mayHelp = (error: unknown): boolean => !FINAL.has((error as { code?: number }).code);

@@ -1,4 +1,4 @@
-/** What core says on the session, handed to whom it concerns, in the order of the message's fields. */
+/** Dispatches core's messages on the session to the parts that they concern, in the order of the message's fields. */
 
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock } from '@slipway/kit/time/clock';
@@ -16,11 +16,11 @@ import { readJobLog } from './job-log.ts';
 import type { LargePayloads } from './large-payloads.ts';
 import type { Outbox } from './outbox.ts';
 
-/** Whom the messages concern. */
+/** Parts that handle the messages. */
 export interface InboundParts {
   pool: WorkerPool;
   pods: PodRegistry;
-  /** Who keeps the machine's images. */
+  /** Cache of the machine's images. */
   images: { want(images: readonly DesiredImage[]): void };
   intake: Intake;
   stopper: AttemptStopper;
@@ -28,7 +28,7 @@ export interface InboundParts {
   chunks: ChunkLog;
   large: LargePayloads;
   archive: LogArchive;
-  /** Whose lines are whose in the logs of workers. */
+  /** Tell to which attempt a line of a worker's log belongs. */
   spans: JobSpans;
   clock: Clock;
   outbox: Outbox;
@@ -38,24 +38,24 @@ export interface InboundParts {
 export class Inbound {
   readonly #parts: InboundParts;
   #closed = false;
-  /** What came before the agent could handle it. `undefined` if it can. */
+  /** Messages that came before the agent could handle them; `undefined` if it can. */
   #held: SessionResponse[] | undefined;
 
   constructor(parts: InboundParts) {
     this.#parts = parts;
   }
 
-  /** The agent is stopping: nothing new is started. */
+  /** Stops starting anything new: the agent is stopping. */
   close(): void {
     this.#closed = true;
   }
 
-  /** The agent cannot handle messages yet: they wait. */
+  /** Queues messages: the agent cannot handle them yet. */
   hold(): void {
     this.#held ??= [];
   }
 
-  /** Handles what has waited, and from now on every message at once. */
+  /** Handles the queued messages, and from now on every message at once. */
   release(): void {
     const held = this.#held ?? [];
     this.#held = undefined;
@@ -96,7 +96,7 @@ export class Inbound {
         });
       }
       const ring = (pool.get(request.workerId) ?? pods.get(request.workerId))?.log;
-      // One that has written nothing yet may have a log of an earlier run of the agent.
+      // A worker or pod that has written nothing yet may have a log of an earlier run of the agent.
       const log =
         ring && ring.size > 0 ? ring.tail(bytes) : ((await archive.tail(request.workerId, bytes)) ?? ring?.tail(bytes));
       outbox.addLogReply({

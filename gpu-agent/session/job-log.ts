@@ -1,4 +1,7 @@
-/** Reads the lines of one attempt from the log of its worker, or all lines of a worker or a pod; it may have ended. */
+/**
+ * Reads the lines of one attempt from the log of its worker, or all lines of a worker or a pod. The worker or pod may
+ * have ended.
+ */
 
 import type { Clock } from '@slipway/kit/time/clock';
 import type { JobLogPage, JobLogPlace } from '@slipway/proto/gen/slipway/v1/job_log';
@@ -9,7 +12,7 @@ import type { AttributedLog } from '../units/workers/job-lines.ts';
 import { jobLines } from '../units/workers/job-lines.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';
 
-/** Where it looks. */
+/** Sources of the lines. */
 export interface JobLogParts {
   pool: WorkerPool;
   pods: PodRegistry;
@@ -18,7 +21,9 @@ export interface JobLogParts {
   clock: Clock;
 }
 
-/** Undefined: nothing is kept of the worker, or no list of core has named the pod yet. */
+/**
+ * Returns a page of lines; `undefined` if nothing is kept of the worker, or if no list of core has named the pod yet.
+ */
 export async function readJobLog(
   { pool, pods, archive, spans, clock }: JobLogParts,
   id: string,
@@ -26,11 +31,11 @@ export async function readJobLog(
 ): Promise<JobLogPage | undefined> {
   const pod = pods.get(id);
   const log = (pool.get(id) ?? pod)?.log;
-  // One that has written nothing yet may have a log of an earlier run of the agent.
+  // A worker or pod that has written nothing yet may have a log of an earlier run of the agent.
   const kept = !log || log.size === 0 ? await archive.attributed(id) : undefined;
   const nowMs = pod?.hasEnded ? Infinity : clock.monotonicMs();
   if (!kept) return log && jobLines({ ...log.kept(), spans: spans.of(id) }, id, place, nowMs);
-  // A worker whose log was kept has ended; a pod may go on.
+  // A worker whose log was archived has ended; a pod may go on.
   if (kept.owner === id) return pod && jobLines({ ...kept, spans: [] }, id, place, nowMs);
   return jobLines(kept as AttributedLog & ArchivedLog, id, place, Infinity);
 }

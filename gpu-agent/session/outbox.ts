@@ -1,8 +1,8 @@
 /**
- * What waits to go to core on the session. Levels (heartbeat, workers, pods, progress) are kept once and replaced;
- * outcomes and log replies are queues, and chunks wait in their log. What gathers while the stream is busy leaves
- * together in the next message. Bounded by what the agent holds: one entry per worker and pod, one outcome per attempt,
- * and the chunk log's own limits.
+ * Data that waits to be sent to core on the session. States (heartbeat, workers, pods, progress) are kept once and
+ * replaced. Outcomes and log replies are queues, and chunks wait in their log. What arrives while the stream is busy
+ * leaves together in the next message. The outbox is bounded by what the agent holds: one entry per worker and pod, one
+ * outcome per attempt, and the chunk log's own limits.
  */
 
 import { BatchQueue, MessageBudget } from '@slipway/kit/net/batch-queue';
@@ -22,10 +22,10 @@ import { ownBytes } from '../attempts/own-bytes.ts';
 import type { ToCore } from '../attempts/to-core.ts';
 import { attemptKey } from '../spool/attempt-key.ts';
 
-/** Rough size of the fixed part of an entry in bytes, for the message limit. */
+/** Approximate size of the fixed part of an entry in bytes, for the message limit. */
 const ENTRY_BYTES = 160;
 
-/** The levels of this moment, for the message that leaves now. Undefined: it is forgotten. */
+/** Current states, for the message that is being composed. `undefined` if the worker or pod is forgotten. */
 export interface Reports {
   worker(workerId: string): WorkerReport | undefined;
   pod(podId: string): PodReport | undefined;
@@ -34,7 +34,7 @@ export interface Reports {
 }
 
 export class Outbox implements ToCore {
-  /** Called when something waits; the session of the day sets it. */
+  /** Called when something waits; set by the current session. */
   onWaiting: (() => void) | undefined;
   #heartbeat: number | undefined;
   readonly #workers = new Set<string>();
@@ -57,12 +57,12 @@ export class Outbox implements ToCore {
     chunks.onWaiting = () => this.onWaiting?.();
   }
 
-  /** Nothing waits. */
+  /** True if nothing waits. */
   get isEmpty(): boolean {
     return this.#chunks.isEmpty && this.#heldBack.size === 0 && !this.#hasOthers;
   }
 
-  /** Something waits besides chunks and the outcomes behind them. */
+  /** True if something waits besides chunks and the outcomes behind them. */
   get #hasOthers(): boolean {
     const queued = this.#outcomes.length + this.#logReplies.length;
     return (
@@ -77,13 +77,13 @@ export class Outbox implements ToCore {
     this.onWaiting?.();
   }
 
-  /** The worker changed; its report is made when the message is. */
+  /** Marks the worker as changed. Its report is composed together with the message. */
   addWorker(workerId: string): void {
     this.#workers.add(workerId);
     this.onWaiting?.();
   }
 
-  /** The pod changed; its report is made when the message is. */
+  /** Marks the pod as changed. Its report is composed together with the message. */
   addPod(podId: string): void {
     this.#pods.add(podId);
     this.onWaiting?.();
@@ -99,13 +99,13 @@ export class Outbox implements ToCore {
     this.onWaiting?.();
   }
 
-  /** Engine or images changed. */
+  /** Marks the engine or images as changed. */
   addContainers(): void {
     this.#containers = true;
     this.onWaiting?.();
   }
 
-  /** GPUs are busier or less busy: it leaves with the next message, which a heartbeat makes if nothing else does. */
+  /** Marks GPU loads as changed. They leave with the next message; if there is no other, with the next heartbeat. */
   addGpuLoads(): void {
     this.#gpuLoads = true;
   }
@@ -124,8 +124,8 @@ export class Outbox implements ToCore {
   }
 
   /**
-   * A new session's hello tells all about workers and pods as they are now; what changes from here on waits for the
-   * welcome.
+   * Clears the reports for a new session, whose hello describes all workers and pods as they are now. Later changes
+   * wait for the welcome.
    */
   beginSession(): void {
     this.#leaving = false;
@@ -133,7 +133,7 @@ export class Outbox implements ToCore {
     this.#workers.clear();
     this.#pods.clear();
     this.#containers = false;
-    // A hello does not tell of them.
+    // A hello does not contain them.
     this.#gpuLoads = true;
     this.#waiting.clear();
     this.#logReplies.clear();
@@ -145,7 +145,7 @@ export class Outbox implements ToCore {
     this.#outcomes.clear();
   }
 
-  /** The next message, of about 1 MiB at most, or undefined when nothing waits. */
+  /** Returns the next message, of about 1 MiB at most; `undefined` if nothing waits. */
   take(reports: Reports): SessionRequest | undefined {
     if (!this.#hasOthers && !this.#chunks.isReady) return undefined;
     this.#leaving = true;
@@ -179,7 +179,10 @@ export class Outbox implements ToCore {
     this.#outcomes.add(outcome, ENTRY_BYTES + (outcome.output?.length ?? 0) + outcome.error.length);
   }
 
-  /** An outcome must not overtake its chunks; those of others must not wait for them. */
+  /**
+   * Queues held-back outcomes whose chunks have left. An outcome must not overtake its own chunks, and must not wait
+   * for those of others.
+   */
   #follow(): void {
     for (const [key, outcome] of this.#heldBack) {
       if (this.#chunks.holdsBack(key)) continue;
@@ -188,13 +191,13 @@ export class Outbox implements ToCore {
     }
   }
 
-  /** The message that was taken has left. */
+  /** Records that the message that was taken has left. */
   left(): void {
     this.#leaving = false;
     if (this.isEmpty) for (const wake of this.#waitingForIdle.splice(0)) wake();
   }
 
-  /** Resolves when nothing waits and the last message has left. Without a session that may be never. */
+  /** Resolves when nothing waits and the last message has left. Without a session that may never happen. */
   idle(): Promise<void> {
     if (this.isEmpty && !this.#leaving) return Promise.resolve();
     return new Promise((resolve) => this.#waitingForIdle.push(resolve));

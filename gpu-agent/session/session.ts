@@ -1,5 +1,5 @@
 /**
- * One connection's whole life: hello, welcome, then messages both ways until anything fails. A reconnect is a new
+ * The whole life of one connection: hello, welcome, then messages both ways until anything fails. A reconnect is a new
  * session.
  */
 
@@ -12,32 +12,35 @@ import { SessionRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Lease } from './lease.ts';
 import type { Outbox, Reports } from './outbox.ts';
 
-/** How long core may take to welcome the agent, in milliseconds. */
+/** Longest wait for core's welcome, in milliseconds. */
 const WELCOME_MS_MAX = 5_000;
-/** Heartbeats unanswered for this many periods end the session: the connection is dead, whatever it says. */
+/**
+ * Number of periods with unanswered heartbeats after which the session ends: the connection is dead, even if it looks
+ * open.
+ */
 const PERIODS_SILENT_MAX = 4;
 
-/** What a session works with. */
+/** Dependencies of a session. */
 export interface SessionOptions {
   stream: ClientDuplexStream<SessionRequest, SessionResponse>;
   outbox: Outbox;
   reports: Reports;
   lease: Lease;
   clock: Clock;
-  /** The full picture of this moment. */
+  /** Complete state at the start of the session. */
   hello: Hello;
-  /** Core has welcomed the agent: everything that was not acknowledged is sent again. */
+  /** Called when core has welcomed the agent: everything that was not acknowledged is sent again. */
   onWelcome(): void;
-  /** Every later message. */
+  /** Called for the welcome and every later message. */
   onMessage(message: SessionResponse): void;
 }
 
-/** Why a session ended. */
+/** End of a session. */
 export interface SessionEnd {
   reason: string;
-  /** Status of the stream, when it failed. */
+  /** Status of the stream if it failed. */
   code: status | undefined;
-  /** Core had welcomed it. */
+  /** Core had welcomed the agent. */
   welcomed: boolean;
 }
 
@@ -48,7 +51,7 @@ export class Session {
   readonly #sending: BatchingStream<SessionRequest>;
   #first: SessionRequest | undefined;
   #ended: SessionEnd | undefined;
-  /** What core said last. */
+  /** Text of core's last message about the end. */
   #farewell = 'core ended the session';
   #answeredAtMs = 0;
   #periodMs = 0;
@@ -68,7 +71,7 @@ export class Session {
     });
   }
 
-  /** Runs it to its end. Never rejects. */
+  /** Runs the session to its end. Never rejects. */
   run(): Promise<SessionEnd> {
     const { stream, outbox, lease, clock, hello } = this.#options;
     return new Promise((resolve) => {
@@ -87,7 +90,7 @@ export class Session {
     });
   }
 
-  /** Ends it. Harmless afterwards. */
+  /** Ends the session. Idempotent. */
   end(reason: string, code?: status): void {
     if (this.#ended) return;
     this.#ended = { reason, code, welcomed: this.#welcomed };
@@ -117,7 +120,7 @@ export class Session {
     this.#periodMs = periodMs;
     this.#answeredAtMs = clock.monotonicMs();
     lease.setLength(leaseMs);
-    // Attempts may come before the first answer; a lease that still runs is not extended by anything but an answer.
+    // Attempts may come before the first answer. A lease that still runs is only extended by an answer.
     if (lease.expiresAtMs === undefined) lease.answered(1);
     outbox.beginResend();
     onWelcome();
@@ -139,7 +142,7 @@ export class Session {
     this.#timer = clock.after(this.#periodMs, () => this.#tick());
   }
 
-  /** The hello, and after the welcome all that waits. */
+  /** Returns the hello first; after the welcome, the next message of the outbox. */
   #take(): SessionRequest | undefined {
     const first = this.#first;
     this.#first = undefined;

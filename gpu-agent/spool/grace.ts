@@ -1,4 +1,6 @@
-/** A short wait before something that costs: what is taken back in time costs nothing. One timer for all that wait. */
+/**
+ * Delays costly work for a short time: an item that is taken back in time costs nothing. One timer serves all items.
+ */
 import type { Clock, Timer } from '@slipway/kit/time/clock';
 
 export class Grace<Item> {
@@ -21,12 +23,12 @@ export class Grace<Item> {
     this.#timer ??= this.#clock.after(this.#periodMs, () => this.#pass());
   }
 
-  /** Answers whether it still waited. */
+  /** Takes an item back. Returns true if it still waited. */
   takeBack(key: string): boolean {
     return this.#young.delete(key) || this.#old.delete(key);
   }
 
-  /** Waits no longer, for any of them. */
+  /** Ends the wait of all items at once. */
   endAll(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

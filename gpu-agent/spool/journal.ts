@@ -1,6 +1,6 @@
 /**
- * Append-only files with records, one fsync for all records that arrive while the one before runs. A file is a segment:
- * when it is long enough the next one begins, and a segment that holds nothing of use any more is deleted by its owner.
+ * Append-only files of records, with one fsync for all records that arrive while the previous one runs. A file is a
+ * segment. When it is long enough, the next one begins. Its owner deletes a segment that holds nothing of use any more.
  */
 import { join } from 'node:path';
 import { Batcher } from '@slipway/kit/bytes/batcher';
@@ -11,7 +11,7 @@ import type { Clock } from '@slipway/kit/time/clock';
 import type { SpoolRecord } from './record.ts';
 import { decodeRecords, encodeRecord, PAYLOAD_OFFSET, RecordKind } from './record.ts';
 
-/** Where a record's payload stands. */
+/** Position of a record's payload. */
 export interface RecordPosition {
   segment: number;
   offset: number;
@@ -19,7 +19,7 @@ export interface RecordPosition {
 }
 
 interface Write {
-  /** Its bytes, in pieces. */
+  /** Bytes of the record, in pieces. */
   record: readonly Uint8Array[];
   bytes: number;
   /** Must be on disk before its promise settles. */
@@ -37,7 +37,7 @@ export class Journal {
   readonly #logger: Logger;
   readonly #disk: Disk;
   readonly #batcher: Batcher<Write, RecordPosition>;
-  /** Large records are summed in slices; all of them in the order in which they came. */
+  /** Sums large records in slices. All records go through it, in order of arrival. */
   readonly #work: SlicedWork;
   #handle: DiskFile | undefined;
   #segment = 0;
@@ -66,8 +66,8 @@ export class Journal {
   }
 
   /**
-   * Reads what earlier runs left, oldest first, and begins a new segment. A torn end is dropped: its writer was never
-   * answered.
+   * Reads what earlier runs left, oldest first, and begins a new segment. Returns the old segments. A torn end is
+   * dropped: its writer was never answered.
    */
   async open(onRecord: (record: SpoolRecord, place: RecordPosition) => void): Promise<number[]> {
     await this.#disk.mkdir(this.#folder, { recursive: true, mode: 0o700 });
@@ -84,14 +84,14 @@ export class Journal {
     return segments;
   }
 
-  /** Adds a record, whose payload may come in pieces; a durable one is on disk when the promise resolves. */
+  /** Appends a record, whose payload may come in pieces. A durable record is on disk when the promise resolves. */
   async append(kind: number, payload: readonly Uint8Array[], durable: boolean): Promise<RecordPosition> {
     const bytes = PAYLOAD_OFFSET + bytesOf(payload);
     const record = await this.#work.run('spool', bytes, encodeRecord(kind, payload));
     return this.#batcher.add({ record, bytes, durable });
   }
 
-  /** The payload at a place. */
+  /** Reads the payload at a position. */
   async read(place: RecordPosition): Promise<Buffer> {
     const file = await this.#disk.open(this.#path(place.segment), 'r');
     try {
@@ -109,20 +109,20 @@ export class Journal {
     await this.#disk.rm(this.#path(segment), { force: true });
   }
 
-  /** Waits for the appends under way, then closes the file. */
+  /** Waits for appends in progress, then closes the file. */
   async close(): Promise<void> {
     try {
       // Flushes run one after the other: when this record is written, all before it are.
       if (this.#handle) await this.append(RecordKind.ACKNOWLEDGED, [], false);
     } finally {
-      // On a full disk, too: nobody else would close it.
+      // Even if the disk is full: nobody else would close it.
       const handle = this.#handle;
       this.#handle = undefined;
       await handle?.close();
     }
   }
 
-  /** The system does not always name the file. */
+  /** Reads a segment. Adds the path to an error, because the system does not always name the file. */
   async #readSegment(segment: number): Promise<Buffer> {
     const path = this.#path(segment);
     return this.#disk.readFile(path).catch((error: NodeJS.ErrnoException) => {
@@ -142,9 +142,9 @@ export class Journal {
       }
       if (writes.some((write) => write.durable)) await this.#handle.datasync();
     } catch (error) {
-      // What stands at the end of this segment is unknown now: go on in a fresh one, or over it where there is none to
-      // be had. One that holds nothing else is made anew itself: a disk that stays full would get a file for each write
-      // that fails.
+      // The end of this segment is unknown now. Go on in a new segment; if none can be created, overwrite that end. A
+      // segment that holds nothing else is created anew itself: a disk that stays full would otherwise get a file for
+      // each failed write.
       await this.#begin(start === 0 ? this.#segment : this.#segment + 1).catch(() => {});
       throw error;
     }
@@ -160,7 +160,7 @@ export class Journal {
   async #begin(segment: number): Promise<void> {
     const handle = await this.#disk.open(this.#path(segment), 'w', 0o600);
     try {
-      // Before anything is written to it: of a file whose name is lost nothing is left.
+      // Before anything is written: a file whose name is lost leaves nothing.
       await syncFolder(this.#disk, this.#folder);
     } catch (error) {
       await handle.close();
@@ -186,7 +186,7 @@ function bytesOf(pieces: readonly Uint8Array[]): number {
   return pieces.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Small pieces in a row become one, up to so many bytes: a write costs more than a copy of them. */
+/** Joins consecutive small pieces up to JOINED_BYTES_MAX bytes: a write costs more than copying them. */
 function* joined(writes: readonly Write[]): Generator<Uint8Array> {
   let row: Uint8Array[] = [];
   let bytes = 0;
@@ -209,7 +209,7 @@ async function writeAll(handle: DiskFile, bytes: Uint8Array, position: number): 
   }
 }
 
-// A new file survives a crash of the machine only when its folder was synced too.
+// A new file survives a crash of the machine only if its folder was synced too.
 async function syncFolder(disk: Disk, folder: string): Promise<void> {
   const handle = await disk.open(folder, 'r');
   try {

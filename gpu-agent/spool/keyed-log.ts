@@ -1,20 +1,20 @@
 /**
- * A small table on disk that outlives a killed agent: the last value of each key, appended line by line and written
- * anew when most lines are out of date. Nothing waits for it and nothing is synced: it must survive the end of a
- * process, not of the host, with which all that it tells of ends too. What is written while a write runs leaves with
- * the next one, and of several values of a key only the last.
+ * A small table on disk that outlives a killed agent: the last value of each key. Values are appended line by line, and
+ * the file is rewritten when most lines are out of date. Nothing waits for it and nothing is synced: it must survive
+ * the end of the process, but not of the host, because everything it describes ends with the host. Values that arrive
+ * while a write runs leave with the next one; of several values of a key only the last is written.
  */
 import type { Disk, DiskFile } from '@slipway/kit/host/disk';
 import type { Logger } from '@slipway/kit/log/logger';
 
-/** Lines beyond twice the live ones at which the file is written anew. */
+/** Lines beyond twice the live ones at which the file is rewritten. */
 const STALE_LINES_MAX = 1_000;
 /**
- * Bytes beyond twice the live ones at which it is, too: streamed values are among the lines, and many of them are of
- * megabytes.
+ * Bytes beyond twice the live ones at which the file is rewritten, too: streamed values are among the lines, and many
+ * of them have megabytes.
  */
 const STALE_BYTES_MAX = 16 * 1024 * 1024;
-/** What is live is a fraction of this; a file beyond it was not written by an agent. */
+/** Longest file in bytes. The live content is a fraction of this; a longer file was not written by an agent. */
 const FILE_BYTES_MAX = 1024 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 
@@ -28,7 +28,7 @@ export class KeyedLog<Value> {
   #file: DiskFile | undefined;
   #lines = 0;
   #bytes = 0;
-  /** Bytes of the file when it was written anew. */
+  /** Bytes of the file when it was last rewritten. */
   #freshBytes = 0;
   #writing: Promise<void> | undefined;
   #failed = false;
@@ -41,9 +41,9 @@ export class KeyedLog<Value> {
   }
 
   /**
-   * Reads what an earlier run left and begins a file of its own. A line that was cut off, and whatever follows it, is
-   * dropped. Never rejects: what cannot be read counts as nothing, which is said, and on a disk that takes nothing it
-   * tries again with the next value.
+   * Reads what an earlier run left and begins a file of its own. A line that was cut off, and everything after it, is
+   * dropped. Never rejects: content that cannot be read counts as nothing, which is logged. If the disk takes no
+   * writes, the next value tries again.
    */
   async open(): Promise<ReadonlyMap<string, Value>> {
     const left = await readKeyedLog<Value>(this.#path, this.#disk).catch((error: unknown) => {
@@ -59,12 +59,12 @@ export class KeyedLog<Value> {
     return left;
   }
 
-  /** The value of a key, also one that is not on disk yet. */
+  /** Returns the value of a key, even one that is not on disk yet. */
   get(key: string): Value | undefined {
     return this.#live.get(key);
   }
 
-  /** Keeps a value; it must not be changed afterwards. */
+  /** Stores a value; it must not be changed afterwards. */
   set(key: string, value: Value): void {
     this.#live.set(key, value);
     this.#write(key);
@@ -74,14 +74,12 @@ export class KeyedLog<Value> {
     if (this.#live.delete(key)) this.#write(key);
   }
 
-  /**
-   * Resolves when all that was said so far is in the file, or could not be written: then only the next run knows less.
-   */
+  /** Resolves when all values so far are in the file, or could not be written: then only the next run knows less. */
   async written(): Promise<void> {
     await this.#writing;
   }
 
-  /** Nothing is written afterwards. */
+  /** Closes the file. Nothing is written afterwards. */
   async close(): Promise<void> {
     await this.#writing;
     this.#open = false;
@@ -96,9 +94,12 @@ export class KeyedLog<Value> {
     });
   }
 
-  /** Never rejects: without a disk the agent goes on, and only its next run knows less. */
+  /**
+   * Writes dirty keys until there are none. Never rejects: without a disk the agent goes on, and only its next run
+   * knows less.
+   */
   async #writeAll(): Promise<void> {
-    // Begins a moment later, so that what one message brings is one write.
+    // Begins a moment later, so that all values of one message make one write.
     await Promise.resolve();
     while (this.#dirty.size > 0 && this.#open) {
       const keys = [...this.#dirty];
@@ -113,7 +114,9 @@ export class KeyedLog<Value> {
     }
   }
 
-  /** Most of it is out of date: writing it anew costs less than what was added since it was. */
+  /**
+   * Returns true if most of the file is out of date: rewriting it costs less than what was added since the last time.
+   */
   #isStale(lines: number): boolean {
     return (
       this.#lines + lines > 2 * this.#live.size + STALE_LINES_MAX ||
@@ -137,7 +140,7 @@ export class KeyedLog<Value> {
     this.#bytes += Buffer.byteLength(text);
   }
 
-  /** Beside the old one and then in its place, so that there is always a whole one. */
+  /** Rewrites the file: writes a new one beside it and then replaces it, so that there is always a complete one. */
   async #renew(): Promise<void> {
     const lines = [...this.#live].map(([key, value]) => lineOf(key, value));
     const text = lines.join('');
@@ -156,7 +159,7 @@ export class KeyedLog<Value> {
   }
 }
 
-/** What is in such a file, whoever writes it; nothing when there is none. Rejects when it cannot be read. */
+/** Reads the content of such a file, whoever writes it; empty if there is none. Rejects if it cannot be read. */
 export async function readKeyedLog<Value>(path: string, disk: Disk): Promise<Map<string, Value>> {
   const bytes = await disk.readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return Buffer.alloc(0);
@@ -170,7 +173,7 @@ function lineOf(key: string, value: unknown): string {
   return `${JSON.stringify(value === undefined ? [key] : [key, value])}\n`;
 }
 
-/** Line by line: as one text it may be longer than a text may be. */
+/** Parses line by line: the whole file may be longer than a string may be. */
 function readLines<Value>(bytes: Buffer): Map<string, Value> {
   const found = new Map<string, Value>();
   for (let at = 0, end = bytes.indexOf(LINE_FEED); end >= 0; at = end + 1, end = bytes.indexOf(LINE_FEED, at)) {

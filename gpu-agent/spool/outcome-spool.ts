@@ -1,6 +1,6 @@
 /**
  * Keeps outcomes on disk until core has acknowledged them, so that a result survives the agent. Chunks that core has
- * not stored yet are kept beside their outcome: a job must not be COMPLETED without them.
+ * not stored yet are kept with their outcome: a job must not be COMPLETED without them.
  */
 
 import type { Disk } from '@slipway/kit/host/disk';
@@ -16,7 +16,7 @@ import { RecordKind } from './record.ts';
 import type { SpoolEntry } from './spool-entry.ts';
 import { entryPieces } from './spool-entry.ts';
 
-/** What a spool works with. */
+/** Dependencies and settings of a spool. */
 export interface OutcomeSpoolOptions {
   folder: string;
   logger: Logger;
@@ -25,31 +25,34 @@ export interface OutcomeSpoolOptions {
   segmentBytesMax?: number;
 }
 
-/** A segment longer than this many bytes is followed by the next. */
+/** Bytes after which a segment is followed by the next. */
 const SEGMENT_BYTES_MAX = 8 * 1024 * 1024;
-/** More old segments than this are compacted: what still matters in the oldest is written again at the end. */
+/**
+ * Number of old segments above which the oldest is compacted: what is still needed of it is written again at the end.
+ */
 const OLD_SEGMENTS_MAX = 4;
-/** Between the keys of one record; no key has it. */
+/** Separates the keys of one record; no key contains it. */
 const KEY_SEPARATOR = '\n';
 
 export class OutcomeSpool {
   readonly #journal: Journal;
   readonly #logger: Logger;
   readonly #clock: Pick<Clock, 'soon'>;
-  /** Where each unacknowledged outcome stands. */
+  /** Position of each unacknowledged outcome. */
   readonly #places = new Map<string, RecordPosition>();
   /** Unacknowledged outcomes of each segment that exists. */
   readonly #live = new Map<number, Set<string>>();
-  /** Acknowledged while their write was still under way. */
+  /** Outcomes that were acknowledged while they were being written. */
   readonly #early = new Set<string>();
   readonly #writing = new Set<string>();
-  /** Acknowledged in this turn of the loop. */
+  /** Outcomes that were acknowledged in this tick. */
   readonly #acknowledged: string[] = [];
   #tidying: Promise<void> = Promise.resolve();
   #tidyAsked = false;
   #closed = false;
   /**
-   * While an earlier run's files are read: keys by the names that acknowledgements had before they named the endpoint.
+   * Keys by the older names that acknowledgements used before they named the endpoint. Only used while an earlier run's
+   * files are read.
    */
   readonly #formerNames = new Map<string, string>();
 
@@ -59,17 +62,17 @@ export class OutcomeSpool {
     this.#journal = new Journal({ folder, segmentBytesMax, logger, clock, disk });
   }
 
-  /** Outcomes on disk. */
+  /** Number of outcomes on disk. */
   get size(): number {
     return this.#places.size;
   }
 
-  /** Bytes of these. */
+  /** Size of these outcomes in bytes. */
   get bytes(): number {
     return this.#places.values().reduce((sum, place) => sum + place.bytes, 0);
   }
 
-  /** Opens the folder and gives back what an earlier run left unacknowledged, oldest first. */
+  /** Opens the folder. Returns the outcomes that an earlier run left unacknowledged, oldest first. */
   async open(): Promise<SpoolEntry[]> {
     const found = new Map<string, SpoolEntry>();
     const segments = await this.#journal.open((record, place) => this.#recover(found, record, place));
@@ -80,7 +83,7 @@ export class OutcomeSpool {
     return [...found.values()];
   }
 
-  /** Resolves once the outcome is on disk. */
+  /** Writes an outcome. Resolves once it is on disk. */
   async add(entry: SpoolEntry): Promise<void> {
     const key = attemptKey(entry.outcome.ref!);
     this.#writing.add(key);
@@ -95,7 +98,7 @@ export class OutcomeSpool {
     if (isEarly) this.acknowledge(key);
   }
 
-  /** Core has committed it, or does not care any more. */
+  /** Handles core's acknowledgement: core has committed the outcome, or does not need it any more. */
   acknowledge(key: string): void {
     if (this.#writing.has(key)) {
       this.#early.add(key);
@@ -103,26 +106,27 @@ export class OutcomeSpool {
     }
     if (!this.#forget(key)) return;
     this.#acknowledged.push(key);
-    // Core acknowledges hundreds in one message: they are one record.
+    // Core acknowledges hundreds in one message: they become one record.
     if (this.#acknowledged.length === 1) this.#clock.soon(() => this.#writeAcknowledged());
   }
 
-  /** An outcome on disk, or undefined when it was acknowledged. */
+  /** Reads an outcome from disk; `undefined` if it was acknowledged. */
   async read(key: string): Promise<SpoolEntry | undefined> {
     const place = this.#places.get(key);
     return place && decodeEntry(await this.#journal.read(place));
   }
 
-  /** Waits for what is under way and closes the files. */
+  /** Waits for writes in progress and closes the files. */
   async close(): Promise<void> {
     this.#writeAcknowledged();
-    // What is acknowledged from here on is tidied by the next run: no file may go when this one has ended.
+    // Segments that are acknowledged from here on are cleaned up by the next run: no file may be deleted once this run
+    // has ended.
     this.#closed = true;
     await this.#tidying;
     await this.#journal.close();
   }
 
-  /** Only saves a later run from sending them again, so it may be lost. */
+  /** Records acknowledgements. They only save a later run from sending the outcomes again, so they may be lost. */
   #writeAcknowledged(): void {
     if (this.#acknowledged.length === 0) return;
     const payload = Buffer.from(this.#acknowledged.splice(0).join(KEY_SEPARATOR));
@@ -150,8 +154,8 @@ export class OutcomeSpool {
   }
 
   /**
-   * Where the former name fits two outcomes it counts for none: sending one again harms nobody, forgetting the other
-   * would.
+   * Records the older name of an outcome. A name that fits two outcomes counts for neither: sending one again does no
+   * harm, but forgetting the other would.
    */
   #noteFormerName({ jobId, attempt }: AttemptRef, key: string): void {
     const name = `${jobId}#${attempt}`;
@@ -190,7 +194,10 @@ export class OutcomeSpool {
       .catch((error: unknown) => this.#logger.warn({ err: error }, 'spool was not tidied'));
   }
 
-  /** Oldest first and without gaps: the acknowledgements in a segment are needed as long as an older segment exists. */
+  /**
+   * Drops segments without live outcomes, oldest first and without gaps: the acknowledgements in a segment are needed
+   * as long as an older segment exists.
+   */
   async #dropEmpty(): Promise<void> {
     this.#know(this.#journal.activeSegment);
     for (const segment of [...this.#live.keys()].sort((a, b) => a - b)) {

@@ -1,7 +1,8 @@
 /**
- * What this run of the agent tells its successor: which workers and pods run in containers, which attempts they hold,
- * and the chunks of these that core has not stored. Containers outlive their agent; the next one goes on with them as
- * if nothing had been. No environment and no secret is in it but the token by which a worker is known to the bridge.
+ * State that this run of the agent leaves for the next: the workers and pods that run in containers, the attempts that
+ * they hold, and the chunks of these that core has not stored. Containers outlive their agent; the next one continues
+ * with them without interruption. The log holds no environment and no secret except the token by which the bridge
+ * authenticates a worker.
  */
 import { join } from 'node:path';
 import type { Disk } from '@slipway/kit/host/disk';
@@ -10,15 +11,15 @@ import type { AttemptChunk, AttemptRef } from '@slipway/proto/gen/slipway/v1/age
 import { attemptKey } from './attempt-key.ts';
 import { KeyedLog, readKeyedLog } from './keyed-log.ts';
 
-/** This run as a whole. Times are `Clock.machineMs`. */
+/** State of the run as a whole. Times are `Clock.machineMs`. */
 export interface KeptRun {
-  /** Where containers find the bridge. */
+  /** URL at which containers reach the bridge. */
   bridge: string;
-  /** What a worker sends while no agent listens waits. Otherwise it is lost. */
+  /** Data that a worker sends while no agent listens waits for the next agent. Otherwise it is lost. */
   isPatient: boolean;
-  /** When it was last alive. */
+  /** Time at which the run was last alive. */
   aliveMs: number;
-  /** When the last answered heartbeat was sent. Absent: there was no lease. */
+  /** Time at which the last answered heartbeat was sent. Absent if there was no lease. */
   leaseFromMs?: number;
   leaseMs: number;
 }
@@ -33,7 +34,7 @@ export interface KeptWorker {
   version: number;
   initTimeoutSeconds: number;
   httpServer?: { port: number; healthPort: number; healthPath: string };
-  /** Version of its SDK; empty until it told. */
+  /** Version of its SDK; empty until the worker reported it. */
   sdk: string;
   asked: boolean;
   frozen: boolean;
@@ -49,7 +50,7 @@ export interface KeptPod {
   gpuUuids: readonly string[];
 }
 
-/** An attempt that a kept worker was given. */
+/** An attempt that a recorded worker was given. */
 export interface KeptAttempt {
   ref: AttemptRef;
   chunkNumber: number;
@@ -58,11 +59,11 @@ export interface KeptAttempt {
   missed?: string;
   /** A value was on its way. */
   begun?: boolean;
-  /** The last value, while its worker may not have seen the answer; it then sends it again. */
+  /** The last value, while its worker may not have seen the answer; the worker then sends it again. */
   lastValue?: { mark: string; before: number };
 }
 
-/** All that a run left. */
+/** Everything that a run left. */
 export interface LastRun {
   run: KeptRun | undefined;
   workers: ReadonlyMap<string, KeptWorker>;
@@ -75,7 +76,7 @@ export interface LastRun {
 interface KeptChunk {
   ref: AttemptRef;
   number: number;
-  /** Its bytes as Latin-1, so that each comes back as it was. */
+  /** Its bytes as Latin-1, so that each byte is restored as it was. */
   output: string;
   metrics?: string;
 }
@@ -95,7 +96,7 @@ export class RunLog {
     this.#log = new KeyedLog({ path: join(folder, NAME), logger, disk });
   }
 
-  /** Answers what the run before left, which stays until it is taken back. */
+  /** Opens the log. Returns what the previous run left, which stays in the log until it is removed. */
   async open(): Promise<LastRun> {
     const last = sorted(await this.#log.open());
     for (const id of [...last.workers.keys(), ...last.pods.keys()]) this.#kept.add(id);
@@ -107,7 +108,7 @@ export class RunLog {
     return last;
   }
 
-  /** Something runs that outlives this agent. */
+  /** True if something runs that outlives this agent. */
   get keepsAny(): boolean {
     return this.#kept.size > 0;
   }
@@ -116,22 +117,22 @@ export class RunLog {
     this.#log.set('run', run);
   }
 
-  /** Undefined: nothing of it runs any more. */
+  /** Records a worker; `undefined` if nothing of it runs any more. */
   worker(workerId: string, worker: KeptWorker | undefined): void {
     this.#unit('worker', workerId, worker);
   }
 
-  /** Undefined: nothing of it runs any more. */
+  /** Records a pod; `undefined` if nothing of it runs any more. */
   pod(podId: string, pod: KeptPod | undefined): void {
     this.#unit('pod', podId, pod);
   }
 
-  /** How it stands now. */
+  /** Records the current state of an attempt. */
   attempt(attempt: KeptAttempt): void {
     this.#log.set(nameOf('attempt', attemptKey(attempt.ref)), attempt);
   }
 
-  /** It has ended, and its outcome is safe. */
+  /** Forgets an attempt that has ended and whose outcome is safe. */
   forgetAttempt(key: string): void {
     this.#log.delete(nameOf('attempt', key));
     this.stored(key, Infinity);
@@ -146,7 +147,7 @@ export class RunLog {
     this.#log.set(nameOf('chunk', key, number), kept);
   }
 
-  /** Core has stored the attempt's chunks up to this number. */
+  /** Forgets the attempt's chunks up to this number: core has stored them. */
   stored(key: string, upTo: number): void {
     const numbers = this.#chunks.get(key);
     if (!numbers) return;
@@ -156,7 +157,7 @@ export class RunLog {
     else this.#chunks.delete(key);
   }
 
-  /** Resolves when all that was said so far would be found by a successor, or could not be written. Never rejects. */
+  /** Resolves when the next run would find all records so far, or when they could not be written. Never rejects. */
   written(): Promise<void> {
     return this.#log.written();
   }
@@ -174,7 +175,7 @@ export class RunLog {
   }
 }
 
-/** What the agent of this data folder left, or has so far. Rejects when it cannot be read. */
+/** Returns what the agent of this data folder left, or has recorded so far. Rejects if it cannot be read. */
 export async function readRunLog(folder: string, disk: Disk): Promise<LastRun> {
   return sorted(await readKeyedLog(join(folder, NAME), disk));
 }
@@ -193,7 +194,7 @@ function sorted(left: ReadonlyMap<string, unknown>): LastRun {
       output: Buffer.from(output, 'latin1'),
       metrics: metrics === undefined ? undefined : Buffer.from(metrics, 'latin1'),
     };
-    // Of one attempt there may be many thousands.
+    // An attempt may have many thousands of chunks.
     const own = chunks.get(key);
     if (own) own.push(chunk);
     else chunks.set(key, [chunk]);
@@ -209,8 +210,8 @@ function sorted(left: ReadonlyMap<string, unknown>): LastRun {
 }
 
 /**
- * What must be there of each. A line that lacks it is no agent's: what it may have told of does not go on, and all else
- * does.
+ * Required fields of each kind. A line without them was not written by an agent. What it describes does not go on, but
+ * everything else does.
  */
 const WHOLE: Readonly<Record<Kind, (value: Record<string, unknown>) => boolean>> = {
   run: ({ bridge, aliveMs, leaseMs }) => isText(bridge) && Number.isFinite(aliveMs) && Number.isFinite(leaseMs),

@@ -1,4 +1,4 @@
-/** What the spool keeps of an attempt, and its bytes. */
+/** Content of the spool for an attempt, and its encoding. */
 
 import { inField } from '@slipway/kit/net/field-pieces';
 import { AttemptChunk, AttemptOutcome, SessionRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
@@ -13,12 +13,12 @@ export interface SpoolEntry {
 const CHUNKS = 4;
 const OUTCOMES = 6;
 const OUTPUT = 3;
-/** What is smaller is encoded in one piece. */
+/** Outputs of at most this many bytes together are encoded in one piece. */
 const SMALL_BYTES_MAX = 16 * 1024;
 
 /**
- * Its bytes as a SessionRequest, in pieces: the texts of users, which may have many megabytes, are pieces of their own
- * and not copied.
+ * Encodes an entry as a SessionRequest, in pieces: users' texts, which may have many megabytes, are separate pieces and
+ * are not copied.
  */
 export function entryPieces({ outcome, chunks }: SpoolEntry): Uint8Array[] {
   const outputs = [outcome.output, ...chunks.map(({ output }) => output)];
@@ -33,7 +33,7 @@ export function entryPieces({ outcome, chunks }: SpoolEntry): Uint8Array[] {
   ];
 }
 
-/** A message in this field, whose own last field is the output. Fields may stand in any order. */
+/** Encodes a message in this field, with the output as its own last field. Protobuf fields may be in any order. */
 function withOutput(field: number, rest: Uint8Array, output: Uint8Array | undefined): Uint8Array[] {
   return inField(field, output === undefined ? [rest] : [rest, ...inField(OUTPUT, [output])]);
 }

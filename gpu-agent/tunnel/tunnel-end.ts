@@ -10,23 +10,23 @@ import { connect } from 'node:net';
 import { TUNNEL_OPTIONS, watchTunnel } from '@slipway/kit/net/tunnel';
 import type { Clock } from '@slipway/kit/time/clock';
 
-/** How long the one side may take to end what the other has ended, in milliseconds. */
+/** Longest time until one side ends after the other has ended, in milliseconds. */
 const END_MS = 5_000;
 
-/** Where something listens, as seen from this host. */
+/** Address of a listener, as seen from this host. */
 export interface TunnelTarget {
   host: string;
   port: number;
 }
 
-/** What it needs. */
+/** Dependencies of a tunnel's end. */
 export interface TunnelEndOptions {
-  /** Where what a stream names listens; undefined: there is no such thing here, or facades may not reach it. */
+  /** Returns the address of a stream's target; `undefined` if there is none here, or if facades may not reach it. */
   find(name: string): TunnelTarget | undefined;
   clock: Clock;
 }
 
-/** Serves a tunnel on a connection that a facade has taken, until either ends it. */
+/** Serves a tunnel on a connection that a facade has accepted, until either side ends it. */
 export function serveTunnel(socket: Socket, { find, clock }: TunnelEndOptions): ServerHttp2Session {
   const session = performServerHandshake(socket, TUNNEL_OPTIONS);
   watchTunnel(session, clock);
@@ -53,7 +53,7 @@ function join(
     stream.pipe(worker);
     worker.pipe(stream);
   });
-  // What is cut on one side is cut on the other: an end in order would look like a whole answer.
+  // A cut on one side must be a cut on the other: a regular end would look like a complete answer.
   worker.on('error', () =>
     isOpen || stream.destroyed ? stream.close(constants.NGHTTP2_CONNECT_ERROR) : refuse(stream),
   );
@@ -70,7 +70,8 @@ function endTogether(stream: ServerHttp2Stream, worker: Socket, clock: Clock): v
     worker.once('close', () => timer.cancel());
   });
   worker.once('close', () => {
-    // It has answered before all was sent: the rest is thrown away. A reset would take the end of its answer along.
+    // The worker has answered before everything was sent: the rest is discarded. A reset would also discard the end of
+    // its answer.
     stream.resume();
     const timer = clock.after(END_MS, () => stream.close(constants.NGHTTP2_CANCEL));
     stream.once('close', () => timer.cancel());

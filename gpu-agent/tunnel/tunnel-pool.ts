@@ -1,7 +1,7 @@
 /**
- * Keeps a tunnel open to each facade, so that these reach the workers of this machine although they cannot dial it. An
- * edge says how many facades it has; each gets one. A tunnel that ends is opened again, with pauses that grow; what
- * goes wrong is said once and then once a minute.
+ * Keeps a tunnel open to each facade, so that facades reach the workers of this machine although they cannot dial it.
+ * An edge reports how many facades it has; each gets a tunnel. A tunnel that ends is opened again, with growing pauses.
+ * Failures are logged once and then once a minute.
  */
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -19,21 +19,21 @@ import { delay } from '@slipway/kit/time/clock';
 import type { TunnelEndOptions } from './tunnel-end.ts';
 import { serveTunnel } from './tunnel-end.ts';
 
-/** Pauses between tries: requests wait for the first, and a facade that refuses does so for long. */
+/** Pauses between tries. The first is short, because requests wait for it; a facade that rejects does so for long. */
 const PAUSE = { firstMs: 100, maxMs: 5_000 };
-/** A tunnel that stood so long was no failure, in milliseconds. */
+/** Time after which a tunnel that ends does not count as a failure, in milliseconds. */
 const STOOD_MS = 5_000;
 const OPEN_MS = 10_000;
 const TELL_PERIOD_MS = 60_000;
-/** Of a refusal's text, in characters. */
+/** Most of a rejection's text that is logged, in characters. */
 const SAID_MAX = 300;
 
-/** What it needs. */
+/** Dependencies and settings of the pool. */
 export interface TunnelKeeperOptions extends TunnelEndOptions {
-  /** Facades, or edges before them: `http://host:port` or `https://host:port`. */
+  /** Facades, or edges in front of them: `http://host:port` or `https://host:port`. */
   addresses: readonly string[];
   key: string;
-  /** For those by https. */
+  /** TLS settings for https addresses. */
   tls: TlsSource;
   random: Random;
   clock: Clock;
@@ -43,7 +43,7 @@ export interface TunnelKeeperOptions extends TunnelEndOptions {
 export class TunnelPool extends BaseService {
   readonly name = 'tunnels';
   readonly #options: TunnelKeeperOptions;
-  /** One for each facade, by where it is reached. */
+  /** One for each facade, by URL. */
   readonly #running = new Map<string, Promise<void>>();
 
   constructor(options: TunnelKeeperOptions) {
@@ -51,7 +51,7 @@ export class TunnelPool extends BaseService {
     this.#options = options;
   }
 
-  /** Begins to open them; that they stand is not waited for. */
+  /** Begins to open tunnels. Does not wait until they are open. */
   protected override onStart(): void {
     for (const address of this.#options.addresses) this.#keep(address, 0);
   }
@@ -86,7 +86,7 @@ export class TunnelPool extends BaseService {
     }
   }
 
-  /** Opens one and serves it to its end; answers why it ended. Never rejects. */
+  /** Opens a tunnel and serves it to its end. Returns why it ended. Never rejects. */
   async #once(url: string, address: string): Promise<string> {
     try {
       const { socket, facades } = await this.#ask(url);
@@ -140,7 +140,7 @@ export class TunnelPool extends BaseService {
   }
 }
 
-/** TLS names no server by its address. */
+/** Returns an empty server name for an IP address: TLS does not name servers by address. */
 function serverName(url: string): { servername?: string } {
   return isIP(new URL(url).hostname.replace(/^\[|\]$/g, '')) === 0 ? {} : { servername: '' };
 }
@@ -150,7 +150,7 @@ async function refusal(answer: IncomingMessage): Promise<string> {
   try {
     for await (const piece of answer) if (text.length < SAID_MAX) text += String(piece);
   } catch {
-    // What came of it is enough.
+    // The part that was read is enough.
   }
   return `it was refused by ${answer.statusCode}: ${text.slice(0, SAID_MAX)}`;
 }

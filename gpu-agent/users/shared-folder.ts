@@ -1,8 +1,8 @@
 /**
- * Folders that several users of one account share, below one that nobody else passes: each image has a user of its own,
- * which may change with every release, and commands have the account's. All may do with what is in there what its owner
- * may. New entries of a program have the modes that it gave them, so they are opened when somebody else comes; a folder
- * that has one user only keeps its modes for ever.
+ * Folders that several users of one account share, below one that nobody else can pass. Each image has a user of its
+ * own, which may change with every release, and commands have the account's user. Each of them may do with the content
+ * what its owner may. New entries of a program have the modes that the program gave them, so they are opened when
+ * another user comes. A folder that only ever has one user keeps its modes.
  */
 import { execFile } from 'node:child_process';
 import { chmod, lchown, lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -17,16 +17,17 @@ const run = promisify(execFile);
 const OPEN = 0o777;
 const CLOSED = 0o700;
 const PERMISSIONS = 0o7777;
-/** Whose users' names are root: nothing is closed to it. */
+/** Name of users that are root: nothing is closed to root. */
 export const ROOT = 'root';
-/** Nothing is inherited. */
+/** Nothing is inherited from the agent's environment. */
 const PATH = '/usr/sbin:/usr/bin:/sbin:/bin';
-/** Longest time of opening what is in a folder, in milliseconds. What is left is opened when the next one comes. */
+/** Longest time for opening the content of a folder, in milliseconds. The rest is opened when the next user comes. */
 const OPEN_MS_MAX = 60_000;
 
 /**
- * Gives group and others what the owner has. On a mount without symbolic links, in a namespace of its own that goes
- * with the shell: whoever swaps a directory for a link meanwhile leads root nowhere. The last line is the latest mount.
+ * Gives group and others the permissions of the owner. Runs on a mount that follows no symbolic links, in a mount
+ * namespace that ends with the shell: a directory that is replaced by a link meanwhile leads root nowhere. The last
+ * line of mountinfo is the latest mount.
  */
 const OPEN_ALL = `
 mount --bind "$1" "$1" && mount -o remount,bind,nosuid,nodev,nosymfollow "$1" || exit 3
@@ -36,8 +37,8 @@ cd "$1" && exec find . -xdev '(' -type d -o -type f ')' \\
 `;
 
 /**
- * Makes it where it is not there, with `owner` if one is given, and opens it, not what is in it. True: it was made. The
- * one above must be closed.
+ * Creates the folder if it does not exist, with `owner` if one is given, and opens it, but not its content. Returns
+ * true if it was created. The parent folder must be closed.
  */
 export async function openShared(path: string, owner?: HostUser): Promise<boolean> {
   const made = await mkdir(path).then(
@@ -55,7 +56,7 @@ export async function openShared(path: string, owner?: HostUser): Promise<boolea
   return made;
 }
 
-/** Closes a folder to all but the agent. False: it is not the agent's own. */
+/** Closes a folder to all but the agent. Returns false if it is not the agent's own. */
 export async function closeToOthers(path: string): Promise<boolean> {
   const found = await lstat(path);
   if (found.uid !== process.getuid?.()) return false;
@@ -63,10 +64,10 @@ export async function closeToOthers(path: string): Promise<boolean> {
   return true;
 }
 
-/** Opens what others left in shared folders, for those who come. */
+/** Opens what others left in shared folders to the users that come. */
 export class SharedFolders {
   readonly #logger: Logger;
-  /** By path. */
+  /** Running calls by path. */
   readonly #opening = new Map<string, Promise<void>>();
   #hasWarned = false;
 
@@ -75,8 +76,8 @@ export class SharedFolders {
   }
 
   /**
-   * Opens what others left in a folder, before a unit comes that runs as `name` there; `record` is the file that says
-   * who has come so far, the agent's own. Never rejects: at worst something stays closed to it.
+   * Opens what others left in a folder, before a unit starts that runs as `name` there. `record`: the agent's own file
+   * with the names that have come so far. Never rejects: at worst some files stay closed to the unit.
    */
   async admit(path: string, record: string, name: string): Promise<void> {
     try {
@@ -98,13 +99,13 @@ export class SharedFolders {
     }
   }
 
-  /** Nobody has come yet. */
+  /** Creates an empty record: nobody has come yet. */
   async begin(record: string): Promise<void> {
     await mkdir(dirname(record), { recursive: true, mode: CLOSED });
     await writeFile(record, '', { mode: 0o600 });
   }
 
-  /** Those who come at the same time share it. */
+  /** Opens the content. Concurrent calls share one run. */
   async #open(path: string): Promise<void> {
     if (!runsAsRoot()) return;
     const running = this.#opening.get(path) ?? openAll(path).finally(() => this.#opening.delete(path));

@@ -1,6 +1,7 @@
 /**
- * Which user of this host runs the workers and pods of an account, and the folders that this user needs: a home that
- * outlives workers, where caches and models stay, and one for temporary files, which is emptied when the agent starts.
+ * Decides which user of this host runs the workers and pods of an account. Creates the folders of this user: a home
+ * that outlives workers, where caches and models stay, and a folder for temporary files, which is emptied when the
+ * agent starts.
  */
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, readdir } from 'node:fs/promises';
@@ -14,15 +15,15 @@ import { dropFolder, giveFolder } from './given-folder.ts';
 import type { WorkerUserSetting } from './worker-user-setting.ts';
 
 const run = promisify(execFile);
-/** Others may pass through, not look around. */
+/** Other users may pass through, but not list it. */
 const PASSABLE = 0o711;
 
-/** Workers cannot be run as they should; the text says what to do. */
+/** Workers cannot be run as configured; the text says what to do. */
 export class WorkerUserError extends Error {}
 
 /** A user of workers with its folders. */
 export interface WorkerUser extends HostUser {
-  /** For USER and LOGNAME. */
+  /** Value of USER and LOGNAME. */
   name: string;
   home: string;
   tmp: string;
@@ -34,9 +35,9 @@ export class WorkerUsers {
   readonly #logger: Logger;
   #one: (HostUser & { name: string }) | undefined;
 
-  /** Homes lie in `<dataDir>/users`. */
+  /** Homes are in `<dataDir>/users`. */
   constructor(setting: WorkerUserSetting, dataDir: string, logger: Logger) {
-    // Only root can start a process as somebody else.
+    // Only root can start a process as another user.
     this.#setting = runsAsRoot() ? setting : { kind: 'same' };
     this.#folder = join(dataDir, 'users');
     this.#logger = logger;
@@ -48,14 +49,14 @@ export class WorkerUsers {
     }
   }
 
-  /** Workers run as somebody else than the agent. */
+  /** True if workers run as another user than the agent. */
   get differ(): boolean {
     return this.#setting.kind !== 'same';
   }
 
   /**
-   * Looks whether workers can be run as they should, opens the way to these folders of the agent, and empties folders
-   * of temporary files. WorkerUserError: they cannot.
+   * Checks that workers can be run as configured, makes these folders of the agent passable, and empties folders of
+   * temporary files. Throws WorkerUserError if they cannot.
    */
   async open(dataDir: string, passable: readonly string[]): Promise<void> {
     if (!this.differ) return;
@@ -78,8 +79,8 @@ export class WorkerUsers {
   }
 
   /**
-   * The user of an account, whose folders are there afterwards. Undefined: the agent's own. Fails when core gave no
-   * number.
+   * Returns the user of an account, after creating its folders; `undefined` for the agent's own user. Fails if core
+   * gave no account number.
    */
   async of(accountNumber: number): Promise<WorkerUser | undefined> {
     if (!this.differ) return undefined;
@@ -100,7 +101,7 @@ export class WorkerUsers {
   }
 }
 
-/** Variables of the host for processes of a user: what belongs to the agent's own user is replaced. */
+/** Returns the host's variables for processes of a user. Those of the agent's own user are replaced. */
 export function hostEnvOf(
   hostEnv: Readonly<Record<string, string>>,
   user: WorkerUser | undefined,
@@ -115,7 +116,7 @@ async function openFolder(folder: string): Promise<void> {
   await chmod(folder, PASSABLE);
 }
 
-/** The one user of all accounts, if there is one. */
+/** Returns the single user of all accounts, if there is one. */
 async function namedUser(setting: WorkerUserSetting): Promise<(HostUser & { name: string }) | undefined> {
   if (setting.kind === 'numbered') return { uid: setting.uid, gid: setting.gid, name: `user-${setting.uid}` };
   if (setting.kind !== 'named') return undefined;
@@ -137,7 +138,9 @@ function isOneself(setting: WorkerUserSetting): boolean {
   return setting.kind === 'named' && setting.name === ownName();
 }
 
-/** Undefined: this process's user has no entry in /etc/passwd, as is usual in containers. */
+/**
+ * Returns the name of this process's user; `undefined` if it has no entry in /etc/passwd, as is usual in containers.
+ */
 function ownName(): string | undefined {
   try {
     return userInfo().username;
