@@ -107,8 +107,8 @@ export interface AgentConfig {
    */
   httpSilenceMs: number;
   /**
-   * How long a worker of a load-balancing endpoint that is to go may finish what its clients have begun, in ms: longer
-   * than any request may take; what is left then is cut. SLIPWAY_HTTP_DRAIN_MS, default 360000.
+   * Time that a worker of a load-balancing endpoint has to finish its clients' requests before it ends, in
+   * milliseconds. It must be longer than any request may take; the rest is cut. SLIPWAY_HTTP_DRAIN_MS, default 360000.
    */
   httpDrainMs: number;
   /** Log level. SLIPWAY_LOG_LEVEL, default info. */

@@ -36,7 +36,7 @@ export interface WantedImage {
 export interface PullerOptions {
   store: ImageStore;
   guard: RegistryGuard;
-  /** Processor of the engine, for instance `amd64`. */
+  /** Processor architecture of the engine, for instance `amd64`. */
   architecture: string;
   clock: Clock;
   random: Random;
