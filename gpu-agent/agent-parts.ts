@@ -39,7 +39,7 @@ import { PodRegistry } from './units/pods/pod-registry.ts';
 import { StandbyCapacity } from './units/workers/standby-capacity.ts';
 import { SharedFolders } from './users/shared-folder.ts';
 
-/** How often the slow checks run, in milliseconds. */
+/** Interval of the watch pass, in milliseconds. */
 const WATCH_PERIOD_MS = 250;
 const OLD_LOGS_PERIOD_MS = 60_000;
 

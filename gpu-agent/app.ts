@@ -68,7 +68,10 @@ class AgentProcess extends SingleRunService {
     return this.#parts.services;
   }
 
-  /** Where workers find the agent, and as which machine core knows it; known once the agent has started. */
+  /**
+   * Address of the bridge, the id under which core knows this machine, and the address of metrics. Known once the agent
+   * has started.
+   */
   get addresses(): { address: string; machineId: string; metrics: string } {
     const { bridge, machineId: id, measures } = this.#parts;
     return { address: bridge.url, machineId: id, metrics: measures.address };

@@ -1,8 +1,8 @@
 /**
- * `slipway agent --clean`: a machine is taken out of service. What its agent left on the host goes, containers of pods
- * too; the data folder stays.
+ * Implements `slipway agent --clean`: takes a machine out of service. Removes what its agent left on the host,
+ * including containers of pods; the data folder stays.
  *
- *   node gpu-agent/clean.ts
+ * node gpu-agent/clean.ts
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -13,11 +13,11 @@ const agent = buildAgent(config, { logger });
 let stopping = false;
 
 /**
- * Told to stop for a restart, or nobody is left to say for what: containers go on, for the next agent or until the
- * lease is over.
+ * Stops for a restart, or because no launcher is left to give a reason. Containers go on, for the next agent or until
+ * the lease is over.
  */
 const stopForNow = (): void => void stop(true);
-/** Ctrl-C: nothing shall be left. */
+/** Handles Ctrl-C: nothing may be left. */
 const stopForGood = (): void => void stop(false);
 
 async function stop(keepContainers: boolean): Promise<void> {
@@ -26,7 +26,7 @@ async function stop(keepContainers: boolean): Promise<void> {
   try {
     await agent.stop({ keepContainers });
   } catch (error) {
-    // A full disk for instance. Outcomes that are not on it are lost, and their jobs run again.
+    // For instance, the disk is full. Outcomes that are not on it are lost, and their jobs run again.
     logger.error(`the agent did not stop in order: ${(error as Error).message}`);
     process.exit(1);
   }
@@ -42,7 +42,7 @@ try {
   const { address, metrics } = await agent.start();
   process.send?.({ ready: true, address, metrics });
 } catch (error) {
-  // Told to stop while it started: the stop ends the process.
+  // A stop was requested during the start: the stop ends the process.
   if (stopping) await new Promise(() => undefined);
   if (error instanceof DataFolderError || error instanceof WorkerUserError) process.stderr.write(`${error.message}\n`);
   else logger.fatal({ err: error }, 'agent did not start');

@@ -1,11 +1,11 @@
 /**
- * Ends the workers in containers of an agent that died and does not come back. It begins when the agent has ended,
- * however that was (start-reaper.ts), waits for the end of the lease, and leaves everything alone when another run of
- * the agent has the folder by then: that one knows what to do. Core gives the jobs to others at the end of the lease;
- * here nothing may run them any more. Pods stay. Where none is left either, networks, rules of the firewall and views
- * go some time later: an agent that is only restarted needs them again.
+ * Ends the container workers of an agent that died and does not come back. Starts when the agent has ended, for
+ * whatever reason (start-reaper.ts), and waits for the end of the lease. If another run of the agent has the folder by
+ * then, the reaper does nothing: that run handles the containers. Core gives the jobs to others at the end of the
+ * lease, so nothing may run them here any longer. Pods stay. If there are no pods either, networks, firewall rules and
+ * views are removed some time later: an agent that is only restarted needs them again.
  *
- *   node gpu-agent/reaper.ts DATA-FOLDER VOLUMES-FOLDER SOCKET MACHINE INSTANCE
+ * node gpu-agent/reaper.ts DATA-FOLDER VOLUMES-FOLDER SOCKET MACHINE INSTANCE
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,13 +18,16 @@ import { removeContainer } from './executors/container/engine-calls.ts';
 import { EngineFinder } from './executors/container/engine-finder.ts';
 import { readRunLog } from './spool/run-log.ts';
 
-/** All must be over when core gives the jobs away, and a busy engine takes its time. In milliseconds. */
+/**
+ * Start before the end of the lease, in milliseconds. All workers must have ended when core gives the jobs away, and a
+ * busy engine takes its time.
+ */
 const EARLY_MS = 2_000;
-/** How long an engine that is away is waited for, and the pause between tries, in milliseconds. */
+/** Longest wait for an engine that is away, and the pause between tries, in milliseconds. */
 const ENGINE_MS_MAX = 600_000;
 const PAUSE_MS = 1_000;
 
-/** How much longer an agent may take to come back before the host is cleaned, in milliseconds. */
+/** Time after the lease that an agent has to come back before the host is cleaned, in milliseconds. */
 const CLEAN_AFTER_MS = 10_000;
 
 const [folder, volumesDir, socket, machineId, instance] = process.argv.slice(2) as [
@@ -53,7 +56,7 @@ if (workers.size > 0) {
 }
 
 await delay(systemClock, Math.max(0, leaseEndsMs - systemClock.machineMs()) + CLEAN_AFTER_MS);
-// Whatever fails here is left for the next start of the agent, or for `slipway agent --clean`.
+// A failure here is left to the next start of the agent, or to `slipway agent --clean`.
 if (await isAlone()) await clean().catch(() => undefined);
 
 async function clean(): Promise<void> {
@@ -64,7 +67,7 @@ function findEngine(): Promise<Engine> {
   return new EngineFinder({ setting: socket, dockerHost: '', runtimeDir: '' }, systemClock).find();
 }
 
-/** No other run of the agent has taken the folder. */
+/** Returns true if no other run of the agent has taken the folder. */
 async function isAlone(): Promise<boolean> {
   return (await readFile(join(folder, 'instance'), 'utf8').catch(() => '')).trim() === instance;
 }

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { Answer, FrameReader, FrameWriter, LINK_PROTOCOL } from './frames.ts';
 import { request } from './node-http.ts';
 
-/** How long the agent may take to open one, in milliseconds. */
+/** Longest time for the agent to open a link, in milliseconds. */
 const OPEN_MS_MAX = 10_000;
 
 interface Waiting {
@@ -23,13 +23,13 @@ export class AgentLink {
     this.#socket = socket;
     this.#writer = new FrameWriter(socket, setImmediate);
     socket.on('data', (piece: Buffer) => this.#receive(piece));
-    // Its close follows.
+    // The close event follows.
     socket.on('error', () => {});
     socket.once('close', () => this.#fail(new Error('the link to the agent has broken')));
     if (head.length > 0) this.#receive(head);
   }
 
-  /** Opens one. Undefined: this agent knows no links. Rejects when it cannot be reached. */
+  /** Opens a link; `undefined` if this agent does not support links. Rejects if the agent cannot be reached. */
   static open(url: string, headers: Record<string, string>): Promise<AgentLink | undefined> {
     return new Promise((resolve, reject) => {
       const call = request(url, {
@@ -59,12 +59,12 @@ export class AgentLink {
     });
   }
 
-  /** It can be used. */
+  /** True if calls can be made. */
   get isOpen(): boolean {
     return !this.#socket.destroyed && this.#socket.writable;
   }
 
-  /** Calls the agent. Rejects when it could not do it, or when the link breaks before the answer. */
+  /** Calls the agent. Rejects if the agent could not handle the call, or if the link breaks before the answer. */
   ask(kind: number, name: string, flag = 0, body = ''): Promise<{ empty: boolean; body: Buffer }> {
     if (!this.isOpen) return Promise.reject(new Error('the link to the agent has broken'));
     this.#call = (this.#call + 1) % 2 ** 32;

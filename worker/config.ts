@@ -1,7 +1,8 @@
-/** Where this worker finds its agent: the variables of the worker protocol. */
+/** Address of this worker's agent: the variables of the worker protocol. */
 
 /**
- * The four addresses with the worker's id filled in; `$ID` in the two result addresses still stands for the job's id.
+ * Settings of a worker. The worker's id is filled in in the four URLs; `$ID` in the two result URLs still stands for
+ * the job's id.
  */
 export interface WorkerConfig {
   workerId: string;
@@ -15,7 +16,7 @@ export interface WorkerConfig {
   hostname: string;
 }
 
-/** Reads it. Throws when this process was not started as a worker. */
+/** Reads the settings. Throws if this process was not started as a worker. */
 export function readWorkerConfig(env: Readonly<Record<string, string | undefined>> = process.env): WorkerConfig {
   const workerId = env.RUNPOD_POD_ID ?? '';
   const address = (name: string): string => {

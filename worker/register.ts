@@ -1,6 +1,6 @@
 /**
  * Makes `import … from 'slipway-worker'` and `require('slipway-worker')` work in any file: `node --import <this file>
- * handler.ts`. A handler that has installed the package itself gets its own. `slipway/worker` is the older name.
+ * handler.ts`. A handler that has installed the package itself gets its own copy. `slipway/worker` is the older name.
  */
 import { registerHooks } from 'node:module';
 

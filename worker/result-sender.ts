@@ -1,12 +1,13 @@
 /**
- * Sends results to the agent, those that come at the same time in one request: a request costs more than the result in
- * it. The first goes at once; what comes while two requests are under way leaves with the next. There is no timer.
+ * Sends results to the agent. Results of the same moment share one request, because a request costs more than the
+ * result in it. The first is sent at once; results that come while two requests are in progress leave with the next.
+ * There is no timer.
  */
 
-/** The two ways to the agent. Both reject when it cannot be reached. */
+/** The two kinds of requests. Both reject if the agent cannot be reached. */
 export interface ResultPosts {
   single(jobId: string, body: string, isStream: boolean): Promise<void>;
-  /** False: this agent knows no such request. */
+  /** Resolves to false if this agent does not support batches. */
   batch(body: string): Promise<boolean>;
 }
 
@@ -18,9 +19,9 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** Requests under way. The second is being written while the agent makes the first safe. */
+/** Most requests in progress. The second is being written while the agent makes the first safe. */
 const FLIGHTS_MAX = 2;
-/** A larger result goes alone: the others must not wait for it. Characters. */
+/** Length in characters from which a result is sent alone: the others must not wait for it. */
 const ALONE_LENGTH_MIN = 16_384;
 const RESULTS_MAX = 500;
 const LENGTH_MAX = 1_000_000;
@@ -35,7 +36,7 @@ export class ResultSender {
     this.#posts = posts;
   }
 
-  /** Resolves when the agent has made it safe. Rejects when it could not be sent. */
+  /** Sends a result. Resolves when the agent has made it safe. Rejects if it could not be sent. */
   send(jobId: string, body: string, isStream: boolean): Promise<void> {
     if (!this.#batches || body.length >= ALONE_LENGTH_MIN) return this.#posts.single(jobId, body, isStream);
     return new Promise((resolve, reject) => {

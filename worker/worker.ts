@@ -1,6 +1,6 @@
 /**
- * The module `slipway-worker`: runs a JavaScript or TypeScript handler as a worker. It speaks the worker protocol of
- * the Python SDK, so the same agent serves both.
+ * The module `slipway-worker`: runs a JavaScript or TypeScript handler as a worker. It uses the worker protocol of the
+ * Python SDK, so the same agent serves both.
  */
 import { BridgeClient, pause } from './bridge-client.ts';
 import type { WorkerConfig } from './config.ts';
@@ -11,14 +11,14 @@ import { runJob } from './run-job.ts';
 export type { Handler, Job, StartOptions } from './job.ts';
 
 const CONCURRENCY_MAX = 1_000;
-/** Jobs in their slots, and results that are not safe yet: these are in memory until they are. */
+/** Most jobs in their slots plus results that are not safe yet, which stay in memory until they are. */
 const HELD_MAX = 2 * CONCURRENCY_MAX;
 /** Pause after a failed call to the agent, in milliseconds. */
 const RETRY_MS = 1_000;
 
 let client: BridgeClient | undefined;
 
-/** Runs jobs until the worker is told to end. Resolves then; the process ends by itself. */
+/** Runs jobs until the worker is told to end, then ends the process. */
 export async function start<Input = unknown>(options: StartOptions<Input>): Promise<void> {
   if (typeof options?.handler !== 'function') throw new TypeError('start needs { handler: function }');
   const config = readWorkerConfig();
@@ -27,7 +27,7 @@ export async function start<Input = unknown>(options: StartOptions<Input>): Prom
   process.exit(0);
 }
 
-/** Shows a progress value on a running job. The last one before the result counts. Never rejects. */
+/** Reports a progress value of a running job. Only the last one before the result counts. Never rejects. */
 export async function progress(job: Pick<Job, 'id'>, value: unknown): Promise<void> {
   client ??= new BridgeClient(readWorkerConfig());
   await client
@@ -39,9 +39,11 @@ class Worker {
   readonly #options: StartOptions;
   readonly #client: BridgeClient;
   readonly #config: WorkerConfig;
-  /** From their take until their results are safe. */
+  /** Jobs from their take until their results are safe. */
   readonly #held = new Map<string, { controller: AbortController; done: Promise<void> }>();
-  /** Jobs that have a slot: one leaves it when its handler has returned and its result is on the link. */
+  /**
+   * Number of jobs that have a slot. A job leaves its slot when its handler has returned and its result is on the link.
+   */
   #inSlots = 0;
   #concurrency = 1;
   #leaving = false;
@@ -75,7 +77,7 @@ class Worker {
         await new Promise<void>((resolve) => {
           this.#slotFreed = resolve;
         });
-        // Slots that are freed in the same moment are asked for together.
+        // Slots that are freed at the same moment are requested together.
         await new Promise((resolve) => setImmediate(resolve));
         continue;
       }
@@ -110,7 +112,7 @@ class Worker {
       })
       .catch((error: unknown) => console.error(`the result of job ${job.id} could not be returned:`, error))
       .finally(() => {
-        // The answer to a result may come after the next attempt of the same job.
+        // The answer to a result may come after the next attempt of the same job has begun.
         if (this.#held.get(job.id)?.controller === controller) this.#held.delete(job.id);
         leaveSlot();
       });

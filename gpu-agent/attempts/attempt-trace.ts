@@ -1,6 +1,6 @@
 /**
- * The part of a job's trace that an agent records: the attempt from its arrival, and the handler from when its worker
- * was given the job.
+ * The part of a job's trace that an agent records: the attempt from its arrival, and the handler from the moment when
+ * its worker was given the job.
  */
 import type { Trace } from '@slipway/kit/observe/trace';
 import type { Tracing } from '@slipway/kit/observe/tracing';
@@ -15,7 +15,7 @@ export class AttemptTrace {
   readonly #attempt: Trace | undefined;
   #handler: Trace | undefined;
 
-  /** Without tracing here the context is handed on as it came. */
+  /** If tracing is off here, the context is passed on as it came. */
   constructor(tracing: Tracing | undefined, traceparent: string, { endpointId, jobId, attempt, workerId }: AttemptRef) {
     this.#tracing = tracing;
     this.#traceparent = traceparent;
@@ -28,13 +28,13 @@ export class AttemptTrace {
     this.#attempt = tracing?.child('attempt', 'consumer', traceparent, this.#attributes);
   }
 
-  /** Its worker is given the job: the context for the handler. */
+  /** Records that the worker is given the job. Returns the trace context for the handler. */
   handed(): string {
     this.#handler ??= this.#tracing?.child('handler', 'internal', this.#attempt?.traceparent, this.#attributes);
     return this.#handler?.traceparent ?? this.#attempt?.traceparent ?? this.#traceparent;
   }
 
-  /** It has ended. The handler's own words stay out. */
+  /** Records the end of the attempt. The handler's error text is left out. */
   end(kind: OutcomeKind): void {
     const name = enumName(OutcomeKind, kind);
     const error = kind === OutcomeKind.COMPLETED ? undefined : name;

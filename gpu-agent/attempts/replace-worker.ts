@@ -1,10 +1,10 @@
-/** A worker is to be replaced although it has attempts in hand: those go back, and it must not begin one of them. */
+/** Replaces a worker although it has prefetched attempts: those are returned, and it must not begin any of them. */
 import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Worker } from '../units/workers/worker.ts';
 import type { AttemptTable } from './attempt-table.ts';
 import type { Holdings } from './holding.ts';
 
-/** From here on it gets no answer to its results any more; the bridge ends it when the last of them is safe. */
+/** Replaces the worker. From here on its results are not answered; the bridge ends it once the last of them is safe. */
 export function replaceWorker(
   { holdings, table }: { holdings: Holdings; table: AttemptTable },
   worker: Worker,

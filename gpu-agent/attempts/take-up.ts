@@ -1,4 +1,4 @@
-/** Takes up workers and attempts that the run of the agent before this one kept (keeper.ts). */
+/** Adopts workers and attempts that the agent's previous run recorded (keeper.ts). */
 import type { Clock } from '@slipway/kit/time/clock';
 import { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { KeptAttempt, KeptWorker, LastRun, RunLog } from '../spool/run-log.ts';
@@ -10,7 +10,7 @@ import type { ChunkLog } from './chunk-log.ts';
 import type { Holdings } from './holding.ts';
 import type { OutcomeReporter } from './outcome-reporter.ts';
 
-/** Whom it concerns. */
+/** Dependencies of the adoption of attempts. */
 export interface TakeUpParts {
   runLog: RunLog;
   pool: WorkerPool;
@@ -21,32 +21,32 @@ export interface TakeUpParts {
   clock: Clock;
 }
 
-/** That run was within its lease. To be called before a worker can reach the bridge. */
+/** Adopts what a run left whose lease still lasts. Must be called before a worker can reach the bridge. */
 export function takeUp(last: LastRun, { runLog, pool, table, holdings, outcomes, chunks, clock }: TakeUpParts): void {
   for (const [workerId, kept] of last.workers) pool.takeUp(workerId, { ...kept, spec: specOf(kept) });
   const nowMs = clock.monotonicMs();
   for (const kept of last.attempts) {
     const attempt = Attempt.takeUp(kept, nowMs);
     const worker = pool.get(kept.ref.workerId);
-    // An outcome came to the disk, and the agent ended before it had forgotten the attempt.
+    // The outcome was written to the disk, but the agent ended before it had forgotten the attempt.
     if (outcomes.has(attempt.key) || !worker) {
       runLog.forgetAttempt(attempt.key);
       continue;
     }
-    // The connection of that answer has ended with the agent.
+    // The connection of the take's answer has ended with the agent.
     if (!worker.sdk.traits.tellsFreeSlots) attempt.answerOver(nowMs);
     attempt.missed ??= missedBy(kept, last, worker.sdk.traits);
     const own = last.chunks.get(attempt.key) ?? [];
     attempt.chunkNumber = Math.max(attempt.chunkNumber, ...own.map(({ number }) => number));
     table.add(attempt);
     holdings.of(worker.id).takeUp(attempt);
-    // It may have jobs in hand that were given back.
+    // It may have prefetched jobs that were returned.
     if (worker.refresh) holdings.of(worker.id).isFinal = true;
     for (const chunk of own) chunks.add(chunk);
   }
 }
 
-/** That run was not within its lease: its attempts are others' by now. */
+/** Drops what a run left whose lease is over: its attempts were given to others. */
 export function dropAll(last: LastRun, runLog: RunLog): void {
   for (const workerId of last.workers.keys()) runLog.worker(workerId, undefined);
   for (const { ref } of last.attempts) runLog.forgetAttempt(Attempt.keyOf(ref));

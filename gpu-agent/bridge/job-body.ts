@@ -1,5 +1,5 @@
 /**
- * Composes what a job-take answers from raw bytes, in pieces: the caller's input is never parsed, written again or
+ * Composes the answer to a job-take from raw bytes, in pieces: the caller's input is never parsed, encoded again or
  * copied (docs/reference/worker-protocol.md#job).
  */
 import type { S3Config } from '@slipway/proto/gen/slipway/v1/job';
@@ -9,12 +9,12 @@ const OPEN = Buffer.from('[');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from(']');
 
-/** One job as JSON text: `{"id":…,"input":…,"s3Config":…}`. */
+/** Returns one job as JSON text: `{"id":…,"input":…,"s3Config":…}`. */
 export function composeJob(job: JobParts): Uint8Array[] {
   return jobPieces(job);
 }
 
-/** Several jobs as a JSON array. `withTraces`: each with the trace that it has. */
+/** Returns several jobs as a JSON array. `withTraces`: each with its trace context, if it has one. */
 export function composeJobs(jobs: readonly JobParts[], withTraces = false): Uint8Array[] {
   return [...jobs.flatMap((job, index) => [index === 0 ? OPEN : COMMA, ...jobPieces(job, withTraces)]), CLOSE];
 }
@@ -27,7 +27,7 @@ function jobPieces(job: JobParts, withTrace = false): Uint8Array[] {
   return [head, ...job.input, tail];
 }
 
-// The names of docs/reference/api.md#s3-settings; settings the caller left out stay out.
+// The names of docs/reference/api.md#s3-settings. Settings that the caller left out stay out.
 function publicS3Config(config: S3Config): Record<string, string> {
   const named = {
     accessId: config.accessId,
@@ -39,7 +39,10 @@ function publicS3Config(config: S3Config): Record<string, string> {
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== ''));
 }
 
-/** Trace contexts travel beside the jobs, because handlers see all that is in them. Undefined: none is recorded. */
+/**
+ * Returns headers with the jobs' trace contexts; `undefined` if none is recorded. They are not in the jobs, because
+ * handlers see everything in a job.
+ */
 export function traceHeaders(jobs: readonly JobParts[]): Record<string, string> | undefined {
   const traced = jobs.filter(({ traceparent }) => traceparent !== undefined);
   if (traced.length === 0) return undefined;

@@ -1,6 +1,6 @@
 /**
- * ping: which jobs the worker holds, which SDK it runs, or why it cannot work (docs/reference/worker-protocol.md#ping,
- * docs/reference/worker-protocol.md#unhealthy-workers).
+ * Route ping: the jobs that the worker holds, its SDK version, or why it cannot work
+ * (docs/reference/worker-protocol.md#ping, docs/reference/worker-protocol.md#unhealthy-workers).
  */
 import type { FastifyInstance } from 'fastify';
 import type { BridgeParts } from './bridge-parts.ts';

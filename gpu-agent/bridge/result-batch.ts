@@ -1,25 +1,25 @@
 /**
- * Several results in one body (docs/reference/worker-protocol.md#results-in-one-request): of each a line with the job's
- * id, whether its handler was a generator and the length of the result, then the result as it would be alone. Nothing
- * is looked at beyond the lengths, so that this costs no time per byte.
+ * Several results in one body (docs/reference/worker-protocol.md#results-in-one-request). Each has a line with the
+ * job's id, whether its handler was a generator, and the length of the result; then follows the result as it would be
+ * alone. Only the lines and lengths are read, so this costs no time per byte.
  */
 
-/** One of them. */
+/** One result of a batch. */
 export interface BatchedResult {
   jobId: string;
   isStream: boolean;
-  /** The body that a job-done of its own would have. */
+  /** The body that a job-done request of its own would have. */
   body: Buffer;
 }
 
-/** Most results in one request; more than a worker holds jobs. */
+/** Most results in one request; a worker cannot hold more jobs. */
 const RESULTS_MAX = 1_000;
-/** No line is longer: an id has at most 512 characters. */
+/** Longest line in bytes: an id has at most 512 characters. */
 const LINE_BYTES_MAX = 600;
 const LINE = /^(\S{1,512}) ([01]) (\d{1,9})$/;
 const NEW_LINE = 0x0a;
 
-/** Reads a body; undefined: it is none. The results are pieces of the same memory. */
+/** Reads a body; `undefined` if it is malformed. The results are views of the same memory. */
 export function readResultBatch(bytes: Buffer): BatchedResult[] | undefined {
   const results: BatchedResult[] = [];
   for (let at = 0; at < bytes.length; ) {

@@ -1,6 +1,6 @@
 /**
- * Cuts a yielded value over the chunk limit into several (docs/reference/worker-protocol.md#streaming): on the raw JSON
- * text, without decoding it.
+ * Splits a yielded value over the chunk limit into several chunks (docs/reference/worker-protocol.md#streaming). Works
+ * on the raw JSON text, without decoding it.
  */
 import { BACKSLASH, LETTER_U, OPEN_BRACKET, QUOTE } from '@slipway/kit/bytes/json-bytes';
 import { itemEnds } from '@slipway/kit/bytes/json-items';
@@ -10,9 +10,9 @@ import type { Work } from '@slipway/kit/bytes/sliced-work';
 const LETTER_D = 0x64;
 
 /**
- * The JSON text of `value` in pieces of at most `bytesMax`: a text is cut between code points, an array between its
- * elements. One piece when it is small enough. Undefined when it cannot be cut. The text must be valid JSON without
- * blanks around it.
+ * Returns the JSON text of `value` in pieces of at most `bytesMax` bytes: a string is split between code points, an
+ * array between its elements. A small value is one piece. `undefined` if the value cannot be split. The text must be
+ * valid JSON without whitespace around it.
  */
 export function* splitChunk(value: Buffer, bytesMax: number): Work<Buffer[] | undefined> {
   if (value.length <= bytesMax) return [value];
@@ -22,14 +22,15 @@ export function* splitChunk(value: Buffer, bytesMax: number): Work<Buffer[] | un
 }
 
 /**
- * How many elements the outermost array has, counted up to `most`; 0 for what is no array. The text must be valid JSON.
+ * Returns the number of elements of the outermost array, counted up to `most`; 0 if the value is not an array. The text
+ * must be valid JSON.
  */
 export function* elementCount(value: Buffer, most: number): Work<number> {
   const { kind, items } = yield* scanJson(value);
   return kind === 'array' ? Math.min(items, most) : 0;
 }
 
-/** The first piece of a JSON text that is a string, of at most `bytesMax` bytes. */
+/** Returns the beginning of a JSON string as a JSON string of at most `bytesMax` bytes. */
 export function cutText(value: Buffer, bytesMax: number): Buffer {
   return quoted(value, 1, pieceEnd(value, 1, bytesMax));
 }
@@ -49,7 +50,7 @@ function quoted(value: Buffer, start: number, end: number): Buffer {
   return Buffer.concat([value.subarray(0, 1), value.subarray(start, end), value.subarray(0, 1)]);
 }
 
-/** Where the piece that begins at `start` ends: as late as it may, but between two code points. */
+/** Returns the end of the piece that begins at `start`: as late as possible, but between two code points. */
 function pieceEnd(value: Buffer, start: number, bytesMax: number): number {
   const last = Math.min(start + bytesMax - 2, value.length - 1);
   let at = start;
@@ -57,7 +58,10 @@ function pieceEnd(value: Buffer, start: number, bytesMax: number): number {
   return at;
 }
 
-/** Bytes of the code point that starts at `at`: an escape, an escaped surrogate pair, or a UTF-8 sequence. */
+/**
+ * Returns the length in bytes of the code point that starts at `at`: an escape, an escaped surrogate pair, or a UTF-8
+ * sequence.
+ */
 function unitLength(text: Buffer, at: number): number {
   const first = text[at]!;
   if (first === BACKSLASH) {
@@ -69,19 +73,19 @@ function unitLength(text: Buffer, at: number): number {
   return first < 0xf0 ? 3 : 4;
 }
 
-/** From \ud800 to \udbff. */
+/** Returns true for \ud800 to \udbff. */
 function isHighSurrogate(text: Buffer, at: number): boolean {
   const digit = surrogateDigit(text, at);
   return digit === 0x38 || digit === 0x39 || digit === 0x61 || digit === 0x62;
 }
 
-/** From \udc00 to \udfff. */
+/** Returns true for \udc00 to \udfff. */
 function isLowSurrogate(text: Buffer, at: number): boolean {
   const digit = surrogateDigit(text, at);
   return digit >= 0x63 && digit <= 0x66;
 }
 
-/** The digit after \ud, in lower case; 0: something else stands there. */
+/** Returns the digit after \ud, in lower case; 0 if there is no such escape. */
 function surrogateDigit(text: Buffer, at: number): number {
   return text[at] === BACKSLASH && text[at + 1] === LETTER_U && (text[at + 2]! | 0x20) === LETTER_D
     ? text[at + 3]! | 0x20
@@ -98,7 +102,7 @@ function* splitArray(value: Buffer, bytesMax: number): Work<Buffer[] | undefined
       continue;
     }
     if (elementEnd - start > bytesMax - 2) {
-      // The element alone may still fit; an element that does not can only be refused.
+      // The element alone may still fit. If it does not, the value can only be rejected.
       if (end > start) pieces.push(wrap(value, start, end));
       start = end === 1 ? 1 : end + 1;
       if (elementEnd - start > bytesMax - 2) return undefined;

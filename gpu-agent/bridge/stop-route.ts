@@ -1,4 +1,4 @@
-/** job-stop: a worker waits to hear which of its jobs it should stop (docs/reference/worker-protocol.md#stopping). */
+/** Route job-stop: a worker waits for jobs that it should stop (docs/reference/worker-protocol.md#stopping). */
 
 import { delay } from '@slipway/kit/time/clock';
 import type { FastifyInstance } from 'fastify';
@@ -9,7 +9,7 @@ import { answerNobody, workerOfCall } from './worker-call.ts';
 /** Pause before the answer to a worker that was told to end and asks again, in milliseconds. */
 const LEAVING_PAUSE_MS = 200;
 
-/** Adds the route; a POST is taken like a GET. */
+/** Adds the route. A POST is handled like a GET. */
 export function registerStop(app: FastifyInstance, prefix: string, parts: BridgeParts): void {
   app.route({
     method: ['GET', 'POST'],

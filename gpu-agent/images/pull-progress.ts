@@ -1,5 +1,5 @@
 /**
- * How far a pull is, in words: `pulling x: 43 % of 2.8 GB`. Made from the lines that Docker and Podman send while they
+ * Progress of a pull as text: `pulling x: 43 % of 2.8 GB`. Made from the lines that Docker and Podman send during a
  * pull. Pure.
  */
 
@@ -21,17 +21,17 @@ interface Layer {
 /** States in which all of a layer's bytes are here. */
 const ARRIVED = /^(Download complete|Verifying Checksum|Extracting|Pull complete|Already exists)/;
 
-/** One pull. */
+/** Progress of one pull. */
 export class PullProgress {
   readonly #pulling: string;
   readonly #layers = new Map<string, Layer>();
 
-  /** `name` as its owner wrote it. `again`: an earlier pull of it did not come to its end. */
+  /** `name`: as its owner wrote it. `again`: an earlier pull of the image was not completed. */
   constructor(name: string, again = false) {
     this.#pulling = `pulling ${name}${again ? ' again, from the beginning' : ''}`;
   }
 
-  /** Some of a layer has come. */
+  /** True if a part of some layer has arrived. */
   get hasBytes(): boolean {
     return this.#layers.values().some(({ doneBytes }) => doneBytes > 0);
   }
@@ -54,7 +54,7 @@ export class PullProgress {
     return this.#layers.values().reduce((sum, layer) => sum + layer.totalBytes, 0);
   }
 
-  /** Where it is now. */
+  /** Returns the current progress line. */
   text(): string {
     const layers = [...this.#layers.values()];
     const total = this.totalBytes;
@@ -62,7 +62,7 @@ export class PullProgress {
     const arrived = layers.filter((layer) => layer.done).length;
     if (layers.length === 0) return this.#pulling;
     if (total === 0) return `${this.#pulling}: ${arrived} of ${layers.length} layers`;
-    // Sizes of layers become known as their turn comes: until all are, the total would only mislead.
+    // Sizes of layers only become known during the pull. Until all are known, the total would mislead.
     if (layers.some((layer) => !layer.done && layer.totalBytes === 0)) {
       return `${this.#pulling}: ${arrived} of ${layers.length} layers, ${sizeText(done)}`;
     }
@@ -70,7 +70,7 @@ export class PullProgress {
   }
 }
 
-/** Bytes for people, by powers of 1000 as registries show them. */
+/** Returns a size for people, in powers of 1000 as registries show them. */
 export function sizeText(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), units.length - 1);

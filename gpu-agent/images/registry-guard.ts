@@ -1,7 +1,7 @@
 /**
- * Refuses registries at addresses of no public network: the engine asks them from the host's own network, past the
- * firewall of containers, so that a name of an image would reach the programs of this host and of the networks around
- * it. The operator names those that may be asked.
+ * Rejects registries with addresses outside public networks. The engine connects to them from the host's own network,
+ * past the firewall of containers, so an image name could reach the programs of this host and of the networks around
+ * it. The operator lists those that are allowed.
  */
 import { lookup } from 'node:dns/promises';
 import { isPrivateAddress } from '@slipway/kit/net/private-address';
@@ -9,7 +9,7 @@ import type { PrivateRegistries } from '@slipway/kit/net/private-registries';
 import { hostOf, isPrivateByName, mayBePrivate } from '@slipway/kit/net/private-registries';
 import { PrepareError } from './prepare-error.ts';
 
-/** Addresses of a host name. Rejects when it has none. */
+/** Returns the addresses of a host name. Rejects if it has none. */
 type Resolve = (host: string) => Promise<string[]>;
 
 const resolveByHost: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
@@ -18,15 +18,15 @@ export class RegistryGuard {
   readonly #allowed: PrivateRegistries;
   readonly #resolve: Resolve;
 
-  /** `resolve`: default as this host does. */
+  /** `resolve`: default as this host resolves names. */
   constructor(allowed: PrivateRegistries, resolve = resolveByHost) {
     this.#allowed = allowed;
     this.#resolve = resolve;
   }
 
   /**
-   * Resolves where the registry of an image may be asked. PrepareError REFUSED, with one text whatever is or is not at
-   * its address: else names of images would tell what listens where.
+   * Resolves if an image's registry may be contacted. Rejects with PrepareError REFUSED otherwise. The text is the same
+   * whatever is at the address: otherwise image names would reveal what listens where.
    */
   async check(image: string, registry: string): Promise<void> {
     if (mayBePrivate(this.#allowed, registry)) return;
@@ -39,7 +39,10 @@ export class RegistryGuard {
     }
   }
 
-  /** None: the engine may know a mirror or a proxy for it, or says what is wrong. */
+  /**
+   * Returns the addresses of a host; empty if it has none: the engine may know a mirror or a proxy for it, or reports
+   * the error.
+   */
   #addressesOf(host: string): Promise<string[]> {
     return this.#resolve(host).catch(() => []);
   }

@@ -1,11 +1,11 @@
-/** Processors and memory of this machine, as its hello tells them. */
+/** Processors and memory of this machine, for its hello. */
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, freemem, totalmem } from 'node:os';
 import type { Machine } from '@slipway/proto/gen/slipway/v1/machine';
 
 const MIB = 1024 * 1024;
 
-/** Reads them. What the system does not tell is empty or 0. */
+/** Returns the size of the host. Facts that the system does not give are empty or 0. */
 export function hostSize(): Pick<Machine, 'cpuCount' | 'memoryMib' | 'cpuModel' | 'cpuThreadsPerCore'> {
   return {
     cpuCount: availableParallelism(),
@@ -15,12 +15,15 @@ export function hostSize(): Pick<Machine, 'cpuCount' | 'memoryMib' | 'cpuModel' 
   };
 }
 
-/** Share of the memory that programs could have now, 0 to 1: on Linux with what the system would give up for them. */
+/**
+ * Returns the share of the memory that programs could get now, 0 to 1. On Linux it includes memory that the system
+ * would free for them.
+ */
 export function freeMemoryShare(): number {
   return freemem() / totalmem();
 }
 
-/** Threads of one core by the text of /proc/cpuinfo; 0: it does not say. */
+/** Returns the threads per core from the text of /proc/cpuinfo; 0 if it does not give them. */
 export function threadsPerCore(text: string): number {
   const [threads, cores] = ['siblings', 'cpu cores'].map((name) =>
     Number(new RegExp(`^${name}\\s*:\\s*(\\d+)$`, 'm').exec(text)?.[1] ?? 0),

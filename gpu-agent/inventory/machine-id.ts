@@ -1,18 +1,18 @@
-/** This machine's id: chosen once, kept in the agent's data folder, the same for ever after. */
+/** This machine's id: chosen once and kept in the agent's data folder; it never changes. */
 import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Random } from '@slipway/kit/time/clock';
 
-/** 12 lowercase letters and digits (machine.proto). */
+/** Characters of an id: 12 lowercase letters and digits (machine.proto). */
 const ID_LENGTH = 12;
 
 /**
- * The id that was kept is none any more. Another must not take its place by itself: this would be another machine then,
- * which knows nothing of the containers that the former one left on its GPUs.
+ * The stored id is invalid. It must not be replaced automatically: this would be another machine then, which knows
+ * nothing of the containers that the previous one left on its GPUs.
  */
 export class MachineIdError extends Error {}
 
-/** Reads the id, or chooses one when there is none yet. MachineIdError: what is there is none. */
+/** Reads the id, or chooses one if there is none yet. Throws MachineIdError if the stored id is invalid. */
 export async function machineId(folder: string, random: Random): Promise<string> {
   const path = join(folder, 'machine-id');
   const known = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {

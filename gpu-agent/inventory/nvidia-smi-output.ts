@@ -1,14 +1,17 @@
-/** Reads what nvidia-smi prints. Pure; tested on recorded answers of several cards. */
+/** Parses the output of nvidia-smi. Pure; tested on recorded answers of several cards. */
 import type { GpuLoad } from '@slipway/proto/gen/slipway/v1/machine';
 import type { MachineGpu } from './machine-gpu.ts';
 
-/** Columns asked for with `--query-gpu`, in any order of the answer. A card's name is in the list. */
+/** Columns for `--query-gpu`; the answer may have any order. The name of a card is in the list of `-L`. */
 export const QUERY_FIELDS = ['uuid', 'memory.total', 'mig.mode.current'] as const;
 
-/** Columns about a card's health, asked for apart: a driver that does not know one of them answers nothing. */
+/**
+ * Columns about a card's health. They are queried separately, because a driver that does not know one of them answers
+ * nothing.
+ */
 export const HEALTH_FIELDS = ['uuid', 'remapped_rows.failure'] as const;
 
-/** Columns about how busy a card is. What a driver does not know of one it answers with a word in brackets. */
+/** Columns about a card's load. For a value that the driver does not know, it prints a word in brackets. */
 export const LOAD_FIELDS = ['uuid', 'utilization.gpu', 'memory.used', 'temperature.gpu', 'power.draw'] as const;
 
 const MIB_PER_GIB = 1024;
@@ -17,14 +20,14 @@ interface Card {
   number: number;
   uuid: string;
   name: string;
-  /** `place`: the numbers of the card and of the slice, as the table of MIG devices has them. */
+  /** `place`: the indexes of the card and of the slice, as in the table of MIG devices. */
   slices: { uuid: string; place: string; migProfile: string }[];
 }
 
 /**
- * The GPUs to offer: each card, or its slices when it has any. `list` is the answer to `-L`. What it leaves out is told
- * by `query`, the answer to `--query-gpu=… --format=csv`, of whole cards and by `summary`, the answer without options,
- * of slices. A card in MIG mode without slices runs nothing.
+ * Returns the GPUs to offer: each card, or its slices if it has any. `list` is the answer to `-L`. The rest comes from
+ * `query`, the answer to `--query-gpu=… --format=csv`, for whole cards, and from `summary`, the answer without options,
+ * for slices. A card in MIG mode without slices runs nothing.
  */
 export function parseGpus(query: string, list: string, summary: string): MachineGpu[] {
   const facts = parseQuery(query);
@@ -44,8 +47,8 @@ export function parseGpus(query: string, list: string, summary: string): Machine
 }
 
 /**
- * Numbers of cards by UUID, as CUDA counts them by PCI bus. None beside a card in MIG mode, whose slices it counts in
- * ways of its own.
+ * Returns the indexes of cards by UUID, as CUDA numbers them by PCI bus. Empty if a card is in MIG mode, because CUDA
+ * numbers slices in its own way.
  */
 export function parseIndexes(query: string, list: string): Map<string, number> {
   const cards = parseList(list);
@@ -55,8 +58,8 @@ export function parseIndexes(query: string, list: string): Map<string, number> {
 }
 
 /**
- * Why nothing may run on GPUs and slices that are known, by their UUIDs. `list` is the answer to `-L`, `health` the one
- * to HEALTH_FIELDS as CSV.
+ * Returns why nothing may run on known GPUs and slices, by UUID. `list` is the answer to `-L`, `health` the answer to
+ * HEALTH_FIELDS as CSV.
  */
 export function parseFaults(known: readonly string[], list: string, health: string): Map<string, string> {
   const broken = new Set(
@@ -83,8 +86,8 @@ export function parseFaults(known: readonly string[], list: string, health: stri
 }
 
 /**
- * How busy GPUs and slices are that are known, those that the driver tells something of. `query` is the answer to
- * LOAD_FIELDS as CSV; of slices `list` is the answer to `-L` and `summary` the one without options.
+ * Returns the load of known GPUs and slices of which the driver reports something. `query` is the answer to LOAD_FIELDS
+ * as CSV. For slices, `list` is the answer to `-L` and `summary` the answer without options.
  */
 export function parseLoads(known: readonly MachineGpu[], query: string, list: string, summary: string): GpuLoad[] {
   const cards = new Map(
@@ -120,18 +123,18 @@ export function parseLoads(known: readonly MachineGpu[], query: string, list: st
   });
 }
 
-/** Of `37 %`, `1024 MiB`, `45`; undefined of words. */
+/** Returns the number in a cell such as `37 %`, `1024 MiB` or `45`; `undefined` if there is none. */
 function figureOf(cell: string): number | undefined {
   const figure = Number.parseFloat(cell);
   return Number.isFinite(figure) ? figure : undefined;
 }
 
-/** The driver's CUDA version in the header of plain `nvidia-smi`; empty when it is not there. */
+/** Returns the driver's CUDA version from the header of plain `nvidia-smi`; empty if it is not there. */
 export function parseCudaVersion(summary: string): string {
   return /CUDA(?: UMD)? Version\s*:\s*(\d+(?:\.\d+)+)/.exec(summary)?.[1] ?? '';
 }
 
-/** Memory and MIG mode of each card, by its UUID. */
+/** Returns memory and MIG mode of each card, by its UUID. */
 function parseQuery(query: string): Map<string, { memoryMib: number; mig: boolean }> {
   const [header, ...rows] = query.split('\n').map((line) => line.split(',').map((cell) => cell.trim()));
   const columns = (header ?? []).map((name) => name.replace(/ \[.*\]$/, ''));
@@ -146,7 +149,7 @@ function parseQuery(query: string): Map<string, { memoryMib: number; mig: boolea
 }
 
 /**
- * Memory of each MIG slice in MiB, by the numbers of its card and of itself, as the table of MIG devices gives them:
+ * Returns the memory of each MIG slice in MiB, by the indexes of its card and of the slice in the table of MIG devices:
  * `0/3`.
  */
 function parseSliceMemory(summary: string): Map<string, { usedMib: number; totalMib: number }> {
@@ -161,16 +164,16 @@ function parseSliceMemory(summary: string): Map<string, { usedMib: number; total
 }
 
 /**
- * A profile's own number is a round one above what there is (`1g.18gb` has 16384 MiB); it stands in where the driver
- * prints no table.
+ * Returns the memory in a profile's name, in MiB, for drivers that print no table. It is a round number above the
+ * actual one (`1g.18gb` has 16384 MiB).
  */
 function roundedMib(migProfile: string): number {
   return Number(/(\d+)gb/.exec(migProfile)?.[1] ?? 0) * MIB_PER_GIB;
 }
 
 /**
- * Cards and their MIG slices. Slices like `1c.3g.71gb` share their memory with their neighbours, and each counts with
- * all of it.
+ * Returns cards and their MIG slices. Slices like `1c.3g.71gb` share their memory with their neighbours, and each
+ * counts with all of it.
  */
 function parseList(list: string): Card[] {
   const cards: Card[] = [];

@@ -1,10 +1,10 @@
-/** Asks the driver for this machine's GPUs. A machine without nvidia-smi has none. */
+/** Reads this machine's GPUs from the driver. A machine without nvidia-smi has none. */
 import type { Logger } from '@slipway/kit/log/logger';
 import { askColumns, askDriver } from './ask-driver.ts';
 import type { MachineGpu } from './machine-gpu.ts';
 import { parseCudaVersion, parseGpus, parseIndexes, QUERY_FIELDS } from './nvidia-smi-output.ts';
 
-/** GPUs and the driver's CUDA version. Never rejects. */
+/** Returns the GPUs and the driver's CUDA version. Never rejects. */
 export async function readGpus(logger: Logger): Promise<{ gpus: MachineGpu[]; cudaVersion: string }> {
   try {
     const query = await askColumns(QUERY_FIELDS);

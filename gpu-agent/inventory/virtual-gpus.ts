@@ -1,4 +1,4 @@
-/** GPUs that only the configuration knows, for development on a machine without any. Pure. */
+/** GPUs that exist only in the configuration, for development on a machine without any. Pure. */
 import type { MachineGpu } from './machine-gpu.ts';
 
 /** A kind of virtual GPU. */
@@ -8,7 +8,7 @@ export interface VirtualGpu {
   count: number;
 }
 
-/** Reads `NVIDIA L4:24576x2`: name, memory in MiB, and how many (1 when left out). Undefined when it makes no sense. */
+/** Reads `NVIDIA L4:24576x2`: name, memory in MiB, and count (default: 1). `undefined` if it is malformed. */
 export function parseVirtualGpu(text: string): VirtualGpu | undefined {
   const match = /^(.*\S)\s*:\s*(\d{1,8})(?:\s*x\s*(\d{1,3}))?$/.exec(text.trim());
   if (!match) return undefined;
@@ -16,7 +16,7 @@ export function parseVirtualGpu(text: string): VirtualGpu | undefined {
   return memoryMib > 0 && count > 0 ? { name, memoryMib, count } : undefined;
 }
 
-/** Makes them; the machine's id keeps their names apart from those of other machines. */
+/** Creates the GPUs. Their UUIDs contain the machine's id, so they differ from those of other machines. */
 export function makeVirtualGpus(kinds: readonly VirtualGpu[], machineId: string): MachineGpu[] {
   return kinds
     .flatMap((kind) => Array.from({ length: kind.count }, () => kind))

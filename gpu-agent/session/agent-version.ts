@@ -1,2 +1,2 @@
-/** Version of the agent, as it reports it to core. */
+/** Version of the agent, as it is reported to core. */
 export const AGENT_VERSION = '0.1.0';

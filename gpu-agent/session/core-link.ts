@@ -1,6 +1,6 @@
 /**
- * The gRPC connections of one session: one for the session itself, one for large payloads, so that these never hold a
- * heartbeat up.
+ * The gRPC connections of one session: one for the session itself and one for large payloads, so that these never delay
+ * a heartbeat.
  */
 import type { ClientDuplexStream, Metadata } from '@grpc/grpc-js';
 import type { Transport } from '@slipway/kit/net/channel';
@@ -10,7 +10,7 @@ import type { TlsSource } from '@slipway/kit/net/tls-source';
 import type { SessionRequest, SessionResponse } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { AgentServiceClient } from '@slipway/proto/gen/slipway/v1/agent_service';
 
-/** Where core is and as whom the agent comes. */
+/** Address of core and credentials of the agent. */
 export interface CoreLinkOptions {
   /** host:port or grpcs://host:port. */
   address: string;
@@ -19,7 +19,7 @@ export interface CoreLinkOptions {
   transport: Transport;
 }
 
-// A call that was sent twice would be a second session.
+// A call that is sent twice would be a second session.
 const MAIN = { retries: false };
 const SIDE = { retries: false, windowBytes: 4 * 1024 * 1024 };
 
@@ -31,7 +31,7 @@ export class CoreLink {
   readonly #main: AgentServiceClient;
   #side: AgentServiceClient | undefined;
 
-  /** Throws when the files of `tls` were never good. */
+  /** Throws if the files of `tls` were never valid. */
   constructor({ address, key, tls, transport }: CoreLinkOptions) {
     this.address = address;
     this.#tls = tls;
@@ -45,7 +45,7 @@ export class CoreLink {
     return this.#main.session(this.#metadata);
   }
 
-  /** The client and metadata for large payloads. Connects when first used. */
+  /** Returns the client and metadata for large payloads. Connects on first use. */
   side(): { client: AgentServiceClient; metadata: Metadata } {
     this.#side ??= this.#transport.openClient(PieceAgentServiceClient, this.address, { ...SIDE, tls: this.#tls });
     return { client: this.#side, metadata: this.#metadata };

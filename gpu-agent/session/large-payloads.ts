@@ -15,16 +15,16 @@ import { SIDE_STREAM_PIECE_BYTES } from '@slipway/proto/wire/limits';
 import type { LargeOutcome, LargeToCore } from '../attempts/to-core.ts';
 import type { CoreLink } from './core-link.ts';
 
-/** Outcomes on their way at once; each is in memory meanwhile. */
+/** Most uploads at once; each outcome is in memory meanwhile. */
 const UPLOADS_MAX = 2;
-/** Tries to get an input before its attempt is given back. */
+/** Most tries to fetch an input before its attempt is returned. */
 const FETCHES_MAX = 3;
 const PAUSE = { firstMs: 100, maxMs: 1_000 };
 
 export class LargePayloads implements LargeToCore {
   readonly #options: { clock: Clock; random: Random; logger: Logger };
   #link: CoreLink | undefined;
-  /** Aborted when the session is over. */
+  /** Aborts when the session is over. */
   #ended = new AbortController();
   #queue: LargeOutcome[] = [];
   readonly #uploading = new Set<string>();
@@ -33,7 +33,7 @@ export class LargePayloads implements LargeToCore {
     this.#options = options;
   }
 
-  /** A session is up. Outcomes are asked for again by their owner. */
+  /** Handles the start of a session. Owners add their outcomes again. */
   up(link: CoreLink): void {
     this.#ended.abort();
     this.#ended = new AbortController();
@@ -41,21 +41,21 @@ export class LargePayloads implements LargeToCore {
     this.#queue = [];
   }
 
-  /** The session is over. */
+  /** Handles the end of the session. */
   down(): void {
     this.#ended.abort();
     this.#link = undefined;
     this.#queue = [];
   }
 
-  /** Sends an outcome as soon as its turn comes. */
+  /** Queues an outcome and sends it in its turn. */
   send(outcome: LargeOutcome): void {
     if (!this.#link || this.#queue.some(({ key }) => key === outcome.key)) return;
     this.#queue.push(outcome);
     this.pump();
   }
 
-  /** Starts what can be started. Call it when chunks were acknowledged. */
+  /** Starts what can be started. Must be called when chunks were acknowledged. */
   pump(): void {
     while (this.#link && this.#uploading.size < UPLOADS_MAX) {
       const index = this.#queue.findIndex((outcome) => !this.#uploading.has(outcome.key) && outcome.isReady());
@@ -66,7 +66,7 @@ export class LargePayloads implements LargeToCore {
     }
   }
 
-  /** The input of an attempt in pieces, or `gone` when core says that the attempt is not current. */
+  /** Returns the input of an attempt in pieces; `gone` if core says that the attempt is not current. */
   async fetchInput(ref: AttemptRef): Promise<readonly Uint8Array[] | 'gone'> {
     const isGone = (error: unknown): boolean => (error as { code?: number }).code === status.NOT_FOUND;
     const fetch = async (): Promise<readonly Uint8Array[]> => {
@@ -101,7 +101,7 @@ export class LargePayloads implements LargeToCore {
       logger.warn({ err: error, ...ref }, 'a large outcome did not reach core, will try again');
     await retryUntil(this.#ended.signal, upload, { clock, random, pause: PAUSE, onFailure });
     this.#uploading.delete(key);
-    // It may have been asked for again by a newer session while this try ran.
+    // A newer session may have queued it again while this try ran.
     this.pump();
   }
 }

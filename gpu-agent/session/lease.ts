@@ -1,14 +1,14 @@
 /**
- * The permission to run attempts: it lasts lease_ms from the moment the last answered heartbeat was sent, by this
- * machine's steady clock. Core counts from when it received that heartbeat, so the agent always gives up first.
+ * The permission to run attempts. It lasts lease_ms from the moment the last answered heartbeat was sent, by this
+ * machine's monotonic clock. Core counts from when it received that heartbeat, so the agent always gives up first.
  */
 import type { Clock, Timer } from '@slipway/kit/time/clock';
 
 export class Lease {
   readonly #clock: Clock;
-  /** Called when the lease ran out, before anything else may be given away by core. */
+  /** Called when the lease ran out, before core may give anything to others. */
   readonly #onExpired: () => void;
-  /** When each unanswered heartbeat of this session was sent. */
+  /** Time at which each unanswered heartbeat of this session was sent. */
   readonly #sentAtMs = new Map<number, number>();
   #leaseMs = 0;
   #heldFromMs: number | undefined;
@@ -19,12 +19,12 @@ export class Lease {
     this.#onExpired = options.onExpired;
   }
 
-  /** When the lease runs out, by the steady clock. Undefined when there is none. */
+  /** Time at which the lease runs out, by the monotonic clock; `undefined` if there is none. */
   get expiresAtMs(): number | undefined {
     return this.#heldFromMs === undefined ? undefined : this.#heldFromMs + this.#leaseMs;
   }
 
-  /** Since when it is held, by the steady clock. Undefined: there is none. */
+  /** Time since which the lease is held, by the monotonic clock; `undefined` if there is none. */
   get heldFromMs(): number | undefined {
     return this.#heldFromMs;
   }
@@ -33,29 +33,29 @@ export class Lease {
     return this.#leaseMs;
   }
 
-  /** The run of the agent before this one has held it since then: a successor goes on with it. */
+  /** Continues the lease of the agent's previous run, which was held since `heldFromMs`. */
   resume(heldFromMs: number, lengthMs: number): void {
     this.#leaseMs = lengthMs;
     this.#heldFromMs = heldFromMs;
     this.#arm();
   }
 
-  /** A new session begins: its numbers start again. The lease of the one before goes on. */
+  /** Handles the start of a session, whose heartbeat numbers start again. The lease of the previous session goes on. */
   beginSession(): void {
     this.#sentAtMs.clear();
   }
 
-  /** Core's `welcome` names the length. */
+  /** Sets the length of the lease, from core's `welcome`. */
   setLength(leaseMs: number): void {
     this.#leaseMs = leaseMs;
   }
 
-  /** Call it before the heartbeat is written, never after. */
+  /** Records that a heartbeat is sent. Must be called before it is written, never after. */
   sent(sequence: number): void {
     this.#sentAtMs.set(sequence, this.#clock.monotonicMs());
   }
 
-  /** Core answered this heartbeat and with it all earlier ones. */
+  /** Handles core's answer to this heartbeat, which also answers all earlier ones. */
   answered(sequence: number): void {
     const sentAtMs = this.#sentAtMs.get(sequence);
     if (sentAtMs === undefined) return;
@@ -64,7 +64,7 @@ export class Lease {
     this.#arm();
   }
 
-  /** Stops the clock, at the agent's end. */
+  /** Stops the timer at the end of the agent. */
   close(): void {
     this.#timer?.cancel();
     this.#heldFromMs = undefined;

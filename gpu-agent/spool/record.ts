@@ -1,30 +1,32 @@
-/** How one record of the spool looks on disk: length, checksum, kind, payload. Pure. */
+/** Format of one record of the spool on disk: length, checksum, kind, payload. Pure. */
 import { crc32 } from 'node:zlib';
 import type { Work } from '@slipway/kit/bytes/sliced-work';
 
 /** Bytes before the payload: length of kind and payload (4), CRC-32 of them (4). */
 const HEAD_BYTES = 8;
-/** Where the payload starts within its record. */
+/** Offset of the payload within its record. */
 export const PAYLOAD_OFFSET = HEAD_BYTES + 1;
-/** Bytes of a payload that are summed before others have their turn; what is smaller is written in one piece. */
+/** Bytes of a payload that are summed before other work runs. A smaller record is written in one piece. */
 const SUMMED_AT_ONCE_BYTES = 64 * 1024;
-/** Longest record that is believed; a longer one is a torn or foreign file. */
+/** Longest plausible record in bytes; a longer one means a torn or foreign file. */
 const RECORD_BYTES_MAX = 128 * 1024 * 1024;
 
-/** 1: an outcome with its chunks. 2: the keys of outcomes that core has acknowledged, a line each. */
+/**
+ * Kinds of records. 1: an outcome with its chunks. 2: the keys of outcomes that core has acknowledged, one per line.
+ */
 export const RecordKind = { OUTCOME: 1, ACKNOWLEDGED: 2 } as const;
 
 /** A record that was read. */
 export interface SpoolRecord {
   kind: number;
-  /** A view into the text that was read. */
+  /** A view of the bytes that were read. */
   payload: Buffer;
-  /** Where its payload starts in the file. */
+  /** Offset of its payload in the file. */
   offset: number;
 }
 
 /**
- * The bytes of a record, whose payload is given in pieces: a small one in one piece, a large one in several, so that
+ * Encodes a record, whose payload is given in pieces. A small record becomes one piece, a large one several, so that
  * results of many megabytes are not copied.
  */
 export function* encodeRecord(kind: number, payload: readonly Uint8Array[]): Work<Uint8Array[]> {
@@ -44,8 +46,8 @@ export function* encodeRecord(kind: number, payload: readonly Uint8Array[]): Wor
 }
 
 /**
- * All whole records from the start of a file. `torn` tells how many bytes after them make no sense: the end of a write
- * cut short.
+ * Returns all complete records from the start of a file. `torn`: number of bytes after them that are no record, the end
+ * of an incomplete write.
  */
 export function decodeRecords(file: Buffer): { records: SpoolRecord[]; torn: number } {
   const records: SpoolRecord[] = [];

@@ -1,7 +1,6 @@
 /**
- * Folders that the agent gives to the user of a worker or pod, and takes away again. Whoever owns a folder can put
- * links into it at any moment, so root never walks through one by names: what must be removed in it is removed as its
- * owner.
+ * Folders that the agent gives to the user of a worker or pod, and removes again. The owner of a folder can put links
+ * into it at any moment. Root therefore never walks through one by path: content is removed as its owner.
  */
 import { execFile } from 'node:child_process';
 import { lchown, lstat, mkdir, readdir, rm, rmdir } from 'node:fs/promises';
@@ -13,16 +12,17 @@ import { runsAsRoot, tryAs } from '@slipway/kit/host/host-user';
 const run = promisify(execFile);
 
 /**
- * chown looks at each thing where it stands, follows no link, and ends set-uid; a device node would be its new owner's.
+ * Script that changes the owner. chown handles each entry in place, follows no link, and clears set-uid. A device node
+ * would belong to the new owner, so it is deleted.
  */
 const HAND_OVER = 'find "$1" -xdev "(" -type b -o -type c ")" -delete && exec chown -hR "$2" "$1"';
 
-/** Empties a folder, whatever modes its owner gave to what is in it. */
+/** Script that empties a folder, whatever modes its owner gave to the content. */
 const EMPTY = 'chmod u+rwx -- "$1"; cd -- "$1" && { chmod -R u+rwx . 2>/dev/null; find . -mindepth 1 -delete; }';
 
 /**
- * Makes a folder for a user, whose only it is, unless it is there; one that belonged to somebody else is handed over
- * with all in it. The folder above must be the agent's own. Without a user it is simply made, with those above it.
+ * Creates a folder that belongs to a user alone, unless it exists. A folder of another owner is handed over with its
+ * content. The parent folder must be the agent's own. Without a user the folder is only created, with its parents.
  */
 export async function giveFolder(path: string, user: HostUser | undefined): Promise<void> {
   if (!user) {
@@ -44,8 +44,8 @@ export async function giveFolder(path: string, user: HostUser | undefined): Prom
 }
 
 /**
- * Removes a folder with all in it, whoever owns it; harmless when there is none. The folder above must be the agent's
- * own.
+ * Removes a folder with its content, whoever owns it. Does nothing if it does not exist. The parent folder must be the
+ * agent's own.
  */
 export async function dropFolder(path: string): Promise<void> {
   const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
@@ -60,8 +60,8 @@ export async function dropFolder(path: string): Promise<void> {
 }
 
 /**
- * Removes all that is in a folder of the agent's own; harmless when there is none. What cannot be removed keeps nothing
- * else from it.
+ * Removes the content of one of the agent's own folders. Does nothing if the folder does not exist. An entry that
+ * cannot be removed does not keep others from being removed.
  */
 export async function dropAllIn(folder: string): Promise<void> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException): string[] => {

@@ -1,22 +1,23 @@
-/** SLIPWAY_WORKER_USER: as whom workers and pods run. Pure. */
+/** SLIPWAY_WORKER_USER: the user that runs workers and pods. Pure. */
 import { ACCOUNT_UID_BASE } from '@slipway/kit/host/host-user';
 
 export type WorkerUserSetting =
-  /** As the agent itself. */
+  /** The agent's own user. */
   | { kind: 'same' }
   /** One user for all accounts: a name, or numbers. */
   | { kind: 'named'; name: string }
   | { kind: 'numbered'; uid: number; gid: number }
-  /** One user for each account: `base` and the account's number. */
+  /** One user for each account: `base` plus the account's number. */
   | { kind: 'per-account'; base: number };
 
-/** Highest number of a user. The last one means "none" to the kernel. */
+/** Highest user number. The one above it means "none" to the kernel. */
 const UID_MAX = 2 ** 32 - 2;
-/** So many accounts must find room above the base. */
+/** Number of accounts for which there must be user numbers above the base. */
 const ACCOUNTS_ROOM = 1_000_000;
 
 /**
- * Reads `same`, `per-account`, `per-account:BASE`, `NAME`, `UID` or `UID:GID`; undefined: it is none of these, or root.
+ * Reads `same`, `per-account`, `per-account:BASE`, `NAME`, `UID` or `UID:GID`; `undefined` if it is none of these, or
+ * root.
  */
 export function parseWorkerUser(text: string): WorkerUserSetting | undefined {
   if (text === 'same') return { kind: 'same' };
