@@ -2,7 +2,7 @@
  * Implements `slipway agent --clean`: takes a machine out of service. Removes what its agent left on the host,
  * including containers of pods; the data folder stays.
  *
- * node gpu-agent/clean.ts
+ *   node gpu-agent/clean.ts
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

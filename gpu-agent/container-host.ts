@@ -121,7 +121,7 @@ export class ContainerHost extends BaseService {
     });
   }
 
-  /** What the machine has now. */
+  /** Engine and images that the machine has now. */
   get has(): MachineContainers {
     return this.#has;
   }

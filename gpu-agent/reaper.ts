@@ -5,7 +5,7 @@
  * lease, so nothing may run them here any longer. Pods stay. If there are no pods either, networks, firewall rules and
  * views are removed some time later: an agent that is only restarted needs them again.
  *
- * node gpu-agent/reaper.ts DATA-FOLDER VOLUMES-FOLDER SOCKET MACHINE INSTANCE
+ *   node gpu-agent/reaper.ts DATA-FOLDER VOLUMES-FOLDER SOCKET MACHINE INSTANCE
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

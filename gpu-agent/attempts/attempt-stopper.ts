@@ -90,14 +90,14 @@ export class AttemptStopper {
     replaceWorker({ table, holdings }, worker, 'The job before it takes long, and another worker can begin it.');
   }
 
-  /** Tells a worker to stop a job if it has a stop channel. */
+  /** Requests a worker to stop a job if it has a stop channel. */
   signal(worker: Worker, jobId: string): void {
     if (!worker.sdk.traits.stopChannel) return;
     this.#parts.holdings.of(worker.id).tellToStop(jobId);
     this.deliver(worker.id);
   }
 
-  /** Answers the worker's stop poll with the jobs to stop, if there are both. */
+  /** Sends the jobs to stop in answer to the worker's stop poll, if there are both. */
   deliver(workerId: string): void {
     const { holdings, polls } = this.#parts;
     const holding = holdings.get(workerId);
@@ -180,7 +180,7 @@ export class AttemptStopper {
     return false;
   }
 
-  /** Answers the open takes empty: the worker's next take shows what it still holds. */
+  /** Ends the open takes without jobs: the worker's next take shows what it still holds. */
   #probe(worker: Worker, stop: StopRequest): void {
     stop.probed = true;
     if (worker.sdk.traits.tellsFreeSlots) for (const take of this.#parts.polls.takes(worker.id)) take.empty();

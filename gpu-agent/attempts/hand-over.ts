@@ -30,7 +30,7 @@ export class HandOver {
     this.#parts = parts;
   }
 
-  /** Answers as many of the worker's takes as it has waiting attempts for. Does nothing if it has none. */
+  /** Serves as many of the worker's takes as it has waiting attempts for. Does nothing if it has none. */
   offer(worker: Worker): void {
     const holding = this.#parts.holdings.get(worker.id);
     if (!holding?.waiting || holding.gathering) return;

@@ -18,7 +18,7 @@ export interface OpenTake {
   /** Number of jobs that it asks for, 1 or more. */
   readonly requested: number;
   /**
-   * Answers the take with these jobs. Resolves to true once the operating system has all of the answer, to false if the
+   * Sends these jobs to the worker. Resolves to true once the operating system has all of the answer, to false if the
    * worker left before.
    */
   answer(jobs: readonly JobParts[]): Promise<boolean>;
@@ -29,7 +29,7 @@ export interface OpenTake {
   onOver?(listener: () => void): void;
   /** Reserves the take for an answer that is about to follow: nobody else may answer it. */
   reserve(): void;
-  /** Answers without jobs. */
+  /** Ends the take without jobs. */
   empty(): void;
 }
 

@@ -90,7 +90,7 @@ export function acceptLinks(
   });
 }
 
-/** Answers and closes. Nobody reads further data on the socket, not even its end, so it would otherwise stay open. */
+/** Sends an answer and closes. Nobody reads further data on the socket, not even its end, so it would otherwise stay open. */
 function refuse(socket: Socket, answer: string): void {
   socket.end(answer, () => socket.destroy());
 }

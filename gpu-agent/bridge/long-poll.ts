@@ -38,7 +38,7 @@ export class LongPoll {
     return this.#open;
   }
 
-  /** Answers 204: there is nothing. Does nothing if it is closed. */
+  /** Sends a 204: there is nothing. Does nothing if it is closed. */
   empty(): void {
     if (!this.#open) return;
     this.#close();
@@ -46,7 +46,7 @@ export class LongPoll {
   }
 
   /**
-   * Answers with a JSON body. Resolves to true once the operating system has all of it, to false if the client left
+   * Sends a JSON body. Resolves to true once the operating system has all of it, to false if the client left
    * before.
    */
   answer(body: readonly Uint8Array[], headers?: Record<string, string>): Promise<boolean> {

@@ -78,7 +78,7 @@ export class OpenPolls implements WorkerPolls {
     if (polls) polls.declared = undefined;
   }
 
-  /** Answers all of a worker's requests empty: the worker ends. */
+  /** Ends all of a worker's requests without content: the worker ends. */
   empty(workerId: string): void {
     const polls = this.#byWorker.get(workerId);
     for (const poll of [...(polls?.takes ?? []), ...(polls?.stops ?? [])]) poll.empty();

@@ -6,7 +6,7 @@
 /** One line of an engine's answer to a pull. */
 export interface PullEvent {
   status?: string;
-  /** Layer. */
+  /** Id of the layer. */
   id?: string;
   progressDetail?: { current?: number; total?: number };
   error?: string;
