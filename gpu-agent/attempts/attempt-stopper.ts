@@ -90,7 +90,7 @@ export class AttemptStopper {
     replaceWorker({ table, holdings }, worker, 'The job before it takes long, and another worker can begin it.');
   }
 
-  /** Requests a worker to stop a job if it has a stop channel. */
+  /** Asks a worker to stop a job if it has a stop channel. */
   signal(worker: Worker, jobId: string): void {
     if (!worker.sdk.traits.stopChannel) return;
     this.#parts.holdings.of(worker.id).tellToStop(jobId);

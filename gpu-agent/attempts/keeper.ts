@@ -33,7 +33,7 @@ export class Keeper {
   }
 
   /**
-   * Records attempts that the worker is about to be given. Resolves when they are on disk; `undefined` if there is
+   * Records attempts that the worker is about to be given. Resolves when they are written; `undefined` if there is
    * nothing to wait for.
    */
   handed(worker: Worker, attempts: readonly Attempt[]): Promise<void> | undefined {
@@ -70,7 +70,7 @@ export class Keeper {
     this.#log.chunk(chunk);
   }
 
-  /** Records that all of the value was accepted. Resolves when that is on disk. */
+  /** Records that all of the value was accepted. Resolves when that is written. */
   taken(attempt: Attempt): Promise<void> {
     attempt.begun = false;
     if (attempt.phase !== 'ended') this.#log.attempt(keptOf(attempt));

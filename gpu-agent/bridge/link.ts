@@ -90,7 +90,10 @@ export function acceptLinks(
   });
 }
 
-/** Sends an answer and closes. Nobody reads further data on the socket, not even its end, so it would otherwise stay open. */
+/**
+ * Sends an answer and closes the socket. Nobody reads further data on it, not even its end, so it would otherwise stay
+ * open.
+ */
 function refuse(socket: Socket, answer: string): void {
   socket.end(answer, () => socket.destroy());
 }

@@ -1,6 +1,6 @@
 /**
- * Route job-stream: one yielded value. The generator waits for the answer, so the answer must not wait for core
- * (docs/reference/worker-protocol.md#streaming).
+ * Route job-stream: one yielded value. The generator waits for the answer, so a value is answered once it is in memory,
+ * without waiting for core (docs/reference/worker-protocol.md#streaming).
  */
 
 import type { Work } from '@slipway/kit/bytes/sliced-work';

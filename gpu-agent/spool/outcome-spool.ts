@@ -119,7 +119,7 @@ export class OutcomeSpool {
   /** Waits for writes in progress and closes the files. */
   async close(): Promise<void> {
     this.#writeAcknowledged();
-    // Segments that are acknowledged from here on are cleaned up by the next run: no file may be deleted once this run
+    // Outcomes that are acknowledged from here on are cleaned up by the next run: no file may be deleted once this run
     // has ended.
     this.#closed = true;
     await this.#tidying;
