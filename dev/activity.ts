@@ -1,7 +1,7 @@
 /**
- * Tells what happens while npm start runs: a line for every job that ended or was cancelled, sums when there are many,
- * and crashes of workers. It asks core once a second for numbers that core keeps anyway; jobs are listed only while
- * they are few, so that nothing of this is felt where it is busy.
+ * Reports what happens while npm start runs: a line for every job that ended or was cancelled, sums when there are many
+ * jobs, and crashes of workers. It asks core once a second for numbers that core keeps anyway. It lists jobs only while
+ * they are few, so that a busy system does not notice it.
  */
 
 import type { CoreServices } from '@slipway/facades/core-client/core-services';
@@ -17,13 +17,13 @@ import type { WorkerCrashes } from './processes/worker-crashes.ts';
 import { plain } from './repeats.ts';
 
 const PERIOD_MS = 1_000;
-/** The list of endpoints is read again after so many polls. */
+/** Polls between two reads of the list of endpoints. */
 const POLLS_PER_LIST = 10;
-/** Endpoints that are polled: the served one and the newest of the others. */
+/** Most endpoints that are polled: the served endpoint and the newest of the others. */
 const ENDPOINTS_MAX = 10;
-/** Most lines of jobs in a second; more jobs become one line. */
+/** Most lines of jobs in a second. More jobs become one line. */
 const LINES_MAX = 10;
-/** A listing is followed by a pause of this many times as long as it took: it reads all jobs of its endpoint. */
+/** Pause after a listing, as a multiple of the time that the listing took. A listing reads all jobs of its endpoint. */
 const REST_FACTOR = 20;
 const SHOWN_MAX = 500;
 const ERROR_LENGTH_MAX = 120;
@@ -48,8 +48,8 @@ interface Watched {
 }
 
 /**
- * Resolves after its first look: what ends from then on is told. It runs until the signal aborts, then `over` resolves;
- * neither ever rejects.
+ * Starts the reports. Resolves after the first poll: whatever ends from then on is reported. It runs until the signal
+ * aborts, then `over` resolves. Neither promise ever rejects.
  */
 export async function showActivity(options: ActivityOptions): Promise<{ over: Promise<void> }> {
   const activity = new Activity(options);
@@ -58,7 +58,7 @@ export async function showActivity(options: ActivityOptions): Promise<{ over: Pr
       if (count % POLLS_PER_LIST === 0) await activity.listEndpoints();
       await activity.poll();
     } catch {
-      // Core is being started again; what ended meanwhile is told afterwards.
+      // Core is restarting. What ended meanwhile is reported afterwards.
     }
   };
   await poll(0);
@@ -93,7 +93,7 @@ class Activity {
     this.#endpoints = [...own, ...endpoints.filter(({ id }) => id !== endpointId).toReversed()].slice(0, ENDPOINTS_MAX);
   }
 
-  /** Tells once of a version that does not start. */
+  /** Reports a version that does not start, once. */
   #reportHeld({ id, name, version, rolloutState, rolloutReason }: Endpoint): void {
     const key = `${id} ${version}`;
     if (rolloutState !== 'HELD' || this.#held.has(key)) return;
@@ -160,7 +160,7 @@ class Activity {
       );
   }
 
-  /** Those that ended since the last poll, as far as they are found; in the order in which they ended. */
+  /** Returns the jobs that ended since the last poll, as far as they are found, in the order in which they ended. */
   async #list(endpointId: string, ended: { completed: number; failed: number }): Promise<Job[]> {
     const { core, apiKey, clock } = this.#options;
     const startedMs = clock.monotonicMs();
@@ -192,7 +192,7 @@ class Activity {
 const msOf = ({ finishTime }: Job): number => finishTime?.getTime() ?? 0;
 
 function jobLine({ id, state, delayMs, executionMs, error }: Job, suffix: string): string {
-  // The end of its UUID: the beginning is the time, which jobs of a minute share.
+  // The end of the job's UUID. Its beginning is the time, which jobs of the same minute share.
   const short = /-([0-9a-f]{12})-u1$/.exec(id)?.[1] ?? id;
   const times = executionMs === undefined ? '' : ` in ${executionMs} ms after waiting ${delayMs ?? 0} ms`;
   const why = error === undefined ? '' : `: ${plain(error).replace(/\s+/g, ' ').slice(0, ERROR_LENGTH_MAX)}`;

@@ -1,10 +1,10 @@
-/** How the launcher calls core. */
+/** Options of the launcher's calls of core. */
 import type { CallOptions } from '@slipway/facades/core-client/service-calls';
 
-/** A call waits this long for core, also while core is being started again. */
+/** Longest wait of a call for core, in milliseconds. It covers a restart of core. */
 const CALL_MS_MAX = 15_000;
 
-/** In the name of a key, sent once. */
+/** Returns options of a call that is authenticated by a key and sent once. */
 export function by(apiKey: string): CallOptions {
   return { apiKey, repeatable: false, tryMs: CALL_MS_MAX };
 }

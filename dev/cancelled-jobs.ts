@@ -1,6 +1,6 @@
 /**
- * Finds jobs that were cancelled since the last look. Core keeps no number of them, so they are listed, and seldom
- * where listing takes long.
+ * Finds jobs that were cancelled since the last poll. Core keeps no count of them, so they are listed. Where listing
+ * takes long, they are listed seldom.
  */
 
 import type { CoreServices } from '@slipway/facades/core-client/core-services';
@@ -9,15 +9,14 @@ import type { Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import { by } from './call-by.ts';
 
-/** Most cancelled jobs of an endpoint that one look finds: the last submitted. */
+/** Most cancelled jobs of an endpoint that one poll finds: those submitted last. */
 export const CANCELLED_LISTED = 20;
 
-/** What it needs. */
 export interface CancelledJobsOptions {
   core: CoreServices;
   apiKey: string;
   clock: Clock;
-  /** A look is followed by a pause of this many times as long as it took. */
+  /** Pause after a poll, as a multiple of the time that the poll took. */
   restFactor: number;
 }
 
@@ -28,7 +27,7 @@ interface Endpoint {
 
 export class CancelledJobs {
   readonly #options: CancelledJobsOptions;
-  /** When the latest of each endpoint was cancelled, by core's clock. */
+  /** Time of the latest cancellation by endpoint, by core's clock. */
   readonly #latestMs = new Map<string, number>();
   #restUntilMs = 0;
 
@@ -37,8 +36,8 @@ export class CancelledJobs {
   }
 
   /**
-   * Those of each endpoint, in the order in which they were cancelled. An endpoint's first look finds none: it learns
-   * which are old.
+   * Returns the newly cancelled jobs of each endpoint, in the order in which they were cancelled. The first poll of an
+   * endpoint returns none: it only learns which jobs are old.
    */
   async poll(endpoints: readonly Endpoint[]): Promise<{ endpoint: Endpoint; jobs: Job[] }[]> {
     const { clock, restFactor } = this.#options;

@@ -1,4 +1,7 @@
-/** The request that npm start shows for a handler, from the files beside it; without them one that cannot be wrong. */
+/**
+ * Finds the request that npm start shows for a handler, from the files beside it. Without these files it is a request
+ * that cannot be wrong.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { LocalFacts } from './local-env.ts';
@@ -8,23 +11,26 @@ import { UsageError } from './options.ts';
 /** A request to an endpoint. */
 export interface ExampleRequest {
   method: string;
-  /** Below the endpoint's address; begins with a slash. */
+  /** Path below the endpoint's address. Begins with a slash. */
   path: string;
-  /** JSON; absent: none. */
+  /** JSON body; `undefined` if there is none. */
   body: string | undefined;
 }
 
 const EMPTY_JOB = '{"input":{}}';
 
-/** test_input.json is what the worker SDK's own local mode reads; handlers usually have one. Throws UsageError. */
+/**
+ * Returns the job in test_input.json, which the worker SDK's own local mode reads too. Handlers usually have one.
+ * Throws UsageError.
+ */
 export function exampleJob(handlerFile: string): ExampleRequest {
   const job = readBeside(handlerFile, 'test_input.json')?.value;
   return { method: 'POST', path: '/runsync', body: job === undefined ? EMPTY_JOB : JSON.stringify(job) };
 }
 
 /**
- * test_request.json of a handler that is an HTTP server: `method` (POST with a `body`, else GET), `path` (/), `body`.
- * Throws UsageError.
+ * Returns the request in test_request.json of a handler that is an HTTP server: `method` (default: POST with a `body`,
+ * else GET), `path` (default: /), `body`. Throws UsageError.
  */
 export function exampleRequest(handlerFile: string): ExampleRequest {
   const found = readBeside(handlerFile, 'test_request.json');
@@ -38,7 +44,7 @@ export function exampleRequest(handlerFile: string): ExampleRequest {
   return { method: chosen, path, body: body === undefined ? undefined : JSON.stringify(body) };
 }
 
-/** A command line that sends it as it stands; what is streamed is shown as it comes. */
+/** Returns a command line that sends the request as it is. Streamed output is shown as it arrives. */
 export function exampleCurl({
   url,
   endpointId,

@@ -1,6 +1,7 @@
 /**
- * One launcher at a time uses a data folder. A file in it says who that is, what it has started and whether it is
- * stopping, so that the next start can wait for what is about to end, however its `npm start` ended.
+ * Lets only one launcher at a time use a data folder. A file in the folder records the launcher, the processes that it
+ * has started and whether it is stopping. The next start can then wait for processes that are about to end, however
+ * their `npm start` ended.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { FolderLockedError, lockFolder } from '@slipway/kit/host/folder-lock';
@@ -12,43 +13,43 @@ import { commandOf } from './postgres/data-dir.ts';
 
 const POLL_MS = 50;
 /**
- * How long a launcher whose npm start was killed may take to notice, in milliseconds; one that goes on after it is no
- * leftover.
+ * Longest time that a launcher may take to notice that its npm start was killed, in milliseconds. A launcher that still
+ * runs after it is not a leftover.
  */
 const NOTICE_MS_MAX = 2_000;
 /**
- * Longest wait for what is about to end, in milliseconds: longer than an orderly stop takes when every process must be
+ * Longest wait for leftovers to end, in milliseconds. It is longer than an orderly stop in which every process must be
  * killed in the end.
  */
 const LEFTOVER_MS_MAX = 30_000;
 
-/** What waiting needs. */
+/** Settings of a wait for an earlier run. */
 export interface WaitOptions {
   clock: Clock;
-  /** Gives it up. */
+  /** Aborts the wait. */
   signal: AbortSignal;
-  /** Says what is being waited for. */
+  /** Reports what is being waited for. */
   report(line: string): void;
 }
 
-/** The folder belongs to this launcher. */
+/** Claim of this launcher on a data folder. */
 export interface FolderClaim {
-  /** An earlier launcher was killed; its processes may still be ending. */
+  /** True if an earlier launcher was killed. Its processes may still be ending. */
   earlierWasKilled: boolean;
   /**
-   * Waits until the processes of a killed launcher have ended by themselves, as they do. Throws UsageError when one
-   * does not.
+   * Waits until the processes of a killed launcher have ended, which they do by themselves. Throws UsageError if one of
+   * them does not.
    */
   leftoversEnded(waitOptions: WaitOptions): Promise<void>;
-  /** Notes a process that was started, under a name that the file of its program has in it. */
+  /** Records a process that was started. The file name of its program must contain `name`. */
   note(name: string, pid: number): void;
-  /** Notes that this launcher ends. */
+  /** Records that this launcher is stopping. */
   stopping(): void;
-  /** Gives the folder back. */
+  /** Releases the folder. */
   release(): void;
 }
 
-/** What the file holds. An earlier release wrote the launcher's id alone. */
+/** Content of the file. An earlier release wrote the launcher's process id alone. */
 interface Run {
   launcher: number;
   stopping: boolean;
@@ -56,8 +57,8 @@ interface Run {
 }
 
 /**
- * Makes this process the only launcher of the folder. Throws UsageError while another one runs, also one that starts in
- * the same moment; one that is stopping is waited for if there are wait options.
+ * Makes this process the only launcher of the folder. Throws UsageError while another launcher runs, including one that
+ * starts at the same moment. With `waitOptions`, it waits for a launcher that is stopping.
  */
 export async function claimDataDir(
   data: DataDir,
@@ -79,14 +80,14 @@ export async function claimDataDir(
   }
 }
 
-/** What gives the folder back; undefined while another launcher has it. */
+/** Locks the folder and returns a function that releases it; `undefined` while another launcher holds it. */
 async function lock({ dir, pidFile }: DataDir, launcherFile: string): Promise<(() => void) | undefined> {
   const unlock = await lockFolder(dir, 'launcher').catch((error: unknown) => {
     if (error instanceof FolderLockedError) return undefined;
     throw error;
   });
   const earlier = readRun(pidFile)?.launcher;
-  // Where there are no locks, and where the lock went before the process did.
+  // Checked as well as the lock: some systems have no locks, and a lock may end before its process does.
   if (!unlock || earlier === undefined || earlier === process.pid || !commandOf(earlier)?.includes(launcherFile))
     return unlock;
   unlock();
@@ -99,7 +100,7 @@ function claim({ pidFile }: DataDir, unlock: () => void): FolderClaim {
   let released = false;
   const save = (): void => writeFileSync(pidFile, `${JSON.stringify(run)}\n`);
   const trySave = (): void => {
-    // Only the next start reads it, and a full disk must not keep this one from going on, or from stopping.
+    // Only the next start reads this file. A full disk must not keep this launcher from running or stopping.
     try {
       if (!released) save();
     } catch {
@@ -158,7 +159,7 @@ function readRun(pidFile: string): Run | undefined {
     } = typeof found === 'number' ? { launcher: found } : found;
     return Number.isInteger(launcher) ? { launcher, stopping, processes } : undefined;
   } catch {
-    // None, or one that is just being written.
+    // There is no file, or it is just being written.
     return undefined;
   }
 }

@@ -1,5 +1,6 @@
 /**
- * All of Slipway on one machine: starts every process in order, sets things up, and stops everything in reverse order.
+ * Runs all of Slipway on one machine: starts every process in order, sets things up, and stops everything in reverse
+ * order.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,13 +42,13 @@ import { ensureEndpoint, ensureKeys, gpuNames } from './setup.ts';
 const LAUNCHER_FILE = 'dev/start.ts';
 const EXAMPLE_HANDLER = 'examples/ocr/handler.js';
 const EXAMPLE_LB_HANDLER = 'examples/chat-lb/handler.py';
-/** How long a killed run's processes are given to leave the port. */
+/** Longest wait for the processes of a killed run to release the port, in milliseconds. */
 const PORT_WAIT_MS = 5_000;
 const POLL_MS = 100;
-/** How long the agent is waited for before an endpoint is made without knowing its GPUs. */
+/** Longest wait for the agent, in milliseconds. After it the endpoint is made without knowing the agent's GPUs. */
 const AGENT_JOIN_MS_MAX = 5_000;
 
-/** What the user is told at the end. */
+/** Facts about the running system that the user is shown at the end. */
 export interface LocalSystem extends LocalFacts {
   handler: Handler;
   agent: boolean;
@@ -57,7 +58,7 @@ export interface LocalSystem extends LocalFacts {
 export class Launcher {
   readonly #given: LauncherOptions;
   readonly #stopping = new AbortController();
-  /** In the order of starting; those of one entry are independent of each other. */
+  /** Processes in the order of starting. The processes of one entry are independent of each other. */
   readonly #started: SupervisedProcess<unknown>[][] = [];
   #data: DataDir | undefined;
   #claim: FolderClaim | undefined;
@@ -73,7 +74,7 @@ export class Launcher {
     this.#crashes = new WorkerCrashes(given.progress, systemClock.nowMs());
   }
 
-  /** Starts everything; resolves when a worker can take a job. Throws UsageError for what the user can mend. */
+  /** Starts everything. Resolves when a worker can take a job. Throws UsageError for problems that the user can fix. */
   start(): Promise<LocalSystem> {
     const system = this.#start().catch((error: unknown) => {
       throw explainFailure(this.#given.options.dataDir, error);
@@ -82,7 +83,7 @@ export class Launcher {
     return system;
   }
 
-  /** Stops everything in order and leaves no process behind. Safe at any time and more than once. */
+  /** Stops everything in order and leaves no process behind. Safe to call at any time and more than once. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#claim?.stopping();
@@ -139,7 +140,7 @@ export class Launcher {
     await this.#waitForWorker(core, facts, handler);
     if (this.#stopping.signal.aborted) throw new UsageError('Stopped before it was ready.');
     for (const warning of diskWarnings([data.dir, data.postgresDir])) progress.problem(warning);
-    // Before anybody is told where to send jobs, so that none ends unseen.
+    // Started before anybody learns where to send jobs, so that every job that ends is reported.
     if (!options.quiet)
       this.#activity = (
         await showActivity({ core, ...facts, crashes: this.#crashes, ...deps, step: deps.report })
@@ -151,7 +152,7 @@ export class Launcher {
         ...facts,
         file: options.handlerFile,
         report: deps.report,
-        // What fails because everything stops is no news.
+        // Failures caused by the stop itself are not reported.
         problem: (text) => {
           if (!this.#stopping.signal.aborted) progress.problem(text);
         },
@@ -204,7 +205,7 @@ export class Launcher {
   }
 
   async #gpusFor(core: CoreServices, key: string): Promise<string[]> {
-    // The example reads images on the CPU; a handler of the user's gets the GPUs of this machine when there are any.
+    // The example reads images on the CPU. A user's handler gets the GPUs of this machine, if there are any.
     if (this.#given.options.handlerFile === undefined || !this.#given.options.agent) return [];
     const until = systemClock.monotonicMs() + AGENT_JOIN_MS_MAX;
     while (systemClock.monotonicMs() < until && !this.#stopping.signal.aborted) {
@@ -245,7 +246,7 @@ export class Launcher {
     }).catch((error: Error) => served.problem(`${served.file} is no longer watched: ${error.message}`));
   }
 
-  /** Starts processes side by side and keeps them running. */
+  /** Starts processes in parallel and keeps them running. */
   async #run<Ready>(plans: ProcessPlan<Ready>[]): Promise<Ready[]> {
     const { progress } = this.#given;
     this.#stopping.signal.throwIfAborted();

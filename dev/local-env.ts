@@ -1,27 +1,27 @@
 /**
- * `.slipway/local.env`: the facts of the running system for shells and scripts. It exists only while everything is
+ * `.slipway/local.env`: facts about the running system for shells and scripts. The file exists only while everything is
  * ready.
  */
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 
-/** What the file says. */
+/** Content of the file. */
 export interface LocalFacts {
   /** Public address, for instance http://127.0.0.1:8080. */
   url: string;
   apiKey: string;
   endpointId: string;
-  /** gRPC address of core, host:port. */
+  /** gRPC address of core, as host:port. */
   coreAddress: string;
-  /** JSON body of a job that works; absent where the endpoint takes no jobs. */
+  /** JSON body of a job that works. Absent if the endpoint takes no jobs. */
   exampleInput?: string | undefined;
 }
 
-/** Quotes a text for POSIX shells: nothing in it is expanded. */
+/** Quotes a text for POSIX shells, which then expand nothing in it. */
 export function shellQuote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Writes the file in one step, readable by its owner only. */
+/** Writes the file atomically, readable by its owner only. */
 export function writeLocalEnv(file: string, facts: LocalFacts): void {
   const lines: Record<string, string | undefined> = {
     SLIPWAY_URL: facts.url,
@@ -38,7 +38,7 @@ export function writeLocalEnv(file: string, facts: LocalFacts): void {
   renameSync(part, file);
 }
 
-/** Removes it; harmless when there is none. */
+/** Removes the file. Does nothing if there is none. */
 export function removeLocalEnv(file: string): void {
   rmSync(file, { force: true });
 }

@@ -1,51 +1,59 @@
-/** The options of `npm start`: read, checked and explained. */
+/** Reads and checks the options of `npm start`, and gives their help text. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
-/** What the user asked for. Paths are absolute. */
+/** Options of `npm start`. Paths are absolute. */
 export interface LocalOptions {
-  /** Port of the public address. Default 8080. */
+  /** Port of the public address. Default: 8080. */
   port: number;
-  /** Folder of everything that must outlive a run. Default `.slipway` of the project. */
+  /** Folder of everything that must outlive a run. Default: `.slipway` in the project. */
   dataDir: string;
-  /** An existing PostgreSQL; absent: an embedded one in the data folder. */
+  /** URL of an existing PostgreSQL; `undefined` for an embedded one in the data folder. */
   databaseUrl: string | undefined;
-  /** Run an agent on this machine. Default true. */
+  /** Runs an agent on this machine. Default: true. */
   agent: boolean;
-  /** Webhooks of all accounts may go to private addresses; else only those of npm start's own. Default false. */
+  /**
+   * Allows webhooks of all accounts to private addresses. If false, only those of npm start's own account may go there.
+   * Default: false.
+   */
   webhooksToPrivate: boolean;
-  /** First of three loopback ports for the metrics of core, facade and agent; absent: none are told. */
+  /** First of three loopback ports for the metrics of core, facade and agent; `undefined` if none are exported. */
   metricsPort: number | undefined;
-  /** Say nothing of jobs and crashes of workers once everything is ready. Default false. */
+  /** Reports neither jobs nor crashes of workers once everything is ready. Default: false. */
   quiet: boolean;
-  /** The user's handler; absent: the example. */
+  /** The user's handler; `undefined` for the example. */
   handlerFile: string | undefined;
-  /** The handler is an HTTP server, for a load-balancing endpoint. Default false: it takes jobs of a queue. */
+  /**
+   * The handler is an HTTP server, for a load-balancing endpoint. Default: false, the handler takes jobs of a queue.
+   */
   lb: boolean;
 }
 
-/** A mistake of the user's; its text is all they need to see. */
+/** A user's mistake. Its text is all that they need to see. */
 export class UsageError extends Error {}
 
 const PORT_DEFAULT = 8080;
 const PORT_MAX = 65_535;
 const HANDLER_ENDINGS = ['.py', '.js', '.mjs', '.ts', '.mts'];
 
-/** What `--help` prints. A file of its own, because bootstrap.mjs prints it before anything is installed. */
+/**
+ * Returns the output of `--help`. It is a file of its own, because bootstrap.mjs prints it before anything is
+ * installed.
+ */
 export function helpText(): string {
   return readFileSync(join(import.meta.dirname, 'start-help.txt'), 'utf8');
 }
 
-/** Where things are when the options do not say. */
+/** Folders that the defaults of the options depend on. */
 export interface OptionDefaults {
   /** The project's folder. */
   root: string;
-  /** Where the user typed the command; relative paths start there. */
+  /** Folder in which the user typed the command. Relative paths start there. */
   callerDir: string;
 }
 
-/** Reads the command line; `help` when it asks for the help text. Throws UsageError. */
+/** Reads the command line. Returns `help` if it asks for the help text. Throws UsageError. */
 export function readOptions(args: readonly string[], { root, callerDir }: OptionDefaults): LocalOptions | 'help' {
   const values = parse(args);
   if (values.help) return 'help';

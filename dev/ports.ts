@@ -16,7 +16,7 @@ function listen(port: number, host = HOST): Promise<number> {
   });
 }
 
-/** Why a port cannot be used, as a sentence for the user; undefined when it is free. */
+/** Returns why a port cannot be used, as a sentence for the user; `undefined` if it is free. */
 export async function portProblem(port: number, host = HOST): Promise<string | undefined> {
   try {
     await listen(port, host);
@@ -32,16 +32,16 @@ export async function portProblem(port: number, host = HOST): Promise<string | u
 }
 
 /**
- * A port that is free right now. Somebody else may have it a moment later: who listens on it must be ready to choose
- * another.
+ * Returns a port that is free right now. Another program may take it a moment later, so its user must be ready to
+ * choose another.
  */
 export function freePort(): Promise<number> {
   return listen(0);
 }
 
 /**
- * The port to try first, so that it stays the same from run to run: the one in the file, else the preferred one; 0,
- * which is any, when both are taken. Like `freePort` it promises nothing.
+ * Returns the port to try first, so that it stays the same from run to run: the port in the file, else the preferred
+ * one. Returns 0 (any port) if both are taken. Like `freePort`, it guarantees nothing.
  */
 export async function keptPort(file: string, preferred: number): Promise<number> {
   const kept = existsSync(file) ? Number(readFileSync(file, 'utf8')) : preferred;
@@ -51,7 +51,7 @@ export async function keptPort(file: string, preferred: number): Promise<number>
   return 0;
 }
 
-/** Writes down the port that was got in the end. */
+/** Stores the port that was used in the end. */
 export function keepPort(file: string, port: number): void {
   writeFileSync(file, `${port}\n`);
 }

@@ -1,7 +1,7 @@
 /** Output of npm start: one short line per step, with the seconds since the start. */
 import type { Clock } from '@slipway/kit/time/clock';
 
-/** Lines for the user. */
+/** Lines of output for the user. */
 export class Progress {
   readonly #clock: Clock;
   readonly #startedAt: number;
@@ -9,7 +9,7 @@ export class Progress {
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#startedAt = clock.monotonicMs();
-    // Somebody who closes the terminal or pipes into `head` must not bring the service down.
+    // The service must survive a closed terminal or a pipe into `head`.
     process.stdout.on('error', () => {});
     process.stderr.on('error', () => {});
   }
@@ -19,7 +19,7 @@ export class Progress {
     return ((this.#clock.monotonicMs() - this.#startedAt) / 1000).toFixed(1);
   }
 
-  /** Prints a step that is done or under way. */
+  /** Prints a step that is done or in progress. */
   step(text: string): void {
     process.stdout.write(`${`${this.elapsedSeconds()} s`.padStart(8)}  ${text}\n`);
   }

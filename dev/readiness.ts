@@ -1,4 +1,4 @@
-/** Waits until an endpoint's worker can take a job, and says why when it does not come up. */
+/** Waits until an endpoint's worker can take a job, and reports why if it does not come up. */
 
 import type { CoreServices } from '@slipway/facades/core-client/core-services';
 import { getText } from '@slipway/kit/net/node-http';
@@ -9,26 +9,26 @@ import { allPages } from '@slipway/proto/wire/pages';
 import { by } from './call-by.ts';
 
 const POLL_MS = 50;
-/** How often the workers are looked at for a crash, counted in polls. */
+/** Polls between two checks of the workers for crashes. */
 const CRASH_POLLS = 10;
 
-/** What is waited for. */
+/** Settings of the wait. */
 export interface ReadinessOptions {
   url: string;
   apiKey: string;
   endpointId: string;
-  /** A load-balancing endpoint's workers that run may not answer yet. */
+  /** True for a load-balancing endpoint, whose running workers may not answer yet. */
   lb: boolean;
   core: CoreServices;
   clock: Clock;
   signal: AbortSignal;
-  /** Called now and then with the workers as they are and those that ended, so that crashes can be told. */
+  /** Called at intervals with the current workers and those that ended, so that crashes can be reported. */
   onWorkers(workers: readonly Worker[], ended: readonly EndedWorkers[]): void;
 }
 
 /**
- * Resolves when a worker is ready by the public health route, which goes through every process. Never rejects on a slow
- * start.
+ * Resolves when a worker is ready according to the public health route, which goes through every process. A slow start
+ * never makes it reject.
  */
 export async function waitForWorker(options: ReadinessOptions): Promise<void> {
   for (let poll = 1; !options.signal.aborted; poll += 1) {
@@ -49,7 +49,7 @@ async function readyWorkers({ url, apiKey, endpointId, lb, signal }: ReadinessOp
     const { workers } = JSON.parse(text) as { workers?: { ready?: number; running?: number } };
     return (workers?.ready ?? 0) + (lb ? 0 : (workers?.running ?? 0));
   } catch {
-    // A process is being started again; the next poll will tell.
+    // A process is restarting. The next poll checks again.
     return 0;
   }
 }

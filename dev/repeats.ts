@@ -1,14 +1,16 @@
-/** Tells what happens again and again at growing intervals: the first time, the second, the fourth, the eighth … */
+/** Reports repeated events at growing intervals: the first time, the second, the fourth, the eighth … */
 import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
 
-/** Different texts that are remembered. */
+/** Most different texts that are remembered. */
 const TEXTS_MAX = 100;
 
-/** Counts by text. */
+/** Counters by text. */
 export class Repeats {
   readonly #times = boundedCache<string, number>(TEXTS_MAX);
 
-  /** How often this has happened, numbers in it apart; undefined when it need not be told this time. */
+  /**
+   * Returns how often this text has occurred, ignoring numbers in it; `undefined` if it need not be reported this time.
+   */
   count(text: string): number | undefined {
     const key = text.replace(/0x[0-9a-f]+|\d+/gi, '#');
     const times = (this.#times.get(key) ?? 0) + 1;
@@ -18,7 +20,7 @@ export class Repeats {
 }
 
 /**
- * Text of somebody else for the terminal: control characters would move the cursor or change colours. Line ends and
+ * Makes foreign text safe for the terminal: control characters would move the cursor or change colours. Line ends and
  * tabs stay.
  */
 export function plain(text: string): string {

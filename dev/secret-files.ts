@@ -1,13 +1,13 @@
 /**
- * Hands secrets to the processes of this machine by files that only their owner can read. Whoever runs as the same user
- * can read the environment that a process was started with, and its command line is open to everybody.
+ * Passes secrets to the processes of this machine by files that only their owner can read. The environment of a process
+ * can be read by every process of the same user, and its command line by everybody.
  */
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Writes one file for each variable; answers what to set: `NAME_FILE` to the file, and NAME itself to nothing, whatever
- * was inherited.
+ * Writes one file for each variable. Returns the variables to set: `NAME_FILE` with the file's path, and NAME itself as
+ * empty, whatever was inherited.
  */
 export function secretFiles(
   folder: string,

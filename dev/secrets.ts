@@ -8,23 +8,26 @@ import { join } from 'node:path';
 import { UsageError } from './options.ts';
 import type { DataDir } from './postgres/data-dir.ts';
 
-/** What must survive a restart. */
+/** Secrets that must survive a restart. */
 export interface Secrets {
-  /** The operator's key; core accepts it for setting up. */
+  /** The operator's key, which core accepts for the setup. */
   rootKey: string;
-  /** 64 hex digits; seals secrets in the database. */
+  /** Key that encrypts secrets in the database: 64 hex digits. */
   sealKey: string;
   /** Password of the embedded PostgreSQL. */
   databasePassword: string;
-  /** Key of the local account. Absent until it was created. */
+  /** Key of the local account. Absent until it is created. */
   apiKey?: string;
-  /** Key of this machine's agent. Absent until it was created. */
+  /** Key of this machine's agent. Absent until it is created. */
   agentKey?: string;
-  /** The id of that key; absent in files of earlier releases. */
+  /** Id of the agent's key. Absent in files of earlier releases. */
   agentKeyId?: string;
 }
 
-/** Reads the secrets, or makes new ones in an empty data folder. */
+/**
+ * Reads the secrets, or makes new ones in an empty data folder. Throws UsageError if the file is damaged, or missing
+ * beside a database.
+ */
 export function loadSecrets(data: DataDir): Secrets {
   if (existsSync(data.secretsFile)) return parseSecrets(data.secretsFile);
   if (existsSync(join(data.postgresDir, 'PG_VERSION'))) {
@@ -42,7 +45,7 @@ export function loadSecrets(data: DataDir): Secrets {
   return secrets;
 }
 
-/** Writes them so that a crash leaves either the old or the new file. */
+/** Writes the secrets so that a crash leaves either the old or the new file. */
 export function saveSecrets(data: DataDir, secrets: Secrets): void {
   const part = `${data.secretsFile}.part`;
   writeFileSync(part, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600, flush: true });

@@ -1,6 +1,6 @@
 /**
- * What a user needs before the first job: an account, keys, a template and an endpoint. Every step looks first and
- * makes only what is missing, so a start that was interrupted anywhere is finished by the next one.
+ * Makes what a user needs before the first job: an account, keys, a template and an endpoint. Every step makes only
+ * what is missing, so the next start finishes one that was interrupted anywhere.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -19,14 +19,14 @@ import type { Secrets } from './secrets.ts';
 
 /** Name of the account that everything here belongs to. */
 export const ACCOUNT_NAME = 'local';
-/** Marks the templates made here, so that endpoints of the user's own making are left alone. */
+/** Marks the templates that are made here, so that the user's own endpoints are left alone. */
 const TEMPLATE_README = 'Made by `npm start`; its command is kept up to date by it.';
 const WORKERS_MAX = 3;
 const IDLE_TIMEOUT_SECONDS = 60;
 
 /**
- * Makes the account, its key and the key of this machine's agent unless the stored ones work. Answers true when
- * `secrets` has changed and must be saved.
+ * Makes the account, its key and the key of this machine's agent unless the stored keys work. Returns true if `secrets`
+ * has changed and must be saved.
  */
 export async function ensureKeys(core: CoreServices, secrets: Secrets, agentDir: string): Promise<boolean> {
   const hasAccountKey = secrets.apiKey !== undefined && (await keyWorks(core, secrets.apiKey));
@@ -54,8 +54,8 @@ export async function ensureKeys(core: CoreServices, secrets: Secrets, agentDir:
 }
 
 /**
- * Not when it was revoked, nor when it became that of another machine: of one that joined with it, or of a data folder
- * that was deleted.
+ * Returns whether the agent's key works. It does not if it was revoked or belongs to another machine: one that joined
+ * with it, or one whose data folder was deleted.
  */
 async function agentKeyWorks(core: CoreServices, { rootKey, agentKeyId }: Secrets, agentDir: string): Promise<boolean> {
   const { keys } = await core.keys.call((client) => client.listKeys, { accountId: '' }, by(rootKey));
@@ -80,13 +80,13 @@ async function keyWorks(core: CoreServices, key: string): Promise<boolean> {
     await core.access.call((client) => client.checkAccess, { endpointId: '', write: true, api: Api.JOBS }, by(key));
     return true;
   } catch (error) {
-    // Another database, or one that was emptied.
+    // This is another database, or one that was emptied.
     if (error instanceof CoreError && error.reason === 'UNAUTHORIZED') return false;
     throw error;
   }
 }
 
-/** Names of the GPUs of the machines that are connected. `key`: the operator's. */
+/** Returns the names of the GPUs of the connected machines. `key`: the operator's. */
 export async function gpuNames(core: CoreServices, key: string): Promise<string[]> {
   const machines = await allPages(
     (page) => core.machines.call((client) => client.listMachines, page, by(key)),
@@ -97,8 +97,8 @@ export async function gpuNames(core: CoreServices, key: string): Promise<string[
 }
 
 /**
- * Makes or updates the handler's template and endpoint and keeps one worker of it running. Other handlers' workers go
- * to zero.
+ * Makes or updates the handler's template and endpoint and keeps one worker of it running. Workers of other handlers
+ * are scaled to zero. Returns the endpoint's id.
  */
 export async function ensureEndpoint(
   core: CoreServices,
@@ -112,7 +112,7 @@ export async function ensureEndpoint(
     (response) => response.endpoints,
   );
   const type = handler.lb ? EndpointType.LB : EndpointType.QB;
-  // A file can be served both ways: these are two endpoints of one template.
+  // A file can be served both ways. These are two endpoints of one template.
   const existing = endpoints.find((endpoint) => endpoint.templateId === template.id && endpoint.type === type);
   await restOthers(core, key, endpoints, existing?.id);
   if (existing) {
@@ -148,7 +148,7 @@ async function ensureTemplate(core: CoreServices, key: string, handler: Handler)
   const existing = templates.find((template) => template.name === name);
   if (!existing)
     return (await core.templates.call((client) => client.createTemplate, { template: wanted }, by(key))).template!;
-  // One of an earlier release names the handler as its image, and would be taken for one.
+  // A template of an earlier release has the handler as its image name, which would be taken for an image.
   const same =
     existing.imageName === '' &&
     isDeepStrictEqual(existing.startCommand, wanted.startCommand) &&
@@ -170,7 +170,7 @@ function ownTemplates(core: CoreServices, key: string): Promise<Template[]> {
   return allPages(read, (response) => response.templates);
 }
 
-/** A handler that is not served in this run keeps its endpoint, but no worker waits for it. */
+/** Scales the endpoints of handlers that are not served in this run to zero. The endpoints stay. */
 async function restOthers(
   core: CoreServices,
   key: string,

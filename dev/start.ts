@@ -15,7 +15,7 @@ import { Progress } from './progress.ts';
 const root = join(import.meta.dirname, '..');
 const callerDir = process.env.INIT_CWD ?? process.cwd();
 const EXIT_USAGE = 2;
-/** Where the command line looks by itself. */
+/** Path at which the command line looks by default. */
 const LOCAL_ENV = join('.slipway', 'local.env');
 
 function summary(system: LocalSystem, seconds: string): string {
@@ -70,7 +70,7 @@ async function main(): Promise<number> {
       resolve();
     };
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, request);
-    // bootstrap.mjs was killed: nobody would ever stop this process.
+    // bootstrap.mjs was killed. Nobody else would ever stop this process.
     process.on('disconnect', request);
   });
   try {
@@ -90,7 +90,7 @@ async function main(): Promise<number> {
   }
 }
 
-// Waits for everything that main started; the exit also closes the channel to bootstrap.mjs.
+// Waits for everything that main started. The exit also closes the channel to bootstrap.mjs.
 process.exit(
   await main().catch((error: unknown) => {
     process.stderr.write(`\n${error instanceof UsageError ? error.message : String(error)}\n`);

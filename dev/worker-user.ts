@@ -1,6 +1,7 @@
 /**
- * As whom the agent of `npm start` runs workers. As root each account gets a user of its own, if such a user can reach
- * what a worker needs: not so below /root, where the workers stay root's and the user is told.
+ * Chooses the user as whom the agent of `npm start` runs workers. As root, each account gets a user of its own, if such
+ * a user can reach what a worker needs. Below /root it cannot: there the workers run as root, and the user of npm start
+ * is warned.
  */
 import { extname, join } from 'node:path';
 import { ACCOUNT_UID_BASE, runsAsRoot, tryAs } from '@slipway/kit/host/host-user';
@@ -9,17 +10,18 @@ import type { Handler } from './handler/handler.ts';
 /** The value for SLIPWAY_WORKER_USER. */
 export interface WorkerUserChoice {
   setting: 'per-account' | 'same';
-  /** What the user should know about it. */
+  /** Warning for the user; `undefined` if there is none. */
   problem: string | undefined;
 }
 
 /**
- * What workers need: the data folder to pass through, the handler, its program, and for JavaScript the worker module.
+ * Script that checks what workers need: that the data folder can be entered, that the handler, its program and for
+ * JavaScript the worker module can be read, and that the program can be executed.
  */
 const REACH =
   'cd -- "$1" || exit 1; shift; for file in "$@"; do test -r "$file" || { echo "$file cannot be read" >&2; exit 1; }; done; test -x "$1"';
 
-/** Chooses. */
+/** Returns the user to run workers as, with a warning if they must run as root. */
 export async function chooseWorkerUser(handler: Handler, dataDir: string, root: string): Promise<WorkerUserChoice> {
   if (!runsAsRoot()) return { setting: 'same', problem: undefined };
   const program = handler.command[0]!;

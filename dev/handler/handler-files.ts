@@ -1,25 +1,25 @@
 /**
- * The files that a handler is made of: its own and those of its folder that it imports, directly or not. Imports are
- * read from the text and not run: one that is made up at run time is not found, and one that only stands in a comment
- * does no harm.
+ * Finds the files of a handler: its own file and the files of its folder that it imports, directly or not. Imports are
+ * read from the text; nothing is run. So an import that is computed at run time is not found, and an import in a
+ * comment does no harm.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, extname, join, resolve, sep } from 'node:path';
 
-/** Most files that are followed: a folder of code that somebody else made is not watched file by file. */
+/** Most files that are followed. A large folder of code by other people is not watched file by file. */
 const FILES_MAX = 500;
-/** Larger files hold data. */
+/** Largest file that is read for imports, in bytes. Larger files hold data. */
 const FILE_BYTES_MAX = 1024 * 1024;
 const JS_IMPORT = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"])(\.{1,2}\/[^'"\n]+)\1/g;
 const JS_ENDINGS = ['', '.js', '.mjs', '.cjs', '.ts', '.mts', '.json', '/index.js'];
 const PYTHON_IMPORT = /^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]+))/gm;
 
-/** Absolute paths, the handler's first. Missing files are left out; the handler itself is always named. */
+/** Returns absolute paths, the handler's first. Missing files are left out, but the handler itself is always listed. */
 export function handlerFiles(handler: string): string[] {
   return moduleFiles(handler, dirname(handler));
 }
 
-/** The same for any program and what it imports below `root`. */
+/** Returns the same list for any program and its imports below `root`. */
 export function moduleFiles(program: string, root: string): string[] {
   const found = new Set([program]);
   for (const file of found) {
@@ -36,7 +36,7 @@ function read(file: string): string {
   try {
     return statSync(file).size > FILE_BYTES_MAX ? '' : readFileSync(file, 'utf8');
   } catch {
-    // It went in this moment.
+    // The file was removed at this moment.
     return '';
   }
 }
@@ -62,7 +62,7 @@ function pythonImports(text: string, folder: string, root: string): string[] {
   });
 }
 
-/** The names of `a.b as c, d`. */
+/** Returns the names in `a.b as c, d`. */
 function namesOf(list: string): string[] {
   return list
     .replace(/[()]/g, '')
@@ -71,7 +71,7 @@ function namesOf(list: string): string[] {
     .filter((name) => name !== '');
 }
 
-/** A module's file and those of the packages that it is in. */
+/** Returns candidate files of a module: its own and those of the packages around it. */
 function pythonModule(start: string, module: string): string[] {
   const parts = module.split('.').filter((part) => part !== '');
   const packages = parts.map((_, index) => join(start, ...parts.slice(0, index + 1), '__init__.py'));

@@ -1,6 +1,6 @@
 /**
- * What npm start does when the served handler's files have changed: its workers are replaced, and the user is told
- * which and when.
+ * Handles a change of the served handler's files: replaces its workers and reports to the user which files changed and
+ * when.
  */
 import { basename, dirname, relative } from 'node:path';
 import type { CoreServices } from '@slipway/facades/core-client/core-services';
@@ -8,12 +8,12 @@ import type { Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import { by } from '../call-by.ts';
 
-/** What is served. */
+/** The served handler and where to report. */
 export interface ServedHandler {
   core: CoreServices;
   apiKey: string;
   endpointId: string;
-  /** The handler's file. */
+  /** Path of the handler's file. */
   file: string;
   /** Makes the environment of a changed requirements.txt and lets the endpoint run in it. */
   prepareAnew(): Promise<void>;
@@ -21,7 +21,10 @@ export interface ServedHandler {
   problem(text: string): void;
 }
 
-/** Never rejects: what fails is told, and the workers stay as they are until the next change. */
+/**
+ * Replaces the workers after a change. Never rejects: failures are reported, and the workers stay as they are until the
+ * next change.
+ */
 export async function updateHandler(served: ServedHandler, changed: readonly string[]): Promise<void> {
   const { core, apiKey, endpointId, file, report, problem } = served;
   const names = changed.map((path) => relative(dirname(file), path)).join(', ');
@@ -29,7 +32,7 @@ export async function updateHandler(served: ServedHandler, changed: readonly str
     const { workers } = await core.machines.call((client) => client.listWorkers, { endpointId }, by(apiKey));
     if (changed.some((path) => basename(path) === 'requirements.txt')) {
       report(`${names} changed: making the environment first`);
-      // Another environment is another command, which replaces the workers.
+      // A different environment means a different command, and a changed command replaces the workers.
       await served.prepareAnew();
     } else await core.endpoints.call((client) => client.restartEndpoint, { id: endpointId }, by(apiKey));
     report(`${names} changed: ${whatHappens(workers)}`);

@@ -1,7 +1,7 @@
 /**
- * Notices that a handler's files changed. The system tells of changes in their folders, in which a file that an editor
- * replaces by another is the same as one that it writes; where the system cannot, they are looked at once a second.
- * What was changed is what reads differently.
+ * Watches a handler's files for changes. The system reports changes in their folders, so a file that an editor replaces
+ * counts like a file that it writes. Where the system cannot watch folders, the files are read once a second. A file
+ * has changed if its content differs.
  */
 import { createHash } from 'node:crypto';
 import type { FSWatcher } from 'node:fs';
@@ -12,28 +12,32 @@ import { delay } from '@slipway/kit/time/clock';
 import { handlerFiles } from './handler-files.ts';
 
 /**
- * A change counts when two looks this far apart, in milliseconds, see the same: editors and git write in several steps.
+ * Time between two reads, in milliseconds. A change counts once two reads in a row are the same, because editors and
+ * git write in several steps.
  */
 const SETTLE_MS = 150;
-/** A look without a hint, in milliseconds: some network folders tell nothing. And where no folder can be watched. */
+/**
+ * Longest time between two reads without a notification, in milliseconds. Some network folders send none. The second
+ * value applies where no folder can be watched.
+ */
 const LOOK_MS = 5_000;
 const LOOK_UNWATCHED_MS = 1_000;
 
 const REQUIREMENTS = 'requirements.txt';
 
-/** What is watched and who is told. */
+/** Settings of a watch. */
 export interface HandlerWatchOptions {
   handler: string;
   clock: Clock;
   signal: AbortSignal;
-  /** Told of the changed files, by path; the next change waits until it resolves. Must not reject. */
+  /** Called with the paths of the changed files. The next change waits until it resolves. Must not reject. */
   onChanged(files: readonly string[]): Promise<void>;
 }
 
-/** File by path and what it held. */
+/** Content of each file, by path. */
 type Look = ReadonlyMap<string, string>;
 
-/** Watches until the signal aborts; rejects when `onChanged` does. */
+/** Watches until the signal aborts. Rejects if `onChanged` rejects. */
 export async function watchHandler({ handler, clock, signal, onChanged }: HandlerWatchOptions): Promise<void> {
   const folders = new FolderWatches();
   try {
@@ -54,7 +58,9 @@ export async function watchHandler({ handler, clock, signal, onChanged }: Handle
   }
 }
 
-/** The first of two looks in a row that are the same and see the handler itself; undefined after a stop. */
+/**
+ * Returns the first of two reads in a row that are the same and contain the handler itself; `undefined` after a stop.
+ */
 async function settle(handler: string, first: Look, clock: Clock, signal: AbortSignal): Promise<Look | undefined> {
   for (let before = first; !signal.aborted; ) {
     await delay(clock, SETTLE_MS, signal);
@@ -65,7 +71,7 @@ async function settle(handler: string, first: Look, clock: Clock, signal: AbortS
   return undefined;
 }
 
-/** The files as they are now; requirements.txt beside a Python handler counts as one of them. */
+/** Reads the files as they are now. The requirements.txt beside a Python handler is one of them. */
 function look(handler: string): Look {
   const files = handlerFiles(handler);
   if (handler.endsWith('.py')) files.push(join(dirname(handler), REQUIREMENTS));
@@ -84,7 +90,7 @@ function differences(before: Look, after: Look): string[] {
   return [...new Set([...before.keys(), ...after.keys()])].filter((file) => before.get(file) !== after.get(file));
 }
 
-/** Watches of the folders of some files. */
+/** Watches of the folders that hold some files. */
 class FolderWatches {
   readonly #watchers = new Map<string, FSWatcher>();
   #names = new Set<string>();
@@ -92,7 +98,7 @@ class FolderWatches {
   #hinted = false;
   #wakeUp: () => void = () => undefined;
 
-  /** Watches the folders of these files, and of no others. */
+  /** Watches the folders of these files and stops all other watches. */
   follow(files: readonly string[]): void {
     this.#names = new Set([...files.map((file) => basename(file)), REQUIREMENTS]);
     const folders = new Set(files.map((file) => dirname(file)));
@@ -102,7 +108,7 @@ class FolderWatches {
     for (const folder of folders) this.#watch(folder);
   }
 
-  /** Resolves when something may have changed, and now and then without a hint. */
+  /** Resolves when something may have changed, and at intervals without a notification. */
   async changed(clock: Clock, signal: AbortSignal): Promise<void> {
     const woken = new AbortController();
     this.#wakeUp = () => woken.abort();
@@ -126,7 +132,7 @@ class FolderWatches {
       watcher.on('error', () => this.#drop(folder, watcher));
       this.#watchers.set(folder, watcher);
     } catch {
-      // No more of them may be had, or the folder cannot be watched.
+      // The system allows no more watches, or the folder cannot be watched.
       this.#complete = false;
     }
   }

@@ -1,4 +1,4 @@
-/** From a handler's file to what an endpoint needs: a name, a command that runs it and a request that works. */
+/** Derives what an endpoint needs from a handler's file: a name, a command that runs it and a request that works. */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
@@ -12,29 +12,29 @@ export interface Handler {
   /** Name of its template and endpoint. */
   name: string;
   file: string;
-  /** Command line of a worker. */
+  /** Command line that starts a worker. */
   command: string[];
-  /** It is an HTTP server, for a load-balancing endpoint; else it takes jobs. */
+  /** True if the handler is an HTTP server, for a load-balancing endpoint. False if it takes jobs. */
   lb: boolean;
-  /** A request that works: for one that takes jobs, the job. */
+  /** A request that works. For a handler that takes jobs, it submits a job. */
   example: ExampleRequest;
 }
 
-/** Release of the `runpod` package for handlers that do not name one. */
+/** Release of the `runpod` package for handlers that do not list one. */
 const RUNPOD_REQUIREMENT = 'runpod==1.12.0';
 
-/** File names that say nothing; the folder's name says more. */
+/** Generic file names. The folder's name says more. */
 const GENERIC_NAMES = new Set(['handler', 'rp_handler', 'main', 'app', 'index', 'worker', 'server', 'src']);
 const NAME_LENGTH_MAX = 60;
 
-/** What to prepare. */
+/** The handler to prepare. */
 export interface HandlerFile {
   file: string;
-  /** As `Handler.lb`. */
+  /** See `Handler.lb`. */
   lb: boolean;
 }
 
-/** Prepares a handler; for Python this makes its environment, which takes a while the first time. Throws UsageError. */
+/** Prepares a handler. For Python it makes the environment, which takes a while the first time. Throws UsageError. */
 export async function prepareHandler(
   { file, lb }: HandlerFile,
   root: string,
@@ -51,7 +51,7 @@ export async function prepareHandler(
   };
 }
 
-/** A readable name: the file's, or its folder's when the file is called handler, main or the like. */
+/** Returns a readable name: the file's name, or its folder's if the file is called handler, main or the like. */
 export function handlerName(file: string): string {
   const stem = basename(file, extname(file));
   const folder = basename(dirname(file));
@@ -65,7 +65,7 @@ export function handlerName(file: string): string {
   );
 }
 
-/** The name to use when another handler already has the first one. The same file always gets the same. */
+/** Returns the name to use when another handler already has the first one. The same file always gets the same name. */
 export function distinctName(name: string, file: string): string {
   return `${name}-${createHash('sha256').update(file).digest('hex').slice(0, 6)}`;
 }
@@ -82,8 +82,8 @@ async function handlerCommand(
 }
 
 /**
- * The lines of requirements.txt beside the handler, plus the worker SDK when they do not name it; an HTTP server has no
- * use for it.
+ * Returns the requirements.txt beside the handler, plus the worker SDK if the file does not list it. An HTTP server
+ * does not need the SDK.
  */
 export function requirementsOf(file: string, lb = false): { file?: string; more: string[] } {
   const listed = join(dirname(file), 'requirements.txt');

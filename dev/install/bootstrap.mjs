@@ -1,7 +1,7 @@
 /**
- * What every npm script runs first: plain JavaScript for any Node from 20 up, with nothing installed. It installs what
- * is missing and then runs the command's TypeScript with the pinned Node. It must not import anything that npm
- * installs, nor any TypeScript.
+ * Entry point of every npm script: plain JavaScript for any Node from 20 up, with nothing installed. It installs
+ * missing packages and then runs the command's TypeScript with the pinned Node. It must not import TypeScript or
+ * anything that npm installs.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 const NODE_MAJOR_MIN = 20;
 const PROGRESS_PERIOD_MS = 10_000;
 const PARENT_PERIOD_MS = 500;
-/** As in options.ts. */
+/** Same value as in options.ts. */
 const PORT_DEFAULT = 8080;
 const PASSED_ON_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
@@ -23,8 +23,8 @@ const modules = join(root, 'node_modules');
 const pinnedNode = join(modules, 'node', 'bin', 'node');
 
 /**
- * For each command the file that it runs, arguments that it always gets, whether it needs the development packages too,
- * and the file with its help, which must need no installation.
+ * Commands by name: the file that each runs, arguments that it always gets, whether it also needs the development
+ * packages, and the file with its help. Showing the help must need no installation.
  */
 const COMMANDS = {
   start: { file: 'dev/start.ts', development: false, help: 'dev/start-help.txt' },
@@ -36,8 +36,8 @@ const COMMANDS = {
 };
 
 /**
- * Files that make parts which are not kept in git, patched packages among them; each does nothing when its part is up
- * to date.
+ * Programs that build parts which are not kept in git, such as patched packages. Each does nothing if its part is up to
+ * date.
  */
 const GENERATORS = ['dev/install/patch-packages.ts', 'facades/graphql/build.ts', 'facades/console/build.ts'];
 
@@ -55,8 +55,8 @@ function readJson(file) {
 }
 
 /**
- * Packages of package-lock.json that node_modules lacks or has in another version. npm writes
- * node_modules/.package-lock.json as the last step of an installation, so an interrupted one counts as nothing
+ * Returns packages of package-lock.json that node_modules lacks or has in another version. npm writes
+ * node_modules/.package-lock.json as the last step of an installation, so after an interrupted one nothing counts as
  * installed.
  */
 function missingPackages(development) {
@@ -66,7 +66,7 @@ function missingPackages(development) {
   const missing = [];
   for (const [path, entry] of Object.entries(wanted)) {
     if (!path.startsWith('node_modules/')) continue;
-    // Optional packages belong to other operating systems; a link is a folder of this project.
+    // Optional packages are for other operating systems. A link is a folder of this project.
     if (entry.link || entry.optional || entry.devOptional || (entry.dev && !development)) continue;
     if (installed[path]?.version !== entry.version) missing.push(path);
   }
@@ -81,7 +81,7 @@ function ended(child) {
   });
 }
 
-/** npm shows its own progress on a terminal only. */
+/** Reports progress where npm does not: npm shows its own on a terminal only. */
 async function showProgress(signal) {
   if (process.stderr.isTTY) return;
   let seconds = 0;
@@ -96,9 +96,9 @@ async function showProgress(signal) {
 }
 
 /**
- * npm goes on for a minute or more after a Ctrl-C, and would then be in the way of the next installation, which is made
- * anew anyway. So a signal ends it and all that it started, as a group of their own, at once, and this process with
- * them.
+ * Kills the installation when this process gets a signal. npm goes on for a minute or more after a Ctrl-C and would
+ * disturb the next installation, which starts afresh anyway. So a signal at once kills npm with everything that it
+ * started, which is one process group, and ends this process.
  */
 function endWithUs(child) {
   const stop = (signal) => {
@@ -113,8 +113,8 @@ function endWithUs(child) {
 
 async function install(development) {
   process.stdout.write('Installing what is missing with npm ci; the first time this takes a minute or two.\n');
-  // npm tells its scripts where it and its own Node are. That Node, because the pinned one is about to be replaced.
-  // Without npm in between the one on the PATH serves.
+  // npm tells its scripts where it and its own Node are. That Node is used because the pinned one is about to be
+  // replaced. Without npm in between, the npm on the PATH is used.
   const { npm_execpath: npmFile = '', npm_node_execpath: npmNode = process.execPath } = process.env;
   const npm = npmFile.endsWith('npm-cli.js') ? [npmNode, npmFile] : ['npm'];
   const args = ['ci', '--loglevel=error', '--no-audit', '--no-fund', ...(development ? ['--include=dev'] : [])];
@@ -142,8 +142,8 @@ async function install(development) {
 }
 
 /**
- * Nobody should wait minutes for an installation to learn that another program has the port. What else may be wrong
- * with it is found later.
+ * Ends early if another program has the port, so that nobody waits minutes for an installation to learn it. Other
+ * problems of the port are found later.
  */
 async function requirePort(args) {
   const index = args.findIndex((argument) => argument === '--port' || argument.startsWith('--port='));
@@ -164,7 +164,7 @@ async function requirePort(args) {
     );
 }
 
-/** Makes what is generated and not kept in git; takes a moment when nothing changed. */
+/** Builds generated files that are not kept in git. Takes a moment if nothing changed. */
 async function buildGenerated() {
   for (const file of GENERATORS.map((name) => join(root, name)).filter((path) => existsSync(path))) {
     const code = await ended(spawn(pinnedNode, [file], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] }));
@@ -173,8 +173,8 @@ async function buildGenerated() {
 }
 
 /**
- * A SIGTERM to npm alone ends npm and the shell between it and this process, which gets nothing. So under npm the end
- * of that shell counts as the signal.
+ * Calls `onGone` when the parent process has ended. A SIGTERM to npm alone ends npm and the shell between npm and this
+ * process, but this process gets no signal. So under npm the end of that shell counts as the signal.
  */
 async function watchParent(onGone) {
   if (!process.env.npm_lifecycle_event) return;
@@ -185,8 +185,8 @@ async function watchParent(onGone) {
 }
 
 /**
- * Runs the command in a process group of its own, so that a signal of the terminal reaches it exactly once: through
- * here. If this process is killed, the command notices it by the closed IPC channel.
+ * Runs the command in its own process group, so that a terminal's signal reaches it exactly once: through this process.
+ * If this process is killed, the command notices that its IPC channel has closed.
  */
 async function run(file, args) {
   const path = [join(modules, '.bin'), process.env.PATH].filter(Boolean).join(delimiter);

@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { applyPatch, parsePatch, reversePatch, type StructuredPatch } from 'diff';
 
 const root = join(import.meta.dirname, '../..');
-/** Ends the name of a file's copy as it was published: a patch that has changed starts from there. */
+/** Suffix of the copy of a published file. A changed patch is applied to this copy. */
 const PUBLISHED = '.published';
 
 /** A patch of one file. */
@@ -28,12 +28,12 @@ interface PatchedFile {
   readonly published: string;
   readonly current: string;
   readonly patched: string;
-  /** Patches that the file held already; `undefined` if it was something else. */
+  /** Number of patches that the file held already; `undefined` if its content was something else. */
   readonly held: number | undefined;
   readonly patches: number;
 }
 
-/** Patches of a package by file. The file of the last patch, which marks a patched package, comes last. */
+/** Returns the patches of a package by file. The file of the last patch marks a patched package, so it comes last. */
 function patchesOf(name: string): Map<string, FilePatch[]> {
   const byFile = new Map<string, FilePatch[]>();
   for (const path of globSync(`deploy/patches/${name}/*.patch`, { cwd: root }).sort()) {
@@ -47,7 +47,7 @@ function patchesOf(name: string): Map<string, FilePatch[]> {
   return byFile;
 }
 
-/** Returns a text without, and after each of, its patches. `undefined` if one does not fit. */
+/** Returns a text before its patches and after each of them. `undefined` if one does not fit. */
 function stagesOf(published: string, patches: readonly FilePatch[]): string[] | undefined {
   const stages = [published];
   for (const { patch } of patches) {
@@ -66,7 +66,7 @@ function withoutPatches(text: string, patches: readonly FilePatch[]): string | u
   return published === false ? undefined : published;
 }
 
-/** Finds the published form of a file that holds none, some or all of its patches. */
+/** Finds the published form of a file that holds none, some or all of its patches, and returns its stages. */
 function findStages(file: string, current: string, patches: readonly FilePatch[]): string[] | undefined {
   if (existsSync(file + PUBLISHED)) return stagesOf(readFileSync(file + PUBLISHED, 'utf8'), patches);
   for (let held = patches.length; held >= 0; held -= 1) {
@@ -98,14 +98,14 @@ function readFile(file: string, patches: readonly FilePatch[]): PatchedFile {
   };
 }
 
-/** Replaces a file at once: a process that starts meanwhile reads the old or the new one. */
+/** Replaces a file atomically: a process that starts meanwhile reads either the old or the new file. */
 function replaceFile(file: string, text: string): void {
   const part = `${file}.${process.pid}.part`;
   writeFileSync(part, text);
   renameSync(part, file);
 }
 
-/** Patches a package, if it is there. Nothing is written unless all patches fit. */
+/** Patches a package if it is installed. Nothing is written unless all patches fit. */
 function patchPackage(name: string, modules: string, keepPublished: boolean): void {
   if (!existsSync(join(modules, name))) return;
   const files = [...patchesOf(name)].map(([file, patches]) => readFile(join(modules, name, file), patches));

@@ -1,4 +1,4 @@
-/** The data folder: where each thing in it is. */
+/** The data folder and the paths in it. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
@@ -10,31 +10,31 @@ export interface DataDir {
   dir: string;
   /** Keys and passwords, mode 0600. */
   secretsFile: string;
-  /** What single processes are handed of it, one file each. */
+  /** Secrets that are passed to single processes, one file each. */
   secretsDir: string;
-  /** Facts for scripts; exists only while everything is ready. */
+  /** Facts for scripts. Exists only while everything is ready. */
   localEnvFile: string;
-  /** Who uses the folder, see folder-claim.ts. */
+  /** Records which launcher uses the folder, see folder-claim.ts. */
   pidFile: string;
-  /** gRPC port of core, so that it stays the same. */
+  /** gRPC port of core, kept so that it stays the same. */
   corePortFile: string;
-  /** Output of every process, one file each. */
+  /** Log files, one for each process. */
   logDir: string;
-  /** The embedded PostgreSQL's data, or a link to it. */
+  /** Data of the embedded PostgreSQL, or a link to it. */
   postgresDir: string;
-  /** What the agent keeps on disk. */
+  /** Files of the agent. */
   agentDir: string;
-  /** Compiled code of our own processes, which makes every start but the first faster. */
+  /** Compiled code of our own processes. It makes every start but the first faster. */
   cacheDir: string;
   /** Python environments of handlers. */
   venvDir: string;
 }
 
-/** Makes the data folder when it is missing. Throws UsageError when it cannot be made or written. */
+/** Makes the data folder if it is missing. Throws UsageError if it cannot be made or written. */
 export function openDataDir(dir: string): DataDir {
   const asRoot = process.getuid?.() === 0;
   try {
-    // PostgreSQL refuses to run as root; its own user must be able to pass through to its data, whatever the umask.
+    // PostgreSQL does not run as root. Its own user must be able to traverse these folders, whatever the umask.
     for (const made of makeFolder(dir, 0o700)) if (asRoot) chmodSync(made, 0o711);
     makeFolder(join(dir, 'logs'), 0o700);
   } catch (error) {
@@ -62,15 +62,15 @@ function unusable(dir: string, { message }: Error): UsageError {
 }
 
 /**
- * What to tell the user about a failed start: a file of the data folder that cannot be read or written is theirs to
- * mend.
+ * Returns the error to show for a failed start. A file of the data folder that cannot be read or written becomes a
+ * UsageError, because the user can fix it.
  */
 export function explainFailure(dir: string, error: unknown): unknown {
   const { code, path } = error as NodeJS.ErrnoException;
   return code !== undefined && path?.startsWith(dir + sep) ? unusable(dir, error as Error) : error;
 }
 
-/** Command line of a running process; undefined when there is none with this id. */
+/** Returns the command line of a running process; `undefined` if no process has this id. */
 export function commandOf(pid: number): string | undefined {
   try {
     if (process.platform === 'linux')

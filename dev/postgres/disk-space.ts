@@ -1,14 +1,14 @@
-/** Warns of full disks under a data folder: on a full one PostgreSQL stores no job and no outcome. */
+/** Warns of full disks under a data folder. On a full disk PostgreSQL stores neither jobs nor their outcomes. */
 import { existsSync, realpathSync, statfsSync, statSync } from 'node:fs';
 
 /**
- * With less than this many bytes free there is a warning: a log of PostgreSQL and the largest outputs of an hour still
- * fit.
+ * Free space below which there is a warning, in bytes. With this much, PostgreSQL's log and the largest outputs of an
+ * hour still fit.
  */
 const FREE_BYTES_MIN = 1024 ** 3;
 const MIB = 1024 ** 2;
 
-/** A warning for each disk under these folders that is nearly full. Folders that are missing are passed over. */
+/** Returns a warning for each disk under these folders that is nearly full. Missing folders are ignored. */
 export function diskWarnings(folders: readonly string[], freeBytesMin = FREE_BYTES_MIN): string[] {
   const seen = new Set<number>();
   return folders

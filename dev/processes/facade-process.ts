@@ -1,6 +1,6 @@
 /**
- * Plan of the HTTP facade. Its port is the user's own request, so a taken one is an error that says so, and never
- * another port.
+ * Plan of the HTTP facade. The user asked for its port, so a taken port is an error that says so. The facade never
+ * takes another port.
  */
 
 import { UsageError } from '../options.ts';
@@ -9,13 +9,13 @@ import type { NodeProcessOptions, ReadyMessage } from './node-process.ts';
 import { nodeProcess } from './node-process.ts';
 import type { ProcessPlan } from './supervised-process.ts';
 
-/** What to run and where it listens. */
+/** Options of the facade's process, and the address that it listens on. */
 export interface FacadeProcessOptions extends Omit<NodeProcessOptions, 'name' | 'file'> {
   host: string;
   port: number;
 }
 
-/** Makes the plan. Its start throws UsageError when somebody else has the port. */
+/** Makes the plan. Its start throws UsageError if another program has the port. */
 export function facadeProcess({ host, port, ...options }: FacadeProcessOptions): ProcessPlan<ReadyMessage> {
   return {
     ...nodeProcess({
@@ -27,7 +27,7 @@ export function facadeProcess({ host, port, ...options }: FacadeProcessOptions):
     triesAgain: async (failures) => {
       const problem = await portProblem(port, host);
       if (problem !== undefined) throw new UsageError(problem);
-      // Free by now: who had it may have had it for a moment only.
+      // The port is free by now: another program may have held it only for a moment.
       return failures === 1;
     },
   };

@@ -1,6 +1,6 @@
 /**
- * Plan of a process of ours: a TypeScript file run by the pinned Node, which says over its IPC channel when it is
- * ready.
+ * Plan of one of our own processes: a TypeScript file run by the pinned Node. It reports over its IPC channel when it
+ * is ready.
  */
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
@@ -8,34 +8,37 @@ import { NODE_ENVIRONMENT, NODE_FLAGS } from '@slipway/kit/host/node-settings';
 import { ProcessLog } from './process-log.ts';
 import type { ProcessPlan } from './supervised-process.ts';
 
-/** What core, the facade and the edge send when they are ready. */
+/** Message that core, the facade and the edge send when they are ready. */
 export interface ReadyMessage {
   ready: true;
   /** gRPC address of core. */
   address?: string;
   /** HTTP address of the facade. */
   url?: string;
-  /** host:port of the edge's listeners by name. */
+  /** Addresses of the edge's listeners by name, as host:port. */
   addresses?: Record<string, string>;
 }
 
-/** What to run. */
+/** Settings of a process of ours. */
 export interface NodeProcessOptions {
-  /** For the user and for the log file's name. */
+  /** Name for the user and for the log file. */
   name: string;
   root: string;
-  /** Path from the project's root. */
+  /** Path relative to the project's root. */
   file: string;
-  /** Its arguments. Default none. */
+  /** Arguments of the program. Default: none. */
   args?: readonly string[];
   logDir: string;
-  /** Where Node keeps compiled code between runs; absent: nowhere. */
+  /** Folder in which Node keeps compiled code between runs. Absent: compiled code is not kept. */
   cacheDir?: string;
-  /** All of its environment, asked for anew at every start. */
+  /** Returns the whole environment of the process. Called at every start. */
   env(): Record<string, string | undefined>;
 }
 
-/** First starts migrate the database and compile nothing; a slow disk may still need a while. */
+/**
+ * Longest time until a process is ready, in milliseconds. The first start migrates the database and has no compiled
+ * code yet, and a slow disk may need a while.
+ */
 const READY_MS_MAX = 60_000;
 
 export function nodeProcess(options: NodeProcessOptions): ProcessPlan<ReadyMessage> {

@@ -1,11 +1,11 @@
 /**
- * Log files of child processes. They are written by the children themselves, so they go on when the launcher is busy or
- * gone.
+ * Log files of child processes. The children write them directly, so logging goes on when the launcher is busy or gone.
  */
 import { closeSync, copyFileSync, existsSync, openSync, readSync, statSync, truncateSync } from 'node:fs';
 
 /**
- * A larger file is put aside, at a start and while the process runs: two of them are kept, this one and the one before.
+ * Size above which a log file is rotated, in bytes. Checked at a start and while the process runs. Two files are kept:
+ * the current one and the previous one.
  */
 export const ROTATE_BYTES = 16 * 1024 * 1024;
 const TAIL_BYTES = 16_384;
@@ -23,8 +23,8 @@ export class ProcessLog {
   }
 
   /**
-   * Puts what is in it aside once that is much. The process goes on writing at the file's new end: it was opened for
-   * appending.
+   * Rotates the file if it is too large. The process goes on writing at the end of the new file, because it opened the
+   * file for appending.
    */
   rotate(): void {
     if (!existsSync(this.file) || statSync(this.file).size <= ROTATE_BYTES) return;
@@ -34,7 +34,8 @@ export class ProcessLog {
   }
 
   /**
-   * Opens it for appending and remembers where this run begins. The caller closes the descriptor once the child has it.
+   * Opens the file for appending and remembers where this run begins. The caller closes the descriptor once the child
+   * has it.
    */
   open(): number {
     const descriptor = openSync(this.file, 'a', 0o600);
@@ -42,12 +43,12 @@ export class ProcessLog {
     return descriptor;
   }
 
-  /** The last lines since `open`, for an error message. */
+  /** Returns the last lines since `open`, for an error message. */
   tail(): string {
     return this.#lines().slice(-TAIL_LINES).map(shorten).join('\n');
   }
 
-  /** The last line since `open` that speaks of an error, else the last of all; empty when there is none. */
+  /** Returns the last line since `open` that mentions an error, else the last line; empty if there is none. */
   lastError(): string {
     const lines = this.#lines();
     const line = lines.findLast(speaksOfError) ?? lines.at(-1) ?? '';
@@ -66,7 +67,7 @@ export class ProcessLog {
   }
 }
 
-/** Our own processes log JSON; of that the sentence and the error's text are what a person wants to see. */
+/** Shortens a line. Our own processes log JSON, of which a person wants only the message and the error's text. */
 function shorten(line: string): string {
   try {
     const { msg, err } = JSON.parse(line) as { msg?: string; err?: { message?: string } };

@@ -14,7 +14,7 @@ import { nodeProcess } from './node-process.ts';
 import type { ProcessPlan } from './supervised-process.ts';
 
 const HTTP_HOST = '127.0.0.1';
-/** Data centre of the machine; `*`: it also takes work for other data centres, which clients name by themselves. */
+/** Locations of the machine. `*`: it also takes work for other data centres, which clients name explicitly. */
 const LOCATION = 'local,*';
 
 /** Options of the launcher. */
@@ -43,7 +43,7 @@ export function corePlan(
   data: DataDir,
   secrets: Secrets,
 ): Promise<ProcessPlan<string>> {
-  // Everything runs on this machine, so a webhook to it is what its developer means; other accounts are other people.
+  // Everything runs on this machine, so its developer means webhooks that go to it. Other accounts are other people.
   const allowPrivate = options.webhooksToPrivate ? 'true' : env.SLIPWAY_WEBHOOK_ALLOW_PRIVATE || ACCOUNT_NAME;
   return coreProcess({
     root,
@@ -105,9 +105,9 @@ export function agentPlan(
       SLIPWAY_CORE_ADDRESS: coreAddress,
       SLIPWAY_AGENT_DATA_DIR: data.agentDir,
       SLIPWAY_WORKER_USER: workerUser,
-      // A handler is a command of this machine, whose owner typed it.
+      // A handler is a command of this machine, typed by the machine's owner.
       SLIPWAY_AGENT_ALLOW_COMMANDS: env.SLIPWAY_AGENT_ALLOW_COMMANDS || 'true',
-      // A network volume belongs to a data centre; without one it could not be used.
+      // A network volume belongs to a data centre. Without a data centre it could not be used.
       SLIPWAY_AGENT_LOCATIONS: env.SLIPWAY_AGENT_LOCATIONS || LOCATION,
       ...secretFiles(data.secretsDir, { SLIPWAY_AGENT_KEY: secrets.agentKey }),
     }),

@@ -1,21 +1,21 @@
-/** Runs a program that makes something for us, such as pip. */
+/** Runs a program to its end, such as pip. */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
 const OUTPUT_LINES_MAX = 200;
 
-/** What to run it with. */
+/** Settings of a run. */
 export interface RunProgramOptions {
-  /** Ends it early. */
+  /** Ends the program early. */
   signal: AbortSignal;
-  /** Hears every line it writes. */
+  /** Called with every line that the program writes. */
   onLine?: ((line: string) => void) | undefined;
   env?: NodeJS.ProcessEnv;
 }
 
 /**
- * Runs it in a group of its own (a Ctrl-C reaches it through the signal only) and keeps the last lines that it writes.
- * Code 127: not there.
+ * Runs a program in its own process group and keeps the last lines of its output. A Ctrl-C reaches it only through the
+ * signal. Code 127: the program was not found.
  */
 export function runProgram(
   program: string,
@@ -26,7 +26,7 @@ export function runProgram(
     const output: string[] = [];
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, ...(env && { env }) });
     const stop = (): void => {
-      // It may have ended by itself in this very moment.
+      // The program may have ended by itself at this moment.
       try {
         if (child.pid) process.kill(-child.pid, 'SIGTERM');
       } catch {

@@ -1,7 +1,7 @@
 /**
- * A process that must run until it is stopped: started, found ready, and started again whenever it ends by itself.
- * Every process gets a group of its own, so that a Ctrl-C of the terminal reaches only the launcher and the order of
- * stopping is the launcher's.
+ * A process that must run until it is stopped. It is started, checked for readiness, and restarted whenever it ends by
+ * itself. Every process gets its own process group: a Ctrl-C of the terminal then reaches only the launcher, which
+ * controls the order of stopping.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -13,21 +13,24 @@ import { delay } from '@slipway/kit/time/clock';
 import type { ProcessLog } from './process-log.ts';
 
 /**
- * Pause before a process is started again: the first is at most 250 ms, so that a killed one is back within a second or
- * two.
+ * Pause before a process is restarted. The first pause is at most 250 ms, so that a killed process is back within a
+ * second or two.
  */
 const RESTART_PAUSE = { firstMs: 250, maxMs: 5_000 };
-/** Pause before its first start is tried again. */
+/** Pause before another try of the first start. */
 const START_PAUSE = { firstMs: 250, maxMs: 500 };
-/** A process that ran this long starts with a fresh count of failures. */
+/** Run time after which the count of failures is reset, in milliseconds. */
 const HEALTHY_MS = 10_000;
-/** After a request to stop has gone unheard this long, the process is killed. */
+/** Time that a process has to react to a stop signal before it is killed, in milliseconds. */
 const STOP_MS_MAX = 8_000;
 
-/** Between two looks at how long its log is. */
+/** Time between two checks of the log's size, in milliseconds. */
 const LOG_LOOK_MS = 5_000;
 
-/** A process did not come up; the text says which and ends with its last lines, `brief` says why in one line. */
+/**
+ * Failure of a process to come up. The text names the process and ends with its last lines. `brief` gives the reason in
+ * one line.
+ */
 export class ProcessError extends Error {
   readonly brief: string;
 
@@ -37,38 +40,41 @@ export class ProcessError extends Error {
   }
 }
 
-/** Which process and how. `Ready` is what it says about itself when it is ready. */
+/** How to start a process. `Ready`: what the process reports about itself when it is ready. */
 export interface ProcessPlan<Ready> {
-  /** For the user. */
+  /** Name for the user. */
   name: string;
   log: ProcessLog;
-  /** Starts it with its output on the given descriptor, in a process group of its own. */
+  /** Starts the process in its own process group, with its output on the given descriptor. */
   spawn(output: number): ChildProcess | Promise<ChildProcess>;
-  /** Resolves when it can be used. Must give up when the signal aborts, which happens when the process ends first. */
+  /**
+   * Resolves when the process can be used. Must give up when the signal aborts, which happens if the process ends
+   * first.
+   */
   whenReady(child: ChildProcess, signal: AbortSignal): Promise<Ready>;
-  /** Longest time until it is ready. */
+  /** Longest time until the process is ready, in milliseconds. */
   readyMsMax: number;
   /**
-   * Asked after each failure of the first start whether it is tried again; may throw an error that says more than the
-   * process did. Later starts are tried for ever. Default: it is not.
+   * Returns true to try again after a failed first start. May throw an error that explains more than the process did.
+   * Later starts are retried for ever. Default: the first start is not retried.
    */
   triesAgain?(failures: number): boolean | Promise<boolean>;
-  /** Signal that asks it to stop. Default SIGTERM. */
+  /** Signal that asks the process to stop. Default: SIGTERM. */
   stopSignal?: NodeJS.Signals;
-  /** Signal that ends it at once. Default SIGKILL. */
+  /** Signal that kills the process. Default: SIGKILL. */
   killSignal?: NodeJS.Signals;
 }
 
-/** What a supervised process reports. */
+/** Events of a supervised process. */
 export interface ProcessEvents {
-  /** It was started, for the first time or again; it may not be ready yet. */
+  /** The process was started, for the first time or again. It may not be ready yet. */
   onSpawned?(name: string, pid: number): void;
   /**
-   * It ended by itself and will be started again; `how` is its exit code or signal and the last line that it wrote
+   * The process ended by itself and will be restarted. `how`: its exit code or signal, and the last line that it wrote
    * about it.
    */
   onEnded(name: string, how: string): void;
-  /** It is ready again. */
+  /** The process is ready again. */
   onRestarted(name: string): void;
 }
 
@@ -86,7 +92,7 @@ export class SupervisedProcess<Ready> {
     this.#deps = deps;
   }
 
-  /** Starts it; resolves when it is ready, rejects with its last lines when it cannot be started. */
+  /** Starts the process. Resolves when it is ready. Rejects with its last lines if it cannot be started. */
   async start(): Promise<Ready> {
     const { clock, random } = this.#deps;
     const ready = await retry(() => this.#launch(), {
@@ -100,12 +106,12 @@ export class SupervisedProcess<Ready> {
     return ready;
   }
 
-  /** Ends it and waits until it has ended. Safe at any time, also more than once. */
+  /** Stops the process and waits until it has ended. Safe to call at any time and more than once. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#end();
     await this.#keeper;
-    // A launch that was under way when the stop came in has a child of its own by now.
+    // A launch that was in progress when the stop came has a child of its own by now.
     await this.#end();
   }
 
@@ -131,7 +137,7 @@ export class SupervisedProcess<Ready> {
       throw new Error(`ended with ${how} before it was ready`);
     });
     try {
-      // A stop that came in while it was being spawned has not seen this child.
+      // A stop during the spawn has not seen this child.
       if (this.#stopping.signal.aborted) void this.#end();
       return await Promise.race([this.#plan.whenReady(child, gone.signal), died, tooSlow]);
     } catch (error) {
@@ -166,12 +172,12 @@ export class SupervisedProcess<Ready> {
     }
   }
 
-  /** A full disk, or a folder that somebody removed, ends no process. */
+  /** Rotates the log. A full disk or a removed folder must not end a process. */
   #rotateLog(): void {
     try {
       this.#plan.log.rotate();
     } catch {
-      // The next look tries again.
+      // The next check tries again.
     }
   }
 
@@ -190,7 +196,7 @@ export class SupervisedProcess<Ready> {
     }
   }
 
-  /** With what it said last, unless somebody killed it: then that has nothing to do with it. */
+  /** Adds the process's last error line, unless somebody killed it: then the line has nothing to do with the end. */
   #why(how: string): string {
     const line = how.includes('SIGKILL') ? '' : this.#plan.log.lastError();
     return line === '' ? how : `${how}: ${line}`;

@@ -1,4 +1,4 @@
-/** Tells of workers that crashed: the whole reason once, then how often it has happened again. */
+/** Reports workers that crashed: the whole reason once, then how often it has happened again. */
 import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
 import type { EndedWorkers, Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
@@ -12,20 +12,20 @@ export class WorkerCrashes {
   readonly #tell: { problem(text: string): void; step(text: string): void };
   readonly #sinceMs: number;
 
-  /** What ended before `sinceMs` is no news. */
+  /** Workers that ended before `sinceMs` are not reported. */
   constructor(tell: { problem(text: string): void; step(text: string): void }, sinceMs = 0) {
     this.#tell = tell;
     this.#sinceMs = sinceMs;
   }
 
   /**
-   * Looks through the workers of an endpoint, and through those that ended: one that was replaced at once is only among
-   * these. Each is told of once.
+   * Checks the workers of an endpoint, and those that ended. A worker that was replaced at once is only among the
+   * latter. Each crash is reported once.
    */
   update(endpoint: string, workers: readonly Worker[], ended: readonly EndedWorkers[] = []): void {
     for (const { lastWorkerId, reason, exitCode, lastEndTime } of ended.toReversed()) {
       if ((lastEndTime?.getTime() ?? 0) < this.#sinceMs || !this.#isNew(lastWorkerId)) continue;
-      // It is lost, or a signal ended it and it had written nothing: no reason that takes several lines.
+      // The worker is lost, or a signal ended it and it had written nothing. Such a reason takes one line.
       if (exitCode === undefined && !reason.includes('\n'))
         this.#tell.step(`worker ${lastWorkerId} of ${endpoint} has ended: ${plain(reason)}`);
       else this.#crash(endpoint, lastWorkerId, reason);

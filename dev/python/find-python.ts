@@ -1,4 +1,4 @@
-/** Which Python makes the environments: the first on the PATH, unless workers could not run it. */
+/** Finds the Python that makes the environments: the first on the PATH, unless workers could not run it. */
 import { ACCOUNT_UID_BASE, runsAsRoot, tryAs } from '@slipway/kit/host/host-user';
 import { runProgram } from '../processes/run-program.ts';
 
@@ -7,20 +7,20 @@ export interface FoundPython {
   /** Name on the PATH, or the path. */
   program: string;
   version: string;
-  /** Behind the name: pyenv, for one, puts a script there. */
+  /** Path of the real interpreter. The name on the PATH may be a script, as with pyenv. */
   executable: string;
 }
 
-/** The distribution's, which every user reaches. */
+/** The distribution's Python, which every user can reach. */
 const SYSTEM_PYTHON = '/usr/bin/python3';
 const PROBE = 'import platform, sys; print(platform.python_version()); print(sys.executable)';
-/** Debian's Python comes without what makes environments. */
+/** Also checks for the modules that make environments. Debian's Python comes without them. */
 const PROBE_VENV = `import ensurepip, venv; ${PROBE}`;
 
 /**
- * Finds it; undefined where there is none. Whoever is root often has Python below /root (pyenv, uv), where the users as
- * whom an agent of root runs workers cannot enter: an environment made of that one would start no worker, so the
- * distribution's goes before it.
+ * Finds Python; `undefined` if there is none. Root often has Python below /root (pyenv, uv). An agent that runs as root
+ * runs workers as other users, who cannot enter /root, so no worker would start in an environment made with that
+ * Python. The distribution's Python is preferred then.
  */
 export async function findPython(signal: AbortSignal): Promise<FoundPython | undefined> {
   const first = await probe('python3', PROBE, signal);

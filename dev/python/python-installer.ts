@@ -1,7 +1,7 @@
 /**
- * What installs Python packages on this machine: uv (chosen because it takes seconds where pip takes a minute, and is
- * one wheel on PyPI) beside a pip of its own, in a folder made once. Settings that this machine's people gave to pip
- * hold for uv too; where uv does not know one, or is not to be had for this machine, pip does it.
+ * Makes the installer of Python packages on this machine: uv, beside a pip of its own, in a folder that is made once.
+ * uv is one wheel on PyPI and takes seconds where pip takes a minute. This machine's settings of pip apply to uv too.
+ * If uv does not support one of them, or is not available for this machine, pip installs the packages.
  */
 import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
@@ -11,29 +11,28 @@ import type { FoundPython } from './find-python.ts';
 
 const UV_REQUIREMENT = 'uv==0.13.9';
 
-/** uv as it is to be called here. */
+/** uv, and how to call it here. */
 export interface Uv {
   program: string;
-  /** Options that say what pip's settings say. */
+  /** Options of uv that are equivalent to pip's settings. */
   options: string[];
 }
 
-/** What finding it needs from outside. */
 export interface InstallerDeps {
-  /** Says a line of progress. */
+  /** Reports a line of progress. */
   report(line: string): void;
   /** Ends the work early. */
   signal: AbortSignal;
 }
 
-/** Settings of pip as options of uv. A setting that is in neither list is one that only pip can follow. */
+/** Settings of pip and the equivalent options of uv. A setting that is in neither list is supported by pip only. */
 const TRANSLATED: Record<string, string> = {
   'index-url': '--default-index',
   'extra-index-url': '--index',
   'find-links': '--find-links',
   'trusted-host': '--allow-insecure-host',
 };
-/** They change nothing of what is installed, nor from where. */
+/** Settings that change neither what is installed nor where it comes from. */
 const HARMLESS = new Set([
   'cert',
   'timeout',
@@ -55,7 +54,7 @@ const HARMLESS = new Set([
   'user',
 ]);
 
-/** Finds it, or makes it below a folder. Undefined: pip has to do the work. Never rejects. */
+/** Finds uv, or installs it below a folder; `undefined` if pip has to do the work. Never rejects. */
 export async function findUv(
   parentDir: string,
   { program, executable, version }: FoundPython,
@@ -75,7 +74,9 @@ export async function findUv(
   return options && { program: join(dir, 'bin', 'uv'), options };
 }
 
-/** Others may make the same one at the same time, so it gets its name when it is whole. */
+/**
+ * Installs uv. Other processes may do the same at the same time, so the folder gets its name only when it is complete.
+ */
 async function makeInstaller(parentDir: string, dir: string, program: string, signal: AbortSignal): Promise<boolean> {
   let draft: string | undefined;
   try {
@@ -109,7 +110,10 @@ async function makeInstaller(parentDir: string, dir: string, program: string, si
   }
 }
 
-/** From the lines of `pip config list`, like `global.index-url='https://…'`. Undefined: only pip can follow them. */
+/**
+ * Translates the lines of `pip config list`, such as `global.index-url='https://…'`; `undefined` if only pip can follow
+ * them.
+ */
 function uvOptions(lines: readonly string[]): string[] | undefined {
   const options: string[] = [];
   for (const line of lines) {

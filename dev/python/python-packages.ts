@@ -1,27 +1,28 @@
-/** Puts packages into a Python environment, and says what is being done meanwhile. */
+/** Installs packages into a Python environment and reports the progress. */
 import { UsageError } from '../options.ts';
 import { runProgram } from '../processes/run-program.ts';
 import type { Uv } from './python-installer.ts';
 
-/** What is wanted, and who hears of it. */
+/** Packages to install, and where to report. */
 export interface PackagesOptions {
   /** Path of the environment's python. */
   python: string;
   /** A requirements.txt and further requirements. */
   requirements: { file?: string; more: string[] };
-  /** Says a line of progress. */
+  /** Reports a line of progress. */
   report(line: string): void;
   /** Ends the work early. */
   signal: AbortSignal;
 }
 
 const TAIL_LINES = 15;
-/** A line for every so many packages: a hundred are not rare. */
+/** Packages per line of progress. A hundred packages are not rare. */
 const COLLECTED_PERIOD = 10;
 
 /**
- * What pip answers for a requirement of several indexes; workers that run as other users cannot write bytecode; a
- * worker must not change uv's cache.
+ * Options that make uv work like pip. It resolves a requirement from several indexes as pip does. It compiles bytecode,
+ * because workers that run as other users cannot write it. It copies files, because a worker must not change uv's
+ * cache.
  */
 const AS_PIP = [
   '--index-strategy',
@@ -34,7 +35,7 @@ const AS_PIP = [
   'never',
 ];
 
-/** Installs them with uv; false: uv could not, for pip to try. */
+/** Installs the packages with uv. Returns false if uv could not, so that pip can try. */
 export async function installWithUv(
   { program, options }: Uv,
   { python, requirements, report, signal }: PackagesOptions,
@@ -57,7 +58,7 @@ export async function installWithUv(
   return code === 0;
 }
 
-/** Installs them with pip. Throws UsageError with the end of what pip wrote. */
+/** Installs the packages with pip. Throws UsageError with the end of pip's output. */
 export async function installWithPip({ python, requirements, report, signal }: PackagesOptions): Promise<void> {
   if (!requirements.file && requirements.more.length === 0) return;
   report(`installing ${names(requirements)} with pip; the first time this takes a minute`);

@@ -1,4 +1,4 @@
-/** Python environments for handlers and tests: one for each set of requirements, made once and then reused. */
+/** Makes Python environments for handlers and tests: one for each set of requirements, made once and then reused. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -11,18 +11,17 @@ import { findUv } from './python-installer.ts';
 import type { PackagesOptions } from './python-packages.ts';
 import { installWithPip, installWithUv } from './python-packages.ts';
 
-/** What an environment must hold. */
+/** Content and location of an environment. */
 export interface VenvOptions {
   requirements: PackagesOptions['requirements'];
-  /** Folder in which environments lie, each named for a hash of its requirements. */
+  /** Folder of the environments. Each is named by a hash of its requirements. */
   parentDir: string;
-  /** Name instead of the hash; an environment of that name with other requirements is made anew. */
+  /** Name instead of the hash. An environment of that name with other requirements is made anew. */
   name?: string;
 }
 
-/** What making one needs from outside. */
 export interface VenvDeps {
-  /** Says a line of progress. */
+  /** Reports a line of progress. */
   report(line: string): void;
   /** Ends the work early. */
   signal: AbortSignal;
@@ -31,16 +30,14 @@ export interface VenvDeps {
 
 const STAMP = 'slipway-requirements';
 const TAIL_LINES = 15;
-/** How often somebody who waits hears that it goes on, in milliseconds. */
+/** Longest time without a line of progress, in milliseconds. */
 const QUIET_MS_MAX = 10_000;
 
-/**
- * Makes the environment unless it is there already; answers the path of its python. Throws UsageError with what to do.
- */
+/** Makes the environment unless it exists. Returns the path of its python. Throws UsageError with what to do. */
 export async function makeVenv(options: VenvOptions, deps: VenvDeps): Promise<string> {
   const { file, more } = options.requirements;
   const found = await anyPython(deps.signal);
-  // A requirements.txt may point to files beside it, so its folder belongs to its identity.
+  // A requirements.txt may refer to files beside it, so its folder is part of the identity.
   const identity = JSON.stringify([found, file && dirname(file), file && readFileSync(file, 'utf8'), more]);
   const hash = createHash('sha256').update(identity).digest('hex').slice(0, 12);
   const dir = join(options.parentDir, options.name ?? hash);
@@ -95,7 +92,7 @@ function makeRoom(parentDir: string, dir: string): void {
   }
 }
 
-/** How to get Python on this machine. */
+/** Returns how to install Python on this machine. */
 export function pythonInstallHint(): string {
   if (process.platform === 'darwin') return 'brew install python  (or the installer of python.org)';
   if (existsSync('/etc/debian_version')) return 'sudo apt-get install python3 python3-venv';
