@@ -1,9 +1,9 @@
-/** Envoy's admin interface, over its Unix socket. */
+/** Client of Envoy's admin interface, over its Unix socket. */
 import { request } from '@slipway/kit/net/node-http';
 
 const ANSWER_MS = 5_000;
 
-/** Asks; answers the status, 0 when nobody answers, and the text. */
+/** Sends a request. Returns the status and the text; status 0 if nobody answers. */
 export function askAdmin(socketPath: string, path: string, method = 'GET'): Promise<{ status: number; text: string }> {
   return new Promise((resolve) => {
     const none = (): void => resolve({ status: 0, text: '' });
@@ -21,7 +21,7 @@ export function askAdmin(socketPath: string, path: string, method = 'GET'): Prom
   });
 }
 
-/** Where its listeners listen by name, as host:port. */
+/** Returns the addresses of the listeners by name, as host:port. */
 export async function listenerAddresses(socketPath: string): Promise<Record<string, string>> {
   const { text } = await askAdmin(socketPath, '/listeners?format=json');
   const { listener_statuses: statuses } = JSON.parse(text) as {
@@ -39,7 +39,7 @@ export async function listenerAddresses(socketPath: string): Promise<Record<stri
   );
 }
 
-/** Requests that it is answering, on its listeners for others. */
+/** Returns the number of requests in progress on the listeners for clients. */
 export async function activeRequests(socketPath: string): Promise<number> {
   const { text } = await askAdmin(socketPath, '/stats?filter=downstream_rq_active');
   const counts = [...text.matchAll(/^http\.(?!metrics|admin)\w+\.downstream_rq_active: (\d+)$/gm)];

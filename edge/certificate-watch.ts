@@ -1,7 +1,7 @@
 /**
- * Notices certificate files that were written in place, which Envoy does not, and looks at each before Envoy gets it:
- * half of a new pair with half of the old one, as there is between two copies, waits until it fits. Says when a
- * certificate ends.
+ * Watches for certificate files that were written in place, which Envoy does not notice, and checks them before Envoy
+ * reads them. While files are being copied, half of a new pair may lie beside half of the old one; it is not used until
+ * the pair fits. Also warns before a certificate expires.
  */
 
 import { BaseService } from '@slipway/kit/lifecycle/service';
@@ -11,13 +11,13 @@ import type { GoodPair } from './certificates.ts';
 import { readAuthority, readPair, timeFault } from './certificates.ts';
 import type { CertificateFiles, ClientCertificates } from './config.ts';
 
-/** How often the files are looked at, in milliseconds. */
+/** Time between two checks of the files, in milliseconds. */
 const PERIOD_MS = 2_000;
 
 const PAIR_FAULT = 'the certificate cannot be used; the one before stays';
 const AUTHORITY_FAULT = 'the authority of agents cannot be used; the one before stays';
 
-/** What is watched. */
+/** Files to watch. */
 export interface WatchedFiles {
   certificate: CertificateFiles;
   agentClients: ClientCertificates | undefined;
@@ -36,7 +36,7 @@ export class CertificateWatch extends BaseService {
   readonly #deps: WatchDeps;
   #timer: Timer | undefined;
   #known = { pair: '', authority: '' };
-  /** What was said last of each, so that it is said once. */
+  /** Last message logged for each subject, so that each is logged once. */
   readonly #logged = new Map<string, string>();
 
   constructor(files: WatchedFiles, deps: WatchDeps) {
@@ -47,8 +47,8 @@ export class CertificateWatch extends BaseService {
 
   protected override onStart(): void {
     const { certificate, agentClients } = this.#files;
-    // Between the check before Envoy's start and now somebody may have begun to write: then the next look finds the
-    // whole of it.
+    // Somebody may have begun to write between the check before Envoy's start and now. The next check then finds the
+    // complete files.
     this.#guarded(PAIR_FAULT, () => {
       const pair = readPair(certificate);
       this.#known.pair = pair.fingerprint;

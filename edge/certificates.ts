@@ -1,6 +1,6 @@
 /**
- * The certificate files that an operator names: read and checked before Envoy gets them, because Envoy starts with a
- * wrong pair and then refuses every handshake. What is wrong is said with the file and what to do.
+ * Reads and checks the certificate files that an operator names before Envoy gets them, because Envoy starts with a
+ * wrong pair and then rejects every handshake. Errors name the file and what to do.
  */
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -8,15 +8,15 @@ import { timeFault as validityFault } from '@slipway/kit/net/certificate-watch';
 import type { CertificateFiles, ClientCertificates } from './config.ts';
 import { EdgeFault } from './edge-fault.ts';
 
-/** A certificate that fits its key. */
+/** A certificate that matches its key. */
 export interface GoodPair {
-  /** Of all that is in both files, the chain too. */
+  /** Hash of the content of both files, including the chain. */
   fingerprint: string;
   validFrom: Date;
   validTo: Date;
 }
 
-/** Reads a pair. Fails with EdgeFault. */
+/** Reads a certificate and its key. Throws EdgeFault. */
 export function readPair({ certFile, keyFile }: CertificateFiles): GoodPair {
   const [chain, keyText] = [readPem(certFile), readPem(keyFile)];
   const certificate = certificateIn(chain, certFile);
@@ -29,7 +29,7 @@ export function readPair({ certFile, keyFile }: CertificateFiles): GoodPair {
   };
 }
 
-/** Reads an authority; answers a fingerprint of its file. Fails with EdgeFault. */
+/** Reads the certificate of an authority and returns a fingerprint of its file. Throws EdgeFault. */
 export function readAuthority({ caFile }: ClientCertificates): string {
   const text = readPem(caFile);
   certificateIn(text, caFile);
@@ -37,8 +37,8 @@ export function readAuthority({ caFile }: ClientCertificates): string {
 }
 
 /**
- * Returns what clients hold against a certificate at this time, or soon; `undefined` if nothing. The text changes once
- * a day.
+ * Returns why clients reject a certificate at this time, or soon will; `undefined` if they do not. The text changes
+ * once a day.
  */
 export function timeFault({ validFrom, validTo }: GoodPair, nowMs: number): string | undefined {
   return validityFault({ fromMs: validFrom.getTime(), toMs: validTo.getTime() }, nowMs);

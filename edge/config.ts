@@ -1,4 +1,4 @@
-/** The one place where the edge reads its environment. All faults are reported together. */
+/** The only place where the edge reads its environment. All faults are reported together. */
 import { hostname } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { RATE_RULES } from '@slipway/facades/plugins/limits/rate-limit-rules';
@@ -6,90 +6,90 @@ import { EnvReader } from '@slipway/kit/host/env';
 import { LB_SOCKET_IDLE_MS_DEFAULT, REQUEST_WINDOW_SECONDS } from '@slipway/proto/wire/limits';
 import type { HostPort } from './message.ts';
 
-/** A certificate chain and its private key, PEM files by absolute paths. */
+/** A certificate chain and its private key: absolute paths of PEM files. */
 export interface CertificateFiles {
   certFile: string;
   keyFile: string;
 }
 
-/** Whose client certificates are taken. */
+/** Which client certificates are accepted. */
 export interface ClientCertificates {
   /** PEM file of the authority that signed them. */
   caFile: string;
   /**
-   * Begin of the URI that a certificate must name, for instance `slipway://agent/`; empty: any certificate of the
+   * Start of the URI that a certificate must contain, for instance `slipway://agent/`. Empty: any certificate of the
    * authority.
    */
   uriPrefix: string;
 }
 
-/** Everything that an operator can choose. Every variable is listed in docs/operate/operations.md. */
+/** All settings of the edge. Every variable is listed in docs/operate/operations.md. */
 export interface EdgeConfig {
-  /** Name of this edge, for the log of core. */
+  /** Name of this edge in core's log. */
   name: string;
-  /** Where clients reach the queue, REST, GraphQL and OpenAI. Port 0 = any free one. */
+  /** Listen address of the queue, REST, GraphQL and OpenAI surfaces for clients. Port 0: any free port. */
   listen: HostPort;
-  /** Where internal services reach core by gRPC; undefined: nowhere. */
+  /** gRPC address at which internal services reach core; `undefined` if there is none. */
   grpcListen: HostPort | undefined;
-  /** Where agents reach core; undefined: nowhere. */
+  /** Address at which agents reach core; `undefined` if there is none. */
   agentListen: HostPort | undefined;
-  /** Where Prometheus reads, in plain HTTP; undefined: nowhere. */
+  /** Address of the metrics for Prometheus, in plain HTTP; `undefined` if there is none. */
   metricsListen: HostPort | undefined;
   /** Replicas of the facade. */
   facades: HostPort[];
   /** Replicas of core. */
   cores: HostPort[];
   /**
-   * A secret, the same as core's: with it core tells this edge where the workers of load-balancing endpoints are.
-   * Empty: it is not asked.
+   * Secret that is the same as core's. With it core sends this edge the addresses of the workers of load-balancing
+   * endpoints. Empty: core is not asked for them.
    */
   edgeKey: string;
-  /** Longest silence of a WebSocket to a worker, in milliseconds: as the facades have it. */
+  /** Longest silence of a WebSocket to a worker, in milliseconds. The same as in the facades. */
   lbSocketIdleMs: number;
-  /** Undefined: plain text, which only a loopback address may take. */
+  /** `undefined` for plain text, which is only allowed on a loopback address. */
   certificate: CertificateFiles | undefined;
-  /** Needed where agents are reached by certificate; undefined: by their key alone. */
+  /** Required if agents authenticate by certificate; `undefined` if they use their key alone. */
   agentClients: ClientCertificates | undefined;
-  /** Proxies before this edge whose word on a client's address counts. */
+  /** Number of proxies before this edge whose information about a client's address is trusted. */
   trustedProxies: number;
   /**
-   * Most requests of one client address (of one /64 in IPv6) in 10 s. Coarse: the fair limits are the facade's, by
-   * account.
+   * Most requests of one client address (one /64 in IPv6) in 10 s. This is a coarse limit; the facade has the fair
+   * limits, by account.
    */
   requestsPerAddress: number;
-  /** Most connections at a time. */
+  /** Most simultaneous connections. */
   connectionsMax: number;
-  /** Envoy takes no new requests beyond this much memory, in MiB. */
+  /** Memory above which Envoy takes no new requests, in MiB. */
   memoryMib: number;
-  /** Threads that serve; 0: one for each processor. */
+  /** Number of worker threads. 0: one for each processor. */
   threads: number;
-  /** Longest time for requests to end when the edge stops, in milliseconds. */
+  /** Longest time that requests may take to end when the edge stops, in milliseconds. */
   drainMs: number;
-  /** Folder for the rendered configuration and the admin socket; one for each edge. */
+  /** Folder for the rendered configuration and the admin socket. Each edge needs its own. */
   dataDir: string;
-  /** The Envoy binary; empty: it is looked for. */
+  /** Path of the Envoy binary. Empty: it is searched for. */
   envoy: string;
-  /** Where it is looked for: the active Python environment, then the PATH. */
+  /** Folders that are searched for Envoy: the active Python environment, then the PATH. */
   searchPath: string[];
-  /** False: no line for each request. */
+  /** Logs a line for each request. */
   accessLog: boolean;
-  /** trace, debug, info, warn, error or silent. */
+  /** One of trace, debug, info, warn, error and silent. */
   logLevel: string;
 }
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 /**
- * One address may stand for many accounts: a company behind one NAT. So many times the largest limit that one account
- * has on one operation.
+ * Factor between the flood guard and the largest limit that one account has on one operation. One address may stand for
+ * many accounts, such as a company behind one NAT.
  */
 const ACCOUNTS_BEHIND_ADDRESS = 10;
 const RATE_LARGEST = Math.max(...Object.values(RATE_RULES).map(({ rate }) => rate));
-/** Window of the flood guard in milliseconds: that of the rate limits. */
+/** Window of the flood guard in milliseconds. The same as that of the rate limits. */
 export const FLOOD_WINDOW_MS = REQUEST_WINDOW_SECONDS * 1_000;
-/** Longest name of a Unix socket that every system takes, in bytes. */
+/** Longest path of a Unix socket that every system supports, in bytes. */
 const SOCKET_PATH_BYTES_MAX = 103;
 
-/** Reads the settings; throws ConfigError that lists all faults. */
+/** Reads the settings. Throws ConfigError that lists all faults. */
 export function readEdgeConfig(env: Readonly<Record<string, string | undefined>> = process.env): EdgeConfig {
   const reader = new EnvReader(env);
   const config: EdgeConfig = {
@@ -130,15 +130,16 @@ export function readEdgeConfig(env: Readonly<Record<string, string | undefined>>
 }
 
 /**
- * File of the admin socket. An epoch has one of its own, so that a successor never takes that of the Envoy it relieves.
+ * Returns the path of the admin socket. Each epoch has its own, so that a successor never takes the socket of the Envoy
+ * that it relieves.
  */
 export function adminSocket(dataDir: string, epoch: number): string {
   return resolve(dataDir, `admin-${epoch % 10}.sock`);
 }
 
 /**
- * File of the socket at which Envoy asks the authorizer beside it: one for each epoch too. No longer a name than that
- * of the admin socket.
+ * Returns the path of the socket at which Envoy asks the authorizer beside it. Each epoch has its own too. The path
+ * must not be longer than that of the admin socket.
  */
 export function authorizerSocket(dataDir: string, epoch: number): string {
   return resolve(dataDir, `authz-${epoch % 10}.sock`);
@@ -164,7 +165,7 @@ function checkRelations(config: EdgeConfig, reader: EnvReader): void {
   }
 }
 
-/** Listeners that carry keys. */
+/** Returns the listeners that receive keys. */
 function listeners({ listen, grpcListen, agentListen }: EdgeConfig): [string, HostPort][] {
   const all: [string, HostPort | undefined][] = [
     ['SLIPWAY_EDGE_LISTEN', listen],

@@ -1,2 +1,2 @@
-/** The operator's to mend; the text says what. */
+/** A fault that the operator must fix. The text explains it. */
 export class EdgeFault extends Error {}

@@ -1,6 +1,6 @@
 /**
- * The edge's folder: the rendered configuration, where its certificates are, and which Envoy runs. Nobody else may open
- * it.
+ * The edge's folder: the rendered configuration, the files that point to its certificates, and a record of the running
+ * Envoy. Only the edge's user may open it.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,20 +12,20 @@ import { bootstrap } from './envoy-config/bootstrap.ts';
 import { authoritySecret, certificateSecret, SDS_FILES } from './envoy-config/tls.ts';
 import type { Message } from './message.ts';
 
-/** Which Envoy serves with this folder. */
+/** The Envoy that serves with this folder. */
 export interface RunningEnvoy {
   pid: number;
-  /** Tells rows of hot restarts apart on one machine. */
+  /** Distinguishes series of hot restarts on one machine. */
   baseId: number;
-  /** Number in its row. */
+  /** Number of this Envoy in its series of hot restarts. */
   epoch: number;
 }
 
 const RUNNING_FILE = 'running.json';
 
 /**
- * Looks at what the operator named, before anything is written; answers the certificate, where there is one. Fails with
- * EdgeFault.
+ * Checks the files that the operator named, before anything is written. Returns the certificate, if there is one.
+ * Throws EdgeFault.
  */
 export function checkFiles({ certificate, agentClients, dataDir }: EdgeConfig): GoodPair | undefined {
   const looked = <Found>(what: string, look: () => Found): Found => {
@@ -46,8 +46,8 @@ export function checkFiles({ certificate, agentClients, dataDir }: EdgeConfig): 
 }
 
 /**
- * Writes everything that an Envoy of this epoch reads; answers the file of its configuration. `instance` as in
- * bootstrap.
+ * Writes everything that an Envoy of this epoch reads. Returns the path of its configuration. `instance`: see
+ * `bootstrap`.
  */
 export function writeEdgeFiles(config: EdgeConfig, epoch: number, instance = ''): string {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
@@ -58,18 +58,18 @@ export function writeEdgeFiles(config: EdgeConfig, epoch: number, instance = '')
   return file;
 }
 
-/** Says anew where the certificate is; Envoy reads it then. */
+/** Writes the file that points to the certificate again, so that Envoy reads the certificate. */
 export function writeCertificate(config: EdgeConfig, turn: number): void {
   if (config.certificate)
     replace(join(config.dataDir, SDS_FILES.certificate), certificateSecret(config.certificate, turn));
 }
 
-/** The same of the authority of agents. */
+/** Does the same for the authority of the agents' certificates. */
 export function writeAuthority({ dataDir, agentClients }: EdgeConfig, turn: number): void {
   if (agentClients) replace(join(dataDir, SDS_FILES.authority), authoritySecret(agentClients, turn));
 }
 
-/** The Envoy that serves with this folder; undefined: none does. */
+/** Returns the Envoy that serves with this folder; `undefined` if none does. */
 export function readRunning(dataDir: string): RunningEnvoy | undefined {
   try {
     const running = JSON.parse(readFileSync(join(dataDir, RUNNING_FILE), 'utf8')) as RunningEnvoy;
@@ -80,18 +80,21 @@ export function readRunning(dataDir: string): RunningEnvoy | undefined {
   }
 }
 
-/** It has, but whoever inherited it has not noticed: in some containers nobody does. */
+/**
+ * Returns true if the process has ended and only its parent has not noticed (a zombie). In some containers no parent
+ * ever does.
+ */
 function hasEnded(pid: number): boolean {
   const stat = `/proc/${pid}/stat`;
   return existsSync(stat) && /\) Z /.test(readFileSync(stat, 'utf8'));
 }
 
-/** Keeps it for a successor. */
+/** Records the running Envoy for a successor. */
 export function writeRunning(dataDir: string, running: RunningEnvoy): void {
   replace(join(dataDir, RUNNING_FILE), { ...running });
 }
 
-/** By a rename: Envoy watches for that, and never reads half a file. */
+/** Replaces a file by a rename. Envoy watches for renames, and so never reads half a file. */
 function replace(file: string, content: Message): void {
   writeFileSync(`${file}.new`, JSON.stringify(content, null, 2), { mode: 0o600 });
   renameSync(`${file}.new`, file);

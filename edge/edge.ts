@@ -1,6 +1,6 @@
 /**
- * The edge as a whole: renders, validates, runs Envoy, renews certificates, and gives way to a successor in the same
- * folder.
+ * The whole edge: renders and validates the configuration, runs Envoy, renews certificates, and lets a successor in the
+ * same folder take over.
  */
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -27,17 +27,17 @@ import { EnvoyProcess, findFault } from './envoy-process.ts';
 import { findEnvoy } from './find-envoy.ts';
 import { hostPortText } from './message.ts';
 
-/** Characters by which an Envoy is told from others. */
+/** Length of the id that distinguishes one Envoy from others. */
 const INSTANCE_LENGTH = 22;
 
-/** What it takes from outside. */
+/** Dependencies of the edge. */
 export interface EdgeDeps {
   clock: Clock;
   random: Random;
   logger: Logger;
-  /** Relieve the edge that serves with the same folder, if there is one. */
+  /** Relieves the edge that serves with the same folder, if there is one. */
   takeOver: boolean;
-  /** Told when Envoy ended though nobody stopped it; `relieved`: a successor serves in its place. */
+  /** Called if Envoy ended although nobody stopped it. `relieved`: a successor serves in its place. */
   onEnded(how: string, relieved: boolean): void;
 }
 
@@ -50,7 +50,7 @@ export class Edge extends SingleRunService {
   #authorizer: Service | undefined;
   #watch: CertificateWatch | undefined;
   #stopping = false;
-  /** host:port by listener, once it serves. */
+  /** Addresses by listener, as host:port. Set once it serves. */
   addresses: Readonly<Record<string, string>> = {};
 
   constructor(config: EdgeConfig, deps: EdgeDeps) {
@@ -59,7 +59,7 @@ export class Edge extends SingleRunService {
     this.#deps = deps;
   }
 
-  /** A second wish to stop: requests are not waited for any more. */
+  /** Handles a second request to stop: no longer waits for requests to end. */
   hurry(): void {
     this.#atOnce.abort();
   }
@@ -102,7 +102,7 @@ export class Edge extends SingleRunService {
     await this.#authorizer?.stop();
   }
 
-  /** Only with the edges' key somebody is asked, and only then the packages that it takes are loaded. */
+  /** Starts the authorizer. It is needed only with the edges' key, and only then its packages are loaded. */
   async #startAuthorizer(epoch: number): Promise<void> {
     const { edgeKey, dataDir, cores, facades } = this.#config;
     if (edgeKey === '') return;
@@ -155,8 +155,8 @@ export class Edge extends SingleRunService {
 }
 
 /**
- * Names the Envoy of an epoch that serves with a folder of this machine: the same after a restart, so that what it said
- * before does not count beside it.
+ * Returns the id of the Envoy of an epoch that serves with a folder of this machine. It stays the same after a restart,
+ * so that core does not count the previous Envoy's reports a second time.
  */
 function instanceOf({ dataDir, listen, name }: EdgeConfig, epoch: number): string {
   return createHash('sha256')

@@ -1,6 +1,6 @@
 /**
- * One Envoy: starts it, also as the successor of one that runs, turns its log into ours, drains it and waits for its
- * end.
+ * One Envoy process. Starts it, also as the successor of a running one, converts its log into ours, drains it and waits
+ * for its end.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -19,32 +19,30 @@ import { EdgeFault } from './edge-fault.ts';
 import type { RunningEnvoy } from './edge-files.ts';
 import { REQUEST_SILENCE_MS } from './envoy-config/limits.ts';
 
-/** What it runs with. */
+/** Dependencies of the process. */
 export interface EnvoyDeps {
   clock: Clock;
   logger: Logger;
 }
 
-/** Connections are told to leave within this many seconds of a drain. */
+/** Time within which connections are told to close during a drain, in seconds. */
 const DRAIN_SECONDS = 5;
-/**
- * An Envoy that was relieved ends after this many seconds: no request waits longer, and streams know how to come back.
- */
+/** Time after which a relieved Envoy ends, in seconds. No request waits longer, and streams reconnect. */
 const RELIEVED_SECONDS = REQUEST_SILENCE_MS / 1_000 + DRAIN_SECONDS;
 const POLL_MS = 50;
-/** Time for an Envoy to be ready, in milliseconds. */
+/** Longest time for an Envoy to become ready, in milliseconds. */
 const READY_MS_MAX = 30_000;
-/** Separates the parts of a line of Envoy's log. */
+/** Format of Envoy's log lines. `|` separates their parts. */
 const LOG_FORMAT = '%l|%n|%v';
 const LOG_LINE = /^(trace|debug|info|warning|error|critical|off)\|([^|]*)\|(.*)$/;
-/** What Envoy says of an address that it cannot have, in the system's words and their codes. */
+/** Envoy's message about an address that it cannot use, and the error codes of the system's texts in it. */
 const BIND_FAULT = /cannot bind '([^']+)': (Address already in use|Cannot assign requested address|Permission denied)/;
 const BIND_CODES: Record<string, string> = {
   'Address already in use': 'EADDRINUSE',
   'Cannot assign requested address': 'EADDRNOTAVAIL',
   'Permission denied': 'EACCES',
 };
-/** Envoy's words for our levels. */
+/** Our log levels by Envoy's names. */
 const LEVELS: Record<string, string> = {
   trace: 'trace',
   debug: 'debug',
@@ -54,7 +52,7 @@ const LEVELS: Record<string, string> = {
   silent: 'off',
 };
 
-/** Checks a configuration with Envoy itself; answers what is wrong with it, or undefined. */
+/** Lets Envoy validate a configuration. Returns what is wrong with it; `undefined` if nothing is. */
 export function findFault(envoy: string, file: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     execFile(
@@ -74,10 +72,10 @@ export class EnvoyProcess {
   readonly #epoch: number;
   readonly #relieved: RunningEnvoy | undefined;
   #bindFault: string | undefined;
-  /** Resolves with how it ended. */
+  /** Resolves with how the process ended. */
   readonly ended: Promise<string>;
 
-  /** Starts it. `relieved`: the one that it takes over from, which drains and ends when this one is ready. */
+  /** Starts Envoy. `relieved`: the Envoy that it takes over from, which drains and ends when this one is ready. */
   constructor(
     envoy: string,
     file: string,
@@ -117,12 +115,12 @@ export class EnvoyProcess {
     });
   }
 
-  /** Its admin socket. */
+  /** Path of its admin socket. */
   get admin(): string {
     return adminSocket(this.#config.dataDir, this.#epoch);
   }
 
-  /** Resolves when it serves; rejects when it ends before, with EdgeFault where the operator can help. */
+  /** Resolves when Envoy serves. Rejects if it ends before, with EdgeFault if the operator can fix the reason. */
   async ready(): Promise<RunningEnvoy> {
     const { clock } = this.#deps;
     let over: string | undefined;
@@ -141,7 +139,7 @@ export class EnvoyProcess {
     return { pid: this.#child.pid!, baseId, epoch: this.#epoch };
   }
 
-  /** Lets requests end, for a bounded time, then ends it. `atOnce` ends the wait. */
+  /** Waits a bounded time for requests to end, then ends Envoy. `atOnce` ends the wait. */
   async drain(atOnce: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     const endMs = clock.monotonicMs() + this.#config.drainMs;
@@ -152,7 +150,7 @@ export class EnvoyProcess {
     await this.end();
   }
 
-  /** Ends it now. */
+  /** Ends Envoy now. */
   async end(): Promise<void> {
     this.#child.kill('SIGTERM');
     await this.ended;
@@ -165,7 +163,8 @@ export class EnvoyProcess {
     const fields = { part: part ?? 'envoy', text: text ?? line };
     const { logger } = this.#deps;
     if (level === 'critical' || level === 'error' || level === undefined) logger.error(fields, 'Envoy log');
-    // Known, and said again at each start; what is used of it is tested with each Envoy that is taken.
+    // A known warning that is repeated at each start. Each new release of Envoy is tested with the features that are
+    // used here.
     else if (level === 'warning' && !line.includes('marked as work-in-progress')) logger.warn(fields, 'Envoy log');
     else logger.debug(fields, 'Envoy log');
   }

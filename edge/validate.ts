@@ -1,4 +1,4 @@
-/** Asks Envoy whether it takes the configuration, without a folder of its own: one that serves is not touched. */
+/** Asks Envoy whether it accepts the configuration. Uses a temporary folder, so that a running edge is not touched. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,10 @@ import { checkFiles, writeEdgeFiles } from './edge-files.ts';
 import { findFault } from './envoy-process.ts';
 import { findEnvoy } from './find-envoy.ts';
 
-/** Answers which Envoy takes it, and the certificate that it would serve. Fails with EdgeFault or NoEnvoyError. */
+/**
+ * Returns the version of the Envoy that accepts the configuration, and the certificate that it would serve. Throws
+ * EdgeFault or NoEnvoyError.
+ */
 export async function validate(config: EdgeConfig): Promise<{ version: string; pair: GoodPair | undefined }> {
   const { file, version } = await findEnvoy(config.envoy, config.searchPath);
   const pair = checkFiles(config);

@@ -1,6 +1,7 @@
 /**
- * A JSON line for each request, in the form of the other parts' logs. No header that carries a key is in it, nor the
- * query, which may: the fields are listed one by one, and nothing else of a request is ever written.
+ * A JSON line for each request, in the format of the other parts' logs. It must contain neither headers that carry a
+ * key nor the query, which may contain one. So the fields are listed one by one, and nothing else of a request is ever
+ * written.
  */
 
 import type { Message } from '../message.ts';

@@ -1,6 +1,6 @@
 /**
- * The whole configuration of one Envoy, made of the edge's settings and the project's limits. Pure: the same settings
- * give the same text.
+ * The complete configuration of one Envoy, made from the edge's settings and the project's limits. A pure function: the
+ * same settings give the same text.
  */
 import { isIP } from 'node:net';
 import type { EdgeConfig } from '../config.ts';
@@ -12,8 +12,7 @@ import { TOLD_FIRST_MS } from './limits.ts';
 import { listeners } from './listeners.ts';
 
 /**
- * The numbers that are kept: requests, connections and health by listener and cluster, what the control plane says,
- * memory.
+ * Statistics that are kept: requests, connections and health by listener and cluster, the control plane, and memory.
  */
 const STATS = [
   {
@@ -28,7 +27,7 @@ const STATS = [
         'cluster\\.[a-z_]+\\.(upstream_(rq|cx)_(active|total|connect_fail|timeout|retry)|upstream_rq_[1-5]xx|membership_(healthy|total))',
     },
   },
-  // Of thousands of endpoints two each; core knows what is in flight, and where.
+  // Two statistics for each endpoint, as there are thousands. Core knows what is in flight, and where.
   { safe_regex: { regex: 'cluster\\.ep-[^.]+\\.upstream_rq_(total|5xx)' } },
   { prefix: 'cluster_manager.' },
   { prefix: 'listener_manager.' },
@@ -42,9 +41,9 @@ const MIB = 1024 * 1024;
 const RESOURCE_MONITORS = 'envoy.extensions.resource_monitors';
 
 /**
- * The configuration in the form of envoy.config.bootstrap.v3.Bootstrap. `epoch`: which Envoy of a row of hot restarts
- * it is for. `instance`: tells the Envoy from all others, so that core takes what it reports on a new stream for its
- * own; empty where many may run with this configuration.
+ * Returns the configuration as an envoy.config.bootstrap.v3.Bootstrap. `epoch`: number of this Envoy in its series of
+ * hot restarts. `instance`: distinguishes this Envoy from all others, so that core recognises its reports on a new
+ * stream. Empty if many Envoys may run with this configuration.
  */
 export function bootstrap(config: EdgeConfig, epoch: number, instance = ''): Message {
   const adminSocketFile = adminSocket(config.dataDir, epoch);
@@ -60,7 +59,7 @@ export function bootstrap(config: EdgeConfig, epoch: number, instance = ''): Mes
       },
     },
     ...(config.edgeKey === '' ? {} : controlPlane(config.edgeKey)),
-    // Only who may open the edge's folder reaches it.
+    // Only users who may open the edge's folder can reach it.
     admin: { address: { pipe: { path: adminSocketFile, mode: 0o600 } } },
     stats_config: { stats_matcher: { inclusion_list: { patterns: STATS } } },
     overload_manager: overload(config),
@@ -72,8 +71,8 @@ export function bootstrap(config: EdgeConfig, epoch: number, instance = ''): Mes
 }
 
 /**
- * Core says which clusters of load-balancing endpoints there are and where their workers are, and hears how many
- * requests each has.
+ * Returns the configuration of the connection to core. Core sends the clusters of load-balancing endpoints and the
+ * addresses of their workers, and receives how many requests each of them has.
  */
 function controlPlane(edgeKey: string): Message {
   const grpcServices = [
@@ -90,7 +89,7 @@ function controlPlane(edgeKey: string): Message {
         set_node_on_first_message_only: true,
         grpc_services: grpcServices,
       },
-      // Then it begins without: activators carry what core will tell it of.
+      // After this time Envoy starts without clusters from core. Activators serve them until core has sent them.
       cds_config: { ads: {}, resource_api_version: 'V3', initial_fetch_timeout: duration(TOLD_FIRST_MS) },
     },
     cluster_manager: {

@@ -1,4 +1,4 @@
-/** Where the edge sends requests: facades over HTTP/1.1, core over HTTP/2, and Envoy's own admin for Prometheus. */
+/** Clusters of the edge: facades over HTTP/1.1, core over HTTP/2, and Envoy's own admin interface for Prometheus. */
 import { isIP } from 'node:net';
 import { EDGE_METADATA, edgeText } from '@slipway/kit/net/activation';
 import { AUTHORIZER_READY_PATH, CLUSTER_HEADER, PATH_HEADER } from '@slipway/kit/net/edge-authorizer';
@@ -16,7 +16,7 @@ import {
   PING_MS,
 } from './limits.ts';
 
-/** The last of the filters of what is sent on. */
+/** The last upstream filter. */
 export const UPSTREAM_CODEC: Message = {
   name: 'codec',
   typed_config: typed('envoy.extensions.filters.http.upstream_codec.v3.UpstreamCodec'),
@@ -24,8 +24,8 @@ export const UPSTREAM_CODEC: Message = {
 const PROTOCOL_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 
 /**
- * Names of the clusters. Calls of services, streams of agents and xDS never share a connection: a burst of resets on
- * one ends all its streams.
+ * Names of the clusters. Calls of services, streams of agents and xDS never share a connection, because a burst of
+ * resets on one connection ends all its streams.
  */
 export const CLUSTERS = {
   facades: 'facades',
@@ -39,18 +39,21 @@ export const CLUSTERS = {
   admin: 'admin',
 } as const;
 
-/** A single facade: each must have a tunnel of its own to the machines that cannot be dialled. */
+/**
+ * Returns the name of the cluster of a single facade. Each facade needs its own tunnel to the machines that cannot be
+ * dialled.
+ */
 export function tunnelCluster(number: number): string {
   return `facade_${number}`;
 }
 
-/** How often a part is asked whether it is ready, and how long its answer may take, in milliseconds. */
+/** Time between two health checks and longest time for the answer, in milliseconds. */
 const HEALTH_MS = 1_000;
 const HEALTH_ANSWER_MS = 3_000;
-/** Waits are many: each holds a request. */
+/** Most pending requests and connections. Many clients wait for a result, and each wait holds a request. */
 const REQUESTS_MAX = 100_000;
 
-/** What differs between edges. */
+/** Settings that differ between edges. */
 export interface ClusterSettings {
   facades: HostPort[];
   cores: HostPort[];
@@ -59,7 +62,7 @@ export interface ClusterSettings {
   edgeKey: string;
 }
 
-/** All clusters of an edge. */
+/** Returns all clusters of an edge. */
 export function clusters({
   facades,
   cores,
@@ -67,12 +70,12 @@ export function clusters({
   authorizerSocketFile,
   edgeKey,
 }: ClusterSettings): Message[] {
-  // By it facades believe what the edge says of a client.
+  // Proves to facades that what the edge says of a client is true.
   const said =
     edgeKey === '' ? {} : { metadata: { filter_metadata: { 'envoy.lb': { [EDGE_METADATA]: edgeText(edgeKey) } } } };
   return [
     { ...replicas(CLUSTERS.facades, facades, said), ...http1(), health_checks: [ready()] },
-    // Facades again, of endpoints whose clusters core has not told yet: what a facade has said of the request stays
+    // Facades again, for endpoints whose clusters core has not sent yet. What a facade has said of the request stays
     // with it.
     ...(edgeKey === ''
       ? []
@@ -89,8 +92,8 @@ export function clusters({
 }
 
 /**
- * The authorizer beside this Envoy; facades, as long as it is not ready, or where nobody runs one. These answer while
- * core is away too; if then nobody counted as ready, Envoy would ask one and the other.
+ * Returns the authorizer beside this Envoy, with the facades as its fallback while it is not ready or not run. Facades
+ * answer while core is away too. If no facade counted as ready then, Envoy would alternate between the two.
  */
 function authorizers(socketFile: string, facades: readonly HostPort[]): Message[] {
   const aggregate = typed('envoy.extensions.clusters.aggregate.v3.ClusterConfig', {
@@ -132,8 +135,8 @@ function breakers(): Message {
         max_connections: REQUESTS_MAX,
         max_pending_requests: REQUESTS_MAX,
         max_requests: REQUESTS_MAX,
-        // Only what nobody has begun is tried again, and so often at most: where half of the facades are gone, half of
-        // all requests need it.
+        // Only requests that nobody has begun are retried. The budget is this large because half of all requests need a
+        // retry while half of the facades are gone.
         retry_budget: { budget_percent: { value: 100 }, min_retry_concurrency: 32 },
       },
     ],
@@ -147,8 +150,7 @@ function replicas(name: string, addresses: readonly HostPort[], more: Message = 
     type: named ? 'STRICT_DNS' : 'STATIC',
     connect_timeout: duration(CONNECT_MS),
     lb_policy: 'LEAST_REQUEST',
-    // When no replica says that it is ready, all are asked all the same: a facade whose core restarts holds requests
-    // until it is back.
+    // If no replica is ready, all are tried: a facade whose core restarts holds requests until core is back.
     common_lb_config: { healthy_panic_threshold: { value: 1 } },
     ignore_health_on_host_removal: true,
     circuit_breakers: breakers(),
@@ -173,12 +175,12 @@ function health(): Message {
   };
 }
 
-/** Of a facade, if not of another. */
+/** Returns a health check over HTTP. Default path: a facade's. */
 function ready(path = '/readyz'): Message {
   return { ...health(), http_health_check: { path } };
 }
 
-/** `filters`: over those that the listener has for all clusters. */
+/** Returns HTTP/1.1 options of a cluster. `filters`: used in place of those that the listener has for all clusters. */
 function http1(filters: readonly Message[] = []): Message {
   const explicit = { http_protocol_options: { enable_trailers: true } };
   const own = filters.length === 0 ? {} : { http_filters: [...filters, UPSTREAM_CODEC] };
@@ -193,7 +195,10 @@ function http1(filters: readonly Message[] = []): Message {
   });
 }
 
-/** All but whose the request is was for the edge. Clients' own headers of these names were dropped before. */
+/**
+ * Removes the headers that were meant for the edge, but keeps the header that says whose request it is. Clients' own
+ * headers of these names were dropped before.
+ */
 function carried(): Message {
   const remove = [{ exact: CLUSTER_HEADER }, { exact: PATH_HEADER }, { prefix: 'x-envoy-' }];
   const mutations = { request_mutations: remove.map((key) => ({ remove_on_match: { key_matcher: key } })) };

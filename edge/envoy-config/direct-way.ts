@@ -1,11 +1,11 @@
 /**
- * The way of requests to load-balancing endpoints straight to their workers. An authorizer is asked about each before
- * anything of its body is read (ext_authz, facades/activator/authorizer.ts); when it names a cluster, the request takes
- * the direct route, else it goes to a facade as it came. It runs beside Envoy (facades/edge-authorizer.ts), and where
- * it does not, or is not ready, a facade is asked. Clusters come from core, whose second choice in each are activators;
- * what these need to know stands in their metadata, and workers never see it. An Envoy that core has not told of a
- * cluster yet, because it started while core was away, sends its requests to activators as well, with what the
- * authorizer said of them.
+ * The path of requests to load-balancing endpoints straight to their workers. Envoy asks an authorizer about each
+ * request before it reads any of the body (ext_authz, facades/activator/authorizer.ts). If the authorizer names a
+ * cluster, the request takes the direct route, else it goes unchanged to a facade. The authorizer runs beside Envoy
+ * (facades/edge-authorizer.ts). Where it does not run or is not ready, a facade is asked. Clusters come from core.
+ * Their second choice is always activators, which get what they need to know from the cluster's metadata; workers never
+ * see it. If core has not sent a cluster to an Envoy yet, because Envoy started while core was away, its requests also
+ * go to activators, with what the authorizer said of them.
  */
 import { ACTIVATION_HEADER, ACTIVATION_METADATA, EDGE_HEADER, EDGE_METADATA } from '@slipway/kit/net/activation';
 import {
@@ -37,32 +37,39 @@ const AUTHORIZER = 'authorizer';
 const ANSWER_SIZE = 'answer_size';
 const REQUEST_SIZE = 'request_size';
 const OFF = typed('envoy.config.route.v3.FilterConfig', { disabled: true });
-/** A facade refuses such a body and reads it first: Envoy would end the connection while its client still sends. */
+/**
+ * Matches bodies that are too large. A facade reads such a body before it rejects the request. Envoy would end the
+ * connection while the client still sends.
+ */
 const TOO_LARGE: Message = {
   name: 'content-length',
   string_match: { safe_regex: { regex: above(LB_BODY_BYTES_MAX) } },
 };
-/** Where Envoy keeps what the authorizer said. */
+/** Where Envoy keeps the authorizer's answer. */
 const AUTHORIZER_METADATA = 'envoy.filters.http.ext_authz';
 const WORKER_HEADER = 'x-runpod-worker-id';
 
 /**
- * Operations of queue-based endpoints by path: nobody needs to be asked about them. What is missed here is asked about,
- * and comes to the same.
+ * Paths of the operations of queue-based endpoints, for which no authorizer needs to be asked. A path that is missing
+ * here is authorized, with the same result.
  */
 const QUEUE_OPERATION =
   '/v2/[^/]+/(run|runsync|purge-queue|health|requests|(status|status-sync|stream|cancel|retry)/[^/]+)/?';
-/** As the host form looks; which domains there are is the facades' to know. */
+/** Pattern of the host form. Only the facades know which domains there are. */
 const HOST_FORM = '[a-zA-Z0-9]{14}\\..*';
 
 /**
- * A request that is whole when its headers are there: another worker may have it when the first says that it is full.
+ * Matches requests that consist of headers only. If the first worker says that it is full, another worker may get such
+ * a request.
  */
 const WITHOUT_BODY: readonly Message[] = [
   { name: ':method', string_match: { safe_regex: { regex: 'GET|HEAD|OPTIONS' } } },
   ...['content-length', 'transfer-encoding'].map((name) => ({ name, present_match: true, invert_match: true })),
 ];
-/** By the cluster that the facade has named; where there is none, by an activator, if one can carry the request. */
+/**
+ * Chooses the cluster that the authorizer has named. If Envoy does not know it, chooses an activator, provided that an
+ * activator can serve the request.
+ */
 const BY_CLUSTER = `
 function envoy_on_route(handle)
   local name = handle:headers():get("${CLUSTER_HEADER}")
@@ -76,17 +83,17 @@ const FULL: Message = {
   retriable_headers: [{ name: FULL_HEADER, present_match: true }],
 };
 /**
- * A worker is ready, and core tells facades and edges at the same time: a call that waited at the authorizer may be
- * here first. Until then its cluster has nothing but an address where nobody listens (core/rpc/ads/snapshot.ts), and
- * nothing of the call was sent.
+ * Retries of a gRPC call until core has sent its worker. When a worker becomes ready, core notifies facades and edges
+ * at the same time, so a call that waited at the authorizer may get here first. Until then its cluster holds only an
+ * address at which nobody listens (core/rpc/ads/snapshot.ts), and nothing of the call has been sent.
  */
 const UNTIL_TOLD = untilTold(TOLD_TRIES, TOLD_PAUSE_MS);
-/** A call by gRPC waits at the authorizer for a worker. */
+/** Matches gRPC calls, which wait at the authorizer for a worker. */
 const GRPC: Message = { name: 'content-type', string_match: { prefix: 'application/grpc' } };
-/** The authorizer says how long the answer may take. */
+/** Default times. The authorizer says how long the answer may take. */
 const DIRECT_TIMES: Message = { timeout: duration(DIRECT_ANSWER_MS), idle_timeout: duration(REQUEST_SILENCE_MS) };
 
-/** Says of a local reply that its request was on the direct way. */
+/** Matches local replies to requests on the direct path. */
 export const ON_DIRECT_WAY: Message = {
   metadata_filter: {
     matcher: { filter: AUTHORIZER_METADATA, path: [{ key: CLUSTER_HEADER }], value: { present_match: true } },
@@ -94,17 +101,17 @@ export const ON_DIRECT_WAY: Message = {
   },
 };
 
-/** What differs between edges. */
+/** Settings that differ between edges. */
 export interface DirectWay {
   edgeKey: string;
-  /** How many there are. */
+  /** Number of facades. */
   facades: number;
 }
 
-/** Filters of a listener, in their order. */
+/** Returns the filters of a listener, in their order. */
 export function directFilters(way: DirectWay): Message[] {
   return [
-    // No other surface takes bodies as large, so that one limit stands for all; chunked bodies are cut at it.
+    // No other surface takes bodies this large, so one limit applies to all. Chunked bodies are cut off at it.
     {
       name: REQUEST_SIZE,
       typed_config: typed(`${FILTERS}.body_size_limit.v3.BodySizeLimit`, { max_request_bytes: LB_BODY_BYTES_MAX }),
@@ -148,14 +155,14 @@ function authorizer({ edgeKey, facades }: DirectWay, timeoutMs: number): Message
       ),
       dynamic_metadata_from_headers: exactly(CLUSTER_HEADER),
     },
-    // To ask changes nothing.
+    // Asking changes nothing, so it can be repeated.
     retry_policy: asking(facades),
   };
 }
 
 /**
- * Filters of what is sent to workers and facades: our own headers stay here; an activator is told whose request it is,
- * a facade who sends it.
+ * Returns the filters of requests to workers and facades. They drop our own headers, tell an activator whose request it
+ * is, and prove to a facade who sends it.
  */
 export function upstreamFilters(): Message[] {
   return [
@@ -183,8 +190,8 @@ export function upstreamFilters(): Message[] {
 }
 
 /**
- * Routes that stand before `rest`, which are those to the facades and are asked about when they may be for a
- * load-balancing endpoint.
+ * Returns all routes, with those of the direct path before `rest`. `rest` are the routes to facades; requests that may
+ * be for a load-balancing endpoint are authorized first.
  */
 export function directRoutes(rest: readonly Message[], way: DirectWay): Message[] {
   const host = { name: ':authority', string_match: { safe_regex: { regex: HOST_FORM } } };
@@ -217,11 +224,11 @@ function directRoute(headers: readonly Message[], retries: Message): Message {
       cluster_not_found_response_code: 'SERVICE_UNAVAILABLE',
       path_rewrite: `%REQ(${PATH_HEADER})%`,
       ...DIRECT_TIMES,
-      // Where nobody listens nothing was sent: an activator finds another worker, or waits for one.
+      // If nobody listens, nothing was sent. An activator then finds another worker or waits for one.
       retry_policy: retries,
     },
     request_headers_to_remove: ['authorization'],
-    // An activator names the worker itself, and has no such metadata.
+    // An activator names the worker itself and has no such metadata.
     response_headers_to_add: [
       {
         header: { key: WORKER_HEADER, value: '%UPSTREAM_METADATA(envoy.lb:worker)%' },
@@ -233,8 +240,8 @@ function directRoute(headers: readonly Message[], retries: Message): Message {
 }
 
 /**
- * Answers whose length says that they are too large become a refusal. Those without a length cannot be refused any more
- * when they show it.
+ * Replaces an answer with status 413 if its length says that it is too large. An answer without a length can no longer
+ * be replaced once it turns out to be too large.
  */
 function tooLargeAnswers(): Message {
   const input = {

@@ -1,4 +1,7 @@
-/** The HTTP connection manager that all listeners share: what is taken of a request before any route sees it. */
+/**
+ * The HTTP connection manager that all listeners share. It decides what is accepted of a request before any route sees
+ * it.
+ */
 
 import { HTTP_HEADERS_MAX } from '@slipway/proto/wire/limits';
 import type { Message } from '../message.ts';
@@ -14,32 +17,32 @@ import {
 } from './limits.ts';
 import { otherThan } from './regex.ts';
 
-/** What differs between listeners. */
+/** Settings that differ between listeners. */
 export interface HttpOptions {
-  /** In the names of its statistics. */
+  /** Name in its statistics. */
   name: string;
-  /** Proxies before it whose word on the client's address counts. */
+  /** Number of proxies in front whose information about the client's address is trusted. */
   trustedProxies: number;
   accessLog: boolean;
-  /** Longest silence on a request in milliseconds; 0: none. A route may say otherwise. */
+  /** Longest silence on a request in milliseconds. 0: no limit. A route may override it. */
   silenceMs: number;
   filters: Message[];
-  /** Of what is sent on, the last of them the codec; none: as Envoy has it. */
+  /** Filters of upstream requests, the codec last. Empty: Envoy's default. */
   upstreamFilters?: Message[];
   virtualHosts: Message[];
   /**
-   * Who asks for another protocol than this one asks for none; undefined: the routes say what may be asked for, and all
-   * else is refused.
+   * The only protocol that clients may upgrade to; requests for any other are treated as ordinary requests. `undefined`
+   * if the routes say which upgrades are allowed and all others are rejected.
    */
   onlyUpgrade?: string;
-  /** Fields of its own. */
+  /** Further fields of this connection manager. */
   more?: Message;
 }
 
 const MANAGER = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
-/** Headers that only our own parts set: those of clients are dropped before any filter or route sees them. */
+/** Headers that only our own parts set. Those of clients are dropped before any filter or route sees them. */
 const OWN_HEADERS = ['x-slipway-', 'x-envoy-'];
-/** What only a proxy in front may say. */
+/** Headers that are accepted from a proxy in front only. */
 const PROXY_HEADERS = ['x-forwarded-host', 'x-forwarded-prefix', 'x-forwarded-port', 'forwarded', 'x-real-ip'];
 
 /** Returns the mutation that drops headers which clients must not set, by the start of their names. */
@@ -76,12 +79,12 @@ export function httpManager({
       codec_type: 'AUTO',
       use_remote_address: true,
       xff_num_trusted_hops: trustedProxies,
-      // No address makes a client one of us: x-envoy-* headers are nobody's to send.
+      // No address makes a client internal: nobody may send x-envoy-* headers.
       internal_address_config: { cidr_ranges: [] },
-      // A path is as its client wrote it: it may be a worker's own, and whose request it is must not depend on an edge.
-      // Nothing is permitted by its look.
+      // A path stays as its client wrote it: it may be a worker's own path, and the owner of a request must not depend
+      // on how an edge reads its path. Nothing is permitted because of how its path looks.
       normalize_path: false,
-      // An escaped slash is part of a name, a model's, say.
+      // An escaped slash is part of a name, for instance a model's.
       path_with_escaped_slashes_action: 'KEEP_UNCHANGED',
       max_request_headers_kb: HEADERS_KIB_MAX,
       request_headers_timeout: duration(HEADERS_MS),
@@ -89,7 +92,7 @@ export function httpManager({
       common_http_protocol_options: {
         idle_timeout: duration(CLIENT_IDLE_MS),
         max_headers_count: HTTP_HEADERS_MAX,
-        // x_slipway_account would be x-slipway-account to a worker behind WSGI.
+        // A worker behind WSGI would read x_slipway_account as x-slipway-account.
         headers_with_underscores_action: 'DROP_HEADER',
       },
       http_protocol_options: {
@@ -106,7 +109,7 @@ export function httpManager({
         initial_stream_window_size: CLIENT_WINDOW_BYTES,
         initial_connection_window_size: CLIENT_CONNECTION_WINDOW_BYTES,
       },
-      // Whether a body is wanted is the facade's to say.
+      // The facade decides whether it wants a body.
       proxy_100_continue: true,
       server_header_transformation: 'PASS_THROUGH',
       strip_trailing_host_dot: true,

@@ -1,4 +1,4 @@
-/** What listens: clients over HTTP, internal services and agents over gRPC, Prometheus. */
+/** Listeners of the edge: clients over HTTP, internal services and agents over gRPC, and Prometheus. */
 import { TUNNEL_COUNT_HEADER, TUNNEL_PATH, TUNNEL_PROTOCOL } from '@slipway/kit/net/tunnel';
 import type { EdgeConfig } from '../config.ts';
 import { FLOOD_WINDOW_MS } from '../config.ts';
@@ -20,24 +20,27 @@ import { localReplies } from './local-replies.ts';
 import { amongReplicas } from './retries.ts';
 import { serverTls } from './tls.ts';
 
-/** Answers 200 while this edge takes requests and a facade is ready, 503 while it drains: for a balancer before it. */
+/**
+ * Health check for a load balancer in front: 200 while this edge takes requests and a facade is ready, 503 while it
+ * drains.
+ */
 const EDGE_READY_PATH = '/edge/readyz';
 const METRICS_PATH = '/metrics';
 const AGENT_SERVICE = '/slipway.v1.AgentService/';
 const SERVICES = '/slipway.v1.';
 const HEALTH_SERVICE = '/grpc.health.v1.Health/';
-/** By which grpcurl and its like know the calls. */
+/** Reflection service, by which grpcurl and similar clients learn the calls. */
 const REFLECTION_SERVICE = '/grpc.reflection.';
 const FOR_SERVICES = [SERVICES, HEALTH_SERVICE, REFLECTION_SERVICE];
 
-/** Client addresses that the flood guard keeps in mind. */
+/** Most client addresses that the flood guard tracks. */
 const ADDRESSES_MAX = 20_000;
-/** Networks of one client, in bits: a home has a /64. */
+/** Prefix lengths of the network of one client, in bits. A home has a /64. */
 const CLIENT_NETWORK = { v4_prefix_mask_len: 32, v6_prefix_mask_len: 64 };
 const WEB_SOCKET = { name: 'upgrade', string_match: { exact: 'websocket', ignore_case: true } };
 const FLOOD_GUARD = 'envoy.filters.http.local_ratelimit';
 
-/** All listeners of an edge. */
+/** Returns all listeners of an edge. */
 export function listeners(config: EdgeConfig): Message[] {
   const { grpcListen, agentListen, metricsListen } = config;
   return [
@@ -83,7 +86,7 @@ function publicListener(config: EdgeConfig): Message {
   );
 }
 
-/** Envoy joins two Host headers by a comma; which of them a part behind it would believe, nobody knows. */
+/** Matches two Host headers, which Envoy joins by a comma. Nobody knows which of the two a part behind it would use. */
 function twoHosts(): Message {
   return {
     match: { prefix: '/', headers: [{ name: ':authority', string_match: { contains: ',' } }] },
@@ -92,8 +95,8 @@ function twoHosts(): Message {
 }
 
 /**
- * What follows could be the body or the first bytes of the other protocol; a worker that waits for the one gets none of
- * it from Envoy.
+ * Matches WebSocket requests with a body. What follows them could be the body or the first bytes of the other protocol.
+ * Envoy forwards none of it to a worker that waits for the other protocol.
  */
 function socketsWithBodies(): Message[] {
   const bodies = [
@@ -106,7 +109,7 @@ function socketsWithBodies(): Message[] {
   }));
 }
 
-/** WebSockets of load-balancing endpoints; a facade answers what is none. */
+/** Routes WebSockets of load-balancing endpoints. A facade answers all other WebSocket requests too. */
 function socketRoute({ lbSocketIdleMs, facades }: EdgeConfig): Message {
   const times = { timeout: '0s', idle_timeout: duration(socketSilenceMs(lbSocketIdleMs)) };
   const route = { cluster: CLUSTERS.facades, ...times, retry_policy: amongReplicas(facades.length) };
@@ -120,15 +123,15 @@ function facadeRoute({ facades }: EdgeConfig): Message {
       cluster: CLUSTERS.facades,
       timeout: '0s',
       idle_timeout: duration(REQUEST_SILENCE_MS),
-      // Only what no facade has begun: a submission that was perhaps accepted is the client's to send again.
+      // Retries only what no facade has begun. A submission that was perhaps accepted must be retried by the client.
       retry_policy: amongReplicas(facades.length),
     },
   };
 }
 
 /**
- * Tunnels of agents to each facade: an upgrade by HTTP/1.1, on the same port as their sessions and with the same
- * certificates.
+ * Routes agents' tunnels to each facade. A tunnel is an HTTP/1.1 upgrade on the same port as the agents' sessions, with
+ * the same certificates.
  */
 function tunnelRoutes(facades: readonly HostPort[]): Message[] {
   return facades.map((_, number) => ({
@@ -155,14 +158,14 @@ interface GrpcListener {
   name: string;
   address: HostPort;
   cluster: string;
-  /** Services that are served there, by the starts of their paths. */
+  /** Path prefixes of the services that are available there. */
   prefixes: readonly string[];
 }
 
 function grpcListener(config: EdgeConfig, { name, address, cluster, prefixes }: GrpcListener): Message {
   const isAgents = cluster === CLUSTERS.coreAgents;
   const clients = isAgents && config.agentClients !== undefined;
-  // An agent opens its session again by itself.
+  // An agent reopens its session by itself.
   const retries = isAgents ? {} : { retry_policy: amongReplicas(config.cores.length) };
   const route = {
     cluster,
@@ -171,7 +174,7 @@ function grpcListener(config: EdgeConfig, { name, address, cluster, prefixes }: 
     max_stream_duration: { max_stream_duration: '0s' },
     ...retries,
   };
-  // Agents have a listener of their own, perhaps with certificates: there is no way round it.
+  // Agents have a listener of their own, perhaps with certificates, which must not be bypassed.
   const special = isAgents
     ? tunnelRoutes(config.facades)
     : [{ match: { prefix: AGENT_SERVICE, grpc: {} }, direct_response: { status: 404 } }];
@@ -209,7 +212,7 @@ function grpcListener(config: EdgeConfig, { name, address, cluster, prefixes }: 
   );
 }
 
-/** Envoy's admin stays on its Unix socket; this shows its numbers and nothing else. */
+/** Exposes Envoy's metrics and nothing else. Its admin interface stays on its Unix socket. */
 function metricsListener(address: HostPort): Message {
   const filter = httpManager({
     name: 'metrics',
@@ -250,7 +253,9 @@ function readiness(): Message {
   };
 }
 
-/** Coarse, per client address and edge; the fair limits are the facade's, by account. */
+/**
+ * Limits requests by client address in each edge. This is a coarse limit; the facade has the fair limits, by account.
+ */
 function floodGuard(requests: number): Message {
   const always = { default_value: { numerator: 100 } };
   const bucket = { max_tokens: requests, tokens_per_fill: requests, fill_interval: duration(FLOOD_WINDOW_MS) };
@@ -261,7 +266,7 @@ function floodGuard(requests: number): Message {
       filter_enabled: always,
       filter_enforced: always,
       status: { code: 429 },
-      // Requests that no descriptor fits: there are none.
+      // For requests that match no descriptor. There are none.
       token_bucket: { max_tokens: 4_294_967_295, tokens_per_fill: 4_294_967_295, fill_interval: '1s' },
       max_dynamic_descriptors: ADDRESSES_MAX,
       rate_limits: [{ actions: [{ masked_remote_address: CLIENT_NETWORK }] }],

@@ -1,17 +1,17 @@
 /**
- * What Envoy answers by itself, in the shapes of the surfaces (docs/reference/api.md#errors): every error is JSON with
- * a word for programs.
+ * Answers that Envoy gives itself, in the formats of the surfaces (docs/reference/api.md#errors). Every error is JSON
+ * with a code for programs.
  */
 import type { ErrorCode } from '@slipway/kit/net/error-help';
 import { HEADERS_TOO_LARGE } from '@slipway/proto/wire/limits';
 import type { Message } from '../message.ts';
 import { ON_DIRECT_WAY } from './direct-way.ts';
 
-/** When, and what then. */
+/** A condition and the reply to send. */
 interface Reply {
   /** Envoy's response flags. */
   flags?: readonly string[];
-  /** Status that Envoy would answer. */
+  /** Status of Envoy's original answer. */
   from?: number;
   status: number;
   code: ErrorCode;
@@ -23,9 +23,9 @@ const WORKER_FAILED =
   'The worker ended the connection before it answered. The request may have been begun and is not repeated.';
 const OVERLOADED = 'The service is overloaded; try again shortly.';
 const UNAVAILABLE = 'The service is not reachable right now; try again shortly.';
-/** Flag of what ext_authz refuses, or cannot ask about. */
+/** Flag of requests that ext_authz rejects or cannot ask about. */
 const REFUSED = 'UAEX';
-/** The first that fits counts. */
+/** Replies in order: the first match applies. */
 const REPLIES: readonly Reply[] = [
   {
     from: 413,
@@ -50,7 +50,7 @@ const REPLIES: readonly Reply[] = [
   },
   { flags: ['UT', 'SI', 'DT'], status: 504, code: 'unavailable', text: 'The service did not answer in time.' },
   { flags: ['NR', 'NC'], status: 404, code: 'not_found', text: 'There is no such operation.' },
-  // What is left of these: an Envoy that has no memory for more, which has no flag when it says so.
+  // The remaining 503: Envoy has no memory for more requests. It sets no flag then.
   { from: 503, status: 503, code: 'unavailable', text: OVERLOADED, retryAfterSeconds: 1 },
   { from: 431, status: 431, code: 'headers_too_large', text: HEADERS_TOO_LARGE },
   { from: 408, status: 408, code: 'invalid_request', text: 'The request did not arrive in time.' },
@@ -58,7 +58,7 @@ const REPLIES: readonly Reply[] = [
   { from: 400, status: 400, code: 'invalid_request', text: 'This is not a valid HTTP request.' },
 ];
 
-/** On the direct way it is the worker that fails (facades/activator/lb-error.ts has the same words). */
+/** Replies on the direct path, where the worker fails (facades/activator/lb-error.ts has the same texts). */
 const DIRECT_REPLIES: readonly Reply[] = [
   {
     flags: ['UO'],
@@ -84,7 +84,7 @@ interface Shape {
 }
 
 const QUEUE_SHAPE: Shape = { path: '', body: ({ text, code }) => ({ error: text, code }) };
-/** Surfaces whose errors have a shape of their own, by the start of the path. All others: the queue's. */
+/** Surfaces with their own error format, by path prefix. All others use the queue's format. */
 const SHAPES: readonly Shape[] = [
   { path: '^/v1(/|\\?|$)', body: ({ text, status, code }) => ({ message: text, error: text, status, code }) },
   {
@@ -101,7 +101,7 @@ const SHAPES: readonly Shape[] = [
   QUEUE_SHAPE,
 ];
 
-/** The mappers of a connection manager. */
+/** Returns the mappers of a connection manager. */
 export function localReplies(): Message {
   return {
     mappers: [
@@ -109,7 +109,7 @@ export function localReplies(): Message {
         { flags: [REFUSED], from: 503, status: 503, code: 'unavailable', text: UNAVAILABLE, retryAfterSeconds: 1 },
         QUEUE_SHAPE,
       ),
-      // What a facade refuses when it is asked is said in its own words.
+      // Rejections by a facade that was asked keep the facade's own text.
       { filter: { response_flag_filter: { flags: [REFUSED] } } },
       ...DIRECT_REPLIES.map((reply) => mapper(reply, QUEUE_SHAPE, [ON_DIRECT_WAY])),
       ...REPLIES.flatMap((reply) => SHAPES.map((shape) => mapper(reply, shape))),

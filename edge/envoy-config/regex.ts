@@ -1,6 +1,9 @@
-/** What Envoy compares by regular expressions, which know neither numbers nor "not". Pure. */
+/**
+ * Regular expressions for Envoy's comparisons. They express number ranges and "not", for which they have no syntax.
+ * Pure functions.
+ */
 
-/** A regular expression for whole numbers, without leading zeros, above this one. */
+/** Returns a regular expression for whole numbers above `limit`, without leading zeros. */
 export function above(limit: number): string {
   const digits = String(limit);
   const larger = [...digits].flatMap((digit, index) => {
@@ -12,7 +15,7 @@ export function above(limit: number): string {
   return `${larger.join('|')}|[1-9][0-9]{${digits.length},}`;
 }
 
-/** A regular expression for all but this word of letters, in whatever case. */
+/** Returns a regular expression for every text except this word of letters, in any case. */
 export function otherThan(word: string): string {
   const parts = [...word].map((letter, index) => `${word.slice(0, index)}([^${letter}].*)?`);
   return `(?i)(${[...parts, `${word}.+`].join('|')})`;

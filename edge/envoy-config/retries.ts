@@ -1,22 +1,25 @@
 /**
- * What Envoy tries again: requests of which nothing was sent, and those on every other way there is. Several parts may
- * be gone at once, a machine and a facade for instance, so the number of tries follows the number of facades. Whoever
- * has got something of a request may have begun it.
+ * Retries by Envoy: requests of which nothing was sent, on every path that exists. Several parts may be gone at once,
+ * for instance a machine and a facade, so the number of tries follows the number of facades. A request of which any
+ * part was received is never retried, because its receiver may have begun it.
  */
 
 import type { Message } from '../message.ts';
 import { duration, typed } from '../message.ts';
 
-/** Nobody took the connection, or the stream, or the connection ended before anything went over it. */
+/**
+ * Conditions under which nothing was sent: the connection or the stream was not accepted, or the connection ended
+ * before any data.
+ */
 const UNSENT = 'connect-failure,refused-stream,reset-before-request';
-/** Tries of one request, whatever the number of facades. */
+/** Most tries of one request, whatever the number of facades. */
 const TRIES_MAX = 16;
 const PAUSE = { base_interval: duration(25), max_interval: duration(250) };
 const OTHER_HOSTS: Message = {
   name: 'others',
   typed_config: typed('envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate'),
 };
-/** Next time those who come after the first choice; behind the last begins the first again. */
+/** Uses the next priority for a retry, and after the last priority the first again. */
 const OTHER_PRIORITIES: Message = {
   name: 'others',
   typed_config: typed('envoy.extensions.retry.priority.previous_priorities.v3.PreviousPrioritiesConfig', {
@@ -24,14 +27,14 @@ const OTHER_PRIORITIES: Message = {
   }),
 };
 
-/** Among equals: each gets one try. */
+/** Returns a policy for equal replicas: each gets one try. */
 export function amongReplicas(replicas: number): Message {
   return { retry_on: UNSENT, num_retries: Math.min(TRIES_MAX, Math.max(2, replicas)), ...otherHosts(replicas) };
 }
 
 /**
- * Between a first choice and facades as the second: each facade gets one try, and the first choice one before each.
- * `more`: in its place.
+ * Returns a policy for a first choice with facades as the second choice. Each facade gets one try, and the first choice
+ * one before each. `more`: fields that override the policy's.
  */
 export function beforeFacades(facades: number, more: Message = {}): Message {
   return {
@@ -45,8 +48,8 @@ export function beforeFacades(facades: number, more: Message = {}): Message {
 }
 
 /**
- * Of questions, which change nothing, so that one may be asked twice. Pauses of its own would fail those that wait for
- * their answer for long (Envoy 1.40).
+ * Returns a policy for authorization requests. They change nothing, so they may be sent twice. It has no back-off of
+ * its own: with one, requests that wait long for their answer would fail (Envoy 1.40).
  */
 export function asking(facades: number): Message {
   return {
@@ -60,7 +63,7 @@ function triesBefore(facades: number): number {
   return Math.min(TRIES_MAX, 2 * facades + 1);
 }
 
-/** The same way again and again, until core has told of another one. */
+/** Returns a policy that retries the same path until core has sent another one. */
 export function untilTold(retries: number, pause: { first: number; max: number }): Message {
   return {
     retry_on: 'connect-failure,refused-stream',
@@ -70,7 +73,7 @@ export function untilTold(retries: number, pause: { first: number; max: number }
   };
 }
 
-/** Another host is looked for so often, as chance may name one again. */
+/** Sets the tries to choose a different host. A random choice may hit the same host again. */
 function otherHosts(hosts: number): Message {
   return { retry_host_predicate: [OTHER_HOSTS], host_selection_retry_max_attempts: 3 * Math.max(1, hosts) };
 }

@@ -1,6 +1,6 @@
 /**
- * Certificates by SDS from files: Envoy takes a new one without a restart, and running connections go on with theirs.
- * The files here say where certificate and key are; they hold neither.
+ * Certificates by SDS from files: Envoy loads a new certificate without a restart, and open connections keep theirs.
+ * The SDS files hold the paths of certificate and key, but neither of the two.
  */
 import { dirname, join } from 'node:path';
 import type { CertificateFiles, ClientCertificates } from '../config.ts';
@@ -13,13 +13,13 @@ const DOWNSTREAM = 'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsConte
 const SERVER_CERTIFICATE = 'server_certificate';
 const AGENT_AUTHORITY = 'agent_authority';
 
-/** Names of the files below the edge's folder. */
+/** Names of the files in the edge's folder. */
 export const SDS_FILES = { certificate: 'sds-certificate.json', authority: 'sds-agent-ca.json' } as const;
 
 /**
- * The SDS file of the server's certificate. Envoy looks again when something is renamed into the certificate's folder,
- * as certbot and Kubernetes do it. `turn` changes how the path is spelled and so makes Envoy read files that were
- * written in place.
+ * Returns the SDS file of the server's certificate. Envoy checks the files again when something is renamed into the
+ * certificate's folder, as certbot and Kubernetes do. `turn` changes how the path is spelled, which makes Envoy read
+ * files that were written in place.
  */
 export function certificateSecret({ certFile, keyFile }: CertificateFiles, turn: number): Message {
   return {
@@ -36,7 +36,7 @@ export function certificateSecret({ certFile, keyFile }: CertificateFiles, turn:
   };
 }
 
-/** The SDS file of the authority of client certificates. `turn`: as of the certificate. */
+/** Returns the SDS file of the authority of client certificates. `turn`: see `certificateSecret`. */
 export function authoritySecret({ caFile, uriPrefix }: ClientCertificates, turn: number): Message {
   return {
     resources: [
@@ -58,7 +58,7 @@ function spelled(file: string, turn: number): string {
   return turn % 2 === 0 ? file : join(dirname(file), '.').concat('/./', file.slice(dirname(file).length + 1));
 }
 
-/** What makes a listener speak TLS; `clients`: it takes only clients with a certificate. */
+/** Returns the TLS settings of a listener. `clients`: clients need a certificate. */
 export function serverTls(dataDir: string, { alpn, clients }: { alpn: readonly string[]; clients: boolean }): Message {
   return {
     transport_socket_connect_timeout: duration(HANDSHAKE_MS),

@@ -1,7 +1,7 @@
 /**
- * What Envoy does with headers on the direct way as a facade does on its own. Our own cookies
- * (kit/net/own-cookies.ts) neither reach a worker nor are set by one; in the path form addresses and cookies of a
- * worker get its prefix, and it does not speak for the whole origin (kit/net/path-form.ts).
+ * Handling of headers on the direct path, the same as in a facade. Our own cookies (kit/net/own-cookies.ts) neither
+ * reach a worker nor are set by one. In the path form, addresses and cookies of a worker get its prefix, and it does
+ * not speak for the whole origin (kit/net/path-form.ts).
  */
 import { OWN_COOKIES } from '@slipway/kit/net/own-cookies';
 import { ORIGIN_HEADERS } from '@slipway/kit/net/path-form';
@@ -108,12 +108,12 @@ function envoy_on_response(handle)
   end
 end`;
 
-/** Stands among a listener's filters and does nothing. */
+/** Returns the filter for a listener, where it does nothing by itself. */
 export function workerAnswersFilter(): Message {
   return { name: FILTER, typed_config: typed(`${LUA}.Lua`, { source_codes: { [FILTER]: { inline_string: SCRIPT } } }) };
 }
 
-/** Of a route: there it does. */
+/** Returns the setting that enables the filter on a route. */
 export function mendsAnswers(): Message {
   return { [FILTER]: typed(`${LUA}.LuaPerRoute`, { name: FILTER }) };
 }
