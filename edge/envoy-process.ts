@@ -42,7 +42,7 @@ const BIND_CODES: Record<string, string> = {
   'Cannot assign requested address': 'EADDRNOTAVAIL',
   'Permission denied': 'EACCES',
 };
-/** Our log levels by Envoy's names. */
+/** Envoy's log levels by our names for them. */
 const LEVELS: Record<string, string> = {
   trace: 'trace',
   debug: 'debug',

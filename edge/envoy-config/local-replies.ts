@@ -1,5 +1,5 @@
 /**
- * Answers that Envoy gives itself, in the formats of the surfaces (docs/reference/api.md#errors). Every error is JSON
+ * Replies that Envoy makes itself, in the formats of the surfaces (docs/reference/api.md#errors). Every error is JSON
  * with a code for programs.
  */
 import type { ErrorCode } from '@slipway/kit/net/error-help';

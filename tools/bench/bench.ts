@@ -1,4 +1,4 @@
-/** What all parts of the bench share: the children, the options, and how one thing is measured several times. */
+/** Shared by all parts of the bench: the children, the options, and repeated measurements of one thing. */
 import type { Child } from './child.ts';
 import type { Database } from './database.ts';
 import type { Figure, Spread } from './figure.ts';
@@ -8,7 +8,7 @@ import { cpuUs } from './load/process-usage.ts';
 import type { Options } from './options.ts';
 import type { RunFacts } from './run-facts.ts';
 
-/** The input of every job: about 300 bytes, as a small real one. */
+/** Input of every job: about 300 bytes, like a small real input. */
 export const INPUT = JSON.stringify({
   prompt: 'a lighthouse in fog, '.repeat(10),
   steps: 20,
@@ -16,27 +16,27 @@ export const INPUT = JSON.stringify({
   size: [512, 512],
 });
 
-/** The parts of a run. */
+/** Settings and processes of a run of the bench. */
 export interface Bench {
   options: Options;
   database: Database;
   load: Child;
-  /** Taken before the bench itself kept the machine busy. */
+  /** Collected before the bench itself kept the machine busy. */
   facts: RunFacts;
-  /** Tells the user what is going on. */
+  /** Reports progress to the user. */
   say(text: string): void;
 }
 
-/** What is measured of each round of a load. */
+/** Values that are measured in each round of a load. */
 export type LoadField = 'rate' | 'p50Ms' | 'p95Ms' | 'p99Ms';
 
-/** Of several rounds: medians, how far apart they are, and processor time of an answer in microseconds by process. */
+/** Result of several rounds: medians, their spread, and the processor time of an answer in microseconds by process. */
 export interface Loaded extends LoadResult {
   spread: Record<LoadField, Spread>;
   cpu: Record<string, number>;
 }
 
-/** Sends a load, a short one first to warm up, then the measured rounds. */
+/** Sends a load: a short one to warm up, then the measured rounds. */
 export async function measureLoad(
   bench: Bench,
   load: Omit<Load, 'seconds'>,
@@ -52,7 +52,7 @@ export async function measureLoad(
   return { ...loaded, cpu: cpuPer(before, processes, loaded.answers) };
 }
 
-/** Several rounds as one. */
+/** Combines several rounds into one result. */
 export function loadedOf(results: readonly LoadResult[]): Loaded {
   const of = (field: LoadField): ReturnType<typeof ofRounds> => ofRounds(results.map((result) => result[field]));
   const [rate, p50Ms, p95Ms, p99Ms] = [of('rate'), of('p50Ms'), of('p95Ms'), of('p99Ms')];
@@ -67,12 +67,12 @@ export function loadedOf(results: readonly LoadResult[]): Loaded {
   };
 }
 
-/** CPU time so far, in microseconds. */
+/** Returns the CPU time used so far, in microseconds by process. */
 export function cpuOf(processes: Record<string, number>): Record<string, number> {
   return Object.fromEntries(Object.entries(processes).map(([name, pid]) => [name, cpuUs(pid)]));
 }
 
-/** CPU time since `before` for each of `count` operations. */
+/** Returns the CPU time since `before` for each of `count` operations, in microseconds by process. */
 export function cpuPer(
   before: Record<string, number>,
   processes: Record<string, number>,
@@ -81,7 +81,7 @@ export function cpuPer(
   return Object.fromEntries(Object.entries(cpuOf(processes)).map(([name, us]) => [name, (us - before[name]!) / count]));
 }
 
-/** Three figures of one load. `ofHttp`: compare with the ceiling, which is of many connections. */
+/** Returns three figures of one load. `ofHttp`: compares them with the ceiling, which has many connections. */
 export function loadFigures(
   name: string,
   path: Figure['path'],

@@ -1,5 +1,5 @@
 /**
- * Child processes: the programs under test, which say when they are ready, and the bench's own children, which also
+ * Child processes: the programs under test, which report when they are ready, and the bench's own children, which also
  * answer questions. Both ends of that small protocol are here.
  */
 
@@ -9,12 +9,12 @@ import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import { NODE_ENVIRONMENT } from '@slipway/kit/host/node-settings';
 
-/** This checkout. */
+/** Root folder of this checkout. */
 export const ROOT = join(import.meta.dirname, '../..');
 const START_MS_MAX = 60_000;
 const STOP_MS_MAX = 10_000;
 
-/** What a program says once it is ready. */
+/** Message of a program that is ready. */
 export interface Ready {
   ready: true;
   address?: string;
@@ -56,7 +56,7 @@ export class Child {
     });
   }
 
-  /** Starts a file of this repository, or one of another by its whole path, and waits until it is ready. */
+  /** Starts a file of this repository, or a file of another one by its absolute path, and waits until it is ready. */
   static async start(file: string, env: Record<string, string> = {}, execArgv: readonly string[] = []): Promise<Child> {
     const child = fork(resolve(ROOT, file), {
       env: { ...process.env, ...NODE_ENVIRONMENT, ...env },
@@ -81,7 +81,7 @@ export class Child {
     return this.#process.pid!;
   }
 
-  /** Asks one of the bench's own children to do something. */
+  /** Asks one of the bench's own children to do something. Resolves with its answer. */
   ask<Answer>(question: string, parameters: unknown = {}): Promise<Answer> {
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
@@ -90,7 +90,7 @@ export class Child {
     });
   }
 
-  /** Ends it with SIGTERM, after a while with SIGKILL. */
+  /** Ends the child with SIGTERM, after a while with SIGKILL. */
   async stop(): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const ended = once(this.#process, 'exit');
@@ -100,7 +100,7 @@ export class Child {
     clearTimeout(timer);
   }
 
-  /** Ends it with SIGKILL, as a machine that loses its power would. */
+  /** Ends the child with SIGKILL, as if the machine lost its power. */
   async kill(): Promise<void> {
     const ended = once(this.#process, 'exit');
     this.#process.kill('SIGKILL');
@@ -108,7 +108,7 @@ export class Child {
   }
 }
 
-/** The child's side: says that it is ready and answers questions until the parent goes away. */
+/** Runs the child's side: reports that it is ready and answers questions until the parent goes away. */
 export function serveParent(
   ready: Omit<Ready, 'ready'>,
   answers: Record<string, (parameters: never) => Promise<unknown> | unknown>,

@@ -1,6 +1,6 @@
 /**
- * The bench's own PostgreSQL: a fresh cluster in a temporary folder that flushes every commit to disk, as `npm start`
- * has it, and has written as much before as one that has been up for a while.
+ * The bench's own PostgreSQL: a fresh cluster in a temporary folder. It flushes every commit to disk, as with `npm
+ * start`, and has written as much as a cluster that has been up for a while.
  */
 
 import { startPostgres } from '@slipway/test/helpers/db/throwaway-postgres';
@@ -9,25 +9,28 @@ import postgres from 'postgres';
 /** A running cluster. */
 export interface Database {
   url: string;
-  /** The postmaster. */
+  /** Process id of the postmaster. */
   pid: number;
   stop(): Promise<void>;
 }
 
-/** Starts it, with further settings of the server if wanted. */
+/** Starts the cluster. `settings`: further settings of the server. */
 export async function startDatabase(settings: Record<string, string> = {}): Promise<Database> {
   const { url, child, remove } = await startPostgres([], settings);
   await fillSegments(url());
   return { url: url(), pid: child.pid, stop: remove };
 }
 
-/** Of the write-ahead log, in bytes: max_wal_size and what it is passed by before the second checkpoint. */
+/**
+ * Bytes of write-ahead log to write: max_wal_size, plus the amount by which it is exceeded before the second
+ * checkpoint.
+ */
 const FILLED = 1.2e9;
 const MESSAGE = 1e6;
 
 /**
- * Segments of the log that are there are used again; a new one is filled with zeros first, 50 ms in which nobody
- * commits, ours or a peer.
+ * Writes log segments in advance. Existing segments are reused. A new one is first filled with zeros, which takes 50 ms
+ * in which nothing commits, neither ours nor a peer's.
  */
 async function fillSegments(url: string): Promise<void> {
   const sql = postgres(url, { max: 1 });

@@ -1,7 +1,7 @@
-/** What the bench measures, and how it is shown. */
+/** Figures that the bench measures, and how they are shown. */
 import { cpus, loadavg, totalmem } from 'node:os';
 
-/** Of several rounds. */
+/** Spread of several rounds. */
 export interface Spread {
   least: number;
   most: number;
@@ -9,50 +9,53 @@ export interface Spread {
 
 /** One line of the table. */
 export interface Figure {
-  /** What was done. */
+  /** Description of what was measured. */
   name: string;
-  /** How the jobs reached a handler. Empty where none ran. */
+  /** How the jobs reached a handler. Empty if no handler ran. */
   path: '' | 'session' | 'agent' | 'direct' | 'Envoy' | 'activator';
   value: number;
   /** Least and most of the rounds. */
   spread?: Spread;
   unit: '/s' | 'MB/s' | 's' | 'ms' | 'MiB' | '%' | '×';
-  /** What we want: at least (rates, shares), at most (the others). */
+  /** Target: a minimum for rates and shares, a maximum for the others. */
   target?: number;
-  /** Show it as a share of the ceilings. */
+  /** Shows the value as a share of the ceilings. */
   ofHttp?: boolean;
   ofInserts?: boolean;
-  /** CPU microseconds per operation, by process. */
+  /** CPU time of an operation in microseconds, by process. */
   cpu?: Record<string, number>;
 }
 
-/** The bare ceilings of this run. 0: not measured. */
+/** Bare ceilings of this run. 0: not measured. */
 export interface Ceilings {
   http: number;
   inserts: number;
 }
 
-/** Middle value; of an even number the lower middle, so that nothing is made up. */
+/**
+ * Returns the middle value. Of an even number of values it is the lower middle, so that the result is always a measured
+ * value.
+ */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)]!;
 }
 
-/** What several rounds come to: their median, and how far they are apart. */
+/** Returns the median of several rounds and their spread. */
 export function ofRounds(values: readonly number[]): { value: number; spread: Spread } {
   return { value: median(values), spread: { least: Math.min(...values), most: Math.max(...values) } };
 }
 
-/** The same for what must not happen even once: the most of them. */
+/** Returns the largest value instead of the median, for things that must not happen even once. */
 export function worstOf(values: readonly number[]): { value: number; spread: Spread } {
   return { ...ofRounds(values), value: Math.max(...values) };
 }
 
-/** The machine in a few words. */
+/** Returns a short description of the machine. */
 export function machineText(): string {
   return `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`;
 }
 
-/** A warning when other programs keep the machine busy; empty otherwise. */
+/** Returns a warning if other programs keep the machine busy; empty otherwise. */
 export function busyText(): string {
   const [load] = loadavg();
   return load! > cpus().length / 4
@@ -62,12 +65,12 @@ export function busyText(): string {
 
 const HEADS = ['figure', 'path', 'measured', 'target', 'of bare HTTP', 'of bare inserts', 'CPU µs per operation'];
 
-/** The figures as lines for a terminal. */
+/** Returns the figures as lines for a terminal. */
 export function table(figures: readonly Figure[], ceilings: Ceilings): string {
   return align([HEADS, ...rowsOf(figures, ceilings)]);
 }
 
-/** The same as Markdown, below a few lines of text. */
+/** Returns the figures as Markdown, below a few lines of text. */
 export function markdownTable(lines: readonly string[], figures: readonly Figure[], ceilings: Ceilings): string {
   const rows = [HEADS, HEADS.map(() => '---'), ...rowsOf(figures, ceilings)].map((row) => `| ${row.join(' | ')} |`);
   return [...lines, '', ...rows].join('\n');
@@ -89,7 +92,7 @@ function rowsOf(figures: readonly Figure[], ceilings: Ceilings): string[][] {
   ]);
 }
 
-/** Whether it reaches its target. */
+/** Returns true if the figure reaches its target or has none. */
 export function reached(figure: Figure): boolean {
   if (figure.target === undefined) return true;
   return figure.unit === '/s' || figure.unit === '%' ? figure.value >= figure.target : figure.value <= figure.target;

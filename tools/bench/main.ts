@@ -90,7 +90,7 @@ async function report(bench: Bench): Promise<void> {
   if (!figures.every(reached)) bench.say('a figure misses its target (marked NO)');
 }
 
-/** With what is measured of Slipway alone. */
+/** Runs the race, and the parts that are measured for Slipway alone. */
 async function reportRace(bench: Bench): Promise<void> {
   const { contestants, absent, results } = await race(bench);
   const { figures, ceilings } = await measureAll(
@@ -117,6 +117,6 @@ try {
   else await main(options);
   process.exit(0);
 } catch (error) {
-  // Children end by themselves when this process has gone.
+  // Children end by themselves once this process has gone.
   process.stderr.write(`${error instanceof Error ? error.stack : error}\n`, () => process.exit(1));
 }

@@ -1,4 +1,4 @@
-/** What the bench was asked to do. */
+/** Options of the bench. */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ROOT } from './child.ts';
@@ -26,7 +26,7 @@ export const PARTS = [
   'steady',
 ] as const;
 export type Part = (typeof PARTS)[number];
-/** The scenarios of the race by their numbers. */
+/** Scenarios of the race by number. */
 const NUMBERED: Readonly<Record<string, Part>> = {
   P1: 'runsync',
   P2: 'run',
@@ -37,39 +37,41 @@ const NUMBERED: Readonly<Record<string, Part>> = {
   P7: 'neighbours',
   P8: 'sizes',
 };
-/** Those with peers, and what the race measures of Slipway alone. */
+/** Parts in which peers take part, and parts that the race measures for Slipway alone. */
 export const RACED: readonly Part[] = ['runsync', 'run', 'drain', 'long-queue'];
 const BESIDE_RACE: readonly Part[] = ['ceilings', 'reading', 'python', 'neighbours', 'sizes'];
-/** Results of /runsync are looked for after each round, and are kept for a minute. */
+/**
+ * Longest round of the race, in seconds. Results of /runsync are checked after each round and are kept for a minute.
+ */
 const RACE_SECONDS_MAX = 40;
 
-/** See HELP. */
+/** Options. HELP explains them. */
 export interface Options {
   only: readonly Part[];
   seconds: number;
   rounds: number;
   json: boolean;
-  /** Race other job queues instead. */
+  /** Races other job queues instead. */
   peers: boolean;
-  /** Compare with this checkout and these variables of its programs instead. */
+  /** Compares with this checkout and these variables of its programs instead. */
   beside: { root: string; env: Record<string, string> } | undefined;
   /** Jobs of a drain in the race. */
   drainJobs: number;
-  /** Finished jobs of the part `tables`; a tenth as many are queued. */
+  /** Finished jobs of the part `tables`. A tenth as many are queued. */
   tableJobs: number;
   /** Jobs behind the drain of the part `long-queue`. */
   queuedJobs: number;
-  /** Age of the open transaction of the part `long-queue` when workers come, at least. */
+  /** Least age of the open transaction of the part `long-queue` when workers come, in seconds. */
   openSeconds: number;
   /** Endpoints of the part `neighbours`. */
   endpoints: number;
   /** Readers of streams in the part `reading`. */
   readers: number;
-  /** Length of the part `steady`. */
+  /** Length of the part `steady`, in minutes. */
   minutes: number;
-  /** Name of two files, .md and .json, that the report is written to as well. */
+  /** Base name of two files, .md and .json, that the report is also written to. */
   report: string | undefined;
-  /** Folder for CPU profiles of core, facade and agent. Undefined: none are taken. */
+  /** Folder for CPU profiles of core, facade and agent; `undefined` if none are taken. */
   profile: string | undefined;
 }
 

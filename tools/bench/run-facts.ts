@@ -1,4 +1,4 @@
-/** What figures belong to: the machine, the releases, the settings of the database, and the commit. */
+/** Facts that belong to the figures: the machine, the releases, the settings of the database, and the commit. */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { PYTHONS } from '@slipway/test/helpers/system/handlers';
@@ -9,19 +9,19 @@ import { machineText } from './figure.ts';
 import type { Options } from './options.ts';
 import { findRedis } from './peers/redis.ts';
 
-/** As printed, and as JSON. */
+/** Facts of a run, as printed and as JSON. */
 export interface RunFacts {
   machine: string;
-  /** A warning about other work at the start of the run, or empty. */
+  /** Warning about other work on the machine at the start of the run; empty if there was none. */
   busy: string;
-  /** Of this checkout; a `+` after it says that files have changed since. */
+  /** Commit of this checkout. A `+` after it means that files have changed since. */
   commit: string;
-  /** By program. */
+  /** Versions by program. */
   versions: Record<string, string>;
-  /** Of PostgreSQL, the same for all who use it. */
+  /** Settings of PostgreSQL, the same for all who use it. */
   settings: Record<string, string>;
   rounds: number;
-  /** Of a round that has a length. */
+  /** Length of a timed round, in seconds. */
   seconds: number;
 }
 
@@ -35,7 +35,7 @@ const SETTINGS = [
   'wal_sync_method',
 ];
 
-/** Of this run. `busy`: see RunFacts. */
+/** Returns the facts of this run. `busy`: see RunFacts. */
 export async function runFacts(database: Database, { rounds, seconds }: Options, busy: string): Promise<RunFacts> {
   const sql = postgres(database.url, { max: 1 });
   const rows = await sql<{ name: string; setting: string }[]>`
@@ -54,7 +54,7 @@ export async function runFacts(database: Database, { rounds, seconds }: Options,
   return { machine: machineText(), busy, commit: commitText(), versions, settings, rounds, seconds };
 }
 
-/** For people. */
+/** Returns the facts as lines for people. */
 export function factLines({ machine, busy, commit, versions, settings }: RunFacts): string[] {
   const listed = (of: Record<string, string>): string =>
     Object.entries(of)
@@ -72,7 +72,7 @@ function redisVersion(program: string): string {
   return /v=(\S+)/.exec(execFileSync(program, ['--version'], { encoding: 'utf8' }))?.[1] ?? 'unknown';
 }
 
-/** Of the Python that workers run on. */
+/** Returns the versions of the Python that workers run on and of its packages. */
 function pythonVersions(): Record<string, string> {
   if (!existsSync(PYTHONS.new)) return {};
   const program = 'import platform, importlib.metadata as m; print(platform.python_version(), m.version("runpod"))';

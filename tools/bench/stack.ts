@@ -14,53 +14,53 @@ import postgres from 'postgres';
 import type { Bench } from './bench.ts';
 import { Child, ROOT } from './child.ts';
 
-/** How long a queue may grow depends on it (docs/reference/api.md#queue-length). */
+/** The maximum length of a queue depends on it (docs/reference/api.md#queue-length). */
 const WORKERS_MAX = 10_000;
 
-/** A program of a stack: a process, or a part of one. */
+/** A program of a stack: a process, or a part of a process. */
 export type Program = Pick<Child, 'pid' | 'ready' | 'ask' | 'stop'>;
-/** Starts one. */
+/** Starts a program. */
 export type StartProgram = (program: 'core' | 'facade', env: Record<string, string>) => Promise<Program>;
 
-/** What runs. */
+/** A running Slipway. */
 export interface Stack {
   url: string;
   coreAddress: string;
-  /** The edges' key, as core and the facade have it. */
+  /** The edges' key that core and the facade have. */
   edgeKey: string;
   key: string;
-  /** One for each machine. */
+  /** Creates a key for a machine. Each machine needs its own. */
   newAgentKey(): Promise<string>;
-  /** Process ids, for CPU and memory; `core` is the first replica. */
+  /** Process ids, for CPU and memory. `core` is the first replica. */
   processes: { core: number; facade: number; postgres: number };
   /** Further replicas of core. */
   replicas: Program[];
-  /** For questions to them; see `watchLoops`. */
+  /** Programs that can be asked questions, see `watchLoops`. */
   children: { core: Program; facade: Program };
   clients: GrpcClients;
   databaseUrl: string;
-  /** A look into the database. */
+  /** Connection to the database. */
   sql: postgres.Sql;
-  /** The checkout whose programs run. */
+  /** Checkout whose programs run. */
   root: string;
-  /** Its variables besides those of the bench. */
+  /** Variables of the programs, besides those of the bench. */
   env: Record<string, string>;
-  /** Flags of Node for a program under test. */
+  /** Returns Node's flags for a program under test. */
   flags(program: string): string[];
   /**
-   * Creates an endpoint that keeps at least `workers` workers, of the account of this key, default the first. Answers
-   * its id.
+   * Creates an endpoint that keeps at least `workers` workers. Returns its id. It belongs to the account of `ownerKey`.
+   * Default: the first account.
    */
   createEndpoint(workers: number, command: string[], ownerKey?: string): Promise<string>;
-  /** A key of an account of its own. */
+  /** Creates an account and returns a key of it. */
   newAccountKey(): Promise<string>;
   stop(): Promise<void>;
 }
 
 /**
- * Starts it. `env`: more variables of its programs. `watchLoops`: each can be asked for `loopMs`, see loop-delay.ts.
- * `root`: another checkout to start. `cores`: replicas of core, all of which the facade uses. `start`: default each as
- * a process of its own.
+ * Starts a stack. `env`: further variables of its programs. `watchLoops`: makes the programs answer `loopMs`, see
+ * loop-delay.ts. `root`: another checkout to start. `cores`: replicas of core; the facade uses all of them. `start`:
+ * starts a program. Default: each one as a process of its own.
  */
 export async function startStack(
   bench: Bench,

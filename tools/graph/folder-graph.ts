@@ -1,6 +1,6 @@
 /**
- * `npm run graph -- [FOLDER]`: which folders import which, as a Mermaid diagram. Without a folder: the packages. With
- * one: the folders in it, and files that stand directly in it. `--at COMMIT` draws an earlier state.
+ * `npm run graph -- [FOLDER]`: draws which folders import which, as a Mermaid diagram. Without a folder it draws the
+ * packages. With one it draws the folders in it and the files directly in it. `--at COMMIT` draws an earlier state.
  */
 import { execFileSync } from 'node:child_process';
 import { dirname, join, normalize } from 'node:path';
@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 const root = join(import.meta.dirname, '../..');
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'((?:\.{1,2}|@slipway|slipway-worker)\/[^']+)'/g;
 
-/** Imports between two rooms of the graph. */
+/** Imports between two nodes of the graph. */
 export interface Arrow {
   from: string;
   to: string;
@@ -23,13 +23,13 @@ function targetOf(file: string, specifier: string): string {
   return `${specifier.replace(/^@slipway\//, '').replace(/^slipway-worker/, 'worker')}.ts`;
 }
 
-/** Returns the part of a path that is drawn: the folder or file directly below `folder`, `undefined` outside of it. */
+/** Returns the node of a path: the folder or file directly below `folder`; `undefined` outside of it. */
 function roomOf(path: string, folder: string): string | undefined {
   if (!path.startsWith(folder)) return undefined;
   return path.slice(folder.length).split('/')[0];
 }
 
-/** Returns the arrows between what stands directly below `folder`, which is '' or ends with '/'. */
+/** Returns the arrows between the nodes directly below `folder`, which is '' or ends with '/'. */
 export function folderArrows(files: ReadonlyMap<string, string>, folder: string): Arrow[] {
   const counts = new Map<string, number>();
   for (const [file, text] of files) {
@@ -59,8 +59,8 @@ export function mermaid(arrows: readonly Arrow[]): string {
 }
 
 /**
- * Returns the lines with imports of each source file, without tests and generated code, by path. `revision`: any name of
- * a commit; default the working tree.
+ * Returns the lines with imports of each source file, by path. Tests and generated code are left out. `revision`: any
+ * name of a commit. Default: the working tree.
  */
 export function importLines(revision?: string): Map<string, string> {
   const args = ['grep', '-E', "(from|import)[ (]*'[.@s]", ...(revision ? [revision] : []), '--', '*.ts', '*.tsx'];

@@ -1,7 +1,7 @@
 /**
- * Inlines third-party packages into an artifact: the JavaScript of all packages that its modules import becomes a few
- * files of the bundled package `@slipway/third-party`. Each imported package stays under its own name and version, as a
- * folder of one line for each entry, so that neither imports nor lists of dependencies change.
+ * Inlines third-party packages into an artifact. The JavaScript of all packages that its modules import becomes a few
+ * files of the bundled package `@slipway/third-party`. Each imported package keeps its name and version, as a folder
+ * with one line for each entry, so that neither imports nor lists of dependencies change.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,11 +10,17 @@ import { packageName, withoutComments } from './package-graph.ts';
 
 const HOME = '@slipway/third-party';
 const MODULES = '/node_modules/';
-/** The Node that runs artifacts has no `__dirname` in modules; packages name it beside what we never call. */
+/**
+ * Defines names that ES modules do not have in the Node that runs artifacts. Packages use them next to code that we
+ * never call.
+ */
 const BANNER = 'const __dirname = import.meta.dirname, __filename = import.meta.filename;';
-/** Only docker-modem imports it, for engines of other hosts, which the agent rejects. It has a native part. */
+/**
+ * Packages that are left out. Only docker-modem imports ssh2, for engines on other hosts, which the agent rejects, and
+ * ssh2 has a native part.
+ */
 const LEFT_OUT = ['ssh2'];
-/** Modules that find files by `__dirname` where nothing of ours calls them. */
+/** Modules that find files by `__dirname`, in code that we never call. */
 const READS_ITS_FOLDER = [
   'dockerode/lib/session.js',
   'dockerode/lib/buildkit.js',
@@ -31,7 +37,7 @@ export interface InlinedFile {
   text: string;
 }
 
-/** Result of an inlining. */
+/** Result of inlining. */
 export interface InlinedPackages {
   files: readonly InlinedFile[];
   /** Packages to bundle: those of the specifiers, and the one that holds the code. */
@@ -41,8 +47,8 @@ export interface InlinedPackages {
 }
 
 /**
- * Inlines what `specifiers` name (`fastify`, `@bufbuild/protobuf/wire`), with all that these import. `version`: of the
- * artifact.
+ * Inlines the packages that `specifiers` name (`fastify`, `@bufbuild/protobuf/wire`), with everything that they import.
+ * `version`: that of the artifact.
  */
 export async function inlinePackages(
   root: string,
@@ -72,7 +78,7 @@ export async function inlinePackages(
 
 interface Entry {
   specifier: string;
-  /** Path of a module that is nowhere on disk: packages of CommonJS need their names said. */
+  /** Path of a module that does not exist on disk. CommonJS packages need it because their exports must be named. */
   id: string;
   code: string;
   hasDefault: boolean;
@@ -130,7 +136,7 @@ function virtual(entries: readonly Entry[]): Plugin {
   };
 }
 
-/** Stops the packing at a module that may look for files of its package, which are not in the artifact. */
+/** Stops the packing at a module that may read files of its package, because these are not in the artifact. */
 function checkFolderReader(id: string): void {
   if (READS_ITS_FOLDER.some((known) => id.endsWith(MODULES + known))) return;
   throw new Error(`${id} uses __dirname. See whether it needs files at run time, then add it to READS_ITS_FOLDER.`);

@@ -1,15 +1,18 @@
 /**
  * Finds the modules that a package ships: its own, and those of other packages of this repository that they import,
- * directly or not. Types are gone by then, so an import of types alone costs nothing.
+ * directly or not. Types are already removed, so an import of types alone adds nothing.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join, normalize, relative } from 'node:path';
 
-/** Statements at the start of a line, `import('…')`, `import.meta.resolve('…')`, and what a made `require` loads. */
+/**
+ * Matches import statements at the start of a line, `import('…')`, `import.meta.resolve('…')`, and calls of a created
+ * `require`.
+ */
 const IMPORT =
   /^(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"\n]+)['"]|^import\s*['"]([^'"\n]+)['"]|\b(?:import|import\.meta\.resolve|require|load)\(\s*'([^'\n]+)'/gm;
-/** Files of a package's folder that are no part of it. */
+/** Files of a package's folder that do not belong to the package. */
 const LEFT_OUT = ['**/*.test.ts', '**/*.d.ts', 'console/web/**', 'node_modules/**'];
 
 /** One module that ships. Paths are relative to the repository. */
@@ -17,14 +20,14 @@ export interface ShippedModule {
   file: string;
   /** Folder of its package: `kit`. */
   folder: string;
-  /** JavaScript with the lines of the TypeScript. */
+  /** JavaScript with the same lines as the TypeScript. */
   code: string;
 }
 
-/** What a package ships. */
+/** Content of a package. */
 export interface PackageGraph {
   modules: readonly ShippedModule[];
-  /** What the modules import of npm packages, as they name it: `fastify`, `@bufbuild/protobuf/wire`. */
+  /** Specifiers of npm packages in the modules, for instance `fastify` and `@bufbuild/protobuf/wire`. */
   external: ReadonlySet<string>;
 }
 
@@ -56,7 +59,7 @@ function importsOf(code: string): string[] {
   return [...withoutComments(code).matchAll(IMPORT)].map(([, from, alone, called]) => (from ?? alone ?? called)!);
 }
 
-/** Returns the file of a specifier that names a module of this repository, `undefined` for all others. */
+/** Returns the file of a specifier that names a module of this repository; `undefined` for all others. */
 function resolveInside(
   root: string,
   file: string,
@@ -75,7 +78,7 @@ function resolveInside(
   return candidates.find((each) => /\.(ts|mjs)$/.test(each) && existsSync(join(root, each)));
 }
 
-/** Returns the npm package of a specifier: `@scope/name` of `@scope/name/file`. */
+/** Returns the npm package of a specifier, for instance `@scope/name` of `@scope/name/file`. */
 export function packageName(specifier: string): string {
   return specifier
     .split('/')

@@ -1,7 +1,7 @@
 /**
- * Writes a package as it is published: JavaScript instead of TypeScript, and below node_modules what it bundles, which
- * is the other packages of this repository that it uses, patched copies of the packages that we patch, and the inlined
- * code of all others.
+ * Writes a package as it is published: JavaScript instead of TypeScript, with its bundled packages below node_modules.
+ * These are the other packages of this repository that it uses, patched copies of the packages that we patch, and the
+ * inlined code of all others.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -22,21 +22,21 @@ export interface Manifest {
   dependencies?: Record<string, string>;
   private?: boolean;
   scripts?: Record<string, string>;
-  /** Files beside the modules, as globs. */
+  /** Globs of files besides the modules. */
   files?: string[];
 }
 
-/** Packages that are published as we patch them: an installation from a registry runs no patch of ours. */
+/** Packages that are published in patched form, because an installation from a registry applies none of our patches. */
 const PATCHED = ['postgres', 'drizzle-orm'];
-/** Packages that npm installs beside an artifact: they read files of their own. */
+/** Packages that npm installs beside an artifact, because they read their own files. */
 const INSTALLED = ['grpc-health-check'];
-/** Our own packages that nothing imports: whoever wants them installs them. */
+/** Our own packages that nothing imports. Users install them separately. */
 const FOLDERS_WITHOUT_MODULES = ['examples/ocr', 'facades/graphql/core-grpc'];
 
 /** Result of a staging. */
 export interface StagedPackage {
   manifest: Manifest & { bundleDependencies: string[] };
-  /** Modules that were written. */
+  /** Number of modules that were written. */
   modules: number;
 }
 
@@ -92,18 +92,20 @@ function publishedManifest(
   };
 }
 
-/** Copies the packages that we patch, patched. Returns their names. */
+/** Copies the packages that we patch, in patched form. Returns their names. */
 function stagePatched(root: string, external: ReadonlySet<string>, out: string): string[] {
   const imported = new Set([...external].map(packageName));
   const names = PATCHED.filter((name) => imported.has(name));
   for (const name of names)
     cpSync(join(root, 'node_modules', name), join(out, 'node_modules', name), { recursive: true });
-  // An installation without install scripts has none of the patches, and one with them has copies of what they change.
+  // Without install scripts the installed packages have no patches, and with them they contain copies of the originals.
   execFileSync(process.execPath, [join(root, 'dev/install/patch-packages.ts'), '--into', out], { stdio: 'pipe' });
   return names;
 }
 
-/** Writes all other npm packages as few files. Returns the names of the packages that now need no installation. */
+/**
+ * Writes all other npm packages as a few files. Returns the names of the packages that need no installation any more.
+ */
 async function stageInlined(
   root: string,
   version: string,
@@ -140,7 +142,7 @@ function javascriptName(file: string): string {
   return file.replace(/\.ts$/, '.js');
 }
 
-/** Rewrites `'./x.ts'` and `import.meta.dirname, 'x.ts'`, which name modules of the same package. */
+/** Rewrites `'./x.ts'` and `import.meta.dirname, 'x.ts'`, which refer to modules of the same package. */
 function pointToJavascript(code: string): string {
   return code
     .replace(/(['"])(\.{1,2}\/[^'"\n]+)\.ts\1/g, '$1$2.js$1')

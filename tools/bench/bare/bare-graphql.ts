@@ -1,6 +1,6 @@
 /**
- * A child that answers the public GraphQL schema with Fastify and graphql-js from memory: the ceiling of the GraphQL
- * figures.
+ * A child that answers the public GraphQL schema from memory with Fastify and graphql-js. It is the ceiling of the
+ * GraphQL figures.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** A child that serves a POST route with Fastify and does nothing else: the ceiling of every HTTP figure. */
+/** A child that serves a POST route with Fastify and does nothing else. It is the ceiling of every HTTP figure. */
 import Fastify from 'fastify';
 import { Type } from 'typebox';
 import { serveParent } from '../child.ts';

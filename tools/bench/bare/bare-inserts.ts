@@ -1,6 +1,6 @@
 /**
- * A child that inserts rows in batches with one statement each and does nothing else: the ceiling of every figure that
- * stores jobs.
+ * A child that inserts rows in batches, each with one statement, and does nothing else. It is the ceiling of every
+ * figure that stores jobs.
  */
 import { randomUUID } from 'node:crypto';
 import { packBytes, textArray } from '@slipway/core/store/sql/pack';

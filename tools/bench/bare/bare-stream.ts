@@ -1,6 +1,6 @@
 /**
- * A child that is one end of a bidirectional gRPC stream and does nothing else: the ceiling of everything that goes
- * over one.
+ * A child that is one end of a bidirectional gRPC stream and does nothing else. It is the ceiling of everything that
+ * goes over such a stream.
  */
 
 import type { Client, ClientDuplexStream, ServerDuplexStream } from '@grpc/grpc-js';
@@ -9,7 +9,10 @@ import { openServer, systemTransport } from '@slipway/kit/net/channel';
 import { INPUT } from '../bench.ts';
 import { serveParent } from '../child.ts';
 
-/** Parts of a message, each as large as a job, and messages without an answer: about what a pipeline has under load. */
+/**
+ * Parts of one message, each as large as a job; and most unanswered messages, about as many as a pipeline has under
+ * load.
+ */
 const BATCH = 50;
 const WINDOW = 4;
 
@@ -38,7 +41,7 @@ async function serve(): Promise<string> {
   return `127.0.0.1:${await systemTransport.listen(openServer([[SERVICE, { echo }]]), '127.0.0.1:0')}`;
 }
 
-/** Parts a second that went to the other end and came back. */
+/** Returns the parts per second that went to the other end and came back. */
 async function run({ address, seconds }: { address: string; seconds: number }): Promise<number> {
   const Echo = makeGenericClientConstructor(SERVICE, 'Bare') as unknown as new (
     ...of: ConstructorParameters<typeof Client>

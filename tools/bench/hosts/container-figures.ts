@@ -1,7 +1,7 @@
 /**
- * What containers cost: starting one through the agent's executor beside a bare `podman run` of the same image, and
- * waking a frozen one beside asking one that is warm. Rounds of both alternate, so that whatever else the machine does
- * meets both. A process of its own (containers.ts), because its helpers are those of the tests.
+ * Measures containers. It compares a start through the agent's executor with a bare `podman run` of the same image, and
+ * a resume from standby with a request to a warm container. Rounds of both alternate, so that other load on the machine
+ * affects both. This is a process of its own (containers.ts), because its helpers are those of the tests.
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import type { Figure } from '../figure.ts';
 import { median } from '../figure.ts';
 import { measureFlashBoot } from './flashboot-figures.ts';
 
-/** Rounds that are measured, after one that is not. */
+/** Measured rounds, after one that is not measured. */
 const ROUNDS = 11;
 const START_MS_MAX = 60;
 const WAKE_MS_MAX = 20;
@@ -29,7 +29,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - from;
 }
 
-/** To the first line that it writes. */
+/** Returns the time until the container writes its first line. */
 function bareStart(podman: TestPodman): Promise<number> {
   return timed(async () => {
     const child = execFile('podman', ['run', '--rm', BASE_IMAGE, '/bin/sh', '-c', 'echo up'], { env: podman.env });
@@ -39,7 +39,7 @@ function bareStart(podman: TestPodman): Promise<number> {
   });
 }
 
-/** The same, through the executor; without the look for the image, which a bare run does not have either. */
+/** Returns the same time through the executor. The image is not checked for, as in a bare run. */
 async function ownStart(executor: Executor): Promise<number> {
   const up = Promise.withResolvers<void>();
   const launch = launchOf(SCRIPT, { onOutput: () => up.resolve() });
@@ -101,7 +101,7 @@ async function measureWakes(executor: Executor): Promise<Figure[]> {
   ];
 }
 
-// The helpers are those of tests, which end after a while.
+// The helpers are those of the tests and would end after a while.
 root.setTimeout(0);
 const podman = await startPodman();
 const { executor, networks } = makeExecutor(podman);

@@ -1,4 +1,6 @@
-/** Part `containers`: start and wake beside what they are without an agent (container-figures.ts). */
+/**
+ * Part `containers`: start and resume of containers, compared with the same without an agent (container-figures.ts).
+ */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -6,7 +8,7 @@ import { podmanSkip } from '@slipway/test/helpers/engines/podman-skip';
 import type { Bench } from '../bench.ts';
 import type { Figure } from '../figure.ts';
 
-/** None where containers cannot be run, which is said. */
+/** Measures the part. Returns no figures where containers cannot be run, and reports that. */
 export async function measureContainers({ say }: Pick<Bench, 'say'>): Promise<Figure[]> {
   if (podmanSkip) {
     say(`containers are not measured: ${podmanSkip}`);
@@ -17,7 +19,7 @@ export async function measureContainers({ say }: Pick<Bench, 'say'>): Promise<Fi
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   let measured: Figure[] | undefined;
-  // The helpers' test runner says things of its own.
+  // The test runner of the helpers sends messages of its own.
   child.on('message', ({ figures }: { figures?: Figure[] }) => {
     measured ??= figures;
   });

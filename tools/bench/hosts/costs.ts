@@ -1,6 +1,6 @@
 /**
- * Part `costs`: what a job costs however many wait behind it, and however many workers there are. It shall stay the
- * same, or become less.
+ * Part `costs`: the cost of a job against the number of jobs behind it and the number of workers. It must stay the same
+ * or fall.
  */
 import type { Bench } from '../bench.ts';
 import { cpuOf, cpuPer } from '../bench.ts';
@@ -11,18 +11,18 @@ import { SHAPES, startMachine, workerCommand } from '../machine.ts';
 import { completedAt } from '../parts/long-queue.ts';
 import { startStack } from '../stack.ts';
 
-/** Jobs before the measured ones, in which programs are compiled, and the measured ones. */
+/** Jobs before the measured ones, during which programs are compiled; and the measured jobs. */
 const WARM_UP = 10_000;
 const JOBS = 20_000;
-/** Shares of `--queued-jobs` that wait behind them. */
+/** Shares of `--queued-jobs` that wait behind the measured jobs. */
 const BACKLOGS = [0.01, 0.1, 1];
 /**
- * A worker of the agent is a process of Node with 100 jobs; a thousand of them need more memory than the machines have
- * that this is run on.
+ * Numbers of workers. A worker of the agent is a Node process with 100 jobs. A thousand of them need more memory than
+ * the machines have that run this.
  */
 const WORKERS: Readonly<Record<MachineKind, readonly number[]>> = { session: [1, 10, 100, 1_000], agent: [1, 10, 100] };
 const CAPACITY = 10;
-/** A fifth more is within what can be measured on a machine shared with others. */
+/** Highest accepted ratio. On a machine shared with others a difference of a fifth cannot be told from none. */
 const MORE_MOST = 1.2;
 
 type Cost = Pick<Figure, 'value' | 'cpu'>;
@@ -45,8 +45,8 @@ const workersText = (workers: number): string =>
   `from submission to outcome, ${workers.toLocaleString('en')} worker${workers === 1 ? '' : 's'}`;
 
 /**
- * Each step, and the processor time for a job in times of the first step: of core and PostgreSQL, and of these with the
- * machine and its workers.
+ * Measures each step. Also returns the processor time of a job relative to the first step: that of core and PostgreSQL,
+ * and that of these with the machine and its workers.
  */
 async function compared(
   steps: readonly number[],
@@ -68,12 +68,12 @@ async function compared(
   return steps.flatMap((step, place): Figure[] => [
     { name: nameOf(step), path, unit: '/s', ...costs[place]! },
     ...(place === 0 ? [] : [ratio('', own, place)]),
-    // Of a scripted machine it says nothing.
+    // For a scripted machine this would say nothing.
     ...(place === 0 || path !== 'agent' ? [] : [ratio(', with agent and workers', all, place)]),
   ]);
 }
 
-/** A drain of the measured jobs at the head of a queue of so many more. */
+/** Measures a drain of `JOBS` at the head of a queue of `backlog` more jobs. */
 async function drainCost(bench: Bench, kind: MachineKind, backlog: number): Promise<Cost> {
   bench.say(`cost of a job: drain of ${JOBS} before ${backlog} more, ${kind}`);
   const stack = await startStack(bench);
@@ -96,7 +96,7 @@ async function drainCost(bench: Bench, kind: MachineKind, backlog: number): Prom
   }
 }
 
-/** Jobs that are submitted while so many workers take them. */
+/** Measures jobs that are submitted while `workers` workers take them. */
 async function workersCost(
   bench: Bench,
   kind: MachineKind,

@@ -1,7 +1,8 @@
 /**
- * What FlashBoot costs a job, in real containers with unmodified Python workers: the same moments of a job that wakes a
- * frozen worker and of one that finds a warm one, in turn. The moments are its claim, by the database, and the SDK's
- * receipt and the first line of its handler, by the worker: one clock, this machine's.
+ * Measures what FlashBoot costs a job, in real containers with unmodified Python workers. Jobs that resume a standby
+ * worker alternate with jobs that find a warm one, and the same moments of both are compared. These are the claim,
+ * recorded by the database, and the receipt by the SDK and the first line of the handler, recorded by the worker. All
+ * use this machine's clock.
  */
 import { join } from 'node:path';
 import { FlashBootType } from '@slipway/proto/gen/slipway/v1/endpoint';
@@ -19,24 +20,24 @@ import { timedJob } from '../parts/timed-job.ts';
 
 const WAKE_MS_MAX = 20;
 /**
- * The second looks for jobs that it took each tenth of a second, counted from when it was woken: a woken one begins a
- * job after a tenth, a warm one after half of that in the mean. Nothing outside the SDK can change that, so what has
- * the target there is the way to the SDK.
+ * Releases of the SDK. The second one polls ten times a second for jobs that it has taken, counted from its resume. So
+ * a resumed worker begins a job after a tenth of a second, and a warm one after half of that on average. Nothing
+ * outside the SDK can change this, so the target applies to the time until the SDK has the job.
  */
 const SDKS = [
   { name: 'SDK 1.7.13', python: PYTHONS.old, looks: false },
   { name: 'SDK 1.12.0', python: PYTHONS.new, looks: true },
 ];
 
-/** The moments of one SDK's jobs, round by round. */
+/** Recorded moments of one SDK's jobs, round by round. */
 interface Seen {
   frozen: Moments[];
   warm: Moments[];
 }
 
 /**
- * Rounds that are measured, after one that is not. One SDK after the other: the old one never sleeps while it waits for
- * a job.
+ * Measures `rounds` rounds after one that is not measured. The SDKs run one after the other, because the old one never
+ * sleeps while it waits for a job.
  */
 export async function measureFlashBoot(podman: TestPodman, rounds: number): Promise<Figure[]> {
   const system = await startSystem(root, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket } });
@@ -58,7 +59,7 @@ async function ask(system: System, podman: TestPodman, imageName: string, rounds
   for (let round = -1; round <= rounds; round += 1) {
     if (round >= 0)
       await waitFor('it to stand still', async () => (await podman.names({ paused: true })) !== '', 60_000);
-    // The SDK sleeps a second after each job: both have had theirs by now.
+    // The SDK sleeps for a second after each job. Both workers have done so by now.
     const [frozen, warm] = [await timedJob(system, frozenId), await timedJob(system, warmId)];
     if (round <= 0) continue;
     seen.frozen.push(frozen);

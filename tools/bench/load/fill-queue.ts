@@ -1,4 +1,4 @@
-/** Queues many jobs quickly, over the contract's pipeline, as a facade would. */
+/** Queues many jobs quickly, through the job service's pipeline, as a facade would. */
 import { Metadata } from '@grpc/grpc-js';
 import { systemTransport } from '@slipway/kit/net/channel';
 import { SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
@@ -7,11 +7,11 @@ import { JobServiceClient, PipelineRequest, SubmitJobRequest } from '@slipway/pr
 import { INPUT } from '../bench.ts';
 import type { Stack } from '../stack.ts';
 
-/** Calls of a message, and unanswered calls at most. */
+/** Calls of one message, and most unanswered calls. */
 const BATCH = 250;
 const WINDOW = 2_000;
 
-/** Queues `count` jobs; resolves when all are stored. */
+/** Queues `count` jobs. Resolves when all are stored. */
 export async function fillQueue(stack: Stack, endpointId: string, count: number): Promise<void> {
   const client = systemTransport.openClient(JobServiceClient, stack.coreAddress);
   const stream = client.pipeline(new Metadata());

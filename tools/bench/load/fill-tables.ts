@@ -1,20 +1,23 @@
-/** Fills the tables of jobs by SQL, millions in a minute, with rows as the engine writes them: ids, times and sizes. */
+/**
+ * Fills the tables of jobs by SQL, millions of rows in a minute. Ids, times and sizes are like those that the engine
+ * writes.
+ */
 import type { Sql } from '@slipway/core/store/sql/database';
 import { INPUT } from '../bench.ts';
 
-/** How many jobs of each kind. */
+/** Number of jobs of each kind. */
 export interface Fill {
-  /** COMPLETED, and one in a hundred FAILED; their results are kept for a day. */
+  /** COMPLETED jobs, and one in a hundred FAILED. Their results are kept for a day. */
   finished: number;
   queued: number;
-  /** Finished ones whose results' time is over. */
+  /** Finished jobs whose results have expired. */
   expired: number;
 }
 
-/** Jobs of a statement. */
+/** Jobs of one statement. */
 const BATCH = 200_000;
 
-/** Makes the endpoint and its jobs, and leaves the tables as a vacuum does. */
+/** Makes the endpoint and its jobs, and leaves the tables in the state after a vacuum. */
 export async function fillTables(sql: Sql, endpointId: string, { finished, queued, expired }: Fill): Promise<void> {
   await sql`INSERT INTO account (id, name) VALUES ('account', 'account')`;
   await sql`INSERT INTO template (id, account_id, name) VALUES ('template', 'account', 'template')`;

@@ -1,26 +1,26 @@
 /**
- * A child that keeps a facade busy in one of several ways for a while, as somebody who does not heed refusals does; and
- * counts what it was answered.
+ * A child that keeps a facade busy for a while in one of several ways, like a client that ignores rejections. It counts
+ * the answers.
  */
 
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:http';
 import { serveParent } from '../child.ts';
 
-/** What to send. */
+/** Requests to send. */
 export interface Flood {
   url: string;
-  /** Path, `{n}` in it stands for the number of the request. */
+  /** Path. `{n}` in it stands for the number of the request. */
   path: string;
   method: 'GET' | 'POST';
   headers: Record<string, string>;
-  /** Sent as it is; `bytes`: a job with an input of so many bytes instead. */
+  /** Body that is sent unchanged. With `bytes`, a job with an input of that many bytes is sent instead. */
   body: string;
   bytes?: number;
   connections: number;
 }
 
-/** How often it was answered with which status, and how often the connection broke. */
+/** Number of answers by status, and of broken connections. */
 export type FloodResult = Record<string, number>;
 
 let stopped = true;
@@ -62,7 +62,7 @@ function begin(flood: Flood): void {
   });
 }
 
-/** Answers that are still waited for end with the process. */
+/** Ends the flood. Answers that are still pending end with the process. */
 function end(): FloodResult {
   stopped = true;
   void Promise.all(loops);

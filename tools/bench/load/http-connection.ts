@@ -1,6 +1,6 @@
 /**
- * One keep-alive HTTP/1.1 connection that sends the same requests again and again. Written by hand, so that generating
- * the load costs a small part of serving it: no headers objects, no streams, no promises.
+ * One keep-alive HTTP/1.1 connection that sends the same requests again and again. It is written by hand without
+ * objects for headers, streams and promises, so that generating the load costs much less than serving it.
  */
 
 import type { Socket } from 'node:net';
@@ -8,7 +8,7 @@ import { connect } from 'node:net';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/** Called for every answer: status, milliseconds since the request was sent, body. */
+/** Called for every answer with its status, the milliseconds since the request was sent, and the body. */
 export type OnAnswer = (status: number, ms: number, body: Buffer) => void;
 
 export class HttpConnection {
@@ -17,7 +17,7 @@ export class HttpConnection {
   #turn = 0;
   readonly #onAnswer: OnAnswer;
   #received: Buffer = Buffer.alloc(0);
-  /** Pieces of an answer behind `received`, and how many bytes there must be before it is worth a look. */
+  /** Pieces of an answer after `received`, and the number of bytes needed before it is worth parsing. */
   #more: Buffer[] = [];
   #bytes = 0;
   #needed = 0;
@@ -27,7 +27,7 @@ export class HttpConnection {
   #stopped = false;
   readonly closed: Promise<void>;
 
-  /** `again`: each answer is followed by the next request; else `start` sends each one. */
+  /** `again`: the next request is sent after each answer. Otherwise `start` sends each request. */
   constructor(host: string, port: number, requests: readonly Buffer[], onAnswer: OnAnswer, again = true) {
     this.#again = again;
     this.#requests = requests;
@@ -43,17 +43,17 @@ export class HttpConnection {
     });
   }
 
-  /** It waits for an answer. */
+  /** True while the connection waits for an answer. */
   get busy(): boolean {
     return this.#waiting;
   }
 
-  /** Sends. */
+  /** Sends a request. */
   start(): void {
     this.#send();
   }
 
-  /** Sends nothing more; `closed` resolves after the last answer. */
+  /** Sends no more requests. `closed` resolves after the last answer. */
   stop(): void {
     this.#stopped = true;
     if (!this.#again && !this.#waiting) this.#socket.end();

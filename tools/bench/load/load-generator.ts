@@ -1,30 +1,33 @@
-/** A child that sends one HTTP request over a number of connections for a while and tells how it went. */
+/** A child that sends one HTTP request over a number of connections for a while and returns the result. */
 
 import { serveParent } from '../child.ts';
 import { HttpConnection } from './http-connection.ts';
 
-/** What to send. */
+/** Requests to send. */
 export interface Load {
-  /** `http://host:port/path`. */
+  /** Address, `http://host:port/path`. */
   url: string;
-  /** Other paths instead, in turn; connections begin at different ones. */
+  /** Paths that are used in turn instead of the URL's. Connections begin at different ones. */
   paths?: string[];
-  /** Default POST. */
+  /** Default: POST. */
   method?: string;
   headers: Record<string, string>;
-  /** `{connection}` in it stands for the connection's number. */
+  /** Body. `{connection}` in it stands for the connection's number. */
   body: string;
   connections: number;
   seconds: number;
-  /** Requests a second, evenly; those for which no connection is free are left out. Undefined: as fast as it goes. */
+  /**
+   * Requests a second, evenly spaced. A request is left out if no connection is free. `undefined` for as fast as
+   * possible.
+   */
   perSecond?: number;
   /** Text that every body must contain. */
   expect: string;
 }
 
-/** How it went. */
+/** Result of a load. */
 export interface LoadResult {
-  /** Answers a second. */
+  /** Answers per second. */
   rate: number;
   p50Ms: number;
   p95Ms: number;
@@ -33,8 +36,8 @@ export interface LoadResult {
 }
 
 /**
- * The requests that each connection sends in turn. With several paths all connections have the same ones, from another
- * on.
+ * Returns the requests that each connection sends in turn. With several paths all connections have the same requests,
+ * but each begins at a different one.
  */
 function requestsOf(load: Load): Buffer[][] {
   const connections = Array.from({ length: load.connections }, (_, connection) => connection);
@@ -61,7 +64,7 @@ function requestText(load: Load, connection: number, pathname: string): Buffer {
   return Buffer.from(`${load.method ?? 'POST'} ${pathname} HTTP/1.1\r\n${lines}\r\n${body}`);
 }
 
-/** Sends what is due each millisecond, over the connections in turn. */
+/** Sends the requests that are due each millisecond, over the connections in turn. */
 function paced(connections: readonly HttpConnection[], perSecond: number): NodeJS.Timeout {
   const startedAt = performance.now();
   let sent = 0;

@@ -1,10 +1,10 @@
 /**
- * Loaded into a program under test (`--import`): for how long its event loop was busy at a time, told to the bench when
- * it asks. It is processor time of the loop's thread from one look to the next, so that other programs on a busy
- * machine do not count.
+ * Loaded into a program under test (`--import`): measures how long its event loop is busy at a stretch and reports it
+ * when the bench asks. It counts the processor time of the loop's thread between two samples, so that other programs on
+ * a busy machine do not count.
  */
 
-/** Milliseconds between two looks; what is told is up to so much too long. */
+/** Milliseconds between two samples. A reported time may be too long by this much. */
 const LOOK_MS = 5;
 
 let longestMs = 0;
@@ -20,11 +20,11 @@ function cpuMs(): number {
   return (user + system) / 1_000;
 }
 
-/** As child.ts asks: the longest since it was last asked. */
+/** Answers questions of child.ts with the longest time since the last question. */
 process.on('message', (question: { id: number; ask?: string }) => {
   if (question.ask !== 'loopMs') return;
   process.send?.({ id: question.id, answer: longestMs });
   longestMs = 0;
 });
-// It must not keep the program alive.
+// The channel must not keep the program alive.
 process.channel?.unref();

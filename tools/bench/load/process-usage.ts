@@ -1,10 +1,10 @@
-/** What processes use, from /proc. Elsewhere than on Linux everything reads as 0. */
+/** Reads the resource usage of processes from /proc. On other systems than Linux everything reads as 0. */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The kernel counts CPU time in ticks of 10 ms on every Linux that Node runs on. */
+/** Microseconds per tick. The kernel counts CPU time in ticks of 10 ms on every Linux that Node runs on. */
 const MICROSECONDS_PER_TICK = 10_000;
 
-/** CPU time of a process, of its children that ended and of those that run, in microseconds. */
+/** Returns the CPU time of a process, of its ended children and of its running children, in microseconds. */
 export function cpuUs(pid: number): number {
   const own = stat(pid);
   if (!own) return 0;
@@ -14,8 +14,9 @@ export function cpuUs(pid: number): number {
 }
 
 /**
- * CPU time of a process's threads that run, in microseconds, to the nanosecond: of half a second of work the ticks
- * above are off by several hundredths. Without the kernel's counts of it as `cpuUs`.
+ * Returns the CPU time of a process's running threads in microseconds, measured in nanoseconds. For half a second of
+ * work the ticks above are off by several hundredths. Where the kernel does not count this time, returns the same as
+ * `cpuUs`.
  */
 export function threadsUs(pid: number): number {
   const counts = namesIn(`/proc/${pid}/task`).map((thread) =>
@@ -25,7 +26,7 @@ export function threadsUs(pid: number): number {
   return nanoseconds === 0 ? cpuUs(pid) : nanoseconds / 1_000;
 }
 
-/** Memory of a process in MiB: now, and the most it ever had. */
+/** Returns the memory of a process in MiB: its current size and its peak. */
 export function memoryMib(pid: number): { now: number; peak: number } {
   const status = read(`/proc/${pid}/status`);
   const field = (name: string): number =>
@@ -36,7 +37,8 @@ export function memoryMib(pid: number): { now: number; peak: number } {
 function stat(pid: number): { ticks: number; endedChildrenTicks: number } | undefined {
   const text = read(`/proc/${pid}/stat`);
   if (text === '') return undefined;
-  // After the name, which may hold blanks: state is field 3 of proc(5), utime 14, stime 15, cutime 16, cstime 17.
+  // The fields follow the name, which may contain spaces. By proc(5), state is field 3, utime 14, stime 15, cutime 16,
+  // cstime 17.
   const fields = text
     .slice(text.lastIndexOf(')') + 2)
     .split(' ')

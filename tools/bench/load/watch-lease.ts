@@ -1,10 +1,10 @@
-/** How late heartbeats reach the database, by what the machine's lease has left. */
+/** Measures how late heartbeats reach the database, by the remaining time of the machine's lease. */
 import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '@slipway/core/domain/machines/lease';
 import type { Stack } from '../stack.ts';
 
 const LOOK_MS = 50;
 
-/** Begins to watch; `worst` ends it and answers how late the latest heartbeat was, in milliseconds. */
+/** Starts to watch. `worst` ends the watch and returns how late the latest heartbeat was, in milliseconds. */
 export function watchLease(stack: Pick<Stack, 'sql'>): { worst(): Promise<number> } {
   let leastMs = Infinity;
   let stopped = false;
