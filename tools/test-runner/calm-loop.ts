@@ -1,7 +1,7 @@
 /**
- * Workers of the 1.7 line keep a processor busy as long as they run (docs/reference/worker-protocol.md#sdk-versions),
- * which nothing else in a test run needs. In the tests' Python of that line an event loop that only goes round rests
- * between its rounds; the SDK itself stays as it is.
+ * Makes event loops of Python workers rest between rounds. Workers of the 1.7 line keep a processor busy as long as
+ * they run (docs/reference/worker-protocol.md#sdk-versions), which nothing else in a test run needs. In the tests'
+ * Python of that line, an event loop that has nothing to do rests between its rounds. The SDK itself stays unchanged.
  */
 import type { StartupModule } from './python-startup.ts';
 

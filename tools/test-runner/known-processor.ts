@@ -1,12 +1,13 @@
 /**
- * The SDK asks py-cpuinfo for the processor's name while it is loaded, which measures it in a process of its own: a
- * second and more for each of the hundred workers of a test run. The Pythons of tests measure once and know it from
- * then on; the SDK itself stays as it is.
+ * Makes py-cpuinfo remember the processor's name. The SDK asks for it when it is loaded, and py-cpuinfo measures it in
+ * a process of its own: a second or more for each of the hundred workers of a test run. The Pythons of tests measure it
+ * once. The SDK itself stays unchanged.
  */
 import { runProgram } from '@slipway/dev/processes/run-program';
 
 /**
- * Replaces files instead of writing into them: the installer may share them with environments that are not for tests.
+ * Python code of the patch. It replaces files instead of writing into them, because the installer may share them with
+ * environments that are not for tests.
  */
 const REMEMBER = `
 import json, os
@@ -39,8 +40,8 @@ if not path.exists(known):
     replace(known, json.dumps(cpuinfo.get_cpu_info()))
 `;
 
-/** Lets an environment's py-cpuinfo remember; does nothing where it does already, or has none. */
+/** Makes an environment's py-cpuinfo remember the name. Does nothing if it already does or is not installed. */
 export async function rememberProcessor(python: string, signal: AbortSignal): Promise<void> {
-  // Where this fails workers measure, as everywhere else.
+  // If this fails, workers measure the name as they do everywhere else.
   await runProgram(python, ['-c', REMEMBER], { signal });
 }

@@ -1,7 +1,7 @@
 /**
- * The SDK loads at each start what only its command line and its own HTTP server use: a fifth of the processor time of
- * a start, of the 1.7 line a third, and a test run starts a hundred workers. In the Pythons of tests these are loaded
- * when something of them is used.
+ * Loads some imports of the SDK lazily. At each start the SDK loads what only its command line and its own HTTP server
+ * use. That is a fifth of the processor time of a start, and a third with the 1.7 line, and a test run starts a hundred
+ * workers. In the Pythons of tests these modules are loaded on first use.
  */
 import type { StartupModule } from './python-startup.ts';
 

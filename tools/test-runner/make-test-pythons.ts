@@ -1,6 +1,6 @@
 /**
- * `npm run test:python`: makes the Pythons and the grpcurl that tests use, or says what to install. `npm test` does the
- * same by itself.
+ * `npm run test:python`: makes the Pythons and the grpcurl that tests use, or reports what to install. `npm test` does
+ * the same by itself.
  */
 import { join } from 'node:path';
 import { systemClock } from '@slipway/kit/time/clock';
@@ -16,8 +16,8 @@ const report = (line: string): void => {
 const deps = { report, signal: stopping.signal, clock: systemClock };
 
 /**
- * grpcurl is compiled while packages of Pythons are downloaded. The first Python brings the installer that the others
- * and Go's package use.
+ * Makes everything. grpcurl is compiled while packages of Pythons are downloaded. The first Python brings the installer
+ * that the other Pythons and Go's package use.
  */
 async function makeAll(): Promise<Error[]> {
   const made = await Promise.allSettled([makeTestPythons(root, deps, (name) => name === 'python-new')]);

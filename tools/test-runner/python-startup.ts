@@ -1,4 +1,4 @@
-/** Modules that a Python of tests loads at each start, in workers' images too. The SDK itself stays as it is. */
+/** Modules that a Python of the tests loads at each start, also in workers' images. The SDK itself stays unchanged. */
 import { runProgram } from '@slipway/dev/processes/run-program';
 
 /** A module and its text. */
@@ -19,7 +19,7 @@ for name, text in json.loads(sys.argv[1]).items():
     os.replace(file + ".part", file)
 `;
 
-/** Gives them to an environment; does nothing where they are already. */
+/** Installs the modules into an environment. Does nothing if they are already there. */
 export async function installStartup(
   python: string,
   modules: readonly StartupModule[],
@@ -31,6 +31,6 @@ export async function installStartup(
       [`${name}.pth`, `import ${name}\n`],
     ]),
   );
-  // Where this fails workers start, and are as busy, as everywhere else.
+  // If this fails, workers still start, and are as busy as everywhere else.
   await runProgram(python, ['-c', INSTALL, JSON.stringify(files)], { signal });
 }

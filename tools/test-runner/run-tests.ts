@@ -1,6 +1,6 @@
 /**
- * `npm test`: makes what the tests need, runs them and prints at the end what was skipped and how many assertions
- * passed and failed. Arguments are test files or options of tap. `--no-skips` (used by .ci/run) makes the run fail when
+ * `npm test`: makes what the tests need and runs them. At the end it prints what was skipped and how many assertions
+ * passed and failed. Arguments are test files or options of tap. `--no-skips` (used by .ci/run) makes the run fail if
  * any test was skipped. `--of FILE…` (`npm run test:of`) runs the tests that import these files; with `--list` it only
  * prints them.
  */
@@ -25,28 +25,28 @@ import { filesToRunAgain, resultsOfBoth } from './test-second-run.ts';
 const root = join(import.meta.dirname, '../..');
 const tapProgram = join(root, 'node_modules', 'tap', 'dist', 'esm', 'run.mjs');
 const poolProgram = join(import.meta.dirname, 'test-pool.ts');
-/** Files side by side that one PostgreSQL has connections for. */
+/** Most files that run in parallel: as many as one PostgreSQL has connections for. */
 const JOBS_MAX = 8;
-/** Files side by side: two more than cores, since most wait for something most of the time. */
+/** Files that run in parallel: two more than there are cores, because most files wait most of the time. */
 const JOBS = Math.min(availableParallelism() + 2, JOBS_MAX);
-/** So many more while processors idle all the same. */
+/** Further files that run in parallel while processors idle. */
 const SPARE_JOBS = Math.min(availableParallelism(), JOBS_MAX - JOBS);
 const outputFile = join(root, '.tap', 'results.tap');
-/** Where Podmans of tests share images; the first of them makes it. */
+/** Folder in which the Podmans of tests share images. The first Podman makes it. */
 const imagesFolder = join(root, '.tap', 'images');
-/** Read by .ci/run. */
+/** Summary of the run, read by .ci/run. */
 const summaryFile = join(root, '.tap', 'summary.json');
 /** Seconds of each file of the last run, longest first. */
 const timesFile = join(root, '.tap', 'times.json');
-/** So many of the longest files are printed at the end. */
+/** Number of the longest files that are printed at the end. */
 const LONGEST = 10;
 const NO_SKIPS = '--no-skips';
 const OF = '--of';
 const LIST = '--list';
 /**
- * tap leads a group together with its tests and a guard that blocks on a pipe which only this process holds: when this
- * process is gone, however it ended, the guard kills the group. What tests start outside of the group is tied to their
- * own life (test/helpers).
+ * Shell command that runs tap as the leader of a process group. The group also holds the tests and a guard, which
+ * blocks on a pipe that only this process holds. When this process is gone, however it ended, the guard kills the
+ * group. Processes that tests start outside the group end with those tests (test/helpers).
  */
 const GUARDED = '(trap "" TERM INT HUP; read -r line <&3; kill -9 -$$) & exec 3<&-; exec "$@"';
 
@@ -58,7 +58,7 @@ let running: ChildProcess | undefined;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const) {
   process.once(signal, () => {
     stopping.abort();
-    // At once: tap answers a first SIGTERM by going on, and tests leave nothing that a signal would tidy up.
+    // Killed at once: tap goes on after a first SIGTERM, and tests leave nothing that a signal would clean up.
     if (running) killGroup(running);
   });
 }
@@ -67,7 +67,7 @@ function killGroup(leader: ChildProcess): void {
   try {
     process.kill(-leader.pid!, 'SIGKILL');
   } catch {
-    // It is gone.
+    // The group has already ended.
   }
 }
 
@@ -76,8 +76,8 @@ function say(text: string): void {
 }
 
 /**
- * Runs tap, or the pool that speaks as tap does; resolves with how it ended, once all of its output has been handed to
- * `onOutput`.
+ * Runs tap, or the pool, which has the same output. Resolves with how it ended, once all of its output has been passed
+ * to `onOutput`.
  */
 function run(program: string, args: readonly string[], onOutput?: (text: string) => void): Promise<Ending> {
   if (stopping.signal.aborted) return Promise.resolve(1);
@@ -87,7 +87,7 @@ function run(program: string, args: readonly string[], onOutput?: (text: string)
     stdio: ['ignore', onOutput ? 'pipe' : 'inherit', 'inherit', 'pipe'],
   });
   running = child;
-  // The guard, and whatever a tap that was killed left behind.
+  // Kills the guard, and anything that a killed tap left behind.
   child.once('exit', () => killGroup(child));
   child.stdout?.setEncoding('utf8').on('data', (text: string) => onOutput?.(text));
   return new Promise((resolve, reject) => {
@@ -97,8 +97,8 @@ function run(program: string, args: readonly string[], onOutput?: (text: string)
 }
 
 /**
- * tap comes with a TypeScript compiler in its test class; the pinned Node needs none, so .taprc leaves it out and tap
- * is built anew.
+ * Builds tap without its TypeScript compiler. tap includes one in its test class, but the pinned Node needs none, so
+ * .taprc leaves it out.
  */
 async function buildTap(): Promise<void> {
   const built = join(root, 'node_modules', '@tapjs', 'test', 'test-built', 'dist', 'esm', 'index.js');
@@ -107,7 +107,10 @@ async function buildTap(): Promise<void> {
   if ((await run(tapProgram, ['build'], () => {})) !== 0) throw new Error('tap could not be built. See: npx tap build');
 }
 
-/** The files of a run that is only of files and folders; undefined when tap's own options are among the arguments. */
+/**
+ * Returns the files of a run whose arguments are files and folders only; `undefined` if the arguments contain options
+ * of tap.
+ */
 function filesOf(args: readonly string[]): string[] | undefined {
   if (args.some((argument) => argument.startsWith('-'))) return undefined;
   const all = globSync('test/**/*.test.ts', { cwd: root });
@@ -120,11 +123,11 @@ interface RunOutcome {
   code: Ending;
   results: TestResults;
   files: number;
-  /** Files that failed among others and passed alone. */
+  /** Files that failed in parallel with others and passed alone. */
   flaky: string[];
 }
 
-/** The outcome of the files of one pool. */
+/** Outcome of the files of one pool. */
 interface FileRun extends RunOutcome {
   failedFiles: readonly FailedFile[];
   /** Seconds of each file. */
@@ -132,8 +135,8 @@ interface FileRun extends RunOutcome {
 }
 
 /**
- * A line for each file and the details of each failure; with options of tap its own reporter shows the run on a
- * terminal.
+ * Runs the files. Reports a line for each file and the details of each failure. With options of tap, tap's own reporter
+ * shows the run on a terminal.
  */
 async function runFiles(args: readonly string[]): Promise<RunOutcome> {
   const files = filesOf(args);
@@ -162,7 +165,7 @@ async function runFiles(args: readonly string[]): Promise<RunOutcome> {
   };
 }
 
-/** Runs what writes TAP, and reads it. */
+/** Runs a program that writes TAP, and reads its output. */
 async function readRun(program: string, options: readonly string[]): Promise<FileRun> {
   const times = new Map<string, number>();
   const reader = new TestResultReader({
@@ -176,7 +179,7 @@ async function readRun(program: string, options: readonly string[]): Promise<Fil
   return { code, results: reader.end(), files: reader.files, flaky: [], failedFiles: reader.failedFiles, times };
 }
 
-/** Keeps the time of each file and prints the longest, for the times that files declare. */
+/** Stores the time of each file and prints the longest ones, as a basis for the times that files declare. */
 function reportTimes(times: ReadonlyMap<string, number>): void {
   const sorted = [...times].sort(([, a], [, b]) => b - a);
   writeFileSync(timesFile, JSON.stringify(Object.fromEntries(sorted), undefined, 1));
@@ -189,15 +192,15 @@ function reportTimes(times: ReadonlyMap<string, number>): void {
 }
 
 /**
- * What the files of a run declare; everything when tap's own options choose the files. Throws when a declaration has an
- * unknown word.
+ * Returns the needs that the files of a run declare. If tap's own options choose the files, returns all needs. Throws
+ * if a declaration has an unknown word.
  */
 function needsOfRun(args: readonly string[]): ReadonlySet<TestNeed> {
   const files = filesOf(args);
   return files ? needsOf(root, files) : new Set(TEST_NEEDS);
 }
 
-/** The tests of the named source files; prints them. Undefined when there are none. */
+/** Finds and prints the tests of the named source files; `undefined` if there are none. */
 function findTestsOf(sources: readonly string[]): string[] | undefined {
   const missing = sources.filter((file) => !existsSync(resolve(root, file)));
   if (sources.length === 0 || missing.length > 0) {
@@ -244,12 +247,12 @@ async function runAll(args: readonly string[], noSkips: boolean): Promise<number
   if (needs.has('grpcurl')) await makeGrpcurl(root, deps).catch((error: Error) => skip('grpcurl', error));
   const postgres = needs.has('postgres') && !stopping.signal.aborted ? await startTestPostgres(root) : undefined;
   if (postgres) process.env.SLIPWAY_TEST_POSTGRES = postgres.setting;
-  // Hundreds of processes load the same few modules: compiled code is kept between them, which halves their start.
+  // Hundreds of processes load the same few modules. Keeping their compiled code halves the time of a start.
   process.env.NODE_COMPILE_CACHE ??= join(root, '.tap', 'compile-cache');
-  // One for all files, so that whatever fails can be had again by one number; those that run once more, alone, have it
-  // too.
+  // One seed for all files, so that any failure can be reproduced by one number. Files that run again alone have the
+  // same seed.
   const seed = (process.env.SLIPWAY_TEST_SEED ??= String(Math.floor(systemRandom.fraction() * 2 ** 31)));
-  // One that was killed may have left some.
+  // A killed run may have left images.
   rmSync(imagesFolder, { recursive: true, force: true });
   process.env.SLIPWAY_TEST_IMAGES = imagesFolder;
   const { code, results, files, flaky } = await runFiles(args);

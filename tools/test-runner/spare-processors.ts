@@ -1,27 +1,33 @@
-/** Whether processors of this machine idle: then one more test file may run beside those that wait for something. */
+/**
+ * Detects idle processors of this machine. If there are any, one more test file may run beside the files that wait for
+ * something.
+ */
 import { cpus } from 'node:os';
 import type { Clock } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
 
-/** What all processors together did since the machine started, in milliseconds. */
+/** Total of all processors since the machine started, in milliseconds. */
 export interface ProcessorTimes {
   idleMs: number;
   allMs: number;
 }
 
-/** For so long processors are watched, in milliseconds: a file that was begun has shown by then what it needs. */
+/**
+ * Period over which processors are watched, in milliseconds. Within it, a file that was just started shows how much it
+ * needs.
+ */
 const PERIOD_MS = 3_000;
-/** So much of all of them must idle: beside a busy machine nothing is added. */
+/** Least idle share of all processors. On a busy machine no file is added. */
 const IDLE_MIN = 0.3;
 
-/** Of this machine, whoever keeps it busy. */
+/** Returns the times of this machine, whatever keeps it busy. */
 function processorTimes(): ProcessorTimes {
   const all = cpus().map(({ times }) => times);
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
   return { idleMs: sum(all.map(({ idle }) => idle)), allMs: sum(all.flatMap((times) => Object.values(times))) };
 }
 
-/** Lets one caller go on after the other. */
+/** Admits one caller after the other. */
 export class SpareProcessors {
   readonly #clock: Clock;
   readonly #read: () => ProcessorTimes;
@@ -33,8 +39,8 @@ export class SpareProcessors {
   }
 
   /**
-   * Resolves when processors idled for a period that began after everybody before had gone on; or as soon as it is no
-   * longer wanted.
+   * Resolves when processors have idled for a period that began after all earlier callers went on, or as soon as the
+   * caller no longer wants to.
    */
   free(isWanted: () => boolean): Promise<void> {
     const freed = this.#turn.then(async () => {

@@ -1,24 +1,24 @@
 /**
- * Reads what a test file declares about itself in one line above its imports, like `// test: alone, postgres, 40 s`.
- * TEST-RUNNER.md has the words and what each one does.
+ * Reads what a test file declares about itself in one line above its imports, such as `// test: alone, postgres, 40 s`.
+ * TEST-RUNNER.md lists the words and their effects.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Parts outside of npm's packages that the runner makes or starts for the files that declare them. */
+/** Parts from outside npm's packages that the runner makes or starts for files that declare them. */
 export const TEST_NEEDS = ['postgres', 'python', 'envoy', 'grpcurl', 'schemathesis'] as const;
 export type TestNeed = (typeof TEST_NEEDS)[number];
 
-/** One test file's declaration. A file without the line shares its process, needs nothing and is short. */
+/** Declaration of one test file. A file without the line shares its process, needs nothing and is short. */
 export interface TestDeclaration {
-  /** It changes or measures its own process, so it must not share it with other files. */
+  /** The file changes or measures its own process, so it must not share it with other files. */
   alone: boolean;
   needs: ReadonlySet<TestNeed>;
-  /** Roughly how long it takes in a full run, in seconds; 0 for short files. Long files start first. */
+  /** Rough time of the file in a full run, in seconds; 0 for short files. Long files start first. */
   seconds: number;
 }
 
-/** A declaration that cannot be read; the message names the file and says what to do. */
+/** A declaration that cannot be read. The message names the file and says what to do. */
 export class DeclarationError extends Error {}
 
 /** Blank lines and comments up to the first statement. */
@@ -26,7 +26,7 @@ const HEAD = /^(?:\s+|\/\/.*|\/\*[^]*?\*\/)*/;
 const LINE = /^\/\/ test:(.*)$/gm;
 const SECONDS = /^(\d+) s$/;
 
-/** Parses the head of a test file. Throws DeclarationError when a word is unknown or stands there twice. */
+/** Parses the head of a test file. Throws DeclarationError if a word is unknown or repeated. */
 export function parseDeclaration(file: string, text: string): TestDeclaration {
   const lines = [...HEAD.exec(text)![0].matchAll(LINE)];
   if ([...text.matchAll(LINE)].length > lines.length)
@@ -60,7 +60,7 @@ export function readDeclaration(root: string, file: string): TestDeclaration {
   return parseDeclaration(file, readFileSync(file.startsWith('/') ? file : join(root, file), 'utf8'));
 }
 
-/** Returns everything that any of the files needs. */
+/** Returns the needs of all these files together. */
 export function needsOf(root: string, files: readonly string[]): Set<TestNeed> {
   return new Set(files.flatMap((file) => [...readDeclaration(root, file).needs]));
 }

@@ -1,5 +1,5 @@
 /**
- * Loaded before a test's process loads tap (`--import`): tap gets test-domain.ts where it asks for the package
+ * Loaded into a test's process before tap (`--import`). It gives tap test-domain.ts in place of the package
  * `async-hook-domain`.
  */
 import { registerHooks } from 'node:module';

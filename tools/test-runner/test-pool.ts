@@ -1,9 +1,9 @@
 /**
- * Runs test files side by side and writes their output as one TAP stream, each file a subtest; the files that take
- * longest go first. `tap run` would do it too, but puts a loader of its own (for coverage, which nobody reads here)
- * into every Node process that a test starts: that doubled the run. Most files share a few processes, which halved it
- * again. Arguments: `--jobs=N`, `--spare=N` for so many more while processors idle, then the files. Ends with 1 when a
- * file failed.
+ * Runs test files in parallel and writes their output as one TAP stream, with each file as a subtest. The files that
+ * take longest start first. `tap run` could do this too, but it loads a loader (for coverage, which nobody reads here)
+ * into every Node process that a test starts, which doubled the time of a run. Most files share a few processes, which
+ * halved it again. Arguments: `--jobs=N`, `--spare=N` for that many more jobs while processors idle, then the files.
+ * Ends with code 1 if a file failed.
  */
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -13,7 +13,7 @@ import { readDeclaration } from './test-declaration.ts';
 import type { FileResult } from './test-process.ts';
 import { runAlone, SharedProcess } from './test-process.ts';
 
-/** What the pool is told besides the files. */
+/** Options of the pool, besides the files. */
 const COUNTS = { jobs: { type: 'string', default: '2' }, spare: { type: 'string', default: '0' } } as const;
 
 const root = join(import.meta.dirname, '../..');
@@ -31,7 +31,7 @@ class Report {
     process.stdout.write([`# Subtest: ${file}`, ...lines.map((line) => `    ${line}`), sum, ...diag, ''].join('\n'));
   }
 
-  /** A failure of no file: what ended how. */
+  /** Reports a failure that belongs to no file. `what` ended, and `how` says in which way. */
   fail(what: string, how: string): void {
     this.#ended += 1;
     this.failed += 1;
@@ -46,10 +46,13 @@ class Report {
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({ options: COUNTS, allowPositionals: true });
   const declared = new Map(positionals.map((file) => [file, readDeclaration(root, file)]));
-  // A long file that starts last would be waited for alone.
+  // If a long file started last, the run would wait for it alone.
   const waiting = positionals.toSorted((a, b) => declared.get(b)!.seconds - declared.get(a)!.seconds);
   const hasPostgres = (process.env.SLIPWAY_TEST_POSTGRES ?? '') !== '';
-  /** Without a PostgreSQL for all, a file's process starts one for itself, which ends with the process. */
+  /**
+   * Returns true if a file may share a process. Without a common PostgreSQL, a file's process starts its own
+   * PostgreSQL, which ends with the process.
+   */
   const mayShare = (file: string): boolean =>
     !declared.get(file)!.alone && (hasPostgres || !declared.get(file)!.needs.has('postgres'));
   const report = new Report();

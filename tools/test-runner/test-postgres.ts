@@ -1,20 +1,20 @@
-/** The PostgreSQL that all files of a test run share: one to start and migrate instead of a hundred. */
+/** The PostgreSQL that all files of a test run share, so that one is started and migrated instead of a hundred. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** A running one. */
+/** A running PostgreSQL. */
 export interface TestPostgres {
   /** Value of SLIPWAY_TEST_POSTGRES, which test/helpers/db/database.ts reads. */
   setting: string;
-  /** Ends it and removes all of it. */
+  /** Stops it and removes its files. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts it in a process of its own that ends with its input: also when this one is killed. Undefined when it does not
- * start; its words are on stderr then, and each test file starts a server for itself.
+ * Starts PostgreSQL in a process that ends when its input closes, even if this process is killed. `undefined` if it
+ * does not start: its messages are then on stderr, and each test file starts its own server.
  */
 export async function startTestPostgres(root: string): Promise<TestPostgres | undefined> {
   const child = spawn(process.execPath, [join(root, 'test', 'helpers', 'db', 'shared-postgres.ts')], {

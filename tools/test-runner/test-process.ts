@@ -1,6 +1,6 @@
 /**
- * Processes of a test run: one for a single file, or one that many files share, started again when a file has spoiled
- * it.
+ * Processes of a test run: one for a single file, or one that many files share. A shared process is replaced when a
+ * file has spoiled it.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -12,27 +12,27 @@ import { NODE_FLAGS } from '@slipway/kit/host/node-settings';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { FileOrder, FileOutcome } from './test-worker.ts';
 
-/** A file that does not say otherwise (`t.setTimeout`) fails after this, in milliseconds. */
+/** Default time limit of a file, in milliseconds. A file may set another one (`t.setTimeout`). */
 const FILE_MS = 300_000;
-/**
- * A file that is still there after this is killed, in milliseconds: it is stuck, since it no longer heeds its own
- * limit.
- */
+/** Time after which a file is killed, in milliseconds. It is stuck then, because it has ignored its own limit. */
 const STUCK_MS = 900_000;
-/** For what a test left to end by itself, like a connection that is kept open for the next request. In milliseconds. */
+/**
+ * Time for things that a test left to end by themselves, such as a connection that is kept open for the next request,
+ * in milliseconds.
+ */
 const END_MS = 60_000;
-/** What is loaded before tap. */
+/** Options that load the hook before tap. */
 const PRELOADED = ['--import', pathToFileURL(join(import.meta.dirname, 'test-domain-hook.ts')).href];
 
 type Ending = number | NodeJS.Signals;
 
-/** What a file wrote and how it ended: 0 when all is well, else an exit code, a signal or a sentence. */
+/** Output of a file and how it ended: 0 if all is well, else an exit code, a signal or a sentence. */
 export interface FileResult {
   lines: string[];
   how: number | string;
 }
 
-/** `event`: 'close' also waits for the last of its output. */
+/** Resolves with how the process ended. `event`: 'close' also waits for the last output. */
 function ending(child: ChildProcess, event: 'exit' | 'close'): Promise<Ending> {
   return new Promise((resolve, reject) => {
     child.once('error', reject);
@@ -40,7 +40,7 @@ function ending(child: ChildProcess, event: 'exit' | 'close'): Promise<Ending> {
   });
 }
 
-/** tap sends words of its own over the channel too. */
+/** Resolves with the outcome of a file. tap also sends messages of its own over the channel. */
 function outcomeOf(child: ChildProcess): Promise<FileOutcome> {
   return new Promise((resolve) => {
     const read = (message: Partial<FileOutcome>): void => {
@@ -52,7 +52,7 @@ function outcomeOf(child: ChildProcess): Promise<FileOutcome> {
   });
 }
 
-/** Returns 0 when all is well, 1 for failed assertions, a sentence when the file left its process changed. */
+/** Returns 0 if all is well, 1 for failed assertions, or a sentence if the file left its process changed. */
 function howOf({ ok, changed }: FileOutcome): number | string {
   if (!ok) return 1;
   return changed.length === 0 ? 0 : `it left ${changed.join(', ')} changed: restore it, or declare "// test: alone"`;
@@ -60,7 +60,7 @@ function howOf({ ok, changed }: FileOutcome): number | string {
 
 /** Runs a file in a process of its own. */
 export async function runAlone(file: string, slot: number, clock: Clock): Promise<FileResult> {
-  // TAP says plain TAP instead of colours; the limit is the file's own to heed.
+  // TAP=1 selects plain TAP without colours. The file itself applies the time limit.
   const env = { ...process.env, TAP: '1', TAP_TIMEOUT: String(FILE_MS / 1000), TAP_JOB_ID: String(slot) };
   const child = spawn(process.execPath, [...PRELOADED, file], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const stuck = clock.after(STUCK_MS, () => child.kill('SIGKILL'));
@@ -79,14 +79,17 @@ export class SharedProcess {
   #child: { process: ChildProcess; ended: Promise<Ending> } | undefined;
   #open: readonly string[] = [];
 
-  /** `endMs`: it has that long to end when it is told to. */
+  /** `endMs`: time that the process has to end after it was told to, in milliseconds. */
   constructor(slot: number, clock: Clock, endMs = END_MS) {
     this.#slot = slot;
     this.#clock = clock;
     this.#endMs = endMs;
   }
 
-  /** Runs a file. After one that failed the process is replaced: whatever it still does must not meet the next file. */
+  /**
+   * Runs a file. If it failed, the process is replaced, so that nothing that still runs in it can disturb the next
+   * file.
+   */
   async run(file: string): Promise<FileResult> {
     const { process: child, ended } = (this.#child ??= this.#start());
     const stuck = this.#clock.after(STUCK_MS, () => child.kill('SIGKILL'));
@@ -105,7 +108,7 @@ export class SharedProcess {
     return { lines: outcome?.tap.split('\n').slice(0, -1) ?? [], how };
   }
 
-  /** Lets the process end. Answers what kept it from ending by itself; undefined when all is well. */
+  /** Lets the process end. Returns what kept it from ending by itself; `undefined` if all is well. */
   async end(): Promise<string | undefined> {
     if (!this.#child) return undefined;
     const { process: child, ended } = this.#child;
@@ -119,10 +122,10 @@ export class SharedProcess {
 
   #start(): { process: ChildProcess; ended: Promise<Ending> } {
     const child = fork(join(import.meta.dirname, 'test-worker.ts'), {
-      // Core and a facade run in it: as in processes of their own.
+      // Core and a facade run in this process, so it has the same flags as their own processes.
       execArgv: [...PRELOADED, ...NODE_FLAGS],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      // Its own test has no limit: each file has one.
+      // The process's own test has no time limit, because each file has one.
       env: { ...process.env, TAP: '1', TAP_TIMEOUT: '0', TAP_JOB_ID: String(this.#slot) },
     });
     return { process: child, ended: ending(child, 'exit') };

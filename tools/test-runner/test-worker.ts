@@ -1,8 +1,8 @@
 /**
- * Runs test files one after the other in one process, as test-pool.ts names them over the IPC channel: loading core,
+ * Runs test files one after the other in one process, as test-pool.ts names them over the IPC channel. Loading core,
  * the facade and their packages takes a second of processor time, and code that has run often runs faster. Each file
- * has a test of its own that ends, tears down and times out as that of a process would. When the channel closes this
- * process must end by itself, as that of a single file must: what tests left open keeps it alive.
+ * has its own test, which ends, tears down and times out like that of a process. When the channel closes, this process
+ * must end by itself, like that of a single file: anything that tests left open keeps it alive.
  */
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
@@ -10,20 +10,20 @@ import { pathToFileURL } from 'node:url';
 import { Test } from 'tap';
 import { setCurrentTest } from './test-current.ts';
 
-/** Asks for a file to be run. */
+/** Order to run a file. */
 export interface FileOrder {
   file: string;
-  /** It fails after this, unless it says otherwise. In milliseconds. */
+  /** Default time limit of the file, in milliseconds. The file may set another one. */
   limitMs: number;
 }
 
-/** How it went. */
+/** Outcome of a file. */
 export interface FileOutcome {
   ok: boolean;
   tap: string;
-  /** What keeps this process alive after it, by kind. */
+  /** Kinds of resources that keep this process alive after the file. */
   open: string[];
-  /** Parts of the process that it left changed: the next file would meet them. */
+  /** Parts of the process that the file left changed and that would affect the next file. */
   changed: string[];
 }
 
@@ -32,7 +32,7 @@ registerHooks({
   resolve: (specifier, context, next) => next(specifier === 'tap' ? currentUrl : specifier, context),
 });
 
-/** Parts of a process that a test file may change by mistake, each as text. */
+/** Returns the parts of a process that a test file may change by mistake, each as text. */
 function processState(): Map<string, string> {
   const env = Object.entries(process.env).map(([name, value]): [string, string] => [`process.env.${name}`, value!]);
   return new Map([...env, ['process.cwd()', process.cwd()]]);
