@@ -12,12 +12,12 @@ import type { Stack } from '../stack.ts';
 
 export type BenchEdge = Awaited<ReturnType<typeof startLbEdge>>;
 
-/** False where there is no Envoy to measure. */
+/** Returns false if there is no Envoy to measure. */
 export function hasEnvoy(): boolean {
   return existsSync(ENVOY);
 }
 
-/** Starts it. */
+/** Starts an edge. */
 export async function startLbEdge(stack: Stack) {
   const dataDir = await mkdtemp(join(tmpdir(), 'slw-bench-'));
   const edge = await Child.start('edge/main.ts', {
@@ -38,10 +38,10 @@ export async function startLbEdge(stack: Stack) {
   return {
     url: `http://${edge.ready.addresses!['public']}`,
     pid,
-    /** Endpoints that it knows. */
+    /** Returns the number of endpoints that Envoy knows. */
     clusters: async (): Promise<number> =>
       Number(/active_clusters: (\d+)/.exec(await stats('cluster_manager.active_clusters'))?.[1] ?? 0),
-    /** Bytes that Prometheus reads at once. */
+    /** Returns the number of bytes that Prometheus reads at once. */
     prometheusBytes: async (): Promise<number> =>
       (await askAdmin(adminSocket(dataDir, 0), '/stats/prometheus')).text.length,
     memoryMib: (): number => memoryMib(pid).now,

@@ -1,4 +1,4 @@
-/** How fast a worker's readiness reaches traffic, and what 2,000 endpoints cost an Envoy. */
+/** Measures how fast a worker's readiness reaches traffic, and what 2,000 endpoints cost an Envoy. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Endpoint, EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
@@ -18,7 +18,7 @@ const MEMORY_MIB_MAX = 250;
 const READINESS_P95_MS_MAX = 50;
 const FLIPS = 40;
 
-/** Measures both, the readiness among all those endpoints. */
+/** Measures both. The readiness is measured among all those endpoints. */
 export async function measureReadiness(bench: Bench, stack: Stack, edge: BenchEdge): Promise<Figure[]> {
   bench.say(`lb: creating ${ENDPOINTS} endpoints`);
   const { templates, endpoints } = stack.clients;
@@ -87,7 +87,7 @@ interface Flipping {
 }
 
 /**
- * Two workers of which now the one, now the other is ready: from the agent's word to the first answer of the other, in
+ * Makes two workers ready in turn. Returns the times from the agent's report to the other worker's first answer, in
  * milliseconds.
  */
 async function flips(bench: Bench, { stack, edge, agent, endpointId }: Flipping): Promise<number[]> {
@@ -105,7 +105,7 @@ async function flips(bench: Bench, { stack, edge, agent, endpointId }: Flipping)
           }),
       ),
     );
-    // It is given workers of the other endpoints too, whose machine has gone.
+    // The agent also gets workers of the other endpoints, whose machine has gone.
     const ours = (): string[] =>
       agent.desired.filter((worker) => worker.endpointId === endpointId).map(({ workerId }) => workerId);
     const ids = await waitFor('two workers', () => (ours().length === 2 ? ours() : undefined), 30_000);

@@ -1,6 +1,6 @@
 /**
- * Part `lb`: what the way to a worker of a load-balancing endpoint costs, through Envoy and through the activator, next
- * to the worker itself.
+ * Part `lb`: the cost of the path to a worker of a load-balancing endpoint, through Envoy and through the activator,
+ * compared with the worker itself.
  */
 
 import { spawn } from 'node:child_process';
@@ -22,7 +22,7 @@ import type { BenchEdge } from './lb-edge.ts';
 import { hasEnvoy, startLbEdge } from './lb-edge.ts';
 import { measureReadiness } from './lb-readiness.ts';
 
-/** Targets: milliseconds over a direct request (p50, p95), and over the worker's own start. */
+/** Targets in milliseconds: time over that of a direct request (p50, p95), and over the worker's own start. */
 const OVER_MS = { Envoy: { p50: 1, p95: 2 }, activator: { p50: 1.5, p95: 4 } } as const;
 const FROM_ZERO_OVER_MS = 150;
 const RATES = [200, 1_000];
@@ -30,7 +30,7 @@ const CONNECTIONS = 64;
 const NODE = join(import.meta.dirname, '../../../node_modules/.bin/node');
 const WORKER = join(import.meta.dirname, '../workers/lb-worker.mjs');
 
-/** Measures all of it; nothing where there is no Envoy. */
+/** Measures the part. Returns no figures if there is no Envoy. */
 export async function measureLb(bench: Bench): Promise<Figure[]> {
   if (!hasEnvoy()) {
     bench.say('lb: there is no Envoy; `npm run test:python` fetches it');
@@ -101,10 +101,10 @@ async function createEndpoint(stack: Stack, fields: Partial<Endpoint>): Promise<
   ).endpoint!.id;
 }
 
-/** Latency at two paces, and requests a second as fast as it goes. */
+/** Measures the latency at two rates, and the requests a second at full speed. */
 async function measureWays(bench: Bench, stack: Stack, edge: BenchEdge): Promise<Figure[]> {
   const straight = await createEndpoint(stack, { workersMin: 1 });
-  // Below 100 Envoy sends everything to the activator.
+  // With a concurrency below 100 Envoy sends everything to the activator.
   const held = await createEndpoint(stack, { workersMin: 1, workerConcurrency: 99 });
   const headers = { authorization: `Bearer ${stack.key}` };
   for (const id of [straight, held]) {
@@ -161,7 +161,10 @@ async function measureWays(bench: Bench, stack: Stack, edge: BenchEdge): Promise
   return figures;
 }
 
-/** From a request to an endpoint without a worker to its answer, less what the worker alone takes until it answers. */
+/**
+ * Measures the time from a request to an endpoint without a worker to its answer. The target is the time that the
+ * worker alone takes until it answers, plus a margin.
+ */
 async function measureFromZero(bench: Bench, stack: Stack, edge: BenchEdge): Promise<Figure[]> {
   const [own, whole]: [number[], number[]] = [[], []];
   for (let round = 0; round < bench.options.rounds; round += 1) {

@@ -1,4 +1,4 @@
-/** Parts `drain` and `memory`: a long queue, worked off and held. */
+/** Parts `drain` and `memory`: a long queue, drained and held in memory. */
 import { waitFor } from '@slipway/test/helpers/time/wait-for';
 import type { Bench } from '../bench.ts';
 import { cpuOf, cpuPer } from '../bench.ts';
@@ -15,12 +15,12 @@ import { checkOutcomes } from './outcomes.ts';
 const DRAIN_JOBS = 50_000;
 const DRAIN_RATE_MIN = 5_000;
 const DRAIN_MS_MAX = 300_000;
-/** In this part of a drain programs start and are compiled: its processor time does not count. */
+/** Share of a drain in which programs start and are compiled. Its processor time is not counted. */
 const STARTING_SHARE = 1 / 3;
 const MEMORY_JOBS = 200_000;
 const MEMORY_MIB_MAX = 300;
 
-/** Queues jobs, lets a machine join, and measures by the database's clock from the first claim to the last outcome. */
+/** Queues jobs, lets a machine join, and measures from the first claim to the last outcome, by the database's clock. */
 export async function measureDrain(bench: Bench, kind: MachineKind): Promise<Figure[]> {
   const rates: number[] = [];
   let cpu: Record<string, number> = {};
@@ -38,7 +38,7 @@ export async function measureDrain(bench: Bench, kind: MachineKind): Promise<Fig
   return [{ name, path: kind, ...ofRounds(rates), unit: '/s', ...target, ofInserts: true, cpu }];
 }
 
-/** One drain of so many jobs. Throws when not every job is completed with its output. */
+/** Runs one drain of `jobs` jobs. Throws if not every job is completed with its output. */
 export async function drainOnce(
   stack: Stack,
   kind: MachineKind,
@@ -81,7 +81,7 @@ async function drainSeconds(stack: Stack, endpointId: string): Promise<number> {
   return row!.seconds;
 }
 
-/** Memory of core while a long queue waits. */
+/** Measures core's memory while a long queue waits. */
 export async function measureMemory(bench: Bench): Promise<Figure[]> {
   bench.say(`memory of core with ${MEMORY_JOBS} queued jobs`);
   const stack = await startStack(bench);

@@ -1,7 +1,7 @@
 /**
- * `--beside`: this checkout and another one, or the same with other settings, side by side in one run and loaded in
- * turn. What else the machine does meets both alike, so that small differences can be told; who is first changes from
- * pair to pair.
+ * `--beside`: compares this checkout with another one, or with itself under other settings. Both run at the same time
+ * and are loaded in turn. Other load on the machine affects both alike, so that small differences become visible. Which
+ * one is first alternates from pair to pair.
  */
 
 import type { Bench } from '../bench.ts';
@@ -21,7 +21,7 @@ interface Round {
   cpu: Record<string, number>;
 }
 
-/** What was measured in turn; `pairs` in their order. */
+/** Results of one scenario. `pairs` are in the order of their measurement. */
 interface Compared {
   scenario: string;
   pairs: { own: Round; other: Round }[];
@@ -40,10 +40,10 @@ const SCENARIOS = [
   { route: 'run', connections: 64 },
 ] as const;
 const EXPECT = { run: '"IN_QUEUE"', runsync: '"COMPLETED"' };
-/** Programs are compiled as they run: a short start would compare that. */
+/** Warm-up rounds. Programs are compiled as they run; after too short a warm-up the rounds would measure that. */
 const WARM_UPS = 2;
 
-/** Measures, and answers a table. */
+/** Measures both sides. Returns a table. */
 export async function measureBeside(bench: Bench): Promise<string> {
   const { only } = bench.options;
   const routes = SCENARIOS.filter(({ route }) => only.includes(route));

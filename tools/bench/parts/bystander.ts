@@ -1,23 +1,23 @@
 /**
- * Others in the database of a drain: one who keeps a transaction open, which keeps vacuum from removing anything, and
- * one who updates rows.
+ * Other clients in the database of a drain: one that keeps a transaction open, so that vacuum cannot remove anything,
+ * and one that updates rows.
  */
 import type postgres from 'postgres';
 import { median } from '../figure.ts';
 
 const PERIOD_MS = 20;
-/** Nothing was seen of what should be measured. */
+/** Error text if the drain ended before anything was measured. */
 export const TOO_SHORT = 'a drain was over before it could be measured: it needs more jobs (--drain-jobs)';
 
 /** An open transaction. */
 export interface Snapshot {
-  /** Resolves when it has been open for so long. */
+  /** Resolves when the transaction has been open for this many seconds. */
   reach(seconds: number): Promise<void>;
   openSeconds(): number;
   end(): Promise<void>;
 }
 
-/** A transaction that sees the database as it is now. */
+/** Opens a transaction that sees the database as it is now. */
 export async function holdSnapshot(sql: postgres.Sql): Promise<Snapshot> {
   const connection = await sql.reserve();
   await connection`BEGIN ISOLATION LEVEL REPEATABLE READ`;
@@ -37,16 +37,16 @@ export async function holdSnapshot(sql: postgres.Sql): Promise<Snapshot> {
   };
 }
 
-/** Somebody else who updates a row now and then. */
+/** A client that updates a row at intervals. */
 export interface Bystander {
-  /** What was measured so far does not count. */
+  /** Discards all measurements so far. */
   forget(): void;
-  /** Of an update, in milliseconds. Throws when there was none. */
+  /** Returns the median time of an update, in milliseconds. Throws if there was none. */
   median(): number;
   stop(): Promise<void>;
 }
 
-/** Makes a table of its own for it. */
+/** Starts a bystander with a table of its own. */
 export async function startBystander(sql: postgres.Sql): Promise<Bystander> {
   await sql`CREATE TABLE bystander AS SELECT id, 0 AS count FROM generate_series(1, 1000) AS id`;
   await sql`ALTER TABLE bystander ADD PRIMARY KEY (id)`;

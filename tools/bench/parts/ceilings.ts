@@ -1,5 +1,6 @@
 /**
- * The bare ceilings: what Fastify, a gRPC stream and PostgreSQL do on this machine when nothing else is asked of them.
+ * Measures the bare ceilings: the most that Fastify, a gRPC stream and PostgreSQL can do on this machine when they do
+ * nothing else.
  */
 import type { Bench } from '../bench.ts';
 import { INPUT, measureLoad } from '../bench.ts';
@@ -7,7 +8,7 @@ import { Child } from '../child.ts';
 import type { Ceilings, Figure } from '../figure.ts';
 import { median, ofRounds } from '../figure.ts';
 
-/** Measures all. */
+/** Measures all ceilings. */
 export async function measureCeilings(bench: Bench): Promise<{ ceilings: Ceilings; figures: Figure[] }> {
   const http = await measureHttp(bench);
   const inserts = await measureInserts(bench);

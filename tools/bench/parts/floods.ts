@@ -1,6 +1,6 @@
 /**
- * Part `floods`: what an account notices of another that does not heed its limits, in each of the ways in which one can
- * be loud.
+ * Part `floods`: how much an account is affected by another one that ignores its limits. Measured for each kind of
+ * flood.
  */
 import type { Bench } from '../bench.ts';
 import { INPUT } from '../bench.ts';
@@ -14,9 +14,9 @@ import type { Stack } from '../stack.ts';
 import { startStack } from '../stack.ts';
 
 const SLOWER_MOST = 2;
-/** Time for the flood to be one before it counts, in milliseconds. */
+/** Time for the flood to build up before it is measured, in milliseconds. */
 const RISE_MS = 1_000;
-/** Within what the limits allow. */
+/** Requests a second of the measured account, within its limits. */
 const PROBES_PER_SECOND = 40;
 
 type Kind = [name: string, flood: Omit<Flood, 'url' | 'headers' | 'body'> & { body?: string }];
@@ -27,7 +27,7 @@ interface Loud {
   jobId: string;
 }
 
-/** The ways, of one account to its own things. */
+/** Kinds of floods, from one account to its own resources. */
 function kinds({ endpointId, jobId }: Loud): Kind[] {
   const twenty = `{ ${Array.from({ length: 20 }, (_, n) => `a${n}: myself { endpoints { id name template { id } } }`).join(' ')} }`;
   const job = (rest: string): string => `/v2/${endpointId}/${rest}`;
@@ -88,7 +88,7 @@ interface Beside {
   flood: Flood;
 }
 
-/** In turns without and with the flood: medians over the rounds of the ratios of each pair. */
+/** Measures in turn without and with the flood. Returns medians over the rounds of the ratios of each pair. */
 async function besides(
   bench: Bench,
   { stack, flooder, probes, flood }: Beside,
@@ -117,7 +117,7 @@ async function besides(
     for (const [index, [, more]] of probes.entries()) pairs[index]!.push([alone[index]!, await probe(more)]);
     const answered = await flooder.ask<FloodResult>('end');
     for (const [status, count] of Object.entries(answered)) counts[status] = (counts[status] ?? 0) + count;
-    // What it has left under way is over.
+    // Waits until the requests that the flood left in progress have ended.
     await new Promise((resolve) => {
       setTimeout(resolve, 2 * RISE_MS);
     });
@@ -136,7 +136,7 @@ async function loudAccount(stack: Stack): Promise<Loud> {
   const key = await stack.newAccountKey();
   const endpointId = await stack.createEndpoint(0, workerCommand(), key);
   const { id: jobId } = (await (await post(stack, endpointId, key)).json()) as { id: string };
-  // Its streams end at once.
+  // Ends the job's streams at once.
   await fetch(`${stack.url}/v2/${endpointId}/cancel/${jobId}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}` },

@@ -1,5 +1,5 @@
 /**
- * Part `graphql`: what an account with 1,000 endpoints gets at /graphql, next to graphql-js answering the same from
+ * Part `graphql`: /graphql for an account with 1,000 endpoints, compared with graphql-js that answers the same from
  * memory.
  */
 import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
@@ -19,7 +19,7 @@ const CONNECTIONS = 20;
 const RATE_MIN = 200;
 const P50_MS_MAX = 50;
 
-/** Everything of an endpoint that is no object of its own. */
+/** Fields of an endpoint that are not objects of their own. */
 const FIELDS = `id name userId aiKey gpuIds gpuCount computeType instanceIds templateId type idleTimeout locations flashBootType scalerType scalerValue
   workersMin workersMax workersStandby workersPFBTarget networkVolumeId executionTimeoutMs allowedCudaVersions minCudaVersion version createdAt
   modelReferences flashEnvironmentId activeBuildid idePodId`;
@@ -87,7 +87,7 @@ async function ask(stack: Stack, query: string): Promise<Record<string, unknown>
   return data;
 }
 
-/** Answers the id of the last one. */
+/** Creates the endpoints. Returns the id of the last one. */
 async function createEndpoints({ clients, key }: Stack): Promise<string> {
   const template = Template.fromPartial({ name: 'bench', startCommand: ['true'], serverless: true });
   const { template: made } = await call(clients.templates, 'createTemplate', { template }, key);

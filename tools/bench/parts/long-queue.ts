@@ -1,6 +1,6 @@
 /**
- * Part `long-queue`: a drain at the head of a long queue while somebody keeps a transaction open, beside the same drain
- * without both.
+ * Part `long-queue`: a drain at the head of a long queue while another client keeps a transaction open, compared with
+ * the same drain without either.
  */
 
 import { waitFor } from '@slipway/test/helpers/time/wait-for';
@@ -19,18 +19,21 @@ import { holdSnapshot, startBystander, TOO_SHORT } from './bystander.ts';
 import { checkOutcomes } from './outcomes.ts';
 
 export const DRAIN_MS_MAX = 1_800_000;
-/** Before it is measured so much is drained: programs are compiled, and core learns how short jobs are. */
+/**
+ * Share of the jobs that is drained before the measurement. Meanwhile programs are compiled, and core learns how short
+ * the jobs are.
+ */
 export const WARM_UP = 0.25;
 const RATE_LEAST_PERCENT = 95;
 const BYSTANDER_MOST = 1.1;
 
-/** A drain and what it did to somebody else. */
+/** Result of a drain, and its effect on another client. */
 export interface Drained {
   rate: number;
   cpu: Record<string, number>;
-  /** Somebody else's update of a row in the same database: median, in milliseconds. */
+  /** Median time of another client's update of a row in the same database, in milliseconds. */
   bystanderMs: number;
-  /** How long the transaction was open, in seconds; 0: there was none. */
+  /** How long the transaction was open, in seconds; 0 if there was none. */
   openSeconds: number;
 }
 
@@ -82,7 +85,7 @@ export async function measureLongQueue(bench: Bench): Promise<Figure[]> {
 }
 
 /**
- * One drain through the agent. Throws when a drained job has been retried or has not its output, or when one is
+ * Runs one drain through the agent. Throws if a drained job has been retried or lacks its output, or if a job is
  * missing.
  */
 export async function drained(bench: Bench, { jobs, behind, openSeconds }: LongQueue): Promise<Drained> {
@@ -90,7 +93,7 @@ export async function drained(bench: Bench, { jobs, behind, openSeconds }: LongQ
   const others = postgres(stack.databaseUrl, { max: 2 });
   try {
     const endpointId = await stack.createEndpoint(SHAPES.agent.workers, workerCommand());
-    // Before the jobs are stored: it shall see none of them.
+    // Opened before the jobs are stored, so that it sees none of them.
     const snapshot = openSeconds === undefined ? undefined : await holdSnapshot(others);
     await fillQueue(stack, endpointId, jobs + behind);
     await snapshot?.reach(openSeconds!);
@@ -131,7 +134,10 @@ async function measuredDrain(
   }
 }
 
-/** Resolves when so many jobs of an endpoint are completed, with the time of the database in seconds. */
+/**
+ * Resolves when this many jobs of an endpoint are completed, with the number of completed jobs and the database's time
+ * in seconds.
+ */
 export async function completedAt(
   stack: Stack,
   endpointId: string,

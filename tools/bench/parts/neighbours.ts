@@ -1,5 +1,5 @@
 /**
- * Part `neighbours`: many endpoints that are used as unevenly as real ones, and a small endpoint beside one that is
+ * Part `neighbours`: many endpoints with a load as uneven as in real use, and a small endpoint beside one that is
  * flooded.
  */
 import type { Bench, Loaded } from '../bench.ts';
@@ -11,7 +11,7 @@ import { startMachine, workerCommand } from '../machine.ts';
 import type { Stack } from '../stack.ts';
 import { startStack } from '../stack.ts';
 
-/** Endpoints that are created at the same time, and requests before their order begins anew. */
+/** Endpoints that are created in parallel, and requests after which the order of endpoints repeats. */
 const CREATED_AT_ONCE = 20;
 const ORDER = 20_000;
 const SHARE_LEAST_PERCENT = 80;
@@ -26,8 +26,8 @@ function loadOn(stack: Stack): Omit<Load, 'seconds' | 'connections' | 'expect'> 
 }
 
 /**
- * POST /run to one endpoint, then to all of them: the second most used gets half as much as the first, the third a
- * third.
+ * Measures POST /run to one endpoint, then to all of them. The second most used endpoint gets half as many requests as
+ * the first, the third a third.
  */
 async function measureMany(bench: Bench): Promise<Figure[]> {
   const { endpoints } = bench.options;
@@ -68,18 +68,21 @@ async function measureMany(bench: Bench): Promise<Figure[]> {
   }
 }
 
-/** The same order in every run. */
+/** Returns the order of the endpoints, the same in every run. */
 function zipf(ids: readonly string[]): string[] {
   const sums: number[] = [];
   for (let rank = 1; rank <= ids.length; rank += 1) sums.push((sums.at(-1) ?? 0) + 1 / rank);
-  // The golden ratio: evenly spread and never the same again.
+  // Multiples of the golden ratio are evenly spread and never repeat.
   return Array.from({ length: ORDER }, (_, turn) => {
     const point = ((turn * 0.618_033_988_749_895) % 1) * sums.at(-1)!;
     return ids[sums.findIndex((sum) => sum >= point)]!;
   });
 }
 
-/** POST /runsync ×1 to an endpoint with a worker of its own, alone and while another gets all that it can take. */
+/**
+ * Measures POST /runsync ×1 to an endpoint with a worker of its own: alone, and while another endpoint gets all the
+ * load that it can take.
+ */
 async function measureSmall(bench: Bench): Promise<Figure[]> {
   const stack = await startStack(bench);
   const flooder = await Child.start('tools/bench/load/load-generator.ts');

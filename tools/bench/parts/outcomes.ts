@@ -1,31 +1,31 @@
-/** Whether all jobs of a round have become what they should: looked up in the database, each of them. */
+/** Checks in the database that every job of a round has the expected outcome. */
 import { INPUT } from '../bench.ts';
 import { OUTPUTS } from '../machine.ts';
 import type { Stack } from '../stack.ts';
 
-/** Which jobs, and what became of them. */
+/** Jobs to check, and their expected outcomes. */
 export interface Expected {
-  /** Stored in all. */
+  /** Number of stored jobs. */
   jobs: number;
-  /** Completed at least. Default: all. */
+  /** Least number of completed jobs. Default: all. */
   completed?: number;
-  /** Of each completed one. Default: what the workers of the agent return that do nothing. */
+  /** Output of each completed job. Default: what idle workers of the agent return. */
   output?: unknown;
-  /** Only jobs that were submitted since: an answer of `databaseNow`. */
+  /** Only checks jobs that were submitted since this time, a result of `databaseNow`. */
   since?: string;
 }
 
 type Db = Pick<Stack, 'sql'>;
 
-/** The database's clock. */
+/** Returns the time of the database's clock. */
 export async function databaseNow({ sql }: Db): Promise<string> {
   const [row] = await sql<{ now: string }[]>`SELECT clock_timestamp()::text AS now`;
   return row!.now;
 }
 
 /**
- * Throws unless there are exactly these jobs, each completed once, without a retry and with the output, or not at its
- * end yet where not all must be.
+ * Throws unless there are exactly these jobs, each completed once without a retry and with the output. If not all need
+ * to be completed, jobs that have not ended yet are accepted too.
  */
 export async function checkOutcomes(db: Db, endpointId: string, expected: Expected): Promise<void> {
   const { jobs, completed = jobs, output = OUTPUTS.agent, since = '-infinity' } = expected;
@@ -47,7 +47,7 @@ export async function checkOutcomes(db: Db, endpointId: string, expected: Expect
     throw new Error(`of ${jobs} jobs of which ${completed} should be completed there are ${JSON.stringify(kept)}`);
 }
 
-/** Throws unless exactly so many jobs wait, each with the input as it was sent and without an attempt. */
+/** Throws unless exactly this many jobs wait, each with its original input and without an attempt. */
 export async function checkQueued(
   db: Db,
   endpointId: string,

@@ -1,6 +1,6 @@
 /**
- * Part `python`: one worker of the real SDK (runpod 1.12.0), through the real agent, with jobs of 5 ms; beside it the
- * SDK's own server, in turn.
+ * Part `python`: one worker of the real SDK (runpod 1.12.0) with jobs of 5 ms, through the real agent. In turn with it,
+ * the SDK's own server.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,27 +19,27 @@ import { completedAt } from './long-queue.ts';
 import { checkOutcomes, databaseNow } from './outcomes.ts';
 
 /**
- * Concurrency, jobs, jobs a second that we want, and clients that each wait for their job's result, so that it waits
- * behind those of the others.
+ * Concurrency of the worker, number of jobs, target in jobs a second, and clients that each wait for their job's
+ * result. A client's job waits behind those of the others.
  */
 const SHAPES = [
   { concurrency: 1, jobs: 500, target: 50, waiting: 8 },
   { concurrency: 50, jobs: 5_000, target: 1_500, waiting: 64 },
 ] as const;
 type Shape = (typeof SHAPES)[number];
-/** Of short_handler.py. */
+/** Output of short_handler.py. */
 const OUTPUT = { ok: true };
 
-/** One worker in one round. */
+/** Result of one worker in one round. */
 interface Round {
   rate: number;
   cpu: Record<string, number>;
   waited: LoadResult;
-  /** The SDK's own server. */
+  /** Result of the SDK's own server. */
   local: LoadResult;
 }
 
-/** Jobs a second, without the first fifth, in which core learns how short they are. */
+/** Measures jobs a second. The first fifth of the jobs is not counted, because core learns in it how short they are. */
 export async function measurePython(bench: Bench): Promise<Figure[]> {
   if (!existsSync(PYTHONS.new)) {
     bench.say('python: not measured, because there are no Python workers: run `npm run test:python`');

@@ -1,4 +1,4 @@
-/** Part `reading`: states of random jobs, and live streams that many readers follow. */
+/** Part `reading`: reads the states of random jobs, and live streams that many readers follow. */
 import { waitFor } from '@slipway/test/helpers/time/wait-for';
 import type { Bench } from '../bench.ts';
 import { cpuOf, cpuPer, loadFigures, measureLoad } from '../bench.ts';
@@ -15,7 +15,7 @@ import type { StreamsRead } from './stream-readers.ts';
 
 const STATUS_JOBS = 20_000;
 const STATUS_RATE_MIN = 10_000;
-/** As stream-handler.js has them. */
+/** Same values as in stream-handler.js. */
 const CHUNKS_PER_SECOND = 20;
 const STREAMS_PER_WORKER = 100;
 const DONE_MS_MAX = 120_000;
@@ -72,7 +72,7 @@ interface StreamRound extends StreamsRead {
   cpu: Record<string, number>;
 }
 
-/** Each reader must get all values of its job, in order. */
+/** Measures streams. Each reader must get all values of its job, in order. */
 async function measureStreams(bench: Bench): Promise<Figure[]> {
   const { readers, rounds, seconds } = bench.options;
   const stack = await startStack(bench);
@@ -109,7 +109,7 @@ async function measureStreams(bench: Bench): Promise<Figure[]> {
 interface Streams {
   stack: Stack;
   endpointId: string;
-  /** Reads. */
+  /** Child that reads the streams. */
   child: Child;
   processes: Record<string, number>;
 }

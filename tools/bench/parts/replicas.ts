@@ -1,6 +1,6 @@
 /**
- * Part `replicas`: what a /runsync costs with one and with three replicas of core, each with a machine; both stacks are
- * loaded in turns.
+ * Part `replicas`: the cost of a /runsync with one and with three replicas of core, each with a machine. Both stacks
+ * are loaded in turn.
  */
 import type { Bench } from '../bench.ts';
 import { cpuOf, cpuPer, INPUT } from '../bench.ts';
@@ -14,7 +14,7 @@ import { startStack } from '../stack.ts';
 
 const CORES = 3;
 const CONNECTIONS = 64;
-/** Machines in all, whatever the number of replicas: only these differ. */
+/** Number of machines in both stacks, so that only the number of replicas differs. */
 const MACHINES = 3;
 const COST_MOST = 1.3;
 
@@ -36,7 +36,7 @@ export async function measureReplicas(bench: Bench): Promise<Figure[]> {
   try {
     sides.push(await startSide(bench, 1), await startSide(bench, CORES));
     const rounds: Round[][] = [[], []];
-    // The first of each warms up.
+    // The first round of each stack is a warm-up.
     for (let round = 0; round <= bench.options.rounds; round += 1) {
       for (const [place, side] of sides.entries()) {
         const measured = await loadRound(bench, side);

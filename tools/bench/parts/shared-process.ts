@@ -1,6 +1,6 @@
 /**
- * A child in which several cores, or several facades, run at once: what they differ by is what they were told, and
- * nothing of two processes, which differ by hundredths of their own for as long as they run.
+ * A child that runs several cores or several facades at once. They then differ only by their settings. Two processes
+ * differ by hundredths for as long as they run, whatever their settings.
  */
 import { buildCore } from '@slipway/core/app';
 import { readCoreConfig } from '@slipway/core/config';
@@ -9,9 +9,9 @@ import { readFacadeConfig } from '@slipway/facades/config';
 import { createLogger } from '@slipway/kit/log/logger';
 import { serveParent } from '../child.ts';
 
-/** What to start. */
+/** Program to start. */
 export interface SharedStart {
-  /** For `stop`. */
+  /** Name of the program for `stop`. */
   name: string;
   program: 'core' | 'facade';
   env: Record<string, string>;

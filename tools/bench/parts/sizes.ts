@@ -1,6 +1,6 @@
 /**
- * Part `sizes`: jobs whose input comes back as their output, from 1 KB to 10 MB: throughput, memory, and what that does
- * to heartbeats.
+ * Part `sizes`: jobs that return their input as output, from 1 KB to 10 MB. Measures throughput, memory and the effect
+ * on heartbeats.
  */
 import { createHash } from 'node:crypto';
 import { HEARTBEAT_PERIOD_MS } from '@slipway/core/domain/machines/lease';
@@ -34,17 +34,17 @@ interface Round {
   rate: number;
   p50Ms: number;
   delayMs: number;
-  /** The longest turn of each program's event loop. */
+  /** Longest tick of each program's event loop, in milliseconds. */
   turnsMs: Record<string, number>;
   cpu: Record<string, number>;
 }
 
-/** What is measured. */
+/** The system that is measured. */
 interface Place {
   stack: Stack;
   machine: Machine;
   endpointId: string;
-  /** How late heartbeats are without work. */
+  /** How late heartbeats are without load, in milliseconds. */
   quietMs: number;
 }
 
@@ -137,7 +137,7 @@ function figuresOf(name: string, bytes: number, rounds: readonly Round[]): Figur
   ];
 }
 
-/** The longest time for which each program's event loop was busy since they were last asked. */
+/** Returns the longest time that each program's event loop was busy since the last call. */
 async function longestTurns(programs: Record<string, Pick<Child, 'ask'>>): Promise<Record<string, number>> {
   return Object.fromEntries(
     await Promise.all(
@@ -147,8 +147,8 @@ async function longestTurns(programs: Record<string, Pick<Child, 'ask'>>): Promi
 }
 
 /**
- * Of which no piece is like another, so that nothing can be left out or twice, and nothing is stored smaller than it
- * is.
+ * Returns a text in which no two pieces are alike. So nothing can go missing or arrive twice unnoticed, and nothing is
+ * compressed when stored.
  */
 function textOf(bytes: number): string {
   const pieces = Array.from({ length: Math.ceil(bytes / 64) }, (_, number) =>
@@ -157,7 +157,7 @@ function textOf(bytes: number): string {
   return pieces.join('').slice(0, bytes);
 }
 
-/** Each answer must have the whole input as its output, byte for byte. */
+/** Returns a load in which each answer must have the whole input as its output, byte for byte. */
 function loadOf(bench: Bench, stack: Stack, endpointId: string, bytes: number): Load {
   const input = JSON.stringify({ blob: textOf(bytes - 50) });
   return {

@@ -1,4 +1,4 @@
-/** Part `steady`: minutes of even load. What a job costs and what the tables take must not grow with time. */
+/** Part `steady`: minutes of even load. Neither the cost of a job nor the size of the tables may grow with time. */
 import type { Bench } from '../bench.ts';
 import { cpuOf, cpuPer, INPUT } from '../bench.ts';
 import type { Figure } from '../figure.ts';
@@ -9,7 +9,10 @@ import { startStack } from '../stack.ts';
 
 const PER_SECOND = 400;
 const MINUTE_S = 60;
-/** Results of /runsync are kept for a minute, and reaped soon after: from then on as many leave as come. */
+/**
+ * First minute that counts. Results of /runsync are kept for a minute and deleted soon after. From this minute on, as
+ * many results leave as arrive.
+ */
 const FIRST_MINUTE = 3;
 const GROWTH_MOST = 1.1;
 

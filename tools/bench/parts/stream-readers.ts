@@ -1,24 +1,24 @@
-/** A child that reads many streams at the same time, each to its end. */
+/** A child that reads many streams in parallel, each to its end. */
 import { Agent, request } from 'undici';
 import { serveParent } from '../child.ts';
 
-/** What to read: each must bring so many values, numbered from 1. */
+/** Streams to read. Each must return this many values, numbered from 1. */
 export interface StreamsToRead {
   urls: string[];
   key: string;
   values: number;
 }
 
-/** What was read. */
+/** Result of the reading. */
 export interface StreamsRead {
   values: number;
-  /** From the first value to the last. */
+  /** Time from the first value to the last. */
   seconds: number;
   p50Ms: number;
   p99Ms: number;
 }
 
-/** What stream-handler.js yields. */
+/** A value that stream-handler.js yields. */
 interface Value {
   number: number;
   atMs: number;
@@ -50,7 +50,7 @@ async function read({ urls, key, values }: StreamsToRead): Promise<StreamsRead> 
           lastMs = nowMs;
         }
         if (status === 'FAILED' || status === 'TIMED_OUT') throw new Error(`a streaming job is ${status}`);
-        // Told with the last values only.
+        // The status is sent with the last values only.
         ended = status === 'COMPLETED';
       }
       if (number !== values) throw new Error(`a stream had ${number} values instead of ${values}`);

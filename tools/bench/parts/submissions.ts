@@ -1,4 +1,4 @@
-/** Parts `run` and `runsync`: what callers get over HTTP. */
+/** Parts `run` and `runsync`: rates and latencies for callers over HTTP. */
 import type { Bench } from '../bench.ts';
 import { INPUT, loadFigures, measureLoad } from '../bench.ts';
 import type { Figure } from '../figure.ts';
@@ -7,12 +7,12 @@ import { SHAPES, startMachine, workerCommand } from '../machine.ts';
 import type { Stack } from '../stack.ts';
 import { startStack } from '../stack.ts';
 
-/** Targets are for what core and facade do; what a job costs in the agent and its worker depends on the handler. */
+/** Targets for core and the facade. The cost of a job in the agent and its worker depends on the handler. */
 const RUN_RATE_MIN = 5_000;
 const RUNSYNC_RATE_MIN = 2_500;
 const RUNSYNC_P50_MS_MAX = 3;
 
-/** Accepting jobs while no worker takes them: every answer means that the job is on disk. */
+/** Measures how fast jobs are accepted while no worker takes them. Every answer means that the job is on disk. */
 export async function measureRun(bench: Bench): Promise<Figure[]> {
   const stack = await startStack(bench);
   try {
@@ -30,7 +30,7 @@ export async function measureRun(bench: Bench): Promise<Figure[]> {
   }
 }
 
-/** From request to result. */
+/** Measures the time from request to result. */
 export async function measureRunsync(bench: Bench, kind: MachineKind): Promise<Figure[]> {
   const stack = await startStack(bench);
   try {

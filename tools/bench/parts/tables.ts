@@ -1,7 +1,7 @@
 /**
- * Part `tables`: what the engine's statements cost beside millions of finished jobs and a long queue, next to the same
- * on small tables. Both databases are used in turn in one run; processor time and pages of PostgreSQL are counted
- * besides time, because they say the same on a busy machine.
+ * Part `tables`: the cost of the engine's statements beside millions of finished jobs and a long queue, compared with
+ * small tables. Both databases are used in turn in one run. Besides time, PostgreSQL's processor time and pages are
+ * counted, because these stay the same on a busy machine.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { outcomeRule } from '@slipway/core/domain/jobs/attempt-outcome';
@@ -31,10 +31,12 @@ const REAP_RATE_MIN = 10_000;
 const HEALTH_MS_MAX = 10;
 const LIST_MS_MAX = 50;
 
-/** What one statement, or one call of a store, cost. */
+/** Cost of one statement or of one call of a store. */
 interface Cost {
   ms: number;
-  /** Pages of tables and indexes that were looked at, and those of them that were not in PostgreSQL's memory. */
+  /**
+   * Pages of tables and indexes that were accessed, and those of them (`read`) that were not in PostgreSQL's memory.
+   */
   pages: number;
   read: number;
   walBytes: number;
@@ -45,13 +47,13 @@ interface Cost {
 /** A filled database. */
 interface Tables {
   stores: Stores;
-  /** The only connection of the engine. */
+  /** The engine's only connection. */
   hot: Sql;
   pid: number;
   close(): Promise<void>;
 }
 
-/** What is measured; each answers how many rows it was about. */
+/** Work to measure. It returns the number of rows that it handled. */
 type Scenario = [name: string, times: number, work: (tables: Tables) => Promise<number>];
 
 const rule = outcomeRule('COMPLETED', { retryLimit: 0, retryHandlerErrors: false });
@@ -71,7 +73,7 @@ async function insert({ stores }: Tables): Promise<number> {
   return (await stores.submissions.insert(placements, randomUUID())).length;
 }
 
-/** Claims go on where the one before ended, as those of a replica do. */
+/** Returns scenarios in which claims continue where the previous claim ended, as those of a replica do. */
 function claimsAndOutcomes(): [claim: Scenario[2], outcomes: Scenario[2]] {
   const places = new Map<Tables, number>();
   const held = new Map<Tables, { jobId: string; attempt: number }[]>();
@@ -166,7 +168,7 @@ async function compare(bench: Bench, [name, times, work]: Scenario, small: Table
   const costs: [Cost[], Cost[]] = [[], []];
   for (let i = 0; i <= times; i += 1) {
     const [a, b] = [await measure(small, work), await measure(large, work)];
-    // The first is a warm-up: plans are made, and pages come from the disk that a service in use has in memory.
+    // The first round is a warm-up: it makes plans and reads pages from disk that a service in use has in memory.
     if (i > 0) {
       costs[0].push(a);
       costs[1].push(b);
@@ -191,7 +193,7 @@ async function compare(bench: Bench, [name, times, work]: Scenario, small: Table
 
 function middle(costs: readonly Cost[]): Cost {
   const of = (field: keyof Cost): number => median(costs.map((cost) => cost[field]));
-  // The kernel counts processor time in steps of 10 ms: only the mean says something.
+  // The kernel counts processor time in steps of 10 ms, so only the mean is meaningful.
   const mean = costs.reduce((sum, cost) => sum + cost.cpuUs, 0) / costs.length;
   return {
     ms: of('ms'),
@@ -250,7 +252,7 @@ async function openTables(bench: Bench, fill: Fill): Promise<Tables> {
     await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`;
     await admin.end();
   };
-  // One connection for all, so that its process has all the processor time.
+  // One connection for everything, so that one process has all the processor time.
   return {
     stores: makeStores({ ...database, sql: database.hot }, new Sealer('0'.repeat(64))),
     hot: database.hot,

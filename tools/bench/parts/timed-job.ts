@@ -1,4 +1,4 @@
-/** One job with the moments that it went through, in milliseconds since 1970 by the clock of this machine. */
+/** Runs one job and records the moments that it passes, in milliseconds since 1970 by this machine's clock. */
 import { performance } from 'node:perf_hooks';
 import { call } from '@slipway/test/helpers/grpc/grpc-clients';
 import { endpointJobs } from '@slipway/test/helpers/system/endpoint-jobs';
@@ -6,11 +6,11 @@ import type { System } from '@slipway/test/helpers/system/system';
 
 export interface Moments {
   sentMs: number;
-  /** To the millisecond. */
+  /** Time of the claim, accurate to the millisecond. */
   claimMs: number;
-  /** The worker's SDK has it. */
+  /** Time at which the worker's SDK received the job. */
   takenMs: number;
-  /** The first line of its handler. */
+  /** Time of the first line of its handler. */
   beganMs: number;
   answeredMs: number;
 }

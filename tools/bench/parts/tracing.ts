@@ -1,7 +1,8 @@
 /**
- * Part `traces`: what recording 10 % of the traces costs, in turns of two stacks of which one records. The cores of
- * both are one process, the facades another: what two equal processes differ by, for as long as they run, is more than
- * what is measured. A third stack, which records nothing either, shows what such turns can tell.
+ * Part `traces`: the cost of recording 10 % of the traces. Two stacks, of which one records, are loaded in turn. The
+ * cores of all stacks share one process, and the facades another, because two equal processes differ by more than the
+ * measured cost for as long as they run. A third stack, which does not record either, shows how accurate the comparison
+ * is.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -22,31 +23,34 @@ import type { SharedStart } from './shared-process.ts';
 const SHARED = 'tools/bench/parts/shared-process.ts';
 const PERCENT = 10;
 const CONNECTIONS = 64;
-/** Times the processor time of core and facade without. */
+/** Highest accepted processor time of core and facade, relative to that without traces. */
 const COST_MAX = 1.03;
 /**
- * Of each kind in a round, each turn of this part of a round's length: what else the machine does changes less between
- * short ones.
+ * Pairs of each kind in a round, and the length of each measurement as a share of a round's length. Other load on the
+ * machine changes less between short measurements.
  */
 const PAIRS = 12;
 const TURN_PART = 0.5;
-/** What is compiled late costs for long: a tenth of the jobs must be enough to have the code of spans compiled. */
+/**
+ * Length of the warm-up, in seconds. Code that is compiled late costs for a long time. With traces of a tenth of the
+ * jobs, it must suffice to compile the code of spans.
+ */
 const WARM_UP_S = 8;
 
 type Name = 'plain' | 'again' | 'traced';
 type Side = Awaited<ReturnType<typeof startSide>>;
-/** What plain took, and the other, in microseconds of core and facade a job. */
+/** Processor time of core and facade for a job in microseconds: of the plain side, and of the other one. */
 type Pair = readonly [number, number];
 
-/** The processes that all sides share. */
+/** Processes that all sides share. */
 interface Shared {
   start: StartProgram;
-  /** Processor time so far, in microseconds. */
+  /** Returns the processor time used so far, in microseconds. */
   used(): number;
   stop(): Promise<void>;
 }
 
-/** The figures are medians over pairs of what the second side took, in times of the first. */
+/** Measures the part. The figures are medians over pairs of the second side's time relative to the first side's. */
 export async function measureTraces(bench: Bench): Promise<Figure[]> {
   const collector = createServer((request, reply) => {
     request.resume().on('end', () => reply.writeHead(200).end());
@@ -87,7 +91,7 @@ export async function measureTraces(bench: Bench): Promise<Figure[]> {
   ];
 }
 
-/** Processes of each round are new, and their sides started in another order. */
+/** Measures one round. Each round has new processes and starts their sides in another order. */
 async function measureRound(
   bench: Bench,
   url: string,
@@ -115,7 +119,7 @@ async function measureRound(
   }
 }
 
-/** Who is first changes. */
+/** Measures both sides. Which one is first alternates. */
 async function measurePair(plain: Side, other: Side, seconds: number, inOrder: boolean): Promise<Pair> {
   if (inOrder) return [await plain.run(seconds), await other.run(seconds)];
   const took = await other.run(seconds);
@@ -140,7 +144,7 @@ async function startShared(): Promise<Shared> {
   };
 }
 
-/** A stack that takes jobs, and a way to load it. */
+/** Starts a stack that takes jobs, with a way to load it. */
 async function startSide(bench: Bench, { start, used }: Shared, env: Record<string, string>) {
   const stack = await startStack(bench, env, { start });
   const endpointId = await stack.createEndpoint(SHAPES.session.workers, workerCommand());
@@ -153,7 +157,7 @@ async function startSide(bench: Bench, { start, used }: Shared, env: Record<stri
     expect: '"COMPLETED"',
   };
   return {
-    /** Processor time of core and facade for each job, in microseconds. */
+    /** Returns the processor time of core and facade for each job, in microseconds. */
     async run(seconds: number): Promise<number> {
       const before = used();
       const { answers } = await bench.load.ask<LoadResult>('run', { ...load, seconds } satisfies Load);

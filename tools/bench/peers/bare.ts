@@ -1,5 +1,5 @@
 /**
- * The ceilings of the race: the same Fastify with the same check of a key, and as little behind it as can be. They have
+ * Ceilings of the race: the same Fastify with the same check of a key, and as little behind it as possible. They have
  * no workers.
  */
 import { randomUUID } from 'node:crypto';
@@ -12,7 +12,7 @@ const POOL = 20;
 
 const nothing = async (): Promise<void> => undefined;
 
-/** Stores nothing: what HTTP alone costs. */
+/** Stores nothing. Shows the cost of HTTP alone. */
 export const noCommit: Peer = {
   settings: 'no store',
   openQueue: async () => ({
@@ -24,7 +24,7 @@ export const noCommit: Peer = {
   startWorker: nothing,
 };
 
-/** One row, inserted and updated in a commit each: the least that a durable job and its durable outcome take. */
+/** Inserts and updates one row with a commit each, the minimum for a durable job with a durable outcome. */
 export const twoCommits: Peer = {
   settings: `${POOL} connections`,
   async openQueue({ store, queue }) {

@@ -1,4 +1,4 @@
-/** BullMQ: jobs in Redis. A caller waits by its QueueEvents. */
+/** BullMQ: jobs in Redis. A caller waits for its QueueEvents. */
 import { loadPeer } from './install.ts';
 import type { Kept, Peer, PeerHandler, PeerPlace, PeerQueue } from './peer.ts';
 import { CONCURRENCY, OUTPUT } from './peer.ts';
@@ -26,7 +26,7 @@ interface IoRedis {
 
 const WAIT_MS = 60_000;
 const BULK = 1_000;
-/** Completed jobs whose return value is another one. */
+/** Counts completed jobs with a wrong return value. */
 const COUNT_WRONG = `
   local wrong = 0
   for _, id in ipairs(redis.call('ZRANGE', KEYS[1] .. 'completed', 0, -1)) do
@@ -41,7 +41,7 @@ export const bullMq: Peer = {
     const queue = new library.Queue(name, { connection: { path: store } });
     const events = new library.QueueEvents(name, { connection: { path: store } });
     await events.waitUntilReady();
-    // Each waiting caller listens for its closing.
+    // Each waiting caller listens for the closing of the queue.
     queue.setMaxListeners(0);
     const redis = new (loadPeer<IoRedis>('ioredis').Redis)({ path: store });
     return {

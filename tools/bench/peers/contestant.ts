@@ -1,58 +1,58 @@
-/** Who runs in the race: each with stores, servers and workers of its own, which nobody else uses. */
+/** Contestants of the race. Each has its own stores, servers and workers, which nobody else uses. */
 import { INPUT } from '../bench.ts';
 import type { Load } from '../load/load-generator.ts';
 import type { Round } from './race-report.ts';
 
-/** The routes that are raced. */
+/** Routes that are raced. */
 export type Route = 'run' | 'runsync';
 
-/** A started one, for one route. */
+/** A contestant that was started for one route. */
 export interface Opened {
   load: Pick<Load, 'url' | 'headers' | 'body' | 'expect'>;
   /**
-   * Called after each load with its answers. Throws unless each of these jobs is stored once (run), or has one outcome
-   * with its output (runsync).
+   * Called after each load with the number of its answers. Throws unless each of these jobs is stored once (run), or
+   * has one outcome with its output (runsync).
    */
   verify(answers: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** One who runs. */
+/** A contestant: Slipway or a peer. */
 export interface Contestant {
   name: string;
-  /** How it is set up, for the report. */
+  /** Its settings, for the report. */
   settings: string;
-  /** What it can do. */
+  /** Routes that it supports. */
   routes: readonly Route[];
   /**
-   * With an empty store. `run` jobs wait, and there are no workers that could look at them; those of `runsync` are
-   * worked on.
+   * Starts it with an empty store. Jobs of `run` wait, without workers that could poll for them. Jobs of `runsync` are
+   * processed.
    */
   open(route: Route): Promise<Opened>;
   /**
-   * Stores jobs, lets workers come, and measures from the first handler to the last outcome. Throws when not each has
+   * Stores jobs, starts workers, and measures from the first handler to the last outcome. Throws unless each job has
    * exactly one outcome.
    */
   drain?: ((jobs: number) => Promise<Round>) | undefined;
   /**
-   * The same before jobs that stay queued, while somebody else updates rows. Throws when a job has not exactly one
-   * outcome or waits.
+   * Does the same before jobs that stay queued, while another client updates rows. Throws unless each job has exactly
+   * one outcome or still waits.
    */
   drainBefore?: ((long: LongQueue) => Promise<Round>) | undefined;
 }
 
-/** What is drained before what, and how long a transaction is open before it is. */
+/** Number of jobs to drain, number of jobs behind them, and age of the open transaction. */
 export interface LongQueue {
   jobs: number;
   behind: number;
   /**
-   * Age that a transaction, opened before the first job is stored, has at least when workers come. It ends after all.
-   * Undefined: there is none.
+   * Least age of a transaction when workers come, in seconds. It is opened before the first job is stored and ends
+   * after everything else. `undefined` for no transaction.
    */
   openSeconds: number | undefined;
 }
 
-/** Of every request. */
+/** Body of every request. */
 export const BODY = `{"input":${INPUT}}`;
-/** What every answer must contain. */
+/** Text that every answer must contain. */
 export const EXPECT: Readonly<Record<Route, string>> = { run: '"IN_QUEUE"', runsync: '"done":true' };

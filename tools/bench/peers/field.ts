@@ -1,4 +1,4 @@
-/** All who run in the race. */
+/** All contestants of the race. */
 import type { Bench } from '../bench.ts';
 import type { Contestant, Route } from './contestant.ts';
 import type { PeerPackage } from './install.ts';
@@ -10,14 +10,14 @@ import { inPostgres, inRedis, inRestate } from './peer-store.ts';
 
 const BOTH: readonly Route[] = ['run', 'runsync'];
 
-/** Slipway first. */
+/** Contestants, Slipway first. */
 export interface Field {
   contestants: Contestant[];
-  /** Who cannot take part here, and why. */
+  /** Contestants that cannot take part here, with the reason. */
   absent: string[];
 }
 
-/** Who can run here. `missing`: packages that could not be installed, and why. */
+/** Returns the contestants that can run here. `missing`: packages that could not be installed, with the reason. */
 export function fieldOf(bench: Bench, missing: ReadonlyMap<PeerPackage, string>): Field {
   const field: Field = { contestants: [slipway(bench), slipwayAlone(bench)], absent: [] };
   const python = slipwayPython(bench);
@@ -45,12 +45,14 @@ export function fieldOf(bench: Bench, missing: ReadonlyMap<PeerPackage, string>)
 interface Entry {
   name: string;
   peer: string;
-  /** The first one's version is told. */
+  /** Packages to install. The report shows the version of the first one. */
   packages: readonly PeerPackage[];
   makeStore: MakeStore | undefined;
   whyNoStore?: string;
   inDatabase: boolean;
-  /** A queue for workers that are not there is none of Restate's ideas: it would try to reach them. */
+  /**
+   * True if jobs can be queued for workers that do not exist yet. Restate cannot: it would try to reach the workers.
+   */
   queues: boolean;
 }
 

@@ -1,7 +1,7 @@
 /**
- * graphile-worker: jobs in PostgreSQL, as it comes, or with its local queue and completions in batches. It keeps no
- * outputs, so what callers get is what the handler is known to return; and it says that a job is complete while the
- * statement for it is still under way.
+ * graphile-worker: jobs in PostgreSQL, either with default settings or with its local queue and completions in batches.
+ * It keeps no outputs, so callers get the output that the handler is known to return. It reports a job as complete
+ * while its statement for it is still in progress.
  */
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
@@ -23,12 +23,12 @@ interface Graphile {
 }
 
 const LOCAL_QUEUE = 500;
-/** Jobs that one statement stores: with all of them in one it takes ten minutes. */
+/** Jobs that one statement stores. One statement for all jobs takes ten minutes. */
 const FILL = 1_000;
-/** Connections of a worker. More of them, of four workers, are more than one server has. */
+/** Connections of a worker. With more of them, four workers exceed the connections of a server. */
 const POOL = 20;
 
-/** `batched`: its options for many short jobs. */
+/** Returns the peer. `batched`: uses its options for many short jobs. */
 export function graphile(batched: boolean): Peer {
   const ofBatches = batched ? `, local queue of ${LOCAL_QUEUE}, completions in batches without delay` : '';
   const preset = { worker: { localQueue: { size: LOCAL_QUEUE }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } };
@@ -45,7 +45,7 @@ export function graphile(batched: boolean): Peer {
         stored += 1;
         return id;
       };
-      // What is done is deleted.
+      // Done jobs are deleted.
       const done = async (): Promise<number> =>
         stored - Number((await sql`SELECT count(*) AS n FROM graphile_worker._private_jobs`)[0]!['n']);
       return {
@@ -64,7 +64,7 @@ export function graphile(batched: boolean): Peer {
               SELECT ROW(${queue}::text, json_build_object('number', n), NULL, NULL, NULL, NULL, NULL, NULL)::graphile_worker.job_spec
               FROM generate_series(1, ${Math.min(FILL, count - from)}::int) n))`;
           }
-          // As autovacuum would a minute later: without it each job is looked for in all of them.
+          // Autovacuum would do this a minute later. Without it each job is searched for among all of them.
           await sql`ANALYZE graphile_worker._private_jobs`;
         },
         done,
@@ -78,7 +78,7 @@ export function graphile(batched: boolean): Peer {
     async startWorker({ store, queue }: PeerPlace, handler: PeerHandler): Promise<void> {
       const finished = noticeSender(store);
       const library = loadPeer<Graphile>('graphile-worker');
-      // A line for each job would be what is measured.
+      // Without this, a log line for each job would dominate the measurement.
       const logger = new library.Logger(() => () => undefined);
       const { events } = await library.run({
         connectionString: store,

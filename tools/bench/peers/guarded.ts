@@ -1,8 +1,8 @@
-/** A server of a run's own in a folder of its own: both go when this process does, however that comes about. */
+/** Starts a server of one run in a folder of its own. Both are removed when this process ends, however it ends. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Ends it, and takes its folder away, once the pipe to this process is closed. */
+/** Stops the server and removes its folder once the pipe to this process is closed. */
 const GUARDED = 'folder=$1; shift; "$@" & read -r line; kill $!; wait $!; rm -rf -- "$folder"';
 
 /** Starts a command. */

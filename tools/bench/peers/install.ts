@@ -1,6 +1,6 @@
 /**
- * The job queues that Slipway is raced against: installed into a folder of their own, so that nothing of them is a
- * dependency of the project.
+ * Installs the job queues that Slipway is raced against. They have a folder of their own, so that none of them becomes
+ * a dependency of the project.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 const FOLDER = join(import.meta.dirname, '../../../.slipway-test/peers');
-/** Exact releases: figures of another one are another figure. */
+/** Exact releases. Figures of another release would be different figures. */
 const PACKAGES = {
   bullmq: '6.7.0',
   ioredis: '6.0.0',
@@ -20,12 +20,12 @@ const PACKAGES = {
 
 export type PeerPackage = keyof typeof PACKAGES;
 
-/** Installs what is missing of the peers. Answers what cannot be had, with npm's words. */
+/** Installs the peers' missing packages. Returns the packages that cannot be installed, with npm's messages. */
 export function installPeers(say: (text: string) => void): Map<PeerPackage, string> {
   return installAll(FOLDER, PACKAGES, say) as Map<PeerPackage, string>;
 }
 
-/** Installs packages into a folder, by their names and versions: those that can be had, when not all can. */
+/** Installs packages into a folder, by name and version. If some cannot be installed, installs the others. */
 export function installAll(
   folder: string,
   packages: Readonly<Record<string, string>>,
@@ -52,7 +52,7 @@ export function installAll(
     if (why === undefined) had[name] = version;
     else missing.set(name, why);
   }
-  // What is there, and no more: the next run tries the others again.
+  // Records only what was installed, so that the next run tries the others again.
   writeFileSync(file, packageText(had));
   return missing;
 }
@@ -61,7 +61,7 @@ function packageText(dependencies: object): string {
   return JSON.stringify({ private: true, dependencies });
 }
 
-/** Undefined, or why not. */
+/** Installs packages. `undefined` if it succeeded, else the reason why not. */
 function install(folder: string, dependencies: object): string | undefined {
   writeFileSync(join(folder, 'package.json'), packageText(dependencies));
   try {
@@ -74,18 +74,18 @@ function install(folder: string, dependencies: object): string | undefined {
   }
 }
 
-/** One of them; its types are those that the caller names, because nobody who only builds Slipway has it. */
+/** Loads a package. The caller names its types, because a build of Slipway does not have the package. */
 export function loadPeer<Module>(name: PeerPackage): Module {
   return createRequire(join(FOLDER, 'package.json'))(name) as Module;
 }
 
-/** The program of a package that brings one; undefined: it has none for this kind of machine. */
+/** Returns the path of a program in a package; `undefined` if the package has none for this platform. */
 export function programOf(name: PeerPackage, program: string): string | undefined {
   const platform = join(FOLDER, 'node_modules', `${name}-${process.platform}-${process.arch}`, 'bin', program);
   return existsSync(platform) ? platform : undefined;
 }
 
-/** For the report. */
+/** Returns the version of a package, for the report. */
 export function versionOf(name: PeerPackage): string {
   return PACKAGES[name];
 }

@@ -1,23 +1,23 @@
 /**
- * Completion notices for queues in PostgreSQL that have none of their own: workers send the ids of finished jobs by
- * NOTIFY, as many in one as fit, and who waits for a job hears of it. Batched on both sides, so that the peers lose as
- * little by it as can be.
+ * Completion notices for queues in PostgreSQL that have none of their own. Workers send the ids of finished jobs by
+ * NOTIFY, as many in one notice as fit, and callers that wait for a job are notified. Both sides work in batches, so
+ * that the peers lose as little as possible.
  */
 import postgres from 'postgres';
 
 const CHANNEL = 'bench_done';
-/** PostgreSQL takes payloads below 8,000 bytes. */
+/** Size of a payload, in bytes. PostgreSQL accepts payloads below 8,000 bytes. */
 const PAYLOAD_BYTES_MAX = 7_900;
 
-/** Resolves waits. */
+/** Waits for finished jobs. */
 export interface Notices {
-  /** Resolves once the job is finished, with its output where there is one. */
+  /** Resolves once the job is finished, with its output if there is one. */
   finished(id: string): Promise<unknown>;
 }
 
 /**
- * Hears notices. A notice may come before somebody waits for it. `outputsOf`: reads what the store has, once for all
- * jobs of a notice.
+ * Listens for notices. A notice may come before anybody waits for it. `outputsOf`: reads outputs from the store, once
+ * for all jobs of a notice.
  */
 export async function hearNotices(
   store: string,
@@ -49,7 +49,7 @@ export async function hearNotices(
   };
 }
 
-/** Sends notices: what comes while one is under way leaves with the next. */
+/** Returns a function that sends notices. Ids that arrive while a notice is being sent leave with the next one. */
 export function noticeSender(store: string): (ids: readonly string[]) => void {
   const sql = postgres(store, { max: 1 });
   const pending: string[] = [];

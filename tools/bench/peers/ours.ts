@@ -14,9 +14,15 @@ import type { Contestant, LongQueue, Opened, Route } from './contestant.ts';
 import { BODY, EXPECT } from './contestant.ts';
 import type { Round } from './race-report.ts';
 
-/** Python drains this share of the jobs: its rate needs no more, and its rounds take no longer than those of others. */
+/**
+ * Share of the jobs that Python drains. Its rate needs no more, and its rounds then take no longer than those of
+ * others.
+ */
 const PYTHON_DRAINS = 1 / 10;
-/** Rate limits of POST /run count and decide, and allow a worker's endpoint as much as a setting can. */
+/**
+ * Rate limits of POST /run. They are counted and checked, and give a worker's endpoint the highest values that the
+ * settings allow.
+ */
 const LIMITS = {
   SLIPWAY_RATE_LIMITS: 'true',
   SLIPWAY_REQUESTS_PER_WORKER: '1000000',
@@ -27,12 +33,15 @@ const SETTINGS =
   `one core, one facade, ${workers} workers of ${capacity} jobs on one agent, all settings as they come; ` +
   `/run with rate limits (${LIMITS.SLIPWAY_REQUESTS_PER_WORKER} requests in 10 s), /runsync without`;
 
-/** With JavaScript workers. */
+/** Returns Slipway with JavaScript workers. */
 export function slipway(bench: Bench): Contestant {
   return { ...through(bench, 'Slipway', workerCommand()), drainBefore: (long) => drainBefore(bench, long) };
 }
 
-/** What its drain before others is held against: the same without others and without an open transaction. */
+/**
+ * Returns the baseline of Slipway's drain at the head of a long queue: the same drain without other jobs and without an
+ * open transaction.
+ */
 export function slipwayAlone(bench: Bench): Contestant {
   const drainAlone = ({ jobs }: LongQueue): Promise<Round> =>
     drainBefore(bench, { jobs, behind: 0, openSeconds: undefined });
@@ -45,7 +54,7 @@ async function drainBefore(bench: Bench, long: LongQueue): Promise<Round> {
   return { rate, bystanderMs, openSeconds };
 }
 
-/** With workers of the Python SDK; undefined: there is none here. */
+/** Returns Slipway with workers of the Python SDK; `undefined` if the SDK is not installed. */
 export function slipwayPython(bench: Bench): Contestant | undefined {
   if (!existsSync(PYTHONS.new)) return undefined;
   // Python writes JSON with a space.
@@ -104,7 +113,7 @@ async function openOn(stack: Stack, route: Route, command: string[], expect: str
   };
 }
 
-/** A machine whose worker runs and has no room for a job: limits grow with workers. */
+/** Starts a machine whose worker runs but has no capacity for a job. Limits grow with the number of workers. */
 async function startFull(stack: Stack, endpointId: string): Promise<Machine> {
   const machine = await startMachine(stack, 'session', endpointId, { workers: 1, capacity: 0, ready: 0 });
   await waitFor(

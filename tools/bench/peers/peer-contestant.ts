@@ -1,4 +1,4 @@
-/** A peer in the race: behind the same bare Fastify with a check of a key, with two worker processes. */
+/** A peer in the race: behind the same bare Fastify with a check of a key, and with two worker processes. */
 import { randomBytes } from 'node:crypto';
 import type { Contestant, Opened, Route } from './contestant.ts';
 import { BODY, EXPECT } from './contestant.ts';
@@ -7,23 +7,23 @@ import type { MakeStore } from './peer-store.ts';
 import { PEERS } from './peers.ts';
 import { RunningPeer } from './running-peer.ts';
 
-/** What it is. */
+/** Settings of a peer. */
 export interface PeerOptions {
-  /** Of the report. */
+  /** Name in the report. */
   name: string;
   /** Its name in peers.ts. */
   peer: string;
   makeStore: MakeStore;
   routes: readonly Route[];
-  /** Whether it keeps jobs for workers that come later, and says what is done. */
+  /** True if it keeps jobs for later workers and reports which jobs are done. */
   drains: boolean;
-  /** Whether its store is a database that others may use, too. */
+  /** True if its store is a database that others may use too. */
   inDatabase: boolean;
-  /** Default: yes. */
+  /** Default: true. */
   hasWorkers?: boolean;
 }
 
-/** Makes it. */
+/** Returns a contestant that runs the peer. */
 export function peerOf({
   name,
   peer,

@@ -1,4 +1,4 @@
-/** Drains of a peer, measured as ours are (backlog.ts, long-queue.ts). */
+/** Drains of a peer, measured like ours (backlog.ts, long-queue.ts). */
 
 import { waitFor } from '@slipway/test/helpers/time/wait-for';
 import postgres from 'postgres';
@@ -10,10 +10,10 @@ import type { Round } from './race-report.ts';
 import type { RunningPeer } from './running-peer.ts';
 
 const LOOK_MS = 20;
-/** Jobs that both workers hold at most when they are stopped. */
+/** Most jobs that both workers hold when they are stopped. */
 const HELD_MOST = 1_000;
 
-/** From the first handler to the look at which the store says that all are done. */
+/** Runs a drain. Measures from the first handler to the poll at which the store says that all jobs are done. */
 export async function drainOnce(running: RunningPeer, jobs: number): Promise<Round> {
   await running.server.ask('fill', { count: jobs });
   await running.startWorkers();
@@ -23,7 +23,10 @@ export async function drainOnce(running: RunningPeer, jobs: number): Promise<Rou
   return { rate: jobs / ((doneMs - firstMs) / 1_000) };
 }
 
-/** Looks often: a rate is as exact as the last look. The store is asked only once handlers have had all. */
+/**
+ * Polls often, because a rate is only as accurate as the last poll. The store is asked only once handlers have had all
+ * jobs.
+ */
 async function allDone(running: RunningPeer, jobs: number): Promise<number> {
   const end = performance.now() + DRAIN_MS_MAX;
   while ((await running.handled()).jobs < jobs || (await running.server.ask<number>('done')) < jobs) {
@@ -35,7 +38,10 @@ async function allDone(running: RunningPeer, jobs: number): Promise<number> {
   return nowMs();
 }
 
-/** Without its first part, as ours. By the handlers: what a store has is too much to count it again and again. */
+/**
+ * Runs a drain at the head of a long queue. Like ours, it does not count the first part. It counts calls of handlers,
+ * because the store holds too much to count it repeatedly.
+ */
 export async function drainBefore(running: RunningPeer, { jobs, behind, openSeconds }: LongQueue): Promise<Round> {
   const sql = postgres(running.address, { max: 2, onnotice: () => undefined });
   try {
@@ -62,7 +68,7 @@ async function measured(running: RunningPeer, jobs: number, bystander: Bystander
   return { rate: (to.jobs - from.jobs) / ((to.atMs - from.atMs) / 1_000), bystanderMs: bystander.median() };
 }
 
-/** Resolves when handlers were called for so many jobs. */
+/** Resolves when handlers were called for this many jobs. */
 async function handled(running: RunningPeer, jobs: number): Promise<{ jobs: number; atMs: number }> {
   return waitFor(
     `${jobs} jobs that a peer handles`,

@@ -1,5 +1,6 @@
 /**
- * A child that serves one peer over HTTP, as little as Slipway's own surface would be: Fastify and a check of the key.
+ * A child that serves one peer over HTTP with as little as Slipway's own surface would need: Fastify and a check of the
+ * key.
  */
 import { timingSafeEqual } from 'node:crypto';
 import Fastify from 'fastify';
@@ -8,7 +9,7 @@ import { serveParent } from '../child.ts';
 import { PEERS } from './peers.ts';
 
 const { BENCH_PEER = '', BENCH_STORE = '', BENCH_QUEUE = '', BENCH_KEY = '' } = process.env;
-// A store that does not answer must not keep this process.
+// A store that does not answer must not keep this process alive.
 process.once('disconnect', () => process.exit(0));
 const queue = await PEERS[BENCH_PEER]!.openQueue({ store: BENCH_STORE, queue: BENCH_QUEUE });
 const expected = Buffer.from(`Bearer ${BENCH_KEY}`);

@@ -1,4 +1,4 @@
-/** Where peers keep their jobs: made for one contestant, gone with it. */
+/** Stores of the peers. Each is made for one contestant and removed with it. */
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import type { Bench } from '../bench.ts';
@@ -9,15 +9,17 @@ import { startRestate } from './restate-server.ts';
 
 /** A database, a Redis or a Restate. */
 export interface PeerStore {
-  /** Of a database its URL, of a Redis its socket, of a Restate the folder of its sockets. */
+  /**
+   * Address of the store: the URL of a database, the socket of a Redis, or the folder with the sockets of a Restate.
+   */
   address: string;
   stop(): Promise<void>;
 }
 
-/** Makes one. */
+/** Makes a store. */
 export type MakeStore = () => Promise<PeerStore>;
 
-/** A database of its own on the server that Slipway's are on. */
+/** Makes a database on the server that Slipway's databases are on. */
 export function inPostgres(bench: Bench): MakeStore {
   return async () => {
     const name = `peer_${randomBytes(4).toString('hex')}`;
@@ -33,7 +35,7 @@ export function inPostgres(bench: Bench): MakeStore {
   };
 }
 
-/** A Redis of its own; undefined: none is installed. */
+/** Makes a Redis; `undefined` if none is installed. */
 export function inRedis(fsync: Fsync): MakeStore | undefined {
   const program = findRedis();
   return program === undefined
@@ -44,7 +46,7 @@ export function inRedis(fsync: Fsync): MakeStore | undefined {
       };
 }
 
-/** A Restate of its own; undefined: its package has no program for this machine. */
+/** Makes a Restate; `undefined` if its package has no program for this machine. */
 export function inRestate(): MakeStore | undefined {
   const program = programOf('@restatedev/restate-server', 'restate-server');
   return program === undefined

@@ -4,8 +4,8 @@ import { OUTPUT } from './peer.ts';
 import { PEERS } from './peers.ts';
 
 /**
- * Jobs it was given so far, and when the first of them came, in milliseconds of the machine's clock. Undefined: none
- * came, which is so in a short drain.
+ * Number of jobs so far, and arrival of the first one in milliseconds of the machine's clock. `firstMs` is `undefined`
+ * if no job came, which may happen in a short drain.
  */
 export interface WorkerCount {
   jobs: number;

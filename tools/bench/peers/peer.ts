@@ -1,46 +1,46 @@
-/** What every peer does for the race, in its two processes: a server that takes jobs over HTTP, and workers. */
+/** Interface of a peer in the race, with its two processes: a server that takes jobs over HTTP, and workers. */
 
-/** What a store says of its jobs. */
+/** Counts of the jobs in a store. */
 export interface Kept {
-  /** Not worked off. */
+  /** Jobs that are not done. */
   waiting: number;
   done: number;
-  /** Failed, or done with another output than OUTPUT where outputs are kept. */
+  /** Jobs that failed, or are done with another output than OUTPUT if the peer keeps outputs. */
   wrong: number;
 }
 
-/** The side that takes jobs. */
+/** The side that accepts jobs. */
 export interface PeerQueue {
-  /** Resolves when the job is stored, with its id. */
+  /** Resolves with the job's id once the job is stored. */
   submit(input: object): Promise<string>;
   /** Resolves with the job's output. */
   submitAndWait(input: object): Promise<unknown>;
   /** Stores many jobs as fast as it can. */
   fill(count: number): Promise<void>;
-  /** Jobs that its store says are done; cheaper than `kept`. */
+  /** Returns the number of done jobs according to the store. Cheaper than `kept`. */
   done(): Promise<number>;
-  /** Looks at every job. Undefined: it keeps none that could be looked at. */
+  /** Checks every job. `undefined` if the peer keeps no jobs that could be checked. */
   kept?: () => Promise<Kept>;
 }
 
-/** Where a peer keeps jobs: the address of a database, or the path of a Redis socket; and the name of the queue. */
+/** Location of a peer's jobs: the address of a database or the path of a Redis socket, and the name of the queue. */
 export interface PeerPlace {
   store: string;
   queue: string;
 }
 
-/** What every worker does with a job. */
+/** Handles a job. */
 export type PeerHandler = () => Promise<object>;
 
-/** Makes both sides. The handler must be called for every job, and what it returns is the job's output. */
+/** Creates both sides. The handler must be called for every job, and its return value is the job's output. */
 export interface Peer {
-  /** How it is set up, for the report. */
+  /** Its settings, for the report. */
   settings: string;
   openQueue(place: PeerPlace): Promise<PeerQueue>;
   startWorker(place: PeerPlace, handler: PeerHandler): Promise<void>;
 }
 
-/** What every handler returns, ours too (noop-handler.js). */
+/** Output of every handler, ours too (noop-handler.js). */
 export const OUTPUT = { done: true };
-/** Jobs that each of the two workers holds at once, as those of the agent. */
+/** Jobs that each of the two workers holds at once, as many as a worker of the agent. */
 export const CONCURRENCY = 100;

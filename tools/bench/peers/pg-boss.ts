@@ -22,7 +22,7 @@ interface PgBossModule {
 const BATCH = 500;
 const BULK = 1_000;
 const NEW_JOBS = 'bench_new';
-/** Connections of each of its pools, which is its default. */
+/** Connections of each of its pools. This is its default. */
 const POOL = 10;
 
 async function open({ store, queue }: PeerPlace): Promise<Boss> {
@@ -101,7 +101,7 @@ export const pgBoss: Peer = {
         const jobs = await boss.fetch(place.queue, { batchSize: BATCH });
         const [output] = await Promise.all(jobs.map(() => handler()));
         const ids = jobs.map(({ id }) => id);
-        // It takes one output for all that are completed together.
+        // pg-boss takes one output for all jobs that are completed together.
         if (ids.length > 0) await boss.complete(place.queue, ids, output!);
         const awaited = jobs.filter(({ data }) => data.awaited).map(({ id }) => id);
         if (awaited.length > 0) finished(awaited);

@@ -1,36 +1,38 @@
-/** The race as Markdown: medians, their spread, how many times as fast Slipway is, and what we want. */
+/**
+ * Report of the race as Markdown: medians, their spread, the ratio of Slipway's speed to the others', and the targets.
+ */
 import { median } from '../figure.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { factLines } from '../run-facts.ts';
 
 /** One round of one contestant. */
 export interface Round {
-  /** A second. */
+  /** Jobs per second. */
   rate: number;
   p50Ms?: number;
   p99Ms?: number;
-  /** How long somebody else's update of a row took in the same database: median, in milliseconds. */
+  /** Median time of another client's update of a row in the same database, in milliseconds. */
   bystanderMs?: number;
   /** How long a transaction was open, in seconds. */
   openSeconds?: number;
 }
 
-/** All rounds of a contestant in a scenario; the first contestant of a scenario is Slipway. */
+/** All rounds of a contestant in a scenario. The first contestant of a scenario is Slipway. */
 export interface Result {
   scenario: string;
   contestant: string;
   rounds: readonly Round[];
 }
 
-/** What the figures belong to. */
+/** Facts that belong to the figures. */
 export interface RaceFacts extends RunFacts {
-  /** Who could not take part, and why. */
+  /** Contestants that could not take part, with the reason. */
   absent: readonly string[];
-  /** How each is set up. */
+  /** Settings of each contestant. */
   contestants: Record<string, string>;
 }
 
-/** Slipway's median over that of another, and what it should be. */
+/** Slipway's median relative to that of another contestant, and its target. */
 export interface Verdict {
   scenario: string;
   contestant: string;
@@ -43,7 +45,7 @@ export interface Verdict {
 
 const TIMES = { p50Ms: 'p50', p99Ms: 'p99', bystanderMs: 'bystander' } as const;
 
-/** Scenario and contestant by their beginnings. */
+/** Targets. Scenarios and contestants are matched by prefix. */
 const TARGETS: readonly Pick<Verdict, 'scenario' | 'contestant' | 'field' | 'least' | 'most'>[] = [
   { scenario: 'POST /runsync ×1', contestant: 'Fastify, two commits', field: 'p50Ms', most: 1.6 },
   { scenario: 'POST /runsync ×64', contestant: 'BullMQ always', field: 'rate', least: 3 },
@@ -59,7 +61,7 @@ const TARGETS: readonly Pick<Verdict, 'scenario' | 'contestant' | 'field' | 'lea
   { scenario: 'long queue', contestant: 'Slipway, nothing behind it', field: 'bystanderMs', most: 1.1 },
 ];
 
-/** Of all targets whose figures there are. */
+/** Returns the verdicts of all targets for which there are figures. */
 export function verdictsOf(results: readonly Result[]): Verdict[] {
   return results.flatMap(({ scenario, contestant, rounds }) => {
     const own = results.find((result) => result.scenario === scenario)!;
@@ -77,7 +79,7 @@ export function verdictsOf(results: readonly Result[]): Verdict[] {
   });
 }
 
-/** As text. */
+/** Returns the report as text. */
 export function raceReport(facts: RaceFacts, results: readonly Result[]): string {
   const lines = [
     ...factLines(facts),

@@ -1,4 +1,4 @@
-/** `npm run bench -- --peers`: Slipway and other job queues in turn, round by round in one run, and what came of it. */
+/** `npm run bench -- --peers`: races Slipway and other job queues in turn, round by round in one run. */
 import type { Bench } from '../bench.ts';
 import { median } from '../figure.ts';
 import type { Load, LoadResult } from '../load/load-generator.ts';
@@ -15,18 +15,18 @@ const SCENARIOS: readonly { name: string; route: Route; connections: number }[] 
   { name: 'POST /run ×64', route: 'run', connections: 64 },
 ];
 /**
- * Before anything is measured each route of each contestant is under load for so long, or V8 compiles in some of the
- * rounds; and before each scenario.
+ * Load on each route of each contestant before anything is measured, so that V8 does not compile during the rounds; and
+ * warm-up before each scenario.
  */
 const COMPILE = { seconds: 10, connections: 64 };
 const WARM_UP_SECONDS = 2;
 
-/** What came of it. */
+/** Results of the race. */
 export interface Raced extends Field {
   results: Result[];
 }
 
-/** Races. */
+/** Runs the race. */
 export async function race(bench: Bench): Promise<Raced> {
   const field = await ableOf(bench, fieldOf(bench, installPeers(bench.say)));
   return {
@@ -35,7 +35,7 @@ export async function race(bench: Bench): Promise<Raced> {
   };
 }
 
-/** Those who can start. Slipway must: without it there is no race. */
+/** Returns the contestants that can start. If Slipway cannot, there is no race and this throws. */
 export async function ableOf(
   { options, say }: Pick<Bench, 'options' | 'say'>,
   { contestants, absent }: Field,
@@ -60,7 +60,10 @@ export async function ableOf(
   return able;
 }
 
-/** Each round all of them in turn, each round another first: what else the machine does meets all alike. */
+/**
+ * Measures all contestants in each round, starting each round with a different one. Other load on the machine then
+ * affects all alike.
+ */
 async function inTurn<Of>(
   rounds: number,
   all: readonly Of[],
@@ -76,7 +79,7 @@ async function inTurn<Of>(
   return measured;
 }
 
-/** One route after the other, so that nothing of one is there while the other is measured. */
+/** Measures one route after the other, so that nothing of one route runs while the other is measured. */
 async function byHttp(bench: Bench, all: readonly Contestant[]): Promise<Result[]> {
   const results: Result[] = [];
   for (const route of ['runsync', 'run'] as const) {
@@ -141,7 +144,7 @@ async function byDrain(bench: Bench, all: readonly Contestant[]): Promise<Result
   return results;
 }
 
-/** Tells who waits for the report how it goes. */
+/** Reports a result to the user while the race goes on. */
 function told(bench: Bench, result: Result): Result {
   bench.say(`  ${result.contestant}: ${Math.round(median(result.rounds.map(({ rate }) => rate)))}/s`);
   return result;

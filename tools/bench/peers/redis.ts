@@ -1,4 +1,6 @@
-/** A Redis of a run's own: in a temporary folder, reached by a socket there, with the durability that is wanted. */
+/**
+ * A Redis for one run, in a temporary folder. It is reached by a socket in that folder and has the wanted durability.
+ */
 import { existsSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,11 +9,12 @@ import { waitFor } from '@slipway/test/helpers/time/wait-for';
 import { startGuarded } from './guarded.ts';
 
 /**
- * always: each write is on disk before its answer, as a commit is. everysec: what the last second wrote may be lost.
+ * Durability. always: each write is on disk before its answer, like a commit. everysec: the writes of the last second
+ * may be lost.
  */
 export type Fsync = 'always' | 'everysec';
 
-/** Its program; undefined: it is not installed. */
+/** Returns the path of its program; `undefined` if it is not installed. */
 export function findRedis(): string | undefined {
   return (process.env.PATH ?? '')
     .split(delimiter)
@@ -19,7 +22,7 @@ export function findRedis(): string | undefined {
     .find((file) => existsSync(file));
 }
 
-/** Starts one. */
+/** Starts a Redis. */
 export async function startRedis(program: string, fsync: Fsync): Promise<{ socket: string; stop(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-redis-'));
   const socket = join(folder, 'redis.sock');

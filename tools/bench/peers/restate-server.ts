@@ -1,6 +1,6 @@
 /**
- * A Restate server of a run's own: one node with all roles, in a temporary folder, reached by sockets there. It flushes
- * its log, as it does by default.
+ * A Restate server for one run: one node with all roles, in a temporary folder, reached by sockets in that folder. It
+ * flushes its log, which is its default.
  */
 import { existsSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { startGuarded } from './guarded.ts';
 const NODE = 'bench';
 const START_MS_MAX = 60_000;
 
-/** Starts one. `sockets`: the folder of its sockets. */
+/** Starts a server. `sockets`: the folder of its sockets. */
 export async function startRestate(program: string): Promise<{ sockets: string; stop(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-restate-'));
   const sockets = join(folder, NODE);

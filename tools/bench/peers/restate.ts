@@ -1,6 +1,6 @@
 /**
- * Restate: invocations of a service, kept in its own log. Each worker is a service of its own, asked in turn, because a
- * service has one address.
+ * Restate: invocations of a service, kept in its own log. A service has one address, so each worker is a service of its
+ * own, and they are called in turn.
  */
 
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
@@ -19,11 +19,11 @@ interface Sdk {
   }): (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 }
 
-/** Callers have as many connections to it as the race has to the server. */
+/** Connections of callers to Restate: as many as the race has to the server. */
 const CONNECTIONS = 256;
 const JSON_HEADERS = { 'content-type': 'application/json' };
 
-/** `store`: the folder with Restate's sockets. */
+/** Returns a pool of connections. `store`: the folder with Restate's sockets. */
 function poolOf(store: string, name: 'admin' | 'ingress'): Pool {
   return new Pool('http://localhost', { socketPath: join(store, `${name}.sock`), connections: CONNECTIONS });
 }
@@ -46,7 +46,7 @@ export const restate: Peer = {
     const admin = poolOf(store, 'admin');
     let names: string[] = [];
     let turn = 0;
-    /** Workers come after the server, so they are looked up by the first request. */
+    /** Returns the next worker's name. Workers start after the server, so the first request looks them up. */
     const next = async (): Promise<string> => {
       if (names.length === 0)
         names = (await ask<{ services: { name: string }[] }>(admin, 'GET', '/services')).services.map(

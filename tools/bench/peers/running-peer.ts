@@ -1,4 +1,4 @@
-/** A started peer: a store of its own, the server before it, and workers once they are wanted. */
+/** A started peer: its own store, the server in front of it, and workers on demand. */
 import { waitFor } from '@slipway/test/helpers/time/wait-for';
 import { Child } from '../child.ts';
 import type { Kept } from './peer.ts';
@@ -6,16 +6,16 @@ import type { MakeStore } from './peer-store.ts';
 import type { WorkerCount } from './peer-worker.ts';
 
 const WORKERS = 2;
-/** A peer may tell a caller of an outcome a little before it is stored. */
+/** Longest wait for outcomes, in milliseconds. A peer may report an outcome to a caller shortly before it is stored. */
 const SETTLED_MS_MAX = 10_000;
 
-/** Which peer. */
+/** The peer to start. */
 export interface PeerStart {
   /** Its name in peers.ts. */
   peer: string;
   makeStore: MakeStore;
   queue: string;
-  /** That callers must show. */
+  /** Key that callers must present. */
   key: string;
 }
 
@@ -34,7 +34,7 @@ export class RunningPeer {
     this.#stops = stops;
   }
 
-  /** Without workers. */
+  /** Starts the peer without workers. */
   static async start({ peer, makeStore, queue, key }: PeerStart): Promise<RunningPeer> {
     const store = await makeStore();
     const env = { BENCH_PEER: peer, BENCH_STORE: store.address, BENCH_QUEUE: queue, BENCH_KEY: key };
@@ -57,7 +57,7 @@ export class RunningPeer {
     for (const worker of this.#workers.splice(0)) await worker.stop();
   }
 
-  /** Calls of all workers' handlers, and the first of them. */
+  /** Returns the number of calls of all workers' handlers, and the time of the first one. */
   async handled(): Promise<Required<WorkerCount>> {
     const counts = await Promise.all(this.#workers.map((worker) => worker.ask<WorkerCount>('count')));
     return {
@@ -66,7 +66,7 @@ export class RunningPeer {
     };
   }
 
-  /** Throws unless so many jobs are done, each with the output and after one call of a handler, and none waits. */
+  /** Throws unless this many jobs are done, each with the output and after one call of a handler, and none waits. */
   async checkDone(jobs: number): Promise<void> {
     const { jobs: handled } = await this.handled();
     if (this.#workers.length > 0 && handled !== jobs)
@@ -74,12 +74,12 @@ export class RunningPeer {
     await this.#check({ waiting: 0, done: jobs, wrong: 0 });
   }
 
-  /** Throws unless so many jobs are stored and nothing has become of them. */
+  /** Throws unless this many jobs are stored and still unchanged. */
   async checkWaiting(jobs: number): Promise<void> {
     await this.#check({ waiting: jobs, done: 0, wrong: 0 });
   }
 
-  /** Throws unless each of so many jobs waits or is done with the output, `done` of them at least. */
+  /** Throws unless each of this many jobs waits or is done with the output, with at least `done` of them done. */
   async checkBoth(jobs: number, done: number): Promise<void> {
     const kept = await this.server.ask<Kept | undefined>('kept');
     if (kept && (kept.waiting + kept.done !== jobs || kept.done < done || kept.wrong > 0))

@@ -1,4 +1,4 @@
-/** A worker that gives back what it gets. */
+/** A worker that returns its input. */
 import { start } from 'slipway/worker';
 
 start({ handler: ({ input }) => input, concurrency: 8 });

@@ -1,4 +1,4 @@
-// A worker of a load-balancing endpoint that does nothing: what is measured is the way to it.
+// A worker of a load-balancing endpoint that does nothing, so that only the path to it is measured.
 import { createServer } from 'node:http';
 
 const answer = Buffer.from('{"ok":true}');

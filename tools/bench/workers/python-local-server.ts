@@ -1,6 +1,6 @@
 /**
- * The local server of the Python SDK itself (`--rp_serve_api`), with the handler of the part `python`: what a user
- * would measure without Slipway.
+ * The Python SDK's own local server (`--rp_serve_api`) with the handler of the part `python`. Shows what a user would
+ * measure without Slipway.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,8 +15,8 @@ import type { LoadResult } from '../load/load-generator.ts';
 const START_MS_MAX = 60_000;
 
 /**
- * One round over as many connections as jobs run at once in the other figure. It has no queue, keeps nothing and checks
- * no key.
+ * Runs one round, with as many connections as jobs that run at once in the other figure. The server has no queue, keeps
+ * nothing and checks no key.
  */
 export async function loadLocalServer(bench: Bench, concurrency: number): Promise<LoadResult> {
   bench.say(`the SDK's own local server, ${concurrency} connections`);

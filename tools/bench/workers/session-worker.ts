@@ -1,12 +1,12 @@
 /**
- * A child that is a machine by itself: it speaks the session protocol as an agent does and completes every job at once,
- * without a bridge, a worker process or a disk. It shows what core can do at most.
+ * A child that acts as a machine: it speaks the session protocol like an agent and completes every job at once, without
+ * a bridge, a worker process or a disk. It shows the most that core can do.
  */
 import { ScriptedAgent } from '@slipway/test/helpers/grpc/scripted-agent';
 import { waitFor } from '@slipway/test/helpers/time/wait-for';
 import { serveParent } from '../child.ts';
 
-/** What to be. */
+/** Settings of the machine. */
 export interface SessionWorkerOptions {
   address: string;
   agentKey: string;
@@ -19,7 +19,7 @@ export interface SessionWorkerOptions {
 
 let agent: ScriptedAgent;
 
-/** Joins; resolves when it has workers. */
+/** Joins core. Resolves when the machine has workers. */
 async function join(options: SessionWorkerOptions): Promise<void> {
   agent = new ScriptedAgent({ ...options, record: false });
   await agent.connect();

@@ -1,4 +1,4 @@
-/** A worker whose jobs each yield BENCH_VALUES values, 20 a second, with their number and their instant. */
+/** A worker whose jobs each yield BENCH_VALUES values, 20 a second, each with its number and its time. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { start } from 'slipway/worker';
 
