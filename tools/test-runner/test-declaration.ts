@@ -1,6 +1,6 @@
 /**
  * Reads what a test file declares about itself in one line above its imports, such as `// test: alone, postgres, 40 s`.
- * TEST-RUNNER.md lists the words and their effects.
+ * README.md in this folder lists the words and their effects.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

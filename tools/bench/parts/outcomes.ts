@@ -9,7 +9,7 @@ export interface Expected {
   jobs: number;
   /** Least number of completed jobs. Default: all. */
   completed?: number;
-  /** Output of each completed job. Default: what idle workers of the agent return. */
+  /** Output of each completed job. Default: that of the agent's workers, which do nothing. */
   output?: unknown;
   /** Only checks jobs that were submitted since this time, a result of `databaseNow`. */
   since?: string;

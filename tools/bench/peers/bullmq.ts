@@ -1,4 +1,4 @@
-/** BullMQ: jobs in Redis. A caller waits for its QueueEvents. */
+/** BullMQ: jobs in Redis. A caller waits through its QueueEvents. */
 import { loadPeer } from './install.ts';
 import type { Kept, Peer, PeerHandler, PeerPlace, PeerQueue } from './peer.ts';
 import { CONCURRENCY, OUTPUT } from './peer.ts';

@@ -35,7 +35,7 @@ export async function race(bench: Bench): Promise<Raced> {
   };
 }
 
-/** Returns the contestants that can start. If Slipway cannot, there is no race and this throws. */
+/** Returns the contestants that can start. Slipway is not tried: without it there is no race. */
 export async function ableOf(
   { options, say }: Pick<Bench, 'options' | 'say'>,
   { contestants, absent }: Field,
