@@ -134,9 +134,9 @@ export function postgresProcess(
 }
 
 /**
- * Amount of write-ahead log segments that are kept for reuse; also max_wal_size. The server's default of 80 MB removes
- * segments while it is idle. Then every 16 MB of a busy moment wait for a new segment to be filled with zeros: 50 ms in
- * which nothing commits.
+ * Size up to which used segments of the write-ahead log are kept for reuse. Equal to max_wal_size. The server's default
+ * of 80 MB removes segments while it is idle. Then every 16 MB of a busy moment wait for a new segment to be filled
+ * with zeros: 50 ms in which nothing commits.
  */
 const WAL_KEPT = '1GB';
 

@@ -93,7 +93,8 @@ export function clusters({
 
 /**
  * Returns the authorizer beside this Envoy, with the facades as its fallback while it is not ready or not run. Facades
- * answer while core is away too. If no facade counted as ready then, Envoy would alternate between the two.
+ * answer while core is away too, so here they count as ready then. If neither counted as ready, Envoy would alternate
+ * between the two.
  */
 function authorizers(socketFile: string, facades: readonly HostPort[]): Message[] {
   const aggregate = typed('envoy.extensions.clusters.aggregate.v3.ClusterConfig', {

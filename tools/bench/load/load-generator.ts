@@ -27,7 +27,7 @@ export interface Load {
 
 /** Result of a load. */
 export interface LoadResult {
-  /** Answers per second. */
+  /** Number of answers per second. */
   rate: number;
   p50Ms: number;
   p95Ms: number;

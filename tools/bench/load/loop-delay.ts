@@ -20,7 +20,7 @@ function cpuMs(): number {
   return (user + system) / 1_000;
 }
 
-/** Answers questions of child.ts with the longest time since the last question. */
+/** Replies to questions of child.ts with the longest time since the last question. */
 process.on('message', (question: { id: number; ask?: string }) => {
   if (question.ask !== 'loopMs') return;
   process.send?.({ id: question.id, answer: longestMs });

@@ -1,4 +1,4 @@
-"""Handler of the part `containers`: answers when the SDK had the job in its hands and when the handler began, in seconds since 1970."""
+"""Handler of the part `containers`. Returns when the SDK had the job and when the handler began, in seconds since 1970."""
 
 import asyncio
 import time
@@ -10,7 +10,7 @@ put = asyncio.Queue.put
 
 
 async def noting_put(queue, item):
-    """The SDK puts each job that it took into a queue, from which its other half reads when it wakes up."""
+    """Records the time of each job. The SDK puts the jobs that it took into a queue, which its other half reads."""
     if isinstance(item, dict) and "id" in item:
         taken[item["id"]] = time.time()
     return await put(queue, item)
@@ -20,7 +20,7 @@ asyncio.Queue.put = noting_put
 
 
 def handler(job):
-    """Its two moments."""
+    """Returns both times."""
     began = time.time()
     return {"taken": taken.pop(job["id"]), "began": began}
 

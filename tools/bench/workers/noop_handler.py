@@ -1,4 +1,4 @@
-"""A worker that completes every job at once and holds many at a time, as noop-handler.js does."""
+"""A worker that completes every job at once and holds many at a time, like noop-handler.js."""
 
 import runpod
 

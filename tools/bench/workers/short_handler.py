@@ -1,4 +1,4 @@
-"""Handler of the part `python`: takes 5 ms. CONCURRENCY jobs at once: 1 blocks, more do not."""
+"""Handler of the part `python`. A job takes 5 ms. Runs CONCURRENCY jobs at once: 1 blocks, more do not."""
 
 import asyncio
 import os
@@ -10,13 +10,13 @@ CONCURRENCY = int(os.environ.get("CONCURRENCY", "1"))
 
 
 def blocking(job):
-    """One at a time."""
+    """Handles one job at a time."""
     time.sleep(0.005)
     return {"ok": True}
 
 
 async def waiting(job):
-    """Beside others."""
+    """Handles a job in parallel with others."""
     await asyncio.sleep(0.005)
     return {"ok": True}
 
